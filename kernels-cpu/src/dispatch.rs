@@ -1,0 +1,123 @@
+//! The instruction sets that kernels are compiled for, and the choice of one at run time.
+//!
+//! A kernel is a struct that holds its arguments and implements [`pulp::WithSimd`]. Its body must be `#[inline(always)]`,
+//! as must be everything it calls: inlined into a function that enables an instruction set, it is compiled for that.
+
+use std::any::TypeId;
+use std::sync::OnceLock;
+
+use pulp::{Simd, WithSimd};
+
+/// The instruction sets that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstructionSet {
+    /// What every processor has, in vectors of 16 bytes.
+    Portable,
+    /// AArch64's NEON, with fused multiply-add.
+    Neon,
+    /// x86-64-v3: AVX2 with fused multiply-add.
+    Avx2,
+    /// x86-64-v4: AVX-512 F, BW, CD, DQ and VL.
+    Avx512,
+}
+
+impl InstructionSet {
+    const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
+
+    /// The best instruction set of this processor, found once.
+    ///
+    /// The environment variable `KERNELS_CPU` (`portable`, `neon`, `avx2` or `avx512`) chooses another, to compare them;
+    /// one that the processor lacks is never chosen.
+    pub fn detect() -> Self {
+        static DETECTED: OnceLock<InstructionSet> = OnceLock::new();
+        *DETECTED.get_or_init(|| {
+            let wanted = std::env::var("KERNELS_CPU").unwrap_or_default();
+            let mut available = Self::available();
+            let chosen = available.find(|set| set.name().eq_ignore_ascii_case(&wanted));
+            chosen.or_else(|| Self::available().last()).unwrap_or(Self::Portable)
+        })
+    }
+
+    /// Every instruction set that this processor has, slowest first; tests compare the kernels of all of them.
+    pub fn available() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|set| set.is_available())
+    }
+
+    /// The name that `KERNELS_CPU` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// Runs `kernel` compiled for this instruction set, or the portable one where the processor lacks it.
+    #[inline]
+    pub fn dispatch<K: WithSimd>(self, kernel: K) -> K::Output {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 if let Some(simd) = pulp::x86::V4::try_new() => Simd::vectorize(simd, kernel),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 if let Some(simd) = pulp::x86::V3::try_new() => Simd::vectorize(simd, kernel),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon if let Some(simd) = pulp::aarch64::Neon::try_new() => Simd::vectorize(simd, kernel),
+            _ => Simd::vectorize(pulp::Scalar128b, kernel),
+        }
+    }
+
+    fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => pulp::x86::V3::try_new().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => pulp::x86::V4::try_new().is_some(),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => pulp::aarch64::Neon::try_new().is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a · b + c is one instruction with one rounding where `S` is compiled for. Where it is not, a kernel rounds
+/// twice rather than call the library's slow substitute.
+#[inline(always)]
+pub fn is_fused<S: Simd>() -> bool {
+    TypeId::of::<S>() != TypeId::of::<pulp::Scalar128b>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Lanes;
+
+    impl WithSimd for Lanes {
+        type Output = usize;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _simd: S) -> usize {
+            S::F32_LANES
+        }
+    }
+
+    #[test]
+    fn each_available_set_runs_its_own_body() {
+        for set in InstructionSet::available() {
+            let lanes = match set {
+                InstructionSet::Portable | InstructionSet::Neon => 4,
+                InstructionSet::Avx2 => 8,
+                InstructionSet::Avx512 => 16,
+            };
+            assert_eq!(set.dispatch(Lanes), lanes, "{}", set.name());
+        }
+    }
+
+    #[test]
+    fn the_best_set_is_chosen() {
+        if std::env::var_os("KERNELS_CPU").is_none() {
+            assert_eq!(Some(InstructionSet::detect()), InstructionSet::available().last());
+        }
+    }
+}

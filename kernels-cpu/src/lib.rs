@@ -1,0 +1,17 @@
+//! The CPU's fast kernels: plain slices in, plain slices out.
+//!
+//! Each module holds one kernel with its idea. A kernel's body is written once, in ordinary Rust that the compiler can
+//! vectorise or with `pulp`'s vectors; [`dispatch`] compiles it for AVX-512, AVX2 with FMA and the portable baseline and picks one at run time,
+//! so that a default build is fast without `-C target-cpu=native`.
+//!
+//! This crate knows no matrices, no threads and no files; the crates above it split the work.
+
+pub mod activation;
+pub mod dispatch;
+pub mod maximum;
+pub mod product;
+mod real;
+
+pub use dispatch::InstructionSet;
+
+pub use real::Real;

@@ -1,0 +1,313 @@
+//! The matrix product, as tiles of sums held in registers.
+//!
+//! Idea: a tile of M × N sums stays in vector registers while the summation index p runs; for each p, M elements of the
+//! left matrix are broadcast and N neighbouring elements of the right matrix are loaded, and M · N multiply-adds use
+//! them. A finished tile goes to a [`Sink`], which stores it, adds a bias, applies an activation or updates a weight:
+//! the sums are never written to memory just to be read again.
+//!
+//! Every sum runs over p in ascending order, in one accumulator. It therefore has the same bits whatever the tile's
+//! shape, whoever shares out the rows, and however many threads there are; and since every instruction set but the
+//! portable one has a fused multiply-add, the same on all of those.
+//!
+//! Roofline: M · N multiply-adds for M + N loaded elements. With 8 × 32 f32 on AVX-512, 16 multiply-adds for 2 loads and
+//! 8 broadcasts, the arithmetic units decide, not the loads.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use bytemuck::{Pod, Zeroable};
+use pulp::{Simd, WithSimd};
+
+use crate::{InstructionSet, Real};
+
+/// A cache line of elements of any type.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+/// A row-major matrix whose rows are padded to whole cache lines and start at one, so that a kernel never meets an odd
+/// width, nor a vector that lies across two lines.
+///
+/// Its padding is part of every product: keep it at zero unless the sink ignores it.
+#[derive(Clone, Debug)]
+pub struct PaddedMatrix<F> {
+    lines: Vec<Line>,
+    rows: usize,
+    columns: usize,
+    stride: usize,
+    element: PhantomData<F>,
+}
+
+impl<F: Real> PaddedMatrix<F> {
+    /// A matrix of zeros of shape `rows` × `columns`.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        let stride = columns.max(1).next_multiple_of(F::LINE);
+        let lines = vec![Line::zeroed(); rows * stride / F::LINE];
+        Self { lines, rows, columns, stride, element: PhantomData }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns without padding.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Elements from the start of a row to the start of the next: the columns with padding.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Row `row` without its padding.
+    pub fn row(&self, row: usize) -> &[F] {
+        &self.padded()[row * self.stride..][..self.columns]
+    }
+
+    /// Row `row` without its padding.
+    pub fn row_mut(&mut self, row: usize) -> &mut [F] {
+        let (stride, columns) = (self.stride, self.columns);
+        &mut self.padded_mut()[row * stride..][..columns]
+    }
+
+    /// All elements, padding included.
+    pub fn padded(&self) -> &[F] {
+        bytemuck::cast_slice(&self.lines)
+    }
+
+    /// All elements, padding included.
+    pub fn padded_mut(&mut self) -> &mut [F] {
+        bytemuck::cast_slice_mut(&mut self.lines)
+    }
+
+    /// Writes the transpose of the matrix whose rows are `rows` into this one.
+    ///
+    /// # Panics
+    /// If this matrix's shape is not that of the transpose.
+    pub fn copy_transposed(&mut self, rows: &[&[F]]) {
+        let fits = self.columns == rows.len() && rows.iter().all(|row| row.len() == self.rows);
+        assert!(fits, "copy_transposed: shapes differ");
+        let stride = self.stride;
+        let values = self.padded_mut();
+        transpose(rows, |column, row, cells| values[column * stride + row..][..cells.len()].copy_from_slice(cells));
+    }
+}
+
+/// Transposes the matrix whose rows are `rows`, block by block: calls `store(c, r, values)` so often that every element
+/// is covered once, where `values` are the elements of column `c` at rows `r`, `r + 1`, …
+///
+/// # Panics
+/// If the rows differ in length.
+#[inline]
+pub fn transpose<F: Real>(rows: &[&[F]], mut store: impl FnMut(usize, usize, &[F])) {
+    const BLOCK: usize = 16;
+    let columns = rows.first().map_or(0, |row| row.len());
+    assert!(rows.iter().all(|row| row.len() == columns), "transpose: rows of different length");
+    for (block, rows) in rows.chunks(BLOCK).enumerate() {
+        let first_row = block * BLOCK;
+        let mut column = 0;
+        if let Ok(rows) = <&[&[F]; BLOCK]>::try_from(rows) {
+            // A whole block is copied to the stack by lines; what is left is loads and stores at fixed places.
+            while column + BLOCK <= columns {
+                let values: [[F; BLOCK]; BLOCK] =
+                    std::array::from_fn(|r| std::array::from_fn(|c| rows[r][column..column + BLOCK][c]));
+                for c in 0..BLOCK {
+                    let transposed: [F; BLOCK] = std::array::from_fn(|r| values[r][c]);
+                    store(column + c, first_row, &transposed);
+                }
+                column += BLOCK;
+            }
+        }
+        for column in column..columns {
+            let mut transposed = [F::zero(); BLOCK];
+            for (cell, row) in transposed.iter_mut().zip(rows) {
+                *cell = row[column];
+            }
+            store(column, first_row, &transposed[..rows.len()]);
+        }
+    }
+}
+
+/// Where a product's finished sums go.
+pub trait Sink<F> {
+    /// Takes `sums`, the elements at row `row` and columns `column`, `column + 1`, … of the product. Columns may lie in
+    /// the right matrix's padding. Mark it `#[inline(always)]`.
+    fn take(&mut self, row: usize, column: usize, sums: &[F]);
+}
+
+/// The product of shape `left.len()` × `columns.len()` of the matrix whose rows are `left` and the given columns of
+/// `right`: element (i, j) = Σₚ left\[i\]\[p\] · right\[p\]\[j\].
+///
+/// `columns` counts in whole cache lines of elements (multiples of [`Real::LINE`]) and may cover the padding.
+///
+/// # Panics
+/// If a row of `left` is not as long as `right` has rows, or `columns` is no range of whole lines of `right`.
+pub fn product<F: Real, S: Sink<F>>(
+    set: InstructionSet,
+    left: &[&[F]],
+    right: &PaddedMatrix<F>,
+    columns: Range<usize>,
+    sink: S,
+) {
+    assert!(left.iter().all(|row| row.len() == right.rows), "product: inner sizes differ");
+    check_columns::<F>(&columns, right.stride);
+    set.dispatch(Product {
+        left: Rows { rows: left, depth: right.rows },
+        first: 0,
+        count: left.len(),
+        right,
+        columns,
+        sink,
+    });
+}
+
+/// The product of shape `rows.len()` × (padded columns of `right`) of the transpose of the matrix whose rows are `left`
+/// and `right`, at the given `rows`: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\].
+///
+/// This is the form of a weight gradient: p runs over the images of a batch, left\[p\] is an image, right\[p\] its error.
+/// Only the first `left.len()` rows of `right` are used.
+///
+/// # Panics
+/// If a row of `left` is shorter than `rows.end`, or `right` has fewer rows than `left`.
+pub fn product_of_transpose<F: Real, S: Sink<F>>(
+    set: InstructionSet,
+    left: &[&[F]],
+    rows: Range<usize>,
+    right: &PaddedMatrix<F>,
+    sink: S,
+) {
+    assert!(left.len() <= right.rows, "product_of_transpose: inner sizes differ");
+    assert!(left.iter().all(|row| row.len() >= rows.end), "product_of_transpose: a row is too short");
+    let columns = 0..right.stride;
+    set.dispatch(Product { left: Columns { rows: left }, first: rows.start, count: rows.len(), right, columns, sink });
+}
+
+fn check_columns<F: Real>(columns: &Range<usize>, stride: usize) {
+    assert!(
+        columns.start.is_multiple_of(F::LINE) && columns.end.is_multiple_of(F::LINE) && columns.end <= stride,
+        "product: columns are no whole lines of the right matrix"
+    );
+}
+
+/// How a tile reads the left matrix.
+trait Left<F> {
+    /// Calls `each` for every p in ascending order, with the elements of column p at rows `row`, `row + 1`, …
+    fn columns<const M: usize>(&self, row: usize, each: impl FnMut([F; M]));
+}
+
+/// The left matrix given by its rows.
+struct Rows<'a, F> {
+    rows: &'a [&'a [F]],
+    depth: usize,
+}
+
+impl<F: Real> Left<F> for Rows<'_, F> {
+    #[inline(always)]
+    fn columns<const M: usize>(&self, row: usize, mut each: impl FnMut([F; M])) {
+        let rows: [&[F]; M] = std::array::from_fn(|i| &self.rows[row + i][..self.depth]);
+        for p in 0..self.depth {
+            each(std::array::from_fn(|i| rows[i][p]));
+        }
+    }
+}
+
+/// The left matrix given by the rows of its transpose.
+struct Columns<'a, F> {
+    rows: &'a [&'a [F]],
+}
+
+impl<F: Real> Left<F> for Columns<'_, F> {
+    #[inline(always)]
+    fn columns<const M: usize>(&self, row: usize, mut each: impl FnMut([F; M])) {
+        for values in self.rows {
+            let values = &values[row..row + M];
+            each(std::array::from_fn(|i| values[i]));
+        }
+    }
+}
+
+struct Product<'a, F, L, S> {
+    left: L,
+    first: usize,
+    count: usize,
+    right: &'a PaddedMatrix<F>,
+    columns: Range<usize>,
+    sink: S,
+}
+
+impl<F: Real, L: Left<F>, K: Sink<F>> WithSimd for Product<'_, F, L, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        // The widest tile whose sums leave registers for the operands.
+        if S::REGISTER_COUNT >= 32 { self.sweep::<S, 8>(simd) } else { self.sweep::<S, 4>(simd) }
+    }
+}
+
+impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
+    /// Covers the product with tiles of M rows and two vectors, then one. A vector divides a cache line, so that no
+    /// column is left over.
+    #[inline(always)]
+    fn sweep<S: Simd, const M: usize>(&mut self, simd: S) {
+        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+        let end = self.columns.end;
+        let mut column = self.columns.start;
+        while column + 2 * lanes <= end {
+            self.column_of_tiles::<S, M, 2>(simd, column);
+            column += 2 * lanes;
+        }
+        while column < end {
+            self.column_of_tiles::<S, M, 1>(simd, column);
+            column += lanes;
+        }
+    }
+
+    /// Covers all rows with tiles of M rows; what is left, with lower ones.
+    #[inline(always)]
+    fn column_of_tiles<S: Simd, const M: usize, const V: usize>(&mut self, simd: S, column: usize) {
+        let end = self.first + self.count;
+        let mut row = self.first;
+        while row + M <= end {
+            self.tile::<S, M, V>(simd, row, column);
+            row += M;
+        }
+        if M > 4 && row + 4 <= end {
+            self.tile::<S, 4, V>(simd, row, column);
+            row += 4;
+        }
+        if row + 2 <= end {
+            self.tile::<S, 2, V>(simd, row, column);
+            row += 2;
+        }
+        if row < end {
+            self.tile::<S, 1, V>(simd, row, column);
+        }
+    }
+
+    /// One tile of M rows and V vectors.
+    #[inline(always)]
+    fn tile<S: Simd, const M: usize, const V: usize>(&mut self, simd: S, row: usize, column: usize) {
+        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+        let mut sums = [[F::Vector::<S>::zeroed(); V]; M];
+        let mut right_rows = self.right.padded().chunks_exact(self.right.stride);
+        self.left.columns::<M>(row, |left| {
+            let Some(right) = right_rows.next() else { return };
+            let right = F::as_vectors::<S>(&right[column..column + V * lanes]);
+            let right: [F::Vector<S>; V] = std::array::from_fn(|v| right[v]);
+            for i in 0..M {
+                let left = F::splat(simd, left[i]);
+                for v in 0..V {
+                    sums[i][v] = F::multiply_add(simd, left, right[v], sums[i][v]);
+                }
+            }
+        });
+        // A copy, so that the array in the loop never needs an address and stays in registers.
+        let sums = sums;
+        for (i, sums) in sums.iter().enumerate() {
+            self.sink.take(row + i, column, bytemuck::cast_slice(sums));
+        }
+    }
+}

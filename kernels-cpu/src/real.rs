@@ -1,0 +1,75 @@
+use std::fmt::Debug;
+
+use bytemuck::Pod;
+use num_traits::Float;
+use pulp::Simd;
+
+use crate::dispatch::is_fused;
+use crate::{InstructionSet, activation};
+
+/// The element types of the floating-point kernels: `f32` and `f64`.
+pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
+    /// Elements in a 64-byte cache line, the unit to which matrices are padded.
+    const LINE: usize = 64 / size_of::<Self>();
+
+    /// A vector register of these elements.
+    type Vector<S: Simd>: Pod;
+
+    /// The register that holds `value` in every lane.
+    fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
+
+    /// a · b + c in each lane, with one rounding where [`is_fused`] holds and two elsewhere.
+    fn multiply_add<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>, c: Self::Vector<S>) -> Self::Vector<S>;
+
+    /// Whole registers from the start of `values`, without what is left.
+    fn as_vectors<S: Simd>(values: &[Self]) -> &[Self::Vector<S>];
+
+    /// Replaces each element x by 1 / (1 + e⁻ˣ); see [`activation`] for the error bounds.
+    fn sigmoid_in_place(values: &mut [Self]);
+}
+
+impl Real for f32 {
+    type Vector<S: Simd> = S::f32s;
+
+    #[inline(always)]
+    fn splat<S: Simd>(simd: S, value: Self) -> S::f32s {
+        simd.splat_f32s(value)
+    }
+
+    #[inline(always)]
+    fn multiply_add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
+        if is_fused::<S>() { simd.mul_add_f32s(a, b, c) } else { simd.add_f32s(simd.mul_f32s(a, b), c) }
+    }
+
+    #[inline(always)]
+    fn as_vectors<S: Simd>(values: &[Self]) -> &[S::f32s] {
+        S::as_simd_f32s(values).0
+    }
+
+    fn sigmoid_in_place(values: &mut [Self]) {
+        activation::sigmoid_in_place(InstructionSet::detect(), values);
+    }
+}
+
+impl Real for f64 {
+    type Vector<S: Simd> = S::f64s;
+
+    #[inline(always)]
+    fn splat<S: Simd>(simd: S, value: Self) -> S::f64s {
+        simd.splat_f64s(value)
+    }
+
+    #[inline(always)]
+    fn multiply_add<S: Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
+        if is_fused::<S>() { simd.mul_add_f64s(a, b, c) } else { simd.add_f64s(simd.mul_f64s(a, b), c) }
+    }
+
+    #[inline(always)]
+    fn as_vectors<S: Simd>(values: &[Self]) -> &[S::f64s] {
+        S::as_simd_f64s(values).0
+    }
+
+    fn sigmoid_in_place(values: &mut [Self]) {
+        activation::sigmoid_in_place_f64(values);
+    }
+}

@@ -1,0 +1,300 @@
+//! The matrix product has the bits of its definition, a sum in ascending p, on every instruction set.
+
+use std::ops::Range;
+use std::panic::catch_unwind;
+
+use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose, transpose};
+use kernels_cpu::{InstructionSet, Real};
+use proptest::prelude::*;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+/// A matrix as a list of rows.
+type Matrix<F> = Vec<Vec<F>>;
+
+fn random_matrix<F: Real>(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> Matrix<F> {
+    let mut value = || F::from(rng.random_range(-1.0..1.0_f64)).unwrap();
+    (0..rows).map(|_| (0..columns).map(|_| value()).collect()).collect()
+}
+
+fn rows_of<F>(matrix: &Matrix<F>) -> Vec<&[F]> {
+    matrix.iter().map(Vec::as_slice).collect()
+}
+
+/// The padded matrix with the given rows and `padding` in its padding.
+fn padded<F: Real>(rows: &Matrix<F>, columns: usize, padding: F) -> PaddedMatrix<F> {
+    let mut matrix = PaddedMatrix::zeros(rows.len(), columns);
+    matrix.padded_mut().fill(padding);
+    for (row, values) in rows.iter().enumerate() {
+        matrix.row_mut(row).copy_from_slice(values);
+    }
+    matrix
+}
+
+/// The bits of a number, so that -0 is not 0 and a difference in the last place is one.
+fn bits<F: Real>(value: F) -> (u64, i16, i8) {
+    value.integer_decode()
+}
+
+/// Σₚ left(p) · right(p) in ascending p: with one rounding a step where the set has a fused multiply-add, else with two.
+fn sum<F: Real>(set: InstructionSet, left: impl Iterator<Item = F>, right: impl Iterator<Item = F>) -> F {
+    left.zip(right).fold(F::zero(), |sum, (left, right)| match set {
+        InstructionSet::Portable => left * right + sum,
+        _ => left.mul_add(right, sum),
+    })
+}
+
+/// Keeps the sums of the columns below `columns` and counts how often each cell is taken.
+struct Cells<'a, F> {
+    sums: &'a mut Matrix<F>,
+    taken: &'a mut Matrix<usize>,
+    columns: usize,
+}
+
+impl<F: Real> Sink<F> for Cells<'_, F> {
+    #[inline(always)]
+    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
+        for (column, &sum) in (column..).zip(sums).filter(|&(column, _)| column < self.columns) {
+            self.sums[row][column] = sum;
+            self.taken[row][column] += 1;
+        }
+    }
+}
+
+/// What `multiply` hands to a sink for a matrix of `rows` × `columns`: the sums, and how often each was taken.
+fn collect<F: Real>(rows: usize, columns: usize, multiply: impl FnOnce(Cells<F>)) -> (Matrix<F>, Matrix<usize>) {
+    let mut sums = vec![vec![F::zero(); columns]; rows];
+    let mut taken = vec![vec![0; columns]; rows];
+    multiply(Cells { sums: &mut sums, taken: &mut taken, columns });
+    (sums, taken)
+}
+
+/// The sizes of a product: *rows* × *depth* times *depth* × *columns*.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    rows: usize,
+    depth: usize,
+    columns: usize,
+}
+
+fn any_sizes() -> impl Strategy<Value = Sizes> {
+    (0..20_usize, 0..40_usize, 1..70_usize).prop_map(|(rows, depth, columns)| Sizes { rows, depth, columns })
+}
+
+/// Checks that the cells at `rows` and `columns`, and no others, were taken once and are the sums of `expected`.
+fn agree<F: Real>(
+    set: InstructionSet,
+    (sums, taken): &(Matrix<F>, Matrix<usize>),
+    (rows, columns): (&Range<usize>, &Range<usize>),
+    expected: impl Fn(usize, usize) -> F,
+) -> Result<(), TestCaseError> {
+    for (i, taken) in taken.iter().enumerate() {
+        for (j, &taken) in taken.iter().enumerate() {
+            let inside = rows.contains(&i) && columns.contains(&j);
+            prop_assert_eq!(taken, usize::from(inside), "row {}, column {} on {}", i, j, set.name());
+            if inside {
+                let (got, expected) = (sums[i][j], expected(i, j));
+                prop_assert!(
+                    bits(got) == bits(expected),
+                    "row {i}, column {j} on {}: {got:?} instead of {expected:?}",
+                    set.name()
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `product` against its definition on all instruction sets, over `lines`, two fractions of the padded columns.
+fn product_is_right<F: Real>(sizes: Sizes, lines: (f64, f64), seed: u64) -> Result<(), TestCaseError> {
+    let Sizes { rows, depth, columns } = sizes;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (left, right) = (random_matrix::<F>(rows, depth, &mut rng), random_matrix::<F>(depth, columns, &mut rng));
+    // Whatever is in the padding is no concern of a sink that leaves it out.
+    let packed = padded(&right, columns, F::nan());
+    let line = |fraction: f64| (fraction * (packed.stride() / F::LINE) as f64).round() as usize * F::LINE;
+    let range = line(lines.0.min(lines.1))..line(lines.0.max(lines.1));
+    for set in InstructionSet::available() {
+        let found = collect(rows, columns, |sink| product(set, &rows_of(&left), &packed, range.clone(), sink));
+        agree(set, &found, (&(0..rows), &range), |i, j| {
+            sum(set, left[i].iter().copied(), right.iter().map(|right| right[j]))
+        })?;
+    }
+    Ok(())
+}
+
+/// `product_of_transpose` against its definition on all instruction sets, over `range`, two fractions of the rows; the
+/// right matrix has `spare` rows that are not used.
+fn product_of_transpose_is_right<F: Real>(
+    sizes: Sizes,
+    range: (f64, f64),
+    spare: usize,
+    seed: u64,
+) -> Result<(), TestCaseError> {
+    let Sizes { rows, depth, columns } = sizes;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let left = random_matrix::<F>(depth, rows, &mut rng);
+    let right = random_matrix::<F>(depth + spare, columns, &mut rng);
+    let packed = padded(&right, columns, F::nan());
+    let row = |fraction: f64| (fraction * rows as f64).round() as usize;
+    let range = row(range.0.min(range.1))..row(range.0.max(range.1));
+    for set in InstructionSet::available() {
+        let found = collect(rows, columns, |sink| {
+            product_of_transpose(set, &rows_of(&left), range.clone(), &packed, sink);
+        });
+        agree(set, &found, (&range, &(0..columns)), |i, j| {
+            sum(set, left.iter().map(|left| left[i]), right.iter().map(|right| right[j]))
+        })?;
+    }
+    Ok(())
+}
+
+/// The product of random matrices and its form with the left one transposed, both as bits, on `set`.
+fn product_bits<F: Real>(set: InstructionSet, sizes: Sizes, seed: u64) -> [Vec<(u64, i16, i8)>; 2] {
+    let Sizes { rows, depth, columns } = sizes;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (left, right) = (random_matrix::<F>(rows, depth, &mut rng), random_matrix::<F>(depth, columns, &mut rng));
+    let (left_transposed, right) = (transposed(&left, depth), padded(&right, columns, F::zero()));
+    let direct = collect(rows, columns, |sink| product(set, &rows_of(&left), &right, 0..right.stride(), sink));
+    let of_transpose = collect(rows, columns, |sink| {
+        product_of_transpose(set, &rows_of(&left_transposed), 0..rows, &right, sink);
+    });
+    [direct, of_transpose].map(|(sums, _)| sums.into_iter().flatten().map(bits).collect())
+}
+
+fn transposed<F: Real>(matrix: &Matrix<F>, columns: usize) -> Matrix<F> {
+    (0..columns).map(|column| matrix.iter().map(|row| row[column]).collect()).collect()
+}
+
+fn transpose_is_right<F: Real>(rows: usize, columns: usize, seed: u64) -> Result<(), TestCaseError> {
+    let matrix = random_matrix::<F>(rows, columns, &mut ChaCha8Rng::seed_from_u64(seed));
+    let mut found = vec![vec![None; rows]; columns];
+    let mut covered_once = true;
+    transpose(&rows_of(&matrix), |column, row, values| {
+        for (row, &value) in (row..).zip(values) {
+            covered_once &= found[column][row].replace(value).is_none();
+        }
+    });
+    prop_assert!(covered_once && found.iter().flatten().all(Option::is_some), "not every element was stored once");
+    prop_assert!((0..rows).all(|i| (0..columns).all(|j| found[j][i] == Some(matrix[i][j]))), "a wrong place");
+
+    let mut packed = PaddedMatrix::zeros(if rows == 0 { 0 } else { columns }, rows);
+    packed.copy_transposed(&rows_of(&matrix));
+    for i in 0..packed.rows() {
+        prop_assert!(packed.row(i).iter().zip(&matrix).all(|(&value, row)| value == row[i]), "row {i}");
+    }
+    let written = packed.padded().iter().filter(|&&value| value != F::zero()).count();
+    prop_assert!(written <= rows * columns, "the padding was written");
+    Ok(())
+}
+
+fn padded_matrix_is_whole_lines<F: Real>(rows: usize, columns: usize) -> Result<(), TestCaseError> {
+    let mut matrix = PaddedMatrix::<F>::zeros(rows, columns);
+    prop_assert_eq!((matrix.rows(), matrix.columns()), (rows, columns));
+    prop_assert!(matrix.stride().is_multiple_of(F::LINE) && (columns..=columns + F::LINE).contains(&matrix.stride()));
+    prop_assert_eq!(matrix.padded().len(), rows * matrix.stride());
+    prop_assert!(matrix.padded().iter().all(|&value| bits(value) == bits(F::zero())));
+    for row in 0..rows {
+        prop_assert_eq!(matrix.row(row).as_ptr().addr() % 64, 0, "row {} is not at a line's start", row);
+        matrix.row_mut(row).fill(F::from(row + 1).unwrap());
+    }
+    for row in 0..rows {
+        let value = F::from(row + 1).unwrap();
+        prop_assert_eq!(matrix.row(row), vec![value; columns]);
+        let padding = &matrix.padded()[row * matrix.stride()..][columns..matrix.stride()];
+        prop_assert!(padding.iter().all(|&value| value == F::zero()), "a row reaches into the padding");
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn part3_product_is_a_sum_in_ascending_order(
+        sizes in any_sizes(), lines in (0.0..1.0_f64, 0.0..1.0_f64), seed: u64,
+    ) {
+        product_is_right::<f32>(sizes, (0.0, 1.0), seed)?;
+        product_is_right::<f64>(sizes, (0.0, 1.0), seed)?;
+        product_is_right::<f32>(sizes, lines, seed)?;
+        product_is_right::<f64>(sizes, lines, seed)?;
+    }
+
+    #[test]
+    fn part1_product_of_transpose_is_a_sum_in_ascending_order(
+        sizes in any_sizes(), range in (0.0..1.0_f64, 0.0..1.0_f64), spare in 0..3_usize, seed: u64,
+    ) {
+        product_of_transpose_is_right::<f32>(sizes, (0.0, 1.0), spare, seed)?;
+        product_of_transpose_is_right::<f64>(sizes, (0.0, 1.0), spare, seed)?;
+        product_of_transpose_is_right::<f32>(sizes, range, spare, seed)?;
+        product_of_transpose_is_right::<f64>(sizes, range, spare, seed)?;
+    }
+
+    #[test]
+    fn part3_product_has_the_same_bits_on_avx2_and_avx512(sizes in any_sizes(), seed: u64) {
+        let available: Vec<_> = InstructionSet::available().collect();
+        if [InstructionSet::Avx2, InstructionSet::Avx512].iter().all(|set| available.contains(set)) {
+            let [avx2, avx512] = [InstructionSet::Avx2, InstructionSet::Avx512];
+            prop_assert_eq!(product_bits::<f32>(avx2, sizes, seed), product_bits::<f32>(avx512, sizes, seed));
+            prop_assert_eq!(product_bits::<f64>(avx2, sizes, seed), product_bits::<f64>(avx512, sizes, seed));
+        }
+    }
+
+    #[test]
+    fn part1_both_forms_of_the_product_have_the_same_bits(sizes in any_sizes(), seed: u64) {
+        for set in InstructionSet::available() {
+            let [direct, of_transpose] = product_bits::<f32>(set, sizes, seed);
+            prop_assert_eq!(direct, of_transpose, "{}", set.name());
+        }
+    }
+
+    #[test]
+    fn part3_transpose_stores_every_element_once(rows in 0..50_usize, columns in 0..50_usize, seed: u64) {
+        transpose_is_right::<f32>(rows, columns, seed)?;
+        transpose_is_right::<f64>(rows, columns, seed)?;
+    }
+
+    #[test]
+    fn part3_padded_matrix_has_rows_of_whole_lines(rows in 0..20_usize, columns in 0..70_usize) {
+        padded_matrix_is_whole_lines::<f32>(rows, columns)?;
+        padded_matrix_is_whole_lines::<f64>(rows, columns)?;
+    }
+}
+
+/// A sink that takes nothing.
+struct Nowhere;
+
+impl Sink<f32> for Nowhere {
+    fn take(&mut self, _row: usize, _column: usize, _sums: &[f32]) {}
+}
+
+fn panics(body: impl FnOnce() + std::panic::UnwindSafe) -> bool {
+    catch_unwind(body).is_err()
+}
+
+#[test]
+fn part3_product_panics_at_sizes_that_do_not_fit() {
+    let set = InstructionSet::Portable;
+    let row: &[f32] = &[1.0; 3];
+    let right = || PaddedMatrix::zeros(3, 20);
+    assert!(!panics(|| product(set, &[row], &right(), 0..32, Nowhere)));
+    assert!(panics(|| product(set, &[row, &row[..2]], &right(), 0..32, Nowhere)), "a row of other length");
+    assert!(panics(|| product(set, &[row], &right(), 0..20, Nowhere)), "no whole lines");
+    assert!(panics(|| product(set, &[row], &right(), 8..32, Nowhere)), "no whole lines");
+    assert!(panics(|| product(set, &[row], &right(), 0..48, Nowhere)), "more lines than there are");
+}
+
+#[test]
+fn part1_product_of_transpose_panics_at_sizes_that_do_not_fit() {
+    let set = InstructionSet::Portable;
+    let row: &[f32] = &[1.0; 5];
+    let right = || PaddedMatrix::zeros(2, 20);
+    assert!(!panics(|| product_of_transpose(set, &[row, row], 1..5, &right(), Nowhere)));
+    assert!(panics(|| product_of_transpose(set, &[row, row, row], 0..5, &right(), Nowhere)), "too few rows");
+    assert!(panics(|| product_of_transpose(set, &[row, &row[..4]], 0..5, &right(), Nowhere)), "a row too short");
+}
+
+#[test]
+fn part3_transpose_panics_at_rows_of_different_length() {
+    let row: &[f64] = &[1.0; 5];
+    assert!(panics(|| transpose(&[row, &row[..4]], |_, _, _| ())));
+    assert!(panics(|| PaddedMatrix::zeros(5, 3).copy_transposed(&[row, row])), "another shape");
+}

@@ -1,0 +1,24 @@
+use ndarray::{Array2, ArrayRef2};
+
+use crate::Element;
+
+/// X·Xᵀ by its definition, in three nested loops: if `x` is *M* × *N*, the result is *M* × *M*, and its element (i, j)
+/// is Σₖ x(i, k) · x(j, k).
+///
+/// ```
+/// use ndarray::array;
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// assert_eq!(matmul_functions::matmul_transpose_trivial(&x), array![[5.0, 11.0], [11.0, 25.0]]);
+/// ```
+pub fn matmul_transpose_trivial<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
+    let (rows, columns) = x.dim();
+    let mut product = Array2::zeros((rows, rows));
+    for i in 0..rows {
+        for j in 0..rows {
+            for k in 0..columns {
+                product[[i, j]] += x[[i, k]] * x[[j, k]];
+            }
+        }
+    }
+    product
+}

@@ -1,0 +1,53 @@
+//! The check of a product X·Xᵀ against double precision.
+
+use ndarray::{Array2, ArrayRef2, Zip};
+
+use crate::Element;
+
+/// What X·Xᵀ must be: its value in double precision, and how far rounding in type `F` may take a result from it.
+#[derive(Debug)]
+pub struct Reference {
+    product: Array2<f64>,
+    tolerance: Array2<f64>,
+}
+
+impl Reference {
+    /// The reference for `x`, by ndarray's matrix product in double precision.
+    ///
+    /// The tolerance is the bound for a sum of n products in any order, γₙ · Σₖ |x(i, k) · x(j, k)| with
+    /// γₙ = n·u / (1 − n·u) and u the unit roundoff (Higham, "Accuracy and Stability of Numerical Algorithms", 2002,
+    /// section 3.1), once for the type's own rounding and once for the reference's.
+    pub fn of<F: Element>(x: &ArrayRef2<F>) -> Self {
+        let gamma = |unit_roundoff: f64| {
+            let error = (x.ncols() as f64 + 1.0) * unit_roundoff;
+            error / (1.0 - error)
+        };
+        let unit_roundoff = F::epsilon().to_f64().unwrap_or(f64::NAN) / 2.0;
+        let x = x.mapv(|value| value.to_f64().unwrap_or(f64::NAN));
+        let magnitudes = x.mapv(f64::abs);
+        let tolerance = magnitudes.dot(&magnitudes.t()) * (gamma(unit_roundoff) + gamma(f64::EPSILON / 2.0));
+        Self { product: x.dot(&x.t()), tolerance }
+    }
+
+    /// Checks every element of a computed product.
+    ///
+    /// # Errors
+    /// The first difference: its row and column, what was found and what was expected.
+    pub fn verify<F: Element>(&self, product: &ArrayRef2<F>) -> Result<(), String> {
+        if product.dim() != self.product.dim() {
+            return Err(format!("shape {:?} instead of {:?}", product.shape(), self.product.shape()));
+        }
+        let mut difference = None;
+        Zip::indexed(product).and(&self.product).and(&self.tolerance).for_each(
+            |(i, j), &got, &expected, &tolerance| {
+                let error = (got.to_f64().unwrap_or(f64::NAN) - expected).abs();
+                // A NaN is no agreement, hence not `error > tolerance`.
+                let agrees = error <= tolerance;
+                if !agrees && difference.is_none() {
+                    difference = Some(format!("row {i}, column {j}: {got:?} instead of {expected}"));
+                }
+            },
+        );
+        difference.map_or(Ok(()), Err)
+    }
+}

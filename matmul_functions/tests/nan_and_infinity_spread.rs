@@ -1,0 +1,54 @@
+//! A NaN or an infinity in row r of X reaches row r and column r of the product, and no other cell.
+
+use matmul_functions::{Element, matmul_transpose_rayon, matmul_transpose_trivial};
+use ndarray::{Array2, ArrayRef2};
+use proptest::prelude::*;
+
+/// A matrix of small integers other than 0, with alternating signs along each column, and `value` at `place`.
+fn planted<F: Element>(rows: usize, columns: usize, place: (usize, usize), value: F) -> Array2<F> {
+    let mut x = Array2::from_shape_fn((rows, columns), |(i, k)| {
+        let magnitude = F::from(1 + (i + 3 * k) % 5).unwrap();
+        if i % 2 == 0 { magnitude } else { -magnitude }
+    });
+    x[place] = value;
+    x
+}
+
+fn nan_spreads<F: Element>(product: &ArrayRef2<F>, row: usize) -> bool {
+    product.indexed_iter().all(|((i, j), value)| value.is_nan() == (i == row || j == row))
+}
+
+/// Infinity times x(j, k) has the sign of x(j, k); the diagonal is infinity squared.
+fn infinity_spreads<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>, (row, column): (usize, usize)) -> bool {
+    product.indexed_iter().all(|((i, j), &value)| {
+        if i != row && j != row {
+            return value.is_finite();
+        }
+        value == x[[i, column]] * x[[j, column]] && value.is_infinite()
+    })
+}
+
+fn both_spread<F: Element>(rows: usize, columns: usize, place: (usize, usize)) -> Result<(), TestCaseError> {
+    let x = planted(rows, columns, place, F::nan());
+    prop_assert!(nan_spreads(&matmul_transpose_trivial(&x), place.0), "NaN, trivial");
+    prop_assert!(nan_spreads(&matmul_transpose_rayon(&x), place.0), "NaN, rayon");
+    for value in [F::infinity(), F::neg_infinity()] {
+        let x = planted(rows, columns, place, value);
+        prop_assert!(infinity_spreads(&x, &matmul_transpose_trivial(&x), place), "{value}, trivial");
+        prop_assert!(infinity_spreads(&x, &matmul_transpose_rayon(&x), place), "{value}, rayon");
+    }
+    Ok(())
+}
+
+/// Rows and columns of a matrix, and a place in it.
+fn shape_and_place() -> impl Strategy<Value = (usize, usize, (usize, usize))> {
+    (1..100_usize, 1..20_usize).prop_flat_map(|(rows, columns)| (Just(rows), Just(columns), (0..rows, 0..columns)))
+}
+
+proptest! {
+    #[test]
+    fn part3_nan_and_infinity_reach_their_row_and_column_only((rows, columns, place) in shape_and_place()) {
+        both_spread::<f32>(rows, columns, place)?;
+        both_spread::<f64>(rows, columns, place)?;
+    }
+}

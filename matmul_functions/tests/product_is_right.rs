@@ -1,0 +1,128 @@
+//! Both versions give X·Xᵀ within the bound of rounding, whatever the shape and the memory layout of X.
+
+use matmul_functions::{Element, Reference, matmul_transpose_rayon, matmul_transpose_trivial};
+use ndarray::{Array2, ArrayRef2, array, s};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// How a matrix lies in memory.
+#[derive(Clone, Copy, Debug)]
+enum Layout {
+    RowByRow,
+    ColumnByColumn,
+    EveryOther,
+    Reversed,
+}
+
+fn normal_matrix<F: Element>(rows: usize, columns: usize, layout: Layout, seed: u64) -> Array2<F>
+where
+    StandardNormal: Distribution<F>,
+{
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut matrix = |rows, columns| Array2::from_shape_simple_fn((rows, columns), || StandardNormal.sample(&mut rng));
+    match layout {
+        Layout::RowByRow => matrix(rows, columns),
+        Layout::ColumnByColumn => matrix(columns, rows).reversed_axes(),
+        Layout::EveryOther => matrix(2 * rows, 3 * columns).slice_move(s![..;2, ..;3]),
+        Layout::Reversed => matrix(rows, columns).slice_move(s![..;-1, ..;-1]),
+    }
+}
+
+/// Where `product` differs from X·Xᵀ, by three loops in double precision, by more than rounding in `F` allows:
+/// n·ε · Σₖ |x(i, k) · x(j, k)| for sums of n products.
+fn difference<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Option<String> {
+    let double = |value: F| value.to_f64().unwrap();
+    let (rows, columns) = x.dim();
+    if product.dim() != (rows, rows) {
+        return Some(format!("shape {:?} instead of {rows} × {rows}", product.dim()));
+    }
+    for i in 0..rows {
+        for j in 0..rows {
+            let (mut expected, mut magnitude) = (0.0, 0.0);
+            for k in 0..columns {
+                let term = double(x[[i, k]]) * double(x[[j, k]]);
+                expected += term;
+                magnitude += term.abs();
+            }
+            let error = (double(product[[i, j]]) - expected).abs();
+            // NaN, which is no agreement, is not at most the bound either.
+            let agrees = error <= columns as f64 * double(F::epsilon()) * magnitude;
+            if !agrees {
+                return Some(format!("row {i}, column {j}: {:?} instead of {expected}", product[[i, j]]));
+            }
+        }
+    }
+    None
+}
+
+/// Whether both versions are right by the three loops, and by the reference that the program checks them with.
+fn both_are_right<F: Element>(rows: usize, columns: usize, layout: Layout, seed: u64) -> Result<(), TestCaseError>
+where
+    StandardNormal: Distribution<F>,
+{
+    let x = normal_matrix::<F>(rows, columns, layout, seed);
+    let (trivial, parallel) = (matmul_transpose_trivial(&x), matmul_transpose_rayon(&x));
+    prop_assert_eq!(difference(&x, &trivial), None, "trivial");
+    prop_assert_eq!(difference(&x, &parallel), None, "rayon");
+    let reference = Reference::of(&x);
+    prop_assert_eq!(reference.verify(&trivial), Ok(()), "trivial, by the reference");
+    prop_assert_eq!(reference.verify(&parallel), Ok(()), "rayon, by the reference");
+    Ok(())
+}
+
+fn any_layout() -> impl Strategy<Value = Layout> {
+    prop_oneof![Just(Layout::RowByRow), Just(Layout::ColumnByColumn), Just(Layout::EveryOther), Just(Layout::Reversed),]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn part3_product_is_right_in_single_precision(
+        rows in 0..140_usize, columns in 0..70_usize, layout in any_layout(), seed: u64,
+    ) {
+        both_are_right::<f32>(rows, columns, layout, seed)?;
+    }
+
+    #[test]
+    fn part3_product_is_right_in_double_precision(
+        rows in 0..140_usize, columns in 0..70_usize, layout in any_layout(), seed: u64,
+    ) {
+        both_are_right::<f64>(rows, columns, layout, seed)?;
+    }
+}
+
+/// One row, sizes on either side of the tiles, panels and tasks of 32 rows, and the homework's 784 rows.
+#[test]
+fn part3_product_is_right_at_the_edges_of_tiles() {
+    let around_blocks = [1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 97];
+    let shapes = around_blocks.into_iter().flat_map(|rows| [1, 5, 16, 17].map(|columns| (rows, columns)));
+    for (rows, columns) in shapes.chain([(33, 17), (129, 5), (2, 1000), (784, 3)]) {
+        for layout in [Layout::RowByRow, Layout::ColumnByColumn] {
+            both_are_right::<f32>(rows, columns, layout, 1).unwrap();
+            both_are_right::<f64>(rows, columns, layout, 2).unwrap();
+        }
+    }
+}
+
+#[test]
+fn part3_product_of_a_matrix_without_rows_or_columns() {
+    for rows in [0, 1, 33] {
+        let x = Array2::<f32>::zeros((rows, 0));
+        assert_eq!(matmul_transpose_trivial(&x), Array2::zeros((rows, rows)));
+        assert_eq!(matmul_transpose_rayon(&x), Array2::zeros((rows, rows)));
+    }
+    let x = Array2::<f64>::zeros((0, 9));
+    assert_eq!(matmul_transpose_trivial(&x).dim(), (0, 0));
+    assert_eq!(matmul_transpose_rayon(&x).dim(), (0, 0));
+}
+
+#[test]
+fn part3_product_of_a_transposed_view() {
+    let x = array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    let expected = array![[17.0, 22.0, 27.0], [22.0, 29.0, 36.0], [27.0, 36.0, 45.0]];
+    assert_eq!(matmul_transpose_trivial(&x.t()), expected);
+    assert_eq!(matmul_transpose_rayon(&x.t()), expected);
+}

@@ -1,0 +1,129 @@
+//! The program prints the homework's words, or one JSON object, and refuses bad input in one line with exit code 2.
+
+use std::thread::available_parallelism;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use serde_json::Value;
+
+/// Exit code, stdout and stderr of the program.
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = cargo_bin_cmd!("matmul_functions").args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// The one message on stderr of a program that refused its input: exit code 2, and nothing on stdout.
+fn refusal(arguments: &[&str]) -> String {
+    let (code, stdout, stderr) = run(arguments);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+    let messages: Vec<&str> = stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(messages.len(), 1, "{stderr}");
+    messages[0].to_owned()
+}
+
+/// Whether `stdout` is the text of a run that went well with 2 threads.
+fn is_in_the_homeworks_words(stdout: &str) -> bool {
+    let starts = [
+        "[+] matmul_transpose_trivial passed",
+        "[+] matmul_transpose_rayon passed",
+        "[+] All tests passed",
+        "[*] Trivial: ",
+        "[*] Rayon: ",
+        "[*] Speed-up Rayon over Trivial: ",
+    ];
+    let lines: Vec<&str> = stdout.lines().collect();
+    lines.len() == starts.len()
+        && lines.iter().zip(starts).all(|(line, start)| line.starts_with(start))
+        && lines[4].ends_with(", 2 threads)")
+}
+
+#[test]
+fn part3_program_prints_the_homeworks_words() {
+    let (code, stdout, stderr) = run(&["-c", "2", "--repeats", "2"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(is_in_the_homeworks_words(&stdout), "{stdout}");
+}
+
+#[test]
+fn part3_program_takes_a_type() {
+    for dtype in ["f32", "f64"] {
+        let (code, stdout, stderr) = run(&["-c", "2", "--dtype", dtype, "--size", "50", "20"]);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(is_in_the_homeworks_words(&stdout), "{stdout}");
+    }
+}
+
+#[test]
+fn part3_program_refuses_an_unknown_type() {
+    let message = refusal(&["--dtype", "f16"]);
+    assert!(message.contains("--dtype") && message.contains("f16"), "{message}");
+}
+
+#[test]
+fn part3_program_takes_a_size() {
+    let (code, stdout, stderr) = run(&["--size", "7", "13"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("[+] All tests passed"), "{stdout}");
+}
+
+#[test]
+fn part3_program_prints_one_json_object() {
+    let (code, stdout, stderr) = run(&["--json", "-c", "1", "--size", "70", "130", "--repeats", "3", "--dtype", "f64"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let object: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(object["program"], "matmul_functions");
+    assert_eq!(object["size"], serde_json::json!([70, 130]));
+    assert_eq!((&object["cores"], &object["dtype"]), (&1.into(), &"f64".into()));
+    let checks = serde_json::json!({ "matmul_transpose_trivial": true, "matmul_transpose_rayon": true });
+    assert_eq!(object["checks"], checks);
+    for version in ["trivial", "rayon"] {
+        let seconds = &object["seconds"][version];
+        let (min, median) = (seconds["min"].as_f64().unwrap(), seconds["median"].as_f64().unwrap());
+        assert!(0.0 < min && min <= median, "{stdout}");
+        assert_eq!(seconds["repeats"], 3);
+    }
+    assert!(object["speedup"]["rayon_over_trivial"]["min"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn part3_program_refuses_zero_cores() {
+    let message = refusal(&["-c", "0"]);
+    assert!(message.contains("--cores") && message.contains("at least 1 worker thread"), "{message}");
+}
+
+#[test]
+fn part3_program_warns_of_more_cores_than_there_are() {
+    let cores = available_parallelism().unwrap().get() + 1;
+    let (code, stdout, stderr) = run(&["-c", &cores.to_string(), "--size", "10", "10"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.starts_with(&format!("warning: {cores} worker threads")) && stderr.lines().count() == 1, "{stderr}");
+    assert!(stdout.contains("[+] All tests passed") && !stdout.contains("warning"), "{stdout}");
+}
+
+#[test]
+fn part3_program_refuses_an_empty_size() {
+    let message = refusal(&["--size", "0", "5"]);
+    assert!(message.contains("--size") && message.contains("1 or more"), "{message}");
+}
+
+#[test]
+fn part3_program_refuses_zero_repeats() {
+    let message = refusal(&["--repeats", "0"]);
+    assert!(message.contains("--repeats") && message.contains("at least 1 repeat"), "{message}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn part3_program_refuses_a_size_beyond_the_memory_in_one_line() {
+    let (code, stdout, stderr) = run(&["--size", "10000000", "10000000"]);
+    assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
+    assert!(stderr.contains("10000000 × 10000000") && stderr.contains("choose a smaller size"), "{stderr}");
+}
+
+#[test]
+fn part3_program_refuses_a_size_beyond_counting_in_one_line() {
+    let size = usize::MAX.to_string();
+    let (code, stdout, stderr) = run(&["--size", &size, "2"]);
+    assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
+    assert!(stderr.contains("more memory than can be counted"), "{stderr}");
+}

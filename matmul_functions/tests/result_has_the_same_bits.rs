@@ -1,0 +1,51 @@
+//! The parallel product is symmetric and the same for every number of threads, to the last bit.
+
+use matmul_functions::{Element, matmul_transpose_rayon};
+use ndarray::Array2;
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+fn normal_matrix<F: Element>(rows: usize, columns: usize, seed: u64) -> Array2<F>
+where
+    StandardNormal: Distribution<F>,
+{
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    Array2::from_shape_simple_fn((rows, columns), || StandardNormal.sample(&mut rng))
+}
+
+/// The bits of every element; -0 and 0 are equal as numbers, but not as bits.
+fn bits<F: Element>(matrix: &Array2<F>) -> Vec<(u64, i16, i8)> {
+    matrix.iter().map(|value| value.integer_decode()).collect()
+}
+
+fn is_symmetric<F: Element>(product: &Array2<F>) -> bool {
+    bits(product) == bits(&product.t().as_standard_layout().into_owned())
+}
+
+fn same_on_all<F: Element>(pools: &[ThreadPool], x: &Array2<F>) -> bool {
+    let expected = bits(&pools[0].install(|| matmul_transpose_rayon(x)));
+    pools.iter().all(|pool| bits(&pool.install(|| matmul_transpose_rayon(x))) == expected)
+}
+
+#[test]
+fn part3_product_does_not_depend_on_the_number_of_threads() {
+    let pools = [1, 2, 3, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+    let shapes = (1..300_usize, 0..60_usize);
+    proptest!(ProptestConfig::with_cases(24), |((rows, columns) in shapes, seed: u64)| {
+        prop_assert!(same_on_all(&pools, &normal_matrix::<f32>(rows, columns, seed)), "f32");
+        prop_assert!(same_on_all(&pools, &normal_matrix::<f64>(rows, columns, seed)), "f64");
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn part3_product_is_symmetric(rows in 1..200_usize, columns in 0..60_usize, seed: u64) {
+        prop_assert!(is_symmetric(&matmul_transpose_rayon(&normal_matrix::<f32>(rows, columns, seed))), "f32");
+        prop_assert!(is_symmetric(&matmul_transpose_rayon(&normal_matrix::<f64>(rows, columns, seed))), "f64");
+    }
+}

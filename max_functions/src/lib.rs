@@ -1,0 +1,27 @@
+//! Homework part 2: the element-wise maximum of two matrices of integers.
+//!
+//! [`max_cpu`] is the definition as two loops; [`max_rayon`] is what a processor can do.
+
+mod parallel;
+mod trivial;
+mod verify;
+
+pub use parallel::max_rayon;
+pub use trivial::max_cpu;
+pub use verify::verify;
+
+/// The two matrices have different shapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("element-wise maximum of a {} × {} and a {} × {} matrix: the shapes must be the same", a.0, a.1, b.0, b.1)]
+pub struct ShapeMismatch {
+    /// Rows and columns of the first matrix.
+    pub a: (usize, usize),
+    /// Rows and columns of the second matrix.
+    pub b: (usize, usize),
+}
+
+impl ShapeMismatch {
+    fn check(a: (usize, usize), b: (usize, usize)) -> Result<(), Self> {
+        if a == b { Ok(()) } else { Err(Self { a, b }) }
+    }
+}

@@ -1,0 +1,63 @@
+//! Times the element-wise maximum of two matrices: two loops against the parallel version.
+
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use max_functions::{max_cpu, max_rayon, verify};
+use ndarray::Array2;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
+use timing::{Report, measure};
+
+/// The element-wise maximum of two matrices of integers 0…255: two loops against the parallel version
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    homework: HomeworkOptions,
+    /// Rows and columns of the matrices
+    #[arg(long, num_args = 2, value_names = ["ROWS", "COLUMNS"], default_values = ["1000", "1000"], value_parser = parse_size)]
+    size: Vec<NonZeroUsize>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    program::run(|| run(&arguments))
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let cores = arguments.homework.cores;
+    let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
+    require_memory(&format!("the maximum of two {rows} × {columns} matrices"), bytes_needed(rows, columns))?;
+    with_worker_threads(cores, |threads| measure_all(arguments, threads))?
+}
+
+fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
+    let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
+    let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut random_matrix = || Array2::from_shape_simple_fn((rows, columns), || rng.random_range(0..=255));
+    let (a, b) = (random_matrix(), random_matrix());
+
+    let mut report = Report::new("max_functions", json);
+    report.fact("size", vec![rows, columns]);
+    report.fact("seed", seed);
+    report.fact("cores", threads);
+
+    report.check("max_cpu", verify(&max_cpu(&a, &b)?, &a, &b));
+    report.check("max_rayon", verify(&max_rayon(&a, &b)?, &a, &b));
+    if report.all_passed() {
+        report.time("CPU", "", measure(repeats, || max_cpu(&a, &b)));
+        report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || max_rayon(&a, &b)));
+        report.speedup("Rayon", "CPU");
+    }
+    Ok(report.finish())
+}
+
+/// The two matrices and two results that live at once. None if that overflows.
+fn bytes_needed(rows: usize, columns: usize) -> Option<u64> {
+    u64::try_from(rows.checked_mul(columns)?.checked_mul(4 * size_of::<i32>())?).ok()
+}

@@ -1,0 +1,18 @@
+use ndarray::ArrayRef2;
+
+/// Checks that `maximum` is the element-wise maximum of `a` and `b`, element by element.
+///
+/// # Errors
+/// The first difference: its row and column, what was found and what was expected; or the shape, if that is wrong.
+pub fn verify(maximum: &ArrayRef2<i32>, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<(), String> {
+    if maximum.dim() != a.dim() {
+        return Err(format!("shape {:?} instead of {:?}", maximum.shape(), a.shape()));
+    }
+    for ((index, &got), (&a, &b)) in maximum.indexed_iter().zip(a.iter().zip(b)) {
+        let expected = a.max(b);
+        if got != expected {
+            return Err(format!("row {}, column {}: {got} instead of {expected}", index.0, index.1));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! The program prints the homework's words, or one JSON object, and refuses bad input in one line with exit code 2.
+
+use std::thread::available_parallelism;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use serde_json::Value;
+
+/// Exit code, stdout and stderr of the program.
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = cargo_bin_cmd!("max_functions").args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// The one message on stderr of a program that refused its input: exit code 2, and nothing on stdout.
+fn refusal(arguments: &[&str]) -> String {
+    let (code, stdout, stderr) = run(arguments);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+    let messages: Vec<&str> = stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(messages.len(), 1, "{stderr}");
+    messages[0].to_owned()
+}
+
+#[test]
+fn part2_program_prints_the_homeworks_words() {
+    let (code, stdout, stderr) = run(&["-c", "2"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines[..3], ["[+] max_cpu passed", "[+] max_rayon passed", "[+] All tests passed"]);
+    for (line, start) in lines[3..].iter().zip(["[*] CPU: ", "[*] Rayon: ", "[*] Speed-up Rayon over CPU: "]) {
+        assert!(line.starts_with(start), "{line}");
+    }
+    assert_eq!(lines.len(), 6, "{stdout}");
+    assert!(lines[4].ends_with("n = 20, 2 threads)"), "{stdout}");
+}
+
+#[test]
+fn part2_program_takes_a_size() {
+    let (code, stdout, stderr) = run(&["--size", "7", "13"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("[+] All tests passed"), "{stdout}");
+}
+
+#[test]
+fn part2_program_prints_one_json_object() {
+    let (code, stdout, stderr) = run(&["--json", "-c", "1", "--size", "70", "130", "--repeats", "3", "--seed", "9"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let object: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(object["program"], "max_functions");
+    assert_eq!(object["size"], serde_json::json!([70, 130]));
+    assert_eq!((&object["cores"], &object["seed"]), (&1.into(), &9.into()));
+    assert_eq!(object["checks"], serde_json::json!({ "max_cpu": true, "max_rayon": true }));
+    for version in ["cpu", "rayon"] {
+        let seconds = &object["seconds"][version];
+        let (min, median) = (seconds["min"].as_f64().unwrap(), seconds["median"].as_f64().unwrap());
+        assert!(0.0 < min && min <= median, "{stdout}");
+        assert_eq!(seconds["repeats"], 3);
+    }
+    assert!(object["speedup"]["rayon_over_cpu"]["min"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn part2_program_refuses_zero_cores() {
+    let message = refusal(&["-c", "0"]);
+    assert!(message.contains("--cores") && message.contains("at least 1 worker thread"), "{message}");
+}
+
+#[test]
+fn part2_program_warns_of_more_cores_than_there_are() {
+    let cores = available_parallelism().unwrap().get() + 1;
+    let (code, stdout, stderr) = run(&["-c", &cores.to_string(), "--size", "10", "10"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.starts_with(&format!("warning: {cores} worker threads")) && stderr.lines().count() == 1, "{stderr}");
+    assert!(stdout.contains("[+] All tests passed") && !stdout.contains("warning"), "{stdout}");
+}
+
+#[test]
+fn part2_program_refuses_an_empty_size() {
+    let message = refusal(&["--size", "0", "5"]);
+    assert!(message.contains("--size") && message.contains("1 or more"), "{message}");
+}
+
+#[test]
+fn part2_program_refuses_zero_repeats() {
+    let message = refusal(&["--repeats", "0"]);
+    assert!(message.contains("--repeats") && message.contains("at least 1 repeat"), "{message}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn part2_program_refuses_a_size_beyond_the_memory_in_one_line() {
+    let (code, stdout, stderr) = run(&["--size", "10000000", "10000000"]);
+    assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
+    assert!(stderr.contains("10000000 × 10000000") && stderr.contains("choose a smaller size"), "{stderr}");
+}
+
+#[test]
+fn part2_program_refuses_a_size_beyond_counting_in_one_line() {
+    let size = usize::MAX.to_string();
+    let (code, stdout, stderr) = run(&["--size", &size, "2"]);
+    assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
+    assert!(stderr.contains("more memory than can be counted"), "{stderr}");
+}

@@ -1,0 +1,121 @@
+//! Activation functions and their derivatives.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Real;
+
+/// What a layer does with its weighted sums z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+#[value(rename_all = "lowercase")]
+pub enum Activation {
+    /// 1 / (1 + e⁻ᶻ)
+    Sigmoid,
+    /// max(0, z)
+    Relu,
+    /// (eᶻ − e⁻ᶻ) / (eᶻ + e⁻ᶻ)
+    Tanh,
+    /// z
+    Identity,
+    /// eᶻⁱ / Σⱼ eᶻʲ over the layer; for the output layer only
+    Softmax,
+}
+
+impl Activation {
+    /// The name that the command line and files use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sigmoid => "sigmoid",
+            Self::Relu => "relu",
+            Self::Tanh => "tanh",
+            Self::Identity => "identity",
+            Self::Softmax => "softmax",
+        }
+    }
+
+    /// Replaces one layer's sums, for one sample, by its activations.
+    pub fn apply<F: Real>(self, sums: &mut [F]) {
+        match self {
+            Self::Sigmoid => F::sigmoid_in_place(sums),
+            Self::Relu => sums.iter_mut().for_each(|z| {
+                // Written so that a NaN passes.
+                if *z < F::zero() {
+                    *z = F::zero();
+                }
+            }),
+            Self::Tanh => sums.iter_mut().for_each(|z| *z = z.tanh()),
+            Self::Identity => {}
+            Self::Softmax => softmax(sums),
+        }
+    }
+
+    /// The derivative da/dz, expressed by the activation a itself. Softmax, whose outputs depend on all sums, has none
+    /// of this form and is treated in [`crate::Loss::output_error`]; here it counts as the identity.
+    #[inline]
+    pub fn derivative<F: Real>(self, a: F) -> F {
+        match self {
+            Self::Sigmoid => a * (F::one() - a),
+            Self::Relu if a > F::zero() => F::one(),
+            Self::Relu => F::zero(),
+            Self::Tanh => F::one() - a * a,
+            Self::Identity | Self::Softmax => F::one(),
+        }
+    }
+}
+
+/// Shifted by the largest sum, so that no exponential overflows.
+fn softmax<F: Real>(sums: &mut [F]) {
+    let largest = sums.iter().copied().fold(F::neg_infinity(), F::max);
+    let mut total = F::zero();
+    for z in sums.iter_mut() {
+        *z = (*z - largest).exp();
+        total += *z;
+    }
+    for z in sums {
+        *z /= total;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Activation; 4] = [Activation::Sigmoid, Activation::Relu, Activation::Tanh, Activation::Identity];
+
+    #[test]
+    fn part1_activation_derivatives_agree_with_central_differences() {
+        for activation in ALL {
+            for z in [-3.0_f64, -0.5, 0.25, 1.0, 4.0] {
+                let at = |z: f64| {
+                    let mut value = [z];
+                    activation.apply(&mut value);
+                    value[0]
+                };
+                let step = 1e-6;
+                let difference = (at(z + step) - at(z - step)) / (2.0 * step);
+                let derivative = activation.derivative(at(z));
+                assert!((difference - derivative).abs() < 1e-8, "{activation:?} at {z}: {derivative} and {difference}");
+            }
+        }
+    }
+
+    #[test]
+    fn part1_softmax_survives_large_sums_and_adds_up_to_one() {
+        let mut values = [1e4_f32, 1e4, -1e4, 0.0];
+        Activation::Softmax.apply(&mut values);
+        assert_eq!(values, [0.5, 0.5, 0.0, 0.0]);
+        let mut values = [1.0_f64, 2.0, 3.0];
+        Activation::Softmax.apply(&mut values);
+        assert!((values.iter().sum::<f64>() - 1.0).abs() < 1e-15);
+        assert!((values[2] / values[1] - std::f64::consts::E).abs() < 1e-14);
+    }
+
+    #[test]
+    fn part1_a_nan_passes_every_activation() {
+        for activation in ALL.into_iter().chain([Activation::Softmax]) {
+            let mut values = [f32::NAN, 1.0];
+            activation.apply(&mut values);
+            assert!(values[0].is_nan(), "{activation:?}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Fetches MNIST's four files from public mirrors, checked against known SHA-256 digests.
+//!
+//! A file appears under its own name only once it is complete and right: the body goes to a
+//! temporary file in the same directory, is hashed on the way, and is renamed over the target at
+//! the end. (Only a killed process leaves its temporary file behind, a hidden `.part` that nothing
+//! reads.) Nothing here prints; what happens is told to a callback as [`Progress`].
+
+mod error;
+mod mirror;
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use mirror::{Client, ReceiveError};
+
+pub use error::{DownloadError, FailedAttempt, MirrorFailure};
+
+/// MNIST as its authors published it: training and test images and labels, gzip-compressed IDX
+/// files.
+pub const MNIST_FILES: [RemoteFile; 4] = [
+    RemoteFile {
+        name: "train-images-idx3-ubyte.gz",
+        sha256: "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    },
+    RemoteFile {
+        name: "train-labels-idx1-ubyte.gz",
+        sha256: "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    },
+    RemoteFile {
+        name: "t10k-images-idx3-ubyte.gz",
+        sha256: "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    },
+    RemoteFile {
+        name: "t10k-labels-idx1-ubyte.gz",
+        sha256: "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    },
+];
+
+/// Where [`MNIST_FILES`] are served, in the order they are tried.
+pub const MNIST_MIRRORS: [&str; 2] =
+    ["https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"];
+
+/// One file to fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemoteFile {
+    /// A plain file name: the last part of the URL and the name in the directory.
+    pub name: &'static str,
+    /// SHA-256 of the content, 64 hexadecimal digits.
+    pub sha256: &'static str,
+}
+
+/// From where to fetch, and how long to wait; plain data, to be adjusted by struct update syntax.
+///
+/// ```no_run
+/// use std::{path::Path, time::Duration};
+/// use neural_net::data::download::{Downloader, MNIST_FILES};
+///
+/// let downloader = Downloader { stall_timeout: Duration::from_secs(5), ..Downloader::default() };
+/// downloader.fetch_all(&MNIST_FILES, Path::new("data/mnist"), &mut |_file, _progress| {})?;
+/// # Ok::<(), neural_net::data::download::DownloadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Downloader {
+    /// Base URLs, `https://` or `http://`, tried in order for each file.
+    pub mirrors: Vec<String>,
+    /// The longest wait for a name to resolve, and again for a connection to stand (TLS included).
+    pub connect_timeout: Duration,
+    /// The longest silence: a mirror from which no byte comes for so long is given up. A body may
+    /// take any time as long as bytes keep coming; the headers must be complete within this time.
+    pub stall_timeout: Duration,
+    /// The largest file accepted, in bytes.
+    pub size_limit: u64,
+    /// Whether `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are heeded.
+    pub proxy_from_environment: bool,
+}
+
+/// What happens to one file during [`Downloader::fetch_all`], told as it happens.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// It is there with the right content; nothing is fetched.
+    AlreadyPresent,
+    /// It is there with other content, whose SHA-256 is `found`; it stays until the right one is
+    /// complete.
+    WrongContentPresent { found: &'a str },
+    /// A mirror has answered and will send `total` bytes, where it says so.
+    Started { mirror: &'a str, total: Option<u64> },
+    /// So many bytes have come so far.
+    Received { received: u64, total: Option<u64> },
+    /// A mirror has failed; the next one is tried, if there is one.
+    MirrorFailed(&'a FailedAttempt),
+    /// It is complete, checked, and in its place.
+    Finished { received: u64 },
+}
+
+/// How a file came to be in the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was there before.
+    AlreadyPresent,
+    /// It was not there and has been fetched.
+    Downloaded,
+    /// Another content was there under its name and has been replaced.
+    Replaced,
+}
+
+impl Default for Downloader {
+    /// [`MNIST_MIRRORS`], 10 s for a connection, 30 s of silence, 64 MiB, the environment's proxy.
+    fn default() -> Self {
+        Self {
+            mirrors: MNIST_MIRRORS.map(String::from).to_vec(),
+            connect_timeout: Duration::from_secs(10),
+            stall_timeout: Duration::from_secs(30),
+            size_limit: 64 * 1024 * 1024,
+            proxy_from_environment: true,
+        }
+    }
+}
+
+impl Downloader {
+    /// Brings all `files` into `directory`, which is created if missing; one outcome a file, in
+    /// the same order.
+    ///
+    /// A file that is there with the right digest is kept. Each other file is asked of the mirrors
+    /// in order until one delivers it.
+    ///
+    /// # Errors
+    ///
+    /// Stops at the first file that no mirror delivers, or that cannot be read or written here.
+    /// The files before it are in place, so that a later call goes on from there; no partial file
+    /// remains, and a file that was there before under that name is untouched.
+    pub fn fetch_all(
+        &self,
+        files: &[RemoteFile],
+        directory: &Path,
+        progress: &mut dyn FnMut(&RemoteFile, Progress<'_>),
+    ) -> Result<Vec<Outcome>, DownloadError> {
+        fs::create_dir_all(directory)
+            .map_err(|source| DownloadError::CreateDirectory { path: directory.to_path_buf(), source })?;
+        let client = Client::new(self);
+        files.iter().map(|file| self.fetch(&client, file, directory, &mut |event| progress(file, event))).collect()
+    }
+
+    fn fetch(
+        &self,
+        client: &Client<'_>,
+        file: &RemoteFile,
+        directory: &Path,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Outcome, DownloadError> {
+        let path = directory.join(file.name);
+        let outcome = match sha256_of_file(&path)? {
+            Some(found) if found.eq_ignore_ascii_case(file.sha256) => {
+                progress(Progress::AlreadyPresent);
+                return Ok(Outcome::AlreadyPresent);
+            }
+            Some(found) => {
+                progress(Progress::WrongContentPresent { found: &found });
+                Outcome::Replaced
+            }
+            None => Outcome::Downloaded,
+        };
+        let mut attempts = Vec::new();
+        for mirror in &self.mirrors {
+            let mut temporary = temporary_file(directory, file.name).map_err(cannot_write(&path))?;
+            match client.receive(mirror, file, temporary.as_file_mut(), progress) {
+                Ok(received) => {
+                    put_in_place(temporary, &path).map_err(cannot_write(&path))?;
+                    progress(Progress::Finished { received });
+                    return Ok(outcome);
+                }
+                Err(ReceiveError::Write(source)) => return Err(cannot_write(&path)(source)),
+                Err(ReceiveError::Mirror(failure)) => {
+                    let attempt = FailedAttempt { mirror: mirror.clone(), failure };
+                    progress(Progress::MirrorFailed(&attempt));
+                    attempts.push(attempt);
+                }
+            }
+        }
+        Err(DownloadError::AllMirrorsFailed { name: file.name, directory: directory.to_path_buf(), attempts })
+    }
+}
+
+/// A file that removes itself unless persisted, in `directory`, where a rename stays on one file
+/// system.
+fn temporary_file(directory: &Path, name: &str) -> io::Result<NamedTempFile> {
+    let prefix = format!(".{name}.");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".part");
+    // Private by default; as a data file, its mode is up to the umask.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(directory)
+}
+
+/// Makes the complete file durable, then visible under its own name.
+fn put_in_place(temporary: NamedTempFile, path: &Path) -> io::Result<()> {
+    temporary.as_file().sync_all()?;
+    temporary.persist(path)?;
+    Ok(())
+}
+
+/// The SHA-256 of the file at `path`, or `None` where there is none.
+fn sha256_of_file(path: &Path) -> Result<Option<String>, DownloadError> {
+    let cannot_read = |source| DownloadError::ReadFile { path: path.to_path_buf(), source };
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(cannot_read)?,
+    };
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        match file.read(&mut buffer).map_err(cannot_read)? {
+            0 => return Ok(Some(hexadecimal(&hasher.finalize()))),
+            count => hasher.update(&buffer[..count]),
+        }
+    }
+}
+
+fn cannot_write(path: &Path) -> impl Fn(io::Error) -> DownloadError {
+    move |source| DownloadError::WriteFile { path: path.to_path_buf(), source }
+}
+
+const BUFFER_BYTES: usize = 64 * 1024;
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}"); // writing to a String cannot fail
+        digits
+    })
+}

@@ -1,0 +1,159 @@
+//! One layer's parameters as the CPU engine keeps them, and what is done with finished sums.
+
+use kernels_cpu::product::{PaddedMatrix, Sink};
+use ndarray::{Array1, Array2};
+
+use crate::{Activation, Real};
+
+/// A layer's parameters, padded to whole cache lines.
+#[derive(Clone, Debug)]
+pub(super) struct Layer<F> {
+    /// inputs × outputs.
+    pub(super) weights: PaddedMatrix<F>,
+    /// One row of outputs.
+    pub(super) biases: PaddedMatrix<F>,
+    /// The last changes, if there is momentum.
+    pub(super) velocities: Option<(PaddedMatrix<F>, PaddedMatrix<F>)>,
+}
+
+impl<F: Real> Layer<F> {
+    pub(super) fn new(weights: &Array2<F>, biases: &Array1<F>, velocities: Option<&(Array2<F>, Array1<F>)>) -> Self {
+        Self {
+            weights: pad(weights),
+            biases: pad_row(biases),
+            velocities: velocities.map(|(weights, biases)| (pad(weights), pad_row(biases))),
+        }
+    }
+}
+
+fn pad<F: Real>(array: &Array2<F>) -> PaddedMatrix<F> {
+    let mut matrix = PaddedMatrix::zeros(array.nrows(), array.ncols());
+    for (row, values) in array.outer_iter().enumerate() {
+        matrix.row_mut(row).iter_mut().zip(values).for_each(|(cell, &value)| *cell = value);
+    }
+    matrix
+}
+
+fn pad_row<F: Real>(array: &Array1<F>) -> PaddedMatrix<F> {
+    let mut matrix = PaddedMatrix::zeros(1, array.len());
+    matrix.row_mut(0).iter_mut().zip(array).for_each(|(cell, &value)| *cell = value);
+    matrix
+}
+
+/// The matrix without its padding.
+pub(super) fn unpad<F: Real>(matrix: &PaddedMatrix<F>) -> Array2<F> {
+    Array2::from_shape_fn((matrix.rows(), matrix.columns()), |(row, column)| matrix.row(row)[column])
+}
+
+/// The one row of a matrix without its padding.
+pub(super) fn unpad_row<F: Real>(matrix: &PaddedMatrix<F>) -> Array1<F> {
+    Array1::from(matrix.row(0).to_vec())
+}
+
+/// How a gradient changes a parameter; see [`crate::Hyperparameters`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UpdateRule<F> {
+    /// The learning rate, divided by the batch's size where gradients are means.
+    pub(super) rate: F,
+    pub(super) momentum: F,
+    /// Learning rate · weight decay.
+    pub(super) decay: F,
+}
+
+impl<F: Real> UpdateRule<F> {
+    /// Changes `weights`, a piece of one row, by its gradients.
+    #[inline(always)]
+    pub(super) fn apply(self, weights: &mut [F], velocities: Option<&mut [F]>, gradients: &[F]) {
+        let change = |weight: F, gradient: F| self.rate * gradient + self.decay * weight;
+        match velocities {
+            None => {
+                for (weight, &gradient) in weights.iter_mut().zip(gradients) {
+                    *weight -= change(*weight, gradient);
+                }
+            }
+            Some(velocities) => {
+                for ((weight, velocity), &gradient) in weights.iter_mut().zip(velocities).zip(gradients) {
+                    *velocity = self.momentum * *velocity - change(*weight, gradient);
+                    *weight += *velocity;
+                }
+            }
+        }
+    }
+}
+
+/// Sums are a layer's x·W: adds the bias and stores them.
+pub(super) struct AddBias<'a, F> {
+    pub(super) out: &'a mut [F],
+    pub(super) stride: usize,
+    pub(super) biases: &'a [F],
+}
+
+impl<F: Real> Sink<F> for AddBias<'_, F> {
+    #[inline(always)]
+    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
+        let out = &mut self.out[row * self.stride + column..][..sums.len()];
+        let biases = &self.biases[column..][..sums.len()];
+        for ((out, &sum), &bias) in out.iter_mut().zip(sums).zip(biases) {
+            *out = sum + bias;
+        }
+    }
+}
+
+/// Sums are δ_next·W_nextᵀ: multiplies them by the activation's derivative and stores the layer's error δ. The padding
+/// stays zero.
+pub(super) struct Backward<'a, F> {
+    pub(super) errors: &'a mut PaddedMatrix<F>,
+    pub(super) activations: &'a PaddedMatrix<F>,
+    pub(super) activation: Activation,
+}
+
+impl<F: Real> Sink<F> for Backward<'_, F> {
+    #[inline(always)]
+    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
+        let end = (column + sums.len()).min(self.activations.columns());
+        if column >= end {
+            return;
+        }
+        let activations = &self.activations.row(row)[column..end];
+        let errors = &mut self.errors.row_mut(row)[column..end];
+        for ((error, &sum), &a) in errors.iter_mut().zip(sums).zip(activations) {
+            *error = sum * self.activation.derivative(a);
+        }
+    }
+}
+
+/// Sums are gradients: they change the weights at once and are never stored.
+pub(super) struct Update<'a, F> {
+    pub(super) weights: &'a mut [F],
+    pub(super) velocities: Option<&'a mut [F]>,
+    pub(super) stride: usize,
+    /// The row of the whole matrix that `weights` begins with.
+    pub(super) first_row: usize,
+    pub(super) rule: UpdateRule<F>,
+}
+
+impl<F: Real> Sink<F> for Update<'_, F> {
+    #[inline(always)]
+    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
+        let start = (row - self.first_row) * self.stride + column;
+        let weights = &mut self.weights[start..][..sums.len()];
+        let velocities = self.velocities.as_mut().map(|velocities| &mut velocities[start..][..sums.len()]);
+        self.rule.apply(weights, velocities, sums);
+    }
+}
+
+/// Sums are gradients of a part of a batch: adds them to those of the parts before.
+pub(super) struct Accumulate<'a, F> {
+    pub(super) gradients: &'a mut [F],
+    pub(super) stride: usize,
+}
+
+impl<F: Real> Sink<F> for Accumulate<'_, F> {
+    #[inline(always)]
+    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
+        let gradients = &mut self.gradients[row * self.stride + column..][..sums.len()];
+        for (gradient, &sum) in gradients.iter_mut().zip(sums) {
+            *gradient += sum;
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! A multilayer perceptron, trained by mini-batch stochastic gradient descent.
+//!
+//! - [`network`], [`activation`], [`loss`]: what is computed. [`reference`] computes it slowly and obviously.
+//! - [`engine`]: the one door to whatever does the arithmetic fast; today the CPU.
+//! - [`training`]: epochs, permutations, history; [`preset`] holds the homework's and the notebook's settings.
+//! - [`data`]: MNIST's files, their download, and the digits that the program draws itself.
+//! - [`model_file`], [`checkpoint`]: weights and interrupted runs on disk.
+//!
+//! The mathematics knows no file format, and nothing in the library prints.
+
+pub mod activation;
+pub mod checkpoint;
+pub mod data;
+pub mod engine;
+pub mod files;
+pub mod loss;
+pub mod model_file;
+pub mod network;
+pub mod preset;
+pub mod reference;
+pub mod samples;
+pub mod training;
+
+pub use activation::Activation;
+pub use engine::{CpuEngine, Engine};
+pub use loss::Loss;
+pub use network::{Architecture, Network};
+pub use samples::Samples;
+pub use training::{Hyperparameters, Training};
+
+/// The element types of a network: `f32` and `f64`.
+pub trait Real: utils::Element + kernels_cpu::Real {
+    /// The nearest value of this type.
+    fn from_f64(value: f64) -> Self;
+    /// The value in double precision.
+    fn into_f64(self) -> f64;
+}
+
+impl Real for f32 {
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+    fn into_f64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Real for f64 {
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    fn into_f64(self) -> f64 {
+        self
+    }
+}

@@ -1,0 +1,67 @@
+//! Loss functions and the error they send back through the network.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Activation, Real};
+
+/// How wrong the outputs a are, given the targets y of one sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// ½ Σᵢ (aᵢ − yᵢ)²
+    SquaredError,
+    /// −Σᵢ yᵢ ln aᵢ for softmax outputs; −Σᵢ (yᵢ ln aᵢ + (1 − yᵢ) ln(1 − aᵢ)) for sigmoid outputs
+    CrossEntropy,
+}
+
+impl Loss {
+    /// Whether this loss is defined for outputs of `activation`: cross-entropy needs probabilities.
+    pub fn suits(self, activation: Activation) -> bool {
+        self == Self::SquaredError || matches!(activation, Activation::Sigmoid | Activation::Softmax)
+    }
+
+    /// The name that the command line and files use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SquaredError => "squared-error",
+            Self::CrossEntropy => "cross-entropy",
+        }
+    }
+
+    /// The loss of one sample.
+    pub fn of<F: Real>(self, activation: Activation, outputs: &[F], targets: &[F]) -> f64 {
+        // Keeps ln away from 0; a NaN passes.
+        let ln = |p: f64| if p < f64::MIN_POSITIVE { f64::MIN_POSITIVE.ln() } else { p.ln() };
+        let pairs = outputs.iter().zip(targets).map(|(a, y)| (a.into_f64(), y.into_f64()));
+        match (self, activation) {
+            (Self::SquaredError, _) => pairs.map(|(a, y)| (a - y) * (a - y)).sum::<f64>() / 2.0,
+            (Self::CrossEntropy, Activation::Softmax) => -pairs.map(|(a, y)| y * ln(a)).sum::<f64>(),
+            (Self::CrossEntropy, _) => -pairs.map(|(a, y)| y * ln(a) + (1.0 - y) * ln(1.0 - a)).sum::<f64>(),
+        }
+    }
+
+    /// The output layer's error δ = ∂loss/∂z of one sample, written to `errors`.
+    ///
+    /// For cross-entropy with softmax or sigmoid it is a − y: the derivatives of the logarithm and of the activation
+    /// cancel. For squared error it is (a − y) · da/dz, and for softmax, whose Jacobian is aᵢ (δᵢⱼ − aⱼ),
+    /// aᵢ (gᵢ − Σⱼ gⱼ aⱼ) with g = a − y (Bishop, "Pattern Recognition and Machine Learning", 2006, sections 4.3 and 5.3).
+    pub fn output_error<F: Real>(self, activation: Activation, outputs: &[F], targets: &[F], errors: &mut [F]) {
+        for ((error, &a), &y) in errors.iter_mut().zip(outputs).zip(targets) {
+            *error = a - y;
+        }
+        match (self, activation) {
+            (Self::CrossEntropy, _) => {}
+            (Self::SquaredError, Activation::Softmax) => {
+                let weighted = errors.iter().zip(outputs).fold(F::zero(), |sum, (&g, &a)| sum + g * a);
+                for (error, &a) in errors.iter_mut().zip(outputs) {
+                    *error = a * (*error - weighted);
+                }
+            }
+            (Self::SquaredError, _) => {
+                for (error, &a) in errors.iter_mut().zip(outputs) {
+                    *error *= activation.derivative(a);
+                }
+            }
+        }
+    }
+}

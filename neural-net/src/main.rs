@@ -1,0 +1,18 @@
+//! Trains a network on handwritten digits, evaluates it, and reads digits with it.
+
+mod program;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use program::arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    timing::program::run(|| match arguments.command {
+        None => program::train::run(&arguments.train),
+        Some(Command::Evaluate(arguments)) => program::evaluate::run(&arguments),
+        Some(Command::Predict(arguments)) => program::predict::run(&arguments),
+        Some(Command::Digits(arguments)) => program::digits::run(&arguments),
+    })
+}

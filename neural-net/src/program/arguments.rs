@@ -1,0 +1,205 @@
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use neural_net::network::Initialization;
+use neural_net::preset::Preset;
+use neural_net::training::GradientScale;
+use neural_net::{Activation, Loss};
+use timing::program::{parse_cores, parse_size};
+
+/// Trains a neural network to read handwritten digits
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = "Without MNIST's files the program trains on digits that it draws itself; --download fetches the real ones."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) train: TrainArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure a saved network on the test images
+    Evaluate(EvaluateArguments),
+    /// Read digits with a saved network
+    Predict(PredictArguments),
+    /// Draw a sheet of the built-in digits to a PNG file
+    Digits(DigitsArguments),
+}
+
+/// Where the images come from.
+#[derive(Debug, Args)]
+pub(crate) struct DataArguments {
+    /// Directory of MNIST's four files, raw or gzip [default: $MNIST_DIR, else data/mnist, else the user's cache directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Fetch MNIST first, into --data or the user's cache directory; files that are there and right are kept
+    #[arg(long)]
+    pub(crate) download: bool,
+    /// Where to fetch from instead of the two usual mirrors; may be repeated
+    #[arg(long, value_name = "URL", requires = "download")]
+    pub(crate) mirror: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrainArguments {
+    /// Settings to start from; every other flag overrides one of them [default: homework]
+    #[arg(long, value_enum)]
+    pub(crate) preset: Option<Preset>,
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArguments,
+    /// Worker threads [default: one for each core]; the weights do not depend on them
+    #[arg(short, long, value_name = "N", value_parser = parse_cores)]
+    pub(crate) cores: Option<NonZeroUsize>,
+    /// Save the trained network to a safetensors file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    /// Keep a checkpoint in this directory, written after every report
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Go on from the checkpoint, or start if there is none yet
+    #[arg(long, requires = "checkpoint")]
+    pub(crate) resume: bool,
+    /// Test accuracy in percent below which the exit code is 1 [default on MNIST: 95, for the notebook 90]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub(crate) target_accuracy: Option<f64>,
+    /// Print one JSON object instead of text; times in seconds
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags that override a preset.
+#[derive(Debug, Args)]
+pub(crate) struct SettingsArguments {
+    /// Units of each layer, from the inputs to the outputs, e.g. 784,128,64,10
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size)]
+    pub(crate) layers: Option<Vec<NonZeroUsize>>,
+    /// Activation of the hidden layers
+    #[arg(long, value_enum)]
+    pub(crate) activation: Option<Activation>,
+    /// Activation of the output layer
+    #[arg(long, value_enum)]
+    pub(crate) output_activation: Option<Activation>,
+    /// What is minimised
+    #[arg(long, value_enum)]
+    pub(crate) loss: Option<Loss>,
+    /// Step size
+    #[arg(long, value_name = "RATE", value_parser = parse_positive)]
+    pub(crate) learning_rate: Option<f64>,
+    /// Share of the last step that is added to the next, 0 to below 1
+    #[arg(long, value_name = "SHARE", value_parser = parse_momentum)]
+    pub(crate) momentum: Option<f64>,
+    /// Pull of each weight towards 0
+    #[arg(long, value_name = "DECAY", value_parser = parse_not_negative)]
+    pub(crate) weight_decay: Option<f64>,
+    /// Images in a batch, or "full"
+    #[arg(long, value_name = "N", value_parser = parse_batch_size)]
+    pub(crate) batch_size: Option<BatchSize>,
+    /// Sum of the gradients over a batch, or their mean
+    #[arg(long, value_enum)]
+    pub(crate) gradient: Option<GradientScale>,
+    /// How often each image is seen
+    #[arg(long, value_name = "N", value_parser = parse_size)]
+    pub(crate) epochs: Option<NonZeroUsize>,
+    /// Whether each epoch has a new permutation of the images
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) shuffle: Option<bool>,
+    /// After how many epochs the accuracy is measured
+    #[arg(long, value_name = "N", value_parser = parse_size)]
+    pub(crate) report_every: Option<NonZeroUsize>,
+    /// How the first weights are drawn
+    #[arg(long, value_enum)]
+    pub(crate) initialization: Option<Initialization>,
+    /// Seed of the first weights and the permutations
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u64>,
+    /// How many images to train on, from the first
+    #[arg(long, value_name = "N", value_parser = parse_size)]
+    pub(crate) train_images: Option<NonZeroUsize>,
+    /// How many of the images after them measure an epoch's accuracy; with 0 the training images do
+    #[arg(long, value_name = "N")]
+    pub(crate) validation_images: Option<usize>,
+}
+
+/// The value of `--batch-size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BatchSize(pub(crate) Option<usize>);
+
+#[derive(Debug, Args)]
+pub(crate) struct EvaluateArguments {
+    /// A file that --save wrote
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+    /// Worker threads [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = parse_cores)]
+    pub(crate) cores: Option<NonZeroUsize>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PredictArguments {
+    /// A file that --save wrote
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// PNG files of one digit, light on dark, or numbers: images of the test set, counted from 0
+    #[arg(value_name = "IMAGE", required = true)]
+    pub(crate) images: Vec<String>,
+    /// The PNG files are dark on light
+    #[arg(long)]
+    pub(crate) invert: bool,
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DigitsArguments {
+    /// The PNG file to write
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Seed of the digits
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+fn parse_number(text: &str, accepts: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|&number| accepts(number));
+    number.ok_or_else(|| format!("{expected} is needed"))
+}
+
+fn parse_positive(text: &str) -> Result<f64, String> {
+    parse_number(text, |number| number > 0.0 && number.is_finite(), "a number above 0")
+}
+
+fn parse_not_negative(text: &str) -> Result<f64, String> {
+    parse_number(text, |number| number >= 0.0 && number.is_finite(), "a number of 0 or more")
+}
+
+fn parse_momentum(text: &str) -> Result<f64, String> {
+    parse_number(text, |number| (0.0..1.0).contains(&number), "a number from 0 to below 1")
+}
+
+fn parse_percent(text: &str) -> Result<f64, String> {
+    parse_number(text, |number| (0.0..=100.0).contains(&number), "a number from 0 to 100")
+}
+
+fn parse_batch_size(text: &str) -> Result<BatchSize, String> {
+    match text.parse::<NonZeroUsize>() {
+        Ok(size) => Ok(BatchSize(Some(size.get()))),
+        Err(_) if text == "full" => Ok(BatchSize(None)),
+        Err(_) => Err("a whole number of 1 or more is needed, or \"full\"".to_owned()),
+    }
+}

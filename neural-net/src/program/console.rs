@@ -1,0 +1,87 @@
+//! What a training shows while it runs.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use neural_net::checkpoint::{self, Checkpoint, Run};
+use neural_net::engine::Engine;
+use neural_net::model_file::ModelFileError;
+use neural_net::preset::Preset;
+use neural_net::training::{EpochRecord, Observer, Training};
+
+/// Shows progress, keeps checkpoints, and stops on Ctrl-C.
+pub(super) struct Console {
+    pub(super) preset: Preset,
+    pub(super) quiet: bool,
+    pub(super) bar: ProgressBar,
+    pub(super) interrupted: Arc<AtomicBool>,
+    /// Where checkpoints go, and what they say beside the parameters and the progress.
+    pub(super) checkpoint: Option<PathBuf>,
+    pub(super) run: Run,
+}
+
+impl Console {
+    /// Writes a checkpoint of `training` to `directory`.
+    pub(super) fn keep<E: Engine<f32>>(
+        &self,
+        directory: &std::path::Path,
+        training: &Training<E>,
+    ) -> Result<(), ModelFileError> {
+        let run = Run { progress: training.progress().clone(), ..self.run.clone() };
+        checkpoint::save(directory, &Checkpoint { parameters: training.engine().parameters(), run })
+    }
+}
+
+impl<E: Engine<f32>> Observer<f32, E> for Console {
+    type Error = ModelFileError;
+
+    fn step(&mut self, epoch: usize, step: usize, steps: usize) -> ControlFlow<()> {
+        if !self.bar.is_hidden() {
+            self.bar.set_position((epoch as u64 - 1) * steps as u64 + step as u64);
+        }
+        if self.interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn epoch(&mut self, record: &EpochRecord, training: &Training<E>) -> Result<(), ModelFileError> {
+        let EpochRecord { epoch, accuracy, .. } = record;
+        if !self.quiet {
+            let word = self.preset.epoch_word();
+            self.bar.suspend(|| match self.preset {
+                Preset::Homework => println!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy),
+                Preset::Notebook => println!("{word} {epoch}: Accuracy = {accuracy:.4}"),
+            });
+        }
+        match &self.checkpoint {
+            Some(directory) => self.keep(directory, training),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A bar over all steps with the time left, on stderr; hidden where that is no terminal.
+pub(super) fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
+    if quiet {
+        return ProgressBar::hidden();
+    }
+    let template = "training {wide_bar} {percent} %, {eta} left";
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(steps).with_style(style)
+}
+
+/// A flag that the first Ctrl-C raises. The second ends the process at once.
+pub(super) fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&flag);
+    ctrlc::set_handler(move || {
+        if raised.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED.into());
+        }
+    })?;
+    Ok(flag)
+}
+
+/// The exit code of an interrupted training, as shells have it for SIGINT.
+pub(super) const INTERRUPTED: u8 = 130;

@@ -1,0 +1,96 @@
+//! Finding, fetching or drawing the images.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use neural_net::data::download::{Downloader, MNIST_FILES, Progress, RemoteFile};
+use neural_net::data::{Dataset, download_directory, find_mnist};
+use neural_net::network::Architecture;
+
+use super::arguments::DataArguments;
+
+/// Seed of the built-in digits: always the same, so that a network can be evaluated on the digits that it has not seen.
+const BUILTIN_SEED: u64 = 0;
+
+/// The images, and one line that says where they come from.
+pub(super) fn load(arguments: &DataArguments) -> Result<(Dataset, String)> {
+    if arguments.download {
+        let directory = download_directory(arguments.data.as_deref());
+        download(&directory, &arguments.mirror)?;
+        return from_files(&directory);
+    }
+    match find_mnist(arguments.data.as_deref()) {
+        Some(directory) => from_files(&directory),
+        None => {
+            let dataset = Dataset::builtin(BUILTIN_SEED);
+            let line =
+                "Data: built-in digits, drawn by this program, since MNIST was not found. For the real ones add \
+                        --download, or --data DIR if you have the files."
+                    .to_owned();
+            Ok((dataset, line))
+        }
+    }
+}
+
+fn from_files(directory: &Path) -> Result<(Dataset, String)> {
+    let dataset = Dataset::mnist(directory)?;
+    let (train, test) = (dataset.train.len(), dataset.test.len());
+    let line = format!("Data: MNIST from {}, {train} training and {test} test images.", directory.display());
+    Ok((dataset, line))
+}
+
+/// Makes sure that the images fit the network's inputs and outputs.
+pub(super) fn require_fit(dataset: &Dataset, architecture: &Architecture) -> Result<()> {
+    let (rows, columns) = dataset.train.shape;
+    if dataset.test.shape != dataset.train.shape {
+        bail!(
+            "training images of {rows} × {columns} pixels, test images of {:?}: they must be the same",
+            dataset.test.shape
+        );
+    }
+    if architecture.inputs() != rows * columns {
+        let inputs = architecture.inputs();
+        bail!("a network with {inputs} inputs cannot read {rows} × {columns} pixels: it needs {}", rows * columns);
+    }
+    if architecture.outputs() != neural_net::data::CLASSES {
+        bail!("a network with {} outputs cannot tell ten digits apart: it needs 10", architecture.outputs());
+    }
+    Ok(())
+}
+
+/// Fetches MNIST's files with a progress bar on stderr, if that is a terminal, else with lines.
+fn download(directory: &Path, mirrors: &[String]) -> Result<()> {
+    let mut downloader = Downloader::default();
+    if !mirrors.is_empty() {
+        downloader.mirrors = mirrors.to_vec();
+    }
+    let template = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
+    let bar = ProgressBar::no_length();
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let mut report = |file: &RemoteFile, progress: Progress| {
+        let name = file.name;
+        let say = |line: String| bar.suspend(|| eprintln!("{line}"));
+        match progress {
+            Progress::AlreadyPresent => say(format!("{name}: there already")),
+            Progress::WrongContentPresent { .. } => {
+                say(format!("{name}: there, but not MNIST's; fetching the right one"))
+            }
+            Progress::Started { mirror, total } => {
+                bar.reset();
+                bar.set_message(name);
+                bar.set_length(total.unwrap_or(0));
+                if bar.is_hidden() {
+                    say(format!("{name}: fetching from {mirror}"));
+                }
+            }
+            Progress::Received { received, .. } => bar.set_position(received),
+            Progress::MirrorFailed(attempt) => say(format!("{name}: {attempt}")),
+            Progress::Finished { received } => say(format!("{name}: {received} bytes, checksum right")),
+        }
+    };
+    let fetched = downloader.fetch_all(&MNIST_FILES, directory, &mut report);
+    bar.finish_and_clear();
+    fetched?;
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! `neural-net evaluate`: measures a saved network on the test images.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use neural_net::engine::{CpuEngine, Engine, Parameters};
+use neural_net::model_file;
+use neural_net::preset::Preset;
+use serde_json::json;
+use timing::program::with_worker_threads;
+
+use super::arguments::EvaluateArguments;
+use super::dataset;
+
+pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
+    let model = model_file::load(&arguments.model)?;
+    let (dataset, origin) = dataset::load(&arguments.data)?;
+    dataset::require_fit(&dataset, model.network.architecture())?;
+    let test = dataset.test.samples(0, dataset.test.len());
+    let parameters = Parameters { network: model.network, velocities: None };
+    let evaluation = with_worker_threads(arguments.cores, |_| {
+        // An engine also says how to train; here it only evaluates.
+        CpuEngine::new(&test, &parameters, &Preset::Homework.hyperparameters()).evaluate_training_samples()
+    })?;
+    if arguments.json {
+        let object = json!({
+            "program": "neural-net evaluate",
+            "trained_on": model.dataset,
+            "dataset": dataset.name,
+            "test_images": evaluation.count,
+            "sizes": parameters.network.architecture().sizes(),
+            "test_accuracy": evaluation.accuracy(),
+        });
+        println!("{object}");
+    } else {
+        println!("{origin}");
+        println!("Trained on: {}", model.dataset);
+        let percent = 100.0 * evaluation.accuracy();
+        println!("Test Accuracy: {percent:.2}% ({}, {} images)", dataset.name, evaluation.count);
+    }
+    Ok(ExitCode::SUCCESS)
+}

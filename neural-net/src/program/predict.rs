@@ -1,0 +1,120 @@
+//! `neural-net predict`: reads digits with a saved network.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use neural_net::data::Dataset;
+use neural_net::network::argmax;
+use neural_net::{Architecture, Network, model_file};
+use serde_json::{Value, json};
+
+use super::arguments::PredictArguments;
+use super::dataset;
+
+pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
+    let model = model_file::load(&arguments.model)?;
+    // The test set is only needed for numbers.
+    let dataset = match arguments.images.iter().any(|image| test_index(image).is_some()) {
+        true => Some(dataset::load(&arguments.data)?),
+        false => None,
+    };
+    if let Some((dataset, origin)) = &dataset {
+        dataset::require_fit(dataset, model.network.architecture())?;
+        if !arguments.json {
+            println!("{origin}");
+        }
+    }
+    let mut predictions = Vec::new();
+    for image in &arguments.images {
+        let (pixels, label) = match (test_index(image), &dataset) {
+            (Some(index), Some((dataset, _))) => {
+                let (pixels, label) = test_image(dataset, index)?;
+                (pixels, Some(label))
+            }
+            _ => (read_png(Path::new(image), model.network.architecture(), arguments.invert)?, None),
+        };
+        predictions.push(Prediction::new(image, label, &model.network, &pixels));
+    }
+    if arguments.json {
+        let predictions: Vec<Value> = predictions.iter().map(Prediction::to_json).collect();
+        println!("{}", json!({ "program": "neural-net predict", "predictions": predictions }));
+    } else {
+        predictions.iter().for_each(Prediction::print);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the network sees in one image.
+struct Prediction<'a> {
+    image: &'a str,
+    /// The digit that it shows, where that is known.
+    label: Option<u8>,
+    digit: usize,
+    /// One for each digit; they add up to 1.
+    probabilities: Vec<f32>,
+}
+
+impl<'a> Prediction<'a> {
+    /// Sigmoid outputs, each a probability of its own, are divided by their sum.
+    fn new(image: &'a str, label: Option<u8>, network: &Network<f32>, pixels: &[u8]) -> Self {
+        let inputs: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
+        let outputs = network.predict(&inputs);
+        let total: f32 = outputs.iter().sum();
+        let probabilities = outputs.iter().map(|output| output / total).collect();
+        Self { image, label, digit: argmax(&outputs), probabilities }
+    }
+
+    fn print(&self) {
+        let label = self.label.map(|label| format!(", labelled {label}")).unwrap_or_default();
+        println!(
+            "{}: {} with probability {:.2} %{label}",
+            self.image,
+            self.digit,
+            100.0 * self.probabilities[self.digit]
+        );
+        for (digit, probability) in self.probabilities.iter().enumerate() {
+            let bar = "█".repeat((40.0 * probability).round() as usize);
+            println!("  {digit}  {:6.2} %  {bar}", 100.0 * probability);
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "image": self.image,
+            "label": self.label,
+            "digit": self.digit,
+            "probabilities": self.probabilities,
+        })
+    }
+}
+
+/// The test image that `image` is the number of, unless it names a file.
+fn test_index(image: &str) -> Option<usize> {
+    image.parse().ok()
+}
+
+fn test_image(dataset: &Dataset, index: usize) -> Result<(Vec<u8>, u8)> {
+    let count = dataset.test.len();
+    let Some(&label) = dataset.test.labels.get(index) else {
+        bail!("there is no test image {index}: {} has {count}, 0 to {}", dataset.name, count.saturating_sub(1));
+    };
+    Ok((dataset.test.pixels.row(index).to_vec(), label))
+}
+
+/// The grey pixels of a PNG file, which must have as many as the network has inputs, in a square.
+fn read_png(path: &Path, architecture: &Architecture, invert: bool) -> Result<Vec<u8>> {
+    let name = path.display();
+    let bytes = std::fs::read(path).with_context(|| format!("{name}: cannot be read"))?;
+    let picture = image::load_from_memory_with_format(&bytes, image::ImageFormat::Png)
+        .with_context(|| format!("{name}: no PNG file, or damaged"))?;
+    let side = architecture.inputs().isqrt() as u32;
+    let (width, height) = (picture.width(), picture.height());
+    if side * side != architecture.inputs() as u32 || (width, height) != (side, side) {
+        bail!(
+            "{name}: {width} × {height} pixels, but the network reads {side} × {side}: scale the picture to that size"
+        );
+    }
+    let grey = picture.into_luma8().into_raw();
+    Ok(if invert { grey.iter().map(|&pixel| 255 - pixel).collect() } else { grey })
+}

@@ -1,0 +1,106 @@
+//! A preset with the flags that override it.
+
+use std::num::NonZeroUsize;
+
+use anyhow::{Result, bail};
+use neural_net::checkpoint::Run;
+use neural_net::preset::Preset;
+use neural_net::{Architecture, Hyperparameters};
+
+use super::arguments::SettingsArguments;
+
+/// Everything that a training's result depends on beside the images.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Settings {
+    pub(super) preset: Preset,
+    pub(super) architecture: Architecture,
+    pub(super) hyperparameters: Hyperparameters,
+    /// Training and validation images.
+    pub(super) images: (usize, usize),
+}
+
+impl Settings {
+    /// The settings of a new training.
+    pub(super) fn new(preset: Preset, flags: &SettingsArguments) -> Result<Self> {
+        let settings = Self {
+            preset,
+            architecture: preset.architecture()?,
+            hyperparameters: preset.hyperparameters(),
+            images: preset.images(),
+        };
+        settings.overridden(flags)
+    }
+
+    /// The settings of a training that goes on: those of the checkpoint. Only `--epochs` and `--report-every` may differ.
+    pub(super) fn of_checkpoint(
+        architecture: &Architecture,
+        run: &Run,
+        preset: Option<Preset>,
+        flags: &SettingsArguments,
+    ) -> Result<Self> {
+        let kept = Self {
+            preset: run.preset,
+            architecture: architecture.clone(),
+            hyperparameters: run.hyperparameters.clone(),
+            images: run.images,
+        };
+        let mut wanted = kept.overridden(flags)?;
+        wanted.preset = preset.unwrap_or(kept.preset);
+        if let Some(flag) = first_difference(&kept, &wanted) {
+            bail!("{flag} differs from the checkpoint: leave it out to go on, or start anew without --resume");
+        }
+        Ok(wanted)
+    }
+
+    fn overridden(&self, flags: &SettingsArguments) -> Result<Self> {
+        let Self { preset, architecture, hyperparameters, images } = self;
+        let sizes = match &flags.layers {
+            Some(layers) => layers.iter().map(|size| size.get()).collect(),
+            None => architecture.sizes().to_vec(),
+        };
+        let hidden = flags.activation.unwrap_or(architecture.hidden_activation());
+        let output = flags.output_activation.unwrap_or(architecture.output_activation());
+        let architecture = Architecture::new(sizes, hidden, output)?;
+        let old = hyperparameters;
+        let hyperparameters = Hyperparameters {
+            loss: flags.loss.unwrap_or(old.loss),
+            learning_rate: flags.learning_rate.unwrap_or(old.learning_rate),
+            momentum: flags.momentum.unwrap_or(old.momentum),
+            weight_decay: flags.weight_decay.unwrap_or(old.weight_decay),
+            batch_size: flags.batch_size.map_or(old.batch_size, |batch_size| batch_size.0),
+            gradient: flags.gradient.unwrap_or(old.gradient),
+            epochs: flags.epochs.map_or(old.epochs, NonZeroUsize::get),
+            shuffle: flags.shuffle.unwrap_or(old.shuffle),
+            report_every: flags.report_every.map_or(old.report_every, NonZeroUsize::get),
+            initialization: flags.initialization.unwrap_or(old.initialization),
+            seed: flags.seed.unwrap_or(old.seed),
+        };
+        architecture.require_loss(hyperparameters.loss)?;
+        let train = flags.train_images.map_or(images.0, NonZeroUsize::get);
+        let validation = flags.validation_images.unwrap_or(images.1);
+        Ok(Self { preset: *preset, architecture, hyperparameters, images: (train, validation) })
+    }
+}
+
+/// The flag of the first setting that differs and must not.
+fn first_difference(a: &Settings, b: &Settings) -> Option<&'static str> {
+    let (x, y) = (&a.hyperparameters, &b.hyperparameters);
+    let pairs = [
+        ("--preset", a.preset == b.preset),
+        ("--layers", a.architecture.sizes() == b.architecture.sizes()),
+        ("--activation", a.architecture.hidden_activation() == b.architecture.hidden_activation()),
+        ("--output-activation", a.architecture.output_activation() == b.architecture.output_activation()),
+        ("--loss", x.loss == y.loss),
+        ("--learning-rate", x.learning_rate == y.learning_rate),
+        ("--momentum", x.momentum == y.momentum),
+        ("--weight-decay", x.weight_decay == y.weight_decay),
+        ("--batch-size", x.batch_size == y.batch_size),
+        ("--gradient", x.gradient == y.gradient),
+        ("--shuffle", x.shuffle == y.shuffle),
+        ("--initialization", x.initialization == y.initialization),
+        ("--seed", x.seed == y.seed),
+        ("--train-images", a.images.0 == b.images.0),
+        ("--validation-images", a.images.1 == b.images.1),
+    ];
+    pairs.into_iter().find(|(_, same)| !same).map(|(flag, _)| flag)
+}

@@ -1,0 +1,141 @@
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+
+use crate::measurement::{Measurement, format_seconds, four_digits};
+use crate::program::CHECK_FAILED;
+
+/// What a homework program found: its checks, then its times and speed-ups.
+///
+/// As text it is printed line by line while the program runs, in the homework's words; as JSON it is one object at the end.
+#[derive(Debug)]
+pub struct Report {
+    as_json: bool,
+    facts: Map<String, Value>,
+    checks: Map<String, Value>,
+    seconds: Map<String, Value>,
+    speedups: Map<String, Value>,
+    measured: Vec<(String, Measurement)>,
+    failed: bool,
+}
+
+impl Report {
+    /// An empty report of the named program.
+    pub fn new(program: &str, as_json: bool) -> Self {
+        let mut report = Self {
+            as_json,
+            facts: Map::new(),
+            checks: Map::new(),
+            seconds: Map::new(),
+            speedups: Map::new(),
+            measured: Vec::new(),
+            failed: false,
+        };
+        report.fact("program", program);
+        report
+    }
+
+    /// Adds a fact about the run, such as its size or seed, to the JSON object.
+    pub fn fact(&mut self, name: &str, value: impl Into<Value>) {
+        self.facts.insert(name.to_owned(), value.into());
+    }
+
+    /// Records whether the function `name` gave the right result; `Err` says where it did not.
+    pub fn check(&mut self, name: &str, outcome: Result<(), String>) {
+        self.checks.insert(name.to_owned(), outcome.is_ok().into());
+        match outcome {
+            Ok(()) => self.line(format_args!("[+] {name} passed")),
+            Err(difference) => {
+                self.failed = true;
+                self.line(format_args!("[-] {name} failed: {difference}"));
+            }
+        }
+    }
+
+    /// Ends the checks: prints the homework's line and returns whether all of them passed.
+    pub fn all_passed(&self) -> bool {
+        let last = if self.failed { "[-] Some tests failed" } else { "[+] All tests passed" };
+        self.line(format_args!("{last}"));
+        !self.failed
+    }
+
+    /// Records a time under a label; `note` says with what, for example how many threads.
+    pub fn time(&mut self, label: &str, note: &str, measurement: Measurement) {
+        let Measurement { min, median, repeats } = measurement;
+        let (shown_min, shown_median) = (format_seconds(min), format_seconds(median));
+        self.line(format_args!("[*] {label}: {shown_min} (median {shown_median}, n = {repeats}{note})"));
+        self.seconds.insert(key(label), json!({ "min": min, "median": median, "repeats": repeats }));
+        self.measured.push((label.to_owned(), measurement));
+    }
+
+    /// Records how many times faster `label` is than `baseline`, both timed before, by their minimum and median.
+    pub fn speedup(&mut self, label: &str, baseline: &str) {
+        let find = |label: &str| self.measured.iter().find(|(name, _)| name == label).map(|(_, found)| *found);
+        let (Some(new), Some(old)) = (find(label), find(baseline)) else { return };
+        let (min, median) = (old.min / new.min, old.median / new.median);
+        let (shown_min, shown_median) = (four_digits(min), four_digits(median));
+        self.line(format_args!("[*] Speed-up {label} over {baseline}: {shown_min} (by medians {shown_median})"));
+        let name = format!("{}_over_{}", key(label), key(baseline));
+        self.speedups.insert(name, json!({ "min": min, "median": median }));
+    }
+
+    /// Ends the report: prints the JSON object, if that was asked for, and returns the program's exit code.
+    pub fn finish(self) -> ExitCode {
+        if self.as_json {
+            println!("{}", self.to_json());
+        }
+        if self.failed { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut object = self.facts.clone();
+        object.insert("checks".to_owned(), self.checks.clone().into());
+        object.insert("seconds".to_owned(), self.seconds.clone().into());
+        object.insert("speedup".to_owned(), self.speedups.clone().into());
+        object.into()
+    }
+
+    fn line(&self, text: std::fmt::Arguments) {
+        if !self.as_json {
+            println!("{text}");
+        }
+    }
+}
+
+/// A label as a JSON key: lower case.
+fn key(label: &str) -> String {
+    label.to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixed(min: f64) -> Measurement {
+        Measurement { min, median: 2.0 * min, repeats: 3 }
+    }
+
+    #[test]
+    fn a_failed_check_fails_the_report() {
+        let mut report = Report::new("demo", true);
+        report.check("good", Ok(()));
+        assert!(report.all_passed());
+        report.check("bad", Err("row 1: 2 instead of 3".to_owned()));
+        assert!(!report.all_passed());
+        assert_eq!(report.to_json()["checks"], json!({ "good": true, "bad": false }));
+        assert_eq!(report.finish(), ExitCode::from(1));
+    }
+
+    #[test]
+    fn a_speedup_is_the_baseline_over_the_new_time() {
+        let mut report = Report::new("demo", true);
+        report.time("CPU", "", fixed(6.0));
+        report.time("Rayon", ", 2 threads", fixed(2.0));
+        report.speedup("Rayon", "CPU");
+        report.speedup("Rayon", "never timed");
+        let json = report.to_json();
+        assert_eq!(json["speedup"], json!({ "rayon_over_cpu": { "min": 3.0, "median": 3.0 } }));
+        assert_eq!(json["seconds"]["rayon"], json!({ "min": 2.0, "median": 4.0, "repeats": 3 }));
+        assert_eq!(json["program"], "demo");
+    }
+}

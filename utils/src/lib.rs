@@ -1,0 +1,21 @@
+//! Homework part 1: the functions that a neural network is built from.
+//!
+//! A network is described by its layers' sizes, input first. The weights from layer *i* to layer *j* have shape
+//! sizeᵢ × sizeⱼ and the biases of layer *j* have length sizeⱼ, so that an image is a row vector x and the layer's
+//! input is x·W + b.
+//!
+//! Everything works for `f32` and `f64`.
+
+mod activation;
+mod batches;
+mod error;
+mod lists;
+mod weights;
+mod zeros;
+
+pub use activation::{sigmoid, sigmoid_prime, sigmoid_prime_scalar, sigmoid_scalar};
+pub use batches::create_batches;
+pub use error::UtilsError;
+pub use lists::add_elementwise;
+pub use weights::{Element, random_weights};
+pub use zeros::{zeros_biases, zeros_weights};

@@ -1,0 +1,18 @@
+"""Times X·Xᵀ in NumPy for a 784×128 matrix X of standard normal numbers."""
+
+import json
+
+import numpy as np
+
+import peer
+
+parser = peer.arguments(repeats=20)
+parser.add_argument("--dtype", choices=["f32", "f64"], default="f32")
+options = parser.parse_args()
+
+generator = np.random.default_rng(0)
+x = generator.standard_normal((784, 128), dtype={"f32": np.float32, "f64": np.float64}[options.dtype])
+
+# NumPy sees that both operands are one matrix and calls BLAS's syrk, which computes one triangle only.
+seconds = {"NumPy": peer.measure(options.repeats, lambda: x @ x.T)}
+print(json.dumps({"peer": peer.numpy_name(), "seconds": seconds}))

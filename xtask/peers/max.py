@@ -1,0 +1,41 @@
+"""Times the element-wise maximum of two 1000×1000 matrices of integers 0…255 in NumPy and Numba."""
+
+import json
+
+import numpy as np
+
+import peer
+
+options = peer.arguments(repeats=20).parse_args()
+generator = np.random.default_rng(0)
+a, b = generator.integers(0, 256, size=(2, 1000, 1000), dtype=np.int32)
+
+# NumPy has no parallel maximum: this is one thread, whatever --threads says.
+names = [peer.numpy_name()]
+seconds = {"NumPy": peer.measure(options.repeats, lambda: np.maximum(a, b))}
+missing = {}
+
+try:
+    import numba
+except ImportError:
+    missing["Numba"] = "numba"
+else:
+    names.append(f"Numba {numba.__version__}")
+
+    def maximum(a, b):
+        result = np.empty_like(a)
+        rows, columns = a.shape
+        for row in numba.prange(rows):
+            for column in range(columns):
+                result[row, column] = max(a[row, column], b[row, column])
+        return result
+
+    parallel = numba.njit(parallel=True)(maximum)
+    numba.set_num_threads(options.threads)
+    if options.threads == 1:
+        sequential = numba.njit(maximum)  # Without parallel=True, prange is range.
+        seconds["Numba"] = peer.measure(options.repeats, lambda: sequential(a, b))
+    seconds["Numba parallel"] = peer.measure(options.repeats, lambda: parallel(a, b))
+    assert np.array_equal(parallel(a, b), np.maximum(a, b))
+
+print(json.dumps({"peer": ", ".join(names), "seconds": seconds, "missing": missing}))

@@ -1,0 +1,36 @@
+"""What the peers' scripts share: their arguments, the clock, and the names of what they time."""
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+
+
+def arguments(repeats):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", type=int, default=1, help="set the libraries' environment variables too: OMP_NUM_THREADS, …")
+    parser.add_argument("--repeats", type=int, default=repeats)
+    return parser
+
+
+def measure(repeats, work):
+    """Seconds per call of work, after one call to warm up. Its result is freed outside the timed span."""
+    work()
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = work()
+        seconds.append(time.perf_counter() - start)
+        del result
+    return {"min": min(seconds), "median": statistics.median(seconds), "repeats": repeats}
+
+
+def numpy_name():
+    """NumPy's version and its BLAS."""
+    try:
+        blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+        name = "OpenBLAS" if "openblas" in blas["name"] else blas["name"]
+        return f"NumPy {np.__version__} ({name} {blas['version']})"
+    except (KeyError, TypeError):  # NumPy before 1.26
+        return f"NumPy {np.__version__}"

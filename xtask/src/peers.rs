@@ -1,0 +1,138 @@
+//! `cargo xtask peers`: the programs as users run them, beside Python programs that do the same work.
+//!
+//! Ours and the peer run in turn, several rounds, so that a busy moment of the machine does not fall on one side only.
+
+mod capture;
+mod comparison;
+mod python;
+mod rust_program;
+mod table;
+mod work;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use anyhow::Result;
+use serde_json::json;
+use timing::program::parse_cores;
+
+use comparison::{Comparison, Outcome, Row};
+use python::{Python, ScriptOutput};
+use rust_program::Executables;
+use work::{Work, WorkName};
+
+/// What to time, and how often.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Worker threads on both sides [default: 1, and 2 where the machine has two cores]
+    #[arg(long, value_name = "N", num_args = 1.., value_parser = parse_cores)]
+    threads: Vec<NonZeroUsize>,
+    /// Time this work only
+    #[arg(long, value_enum, value_name = "WORK")]
+    only: Option<WorkName>,
+    /// How often ours and the peer run in turn; the fastest of each counts
+    #[arg(long, value_name = "N", default_value = "3")]
+    rounds: NonZeroUsize,
+    /// How often each run times a call of max and matmul, after one call to warm up
+    #[arg(long, value_name = "N", default_value = "20")]
+    repeats: NonZeroUsize,
+    /// How many epochs of the network each run times
+    #[arg(long, value_name = "N", default_value = "3")]
+    epochs: NonZeroUsize,
+    /// The Python interpreter [default: $PYTHON, else python3]
+    #[arg(long, value_name = "PATH")]
+    python: Option<OsString>,
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Times everything and prints the table. A peer that is missing, or a program of ours that fails, becomes a row that says so.
+///
+/// # Errors
+/// If Python or NumPy is missing.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let python = Python::find(options.python.clone())?;
+    let works = work::all(options.only, options.repeats, options.epochs);
+    let executables = Executables::build(works.iter().map(|work| work.program).collect::<BTreeSet<_>>())?;
+
+    let mut rows = Vec::new();
+    let mut peers = BTreeSet::new();
+    for work in &works {
+        for threads in threads_of(options) {
+            let contest = Contest { work, threads, python: &python, executables: &executables };
+            let (found, peer) = contest.hold(options.rounds);
+            rows.extend(found);
+            peers.extend(peer.iter().flat_map(|names| names.split(", ")).map(str::to_owned));
+        }
+    }
+
+    let peers = Vec::from_iter(peers);
+    if options.json {
+        println!("{}", json!({ "peers": peers, "rounds": options.rounds, "rows": rows }));
+    } else {
+        print!("{}", table::render(&rows, &peers, options.rounds));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn threads_of(options: &Options) -> Vec<NonZeroUsize> {
+    if !options.threads.is_empty() {
+        return options.threads.clone();
+    }
+    let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    [1, 2].into_iter().filter_map(NonZeroUsize::new).filter(|threads| *threads <= cores).collect()
+}
+
+/// One work at one number of threads.
+struct Contest<'a> {
+    work: &'a Work,
+    threads: NonZeroUsize,
+    python: &'a Python,
+    executables: &'a Executables,
+}
+
+impl Contest<'_> {
+    /// Runs all rounds. Returns one row for each peer of the script, and the versions of these peers.
+    fn hold(&self, rounds: NonZeroUsize) -> (Vec<Row>, Option<String>) {
+        let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+        let mut last = None;
+        for round in 1..=rounds.get() {
+            eprintln!("[*] {}, threads: {}, round {round} of {rounds}", self.work.title, self.threads);
+            match self.round() {
+                Ok((ours, output)) => {
+                    for (label, peer) in output.times() {
+                        pairs.entry(label.to_owned()).or_default().push((ours, peer));
+                    }
+                    last = Some(output);
+                }
+                Err(error) => return (vec![self.row(None, Outcome::Missing { reason: format!("{error:#}") })], None),
+            }
+        }
+
+        let compared = pairs.iter().filter_map(|(label, pairs)| {
+            Comparison::of(pairs).map(|comparison| self.row(Some(label), Outcome::Compared(comparison)))
+        });
+        let missing = last.iter().flat_map(|output| &output.missing).map(|(label, package)| {
+            self.row(
+                Some(label),
+                Outcome::Missing { reason: format!("not installed: {}", self.python.install(package)) },
+            )
+        });
+        (compared.chain(missing).collect(), last.as_ref().map(|output| output.peer.clone()))
+    }
+
+    /// Our time in seconds, and what the script found.
+    fn round(&self) -> Result<(f64, ScriptOutput)> {
+        let ours = self.executables.time(self.work, self.threads)?;
+        let output = self.python.time(self.work, self.threads)?;
+        Ok((ours, output))
+    }
+
+    fn row(&self, peer: Option<&str>, outcome: Outcome) -> Row {
+        Row { work: self.work.title.clone(), threads: self.threads, peer: peer.map(str::to_owned), outcome }
+    }
+}

@@ -1,0 +1,18 @@
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// Runs a command to its end and returns what it wrote to stdout.
+///
+/// # Errors
+/// If it cannot be started, or fails: then with the last line it wrote to stderr.
+pub(super) fn stdout_of(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let last = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no message");
+        bail!("{}: {}", output.status, last.trim());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{name} wrote bytes that are not UTF-8"))
+}

@@ -1,0 +1,133 @@
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use super::capture::stdout_of;
+use super::rust_program::positive;
+use super::work::{EPOCH_IMAGES, Work};
+
+/// Where BLAS, OpenMP and Numba read their number of threads when they are loaded.
+const THREAD_VARIABLES: [&str; 5] =
+    ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"];
+
+/// A Python interpreter that has NumPy.
+pub(super) struct Python(OsString);
+
+impl Python {
+    /// The interpreter at `path`, else `$PYTHON`, else `python3`.
+    ///
+    /// # Errors
+    /// If it cannot be started or has no NumPy; the line says what to install.
+    pub(super) fn find(path: Option<OsString>) -> Result<Self> {
+        let path = path.or_else(|| std::env::var_os("PYTHON")).unwrap_or_else(|| "python3".into());
+        let python = Self(path);
+        let name = python.0.display();
+        if let Err(error) = Command::new(&python.0).arg("--version").output() {
+            bail!("cannot start {name} ({error}): install Python 3, or name an interpreter by --python PATH");
+        }
+        if let Err(error) = stdout_of(Command::new(&python.0).args(["-c", "import numpy"])) {
+            let install = python.install("numpy numba");
+            bail!("{name} cannot import NumPy ({error}): {install}, or name another interpreter by --python PATH");
+        }
+        Ok(python)
+    }
+
+    /// The command that installs packages.
+    pub(super) fn install(&self, packages: &str) -> String {
+        format!("{} -m pip install {packages}", self.0.display())
+    }
+
+    /// Runs the script of a work and returns what it found.
+    ///
+    /// # Errors
+    /// If it fails, or does not print the JSON object that is expected.
+    pub(super) fn time(&self, work: &Work, threads: NonZeroUsize) -> Result<ScriptOutput> {
+        let (script, threads) = (work.script, threads.to_string());
+        let mut command = Command::new(&self.0);
+        command
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(script))
+            .args(&work.script_arguments)
+            .args(["--threads", &threads])
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .envs(THREAD_VARIABLES.map(|variable| (variable, &threads)));
+        let json = stdout_of(&mut command).with_context(|| format!("{script} failed"))?;
+        ScriptOutput::parse(&json).with_context(|| format!("{script} printed something else than its JSON object"))
+    }
+}
+
+/// The JSON object that a script prints.
+#[derive(Debug, Deserialize)]
+pub(super) struct ScriptOutput {
+    /// The names and versions of all peers that it timed, joined by commas.
+    pub(super) peer: String,
+    seconds: BTreeMap<String, Fastest>,
+    /// The peers that are not installed, each with the package to install.
+    #[serde(default)]
+    pub(super) missing: BTreeMap<String, String>,
+    /// How many images an epoch had, where the times are of epochs.
+    images: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Fastest {
+    min: f64,
+}
+
+impl ScriptOutput {
+    fn parse(json: &str) -> Result<Self> {
+        let output: Self = serde_json::from_str(json)?;
+        for (_, seconds) in output.times() {
+            positive(seconds)?;
+        }
+        Ok(output)
+    }
+
+    /// Each peer's fastest call, in seconds; those of epochs scaled to [`EPOCH_IMAGES`].
+    pub(super) fn times(&self) -> impl Iterator<Item = (&str, f64)> {
+        let scale = self.images.map_or(1.0, |images| EPOCH_IMAGES / f64::from(images));
+        self.seconds.iter().map(move |(label, fastest)| (label.as_str(), fastest.min * scale))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_every_label_of_a_script_has_its_time() {
+        let json = r#"{"peer": "NumPy 2.4.6 (OpenBLAS 0.3.31), Numba 0.68.1", "seconds": {
+            "NumPy": {"min": 0.001, "median": 0.002, "repeats": 20}, "Numba": {"min": 0.003, "median": 0.004, "repeats": 20}}}"#;
+        let output = ScriptOutput::parse(json).unwrap();
+        assert_eq!(output.times().collect::<Vec<_>>(), [("NumPy", 0.001), ("Numba", 0.003)]);
+        assert_eq!(output.peer, "NumPy 2.4.6 (OpenBLAS 0.3.31), Numba 0.68.1");
+        assert!(output.missing.is_empty());
+    }
+
+    #[test]
+    fn peers_a_scripts_epoch_is_scaled_to_60000_images() {
+        let json = r#"{"peer": "NumPy 2.4.6", "images": 6000, "missing": {"PyTorch": "torch"},
+            "seconds": {"NumPy": {"min": 0.25, "median": 0.5, "repeats": 3}}}"#;
+        let output = ScriptOutput::parse(json).unwrap();
+        assert_eq!(output.times().collect::<Vec<_>>(), [("NumPy", 2.5)]);
+        assert_eq!(output.missing["PyTorch"], "torch");
+    }
+
+    #[test]
+    fn peers_what_is_no_time_of_a_script_is_refused() {
+        for json in [
+            "",
+            "ready",
+            r#"{"peer": "NumPy"}"#,
+            r#"{"peer": "NumPy", "seconds": {"NumPy": {"min": NaN}}}"#,
+            r#"{"peer": "NumPy", "seconds": {"NumPy": {"min": 0.0}}}"#,
+            r#"{"peer": "NumPy", "seconds": {"NumPy": {"min": 1.0}}, "images": 0}"#,
+        ] {
+            assert!(ScriptOutput::parse(json).is_err(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+use std::num::NonZeroUsize;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use super::rust_program::{seconds_of_epoch, seconds_of_rayon};
+
+/// The images that a time of the network stands for, whatever the number a run trained on.
+pub(super) const EPOCH_IMAGES: f64 = 60_000.0;
+
+/// What `--only` chooses from.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(super) enum WorkName {
+    Max,
+    Matmul,
+    Network,
+}
+
+/// One piece of work that our program and a Python script both do.
+pub(super) struct Work {
+    /// Its name in the table.
+    pub(super) title: String,
+    /// Our package and program.
+    pub(super) program: &'static str,
+    /// The program's arguments, without the number of threads.
+    pub(super) program_arguments: Vec<String>,
+    /// Reads our seconds from the program's JSON.
+    pub(super) read_seconds: fn(&str) -> Result<f64>,
+    /// The script's file name in `xtask/peers`.
+    pub(super) script: &'static str,
+    /// The script's arguments, without the number of threads.
+    pub(super) script_arguments: Vec<String>,
+}
+
+/// All works, or the chosen one's, in the table's order.
+pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZeroUsize) -> Vec<Work> {
+    let names = [WorkName::Max, WorkName::Matmul, WorkName::Network];
+    let chosen = names.into_iter().filter(|name| only.is_none_or(|only| only == *name));
+    chosen
+        .flat_map(|name| match name {
+            WorkName::Max => vec![max(repeats)],
+            WorkName::Matmul => vec![matmul("f32", repeats), matmul("f64", repeats)],
+            WorkName::Network => vec![network(epochs)],
+        })
+        .collect()
+}
+
+fn max(repeats: NonZeroUsize) -> Work {
+    let arguments = words(&format!("--repeats {repeats}"));
+    Work {
+        title: "max 1000×1000 i32".to_owned(),
+        program: "max_functions",
+        program_arguments: arguments.clone(),
+        read_seconds: seconds_of_rayon,
+        script: "max.py",
+        script_arguments: arguments,
+    }
+}
+
+fn matmul(dtype: &str, repeats: NonZeroUsize) -> Work {
+    let arguments = words(&format!("--dtype {dtype} --repeats {repeats}"));
+    Work {
+        title: format!("X·Xᵀ 784×128 {dtype}"),
+        program: "matmul_functions",
+        program_arguments: arguments.clone(),
+        read_seconds: seconds_of_rayon,
+        script: "matmul.py",
+        script_arguments: arguments,
+    }
+}
+
+fn network(epochs: NonZeroUsize) -> Work {
+    Work {
+        title: format!("epoch of {EPOCH_IMAGES} images"),
+        program: "neural-net",
+        program_arguments: words(&format!("--preset homework --epochs {epochs}")),
+        read_seconds: seconds_of_epoch,
+        script: "network.py",
+        script_arguments: words(&format!("--images {EPOCH_IMAGES} --repeats {epochs}")),
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_only_chooses_one_program() {
+        let programs = |only| all(only, NonZeroUsize::MIN, NonZeroUsize::MIN).iter().map(|work| work.program).collect();
+        let (everything, matmul): (Vec<_>, Vec<_>) = (programs(None), programs(Some(WorkName::Matmul)));
+        assert_eq!(everything, ["max_functions", "matmul_functions", "matmul_functions", "neural-net"]);
+        assert_eq!(matmul, ["matmul_functions"; 2]);
+    }
+
+    #[test]
+    fn peers_both_sides_repeat_as_often() {
+        let epochs = NonZeroUsize::MIN.saturating_add(4);
+        let network = network(epochs);
+        assert_eq!(network.program_arguments, ["--preset", "homework", "--epochs", "5"]);
+        assert_eq!(network.script_arguments, ["--images", "60000", "--repeats", "5"]);
+    }
+}
