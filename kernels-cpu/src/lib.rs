@@ -13,5 +13,5 @@ pub mod product;
 mod real;
 
 pub use dispatch::InstructionSet;
-
+pub use pulp::{Simd, WithSimd};
 pub use real::Real;

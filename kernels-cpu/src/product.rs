@@ -131,10 +131,10 @@ pub fn transpose<F: Real>(rows: &[&[F]], mut store: impl FnMut(usize, usize, &[F
 }
 
 /// Where a product's finished sums go.
-pub trait Sink<F> {
-    /// Takes `sums`, the elements at row `row` and columns `column`, `column + 1`, … of the product. Columns may lie in
-    /// the right matrix's padding. Mark it `#[inline(always)]`.
-    fn take(&mut self, row: usize, column: usize, sums: &[F]);
+pub trait Sink<F: Real> {
+    /// Takes `sums`, registers that hold the elements at row `row` and columns `column`, `column + 1`, … of the product
+    /// ([`Real::as_elements`]). Columns may lie in the right matrix's padding. Mark it `#[inline(always)]`.
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]);
 }
 
 /// The product of shape `left.len()` × `columns.len()` of the matrix whose rows are `left` and the given columns of
@@ -243,7 +243,7 @@ impl<F: Real, L: Left<F>, K: Sink<F>> WithSimd for Product<'_, F, L, K> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         // The widest tile whose sums leave registers for the operands.
-        if S::REGISTER_COUNT >= 32 { self.sweep::<S, 8>(simd) } else { self.sweep::<S, 4>(simd) }
+        if S::REGISTER_COUNT >= 32 { self.sweep::<S, 8>(simd) } else { self.sweep::<S, 6>(simd) }
     }
 }
 
@@ -292,22 +292,24 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
     fn tile<S: Simd, const M: usize, const V: usize>(&mut self, simd: S, row: usize, column: usize) {
         let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
         let mut sums = [[F::Vector::<S>::zeroed(); V]; M];
-        let mut right_rows = self.right.padded().chunks_exact(self.right.stride);
+        let (values, stride) = (self.right.padded(), self.right.stride);
+        let mut start = column;
         self.left.columns::<M>(row, |left| {
-            let Some(right) = right_rows.next() else { return };
-            let right = F::as_vectors::<S>(&right[column..column + V * lanes]);
+            let Some(right) = values.get(start..start + V * lanes) else { return };
+            start += stride;
+            let right = F::as_vectors::<S>(right);
             let right: [F::Vector<S>; V] = std::array::from_fn(|v| right[v]);
             for i in 0..M {
                 let left = F::splat(simd, left[i]);
                 for v in 0..V {
-                    sums[i][v] = F::multiply_add(simd, left, right[v], sums[i][v]);
+                    sums[i][v] = F::multiply_add_vectors(simd, left, right[v], sums[i][v]);
                 }
             }
         });
         // A copy, so that the array in the loop never needs an address and stays in registers.
         let sums = sums;
         for (i, sums) in sums.iter().enumerate() {
-            self.sink.take(row + i, column, bytemuck::cast_slice(sums));
+            self.sink.take(simd, row + i, column, sums);
         }
     }
 }

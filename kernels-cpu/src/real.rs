@@ -19,10 +19,30 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
 
     /// a · b + c in each lane, with one rounding where [`is_fused`] holds and two elsewhere.
-    fn multiply_add<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>, c: Self::Vector<S>) -> Self::Vector<S>;
+    fn multiply_add_vectors<S: Simd>(
+        simd: S,
+        a: Self::Vector<S>,
+        b: Self::Vector<S>,
+        c: Self::Vector<S>,
+    ) -> Self::Vector<S>;
+
+    /// a + b in each lane.
+    fn add_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+
+    /// a · b in each lane.
+    fn multiply_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 
     /// Whole registers from the start of `values`, without what is left.
     fn as_vectors<S: Simd>(values: &[Self]) -> &[Self::Vector<S>];
+
+    /// Whole registers from the start of `values`, without what is left.
+    fn as_vectors_mut<S: Simd>(values: &mut [Self]) -> &mut [Self::Vector<S>];
+
+    /// The elements of registers, in order.
+    #[inline(always)]
+    fn as_elements<S: Simd>(vectors: &[Self::Vector<S>]) -> &[Self] {
+        bytemuck::cast_slice(vectors)
+    }
 
     /// Replaces each element x by 1 / (1 + e⁻ˣ); see [`activation`] for the error bounds.
     fn sigmoid_in_place(values: &mut [Self]);
@@ -37,13 +57,28 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn multiply_add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
+    fn multiply_add_vectors<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
         if is_fused::<S>() { simd.mul_add_f32s(a, b, c) } else { simd.add_f32s(simd.mul_f32s(a, b), c) }
+    }
+
+    #[inline(always)]
+    fn add_vectors<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
+        simd.add_f32s(a, b)
+    }
+
+    #[inline(always)]
+    fn multiply_vectors<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
+        simd.mul_f32s(a, b)
     }
 
     #[inline(always)]
     fn as_vectors<S: Simd>(values: &[Self]) -> &[S::f32s] {
         S::as_simd_f32s(values).0
+    }
+
+    #[inline(always)]
+    fn as_vectors_mut<S: Simd>(values: &mut [Self]) -> &mut [S::f32s] {
+        S::as_mut_simd_f32s(values).0
     }
 
     fn sigmoid_in_place(values: &mut [Self]) {
@@ -60,13 +95,28 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn multiply_add<S: Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
+    fn multiply_add_vectors<S: Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
         if is_fused::<S>() { simd.mul_add_f64s(a, b, c) } else { simd.add_f64s(simd.mul_f64s(a, b), c) }
+    }
+
+    #[inline(always)]
+    fn add_vectors<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
+        simd.add_f64s(a, b)
+    }
+
+    #[inline(always)]
+    fn multiply_vectors<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
+        simd.mul_f64s(a, b)
     }
 
     #[inline(always)]
     fn as_vectors<S: Simd>(values: &[Self]) -> &[S::f64s] {
         S::as_simd_f64s(values).0
+    }
+
+    #[inline(always)]
+    fn as_vectors_mut<S: Simd>(values: &mut [Self]) -> &mut [S::f64s] {
+        S::as_mut_simd_f64s(values).0
     }
 
     fn sigmoid_in_place(values: &mut [Self]) {

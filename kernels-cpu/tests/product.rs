@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::panic::catch_unwind;
 
 use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose, transpose};
-use kernels_cpu::{InstructionSet, Real};
+use kernels_cpu::{InstructionSet, Real, Simd};
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -53,7 +53,8 @@ struct Cells<'a, F> {
 
 impl<F: Real> Sink<F> for Cells<'_, F> {
     #[inline(always)]
-    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
+    fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let sums = F::as_elements::<S>(sums);
         for (column, &sum) in (column..).zip(sums).filter(|&(column, _)| column < self.columns) {
             self.sums[row][column] = sum;
             self.taken[row][column] += 1;
@@ -263,7 +264,7 @@ proptest! {
 struct Nowhere;
 
 impl Sink<f32> for Nowhere {
-    fn take(&mut self, _row: usize, _column: usize, _sums: &[f32]) {}
+    fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
 }
 
 fn panics(body: impl FnOnce() + std::panic::UnwindSafe) -> bool {

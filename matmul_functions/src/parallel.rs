@@ -1,6 +1,7 @@
 use std::mem::MaybeUninit;
 
 use kernels_cpu::InstructionSet;
+use kernels_cpu::Simd;
 use kernels_cpu::product::{PaddedMatrix, Sink, product, transpose};
 use ndarray::{Array2, ArrayRef2};
 use rayon::prelude::*;
@@ -132,7 +133,8 @@ struct StoreRows<'a, F> {
 impl<F: Element> Sink<F> for StoreRows<'_, F> {
     #[inline(always)]
     #[allow(unsafe_code)]
-    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
+    fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let sums = F::as_elements::<S>(sums);
         let column = self.first_column + column;
         let inside = self.end.saturating_sub(column).min(sums.len());
         // SAFETY: the row is one of this task's rows and the columns end where its diagonal block does.

@@ -38,7 +38,5 @@ pub fn create_batches<'a, A, D: RemoveAxis, B, E: RemoveAxis>(
         let (data, labels) = shapes();
         return Err(UtilsError::ExampleCountMismatch { data, labels });
     }
-    // One batch of everything is the largest there is; a larger size would overflow the step between batches.
-    let batch_size = batch_size.min(*data_count).max(1);
     Ok(data.axis_chunks_iter(Axis(0), batch_size).zip(labels.axis_chunks_iter(Axis(0), batch_size)))
 }

@@ -80,8 +80,9 @@ proptest! {
     }
 
     #[test]
-    fn part1_sigmoid_stays_between_zero_and_one(x: f32) {
+    fn part1_sigmoid_stays_in_its_range(x: f32) {
         prop_assert!((0.0..=1.0).contains(&sigmoid_scalar(x)));
-        prop_assert!((0.0..=0.25).contains(&sigmoid_prime_scalar(x)));
+        // Next to 0 four roundings may lift the derivative above its largest value, 1/4.
+        prop_assert!((0.0..=0.25 * (1.0 + 2.0 * f32::EPSILON)).contains(&sigmoid_prime_scalar(x)));
     }
 }

@@ -22,7 +22,7 @@ const CHUNK: usize = 64;
 /// Parts of a large batch that may run in parallel.
 const GROUPS: usize = 16;
 /// Multiply-adds that are worth a task of their own.
-const TASK_WORK: usize = 400_000;
+const TASK_WORK: usize = 2_000_000;
 
 /// Trains on the CPU, on rayon's current thread pool.
 #[derive(Debug)]
@@ -146,8 +146,8 @@ impl<'a, F: Real> CpuEngine<'a, F> {
                 }
             }
             let gradients = sum_of_rows(errors, batch.len());
-            let velocities = bias_velocities.as_mut().map(|velocities| velocities.row_mut(0));
-            rule.without_decay().apply(layer.biases.row_mut(0), velocities, &gradients);
+            let velocities = bias_velocities.as_mut().map(|velocities| velocities.padded_mut());
+            rule.without_decay().apply(set, layer.biases.padded_mut(), velocities, gradients.padded());
         }
         self.workspace = workspace;
         loss
@@ -186,11 +186,12 @@ impl<'a, F: Real> CpuEngine<'a, F> {
                 gradients.1.row_mut(0).iter_mut().zip(part).for_each(|(total, &part)| *total += part);
             }
             let (mut weight_velocities, mut bias_velocities) = match &mut layer.velocities {
-                Some((weights, biases)) => (Some(weights.padded_mut()), Some(biases.row_mut(0))),
+                Some((weights, biases)) => (Some(weights.padded_mut()), Some(biases.padded_mut())),
                 None => (None, None),
             };
-            rule.apply(layer.weights.padded_mut(), weight_velocities.take(), gradients.0.padded());
-            rule.without_decay().apply(layer.biases.row_mut(0), bias_velocities.take(), gradients.1.row(0));
+            let set = self.instruction_set;
+            rule.apply(set, layer.weights.padded_mut(), weight_velocities.take(), gradients.0.padded());
+            rule.without_decay().apply(set, layer.biases.padded_mut(), bias_velocities.take(), gradients.1.padded());
         }
         let loss = groups[..count].iter().map(|group| group.loss).sum();
         self.groups = groups;
@@ -209,7 +210,7 @@ impl<'a, F: Real> CpuEngine<'a, F> {
             let sink = Accumulate { gradients: weights.padded_mut(), stride };
             product_of_transpose(self.instruction_set, &left, rows, errors, sink);
             let sums = sum_of_rows(errors, batch.len());
-            biases.row_mut(0).iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+            biases.row_mut(0).iter_mut().zip(sums.row(0)).for_each(|(total, &sum)| *total += sum);
         }
     }
 
@@ -378,10 +379,10 @@ fn rows_per_task(rows: usize, work: usize) -> usize {
 }
 
 /// The sum of the first `count` rows, in order.
-fn sum_of_rows<F: Real>(matrix: &PaddedMatrix<F>, count: usize) -> Vec<F> {
-    let mut sums = vec![F::zero(); matrix.columns()];
+fn sum_of_rows<F: Real>(matrix: &PaddedMatrix<F>, count: usize) -> PaddedMatrix<F> {
+    let mut sums = PaddedMatrix::zeros(1, matrix.columns());
     for row in 0..count {
-        sums.iter_mut().zip(matrix.row(row)).for_each(|(sum, &value)| *sum += value);
+        sums.row_mut(0).iter_mut().zip(matrix.row(row)).for_each(|(sum, &value)| *sum += value);
     }
     sums
 }

@@ -1,6 +1,7 @@
 //! One layer's parameters as the CPU engine keeps them, and what is done with finished sums.
 
 use kernels_cpu::product::{PaddedMatrix, Sink};
+use kernels_cpu::{InstructionSet, Simd, WithSimd};
 use ndarray::{Array1, Array2};
 
 use crate::{Activation, Real};
@@ -61,23 +62,59 @@ pub(super) struct UpdateRule<F> {
 }
 
 impl<F: Real> UpdateRule<F> {
-    /// Changes `weights`, a piece of one row, by its gradients.
+    /// Changes `weights` by their gradients; the slices have the same length, whole cache lines.
+    pub(super) fn apply(self, set: InstructionSet, weights: &mut [F], velocities: Option<&mut [F]>, gradients: &[F]) {
+        set.dispatch(UpdateAll { weights, velocities, gradients, rule: self });
+    }
+
+    /// Changes `weights` by their gradients, which are in registers.
     #[inline(always)]
-    pub(super) fn apply(self, weights: &mut [F], velocities: Option<&mut [F]>, gradients: &[F]) {
-        let change = |weight: F, gradient: F| self.rate * gradient + self.decay * weight;
+    fn apply_vectors<S: Simd>(
+        self,
+        simd: S,
+        weights: &mut [F],
+        velocities: Option<&mut [F]>,
+        gradients: &[F::Vector<S>],
+    ) {
+        let minus_rate = F::splat(simd, -self.rate);
+        let weights = F::as_vectors_mut::<S>(weights).iter_mut();
         match velocities {
+            // w ← (1 − decay) · w − rate · g
             None => {
-                for (weight, &gradient) in weights.iter_mut().zip(gradients) {
-                    *weight -= change(*weight, gradient);
+                let keep = F::splat(simd, F::one() - self.decay);
+                for (weight, &gradient) in weights.zip(gradients) {
+                    *weight =
+                        F::multiply_add_vectors(simd, minus_rate, gradient, F::multiply_vectors(simd, keep, *weight));
                 }
             }
+            // v ← momentum · v − decay · w − rate · g;  w ← w + v
             Some(velocities) => {
-                for ((weight, velocity), &gradient) in weights.iter_mut().zip(velocities).zip(gradients) {
-                    *velocity = self.momentum * *velocity - change(*weight, gradient);
-                    *weight += *velocity;
+                let (momentum, minus_decay) = (F::splat(simd, self.momentum), F::splat(simd, -self.decay));
+                let velocities = F::as_vectors_mut::<S>(velocities).iter_mut();
+                for ((weight, velocity), &gradient) in weights.zip(velocities).zip(gradients) {
+                    let kept = F::multiply_vectors(simd, momentum, *velocity);
+                    let kept = F::multiply_add_vectors(simd, minus_decay, *weight, kept);
+                    *velocity = F::multiply_add_vectors(simd, minus_rate, gradient, kept);
+                    *weight = F::add_vectors(simd, *weight, *velocity);
                 }
             }
         }
+    }
+}
+
+struct UpdateAll<'a, F> {
+    weights: &'a mut [F],
+    velocities: Option<&'a mut [F]>,
+    gradients: &'a [F],
+    rule: UpdateRule<F>,
+}
+
+impl<F: Real> WithSimd for UpdateAll<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.rule.apply_vectors(simd, self.weights, self.velocities, F::as_vectors::<S>(self.gradients));
     }
 }
 
@@ -90,11 +127,11 @@ pub(super) struct AddBias<'a, F> {
 
 impl<F: Real> Sink<F> for AddBias<'_, F> {
     #[inline(always)]
-    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
-        let out = &mut self.out[row * self.stride + column..][..sums.len()];
-        let biases = &self.biases[column..][..sums.len()];
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let out = F::as_vectors_mut::<S>(&mut self.out[row * self.stride + column..]);
+        let biases = F::as_vectors::<S>(&self.biases[column..]);
         for ((out, &sum), &bias) in out.iter_mut().zip(sums).zip(biases) {
-            *out = sum + bias;
+            *out = F::add_vectors(simd, sum, bias);
         }
     }
 }
@@ -109,7 +146,8 @@ pub(super) struct Backward<'a, F> {
 
 impl<F: Real> Sink<F> for Backward<'_, F> {
     #[inline(always)]
-    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
+    fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let sums = F::as_elements::<S>(sums);
         let end = (column + sums.len()).min(self.activations.columns());
         if column >= end {
             return;
@@ -134,11 +172,10 @@ pub(super) struct Update<'a, F> {
 
 impl<F: Real> Sink<F> for Update<'_, F> {
     #[inline(always)]
-    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
         let start = (row - self.first_row) * self.stride + column;
-        let weights = &mut self.weights[start..][..sums.len()];
-        let velocities = self.velocities.as_mut().map(|velocities| &mut velocities[start..][..sums.len()]);
-        self.rule.apply(weights, velocities, sums);
+        let velocities = self.velocities.as_mut().map(|velocities| &mut velocities[start..]);
+        self.rule.apply_vectors(simd, &mut self.weights[start..], velocities, sums);
     }
 }
 
@@ -150,10 +187,10 @@ pub(super) struct Accumulate<'a, F> {
 
 impl<F: Real> Sink<F> for Accumulate<'_, F> {
     #[inline(always)]
-    fn take(&mut self, row: usize, column: usize, sums: &[F]) {
-        let gradients = &mut self.gradients[row * self.stride + column..][..sums.len()];
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let gradients = F::as_vectors_mut::<S>(&mut self.gradients[row * self.stride + column..]);
         for (gradient, &sum) in gradients.iter_mut().zip(sums) {
-            *gradient += sum;
+            *gradient = F::add_vectors(simd, *gradient, sum);
         }
     }
 }
