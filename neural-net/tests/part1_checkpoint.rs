@@ -1,0 +1,164 @@
+//! A training that is stopped or killed anywhere goes on and ends with the weights of an unbroken one.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ndarray::Array2;
+use neural_net::checkpoint::{self, Checkpoint, Run};
+use neural_net::data::{builtin_digits, idx};
+use neural_net::engine::{CpuEngine, Engine};
+use neural_net::preset::Preset;
+use neural_net::training::{EpochRecord, Observer, Outcome, Progress, Training, Validation, initial_parameters};
+use neural_net::{Activation, Architecture, Hyperparameters, Samples, model_file};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+/// Stops after so many steps, counted over all epochs.
+struct StopAfter(usize);
+
+impl<E: Engine<f32>> Observer<f32, E> for StopAfter {
+    type Error = std::convert::Infallible;
+
+    fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {
+        self.0 -= 1;
+        if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn epoch(&mut self, _record: &EpochRecord, _training: &Training<E>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+#[test]
+fn part1_a_training_stopped_at_any_step_goes_on_bit_identically() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let inputs = Array2::from_shape_simple_fn((50, 6), || rng.random_range(-1.0..1.0));
+    let targets = Array2::from_shape_fn((50, 3), |(sample, output)| f32::from(u8::from(sample % 3 == output)));
+    let samples = Samples::new(inputs, targets).unwrap();
+    let architecture = Architecture::new(vec![6, 5, 3], Activation::Tanh, Activation::Softmax).unwrap();
+    let hyperparameters = Hyperparameters {
+        momentum: 0.9,
+        weight_decay: 1e-3,
+        batch_size: Some(8),
+        epochs: 3,
+        ..Preset::Homework.hyperparameters()
+    };
+    let run = |progress: Progress| Run {
+        preset: Preset::Homework,
+        hyperparameters: hyperparameters.clone(),
+        dataset: "random".to_owned(),
+        data_checksum: 1,
+        images: (50, 0),
+        progress,
+    };
+    let train = |parameters, progress, steps| {
+        let engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
+        let mut training = Training::new(engine, samples.len(), hyperparameters.clone(), progress);
+        let outcome = training.run(&Validation::Training, &mut StopAfter(steps)).unwrap();
+        let checkpoint =
+            Checkpoint { parameters: training.engine().parameters(), run: run(training.progress().clone()) };
+        (outcome, checkpoint)
+    };
+    let start = initial_parameters::<f32>(architecture, &hyperparameters);
+    let (outcome, unbroken) = train(start.clone(), Progress::default(), usize::MAX);
+    assert_eq!(outcome, Outcome::Finished);
+
+    let steps = 3 * 50_usize.div_ceil(8);
+    for stop in 1..steps {
+        let directory = tempfile::tempdir().unwrap();
+        let (_, stopped) = train(start.clone(), Progress::default(), stop);
+        checkpoint::save(directory.path(), &stopped).unwrap();
+        let loaded = checkpoint::load(directory.path()).unwrap().unwrap();
+        assert_eq!(loaded, stopped, "what was kept after {stop} steps is what was there");
+        let (outcome, resumed) = train(loaded.parameters, loaded.run.progress, usize::MAX);
+        assert_eq!(outcome, Outcome::Finished);
+        assert_eq!(resumed.parameters, unbroken.parameters, "stopped after {stop} of {steps} steps");
+        let figures = |checkpoint: &Checkpoint| -> Vec<(usize, f64, f64)> {
+            checkpoint.run.progress.history.iter().map(|record| (record.epoch, record.loss, record.accuracy)).collect()
+        };
+        assert_eq!(figures(&resumed), figures(&unbroken), "stopped after {stop} of {steps} steps");
+    }
+}
+
+#[test]
+fn part1_a_damaged_checkpoint_is_an_error_that_names_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(checkpoint::load(directory.path()).unwrap(), None, "no checkpoint is no error");
+    let path = checkpoint::path_in(directory.path());
+    for bytes in [&b""[..], b"rubbish", &[255; 64]] {
+        fs::write(&path, bytes).unwrap();
+        let error = checkpoint::load(directory.path()).unwrap_err().to_string();
+        assert!(error.starts_with(&path.display().to_string()) && !error.contains('\n'), "{error}");
+    }
+}
+
+/// Four IDX files of built-in digits.
+fn write_small_data(directory: &Path) {
+    let idx_bytes = |magic: u32, sizes: &[u32], bytes: &[u8]| -> Vec<u8> {
+        let numbers = std::iter::once(&magic).chain(sizes).flat_map(|number| number.to_be_bytes());
+        numbers.chain(bytes.iter().copied()).collect()
+    };
+    for (part, count, seed) in [("train", 1200_u32, 1), ("t10k", 200, 2)] {
+        let (pixels, labels) = builtin_digits::draw(count as usize, seed);
+        let images = idx_bytes(0x803, &[count, 28, 28], &pixels);
+        fs::write(directory.join(format!("{part}-images-idx3-ubyte")), images).unwrap();
+        fs::write(directory.join(format!("{part}-labels-idx1-ubyte")), idx_bytes(0x801, &[count], &labels)).unwrap();
+    }
+    idx::read_labelled_images(directory, "train").unwrap();
+}
+
+fn program(data: &Path, directory: &Path, save: Option<&Path>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_neural-net"));
+    command.arg("--data").arg(data).args(["--train-images", "1000", "--validation-images", "200"]);
+    command.args(["--epochs", "40", "--momentum", "0.5", "--target-accuracy", "0", "-c", "1"]);
+    command.arg("--checkpoint").arg(directory).arg("--resume");
+    if let Some(save) = save {
+        command.arg("--save").arg(save);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn part1_a_training_killed_at_any_moment_resumes_and_ends_with_the_same_weights() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    fs::create_dir(path("data")).unwrap();
+    write_small_data(&path("data"));
+
+    let start = Instant::now();
+    let output = program(&path("data"), &path("unbroken"), Some(&path("unbroken.safetensors"))).output().unwrap();
+    let duration = start.elapsed();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let unbroken = model_file::load(&path("unbroken.safetensors")).unwrap();
+
+    let mut rng = ChaCha8Rng::seed_from_u64(20);
+    let (mut killed_in_between, mut killed_twice) = (0, 0);
+    for attempt in 0..20 {
+        let (directory, save) = (path(&format!("killed-{attempt}")), path(&format!("resumed-{attempt}.safetensors")));
+        // Killed once at a random moment, and half of the trainings a second time.
+        for _ in 0..1 + attempt % 2 {
+            let mut child = program(&path("data"), &directory, None).spawn().unwrap();
+            std::thread::sleep(duration.mul_f64(rng.random_range(0.0..1.0)).max(Duration::from_millis(1)));
+            child.kill().unwrap();
+            let in_time = !child.wait().unwrap().success();
+            killed_twice += usize::from(in_time && attempt % 2 == 1);
+        }
+        let epoch = checkpoint::load(&directory).unwrap().map_or(0, |checkpoint| checkpoint.run.progress.epoch);
+        killed_in_between += usize::from((1..40).contains(&epoch));
+
+        let output = program(&path("data"), &directory, Some(&save)).output().unwrap();
+        assert!(output.status.success(), "attempt {attempt}: {}", String::from_utf8_lossy(&output.stderr));
+        let resumed = model_file::load(&save).unwrap();
+        assert!(resumed == unbroken, "attempt {attempt}, killed after epoch {epoch}: other weights");
+        let files: Vec<_> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(files, [checkpoint::FILE_NAME], "nothing half-written is left");
+    }
+    println!(
+        "{killed_in_between} of 20 were killed between two checkpoints, {killed_twice} kills hit trainings killed twice"
+    );
+    assert!(killed_in_between >= 5, "most kills must hit the training itself: {killed_in_between} of 20 did");
+}
