@@ -113,6 +113,7 @@ pub fn transpose<F: Real>(rows: &[&[F]], mut store: impl FnMut(usize, usize, &[F
             while column + BLOCK <= columns {
                 let values: [[F; BLOCK]; BLOCK] =
                     std::array::from_fn(|r| std::array::from_fn(|c| rows[r][column..column + BLOCK][c]));
+                #[allow(clippy::needless_range_loop)] // c counts columns: no row of `values` is walked through
                 for c in 0..BLOCK {
                     let transposed: [F; BLOCK] = std::array::from_fn(|r| values[r][c]);
                     store(column + c, first_row, &transposed);
@@ -207,6 +208,7 @@ impl<F: Real> Left<F> for Rows<'_, F> {
     #[inline(always)]
     fn columns<const M: usize>(&self, row: usize, mut each: impl FnMut([F; M])) {
         let rows: [&[F]; M] = std::array::from_fn(|i| &self.rows[row + i][..self.depth]);
+        #[allow(clippy::needless_range_loop)] // p counts columns: it runs through M rows at once
         for p in 0..self.depth {
             each(std::array::from_fn(|i| rows[i][p]));
         }

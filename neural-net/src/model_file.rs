@@ -122,6 +122,9 @@ pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
     )
 }
 
+/// A layer's weights and biases, or their velocities.
+type Layer = (Array2<f32>, Array1<f32>);
+
 /// A tensor's name, shape and elements.
 pub(crate) type NamedTensor = (String, Vec<usize>, Vec<f32>);
 
@@ -213,7 +216,7 @@ impl TensorFile {
     }
 
     /// Pairs of a matrix and a vector, under names that begin with `prefix`.
-    pub(crate) fn layers(&self, prefix: &str, count: usize) -> Result<Vec<(Array2<f32>, Array1<f32>)>, ModelFileError> {
+    fn layers(&self, prefix: &str, count: usize) -> Result<Vec<Layer>, ModelFileError> {
         let tensors = SafeTensors::deserialize(&self.bytes)
             .map_err(|source| ModelFileError::NotSafetensors { path: self.path.clone(), source })?;
         let tensor = |name: String, dimensions: usize| {

@@ -152,7 +152,7 @@ impl<F: Real> Network<F> {
                 })
                 .collect(),
         };
-        let biases = sizes[1..].iter().map(|&size| Array1::zeros(size)).collect();
+        let biases = utils::zeros_biases(&sizes).unwrap_or_default();
         Self { architecture, weights, biases }
     }
 

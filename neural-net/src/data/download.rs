@@ -85,17 +85,32 @@ pub struct Downloader {
 pub enum Progress<'a> {
     /// It is there with the right content; nothing is fetched.
     AlreadyPresent,
-    /// It is there with other content, whose SHA-256 is `found`; it stays until the right one is
-    /// complete.
-    WrongContentPresent { found: &'a str },
+    /// It is there with other content; it stays until the right one is complete.
+    WrongContentPresent {
+        /// Its SHA-256, 64 hexadecimal digits.
+        found: &'a str,
+    },
     /// A mirror has answered and will send `total` bytes, where it says so.
-    Started { mirror: &'a str, total: Option<u64> },
+    Started {
+        /// The mirror's base URL.
+        mirror: &'a str,
+        /// Bytes to come.
+        total: Option<u64>,
+    },
     /// So many bytes have come so far.
-    Received { received: u64, total: Option<u64> },
+    Received {
+        /// Bytes.
+        received: u64,
+        /// Of how many, where that is known.
+        total: Option<u64>,
+    },
     /// A mirror has failed; the next one is tried, if there is one.
     MirrorFailed(&'a FailedAttempt),
     /// It is complete, checked, and in its place.
-    Finished { received: u64 },
+    Finished {
+        /// Its size in bytes.
+        received: u64,
+    },
 }
 
 /// How a file came to be in the directory.

@@ -138,7 +138,7 @@ impl<'a, F: Real> CpuEngine<'a, F> {
                 let size = rows_per_task * stride;
                 match weight_velocities {
                     None => {
-                        first_rows.zip(weights.par_chunks_mut(size).map(|weights| (weights, None))).for_each(update)
+                        first_rows.zip(weights.par_chunks_mut(size).map(|weights| (weights, None))).for_each(update);
                     }
                     Some(velocities) => first_rows
                         .zip(weights.par_chunks_mut(size).zip(velocities.padded_mut().par_chunks_mut(size).map(Some)))

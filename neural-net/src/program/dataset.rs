@@ -74,7 +74,7 @@ fn download(directory: &Path, mirrors: &[String]) -> Result<()> {
         match progress {
             Progress::AlreadyPresent => say(format!("{name}: there already")),
             Progress::WrongContentPresent { .. } => {
-                say(format!("{name}: there, but not MNIST's; fetching the right one"))
+                say(format!("{name}: there, but not MNIST's; fetching the right one"));
             }
             Progress::Started { mirror, total } => {
                 bar.reset();

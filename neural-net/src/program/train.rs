@@ -12,7 +12,7 @@ use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Outcome, Progress, Training, TrainingError, Validation, initial_parameters};
 use neural_net::{Architecture, Samples};
 use serde_json::json;
-use timing::program::{CHECK_FAILED, with_worker_threads};
+use timing::program::{CHECK_FAILED, require_memory, with_worker_threads};
 
 use super::arguments::TrainArguments;
 use super::console::{Console, INTERRUPTED, interrupt_flag, progress_bar};
@@ -33,6 +33,8 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     if let Some(file) = &arguments.save {
         model_file::require_writable(file)?;
     }
+    let what = format!("training a {} network", shown_sizes(&settings.architecture));
+    require_memory(&what, bytes_needed(&settings.architecture))?;
     let interrupted = interrupt_flag()?;
     with_worker_threads(arguments.cores, |threads| {
         let (dataset, origin) = dataset::load(&arguments.data)?;
@@ -187,6 +189,14 @@ fn description(settings: &Settings, device: &str) -> String {
         hyperparameters.learning_rate,
         images.0,
     )
+}
+
+/// What the weights take: the parameters, their velocities, and the engine's copies of both with a transpose. None if that
+/// overflows.
+fn bytes_needed(architecture: &Architecture) -> Option<u64> {
+    let mut weights = architecture.sizes().windows(2).map(|pair| pair[0].checked_mul(pair[1]));
+    let weights = weights.try_fold(0_usize, |total, weights| total.checked_add(weights?))?;
+    u64::try_from(weights.checked_mul(5 * size_of::<f32>())?).ok()
 }
 
 fn shown_sizes(architecture: &Architecture) -> String {
