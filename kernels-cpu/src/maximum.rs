@@ -22,9 +22,20 @@ impl WithSimd for Maximum<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        for ((out, &a), &b) in self.out.iter_mut().zip(self.a).zip(self.b) {
-            out.write(if a > b { a } else { b });
-        }
+        // The first few elements apart, so that every vector of the rest is stored into one cache line, not across two.
+        let head = self.out.as_ptr().align_offset(64).min(self.out.len());
+        let (out_head, out) = self.out.split_at_mut(head);
+        let (a_head, a) = self.a.split_at(head);
+        let (b_head, b) = self.b.split_at(head);
+        write_maximum(a_head, b_head, out_head);
+        write_maximum(a, b, out);
+    }
+}
+
+#[inline(always)]
+fn write_maximum(a: &[i32], b: &[i32], out: &mut [MaybeUninit<i32>]) {
+    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        out.write(if a > b { a } else { b });
     }
 }
 
