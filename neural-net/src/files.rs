@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 /// Writes `bytes` to `path`: to a temporary name beside it, made durable, then renamed.
 ///
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// If anything fails; what was at `path` before is then still there.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = temporary_name(path);
+    let temporary = temporary_name(path)?;
     let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()?;
@@ -30,21 +30,25 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn temporary_name(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    path.with_file_name(name)
-}
-
 /// Makes sure that `path` can be written later, before work is done that would be lost.
 ///
 /// # Errors
 /// If a file beside it cannot be created.
 pub fn require_writable(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    let temporary = temporary_name(path);
+    let temporary = temporary_name(path)?;
     File::create(&temporary)?;
     fs::remove_file(&temporary)
+}
+
+/// The name beside `path` that is written first. An error if `path` is a directory's name.
+fn temporary_name(path: &Path) -> io::Result<PathBuf> {
+    let ends_in_separator = path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| is_separator(byte.into()));
+    match path.file_name() {
+        Some(name) if !ends_in_separator && !path.is_dir() => {
+            let mut name = name.to_owned();
+            name.push(".tmp");
+            Ok(path.with_file_name(name))
+        }
+        _ => Err(io::ErrorKind::IsADirectory.into()),
+    }
 }

@@ -1,6 +1,6 @@
 //! A multilayer perceptron, trained by mini-batch stochastic gradient descent.
 //!
-//! - [`network`], [`activation`], [`loss`]: what is computed. [`reference`] computes it slowly and obviously.
+//! - [`network`], [`activation`], [`loss`]: what is computed. [`mod@reference`] computes it slowly and obviously.
 //! - [`engine`]: the one door to whatever does the arithmetic fast; today the CPU.
 //! - [`training`]: epochs, permutations, history; [`preset`] holds the homework's and the notebook's settings.
 //! - [`data`]: MNIST's files, their download, and the digits that the program draws itself.

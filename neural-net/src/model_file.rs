@@ -29,11 +29,12 @@ pub struct Model {
     pub dataset: String,
 }
 
-/// A model file that cannot be read or written.
+/// A model file that cannot be read or written. The messages name the file; the cause, where there is one, is their
+/// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum ModelFileError {
     /// The operating system's error.
-    #[error("{}: cannot {action}: {source}", path.display())]
+    #[error("{}: cannot {action}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -43,7 +44,7 @@ pub enum ModelFileError {
         source: io::Error,
     },
     /// It is no safetensors file, or is damaged.
-    #[error("{}: no safetensors file, or damaged: {source}", path.display())]
+    #[error("{}: no safetensors file, or damaged", path.display())]
     NotSafetensors {
         /// The file.
         path: PathBuf,
@@ -59,7 +60,7 @@ pub enum ModelFileError {
         reason: String,
     },
     /// The layers make no network.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: its layers make no network", path.display())]
     Architecture {
         /// The file.
         path: PathBuf,
@@ -67,7 +68,7 @@ pub enum ModelFileError {
         source: ArchitectureError,
     },
     /// The tensors do not fit the layers.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: its tensors do not fit its layers", path.display())]
     Shape {
         /// The file.
         path: PathBuf,

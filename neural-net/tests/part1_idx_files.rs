@@ -14,8 +14,7 @@ use tempfile::TempDir;
 
 /// Three images of 2 × 4 pixels.
 const SIZES: [u32; 3] = [3, 2, 4];
-const PIXELS: [u8; 24] =
-    [0, 1, 2, 3, 4, 5, 6, 7, 255, 254, 253, 252, 251, 250, 249, 248, 9, 0, 9, 0, 9, 0, 9, 128];
+const PIXELS: [u8; 24] = [0, 1, 2, 3, 4, 5, 6, 7, 255, 254, 253, 252, 251, 250, 249, 248, 9, 0, 9, 0, 9, 0, 9, 128];
 const LABELS: [u8; 5] = [0, 9, 5, 5, 1];
 
 fn good_images() -> Vec<u8> {
@@ -246,7 +245,9 @@ fn part1_idx_as_many_labels_as_images_are_needed() {
 
 #[test]
 fn part1_idx_rubbish_after_gzips_first_bytes_is_refused() {
-    for rubbish in [b"\x1f\x8b".as_slice(), b"\x1f\x8bthis is no gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\xff\xff"] {
+    for rubbish in
+        [b"\x1f\x8b".as_slice(), b"\x1f\x8bthis is no gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\xff\xff"]
+    {
         let error = images_error(rubbish);
         assert!(matches!(error, IdxError::Read { .. }), "{error:?}");
     }

@@ -15,14 +15,15 @@ const IMAGES_MAGIC: u32 = 0x0000_0803;
 /// Unsigned bytes in one dimension.
 const LABELS_MAGIC: u32 = 0x0000_0801;
 
-/// A file that is not what it should be. Each line names it.
+/// A file that is not what it should be. Each line names it; the cause of [`IdxError::Read`] is its
+/// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum IdxError {
     /// No such file, neither raw nor compressed.
     #[error("{}: no such file, nor with .gz; give the directory of MNIST's four files, or --download", .0.display())]
     Missing(PathBuf),
     /// The operating system's or the decompressor's error.
-    #[error("{}: cannot be read: {source}", path.display())]
+    #[error("{}: cannot be read", path.display())]
     Read {
         /// The file.
         path: PathBuf,

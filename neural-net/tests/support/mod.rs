@@ -19,7 +19,7 @@ pub(crate) const TRAIN_IMAGES: usize = 600;
 /// Images in the test part of [`small_dataset`].
 pub(crate) const TEST_IMAGES: usize = 200;
 
-/// The names of MNIST's four files, each with what it holds of a data set.
+/// The names of MNIST's four files.
 pub(crate) const NAMES: [&str; 4] =
     ["train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"];
 

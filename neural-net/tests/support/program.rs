@@ -45,7 +45,8 @@ impl Place {
     }
 
     pub(crate) fn isolate<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        for variable in ["MNIST_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
+        for variable in
+            ["MNIST_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
         {
             command.env_remove(variable);
         }
