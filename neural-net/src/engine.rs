@@ -43,9 +43,9 @@ impl Evaluation {
 
 /// The loss is no longer a finite number: the steps were too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the loss is not finite in step {step}")]
+#[error("the loss is no longer finite, at step {step}")]
 pub struct Diverged {
-    /// The step of the epoch, counted from 0.
+    /// The step of the epoch, counted from 0, before or after which the loss was not finite.
     pub step: usize,
 }
 

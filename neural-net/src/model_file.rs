@@ -179,10 +179,13 @@ impl TensorFile {
             .map_err(|source| ModelFileError::NotSafetensors { path: path.to_path_buf(), source })?;
         let metadata = header.metadata().clone().unwrap_or_default();
         let file = Self { path: path.to_path_buf(), bytes, metadata };
-        match file.metadata("format")? {
-            FORMAT => Ok(file),
-            other => Err(file.not_ours(format!("its format is {other:?} instead of {FORMAT:?}"))),
+        for (name, expected) in [("format", FORMAT), ("normalisation", NORMALISATION)] {
+            let found = file.metadata(name)?;
+            if found != expected {
+                return Err(file.not_ours(format!("its {name} is {found:?} instead of {expected:?}")));
+            }
         }
+        Ok(file)
     }
 
     pub(crate) fn metadata(&self, name: &str) -> Result<&str, ModelFileError> {
@@ -210,16 +213,25 @@ impl TensorFile {
 
     /// The network whose tensors' names begin with `prefix`.
     pub(crate) fn network(&self, prefix: &str, architecture: Architecture) -> Result<Network<f32>, ModelFileError> {
-        let layers = self.layers(prefix, architecture.layers())?;
-        let (weights, biases) = layers.into_iter().unzip();
-        Network::new(architecture, weights, biases)
-            .map_err(|source| ModelFileError::Shape { path: self.path.clone(), source })
+        let count = architecture.layers();
+        let (weights, biases) = self.layers(prefix, count)?.into_iter().unzip();
+        let network = Network::new(architecture, weights, biases)
+            .map_err(|source| ModelFileError::Shape { path: self.path.clone(), source })?;
+        let surplus = format!("{prefix}.{count}.weight");
+        match self.tensors()?.tensor(&surplus) {
+            Ok(_) => Err(self.not_ours(format!("it has a tensor {surplus:?}, but by its sizes only {count} layers"))),
+            Err(_) => Ok(network),
+        }
+    }
+
+    fn tensors(&self) -> Result<SafeTensors<'_>, ModelFileError> {
+        SafeTensors::deserialize(&self.bytes)
+            .map_err(|source| ModelFileError::NotSafetensors { path: self.path.clone(), source })
     }
 
     /// Pairs of a matrix and a vector, under names that begin with `prefix`.
     fn layers(&self, prefix: &str, count: usize) -> Result<Vec<Layer>, ModelFileError> {
-        let tensors = SafeTensors::deserialize(&self.bytes)
-            .map_err(|source| ModelFileError::NotSafetensors { path: self.path.clone(), source })?;
+        let tensors = self.tensors()?;
         let tensor = |name: String, dimensions: usize| {
             let tensor = tensors.tensor(&name).map_err(|_| self.not_ours(format!("it has no tensor {name:?}")))?;
             if tensor.dtype() != Dtype::F32 || tensor.shape().len() != dimensions {

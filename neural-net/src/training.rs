@@ -203,7 +203,7 @@ impl<E> Training<E> {
             }
             let epoch = self.progress.epoch;
             if epoch.is_multiple_of(self.hyperparameters.report_every.max(1)) || epoch == self.hyperparameters.epochs {
-                let record = self.record(validation);
+                let record = self.record(validation).map_err(|diverged| TrainingError::Diverged { epoch, diverged })?;
                 observer.epoch(&record, self).map_err(TrainingError::Observer)?;
             } else {
                 self.progress.loss = 0.0;
@@ -240,7 +240,8 @@ impl<E> Training<E> {
         Ok(Outcome::Finished)
     }
 
-    fn record<F: Real>(&mut self, validation: &Validation<F>) -> EpochRecord
+    /// Measures and records an epoch. Its last step may have been the one that was too large.
+    fn record<F: Real>(&mut self, validation: &Validation<F>) -> Result<EpochRecord, Diverged>
     where
         E: Engine<F>,
     {
@@ -248,6 +249,10 @@ impl<E> Training<E> {
             Validation::Training => self.engine.evaluate_training_samples(),
             Validation::Apart(samples) => self.engine.evaluate(samples),
         };
+        if !evaluation.loss.is_finite() {
+            let batch_size = self.hyperparameters.batch_size.unwrap_or(self.samples).max(1);
+            return Err(Diverged { step: self.samples.div_ceil(batch_size).saturating_sub(1) });
+        }
         let record = EpochRecord {
             epoch: self.progress.epoch,
             seconds: self.progress.seconds,
@@ -257,6 +262,6 @@ impl<E> Training<E> {
         self.progress.seconds = 0.0;
         self.progress.loss = 0.0;
         self.progress.history.push(record);
-        record
+        Ok(record)
     }
 }

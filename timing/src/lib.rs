@@ -10,3 +10,9 @@ mod report;
 
 pub use measurement::{Measurement, format_seconds, measure};
 pub use report::Report;
+
+/// Prints a line to stdout as `println!` does, but without a panic where nobody reads it ([`program::print_line`]).
+#[macro_export]
+macro_rules! say {
+    ($($argument:tt)*) => { $crate::program::print_line(format_args!($($argument)*)) };
+}

@@ -1,5 +1,6 @@
 //! What every program of the workspace shares.
 
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
@@ -15,6 +16,20 @@ pub fn run(body: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
         eprintln!("error: {error:#}");
         ExitCode::from(BAD_INPUT)
     })
+}
+
+/// Prints a line to stdout; use it by [`crate::say!`].
+///
+/// That nobody reads it any more, as with `| head`, does not stop the program: what it computes may be worth keeping.
+/// Where it cannot be written for another reason, such as a full disk, the program ends with one line and exit code 2.
+pub fn print_line(line: std::fmt::Arguments) {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("error: cannot write to standard output: {error}");
+            std::process::exit(BAD_INPUT.into());
+        }
+        _ => {}
+    }
 }
 
 /// The options that every measuring program of the homework takes.

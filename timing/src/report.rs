@@ -82,7 +82,7 @@ impl Report {
     /// Ends the report: prints the JSON object, if that was asked for, and returns the program's exit code.
     pub fn finish(self) -> ExitCode {
         if self.as_json {
-            println!("{}", self.to_json());
+            crate::say!("{}", self.to_json());
         }
         if self.failed { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS }
     }
@@ -97,7 +97,7 @@ impl Report {
 
     fn line(&self, text: std::fmt::Arguments) {
         if !self.as_json {
-            println!("{text}");
+            crate::say!("{text}");
         }
     }
 }

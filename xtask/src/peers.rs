@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 
     let peers = Vec::from_iter(peers);
     if options.json {
-        println!("{}", json!({ "peers": peers, "rounds": options.rounds, "rows": rows }));
+        timing::say!("{}", json!({ "peers": peers, "rounds": options.rounds, "rows": rows }));
     } else {
         print!("{}", table::render(&rows, &peers, options.rounds));
     }

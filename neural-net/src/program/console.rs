@@ -50,8 +50,8 @@ impl<E: Engine<f32>> Observer<f32, E> for Console {
         if !self.quiet {
             let word = self.preset.epoch_word();
             self.bar.suspend(|| match self.preset {
-                Preset::Homework => println!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy),
-                Preset::Notebook => println!("{word} {epoch}: Accuracy = {accuracy:.4}"),
+                Preset::Homework => timing::say!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy),
+                Preset::Notebook => timing::say!("{word} {epoch}: Accuracy = {accuracy:.4}"),
             });
         }
         match &self.checkpoint {

@@ -44,9 +44,10 @@ fn from_files(directory: &Path) -> Result<(Dataset, String)> {
 pub(super) fn require_fit(dataset: &Dataset, architecture: &Architecture) -> Result<()> {
     let (rows, columns) = dataset.train.shape;
     if dataset.test.shape != dataset.train.shape {
+        let (test_rows, test_columns) = dataset.test.shape;
         bail!(
-            "training images of {rows} × {columns} pixels, test images of {:?}: they must be the same",
-            dataset.test.shape
+            "training images of {rows} × {columns} pixels and test images of {test_rows} × {test_columns}: they must be \
+             the same"
         );
     }
     if architecture.inputs() != rows * columns {

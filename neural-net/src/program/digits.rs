@@ -36,6 +36,6 @@ pub(crate) fn run(arguments: &DigitsArguments) -> Result<ExitCode> {
     sheet.write_to(&mut png, image::ImageFormat::Png)?;
     neural_net::files::write_atomically(&arguments.file, png.get_ref())
         .with_context(|| format!("{file}: cannot be written"))?;
-    println!("{IMAGES} built-in digits drawn to {file}");
+    timing::say!("{IMAGES} built-in digits drawn to {file}");
     Ok(ExitCode::SUCCESS)
 }

@@ -31,12 +31,12 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
             "sizes": parameters.network.architecture().sizes(),
             "test_accuracy": evaluation.accuracy(),
         });
-        println!("{object}");
+        timing::say!("{object}");
     } else {
-        println!("{origin}");
-        println!("Trained on: {}", model.dataset);
+        timing::say!("{origin}");
+        timing::say!("Trained on: {}", model.dataset);
         let percent = 100.0 * evaluation.accuracy();
-        println!("Test Accuracy: {percent:.2}% ({}, {} images)", dataset.name, evaluation.count);
+        timing::say!("Test Accuracy: {percent:.2}% ({}, {} images)", dataset.name, evaluation.count);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use neural_net::data::Dataset;
 use neural_net::network::argmax;
-use neural_net::{Architecture, Network, model_file};
+use neural_net::{Activation, Architecture, Network, model_file};
 use serde_json::{Value, json};
+use timing::say;
 
 use super::arguments::PredictArguments;
 use super::dataset;
@@ -22,7 +23,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     if let Some((dataset, origin)) = &dataset {
         dataset::require_fit(dataset, model.network.architecture())?;
         if !arguments.json {
-            println!("{origin}");
+            say!("{origin}");
         }
     }
     let mut predictions = Vec::new();
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     }
     if arguments.json {
         let predictions: Vec<Value> = predictions.iter().map(Prediction::to_json).collect();
-        println!("{}", json!({ "program": "neural-net predict", "predictions": predictions }));
+        say!("{}", json!({ "program": "neural-net predict", "predictions": predictions }));
     } else {
         predictions.iter().for_each(Prediction::print);
     }
@@ -51,31 +52,40 @@ struct Prediction<'a> {
     /// The digit that it shows, where that is known.
     label: Option<u8>,
     digit: usize,
-    /// One for each digit; they add up to 1.
-    probabilities: Vec<f32>,
+    outputs: Vec<f32>,
+    /// One for each digit; they add up to 1. None where the outputs are no probabilities.
+    probabilities: Option<Vec<f32>>,
 }
 
 impl<'a> Prediction<'a> {
-    /// Sigmoid outputs, each a probability of its own, are divided by their sum.
+    /// Softmax outputs are probabilities; sigmoid outputs, each a probability of its own, are divided by their sum.
     fn new(image: &'a str, label: Option<u8>, network: &Network<f32>, pixels: &[u8]) -> Self {
         let inputs: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
         let outputs = network.predict(&inputs);
         let total: f32 = outputs.iter().sum();
-        let probabilities = outputs.iter().map(|output| output / total).collect();
-        Self { image, label, digit: argmax(&outputs), probabilities }
+        let probable = matches!(network.architecture().output_activation(), Activation::Softmax | Activation::Sigmoid);
+        let probabilities =
+            (probable && total.is_normal()).then(|| outputs.iter().map(|output| output / total).collect());
+        Self { image, label, digit: argmax(&outputs), outputs, probabilities }
     }
 
     fn print(&self) {
+        let Self { image, digit, .. } = self;
         let label = self.label.map(|label| format!(", labelled {label}")).unwrap_or_default();
-        println!(
-            "{}: {} with probability {:.2} %{label}",
-            self.image,
-            self.digit,
-            100.0 * self.probabilities[self.digit]
-        );
-        for (digit, probability) in self.probabilities.iter().enumerate() {
-            let bar = "█".repeat((40.0 * probability).round() as usize);
-            println!("  {digit}  {:6.2} %  {bar}", 100.0 * probability);
+        match &self.probabilities {
+            Some(probabilities) => {
+                say!("{image}: {digit} with probability {:.2} %{label}", 100.0 * probabilities[*digit]);
+                for (digit, probability) in probabilities.iter().enumerate() {
+                    let bar = "█".repeat((40.0 * probability).round() as usize);
+                    say!("  {digit}  {:6.2} %  {bar}", 100.0 * probability);
+                }
+            }
+            None => {
+                say!("{image}: {digit}{label}");
+                for (digit, output) in self.outputs.iter().enumerate() {
+                    say!("  {digit}  output {output}");
+                }
+            }
         }
     }
 
@@ -84,12 +94,13 @@ impl<'a> Prediction<'a> {
             "image": self.image,
             "label": self.label,
             "digit": self.digit,
+            "outputs": self.outputs,
             "probabilities": self.probabilities,
         })
     }
 }
 
-/// The test image that `image` is the number of, unless it names a file.
+/// The test image that `image` is the number of. A file with a number for a name can be given as `./7`.
 fn test_index(image: &str) -> Option<usize> {
     image.parse().ok()
 }

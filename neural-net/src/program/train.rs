@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     with_worker_threads(arguments.cores, |threads| {
         let (dataset, origin) = dataset::load(&arguments.data)?;
         if !arguments.json {
-            println!("{origin}");
+            timing::say!("{origin}");
         }
         dataset::require_fit(&dataset, &settings.architecture)?;
         let console = Console {
@@ -82,10 +82,10 @@ fn train(
     let engine = CpuEngine::new(&train, &parameters, &settings.hyperparameters);
     let mut training = Training::new(engine, train.len(), settings.hyperparameters.clone(), progress);
     if !arguments.json {
-        println!("{}", description(settings, &training.engine().device()));
+        timing::say!("{}", description(settings, &training.engine().device()));
         let Progress { epoch, step, .. } = training.progress();
         if (*epoch, *step) != (0, 0) {
-            println!("Going on after epoch {epoch} and {step} steps.");
+            timing::say!("Going on after epoch {epoch} and {step} steps.");
         }
     }
     // The first checkpoint stands before the first step: whenever the process is killed, there is one to go on from.
@@ -114,10 +114,10 @@ fn train(
     }
     let result = Report { settings, dataset, history: &training.progress().history, accuracy, threads };
     if arguments.json {
-        println!("{}", result.to_json(&training.engine().device()));
+        timing::say!("{}", result.to_json(&training.engine().device()));
     } else {
-        println!("Time to train: {:.2} seconds", result.seconds());
-        println!("Test Accuracy: {:.2}% ({}, {} images)", 100.0 * accuracy, dataset.name, dataset.test.len());
+        timing::say!("Time to train: {:.2} seconds", result.seconds());
+        timing::say!("Test Accuracy: {:.2}% ({}, {} images)", 100.0 * accuracy, dataset.name, dataset.test.len());
     }
     Ok(result.verdict(arguments.target_accuracy))
 }
