@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     if options.json {
         timing::say!("{}", json!({ "peers": peers, "rounds": options.rounds, "rows": rows }));
     } else {
-        print!("{}", table::render(&rows, &peers, options.rounds));
+        timing::say!("{}", table::render(&rows, &peers, options.rounds).trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         let console = Console {
             preset: settings.preset,
             quiet: arguments.json,
-            bar: progress_bar(steps(&settings), arguments.json),
+            bar: progress_bar(steps_done(&settings, settings.hyperparameters.epochs, 0), arguments.json),
             interrupted,
             checkpoint: arguments.checkpoint.clone(),
             run: run_of(&settings, &dataset),
@@ -93,6 +93,11 @@ fn train(
         console.keep(directory, &training)?;
     }
 
+    if !console.bar.is_hidden() {
+        let Progress { epoch, step, .. } = training.progress();
+        console.bar.set_position(steps_done(settings, *epoch, *step));
+        console.bar.reset_eta();
+    }
     let validation = validation.as_ref().map_or(Validation::Training, Validation::Apart);
     let outcome = training.run(&validation, &mut console);
     console.bar.finish_and_clear();
@@ -169,11 +174,11 @@ fn run_of(settings: &Settings, dataset: &Dataset) -> Run {
     }
 }
 
-/// All steps of a training.
-fn steps(settings: &Settings) -> u64 {
+/// The steps of so many epochs and some more.
+fn steps_done(settings: &Settings, epochs: usize, steps: usize) -> u64 {
     let images = settings.images.0;
-    let steps = images.div_ceil(settings.hyperparameters.batch_size.unwrap_or(images).max(1));
-    (steps * settings.hyperparameters.epochs) as u64
+    let steps_of_epoch = images.div_ceil(settings.hyperparameters.batch_size.unwrap_or(images).max(1));
+    steps_of_epoch.saturating_mul(epochs).saturating_add(steps) as u64
 }
 
 /// One line that says what is trained and how.
