@@ -1,0 +1,226 @@
+//! Whether this machine's driver can be used, and if not, why.
+
+use std::ffi::{c_int, c_uint};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use cust_raw::CUresult;
+
+use crate::error::name_of;
+use crate::library::Library;
+use crate::symbol::Symbol;
+
+/// What every program that uses a GPU calls: without one of these the driver is of no use. The others may be missing,
+/// and a call to one that is returns `CUDA_ERROR_NOT_FOUND`.
+const ESSENTIAL: &[&str] = &[
+    "cuDriverGetVersion",
+    "cuInit",
+    "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuDeviceGetName",
+    "cuDeviceGetAttribute",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxSetCurrent",
+    "cuModuleLoadDataEx",
+    "cuModuleGetFunction",
+    "cuModuleUnload",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemcpyHtoD_v2",
+    "cuMemcpyDtoH_v2",
+    "cuStreamCreateWithPriority",
+    "cuStreamSynchronize",
+    "cuStreamDestroy_v2",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventElapsedTime",
+    "cuEventDestroy_v2",
+    "cuLaunchKernel",
+];
+
+const NO_DEVICE: c_int = CUresult::CUDA_ERROR_NO_DEVICE as c_int;
+
+// SAFETY: this is the function's type in cuda.h, where the result is an enum, passed as an int.
+#[allow(unsafe_code)]
+static DRIVER_GET_VERSION: Symbol<unsafe extern "C" fn(*mut c_int) -> c_int> =
+    unsafe { Symbol::new("cuDriverGetVersion") };
+// SAFETY: this is the function's type in cuda.h, where the result is an enum, passed as an int.
+#[allow(unsafe_code)]
+static INIT: Symbol<unsafe extern "C" fn(c_uint) -> c_int> = unsafe { Symbol::new("cuInit") };
+// SAFETY: this is the function's type in cuda.h, where the result is an enum, passed as an int.
+#[allow(unsafe_code)]
+static DEVICE_GET_COUNT: Symbol<unsafe extern "C" fn(*mut c_int) -> c_int> = unsafe { Symbol::new("cuDeviceGetCount") };
+
+/// The newest version of CUDA that a driver supports. Versions compare by age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DriverVersion {
+    /// The 12 of 12.4.
+    pub major: u32,
+    /// The 4 of 12.4.
+    pub minor: u32,
+}
+
+impl DriverVersion {
+    /// The oldest version that will do: the first with all that cust needs to start, `cuDevicePrimaryCtxRelease_v2`
+    /// above all. It came with driver 450 in 2020.
+    pub const NEEDED: Self = Self { major: 11, minor: 0 };
+
+    /// The version in the driver's own coding, which is 12040 for 12.4.
+    fn from_code(code: c_int) -> Self {
+        let code = code.unsigned_abs();
+        Self { major: code / 1000, minor: code % 1000 / 10 }
+    }
+}
+
+impl fmt::Display for DriverVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Why CUDA cannot be used on this machine. Displayed, it is one line with the way out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    /// The driver's library is not on this machine.
+    #[error("no CUDA driver ({library}) on this machine: to use an NVIDIA GPU, install the NVIDIA driver")]
+    NoLibrary {
+        /// The file that was looked for.
+        library: PathBuf,
+    },
+    /// The driver's library is there, and the system's loader refuses it.
+    #[error("the CUDA driver {library} cannot be loaded ({reason}): install the NVIDIA driver anew")]
+    LibraryNotLoadable {
+        /// The file.
+        library: PathBuf,
+        /// The loader's message.
+        reason: String,
+    },
+    /// The driver supports no version of CUDA that is new enough.
+    #[error("the CUDA driver {library} is for CUDA {found}, and {needed} or newer is needed: update the NVIDIA driver")]
+    TooOld {
+        /// The file.
+        library: PathBuf,
+        /// The newest version that the driver supports.
+        found: DriverVersion,
+        /// [`DriverVersion::NEEDED`].
+        needed: DriverVersion,
+    },
+    /// The library lacks a function without which nothing can be done.
+    #[error("the CUDA driver {library} has no {symbol}: update the NVIDIA driver")]
+    MissingSymbol {
+        /// The file.
+        library: PathBuf,
+        /// The function's name.
+        symbol: &'static str,
+    },
+    /// The driver is there, and no GPU that it can use.
+    #[error(
+        "the CUDA driver {library} (CUDA {version}) finds no device: see that `nvidia-smi` lists one and that \
+         CUDA_VISIBLE_DEVICES does not hide it"
+    )]
+    NoDevice {
+        /// The file.
+        library: PathBuf,
+        /// The newest version that the driver supports.
+        version: DriverVersion,
+    },
+    /// The driver refuses to start.
+    #[error("the CUDA driver {library} does not start, {function} returned {name} ({code}): {}", way_out(*code))]
+    Failed {
+        /// The file.
+        library: PathBuf,
+        /// The function that failed: `cuInit`, or one that must work before or right after it.
+        function: &'static str,
+        /// The name of what it returned, as in cuda.h.
+        name: String,
+        /// The number of what it returned.
+        code: i32,
+    },
+}
+
+/// What whoever reads of the failure `code` can do about it.
+fn way_out(code: i32) -> &'static str {
+    match code {
+        34 => "it is a stub, made for linking only; take it off the library path and install the NVIDIA driver",
+        46 => "another process may hold the GPU; see `nvidia-smi`",
+        802 => "wait until the machine has started, and see that the NVIDIA fabric manager runs",
+        803 => "the driver was updated; restart the machine",
+        _ => "restart the machine, else install the NVIDIA driver anew",
+    }
+}
+
+/// Whether this machine has a CUDA driver that can be used, and a device: the newest version of CUDA that it supports.
+///
+/// The first call opens the library and calls `cuInit`, which can take some tenths of a second; later ones repeat the
+/// answer. Where it is good, cust can be used, and `cust::init` need not be called.
+///
+/// # Errors
+/// The first of these that is so: there is no library, it cannot be loaded, it is too old, it lacks a function that
+/// every program needs, the driver does not start, there is no device.
+pub fn availability() -> Result<DriverVersion, Unavailable> {
+    static AVAILABILITY: OnceLock<Result<DriverVersion, Unavailable>> = OnceLock::new();
+    AVAILABILITY.get_or_init(examine).clone()
+}
+
+#[allow(unsafe_code)]
+fn examine() -> Result<DriverVersion, Unavailable> {
+    let library = Library::get().map_err(Clone::clone)?;
+    let path = || library.path.clone();
+    let missing = |symbol| Unavailable::MissingSymbol { library: path(), symbol };
+    let failed = |function, code| Unavailable::Failed { library: path(), function, name: name_of(code), code };
+
+    // The version comes first: it can be asked before cuInit, and explains the other faults of an old driver.
+    let driver_get_version = DRIVER_GET_VERSION.get().map_err(|_| missing("cuDriverGetVersion"))?;
+    let mut code = 0;
+    // SAFETY: the function writes one number.
+    match unsafe { driver_get_version(&raw mut code) } {
+        0 => {}
+        error => return Err(failed("cuDriverGetVersion", error)),
+    }
+    let version = DriverVersion::from_code(code);
+    if version < DriverVersion::NEEDED {
+        return Err(Unavailable::TooOld { library: path(), found: version, needed: DriverVersion::NEEDED });
+    }
+    if let Some(symbol) = ESSENTIAL.iter().find(|symbol| !library.has(symbol)) {
+        return Err(missing(symbol));
+    }
+
+    let init = INIT.get().map_err(|_| missing("cuInit"))?;
+    // SAFETY: zero is the only value that the flags may have.
+    match unsafe { init(0) } {
+        0 => {}
+        NO_DEVICE => return Err(Unavailable::NoDevice { library: path(), version }),
+        error => return Err(failed("cuInit", error)),
+    }
+    let device_get_count = DEVICE_GET_COUNT.get().map_err(|_| missing("cuDeviceGetCount"))?;
+    let mut count = 0;
+    // SAFETY: the function writes one number.
+    match unsafe { device_get_count(&raw mut count) } {
+        0 if count > 0 => Ok(version),
+        0 | NO_DEVICE => Err(Unavailable::NoDevice { library: path(), version }),
+        error => Err(failed("cuDeviceGetCount", error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_compared() {
+        let version = DriverVersion::from_code(12040);
+        assert_eq!(version, DriverVersion { major: 12, minor: 4 });
+        assert_eq!(version.to_string(), "12.4");
+        assert!(DriverVersion::from_code(10020) < DriverVersion::NEEDED);
+        assert!(DriverVersion::from_code(11000) >= DriverVersion::NEEDED);
+    }
+
+    #[test]
+    fn what_is_essential_is_forwarded() {
+        for symbol in ESSENTIAL {
+            assert!(crate::SYMBOLS.contains(symbol), "{symbol}");
+        }
+    }
+}

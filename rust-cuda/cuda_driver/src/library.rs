@@ -1,0 +1,149 @@
+//! The driver's library: opened once, never closed.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::availability::Unavailable;
+
+/// Where the driver may be. The loader knows the first on most systems; the others are where WSL and NixOS keep it.
+#[cfg(not(any(windows, target_os = "macos")))]
+const CANDIDATES: &[&str] = &["libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", "/run/opengl-driver/lib/libcuda.so.1"];
+#[cfg(windows)]
+const CANDIDATES: &[&str] = &["nvcuda.dll"];
+#[cfg(target_os = "macos")]
+const CANDIDATES: &[&str] = &["libcuda.dylib"];
+
+/// The driver's library, open.
+pub(crate) struct Library {
+    handle: libloading::Library,
+    /// The file it was opened from, as far as the system tells.
+    pub(crate) path: PathBuf,
+}
+
+impl Library {
+    /// The library, opened on the first call, else why it cannot be.
+    pub(crate) fn get() -> Result<&'static Self, &'static Unavailable> {
+        static LIBRARY: OnceLock<Result<Library, Unavailable>> = OnceLock::new();
+        LIBRARY.get_or_init(Self::open).as_ref()
+    }
+
+    /// The address of the function `name`, if the library has one.
+    ///
+    /// # Safety
+    /// `F` is the type of that function, an `unsafe extern "C" fn`.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
+        // SAFETY: the caller vouches for `F`. The address outlives the symbol, because the library is never closed.
+        unsafe { self.handle.get::<F>(name) }.ok().map(|symbol| *symbol)
+    }
+
+    /// Whether the library has a function `name`.
+    #[allow(unsafe_code)]
+    pub(crate) fn has(&self, name: &str) -> bool {
+        // SAFETY: the pointer is not called, so its type does not matter.
+        unsafe { self.function::<unsafe extern "C" fn()>(name) }.is_some()
+    }
+
+    fn open() -> Result<Self, Unavailable> {
+        let named = std::env::var_os("CUDA_DRIVER_LIBRARY").filter(|name| !name.is_empty());
+        let candidates = match named {
+            Some(name) => vec![name],
+            None => CANDIDATES.iter().map(OsString::from).collect(),
+        };
+        let mut refusals = Vec::new();
+        for candidate in &candidates {
+            match Self::open_file(Path::new(candidate)) {
+                Ok(library) => return Ok(library),
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+        // A library that is there and cannot be loaded says more than the ones that are not there.
+        let telling = refusals.iter().position(|refusal| !matches!(refusal, Unavailable::NoLibrary { .. }));
+        Err(refusals.swap_remove(telling.unwrap_or(0)))
+    }
+
+    #[allow(unsafe_code)]
+    fn open_file(file: &Path) -> Result<Self, Unavailable> {
+        // SAFETY: opening runs the library's initialisers. They are those of NVIDIA's driver, made for being opened
+        // like this, or of a file that whoever runs the program has named.
+        let handle = unsafe { libloading::Library::new(file) }.map_err(|error| {
+            // libloading names the call, dlopen; its source has what the loader said.
+            let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            match is_absence(file, &reason) {
+                true => Unavailable::NoLibrary { library: file.to_path_buf() },
+                false => Unavailable::LibraryNotLoadable { library: file.to_path_buf(), reason },
+            }
+        })?;
+        let mut library = Self { handle, path: file.to_path_buf() };
+        if let Some(path) = library.loaded_from() {
+            library.path = path;
+        }
+        Ok(library)
+    }
+
+    /// The file that the system's loader found, links resolved, which shows the driver's own version:
+    /// libcuda.so.550.54.14.
+    #[cfg(unix)]
+    #[allow(unsafe_code)]
+    fn loaded_from(&self) -> Option<PathBuf> {
+        use std::ffi::{CStr, OsStr, c_int, c_uint};
+        use std::os::unix::ffi::OsStrExt;
+
+        // SAFETY: this is the type of cuInit in cuda.h.
+        let inside = unsafe { self.function::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit") }?;
+        let mut information = libc::Dl_info {
+            dli_fname: std::ptr::null(),
+            dli_fbase: std::ptr::null_mut(),
+            dli_sname: std::ptr::null(),
+            dli_saddr: std::ptr::null_mut(),
+        };
+        // SAFETY: dladdr takes any address, and writes to `information` only.
+        let found = unsafe { libc::dladdr(inside as *const libc::c_void, &raw mut information) };
+        if found == 0 || information.dli_fname.is_null() {
+            return None;
+        }
+        // SAFETY: dladdr found the library, so the name is a C string that lives as long as the library is open.
+        let name = unsafe { CStr::from_ptr(information.dli_fname) };
+        Path::new(OsStr::from_bytes(name.to_bytes())).canonicalize().ok()
+    }
+
+    #[cfg(not(unix))]
+    fn loaded_from(&self) -> Option<PathBuf> {
+        None
+    }
+}
+
+/// The file that the driver's library was opened from, or None where there is none.
+///
+/// On Windows it is the name by which the library was opened, elsewhere the full path with links resolved.
+pub fn library_path() -> Option<&'static Path> {
+    Library::get().ok().map(|library| library.path.as_path())
+}
+
+/// Whether `reason`, the loader's message, says that `file` itself is not there, and not one that it depends on.
+///
+/// The loader gives no error number, only text: glibc, musl and macOS say "no such file", Windows adds the number.
+fn is_absence(file: &Path, reason: &str) -> bool {
+    if cfg!(windows) {
+        return reason.contains("os error 126");
+    }
+    let reason = reason.to_lowercase();
+    reason.contains("no such file") && reason.contains(&file.to_string_lossy().to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn absence_is_told_from_a_library_that_lacks_another() {
+        let file = Path::new("libcuda.so.1");
+        assert!(is_absence(file, "libcuda.so.1: cannot open shared object file: No such file or directory"));
+        assert!(is_absence(file, "Error loading shared library libcuda.so.1: No such file or directory"));
+        assert!(!is_absence(file, "libnvidia-x.so: cannot open shared object file: No such file or directory"));
+        assert!(!is_absence(file, "libcuda.so.1: file too short"));
+    }
+}

@@ -1,0 +1,25 @@
+//! A function that the driver lacks can be called: the call fails, and the name is remembered.
+
+mod support;
+
+use cuda_driver::{DriverVersion, availability, missing_symbols};
+use cust::sys::{CUresult, cuGraphDestroy, cuGraphUpload};
+use support::with_stand_in;
+
+#[test]
+#[allow(unsafe_code)]
+fn the_names_come_in_the_order_of_the_first_calls() {
+    with_stand_in("the_names_come_in_the_order_of_the_first_calls", &["NO_GRAPHS"], || {
+        assert_eq!(availability(), Ok(DriverVersion { major: 13, minor: 0 }));
+        assert_eq!(missing_symbols(), [""; 0]);
+        let nothing = std::ptr::null_mut();
+        for _ in 0..2 {
+            // SAFETY: the driver lacks the function, so nothing is called.
+            let uploaded = unsafe { cuGraphUpload(nothing, std::ptr::null_mut()) };
+            assert_eq!(uploaded, CUresult::CUDA_ERROR_NOT_FOUND);
+        }
+        // SAFETY: the driver lacks the function, so nothing is called.
+        assert_eq!(unsafe { cuGraphDestroy(std::ptr::null_mut()) }, CUresult::CUDA_ERROR_NOT_FOUND);
+        assert_eq!(missing_symbols(), ["cuGraphUpload", "cuGraphDestroy"]);
+    });
+}

@@ -1,0 +1,63 @@
+//! Runs a test under a driver of its choice.
+//!
+//! The driver's library is opened once per process. So the test executable starts itself again, with the library's name
+//! in the environment, to run the one test there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Set in the process that runs a test's body.
+const IN_CHILD: &str = "CUDA_DRIVER_TEST_IN_CHILD";
+
+/// Runs `body`, the body of the test called `test`, in a process of its own, where `library` is the driver's library.
+///
+/// # Panics
+/// If the test fails there, or if there is none of that name.
+pub(crate) fn with_library(test: &str, library: &Path, body: impl FnOnce()) {
+    if std::env::var_os(IN_CHILD).is_some() {
+        return body();
+    }
+    let child = Command::new(std::env::current_exe().expect("the test executable has a path"))
+        .args(["--exact", test, "--nocapture"])
+        .env(IN_CHILD, "1")
+        .env("CUDA_DRIVER_LIBRARY", library)
+        .output()
+        .expect("the test executable starts");
+    let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success() && output.contains("1 passed"), "{test} failed in its process:\n{output}");
+}
+
+/// Runs `body`, the body of the test called `test`, where the driver's library is the stand-in, compiled with
+/// `defines`.
+///
+/// Without a C compiler it prints that the test is skipped.
+///
+/// # Panics
+/// If the stand-in does not compile, or the test fails.
+pub(crate) fn with_stand_in(test: &str, defines: &[&str], body: impl FnOnce()) {
+    if std::env::var_os(IN_CHILD).is_some() {
+        return body();
+    }
+    match compile_stand_in(test, defines) {
+        Some(library) => with_library(test, &library, body),
+        None => println!("{test} is skipped: it needs a C compiler for Unix, by the name in CC, else cc"),
+    }
+}
+
+fn compile_stand_in(test: &str, defines: &[&str]) -> Option<PathBuf> {
+    if !cfg!(unix) {
+        return None;
+    }
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("libcuda-{test}.so"));
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let output = Command::new(compiler)
+        .args(["-shared", "-fPIC", "-Wall", "-Wextra"])
+        .args(defines.iter().map(|define| format!("-D{define}")))
+        .arg("-o")
+        .arg(&library)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/stand_in.c"))
+        .output()
+        .ok()?;
+    assert!(output.status.success(), "the stand-in does not compile: {}", String::from_utf8_lossy(&output.stderr));
+    Some(library)
+}
