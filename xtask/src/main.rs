@@ -1,5 +1,7 @@
 //! The workspace's own commands: `cargo xtask --help` lists them.
 
+mod capture;
+mod doctor;
 mod peers;
 
 use std::process::ExitCode;
@@ -17,6 +19,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Lists what this machine has and lacks, and the command that fixes each
+    Doctor(doctor::Options),
     /// Times the programs beside NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
     Peers(peers::Options),
 }
@@ -24,6 +28,7 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     program::run(|| match arguments.command {
+        Command::Doctor(options) => doctor::run(&options),
         Command::Peers(options) => peers::run(&options),
     })
 }

@@ -2,7 +2,6 @@
 //!
 //! Ours and the peer run in turn, several rounds, so that a busy moment of the machine does not fall on one side only.
 
-mod capture;
 mod comparison;
 mod python;
 mod rust_program;

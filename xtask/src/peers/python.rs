@@ -7,9 +7,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::capture::stdout_of;
 use super::rust_program::positive;
 use super::work::{EPOCH_IMAGES, Work};
+use crate::capture::stdout_of;
 
 /// Where BLAS, OpenMP and Numba read their number of threads when they are loaded.
 const THREAD_VARIABLES: [&str; 5] =

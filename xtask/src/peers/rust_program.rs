@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use super::capture::stdout_of;
 use super::work::{EPOCH_IMAGES, Work};
+use crate::capture::stdout_of;
 
 /// The programs of the workspace, each built as `cargo run --package` builds it. None for one that does not build.
 pub(super) struct Executables(BTreeMap<&'static str, Option<PathBuf>>);

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 ///
 /// # Errors
 /// If it cannot be started, or fails: then with the last line it wrote to stderr.
-pub(super) fn stdout_of(command: &mut Command) -> Result<String> {
+pub(crate) fn stdout_of(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
     if !output.status.success() {

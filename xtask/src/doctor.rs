@@ -1,0 +1,94 @@
+//! `cargo xtask doctor`: what this machine has and lacks for the workspace, and the command that fixes each.
+
+mod checks;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::json;
+use timing::say;
+
+/// How to print the findings.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that the workspace can use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Finding {
+    /// What it is.
+    name: &'static str,
+    /// What needs it.
+    used_for: &'static str,
+    state: State,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    /// It is there; what exactly.
+    Found(String),
+    /// It is not: why, and what to do.
+    Missing { reason: String, fix: String },
+}
+
+/// Prints what is there and what is not. That something is missing is no failure: everything but Rust is optional.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let findings = checks::all();
+    if options.json {
+        say!("{}", to_json(&findings));
+    } else {
+        findings.iter().for_each(print);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(finding: &Finding) {
+    let Finding { name, used_for, state } = finding;
+    match state {
+        State::Found(what) => say!("[+] {name:<14} {what}"),
+        State::Missing { reason, fix } => {
+            say!("[-] {name:<14} {reason}");
+            say!("    {:<14} needed for {used_for}; {fix}", "");
+        }
+    }
+}
+
+fn to_json(findings: &[Finding]) -> serde_json::Value {
+    let object = findings.iter().map(|finding| {
+        let value = match &finding.state {
+            State::Found(what) => json!({ "found": what }),
+            State::Missing { reason, fix } => json!({ "missing": reason, "fix": fix }),
+        };
+        (finding.name.to_lowercase().replace(' ', "_"), value)
+    });
+    object.collect::<serde_json::Map<_, _>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doctor_finds_rust_and_a_fix_for_all_that_is_missing() {
+        let findings = checks::all();
+        assert!(matches!(&findings[0].state, State::Found(version) if version.starts_with("rustc 1.")), "{findings:?}");
+        for finding in &findings {
+            if let State::Missing { reason, fix } = &finding.state {
+                assert!(!reason.is_empty() && !fix.is_empty() && !reason.contains('\n'), "{finding:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn doctor_writes_one_entry_for_each_finding() {
+        let found = Finding { name: "MPI", used_for: "x", state: State::Found("Open MPI 4".to_owned()) };
+        let state = State::Missing { reason: "not there".to_owned(), fix: "install it".to_owned() };
+        let missing = Finding { name: "GPU driver", used_for: "x", state };
+        let expected =
+            json!({ "mpi": { "found": "Open MPI 4" }, "gpu_driver": { "missing": "not there", "fix": "install it" } });
+        assert_eq!(to_json(&[found, missing]), expected);
+    }
+}

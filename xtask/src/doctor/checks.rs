@@ -1,0 +1,113 @@
+use std::process::Command;
+
+use neural_net::data::{Dataset, find_mnist};
+
+use super::{Finding, State};
+use crate::capture::stdout_of;
+
+/// Everything that is looked for, Rust first.
+pub(super) fn all() -> Vec<Finding> {
+    vec![
+        Finding { name: "Rust", used_for: "everything", state: rust() },
+        Finding { name: "MNIST", used_for: "training on real digits", state: mnist() },
+        Finding { name: "NVIDIA driver", used_for: "running on an NVIDIA GPU", state: driver() },
+        Finding { name: "NVIDIA GPU", used_for: "running on an NVIDIA GPU", state: nvidia_gpu() },
+        Finding { name: "Vulkan", used_for: "portable compute shaders", state: vulkan() },
+        Finding { name: "MPI", used_for: "training on many machines", state: mpi() },
+        Finding { name: "NumPy", used_for: "cargo xtask peers", state: numpy() },
+    ]
+}
+
+fn rust() -> State {
+    let fix = "install it from https://rustup.rs";
+    of_command(Command::new("rustc").arg("--version"), |version| Some(version.trim().to_owned()), fix)
+}
+
+fn mnist() -> State {
+    let fix = "run: cargo run -p neural-net -- --download";
+    let Some(directory) = find_mnist(None) else { return missing("not found", fix) };
+    match Dataset::mnist(&directory) {
+        Ok(dataset) => {
+            let (train, test) = (dataset.train.len(), dataset.test.len());
+            State::Found(format!("{train} training and {test} test images in {}", directory.display()))
+        }
+        Err(error) => missing(&error.to_string(), fix),
+    }
+}
+
+fn driver() -> State {
+    match cuda_driver::availability() {
+        Ok(version) => {
+            let library = cuda_driver::library_path().map(|path| format!(", {}", path.display()));
+            State::Found(format!("for CUDA {version}{}", library.unwrap_or_default()))
+        }
+        Err(reason) => {
+            let reason = reason.to_string();
+            // The line says both what is wrong and the way out.
+            let (what, fix) = reason.split_once(": ").unwrap_or((&reason, "see NVIDIA's installation guide"));
+            missing(what, fix)
+        }
+    }
+}
+
+fn nvidia_gpu() -> State {
+    let mut command = Command::new("nvidia-smi");
+    command.args(["--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"]);
+    let describe = |lines: &str| {
+        let describe = |line: &str| {
+            let mut fields = line.split(", ");
+            let (name, capability, driver) = (fields.next()?, fields.next()?, fields.next()?);
+            Some(format!("{name}, compute capability {capability}, driver {driver}"))
+        };
+        let gpus: Vec<String> = lines.lines().filter_map(describe).collect();
+        (!gpus.is_empty()).then(|| gpus.join("; "))
+    };
+    of_command(&mut command, describe, "install NVIDIA's driver on a machine with an NVIDIA GPU")
+}
+
+fn vulkan() -> State {
+    let describe = |summary: &str| {
+        let names = summary.lines().filter_map(|line| line.trim().strip_prefix("deviceName"));
+        let names: Vec<&str> = names.map(|name| name.trim_start_matches([' ', '=']).trim()).collect();
+        (!names.is_empty()).then(|| names.join("; "))
+    };
+    let fix = "on Debian or Ubuntu run: apt-get install mesa-vulkan-drivers vulkan-tools";
+    of_command(Command::new("vulkaninfo").arg("--summary"), describe, fix)
+}
+
+fn mpi() -> State {
+    let describe = |version: &str| version.lines().next().map(|line| line.trim().to_owned());
+    let fix = "on Debian or Ubuntu run: apt-get install libopenmpi-dev openmpi-bin libclang-dev";
+    of_command(Command::new("mpirun").arg("--version"), describe, fix)
+}
+
+fn numpy() -> State {
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let mut command = Command::new(&python);
+    command.args(["-c", "import numpy; print(numpy.__version__)"]);
+    let fix = format!("run: {} -m pip install numpy numba", python.to_string_lossy());
+    of_command(&mut command, |version| Some(version.trim().to_owned()), &fix)
+}
+
+/// What `describe` makes of the command's output; missing if the command fails or says nothing of use.
+fn of_command(command: &mut Command, describe: impl Fn(&str) -> Option<String>, fix: &str) -> State {
+    match stdout_of(command) {
+        Ok(output) => match describe(&output) {
+            Some(what) => State::Found(what),
+            None => missing("nothing found", fix),
+        },
+        Err(error) => {
+            let reason = match error.downcast_ref::<std::io::Error>() {
+                Some(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+                    format!("no {} on this machine", command.get_program().to_string_lossy())
+                }
+                _ => format!("{error:#}"),
+            };
+            missing(&reason, fix)
+        }
+    }
+}
+
+fn missing(reason: &str, fix: &str) -> State {
+    State::Missing { reason: reason.to_owned(), fix: fix.to_owned() }
+}
