@@ -1,19 +1,22 @@
-//! Times X·Xᵀ: three loops against the parallel version.
+//! Times X·Xᵀ: three loops against the parallel version and the GPU's.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
-use matmul_functions::{Element, Reference, matmul_transpose_rayon, matmul_transpose_trivial};
-use ndarray::Array2;
+use gpu::{Device, DeviceChoice};
+use matmul_functions::{
+    Element, MatmulGpu, Reference, Rung, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
+};
+use ndarray::{Array2, ArrayRef2, s};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
-use timing::{Report, measure};
+use timing::{Measurement, Report, measure};
 
-/// X·Xᵀ for a matrix X of standard normal numbers: three loops against the parallel version
+/// X·Xᵀ for a matrix X of standard normal numbers: three loops, in parallel, and on the GPU
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -25,6 +28,12 @@ struct Arguments {
     /// Type of the elements
     #[arg(long, value_enum, default_value_t = DataType::F32)]
     dtype: DataType,
+    /// Where the GPU's version runs; the simulator checks it, but is never timed
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
+    /// Check every version of the GPU's kernel, from the naive one up, and time it where there is a GPU
+    #[arg(long)]
+    ladder: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -48,15 +57,16 @@ where
     let cores = arguments.homework.cores;
     let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
     require_memory(&format!("X·Xᵀ for {rows} × {columns}"), bytes_needed(rows, columns))?;
-    with_worker_threads(cores, |threads| measure_all::<F>(arguments, dtype, threads))
+    with_worker_threads(cores, |threads| measure_all::<F>(arguments, dtype, threads))?
 }
 
-fn measure_all<F: Element>(arguments: &Arguments, dtype: &str, threads: usize) -> ExitCode
+fn measure_all<F: Element>(arguments: &Arguments, dtype: &str, threads: usize) -> Result<ExitCode>
 where
     StandardNormal: Distribution<F>,
 {
     let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
     let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
+    let device = Device::open(arguments.device, gpu::KERNELS)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let x = Array2::from_shape_simple_fn((rows, columns), || StandardNormal.sample(&mut rng));
 
@@ -65,16 +75,74 @@ where
     report.fact("dtype", dtype);
     report.fact("seed", seed);
     report.fact("cores", threads);
+    report.fact("device", device.name());
 
     let reference = Reference::of(&x);
     report.check("matmul_transpose_trivial", reference.verify(&matmul_transpose_trivial(&x)));
     report.check("matmul_transpose_rayon", reference.verify(&matmul_transpose_rayon(&x)));
+    check_gpu(&mut report, &device, &x, arguments.ladder)?;
     if report.all_passed() {
         report.time("Trivial", "", measure(repeats, || matmul_transpose_trivial(&x)));
         report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || matmul_transpose_rayon(&x)));
         report.speedup("Rayon", "Trivial");
+        match device.is_simulator() {
+            true => report.remark("cuda", &device.why_not_timed()),
+            false => time_cuda(&mut report, &device, &x, repeats, arguments.ladder)?,
+        }
     }
-    report.finish()
+    Ok(report.finish())
+}
+
+/// The largest matrix that the simulator checks in a few seconds, with all its checks: the homework's.
+const SIMULATED: (usize, usize) = (784, 128);
+
+/// Checks the default kernel, or all of the ladder. The simulator takes the upper left part of a large matrix.
+fn check_gpu<F: Element>(report: &mut Report, device: &Device, x: &ArrayRef2<F>, ladder: bool) -> Result<()> {
+    let (rows, columns) = match device.is_simulator() {
+        true => (x.nrows().min(SIMULATED.0), x.ncols().min(SIMULATED.1)),
+        false => x.dim(),
+    };
+    let part = x.slice(s![..rows, ..columns]);
+    let place = match (device.is_simulator(), part.dim() == x.dim()) {
+        (false, _) => String::new(),
+        (true, true) => " (simulator)".to_owned(),
+        (true, false) => format!(" (simulator, the first {rows} × {columns})"),
+    };
+    let reference = Reference::of(&part);
+    if !ladder {
+        let outcome = reference.verify(&matmul_transpose_gpu(device, &part)?);
+        report.check_on("matmul_transpose_gpu", &place, outcome);
+        return Ok(());
+    }
+    for rung in Rung::ALL {
+        let mut work = MatmulGpu::new(device, &part)?;
+        work.launch(rung)?;
+        let name = format!("matmul_transpose_gpu, rung {}", rung.name());
+        report.check_on(&name, &place, reference.verify(&work.result()?));
+    }
+    Ok(())
+}
+
+/// Times the kernel alone, by the GPU's own clock, and the whole with its copies; with `ladder` every version of it.
+fn time_cuda<F: Element>(
+    report: &mut Report,
+    device: &Device,
+    x: &ArrayRef2<F>,
+    repeats: NonZeroUsize,
+    ladder: bool,
+) -> Result<()> {
+    let mut work = MatmulGpu::new(device, x)?;
+    let rungs = if ladder { &Rung::ALL[..] } else { &[Rung::Buffered] };
+    for &rung in rungs {
+        let kernel = device.time_repeats(repeats, || work.launch(rung))?.context("the GPU measured no time")?;
+        let label = if ladder { format!("CUDA kernel {}", rung.name()) } else { "CUDA kernel".to_owned() };
+        report.time(&label, &format!(", {}", device.name()), Measurement::of(kernel).context("no repeats")?);
+        report.speedup(&label, "Trivial");
+    }
+    report.time("CUDA", ", with copies", measure(repeats, || matmul_transpose_gpu(device, x)));
+    report.speedup("CUDA", "Trivial");
+    report.speedup("CUDA", "Rayon");
+    Ok(())
 }
 
 /// The matrices that live at once: X and its packed transpose, and four results (the reference, its tolerance and two

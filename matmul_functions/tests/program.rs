@@ -26,20 +26,22 @@ fn is_in_the_homeworks_words(stdout: &str) -> bool {
     let starts = [
         "[+] matmul_transpose_trivial passed",
         "[+] matmul_transpose_rayon passed",
+        "[+] matmul_transpose_gpu passed (simulator)",
         "[+] All tests passed",
         "[*] Trivial: ",
         "[*] Rayon: ",
         "[*] Speed-up Rayon over Trivial: ",
+        "[*] CUDA: not timed: ",
     ];
     let lines: Vec<&str> = stdout.lines().collect();
     lines.len() == starts.len()
         && lines.iter().zip(starts).all(|(line, start)| line.starts_with(start))
-        && lines[4].ends_with(", 2 threads)")
+        && lines[5].ends_with(", 2 threads)")
 }
 
 #[test]
 fn part3_program_prints_the_homeworks_words() {
-    let (code, stdout, stderr) = run(&["-c", "2", "--repeats", "2"]);
+    let (code, stdout, stderr) = run(&["-c", "2", "--repeats", "2", "--device", "simulator"]);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(is_in_the_homeworks_words(&stdout), "{stdout}");
 }
@@ -47,10 +49,30 @@ fn part3_program_prints_the_homeworks_words() {
 #[test]
 fn part3_program_takes_a_type() {
     for dtype in ["f32", "f64"] {
-        let (code, stdout, stderr) = run(&["-c", "2", "--dtype", dtype, "--size", "50", "20"]);
+        let (code, stdout, stderr) = run(&["-c", "2", "--dtype", dtype, "--size", "50", "20", "--device", "simulator"]);
         assert_eq!(code, Some(0), "{stderr}");
         assert!(is_in_the_homeworks_words(&stdout), "{stdout}");
     }
+}
+
+#[test]
+fn part3_program_checks_every_rung_of_the_ladder() {
+    for dtype in ["f32", "f64"] {
+        let (code, stdout, stderr) =
+            run(&["--ladder", "--device", "simulator", "--size", "130", "20", "--dtype", dtype]);
+        assert_eq!(code, Some(0), "{stderr}");
+        for rung in ["1 naive", "2 symmetry", "3 shared tiles", "4 register tiles", "5 wide, buffered"] {
+            let line = format!("[+] matmul_transpose_gpu, rung {rung} passed (simulator)");
+            assert!(stdout.lines().any(|found| found == line), "{line}: {stdout}");
+        }
+    }
+}
+
+#[test]
+fn part3_program_simulates_a_part_of_a_large_matrix() {
+    let (code, stdout, stderr) = run(&["--size", "20", "3000", "--device", "simulator", "--repeats", "1"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("[+] matmul_transpose_gpu passed (simulator, the first 20 × 128)\n"), "{stdout}");
 }
 
 #[test]
@@ -74,7 +96,7 @@ fn part3_program_prints_one_json_object() {
     assert_eq!(object["program"], "matmul_functions");
     assert_eq!(object["size"], serde_json::json!([70, 130]));
     assert_eq!((&object["cores"], &object["dtype"]), (&1.into(), &"f64".into()));
-    let checks = serde_json::json!({ "matmul_transpose_trivial": true, "matmul_transpose_rayon": true });
+    let checks = serde_json::json!({ "matmul_transpose_trivial": true, "matmul_transpose_rayon": true, "matmul_transpose_gpu": true });
     assert_eq!(object["checks"], checks);
     for version in ["trivial", "rayon"] {
         let seconds = &object["seconds"][version];
@@ -126,4 +148,17 @@ fn part3_program_refuses_a_size_beyond_counting_in_one_line() {
     let (code, stdout, stderr) = run(&["--size", &size, "2"]);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
     assert!(stderr.contains("more memory than can be counted"), "{stderr}");
+}
+
+/// Without a driver, CUDA that was asked for is an error; whether this machine has one does not matter here.
+#[test]
+fn part3_program_that_must_use_cuda_says_why_it_cannot() {
+    let output = cargo_bin_cmd!("matmul_functions")
+        .args(["--device", "cuda", "--size", "5", "5"])
+        .env("CUDA_DRIVER_LIBRARY", "/nonexistent/libcuda.so.1")
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("error: no CUDA driver") && stderr.lines().count() == 1, "{stderr}");
 }

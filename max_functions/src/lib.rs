@@ -1,11 +1,14 @@
 //! Homework part 2: the element-wise maximum of two matrices of integers.
 //!
-//! [`max_cpu`] is the definition as two loops; [`max_rayon`] is what a processor can do.
+//! [`max_cpu`] is the definition as two loops; [`max_rayon`] is what a processor can do; [`max_gpu`] is one thread an
+//! element, on a GPU or, where there is none, in a simulator.
 
+mod on_gpu;
 mod parallel;
 mod trivial;
 mod verify;
 
+pub use on_gpu::{MaxGpu, MaxGpuError, max_gpu};
 pub use parallel::max_rayon;
 pub use trivial::max_cpu;
 pub use verify::verify;

@@ -1,18 +1,19 @@
-//! Times the element-wise maximum of two matrices: two loops against the parallel version.
+//! Times the element-wise maximum of two matrices: two loops against the parallel version and the GPU's.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Parser;
-use max_functions::{max_cpu, max_rayon, verify};
+use gpu::{Device, DeviceChoice};
+use max_functions::{MaxGpu, max_cpu, max_gpu, max_rayon, verify};
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
-use timing::{Report, measure};
+use timing::{Measurement, Report, measure};
 
-/// The element-wise maximum of two matrices of integers 0…255: two loops against the parallel version
+/// The element-wise maximum of two matrices of integers 0…255: two loops, in parallel, and on the GPU
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -21,6 +22,9 @@ struct Arguments {
     /// Rows and columns of the matrices
     #[arg(long, num_args = 2, value_names = ["ROWS", "COLUMNS"], default_values = ["1000", "1000"], value_parser = parse_size)]
     size: Vec<NonZeroUsize>,
+    /// Where the GPU's version runs; the simulator checks it, but is never timed
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
 }
 
 fn main() -> ExitCode {
@@ -38,6 +42,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
     let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
+    let device = Device::open(arguments.device, gpu::KERNELS)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut random_matrix = || Array2::from_shape_simple_fn((rows, columns), || rng.random_range(0..=255));
     let (a, b) = (random_matrix(), random_matrix());
@@ -46,15 +51,40 @@ fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     report.fact("size", vec![rows, columns]);
     report.fact("seed", seed);
     report.fact("cores", threads);
+    report.fact("device", device.name());
 
     report.check("max_cpu", verify(&max_cpu(&a, &b)?, &a, &b));
     report.check("max_rayon", verify(&max_rayon(&a, &b)?, &a, &b));
+    let place = if device.is_simulator() { " (simulator)" } else { "" };
+    report.check_on("max_gpu", place, verify(&max_gpu(&device, &a, &b)?, &a, &b));
     if report.all_passed() {
         report.time("CPU", "", measure(repeats, || max_cpu(&a, &b)));
         report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || max_rayon(&a, &b)));
         report.speedup("Rayon", "CPU");
+        match device.is_simulator() {
+            true => report.remark("cuda", &device.why_not_timed()),
+            false => time_cuda(&mut report, &device, (&a, &b), repeats)?,
+        }
     }
     Ok(report.finish())
+}
+
+/// Times the kernel alone, by the GPU's own clock, and the whole with its copies.
+fn time_cuda(
+    report: &mut Report,
+    device: &Device,
+    (a, b): (&Array2<i32>, &Array2<i32>),
+    repeats: NonZeroUsize,
+) -> Result<()> {
+    let mut work = MaxGpu::new(device, a, b)?;
+    let kernel = device.time_repeats(repeats, || work.launch())?.context("the GPU measured no time")?;
+    report.time("CUDA kernel", &format!(", {}", device.name()), Measurement::of(kernel).context("no repeats")?);
+    report.time("CUDA", ", with copies", measure(repeats, || max_gpu(device, a, b)));
+    for label in ["CUDA kernel", "CUDA"] {
+        report.speedup(label, "CPU");
+        report.speedup(label, "Rayon");
+    }
+    Ok(())
 }
 
 /// The two matrices and two results that live at once. None if that overflows.

@@ -23,15 +23,18 @@ fn refusal(arguments: &[&str]) -> String {
 
 #[test]
 fn part2_program_prints_the_homeworks_words() {
-    let (code, stdout, stderr) = run(&["-c", "2"]);
+    let (code, stdout, stderr) = run(&["-c", "2", "--device", "simulator"]);
     assert_eq!(code, Some(0), "{stderr}");
     let lines: Vec<&str> = stdout.lines().collect();
-    assert_eq!(lines[..3], ["[+] max_cpu passed", "[+] max_rayon passed", "[+] All tests passed"]);
-    for (line, start) in lines[3..].iter().zip(["[*] CPU: ", "[*] Rayon: ", "[*] Speed-up Rayon over CPU: "]) {
+    let checks =
+        ["[+] max_cpu passed", "[+] max_rayon passed", "[+] max_gpu passed (simulator)", "[+] All tests passed"];
+    assert_eq!(lines[..4], checks);
+    let starts = ["[*] CPU: ", "[*] Rayon: ", "[*] Speed-up Rayon over CPU: ", "[*] CUDA: not timed: "];
+    for (line, start) in lines[4..].iter().zip(starts) {
         assert!(line.starts_with(start), "{line}");
     }
-    assert_eq!(lines.len(), 6, "{stdout}");
-    assert!(lines[4].ends_with("n = 20, 2 threads)"), "{stdout}");
+    assert_eq!(lines.len(), 8, "{stdout}");
+    assert!(lines[5].ends_with("n = 20, 2 threads)"), "{stdout}");
 }
 
 #[test]
@@ -49,7 +52,7 @@ fn part2_program_prints_one_json_object() {
     assert_eq!(object["program"], "max_functions");
     assert_eq!(object["size"], serde_json::json!([70, 130]));
     assert_eq!((&object["cores"], &object["seed"]), (&1.into(), &9.into()));
-    assert_eq!(object["checks"], serde_json::json!({ "max_cpu": true, "max_rayon": true }));
+    assert_eq!(object["checks"], serde_json::json!({ "max_cpu": true, "max_rayon": true, "max_gpu": true }));
     for version in ["cpu", "rayon"] {
         let seconds = &object["seconds"][version];
         let (min, median) = (seconds["min"].as_f64().unwrap(), seconds["median"].as_f64().unwrap());
@@ -100,4 +103,17 @@ fn part2_program_refuses_a_size_beyond_counting_in_one_line() {
     let (code, stdout, stderr) = run(&["--size", &size, "2"]);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
     assert!(stderr.contains("more memory than can be counted"), "{stderr}");
+}
+
+/// Without a driver, CUDA that was asked for is an error; whether this machine has one does not matter here.
+#[test]
+fn part2_program_that_must_use_cuda_says_why_it_cannot() {
+    let output = cargo_bin_cmd!("max_functions")
+        .args(["--device", "cuda", "--size", "5", "5"])
+        .env("CUDA_DRIVER_LIBRARY", "/nonexistent/libcuda.so.1")
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("error: no CUDA driver") && stderr.lines().count() == 1, "{stderr}");
 }

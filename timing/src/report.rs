@@ -42,14 +42,25 @@ impl Report {
 
     /// Records whether the function `name` gave the right result; `Err` says where it did not.
     pub fn check(&mut self, name: &str, outcome: Result<(), String>) {
+        self.check_on(name, "", outcome);
+    }
+
+    /// The same; `place` says where it ran, for example " (simulator)".
+    pub fn check_on(&mut self, name: &str, place: &str, outcome: Result<(), String>) {
         self.checks.insert(name.to_owned(), outcome.is_ok().into());
         match outcome {
-            Ok(()) => self.line(format_args!("[+] {name} passed")),
+            Ok(()) => self.line(format_args!("[+] {name} passed{place}")),
             Err(difference) => {
                 self.failed = true;
-                self.line(format_args!("[-] {name} failed: {difference}"));
+                self.line(format_args!("[-] {name} failed{place}: {difference}"));
             }
         }
+    }
+
+    /// Prints a remark, and keeps it as a fact of the JSON object under `name`.
+    pub fn remark(&mut self, name: &str, text: &str) {
+        self.line(format_args!("[*] {text}"));
+        self.fact(name, text);
     }
 
     /// Ends the checks: prints the homework's line and returns whether all of them passed.
@@ -102,9 +113,9 @@ impl Report {
     }
 }
 
-/// A label as a JSON key: lower case.
+/// A label as a JSON key: lower case, without blanks.
 fn key(label: &str) -> String {
-    label.to_lowercase()
+    label.to_lowercase().replace([' ', ','], "_")
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 mod capture;
 mod doctor;
 mod peers;
+mod ptx;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -21,6 +23,8 @@ struct Arguments {
 enum Command {
     /// Lists what this machine has and lacks, and the command that fixes each
     Doctor(doctor::Options),
+    /// Rewrites the committed PTX of the GPU kernels, or checks it
+    Ptx(ptx::Options),
     /// Times the programs beside NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
     Peers(peers::Options),
 }
@@ -29,6 +33,12 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     program::run(|| match arguments.command {
         Command::Doctor(options) => doctor::run(&options),
+        Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),
     })
+}
+
+pub(crate) fn workspace_root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
 }

@@ -10,6 +10,8 @@ pub(super) fn all() -> Vec<Finding> {
     vec![
         Finding { name: "Rust", used_for: "everything", state: rust() },
         Finding { name: "MNIST", used_for: "training on real digits", state: mnist() },
+        Finding { name: "PTX toolchain", used_for: "changing a GPU kernel", state: ptx_toolchain() },
+        Finding { name: "ptxas", used_for: "assembling PTX: registers and spills", state: assembler() },
         Finding { name: "NVIDIA driver", used_for: "running on an NVIDIA GPU", state: driver() },
         Finding { name: "NVIDIA GPU", used_for: "running on an NVIDIA GPU", state: nvidia_gpu() },
         Finding { name: "Vulkan", used_for: "portable compute shaders", state: vulkan() },
@@ -32,6 +34,26 @@ fn mnist() -> State {
             State::Found(format!("{train} training and {test} test images in {}", directory.display()))
         }
         Err(error) => missing(&error.to_string(), fix),
+    }
+}
+
+fn ptx_toolchain() -> State {
+    let directory = crate::workspace_root();
+    match cuda_builder::find_toolchain(&cuda_builder::toolchain_candidates(), cuda_builder::Arch::Sm75, directory) {
+        Ok(toolchain) => State::Found(format!("{} ({})", toolchain.compiler, toolchain.rustc.display())),
+        Err(refusals) => {
+            let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+            let fix = "on Debian 12 run: apt-get install rustc-web cargo-web rust-web-src; elsewhere: rustup component \
+                       add rust-src";
+            missing(&reasons.join("; ").replace('\n', " "), fix)
+        }
+    }
+}
+
+fn assembler() -> State {
+    match cuda_builder::find_ptxas() {
+        Some(path) => State::Found(path.display().to_string()),
+        None => missing("not found", "run: python3 -m pip install nvidia-cuda-nvcc, and set PTXAS to the program"),
     }
 }
 

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::work::{EPOCH_IMAGES, Work};
 use crate::capture::stdout_of;
+use crate::workspace_root;
 
 /// The programs of the workspace, each built as `cargo run --package` builds it. None for one that does not build.
 pub(super) struct Executables(BTreeMap<&'static str, Option<PathBuf>>);
@@ -48,11 +49,6 @@ fn build(package: &str) -> Result<Option<PathBuf>> {
         .output()
         .context("cannot start cargo")?;
     Ok(executable_of(package, &String::from_utf8_lossy(&output.stdout)).filter(|_| output.status.success()))
-}
-
-fn workspace_root() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
 }
 
 /// The executable of that name in the messages that cargo prints, one JSON object a line.

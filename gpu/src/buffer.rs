@@ -1,0 +1,138 @@
+//! Buffers in a device's memory.
+
+use cuda_std::simulator::SimulatorBuffer;
+use cuda_std::{BufferMut, BufferRef, Element, Memory};
+
+use crate::Error;
+use crate::cuda::CudaBuffer;
+use crate::device::Kind;
+
+/// Elements in the memory of a device. Dropping it frees the memory.
+#[derive(Debug)]
+pub struct Buffer<T: Element> {
+    place: Place<T>,
+}
+
+#[derive(Debug)]
+enum Place<T: Element> {
+    Cuda(CudaBuffer<T>),
+    Simulator(SimulatorBuffer<T>),
+}
+
+/// The memory of a [`Device`](crate::Device): what [`Kernel::Arguments`](crate::Kernel::Arguments) is told.
+#[derive(Clone, Copy, Debug)]
+pub enum DeviceMemory {}
+
+impl Memory for DeviceMemory {
+    type Buffer<T: Element> = Buffer<T>;
+
+    fn buffer_ref<T: Element>(buffer: &Buffer<T>) -> BufferRef<'_, T> {
+        match &buffer.place {
+            Place::Simulator(buffer) => BufferRef::Simulator(buffer),
+            Place::Cuda(buffer) => BufferRef::Device { address: buffer.address(), length: buffer.len() },
+        }
+    }
+
+    fn buffer_mut<T: Element>(buffer: &mut Buffer<T>) -> BufferMut<'_, T> {
+        match &mut buffer.place {
+            Place::Simulator(buffer) => BufferMut::Simulator(buffer),
+            Place::Cuda(buffer) => BufferMut::Device { address: buffer.address(), length: buffer.len() },
+        }
+    }
+}
+
+impl<T: Element> Buffer<T> {
+    pub(crate) fn from_slice(device: &Kind, values: &[T]) -> Result<Self, Error> {
+        let place = match device {
+            Kind::Simulator { .. } => Place::Simulator(SimulatorBuffer::from_slice(values)),
+            Kind::Cuda(cuda) => {
+                let mut buffer = CudaBuffer::uninitialized(cuda, values.len())?;
+                buffer.copy_from(values)?;
+                Place::Cuda(buffer)
+            }
+        };
+        Ok(Self { place })
+    }
+
+    pub(crate) fn uninitialized(device: &Kind, length: usize) -> Result<Self, Error> {
+        let place = match device {
+            Kind::Simulator { .. } => Place::Simulator(SimulatorBuffer::uninitialized(length)),
+            Kind::Cuda(cuda) => Place::Cuda(CudaBuffer::uninitialized(cuda, length)?),
+        };
+        Ok(Self { place })
+    }
+
+    pub(crate) fn zeroed(device: &Kind, length: usize) -> Result<Self, Error>
+    where
+        T: Default,
+    {
+        let place = match device {
+            Kind::Simulator { .. } => Place::Simulator(SimulatorBuffer::filled(T::default(), length)),
+            Kind::Cuda(cuda) => {
+                let mut buffer = CudaBuffer::uninitialized(cuda, length)?;
+                buffer.fill_with_zero_bytes()?;
+                Place::Cuda(buffer)
+            }
+        };
+        Ok(Self { place })
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        match &self.place {
+            Place::Simulator(buffer) => buffer.len(),
+            Place::Cuda(buffer) => buffer.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes all elements, after the launches that were queued before.
+    ///
+    /// # Errors
+    /// If there are not as many values as elements, or the GPU has failed.
+    pub fn copy_from(&mut self, values: &[T]) -> Result<(), Error> {
+        self.check_length("copy_from", values.len())?;
+        match &mut self.place {
+            Place::Simulator(buffer) => buffer.copy_from_slice(values),
+            Place::Cuda(buffer) => buffer.copy_from(values)?,
+        }
+        Ok(())
+    }
+
+    /// Reads all elements, after the launches that were queued before.
+    ///
+    /// # Errors
+    /// If there are not as many values as elements, or one of those launches failed.
+    pub fn copy_to(&self, values: &mut [T]) -> Result<(), Error> {
+        self.check_length("copy_to", values.len())?;
+        match &self.place {
+            Place::Simulator(buffer) => values.copy_from_slice(buffer.as_slice()),
+            Place::Cuda(buffer) => buffer.copy_to(values)?,
+        }
+        Ok(())
+    }
+
+    /// A copy of all elements, after the launches that were queued before.
+    ///
+    /// # Errors
+    /// If one of those launches failed.
+    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
+        match &self.place {
+            Place::Simulator(buffer) => Ok(buffer.to_vec()),
+            Place::Cuda(buffer) => {
+                let mut values = vec![T::POISON; buffer.len()];
+                buffer.copy_to(&mut values)?;
+                Ok(values)
+            }
+        }
+    }
+
+    fn check_length(&self, operation: &'static str, slice: usize) -> Result<(), Error> {
+        let buffer = self.len();
+        if buffer == slice { Ok(()) } else { Err(Error::Length { operation, buffer, slice }) }
+    }
+}

@@ -1,0 +1,139 @@
+//! The kernels of the tests, and a driver of the tests' choice to run them.
+//!
+//! The driver's library is opened once per process. So the test executable starts itself again, with the library's name
+//! in the environment, to run the one test there.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cuda_std::{GlobalMut, kernel, thread};
+use gpu::PtxVariant;
+
+/// out[i] = the larger of a[i] and b[i].
+#[kernel]
+pub fn vector_max(a: &[f32], b: &[f32], out: GlobalMut<f32>) {
+    let i = thread::index_1d() as usize;
+    if i < out.len() {
+        out.set(i, a[i].max(b[i]));
+    }
+}
+
+/// x[i] = factor · x[i], for i ≥ from.
+#[kernel]
+pub fn scale(x: GlobalMut<f32>, factor: f32, from: u8) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() && i >= from as usize {
+        x.set(i, factor * x.get(i));
+    }
+}
+
+/// Writes behind the end of x.
+#[kernel]
+pub fn overrun(x: GlobalMut<f32>) {
+    x.set(x.len(), 0.0);
+}
+
+/// What the PTX below lacks.
+#[kernel]
+pub fn absent(x: GlobalMut<f32>) {
+    x.set(0, 1.0);
+}
+
+/// What has other parameters in the PTX below.
+#[kernel]
+pub fn changed(x: GlobalMut<f32>) {
+    x.set(0, 1.0);
+}
+
+/// The kernels, compiled.
+pub(crate) static PTX: &[PtxVariant] = &[PtxVariant { compute_capability: (7, 5), text: include_str!("kernels.ptx") }];
+
+/// A library that no machine has.
+pub(crate) const ABSENT: &str = "no-such-libcuda.so.1";
+
+/// Set in the process that runs a test's body.
+const IN_CHILD: &str = "GPU_TEST_IN_CHILD";
+
+/// Runs `body`, the body of the test called `test`, in a process of its own.
+///
+/// # Panics
+/// If the test fails there, or if there is none of that name.
+pub(crate) fn in_own_process(test: &str, body: impl FnOnce()) {
+    in_child(test, |_| {}, body);
+}
+
+/// Runs `body`, the body of the test called `test`, in a process of its own, where `library` is the driver's library
+/// and `environment` is set.
+///
+/// # Panics
+/// If the test fails there, or if there is none of that name.
+pub(crate) fn with_library(test: &str, library: &Path, environment: &[(&str, &str)], body: impl FnOnce()) {
+    let log = log_path(library);
+    let set_up = |child: &mut Command| {
+        let _ = std::fs::remove_file(&log);
+        child.env_remove("GPU_LAUNCH_BLOCKING").env_remove("GPU_TESTS");
+        child.env("CUDA_DRIVER_LIBRARY", library).env("STAND_IN_LOG", &log).envs(environment.iter().copied());
+    };
+    in_child(test, set_up, body);
+}
+
+/// Runs `body`, the body of the test called `test`, where the driver's library is the stand-in, compiled with
+/// `defines`.
+///
+/// Without a C compiler it prints that the test is skipped.
+///
+/// # Panics
+/// If the stand-in does not compile, or the test fails.
+pub(crate) fn with_stand_in(test: &str, defines: &[&str], environment: &[(&str, &str)], body: impl FnOnce()) {
+    if std::env::var_os(IN_CHILD).is_some() {
+        return body();
+    }
+    match compile_stand_in(test, defines) {
+        Some(library) => with_library(test, &library, environment, body),
+        None => println!("{test} is skipped: it needs a C compiler for Unix, by the name in CC, else cc"),
+    }
+}
+
+/// What the stand-in was asked for, a line a call.
+pub(crate) fn calls() -> Vec<String> {
+    let path = std::env::var_os("STAND_IN_LOG").expect("the test runs with the stand-in");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn in_child(test: &str, set_up: impl FnOnce(&mut Command), body: impl FnOnce()) {
+    if std::env::var_os(IN_CHILD).is_some() {
+        return body();
+    }
+    let mut child = Command::new(std::env::current_exe().expect("the test executable has a path"));
+    child.args(["--exact", test, "--nocapture"]).env(IN_CHILD, "1");
+    set_up(&mut child);
+    let child = child.output().expect("the test executable starts");
+    let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success() && output.contains("1 passed"), "{test} failed in its process:\n{output}");
+}
+
+fn log_path(library: &Path) -> PathBuf {
+    let name = library.file_name().expect("the library is a file").to_string_lossy().into_owned();
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name + ".log")
+}
+
+fn compile_stand_in(test: &str, defines: &[&str]) -> Option<PathBuf> {
+    if !cfg!(unix) {
+        return None;
+    }
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("libcuda-gpu-{test}.so"));
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let output = Command::new(compiler)
+        .args(["-shared", "-fPIC", "-Wall", "-Wextra"])
+        .args(defines.iter().map(|define| format!("-D{define}")))
+        .arg("-o")
+        .arg(&library)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/stand_in.c"))
+        .output()
+        .ok()?;
+    assert!(output.status.success(), "the stand-in does not compile: {}", String::from_utf8_lossy(&output.stderr));
+    Some(library)
+}

@@ -1,0 +1,91 @@
+use gpu::{Buffer, Device, Error, LaunchConfig};
+use kernels_gpu::maximum::max_kernel;
+use ndarray::{Array2, ArrayRef2};
+
+use crate::ShapeMismatch;
+
+/// Threads of a block, as the homework has it: 1000 blocks of 1000 threads for 1000 × 1000 elements.
+const THREADS: u32 = 1000;
+/// The most blocks of a launch; where there are more elements than threads, a thread takes several.
+const MAX_BLOCKS: usize = 1_000_000;
+
+/// Why [`max_gpu`] has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum MaxGpuError {
+    /// The matrices' shapes differ.
+    #[error(transparent)]
+    Shape(#[from] ShapeMismatch),
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] Error),
+}
+
+/// The element-wise maximum on a device: `a`, `b` and the result are *M* × *N*.
+///
+/// # Errors
+/// If the shapes of `a` and `b` differ, or the device fails.
+///
+/// ```
+/// use ndarray::array;
+/// let device = gpu::Device::simulator();
+/// let maximum = max_functions::max_gpu(&device, &array![[1, 7], [255, 0]], &array![[3, 2], [9, 0]])?;
+/// assert_eq!(maximum, array![[3, 7], [255, 0]]);
+/// # Ok::<(), max_functions::MaxGpuError>(())
+/// ```
+pub fn max_gpu(device: &Device, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, MaxGpuError> {
+    let mut work = MaxGpu::new(device, a, b)?;
+    work.launch()?;
+    Ok(work.result()?)
+}
+
+/// The two matrices and the result's place in a device's memory, so that the kernel can be launched alone.
+#[derive(Debug)]
+pub struct MaxGpu<'a> {
+    device: &'a Device,
+    a: Buffer<i32>,
+    b: Buffer<i32>,
+    out: Buffer<i32>,
+    shape: (usize, usize),
+}
+
+impl<'a> MaxGpu<'a> {
+    /// Copies the matrices to the device.
+    ///
+    /// # Errors
+    /// If their shapes differ, or the device fails.
+    pub fn new(device: &'a Device, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Self, MaxGpuError> {
+        ShapeMismatch::check(a.dim(), b.dim())?;
+        let copy = |matrix: &ArrayRef2<i32>| {
+            let matrix = matrix.as_standard_layout();
+            device.buffer_from_slice(matrix.as_slice().unwrap_or_default())
+        };
+        let (shape, out) = (a.dim(), device.uninitialized(a.len())?);
+        Ok(Self { device, a: copy(a)?, b: copy(b)?, out, shape })
+    }
+
+    /// Launches the kernel; on a GPU it may still run when this returns.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn launch(&mut self) -> Result<(), Error> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let blocks = self.out.len().div_ceil(THREADS as usize).min(MAX_BLOCKS);
+        let config = LaunchConfig::new(blocks as u32, THREADS);
+        self.device.launch(&max_kernel, config, (&self.a, &self.b, &mut self.out))?;
+        Ok(())
+    }
+
+    /// Copies the result back.
+    ///
+    /// # Errors
+    /// If the device or the kernel failed.
+    pub fn result(&self) -> Result<Array2<i32>, Error> {
+        let values = self.out.to_vec()?;
+        match Array2::from_shape_vec(self.shape, values) {
+            Ok(result) => Ok(result),
+            Err(error) => unreachable!("the buffer has the matrix's size: {error}"),
+        }
+    }
+}

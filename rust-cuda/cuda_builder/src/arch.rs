@@ -1,0 +1,114 @@
+use std::fmt;
+use std::str::FromStr;
+
+/// A GPU architecture to make PTX for, by its compute capability.
+///
+/// The PTX of one runs on every later one too; the driver compiles it for the device at hand. The exceptions are those
+/// with an `a`, whose PTX may use instructions that no other architecture has, and runs on no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Arch {
+    /// Volta: V100.
+    Sm70,
+    /// Turing: T4, RTX 20. The oldest that CUDA 13 supports.
+    Sm75,
+    /// Ampere: A100.
+    Sm80,
+    /// Ampere: RTX 30, A10.
+    Sm86,
+    /// Ampere: Jetson Orin.
+    Sm87,
+    /// Ada: RTX 40, L4, L40.
+    Sm89,
+    /// Hopper: H100, H200.
+    Sm90,
+    /// Hopper only, with its warp-group matrix instructions.
+    Sm90a,
+    /// Blackwell: B100, B200.
+    Sm100,
+    /// Blackwell: B100, B200 only.
+    Sm100a,
+    /// Blackwell: RTX 50.
+    Sm120,
+    /// Blackwell: RTX 50 only.
+    Sm120a,
+}
+
+impl Arch {
+    /// All of them, oldest first.
+    pub const ALL: [Self; 12] = [
+        Self::Sm70,
+        Self::Sm75,
+        Self::Sm80,
+        Self::Sm86,
+        Self::Sm87,
+        Self::Sm89,
+        Self::Sm90,
+        Self::Sm90a,
+        Self::Sm100,
+        Self::Sm100a,
+        Self::Sm120,
+        Self::Sm120a,
+    ];
+
+    /// The name that rustc, ptxas and PTX's `.target` use.
+    ///
+    /// ```
+    /// assert_eq!(cuda_builder::Arch::Sm90a.name(), "sm_90a");
+    /// assert_eq!("sm_75".parse(), Ok(cuda_builder::Arch::Sm75));
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sm70 => "sm_70",
+            Self::Sm75 => "sm_75",
+            Self::Sm80 => "sm_80",
+            Self::Sm86 => "sm_86",
+            Self::Sm87 => "sm_87",
+            Self::Sm89 => "sm_89",
+            Self::Sm90 => "sm_90",
+            Self::Sm90a => "sm_90a",
+            Self::Sm100 => "sm_100",
+            Self::Sm100a => "sm_100a",
+            Self::Sm120 => "sm_120",
+            Self::Sm120a => "sm_120a",
+        }
+    }
+}
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is no [`Arch`]'s.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no architecture is named {:?}: choose one of {}", .0, Arch::ALL.map(Arch::name).join(", "))]
+pub struct UnknownArch(pub String);
+
+impl FromStr for Arch {
+    type Err = UnknownArch;
+
+    fn from_str(name: &str) -> Result<Self, UnknownArch> {
+        let found = Self::ALL.into_iter().find(|arch| arch.name() == name);
+        found.ok_or_else(|| UnknownArch(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_architecture_is_found_by_its_name() {
+        for arch in Arch::ALL {
+            assert_eq!(arch.name().parse(), Ok(arch));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_known_ones() {
+        let error = "sm_9".parse::<Arch>().unwrap_err().to_string();
+        assert!(error.contains("\"sm_9\"") && error.contains("sm_90, sm_90a"), "{error}");
+    }
+}

@@ -1,0 +1,327 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::compile::{Compilation, Flags};
+use crate::error::{BuilderError, describe};
+use crate::files::{cannot, canonical, read_text, replace_file};
+use crate::fingerprint::{Fingerprint, FingerprintHasher};
+use crate::header::{FORMAT, Header, Staleness};
+use crate::manifest::Manifest;
+use crate::outcome::{Comparison, Origin, Ptx, Rebuilt};
+use crate::postprocess::{LaunchBounds, postprocess};
+use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
+use crate::{Arch, compiling_kernels};
+
+/// Makes PTX from a crate of kernels, for one architecture. The [crate] tells how it is used.
+///
+/// All paths are taken from the current folder, which for a build script is its package's.
+#[derive(Clone, Debug)]
+pub struct CudaBuilder {
+    kernel_crate: PathBuf,
+    arch: Arch,
+    ptx_version: Option<(u32, u32)>,
+    launch_bounds: Vec<LaunchBounds>,
+    fingerprint_also: Vec<PathBuf>,
+    host_only: Vec<PathBuf>,
+    committed: Option<Committed>,
+    copy_to: Option<PathBuf>,
+    target_dir: Option<PathBuf>,
+    toolchains: Option<Vec<Candidate>>,
+}
+
+#[derive(Clone, Debug)]
+enum Committed {
+    File(PathBuf),
+    Directory(PathBuf),
+}
+
+impl CudaBuilder {
+    /// A builder for the crate in the given folder, for [`Arch::Sm75`].
+    pub fn new(kernel_crate: impl AsRef<Path>) -> Self {
+        Self {
+            kernel_crate: kernel_crate.as_ref().to_owned(),
+            arch: Arch::Sm75,
+            ptx_version: None,
+            launch_bounds: Vec::new(),
+            fingerprint_also: Vec::new(),
+            host_only: Vec::new(),
+            committed: None,
+            copy_to: None,
+            target_dir: None,
+            toolchains: None,
+        }
+    }
+
+    /// Sets the architecture. Kernels can ask for it by `cfg(target_feature = "sm_80")`, which holds for sm_80 and
+    /// later.
+    pub fn arch(mut self, arch: Arch) -> Self {
+        self.arch = arch;
+        self
+    }
+
+    /// Asks for a later version of PTX than the architecture's first one, as `(7, 8)`; drivers before it refuse the
+    /// result.
+    pub fn ptx_version(mut self, major: u32, minor: u32) -> Self {
+        self.ptx_version = Some((major, minor));
+        self
+    }
+
+    /// Bounds a kernel's launches, as CUDA's `__launch_bounds__` does: at most `max_threads` threads a block, and
+    /// registers for at least `min_blocks` blocks on a multiprocessor (0: no such demand). A launch with more threads
+    /// fails.
+    pub fn launch_bounds(mut self, kernel: &str, max_threads: u32, min_blocks: u32) -> Self {
+        self.launch_bounds.push(LaunchBounds { kernel: kernel.to_owned(), max_threads, min_blocks });
+        self
+    }
+
+    /// Adds a file or folder to the fingerprint that is not found by itself. Found are the source folders of the kernel
+    /// crate and of its path dependencies for the GPU, but no build scripts and nothing outside.
+    pub fn fingerprint_also(mut self, path: impl AsRef<Path>) -> Self {
+        self.fingerprint_also.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Leaves a file or folder in a source folder out of the fingerprint, because only the host compiles it.
+    pub fn host_only(mut self, path: impl AsRef<Path>) -> Self {
+        self.host_only.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Names the committed PTX.
+    pub fn committed(mut self, path: impl AsRef<Path>) -> Self {
+        self.committed = Some(Committed::File(path.as_ref().to_owned()));
+        self
+    }
+
+    /// Names the folder of the committed PTX, which is then `LIBRARY.ARCH.ptx`, as `kernels_gpu.sm_75.ptx`.
+    pub fn committed_dir(mut self, path: impl AsRef<Path>) -> Self {
+        self.committed = Some(Committed::Directory(path.as_ref().to_owned()));
+        self
+    }
+
+    /// Puts the PTX into a file too, wherever it comes from.
+    pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.copy_to = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets the folder to compile in. Without it, that is `nvptx` in the build script's OUT_DIR. Several architectures
+    /// and processes may share it: what does not depend on the architecture is compiled once.
+    pub fn target_dir(mut self, path: impl AsRef<Path>) -> Self {
+        self.target_dir = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets where a toolchain is looked for, instead of [`toolchain_candidates`].
+    pub fn toolchains(mut self, candidates: Vec<Candidate>) -> Self {
+        self.toolchains = Some(candidates);
+        self
+    }
+
+    /// Where the committed PTX belongs, if that was told.
+    ///
+    /// # Errors
+    /// If the kernel crate's Cargo.toml cannot be read.
+    pub fn committed_path(&self) -> Result<Option<PathBuf>, BuilderError> {
+        Ok(self.committed_path_of(&Manifest::load(&self.kernel_crate)?))
+    }
+
+    /// The fingerprint of today's sources and settings.
+    ///
+    /// # Errors
+    /// If a source or a Cargo.toml cannot be read.
+    pub fn fingerprint(&self) -> Result<Fingerprint, BuilderError> {
+        self.fingerprint_of(&self.crates()?)
+    }
+
+    /// Why a build would not use the committed PTX. None if it would.
+    ///
+    /// # Errors
+    /// If a source, a Cargo.toml or the committed file cannot be read.
+    pub fn staleness(&self) -> Result<Option<Staleness>, BuilderError> {
+        let crates = self.crates()?;
+        let fingerprint = self.fingerprint_of(&crates)?;
+        Ok(self.committed_text(&crates[0], &fingerprint)?.err())
+    }
+
+    /// Provides the PTX to a build script: the committed one while it is fresh, else one that is built. Tells cargo
+    /// when to run the script again, and warns of a stale committed file.
+    ///
+    /// # Errors
+    /// If the committed PTX is stale and there is no toolchain, or the kernels do not compile; and if a file cannot be
+    /// read or written.
+    pub fn build(self) -> Result<Ptx, BuilderError> {
+        if compiling_kernels() {
+            return Err(BuilderError::Recursion);
+        }
+        let crates = self.crates()?;
+        let kernels = &crates[0];
+        for directive in self.rerun_directives(&crates) {
+            println!("{directive}");
+        }
+        let fingerprint = self.fingerprint_of(&crates)?;
+        let committed = self.committed_path_of(kernels);
+        let (text, origin) = match self.committed_text(kernels, &fingerprint)? {
+            Ok(text) => (text, Origin::Committed),
+            Err(staleness) => {
+                let toolchain = self.find_toolchain(kernels, Some(&staleness))?;
+                let rebuilt = self.compile(&crates, fingerprint, &toolchain)?;
+                let compiler = rebuilt.header.compiler.clone();
+                if committed.is_some() {
+                    let what = describe(&kernels.package, self.arch, committed.as_ref());
+                    println!(
+                        "cargo::warning={what}: {staleness}; built with {compiler}. `cargo xtask ptx` refreshes it"
+                    );
+                }
+                (rebuilt.text(), Origin::Built { staleness, compiler })
+            }
+        };
+        let path = match (&self.copy_to, &origin, committed) {
+            (None, Origin::Committed, Some(committed)) => committed,
+            (Some(path), ..) => put(path.clone(), &text)?,
+            (None, ..) => put(self.target_directory()?.join(self.file_name(kernels)), &text)?,
+        };
+        Ok(Ptx { path, arch: self.arch, origin })
+    }
+
+    /// Compiles the kernels, whether or not the committed PTX is fresh.
+    ///
+    /// # Errors
+    /// If there is no toolchain, the kernels do not compile, or a file cannot be read or written.
+    pub fn rebuild(&self) -> Result<Rebuilt, BuilderError> {
+        let crates = self.crates()?;
+        let kernels = &crates[0];
+        let fingerprint = self.fingerprint_of(&crates)?;
+        let staleness = self.committed_text(kernels, &fingerprint)?.err();
+        let toolchain = self.find_toolchain(kernels, staleness.as_ref())?;
+        self.compile(&crates, fingerprint, &toolchain)
+    }
+
+    /// Compiles the kernels and compares the result with the committed PTX; the compilers' versions may differ.
+    ///
+    /// # Errors
+    /// As [`CudaBuilder::rebuild`], and if no committed PTX was named.
+    pub fn check(&self) -> Result<Comparison, BuilderError> {
+        let path = self.committed_path()?.ok_or(BuilderError::NoCommittedPath)?;
+        if !path.exists() {
+            return Ok(Comparison::Missing);
+        }
+        let committed = read_text(&path)?;
+        let rebuilt = self.rebuild()?;
+        Ok(Comparison::of(&committed, &rebuilt))
+    }
+
+    /// The kernel crate, and then its path dependencies.
+    fn crates(&self) -> Result<Vec<Manifest>, BuilderError> {
+        let kernels = Manifest::load(&self.kernel_crate)?;
+        let dependencies = kernels.path_dependencies()?;
+        Ok(std::iter::once(kernels).chain(dependencies).collect())
+    }
+
+    fn fingerprint_of(&self, crates: &[Manifest]) -> Result<Fingerprint, BuilderError> {
+        let mut hasher = FingerprintHasher::default();
+        hasher.field("format", FORMAT.as_bytes());
+        hasher.field("arch", self.arch.name().as_bytes());
+        hasher.field("flags", self.flags().described().as_bytes());
+        for LaunchBounds { kernel, max_threads, min_blocks } in &self.launch_bounds {
+            hasher.field("launch bounds", format!("{kernel} {max_threads} {min_blocks}").as_bytes());
+        }
+        let skipped = self.host_only.iter().map(|path| canonical(path)).collect::<Result<Vec<_>, _>>()?;
+        for found in crates {
+            hasher.source_crate(found, &skipped)?;
+        }
+        for path in &self.fingerprint_also {
+            hasher.path(path)?;
+        }
+        Ok(hasher.finish())
+    }
+
+    fn flags(&self) -> Flags {
+        Flags::new(self.arch, self.ptx_version)
+    }
+
+    fn file_name(&self, kernels: &Manifest) -> String {
+        format!("{}.{}.ptx", kernels.library(), self.arch)
+    }
+
+    fn committed_path_of(&self, kernels: &Manifest) -> Option<PathBuf> {
+        match self.committed.as_ref()? {
+            Committed::File(path) => Some(path.clone()),
+            Committed::Directory(directory) => Some(directory.join(self.file_name(kernels))),
+        }
+    }
+
+    /// The committed PTX if it is fresh, else why it is not.
+    fn committed_text(
+        &self,
+        kernels: &Manifest,
+        fingerprint: &Fingerprint,
+    ) -> Result<Result<String, Staleness>, BuilderError> {
+        let Some(path) = self.committed_path_of(kernels) else { return Ok(Err(Staleness::NotCommitted)) };
+        if !path.exists() {
+            return Ok(Err(Staleness::Missing));
+        }
+        let text = read_text(&path)?;
+        Ok(match Header::staleness(&text, fingerprint) {
+            Some(staleness) => Err(staleness),
+            None => Ok(text),
+        })
+    }
+
+    fn find_toolchain(&self, kernels: &Manifest, staleness: Option<&Staleness>) -> Result<Toolchain, BuilderError> {
+        let candidates = self.toolchains.clone().unwrap_or_else(toolchain_candidates);
+        find_toolchain(&candidates, self.arch, &kernels.directory).map_err(|refusals| BuilderError::NoToolchain {
+            package: kernels.package.clone(),
+            arch: self.arch,
+            committed: self.committed_path_of(kernels),
+            staleness: staleness.cloned(),
+            refusals,
+        })
+    }
+
+    fn target_directory(&self) -> Result<PathBuf, BuilderError> {
+        let in_out_dir = || std::env::var_os("OUT_DIR").map(|out_dir| Path::new(&out_dir).join("nvptx"));
+        let directory = self.target_dir.clone().or_else(in_out_dir).ok_or(BuilderError::NoTargetDirectory)?;
+        // The compilation runs in another folder.
+        std::path::absolute(&directory).map_err(cannot("find", &directory))
+    }
+
+    fn compile(
+        &self,
+        crates: &[Manifest],
+        fingerprint: Fingerprint,
+        toolchain: &Toolchain,
+    ) -> Result<Rebuilt, BuilderError> {
+        let kernels = &crates[0];
+        let target_directory = self.target_directory()?;
+        let compilation =
+            Compilation { kernels, arch: self.arch, flags: self.flags(), target_directory: &target_directory };
+        let compiled = compilation.run(toolchain)?;
+        let body = postprocess(&compiled.text, &self.launch_bounds)?;
+        let header = Header::new(&kernels.package, self.arch, fingerprint, &toolchain.compiler, &body);
+        Ok(Rebuilt { header, body, messages: compiled.messages })
+    }
+
+    /// What makes cargo run the build script again. A path that is not there would make it do so every time.
+    fn rerun_directives(&self, crates: &[Manifest]) -> Vec<String> {
+        let sources = crates.iter().flat_map(|found| [Some(found.path()), Some(found.source_directory())]);
+        let workspaces = crates.iter().map(Manifest::workspace_path);
+        // Until there is a committed file, the folder that will hold it is watched, or the one that will hold that.
+        let committed = self.committed_path_of(&crates[0]).and_then(|path| std::path::absolute(path).ok());
+        let committed =
+            committed.and_then(|path| path.ancestors().take(3).find(|path| path.exists()).map(Path::to_owned));
+        let also = self.fingerprint_also.iter().cloned().map(Some);
+        let mut paths: Vec<_> = sources.chain(workspaces).chain([committed]).chain(also).flatten().collect();
+        paths.retain(|path| fs::exists(path).unwrap_or(false));
+        paths.sort();
+        paths.dedup();
+        let changed = paths.into_iter().map(|path| format!("cargo::rerun-if-changed={}", path.display()));
+        let variables = [Candidate::RUSTC_VARIABLE, Candidate::CARGO_VARIABLE];
+        changed.chain(variables.map(|name| format!("cargo::rerun-if-env-changed={name}"))).collect()
+    }
+}
+
+fn put(path: PathBuf, text: &str) -> Result<PathBuf, BuilderError> {
+    replace_file(&path, text)?;
+    Ok(path)
+}

@@ -1,0 +1,98 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::BuilderError;
+use crate::files::{canonical, files_below, read_with_unix_line_endings};
+use crate::manifest::Manifest;
+
+/// A SHA-256 digest of everything that made a PTX text: the sources and manifests of the crates, the flags, the
+/// architecture, and the version of this builder's format.
+///
+/// It is the same on every machine: no absolute path, time stamp, line ending or version of a tool goes in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fingerprint(pub(crate) String);
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The fingerprint of a plain text.
+pub(crate) fn digest_of(text: &str) -> Fingerprint {
+    let mut hasher = FingerprintHasher::default();
+    hasher.field("text", text.as_bytes());
+    hasher.finish()
+}
+
+/// Hashes labelled fields. Each is written with its length, so that no two lists of fields look alike.
+#[derive(Default)]
+pub(crate) struct FingerprintHasher(Sha256);
+
+impl FingerprintHasher {
+    pub(crate) fn field(&mut self, label: &str, content: &[u8]) {
+        for part in [label.as_bytes(), content] {
+            self.0.update((part.len() as u64).to_le_bytes());
+            self.0.update(part);
+        }
+    }
+
+    /// The sources of a crate, by their place in it.
+    pub(crate) fn source_crate(&mut self, manifest: &Manifest, skipped: &[PathBuf]) -> Result<(), BuilderError> {
+        self.field("crate", manifest.package.as_bytes());
+        self.field("manifest", manifest.relevant_text().as_bytes());
+        self.files(&manifest.source_directory(), skipped)
+    }
+
+    /// A file or all files of a folder, by its own name but not its place.
+    pub(crate) fn path(&mut self, path: &Path) -> Result<(), BuilderError> {
+        let name = canonical(path)?.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match path.is_dir() {
+            true => {
+                self.field("folder", name.as_bytes());
+                self.files(path, &[])
+            }
+            false => self.file(&name, path),
+        }
+    }
+
+    fn files(&mut self, directory: &Path, skipped: &[PathBuf]) -> Result<(), BuilderError> {
+        for (name, path) in files_below(directory, skipped)? {
+            self.file(&name, &path)?;
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, name: &str, path: &Path) -> Result<(), BuilderError> {
+        self.field(name, &read_with_unix_line_endings(path)?);
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Fingerprint {
+        Fingerprint(self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_sha_256_of_length_prefixed_fields() {
+        // printf '\4\0\0\0\0\0\0\0text\3\0\0\0\0\0\0\0abc' | sha256sum
+        assert_eq!(digest_of("abc").to_string(), "93bb7cfe0130d4082bdf289bdc8c31d64cd9b29a55b1f947b9b615960a93d24c");
+    }
+
+    #[test]
+    fn fields_do_not_run_into_one_another() {
+        let hash = |fields: &[(&str, &str)]| {
+            let mut hasher = FingerprintHasher::default();
+            fields.iter().for_each(|(label, content)| hasher.field(label, content.as_bytes()));
+            hasher.finish()
+        };
+        assert_ne!(hash(&[("a", "bc")]), hash(&[("ab", "c")]));
+        assert_ne!(hash(&[("a", "b"), ("c", "d")]), hash(&[("a", "bcd")]));
+    }
+}

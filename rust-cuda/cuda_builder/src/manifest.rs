@@ -1,0 +1,332 @@
+//! What a crate's Cargo.toml says about the PTX made from it: names, source folder, path dependencies.
+//!
+//! Cargo itself is not asked: `cargo metadata` would resolve the whole workspace, and freshness must cost next to
+//! nothing.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::{Component, Path, PathBuf};
+
+use toml::{Table, Value};
+
+use crate::BuilderError;
+use crate::files::{canonical, read_text};
+
+/// A crate whose sources go into the PTX.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    /// The folder of Cargo.toml, absolute.
+    pub(crate) directory: PathBuf,
+    /// The package's name.
+    pub(crate) package: String,
+    table: Table,
+    /// The workspace's folder and Cargo.toml, where there is one.
+    workspace: Option<(PathBuf, Table)>,
+}
+
+impl Manifest {
+    /// Reads `directory/Cargo.toml`, and the workspace's that it inherits from.
+    pub(crate) fn load(directory: &Path) -> Result<Self, BuilderError> {
+        let cannot_find = crate::files::cannot("find", directory);
+        let directory = without_detours(&std::path::absolute(directory).map_err(cannot_find)?);
+        let table = read_table(&directory.join("Cargo.toml"))?;
+        let name = table.get("package").and_then(|package| package.get("name")).and_then(Value::as_str);
+        let package = name.map(str::to_owned).ok_or_else(|| BuilderError::Manifest {
+            path: directory.join("Cargo.toml"),
+            reason: "it has no package.name".to_owned(),
+        })?;
+        let workspace = find_workspace(&directory, &table)?;
+        Ok(Self { directory, package, table, workspace })
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.join("Cargo.toml")
+    }
+
+    /// The workspace's Cargo.toml, if it is another file.
+    pub(crate) fn workspace_path(&self) -> Option<PathBuf> {
+        let (root, _) = self.workspace.as_ref()?;
+        (*root != self.directory).then(|| root.join("Cargo.toml"))
+    }
+
+    /// The folder where Cargo.lock lies.
+    pub(crate) fn workspace_directory(&self) -> &Path {
+        self.workspace.as_ref().map_or(&self.directory, |(root, _)| root)
+    }
+
+    /// The library's name as rustc knows it.
+    pub(crate) fn library(&self) -> String {
+        let name = self.library_key("name").unwrap_or(&self.package);
+        name.replace('-', "_")
+    }
+
+    /// The folder of the library's sources.
+    pub(crate) fn source_directory(&self) -> PathBuf {
+        let root = self.directory.join(self.library_key("path").unwrap_or("src/lib.rs"));
+        root.parent().map_or(root.clone(), Path::to_owned)
+    }
+
+    fn library_key(&self, key: &str) -> Option<&str> {
+        self.table.get("lib")?.get(key)?.as_str()
+    }
+
+    /// The crates that this one and its dependencies depend on by path, for the GPU; sorted by name, each once.
+    pub(crate) fn path_dependencies(&self) -> Result<Vec<Self>, BuilderError> {
+        let mut found = BTreeMap::new();
+        let mut pending = self.dependency_directories();
+        while let Some(directory) = pending.pop() {
+            if let Entry::Vacant(place) = found.entry(canonical(&directory)?) {
+                let dependency = Self::load(&directory)?;
+                pending.extend(dependency.dependency_directories());
+                place.insert(dependency);
+            }
+        }
+        let mut crates: Vec<_> = found.into_values().collect();
+        crates.sort_by(|a, b| a.package.cmp(&b.package));
+        Ok(crates)
+    }
+
+    fn dependency_directories(&self) -> Vec<PathBuf> {
+        let path = |dependency: Dependency| Some(dependency.base.join(dependency.declared.get("path")?.as_str()?));
+        self.dependencies().into_iter().filter_map(path).collect()
+    }
+
+    /// What of the manifest goes into the PTX, in one canonical text: comments, order and what only the host sees do
+    /// not change it. Paths are left out, for they depend on the place; the crates they lead to are hashed themselves.
+    pub(crate) fn relevant_text(&self) -> String {
+        let edition = self.table["package"].get("edition").and_then(|edition| match inherits(edition) {
+            true => self.workspace_key("package", "edition"),
+            false => Some(edition),
+        });
+        let mut text = format!("edition={}\n", edition.map(canonical_text).unwrap_or_default());
+        for key in ["lib", "features"] {
+            let value = self.table.get(key).map(canonical_text).unwrap_or_default();
+            text.push_str(&format!("{key}={value}\n"));
+        }
+        for Dependency { name, condition, declared, added, .. } in self.dependencies() {
+            let added = added.map(text_without_place).unwrap_or_default();
+            text.push_str(&format!("dependency {name} {condition:?} {} {added}\n", text_without_place(declared)));
+        }
+        text
+    }
+
+    /// The dependencies that the GPU's target may have, in the order of their conditions and names.
+    fn dependencies(&self) -> Vec<Dependency<'_>> {
+        let everywhere = self.table.get("dependencies").into_iter().map(|table| ("", table));
+        let targets = self.table.get("target").and_then(Value::as_table).into_iter().flatten();
+        let somewhere = targets
+            .filter(|(condition, _)| !is_host_only(condition))
+            .filter_map(|(condition, target)| Some((condition.as_str(), target.get("dependencies")?)));
+        let mut found = Vec::new();
+        for (condition, table) in everywhere.chain(somewhere) {
+            for (name, declared) in table.as_table().into_iter().flatten() {
+                found.push(self.dependency(name, condition, declared));
+            }
+        }
+        found.sort_by_key(|dependency| (dependency.condition, dependency.name));
+        found
+    }
+
+    fn dependency<'a>(&'a self, name: &'a str, condition: &'a str, declared: &'a Value) -> Dependency<'a> {
+        let shared = self.workspace_key("dependencies", name).filter(|_| inherits(declared));
+        match (shared, &self.workspace) {
+            (Some(shared), Some((root, _))) => {
+                Dependency { name, condition, base: root, declared: shared, added: Some(declared) }
+            }
+            _ => Dependency { name, condition, base: &self.directory, declared, added: None },
+        }
+    }
+
+    fn workspace_key(&self, table: &str, key: &str) -> Option<&Value> {
+        let (_, workspace) = self.workspace.as_ref()?;
+        workspace.get("workspace")?.get(table)?.get(key)
+    }
+}
+
+struct Dependency<'a> {
+    name: &'a str,
+    /// The target it is for; empty for every one.
+    condition: &'a str,
+    /// The folder that its path starts from.
+    base: &'a Path,
+    /// What is said about it, by the crate or by its workspace.
+    declared: &'a Value,
+    /// What the crate adds to what its workspace says.
+    added: Option<&'a Value>,
+}
+
+fn inherits(value: &Value) -> bool {
+    value.get("workspace").and_then(Value::as_bool) == Some(true)
+}
+
+/// Whether a target's condition excludes the GPU. Only the plainest form of that is recognised; what is written
+/// otherwise counts as part of the PTX, which can make it stale too often, but never too seldom.
+fn is_host_only(condition: &str) -> bool {
+    let condition: String = condition.split_whitespace().collect();
+    condition == r#"cfg(not(target_arch="nvptx64"))"#
+}
+
+/// What is said about a dependency, but where it is.
+fn text_without_place(dependency: &Value) -> String {
+    let mut dependency = dependency.clone();
+    if let Some(table) = dependency.as_table_mut() {
+        table.retain(|key, _| !["path", "workspace"].contains(&key));
+    }
+    canonical_text(&dependency)
+}
+
+/// A value with its keys sorted and one way of writing.
+fn canonical_text(value: &Value) -> String {
+    match value {
+        Value::Table(table) => {
+            let mut pairs: Vec<_> =
+                table.iter().map(|(key, value)| format!("{key:?}={}", canonical_text(value))).collect();
+            pairs.sort();
+            format!("{{{}}}", pairs.join(","))
+        }
+        Value::Array(values) => format!("[{}]", values.iter().map(canonical_text).collect::<Vec<_>>().join(",")),
+        Value::String(text) => format!("{text:?}"),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::Boolean(truth) => truth.to_string(),
+        Value::Datetime(datetime) => datetime.to_string(),
+    }
+}
+
+/// The path without `..`, so that its ancestors are those of the folder.
+fn without_detours(path: &Path) -> PathBuf {
+    let mut straight = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(straight.pop()),
+            other => straight.push(other),
+        }
+    }
+    straight
+}
+
+/// The workspace that the crate in `directory` belongs to: its folder and Cargo.toml.
+fn find_workspace(directory: &Path, own: &Table) -> Result<Option<(PathBuf, Table)>, BuilderError> {
+    if own.contains_key("workspace") {
+        return Ok(Some((directory.to_owned(), own.clone())));
+    }
+    if let Some(named) = own.get("package").and_then(|package| package.get("workspace")).and_then(Value::as_str) {
+        let root = directory.join(named);
+        let table = read_table(&root.join("Cargo.toml"))?;
+        return Ok(Some((root, table)));
+    }
+    for ancestor in directory.ancestors().skip(1) {
+        let path = ancestor.join("Cargo.toml");
+        if path.is_file() {
+            let table = read_table(&path)?;
+            if table.contains_key("workspace") {
+                return Ok(Some((ancestor.to_owned(), table)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn read_table(path: &Path) -> Result<Table, BuilderError> {
+    let text = read_text(path)?;
+    text.parse().map_err(|error: toml::de::Error| BuilderError::Manifest {
+        path: path.to_owned(),
+        reason: error.to_string().trim_end().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::replace_file;
+
+    const ROOT: &str = r#"
+[workspace]
+members = ["kernels", "std", "std/macros"]
+[workspace.package]
+edition = "2024"
+[workspace.dependencies]
+gpu_std = { path = "std" }
+syn = "2"
+"#;
+    const KERNELS: &str = r#"
+[package]
+name = "my-kernels"
+edition.workspace = true
+[dependencies]
+gpu_std.workspace = true
+[build-dependencies]
+builder = { path = "../does-not-exist" }
+[target.'cfg(not(target_arch = "nvptx64"))'.dependencies]
+simulator = { path = "../does-not-exist" }
+"#;
+    const STD: &str = r#"
+[package]
+name = "gpu_std"
+edition = "2021"
+[dependencies]
+macros = { path = "macros", features = ["full"] }
+"#;
+    const MACROS: &str = r#"
+[package]
+name = "macros"
+edition = "2021"
+[lib]
+proc-macro = true
+[dependencies]
+syn = { workspace = true, features = ["full"] }
+"#;
+
+    fn workspace(kernels: &str) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (place, text) in [(".", ROOT), ("kernels", kernels), ("std", STD), ("std/macros", MACROS)] {
+            replace_file(&directory.path().join(place).join("Cargo.toml"), text).unwrap();
+        }
+        directory
+    }
+
+    fn load(workspace: &tempfile::TempDir, place: &str) -> Manifest {
+        Manifest::load(&workspace.path().join(place)).unwrap()
+    }
+
+    #[test]
+    fn path_dependencies_of_the_gpu_are_followed_through_the_workspace() {
+        let workspace = workspace(KERNELS);
+        let kernels = load(&workspace, "kernels");
+        let names: Vec<_> = kernels.path_dependencies().unwrap().into_iter().map(|found| found.package).collect();
+        assert_eq!(names, ["gpu_std", "macros"]);
+        assert_eq!(kernels.library(), "my_kernels");
+        assert_eq!(kernels.source_directory(), kernels.directory.join("src"));
+        assert_eq!(kernels.workspace_path(), Some(workspace.path().join("Cargo.toml")));
+    }
+
+    #[test]
+    fn what_is_inherited_is_part_of_the_relevant_text() {
+        let workspace = workspace(KERNELS);
+        assert_eq!(
+            load(&workspace, "kernels").relevant_text(),
+            "edition=\"2024\"\nlib=\nfeatures=\ndependency gpu_std \"\" {} {}\n"
+        );
+        let macros = load(&workspace, "std/macros").relevant_text();
+        assert!(macros.ends_with("dependency syn \"\" \"2\" {\"features\"=[\"full\"]}\n"), "{macros}");
+    }
+
+    #[test]
+    fn comments_descriptions_and_host_dependencies_are_not_relevant() {
+        let plain = load(&workspace(KERNELS), "kernels").relevant_text();
+        let described = KERNELS.replace("[dependencies]", "description = \"Kernels\" # all of them\n[dependencies]");
+        let with_tests = format!("{described}\nrayon = \"1\"\n[dev-dependencies]\ntempfile = \"3\"\n");
+        assert_eq!(load(&workspace(&with_tests), "kernels").relevant_text(), plain);
+        let with_libm = KERNELS.replace("[dependencies]", "[dependencies]\nlibm = \"0.2\"");
+        assert_ne!(load(&workspace(&with_libm), "kernels").relevant_text(), plain);
+    }
+
+    #[test]
+    fn a_broken_manifest_is_named() {
+        let workspace = workspace("[package\n");
+        let error = Manifest::load(&workspace.path().join("kernels")).unwrap_err().to_string();
+        assert!(error.contains("kernels/Cargo.toml: ") && error.contains("line 1"), "{error}");
+        let error = Manifest::load(&workspace.path().join("nowhere")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read ") && error.ends_with("nowhere/Cargo.toml"), "{error}");
+    }
+}

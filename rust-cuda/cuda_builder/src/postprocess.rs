@@ -1,0 +1,173 @@
+//! What is done to the compiler's text: one line ending, names that do not depend on the build, launch bounds.
+
+use crate::BuilderError;
+
+/// The bounds of a kernel's launches, as CUDA's `__launch_bounds__(max_threads, min_blocks)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LaunchBounds {
+    pub(crate) kernel: String,
+    pub(crate) max_threads: u32,
+    pub(crate) min_blocks: u32,
+}
+
+impl LaunchBounds {
+    fn check(&self) -> Result<(), BuilderError> {
+        match self.max_threads {
+            1..=1024 => Ok(()),
+            max_threads => Err(BuilderError::LaunchBounds { kernel: self.kernel.clone(), max_threads }),
+        }
+    }
+
+    fn directives(&self) -> String {
+        let least = if self.min_blocks == 0 { String::new() } else { format!("\n.minnctapersm {}", self.min_blocks) };
+        format!("\n.maxntid {}, 1, 1{least}", self.max_threads)
+    }
+}
+
+/// The text as it is committed, but for the header.
+pub(crate) fn postprocess(text: &str, bounds: &[LaunchBounds]) -> Result<String, BuilderError> {
+    let mut text = with_stable_names(&text.replace("\r\n", "\n"));
+    for bounds in bounds {
+        bounds.check()?;
+        text = with_launch_bounds(&text, bounds)?;
+    }
+    Ok(text)
+}
+
+/// Puts the directives where PTX wants them: between the kernel's parameters and its body.
+fn with_launch_bounds(text: &str, bounds: &LaunchBounds) -> Result<String, BuilderError> {
+    let after_name = |(start, _): (usize, &str)| {
+        let name = &text[start + ENTRY.len()..];
+        let rest = name.strip_prefix(bounds.kernel.as_str())?.trim_start();
+        rest.starts_with('(').then_some(text.len() - rest.len())
+    };
+    let parameters = text.match_indices(ENTRY).find_map(after_name);
+    let end = parameters.and_then(|start| Some(start + text[start..].find(')')? + 1));
+    let Some(end) = end else {
+        return Err(BuilderError::UnknownKernel { kernel: bounds.kernel.clone(), kernels: kernels_of(text) });
+    };
+    let (before, after) = text.split_at(end);
+    Ok(format!("{before}{}{after}", bounds.directives()))
+}
+
+const ENTRY: &str = ".entry ";
+
+fn kernels_of(text: &str) -> Vec<String> {
+    let names = text.match_indices(ENTRY).map(|(start, _)| text[start + ENTRY.len()..].split('(').next());
+    names.flatten().map(|name| name.trim().to_owned()).collect()
+}
+
+/// Gives the names that the compiler made up a form that depends on the kernels alone. A name's hash also depends on
+/// the compiler and the crate's version; without it, the same kernels give the same text wherever they are compiled.
+///
+/// - Of a mangled name, the disambiguator of each crate is taken out: `_RNvCsfM6ixFXcHuo_4core…` becomes
+///   `_RNvC4core…` ([RFC 2603](https://rust-lang.github.io/rfcs/2603-rust-symbol-name-mangling-v0.html)). Were two
+///   crates of one name linked into the kernels, ptxas would complain of a function defined twice.
+/// - Constants without a name, `anon_$_HASH_$_0`, are numbered in the order in which they appear.
+fn with_stable_names(text: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '$';
+    let mut constants = Vec::new();
+    let mut stable = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_part) {
+        let (before, from_name) = rest.split_at(start);
+        let (name, after) = from_name.split_at(from_name.find(|letter| !is_part(letter)).unwrap_or(from_name.len()));
+        stable.push_str(before);
+        if name.starts_with("_R") {
+            shorten_name(name, &mut stable);
+        } else if name.starts_with("anon_$_") {
+            let known = constants.iter().position(|&constant| constant == name);
+            let number = known.unwrap_or_else(|| {
+                constants.push(name);
+                constants.len() - 1
+            });
+            stable.push_str(&format!("anon_$_{number}"));
+        } else {
+            stable.push_str(name);
+        }
+        rest = after;
+    }
+    stable.push_str(rest);
+    stable
+}
+
+fn shorten_name(name: &str, shortened: &mut String) {
+    let mut rest = name;
+    while let Some(start) = rest.find("Cs") {
+        let (before, from_hash) = rest.split_at(start + 1);
+        shortened.push_str(before);
+        let hash = from_hash.find('_').filter(|&end| from_hash[..end].chars().all(|c| c.is_ascii_alphanumeric()));
+        // What follows a crate's disambiguator is the length of its name.
+        let after =
+            hash.map(|end| &from_hash[end + 1..]).filter(|after| after.starts_with(|c: char| c.is_ascii_digit()));
+        rest = after.unwrap_or(from_hash);
+    }
+    shortened.push_str(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = "\
+.visible .entry scale_all(
+\t.param .u64 .ptr .align 1 scale_all_param_0
+)
+{
+\tret;
+}
+.visible .entry scale(
+\t.param .u64 .ptr .align 1 scale_param_0,
+\t.param .u64 scale_param_1
+)
+{
+\tret;
+}
+.visible .entry nothing()
+{
+\tret;
+}
+";
+
+    fn bounds(kernel: &str, max_threads: u32, min_blocks: u32) -> LaunchBounds {
+        LaunchBounds { kernel: kernel.to_owned(), max_threads, min_blocks }
+    }
+
+    #[test]
+    fn launch_bounds_follow_the_parameters_of_their_kernel() {
+        let text = postprocess(PTX, &[bounds("scale", 256, 2), bounds("nothing", 1024, 0)]).unwrap();
+        assert!(text.contains("scale_param_1\n)\n.maxntid 256, 1, 1\n.minnctapersm 2\n{"));
+        assert!(text.contains(".entry nothing()\n.maxntid 1024, 1, 1\n{"));
+        assert!(text.contains("scale_all_param_0\n)\n{"));
+    }
+
+    #[test]
+    fn bounds_for_nobody_or_for_no_device_are_errors() {
+        let error = postprocess(PTX, &[bounds("scal", 256, 0)]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "launch bounds for the kernel \"scal\": there is none of that name, only scale_all, scale, nothing"
+        );
+        for threads in [0, 1025] {
+            let error = postprocess(PTX, &[bounds("scale", threads, 0)]).unwrap_err();
+            assert!(matches!(error, BuilderError::LaunchBounds { max_threads, .. } if max_threads == threads));
+        }
+    }
+
+    #[test]
+    fn the_hashes_of_crates_are_taken_out_of_names() {
+        let text = ".func _RNvCsfM6ixFXcHuo_12tiny_kernels5twice(\n\
+                    call _RINvNtCs1a_4core3ptr4Csum3abcE, (p);\n\
+                    .b8 anon_Csx_4core; .b8 my_RCsx_4core; Cs5_4x";
+        let expected = ".func _RNvC12tiny_kernels5twice(\n\
+                        call _RINvNtC4core3ptr4Csum3abcE, (p);\n\
+                        .b8 anon_Csx_4core; .b8 my_RCsx_4core; Cs5_4x";
+        assert_eq!(with_stable_names(text), expected);
+    }
+
+    #[test]
+    fn constants_are_numbered_as_they_appear() {
+        let text = ".b8 anon_$_af0a_$_1[4]; .b8 anon_$_af0a_$_0[4]; ld [anon_$_af0a_$_1+2];";
+        assert_eq!(with_stable_names(text), ".b8 anon_$_0[4]; .b8 anon_$_1[4]; ld [anon_$_0+2];");
+    }
+}

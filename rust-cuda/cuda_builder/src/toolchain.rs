@@ -1,0 +1,218 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Arch, TARGET};
+
+/// The oldest release of rustc with all the unstable features that the kernels and the flags use.
+const OLDEST_RELEASE: (u32, u32) = (1, 95);
+
+/// The commands that install a toolchain, and where each works.
+pub(crate) const RUST_SRC_COMMANDS: [(&str, &str); 2] = [
+    ("rustup component add rust-src", "any system with rustup, in this workspace"),
+    ("apt-get install rustc-web cargo-web rust-web-src", "Debian, without rustup"),
+];
+
+/// A place where a toolchain may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// What it is, for people.
+    pub description: String,
+    /// Its compiler; a bare name is looked for in PATH.
+    pub rustc: PathBuf,
+    /// Its cargo. None stands for the one beside the compiler, in the toolchain's own folder.
+    pub cargo: Option<PathBuf>,
+}
+
+impl Candidate {
+    /// The environment variable that names a compiler; then no other one is looked for.
+    pub const RUSTC_VARIABLE: &'static str = "CUDA_BUILDER_RUSTC";
+    /// The environment variable that names the cargo to go with it.
+    pub const CARGO_VARIABLE: &'static str = "CUDA_BUILDER_CARGO";
+
+    /// A candidate whose cargo lies beside its compiler.
+    pub fn new(description: &str, rustc: impl Into<PathBuf>) -> Self {
+        Self { description: description.to_owned(), rustc: rustc.into(), cargo: None }
+    }
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} ({})", self.description, self.rustc.display())
+    }
+}
+
+/// Where a toolchain is looked for: what CUDA_BUILDER_RUSTC names, and nothing else, if it is set; otherwise the
+/// workspace's own toolchain, then the operating system's.
+pub fn toolchain_candidates() -> Vec<Candidate> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(rustc) = variable(Candidate::RUSTC_VARIABLE) {
+        let named = Candidate::new(Candidate::RUSTC_VARIABLE, rustc);
+        return vec![Candidate { cargo: variable(Candidate::CARGO_VARIABLE), ..named }];
+    }
+    // Cargo tells its build scripts which compiler it uses; a program such as xtask asks rustup's `rustc`.
+    let own = variable("RUSTC").unwrap_or_else(|| "rustc".into());
+    vec![
+        Candidate::new("the workspace's own toolchain", own),
+        Candidate::new("the operating system's toolchain", "/usr/bin/rustc"),
+    ]
+}
+
+/// A toolchain that can build PTX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toolchain {
+    /// Its compiler.
+    pub rustc: PathBuf,
+    /// Its cargo.
+    pub cargo: PathBuf,
+    /// Its folder, `rustc --print sysroot`.
+    pub sysroot: PathBuf,
+    /// The compiler's name and version and LLVM's, in one line.
+    pub compiler: String,
+}
+
+/// The first of the candidates that can build PTX for `arch`.
+///
+/// The compilers are asked, in `directory` (rustup chooses its toolchain by the folder), and nothing is installed.
+///
+/// # Errors
+/// If there is none: why each was refused.
+pub fn find_toolchain(candidates: &[Candidate], arch: Arch, directory: &Path) -> Result<Toolchain, Vec<Refusal>> {
+    let mut refusals = Vec::new();
+    for candidate in candidates {
+        match examine(candidate, arch, directory) {
+            Ok(toolchain) => return Ok(toolchain),
+            Err(reason) => refusals.push(Refusal { candidate: candidate.clone(), reason }),
+        }
+    }
+    Err(refusals)
+}
+
+fn examine(candidate: &Candidate, arch: Arch, directory: &Path) -> Result<Toolchain, RefusalReason> {
+    let ask = |arguments: &[&str]| ask(&candidate.rustc, arguments, directory);
+    let version = ask(&["-vV"])?;
+    let release = line_after(&version, "release: ").unwrap_or_default();
+    if parse_release(release).is_none_or(|release| release < OLDEST_RELEASE) {
+        return Err(RefusalReason::TooOld { release: release.to_owned() });
+    }
+    if !ask(&["--print", "target-list"])?.lines().any(|target| target == TARGET) {
+        return Err(RefusalReason::NoTarget);
+    }
+    let sysroot = PathBuf::from(ask(&["--print", "sysroot"])?.trim_end());
+    let library = sysroot.join("lib/rustlib/src/rust/library");
+    if !library.join("core/src/lib.rs").is_file() {
+        return Err(RefusalReason::NoLibrarySource { expected: library });
+    }
+    // Where LLVM was built without the NVPTX back end, the compiler knows the target, but none of its processors.
+    let processors = ask(&["--print", "target-cpus", "--target", TARGET])?;
+    if !processors.split_whitespace().any(|word| word == arch.name()) {
+        return Err(RefusalReason::NoBackEnd { arch });
+    }
+    let beside = |name: &str| sysroot.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    let cargo = candidate.cargo.clone().unwrap_or_else(|| beside("cargo"));
+    if !cargo.is_file() {
+        return Err(RefusalReason::NoCargo { expected: cargo });
+    }
+    // Rustup's `rustc` is a proxy that chooses a compiler each time; the compiler itself is in the folder it named.
+    let rustc = Some(beside("rustc")).filter(|rustc| rustc.is_file()).unwrap_or_else(|| candidate.rustc.clone());
+    let name = version.lines().next().unwrap_or_default();
+    let llvm = line_after(&version, "LLVM version: ").unwrap_or("of an unknown version");
+    Ok(Toolchain { rustc, cargo, compiler: format!("{name}, LLVM {llvm}"), sysroot })
+}
+
+fn ask(rustc: &Path, arguments: &[&str], directory: &Path) -> Result<String, RefusalReason> {
+    let mut command = Command::new(rustc);
+    // Cargo lets its build scripts find its own compiler's libraries first; another compiler must not load those.
+    command.args(arguments).current_dir(directory).env_remove("LD_LIBRARY_PATH").env("RUSTUP_AUTO_INSTALL", "0");
+    let output = command.output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => RefusalReason::NotThere,
+        _ => RefusalReason::CannotRun { message: error.to_string() },
+    })?;
+    if !output.status.success() {
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let message = messages.lines().find(|line| !line.trim().is_empty()).unwrap_or("it fails without a word");
+        return Err(RefusalReason::CannotRun { message: message.trim().to_owned() });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn line_after<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(start))
+}
+
+fn parse_release(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+/// A candidate that cannot build PTX, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// What it lacks.
+    pub reason: RefusalReason,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.candidate, self.reason)
+    }
+}
+
+/// What a candidate lacks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RefusalReason {
+    /// There is no such program.
+    #[error("it is not there")]
+    NotThere,
+    /// The program does not run, or fails.
+    #[error("it cannot be run: {message}")]
+    CannotRun {
+        /// What was said.
+        message: String,
+    },
+    /// The compiler lacks what the flags and the kernels use.
+    #[error("it is too old: {} or later is needed, not {release:?}", release_text())]
+    TooOld {
+        /// Its release.
+        release: String,
+    },
+    /// The compiler does not know the GPU's target.
+    #[error("it does not know the target {TARGET}")]
+    NoTarget,
+    /// The standard library's source is not installed.
+    #[error("the source of `core` is missing (rust-src; there is no {})", expected.display())]
+    NoLibrarySource {
+        /// Where it belongs.
+        expected: PathBuf,
+    },
+    /// LLVM was built without the back end, or with an older one.
+    #[error("its LLVM makes no PTX for {arch}")]
+    NoBackEnd {
+        /// The architecture that was asked for.
+        arch: Arch,
+    },
+    /// The compiler is there and its cargo is not.
+    #[error("its cargo is missing (there is no {})", expected.display())]
+    NoCargo {
+        /// Where it belongs.
+        expected: PathBuf,
+    },
+}
+
+fn release_text() -> String {
+    let (major, minor) = OLDEST_RELEASE;
+    format!("{major}.{minor}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_read_by_their_first_two_numbers() {
+        let read = ["1.95.0", "1.97.0-nightly", "2.0", "1", "", "one.two"].map(parse_release);
+        assert_eq!(read, [Some((1, 95)), Some((1, 97)), Some((2, 0)), None, None, None]);
+    }
+}

@@ -1,0 +1,125 @@
+//! A build script runs in the environment of a build; nothing of it reaches the compilation of the kernels.
+//!
+//! The environment is a process's own, so these tests run this program again, as a build script.
+#![cfg(unix)]
+
+mod support;
+
+use std::process::{Command, Output};
+
+use cuda_builder::CudaBuilder;
+use support::Place;
+
+#[test]
+#[ignore = "it is what the other tests run"]
+fn build_script() {
+    let Ok(kernels) = std::env::var("BUILD_SCRIPT_KERNELS") else { return };
+    // Only the environment says where the toolchain and the target directory are.
+    CudaBuilder::new(kernels).committed("ptx/missing.ptx").build().unwrap_or_else(|error| error.stop_the_build());
+}
+
+fn run_build_script(place: &Place, environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "build_script", "--ignored", "--nocapture"]);
+    command.current_dir(place.path("kernels"));
+    command.env("BUILD_SCRIPT_KERNELS", ".").env("OUT_DIR", place.path("out"));
+    command.envs(environment.iter().copied()).output().unwrap()
+}
+
+fn run_with_fake_toolchain(place: &Place, environment: &[(&str, &str)]) -> String {
+    let rustc = place.fake_toolchain("toolchain").rustc;
+    let named = [("CUDA_BUILDER_RUSTC", rustc.to_str().unwrap())];
+    let output = run_build_script(place, &[environment, &named].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_compilation_sees_none_of_the_outer_builds_variables() {
+    let place = Place::new();
+    let outer = [
+        ("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-cpu=native"),
+        ("CARGO_PROFILE_RELEASE_DEBUG", "2"),
+        ("CARGO_MAKEFLAGS", "--jobserver-fds=3,4"),
+        ("CARGO_NET_OFFLINE", "true"),
+        ("RUSTC_WRAPPER", "a-wrapper"),
+        ("RUSTFLAGS", "-Cdebuginfo=2"),
+        ("LD_LIBRARY_PATH", "/another/toolchain/lib"),
+        ("TARGET", "x86_64-unknown-linux-gnu"),
+        ("OPT_LEVEL", "0"),
+    ];
+    run_with_fake_toolchain(&place, &outer);
+    let seen = place.read("toolchain/called-with-environment");
+    let value = |name: &str| seen.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    for name in ["RUSTC_WRAPPER", "RUSTFLAGS", "LD_LIBRARY_PATH", "TARGET", "OPT_LEVEL", "OUT_DIR", "CARGO_PKG_NAME"] {
+        assert_eq!(value(name), None, "{name}");
+    }
+    assert_eq!(value("CARGO_MAKEFLAGS"), Some("--jobserver-fds=3,4"));
+    assert_eq!(value("CARGO_NET_OFFLINE"), Some("true"));
+    assert_eq!(value("CARGO_PROFILE_RELEASE_DEBUG"), Some("0"));
+    assert_eq!(value("RUSTC_BOOTSTRAP"), Some("1"));
+    assert_eq!(value("RUSTC"), place.path("toolchain/bin/rustc").to_str());
+    let flags: Vec<_> = value("CARGO_ENCODED_RUSTFLAGS").unwrap().split('\x1f').collect();
+    assert!(flags.contains(&"-Ctarget-cpu=sm_75") && flags.contains(&"-Cpanic=immediate-abort"), "{flags:?}");
+    assert!(!flags.contains(&"-Ctarget-cpu=native"), "{flags:?}");
+}
+
+#[test]
+fn the_kernels_are_compiled_in_out_dir_for_the_gpu() {
+    let place = Place::new();
+    run_with_fake_toolchain(&place, &[]);
+    let arguments = place.read("toolchain/called-with-arguments");
+    let arguments: Vec<_> = arguments.lines().collect();
+    let target_directory = place.path("out/nvptx");
+    for pair in [["--target", "nvptx64-nvidia-cuda"], ["--target-dir", target_directory.to_str().unwrap()]] {
+        assert!(arguments.windows(2).any(|words| words == pair), "{arguments:?}");
+    }
+    assert!(!arguments.contains(&"--locked"), "there is no Cargo.lock");
+    assert!(place.path("out/nvptx/tiny_kernels.sm_75.ptx").is_file());
+}
+
+#[test]
+fn a_lock_file_is_not_changed_by_the_compilation() {
+    let place = Place::new();
+    place.write("kernels/Cargo.lock", "");
+    run_with_fake_toolchain(&place, &[]);
+    assert!(place.read("toolchain/called-with-arguments").lines().any(|argument| argument == "--locked"));
+}
+
+#[test]
+fn cargo_is_told_what_to_watch_and_what_is_stale() {
+    let place = Place::new();
+    let stdout = run_with_fake_toolchain(&place, &[]);
+    let kernels = place.path("kernels");
+    for expected in [
+        format!("cargo::rerun-if-changed={}", kernels.join("Cargo.toml").display()),
+        format!("cargo::rerun-if-changed={}", kernels.join("src").display()),
+        format!("cargo::rerun-if-changed={}", kernels.display()),
+        "cargo::rerun-if-env-changed=CUDA_BUILDER_RUSTC".to_owned(),
+        "cargo::warning=tiny-kernels: the PTX for sm_75 (ptx/missing.ptx): the committed file is missing; \
+         built with rustc 9.9.9 (fake), LLVM 99.0. `cargo xtask ptx` refreshes it"
+            .to_owned(),
+    ] {
+        assert!(stdout.lines().any(|line| line == expected), "no {expected:?} in\n{stdout}");
+    }
+}
+
+#[test]
+fn an_error_stops_the_build_line_by_line() {
+    let place = Place::new();
+    let output = run_build_script(&place, &[("CUDA_BUILDER_RUSTC", "/nowhere/rustc")]);
+    assert_eq!(output.status.code(), Some(1));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let errors: Vec<_> = stdout.lines().filter_map(|line| line.strip_prefix("cargo::error=")).collect();
+    assert_eq!(errors.len(), 6, "{stdout}");
+    assert_eq!(errors[1], "  - CUDA_BUILDER_RUSTC (/nowhere/rustc): it is not there");
+    assert!(errors[3].contains("rustup component add rust-src"));
+}
+
+#[test]
+fn a_kernel_crates_own_build_script_does_not_start_itself_again() {
+    let place = Place::new();
+    let output = run_build_script(&place, &[("TARGET", "nvptx64-nvidia-cuda")]);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stdout.contains("cargo::error=the build script is run for the GPU's target"), "{stdout}");
+}

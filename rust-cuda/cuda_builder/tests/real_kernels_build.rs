@@ -1,0 +1,102 @@
+//! Where this machine has a toolchain, kernels become PTX that NVIDIA's assembler accepts.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use cuda_builder::{Arch, Comparison, CudaBuilder, PtxasError, find_ptxas, generic_accesses, ptxas};
+use support::{Place, real_toolchain, skip};
+
+/// One folder for all of these tests and runs, so that `core` is compiled once for an architecture.
+fn target_dir() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("nvptx")
+}
+
+fn builder(place: &Place, arch: Arch) -> CudaBuilder {
+    let builder = CudaBuilder::new(place.path("kernels")).arch(arch).target_dir(target_dir());
+    builder.committed_dir(place.path("kernels/ptx")).launch_bounds("turn_round", 256, 4)
+}
+
+fn kernels_build_for(arch: Arch) {
+    let Some(toolchain) = real_toolchain(arch) else { return };
+    let place = Place::new();
+    let rebuilt = builder(&place, arch).rebuild().unwrap();
+    assert_eq!((rebuilt.header.compiler.as_str(), rebuilt.messages.as_str()), (toolchain.compiler.as_str(), ""));
+    let text = &rebuilt.text();
+    for expected in
+        [".entry scale(", ".entry turn_round(", ".maxntid 256, 1, 1\n.minnctapersm 4", "ld.shared", "st.shared"]
+    {
+        assert!(text.contains(expected), "no {expected:?} in\n{text}");
+    }
+    assert!(text.contains(&format!(".target {arch}")));
+    assert_eq!(generic_accesses(text), []);
+    let machine = [place.path(""), toolchain.sysroot.join("lib"), target_dir()];
+    assert!(!machine.iter().any(|path| text.contains(path.to_str().unwrap())), "{text}");
+
+    let path = place.path("kernels.ptx");
+    rebuilt.write_to(&path).unwrap();
+    match ptxas(&path, arch) {
+        Ok(report) => {
+            let turn_round = report.kernels.iter().find(|kernel| kernel.name == "turn_round").unwrap();
+            assert_eq!((report.kernels.len(), turn_round.shared_bytes, turn_round.spill_stores), (3, 1024, 0));
+            assert!(report.kernels.iter().all(|kernel| kernel.registers > 0), "{report:?}");
+        }
+        Err(PtxasError::NotFound) => skip("ptxas is not installed"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn kernels_build_for_turing() {
+    kernels_build_for(Arch::Sm75);
+}
+
+#[test]
+fn kernels_build_for_hopper() {
+    kernels_build_for(Arch::Sm90);
+}
+
+#[test]
+fn the_text_does_not_depend_on_the_place_or_the_version() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    let (place, elsewhere) = (Place::new(), Place::new());
+    let first = builder(&place, Arch::Sm75).rebuild().unwrap();
+    elsewhere.change("kernels/Cargo.toml", "0.1.0", "2.3.4");
+    let second = builder(&elsewhere, Arch::Sm75).rebuild().unwrap();
+    assert_eq!(first, second);
+    first.write_to(place.path("kernels/ptx/tiny_kernels.sm_75.ptx")).unwrap();
+    assert_eq!(builder(&place, Arch::Sm75).check().unwrap(), Comparison::Same);
+}
+
+#[test]
+fn a_mistake_in_a_kernel_is_shown_as_the_compiler_tells_it() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    let place = Place::new();
+    place.change("kernels/src/scaling.rs", "*= factor", "*= faktor");
+    let error = builder(&place, Arch::Sm75).build().unwrap_err().to_string();
+    assert!(error.contains("error[E0425]") && error.contains("src/scaling.rs:4:15"), "{error}");
+}
+
+#[test]
+fn every_architecture_is_known_to_the_compiler() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    let missing: Vec<_> = Arch::ALL.into_iter().filter(|&arch| real_toolchain(arch).is_none()).collect();
+    assert_eq!(missing, []);
+}
+
+#[test]
+fn ptxas_refuses_what_is_no_ptx() {
+    if find_ptxas().is_none() {
+        return skip("ptxas is not installed");
+    }
+    let place = Place::new();
+    place.write("broken.ptx", ".version 6.3\n.target sm_75\n.visible .entry f() { rett; }\n");
+    let error = ptxas(place.path("broken.ptx"), Arch::Sm75).unwrap_err().to_string();
+    assert!(error.contains("ptxas refuses it for sm_75") && error.contains("rett"), "{error}");
+}

@@ -1,0 +1,173 @@
+//! How many threads a launch has, and what CUDA allows.
+
+use thiserror::Error;
+
+/// A size or an index in three dimensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Dim3 {
+    /// Along x, the fastest.
+    pub x: u32,
+    /// Along y.
+    pub y: u32,
+    /// Along z.
+    pub z: u32,
+}
+
+impl Dim3 {
+    /// x × y × z.
+    pub const fn new(x: u32, y: u32, z: u32) -> Self {
+        Self { x, y, z }
+    }
+
+    /// The product of the three.
+    pub const fn count(self) -> u64 {
+        // The limits keep this below 2⁶³; before they are checked, saturate.
+        (self.x as u64 * self.y as u64).saturating_mul(self.z as u64)
+    }
+
+    /// The index of this size that comes `linear`-th, x running fastest.
+    pub(crate) const fn index_of(self, linear: u64) -> Self {
+        let (x, y) = (self.x as u64, self.y as u64);
+        // Most launches have one dimension; this spares them the divisions.
+        if linear < x {
+            return Self::new(linear as u32, 0, 0);
+        }
+        Self::new((linear % x) as u32, (linear / x % y) as u32, (linear / (x * y)) as u32)
+    }
+}
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Self {
+        Self::new(x, 1, 1)
+    }
+}
+
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self::new(x, y, 1)
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Self::new(x, y, z)
+    }
+}
+
+impl std::fmt::Display for Dim3 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "({}, {}, {})", self.x, self.y, self.z)
+    }
+}
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchConfig {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of each block.
+    pub block: Dim3,
+    /// Bytes of shared memory of each block beside the kernel's own arrays.
+    pub dynamic_shared_bytes: u32,
+}
+
+impl LaunchConfig {
+    /// Most threads of a block.
+    pub const MAX_THREADS: u32 = 1024;
+    /// Most threads of a block along each dimension.
+    pub const MAX_BLOCK: Dim3 = Dim3::new(1024, 1024, 64);
+    /// Most blocks of a grid along each dimension.
+    pub const MAX_GRID: Dim3 = Dim3::new(i32::MAX as u32, 65_535, 65_535);
+    /// Most bytes of shared memory of a block, its arrays and the dynamic part together.
+    pub const MAX_SHARED_BYTES: u32 = 48 * 1024;
+
+    /// `grid` blocks of `block` threads, without dynamic shared memory.
+    pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
+        Self { grid: grid.into(), block: block.into(), dynamic_shared_bytes: 0 }
+    }
+
+    /// At least one thread for each of `elements`, in blocks of `threads`.
+    ///
+    /// # Panics
+    /// If that needs more than 2³² − 1 blocks, or `threads` is zero.
+    pub fn for_elements(elements: usize, threads: u32) -> Self {
+        let blocks = elements.div_ceil(threads as usize).max(1);
+        Self::new(u32::try_from(blocks).expect("the grid of a launch has too many blocks"), threads)
+    }
+
+    /// The same with `bytes` of dynamic shared memory.
+    pub fn with_dynamic_shared(self, bytes: u32) -> Self {
+        Self { dynamic_shared_bytes: bytes, ..self }
+    }
+
+    /// Whether CUDA takes this launch.
+    ///
+    /// # Errors
+    /// The first limit that it passes.
+    pub fn check(&self) -> Result<(), LimitError> {
+        let Self { grid, block, dynamic_shared_bytes } = *self;
+        if grid.count() == 0 {
+            return Err(LimitError::EmptyGrid { grid });
+        }
+        if block.count() == 0 {
+            return Err(LimitError::EmptyBlock { block });
+        }
+        let exceeds = |size: Dim3, limit: Dim3| size.x > limit.x || size.y > limit.y || size.z > limit.z;
+        if exceeds(grid, Self::MAX_GRID) {
+            return Err(LimitError::Grid { grid });
+        }
+        if exceeds(block, Self::MAX_BLOCK) {
+            return Err(LimitError::Block { block });
+        }
+        if block.count() > u64::from(Self::MAX_THREADS) {
+            return Err(LimitError::Threads { block, threads: block.count() });
+        }
+        if dynamic_shared_bytes > Self::MAX_SHARED_BYTES {
+            return Err(LimitError::SharedMemory { bytes: dynamic_shared_bytes });
+        }
+        Ok(())
+    }
+}
+
+/// Why CUDA does not take a launch.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum LimitError {
+    /// The grid has no blocks.
+    #[error("the grid {grid} has no blocks")]
+    EmptyGrid {
+        /// The grid asked for.
+        grid: Dim3,
+    },
+    /// The blocks have no threads.
+    #[error("the block {block} has no threads")]
+    EmptyBlock {
+        /// The block asked for.
+        block: Dim3,
+    },
+    /// The grid is too long.
+    #[error("the grid {grid} is larger than {}", LaunchConfig::MAX_GRID)]
+    Grid {
+        /// The grid asked for.
+        grid: Dim3,
+    },
+    /// The block is too long.
+    #[error("the block {block} is larger than {}", LaunchConfig::MAX_BLOCK)]
+    Block {
+        /// The block asked for.
+        block: Dim3,
+    },
+    /// The block has too many threads.
+    #[error("the block {block} has {threads} threads; at most {} are possible", LaunchConfig::MAX_THREADS)]
+    Threads {
+        /// The block asked for.
+        block: Dim3,
+        /// Its threads.
+        threads: u64,
+    },
+    /// The block has too much shared memory.
+    #[error("{bytes} bytes of dynamic shared memory; at most {} are possible", LaunchConfig::MAX_SHARED_BYTES)]
+    SharedMemory {
+        /// The bytes asked for.
+        bytes: u32,
+    },
+}

@@ -1,0 +1,194 @@
+//! What connects a kernel, its arguments and a device.
+
+use std::ffi::c_void;
+
+use thiserror::Error;
+
+use crate::simulator::SimulatorBuffer;
+use crate::{Element, Scalar};
+
+/// A kernel that can be launched. `#[kernel]` implements it.
+pub trait Kernel: Copy + Send + Sync + 'static {
+    /// The name of the entry in the PTX.
+    const NAME: &'static str;
+
+    /// What a launch passes: a tuple with `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`, and numbers.
+    type Arguments<'a, M: Memory>;
+
+    /// What each thread of the simulator gets.
+    type Parameters<'a>: Sync;
+
+    /// Appends the arguments to `raw`, as a driver wants them: for a buffer its address and its length.
+    ///
+    /// # Errors
+    /// If a buffer is not in a GPU's memory.
+    fn push_arguments<M: Memory>(
+        arguments: Self::Arguments<'_, M>,
+        raw: &mut RawParameters,
+    ) -> Result<(), ArgumentError>;
+
+    /// Makes of the arguments what a simulated thread gets.
+    ///
+    /// # Errors
+    /// If a buffer is not in the simulator's memory.
+    fn bind<'a, M: Memory>(arguments: Self::Arguments<'a, M>) -> Result<Self::Parameters<'a>, ArgumentError>;
+
+    /// Runs the kernel's body as one thread of the simulator.
+    fn run_thread(parameters: &Self::Parameters<'_>);
+}
+
+/// A device's memory: says which type its buffers are.
+///
+/// [`SimulatorMemory`](crate::simulator::SimulatorMemory) is one. A crate that knows several devices makes its own,
+/// whose buffers say where they are.
+pub trait Memory: 'static {
+    /// A buffer of elements of type T.
+    type Buffer<T: Element>: 'static;
+
+    /// Where `buffer` is.
+    fn buffer_ref<T: Element>(buffer: &Self::Buffer<T>) -> BufferRef<'_, T>;
+
+    /// Where `buffer` is, to be written.
+    fn buffer_mut<T: Element>(buffer: &mut Self::Buffer<T>) -> BufferMut<'_, T>;
+}
+
+/// Where a buffer is that a kernel reads.
+#[derive(Debug)]
+pub enum BufferRef<'a, T: Element> {
+    /// In the simulator.
+    Simulator(&'a SimulatorBuffer<T>),
+    /// On a GPU.
+    Device {
+        /// The address of the first element in the GPU's memory.
+        address: u64,
+        /// The number of elements.
+        length: usize,
+    },
+}
+
+/// Where a buffer is that a kernel writes.
+#[derive(Debug)]
+pub enum BufferMut<'a, T: Element> {
+    /// In the simulator.
+    Simulator(&'a mut SimulatorBuffer<T>),
+    /// On a GPU.
+    Device {
+        /// The address of the first element in the GPU's memory.
+        address: u64,
+        /// The number of elements.
+        length: usize,
+    },
+}
+
+/// An argument that the device of the launch cannot reach.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum ArgumentError {
+    /// The launch is on the simulator.
+    #[error("the buffer for parameter `{parameter}` is on a GPU; the launch is on the simulator")]
+    NotInSimulator {
+        /// The kernel's parameter.
+        parameter: &'static str,
+    },
+    /// The launch is on a GPU.
+    #[error("the buffer for parameter `{parameter}` is in the simulator; the launch is on a GPU")]
+    NotOnDevice {
+        /// The kernel's parameter.
+        parameter: &'static str,
+    },
+}
+
+/// A launch's parameters as `cuLaunchKernel` takes them: an address for each, behind which its value lies.
+#[derive(Clone, Debug, Default)]
+pub struct RawParameters {
+    /// Each value in 16 bytes of its own: enough for every scalar, and aligned for every one.
+    values: Vec<Value>,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+struct Value([u8; 16]);
+
+impl RawParameters {
+    /// No parameters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The arguments of a launch of `K`.
+    ///
+    /// # Errors
+    /// If a buffer is not in a GPU's memory.
+    pub fn of<K: Kernel, M: Memory>(_: &K, arguments: K::Arguments<'_, M>) -> Result<Self, ArgumentError> {
+        let mut raw = Self::new();
+        K::push_arguments::<M>(arguments, &mut raw)?;
+        Ok(raw)
+    }
+
+    /// Appends a buffer that the kernel reads: its address and its length.
+    ///
+    /// # Errors
+    /// If it is not in a GPU's memory.
+    pub fn push_buffer<M: Memory, T: Element>(
+        &mut self,
+        parameter: &'static str,
+        buffer: &M::Buffer<T>,
+    ) -> Result<(), ArgumentError> {
+        match M::buffer_ref(buffer) {
+            BufferRef::Device { address, length } => {
+                self.push_slice(address, length);
+                Ok(())
+            }
+            BufferRef::Simulator(_) => Err(ArgumentError::NotOnDevice { parameter }),
+        }
+    }
+
+    /// Appends a buffer that the kernel writes: its address and its length.
+    ///
+    /// # Errors
+    /// If it is not in a GPU's memory.
+    pub fn push_buffer_mut<M: Memory, T: Element>(
+        &mut self,
+        parameter: &'static str,
+        buffer: &mut M::Buffer<T>,
+    ) -> Result<(), ArgumentError> {
+        match M::buffer_mut(buffer) {
+            BufferMut::Device { address, length } => {
+                self.push_slice(address, length);
+                Ok(())
+            }
+            BufferMut::Simulator(_) => Err(ArgumentError::NotOnDevice { parameter }),
+        }
+    }
+
+    /// Appends a number.
+    pub fn push_scalar<S: Scalar>(&mut self, scalar: S) {
+        const { assert!(size_of::<S>() <= size_of::<Value>() && align_of::<S>() <= align_of::<Value>()) };
+        let mut value = Value([0; 16]);
+        // SAFETY: the number fits into the value, by the assertion above.
+        #[allow(unsafe_code)]
+        unsafe {
+            (&raw mut value).cast::<S>().write(scalar);
+        }
+        self.values.push(value);
+    }
+
+    /// The number of parameters of the PTX entry.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are no parameters.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The addresses of the values, for the driver; they stay valid while `self` is borrowed.
+    pub fn pointers(&mut self) -> Vec<*mut c_void> {
+        self.values.iter_mut().map(|value| (&raw mut *value).cast()).collect()
+    }
+
+    fn push_slice(&mut self, address: u64, length: usize) {
+        self.push_scalar(address);
+        self.push_scalar(length);
+    }
+}

@@ -1,0 +1,61 @@
+//! The GPU's approximations: one or two instructions each, with errors of a few units in the last place to 2⁻¹¹.
+//!
+//! In the simulator these are the accurate functions: what a kernel computes there differs from a GPU by the errors
+//! named here.
+
+#[cfg(target_arch = "nvptx64")]
+macro_rules! instruction {
+    ($text:literal, $x:expr) => {{
+        let result: f32;
+        // SAFETY: arithmetic on registers alone.
+        #[allow(unsafe_code)]
+        unsafe {
+            core::arch::asm!(
+                $text, out(reg32) result, in(reg32) $x, options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        result
+    }};
+}
+
+/// 2ˣ (`ex2.approx.ftz`): relative error 2⁻²².
+#[inline(always)]
+pub fn exp2(x: f32) -> f32 {
+    #[cfg(not(target_arch = "nvptx64"))]
+    return x.exp2();
+    #[cfg(target_arch = "nvptx64")]
+    return instruction!("ex2.approx.ftz.f32 {0}, {1};", x);
+}
+
+/// eˣ, by `ex2.approx.ftz`: relative error (2 + |x|) · 2⁻²².
+#[inline(always)]
+pub fn exp(x: f32) -> f32 {
+    exp2(x * core::f32::consts::LOG2_E)
+}
+
+/// The hyperbolic tangent (`tanh.approx`, sm_75 and later): relative error 2⁻¹¹.
+#[inline(always)]
+pub fn tanh(x: f32) -> f32 {
+    #[cfg(not(target_arch = "nvptx64"))]
+    return super::tanh(x);
+    #[cfg(target_arch = "nvptx64")]
+    return instruction!("tanh.approx.f32 {0}, {1};", x);
+}
+
+/// 1 / x (`rcp.approx.ftz`): 1 unit in the last place.
+#[inline(always)]
+pub fn recip(x: f32) -> f32 {
+    #[cfg(not(target_arch = "nvptx64"))]
+    return super::recip(x);
+    #[cfg(target_arch = "nvptx64")]
+    return instruction!("rcp.approx.ftz.f32 {0}, {1};", x);
+}
+
+/// The square root (`sqrt.approx.ftz`): relative error 2⁻²².
+#[inline(always)]
+pub fn sqrt(x: f32) -> f32 {
+    #[cfg(not(target_arch = "nvptx64"))]
+    return super::sqrt(x);
+    #[cfg(target_arch = "nvptx64")]
+    return instruction!("sqrt.approx.ftz.f32 {0}, {1};", x);
+}

@@ -1,0 +1,157 @@
+//! Arithmetic beyond `+ - * /`.
+//!
+//! The functions here are accurate, and give the same bits on a GPU and in the simulator. [`fast`] has the GPU's own
+//! approximations, each one instruction.
+
+pub mod fast;
+
+/// A number with a fused multiply-add and a square root: f32 and f64.
+pub trait Float: Copy + sealed::Sealed {
+    /// See [`fma`].
+    #[doc(hidden)]
+    fn fma(self, b: Self, c: Self) -> Self;
+
+    /// See [`sqrt`].
+    #[doc(hidden)]
+    fn sqrt(self) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+macro_rules! floats {
+    ($($float:ident)*) => {$(
+        impl Float for $float {
+            #[inline(always)]
+            fn fma(self, b: Self, c: Self) -> Self {
+                #[cfg(not(target_arch = "nvptx64"))]
+                return self.mul_add(b, c);
+                #[cfg(target_arch = "nvptx64")]
+                return core::$float::math::mul_add(self, b, c);
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                #[cfg(not(target_arch = "nvptx64"))]
+                return <$float>::sqrt(self);
+                #[cfg(target_arch = "nvptx64")]
+                return core::$float::math::sqrt(self);
+            }
+        }
+    )*};
+}
+
+floats! { f32 f64 }
+
+/// a · b + c with one rounding (`fma.rn`). Written as `a * b + c`, it is two instructions with two roundings.
+#[inline(always)]
+pub fn fma<F: Float>(a: F, b: F, c: F) -> F {
+    a.fma(b, c)
+}
+
+/// The square root, correctly rounded (`sqrt.rn`).
+#[inline(always)]
+pub fn sqrt<F: Float>(x: F) -> F {
+    x.sqrt()
+}
+
+/// 1 / x, correctly rounded.
+#[inline(always)]
+pub fn recip(x: f32) -> f32 {
+    1.0 / x
+}
+
+/// eˣ within 1.5 units in the last place.
+///
+/// With n the integer nearest x / ln 2, eˣ = 2ⁿ · eʳ where |r| ≤ ½ ln 2, and eʳ is a polynomial: the Cephes library's,
+/// <https://www.netlib.org/cephes/>, `expf.c`.
+#[inline]
+pub fn exp(x: f32) -> f32 {
+    if x.is_nan() {
+        return x;
+    }
+    if x > 88.722_84 {
+        return f32::INFINITY;
+    }
+    if x < -103.972_08 {
+        return 0.0;
+    }
+    // Adding 1.5 · 2²³ leaves no room for a fraction: the sum is rounded to an integer.
+    const ROUND: f32 = 12_582_912.0;
+    let n = fma(x, core::f32::consts::LOG2_E, ROUND) - ROUND;
+    // ln 2 in two parts; the first has so few digits that n times it is exact.
+    let r = fma(n, -0.693_359_4, x);
+    let r = fma(n, 2.121_944_4e-4, r);
+    let mut p = 1.987_569_2e-4;
+    for coefficient in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
+        p = fma(p, r, coefficient);
+    }
+    let y = fma(p, r * r, r) + 1.0;
+    // 2ⁿ in two factors: n may be beyond the exponents of normal numbers, where the result is not normal either.
+    let n = n as i32;
+    let half = n / 2;
+    y * power_of_two(half) * power_of_two(n - half)
+}
+
+/// 2ⁿ for −126 ≤ n ≤ 127.
+#[inline(always)]
+fn power_of_two(n: i32) -> f32 {
+    f32::from_bits(((n + 127) as u32) << 23)
+}
+
+/// The hyperbolic tangent within 2 units in the last place.
+///
+/// A polynomial near zero (Cephes, `tanhf.c`), elsewhere 1 − 2 / (e²ˣ + 1).
+#[inline]
+pub fn tanh(x: f32) -> f32 {
+    let size = x.abs();
+    if size < 0.625 {
+        let z = x * x;
+        let mut p = -5.704_988_7e-3;
+        for coefficient in [2.063_909e-2, -5.373_971_5e-2, 1.333_144_2e-1, -3.333_328e-1] {
+            p = fma(p, z, coefficient);
+        }
+        return fma(p * z, x, x);
+    }
+    let tail = 2.0 / (exp(2.0 * size) + 1.0);
+    (1.0 - tail).copysign(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The distance of `value` from `exact` in units of the last place of an f32 of that size.
+    fn error_in_ulps(value: f32, exact: f64) -> f64 {
+        let nearest = exact as f32;
+        let unit = f64::from(f32::from_bits(nearest.abs().to_bits() + 1)) - f64::from(nearest.abs());
+        (f64::from(value) - exact).abs() / unit
+    }
+
+    #[test]
+    fn exp_and_tanh_are_accurate() {
+        let (mut worst_exp, mut worst_tanh) = (0f64, 0f64);
+        for step in -870_000..880_000 {
+            let x = step as f32 * 1e-4;
+            worst_exp = worst_exp.max(error_in_ulps(exp(x), f64::from(x).exp()));
+            let x = x * 0.2;
+            worst_tanh = worst_tanh.max(error_in_ulps(tanh(x), f64::from(x).tanh()));
+        }
+        assert!(worst_exp <= 1.5, "exp: {worst_exp} ulp");
+        assert!(worst_tanh <= 2.0, "tanh: {worst_tanh} ulp");
+    }
+
+    #[test]
+    fn the_ends_of_the_range() {
+        assert_eq!(
+            [exp(f32::INFINITY), exp(89.0), exp(f32::NEG_INFINITY), exp(-110.0)],
+            [f32::INFINITY, f32::INFINITY, 0.0, 0.0]
+        );
+        assert!(exp(f32::NAN).is_nan() && tanh(f32::NAN).is_nan());
+        assert_eq!((exp(0.0), tanh(0.0), tanh(50.0), tanh(f32::NEG_INFINITY)), (1.0, 0.0, 1.0, -1.0));
+        assert!(exp(-100.0) > 0.0);
+    }
+}

@@ -1,0 +1,136 @@
+//! Global memory as a kernel's parameters.
+
+use core::marker::PhantomData;
+use core::ops::Index;
+
+use super::atomic::Atomic;
+use super::out_of_bounds;
+use crate::{AtomicElement, Element};
+
+/// Global memory that the kernel only reads: what `&[T]` is in a kernel's body.
+pub struct Global<'a, T: Element> {
+    elements: &'a [T],
+}
+
+impl<T: Element> Clone for Global<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element> Copy for Global<'_, T> {}
+
+impl<'a, T: Element> Global<'a, T> {
+    /// The `length` elements from `pointer` on.
+    ///
+    /// # Safety
+    /// They are in global memory, and nobody writes to them during the launch.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn from_raw_parts(pointer: *const T, length: usize) -> Self {
+        // SAFETY: the caller's promise.
+        Self { elements: unsafe { core::slice::from_raw_parts(pointer, length) } }
+    }
+
+    /// The number of elements.
+    #[inline(always)]
+    pub fn len(self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// Element `index`, loaded by one instruction also where it is a vector. Outside of the buffer, the kernel traps.
+    #[inline(always)]
+    pub fn get(self, index: usize) -> T {
+        // SAFETY: a reference is valid for reads.
+        unsafe { T::read(&raw const self.elements[index]) }
+    }
+}
+
+impl<T: Element> Index<usize> for Global<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, index: usize) -> &T {
+        &self.elements[index]
+    }
+}
+
+/// Global memory that all threads of a launch read and write.
+pub struct GlobalMut<'a, T: Element> {
+    pointer: *mut T,
+    length: usize,
+    memory: PhantomData<&'a T>,
+}
+
+impl<T: Element> Clone for GlobalMut<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element> Copy for GlobalMut<'_, T> {}
+
+impl<'a, T: Element> GlobalMut<'a, T> {
+    /// The `length` elements from `pointer` on.
+    ///
+    /// # Safety
+    /// They are in global memory and belong to this launch.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn from_raw_parts(pointer: *mut T, length: usize) -> Self {
+        Self { pointer, length, memory: PhantomData }
+    }
+
+    /// The number of elements.
+    #[inline(always)]
+    pub fn len(self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self.length == 0
+    }
+
+    /// Element `index`. Outside of the buffer, the kernel traps.
+    #[inline(always)]
+    pub fn get(self, index: usize) -> T {
+        // SAFETY: `at` is within the buffer.
+        unsafe { T::read(self.at(index)) }
+    }
+
+    /// Writes element `index`. Outside of the buffer, the kernel traps.
+    #[inline(always)]
+    pub fn set(self, index: usize, value: T) {
+        // SAFETY: `at` is within the buffer.
+        unsafe { value.write(self.at(index)) }
+    }
+
+    /// Element `index` for atomic operations. Outside of the buffer, the kernel traps.
+    #[inline(always)]
+    pub fn atomic(self, index: usize) -> Atomic<'a, T, false>
+    where
+        T: AtomicElement,
+    {
+        // SAFETY: `at` is within the buffer, which is global memory.
+        unsafe { Atomic::new(self.at(index)) }
+    }
+
+    #[inline(always)]
+    fn at(self, index: usize) -> *mut T {
+        if index >= self.length {
+            out_of_bounds();
+        }
+        // SAFETY: the index is within the buffer.
+        unsafe { self.pointer.add(index) }
+    }
+}

@@ -1,0 +1,176 @@
+//! Shared memory: one array for all threads of a block.
+
+use core::arch::{asm, global_asm};
+
+use super::atomic::Atomic;
+use super::out_of_bounds;
+use crate::{AtomicElement, Element};
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.isspacep.shared"]
+    fn is_shared(pointer: *const ()) -> bool;
+}
+
+global_asm!(".extern .shared .align 16 .b8 __dynamic_shared[];");
+
+/// More bytes than any array has, and fewer than the window of generic addresses that shared memory is seen through.
+const BEYOND: usize = 1 << 20;
+
+/// The pointer to generic address `address`, of which LLVM knows that it is in shared memory: it then reads with
+/// `ld.shared` and not with a generic load.
+///
+/// LLVM's pass infer-address-spaces believes an assumption on a pointer only where an offset is added to it. Every
+/// pointer that is used is therefore made from one [`BEYOND`] the array, from which no index of the array leads to an
+/// offset of zero; the assembler computes the difference away.
+///
+/// # Safety
+/// It is the address of an array in shared memory.
+#[inline(always)]
+unsafe fn shared_pointer<T>(address: u64) -> *mut T {
+    let beyond: u64;
+    // SAFETY: an addition of registers.
+    unsafe {
+        asm!(
+            "add.s64 {0}, {1}, {2};", out(reg64) beyond, in(reg64) address, const BEYOND,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    let beyond = beyond as *mut u8;
+    // SAFETY: the test looks at the address alone, and tells the window, which is larger than `BEYOND`.
+    unsafe { core::hint::assert_unchecked(is_shared(beyond.cast_const().cast())) };
+    beyond.wrapping_sub(BEYOND).cast()
+}
+
+/// `N` elements in shared memory, from [`shared_array!`](crate::shared_array).
+#[derive(Clone)]
+pub struct SharedArray<T: Element, const N: usize>(DynamicShared<T>);
+
+impl<T: Element, const N: usize> SharedArray<T, N> {
+    /// The array at generic address `address`.
+    ///
+    /// # Safety
+    /// There are N elements of this type in shared memory, which nothing else uses.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn from_address(address: u64) -> Self {
+        // SAFETY: the caller's promise.
+        let pointer = unsafe { shared_pointer(address) };
+        Self(DynamicShared { pointer, length: N })
+    }
+
+    /// The number of elements, N.
+    #[inline(always)]
+    pub const fn len(&self) -> usize {
+        N
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    pub const fn is_empty(&self) -> bool {
+        N == 0
+    }
+
+    /// Element `index`. Outside of the array, the kernel traps.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> T {
+        self.0.get(index)
+    }
+
+    /// Writes element `index`. Outside of the array, the kernel traps.
+    #[inline(always)]
+    pub fn set(&self, index: usize, value: T) {
+        self.0.set(index, value);
+    }
+
+    /// Element `index` for atomic operations. Outside of the array, the kernel traps.
+    #[inline(always)]
+    pub fn atomic(&self, index: usize) -> Atomic<'_, T, true>
+    where
+        T: AtomicElement,
+    {
+        self.0.atomic(index)
+    }
+}
+
+/// Shared memory whose size the launch chooses, from [`dynamic_shared`].
+#[derive(Clone)]
+pub struct DynamicShared<T: Element> {
+    pointer: *mut T,
+    length: usize,
+}
+
+/// The launch's dynamic shared memory, `dynamic_shared_bytes` of it, as elements of type T.
+#[inline(always)]
+pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
+    let address: u64;
+    let bytes: u32;
+    // SAFETY: reads the address of the symbol declared above and a register that every thread has.
+    unsafe {
+        asm!(
+            "mov.u64 {0}, __dynamic_shared;", "cvta.shared.u64 {0}, {0};", out(reg64) address,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+        asm!("mov.u32 {0}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack, preserves_flags));
+    }
+    // SAFETY: the symbol is in shared memory.
+    let pointer = unsafe { shared_pointer(address) };
+    DynamicShared { pointer, length: bytes as usize / size_of::<T>() }
+}
+
+impl<T: Element> DynamicShared<T> {
+    /// The number of elements.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The first `count` elements and the others. Where there are fewer, the kernel traps.
+    #[inline(always)]
+    pub fn split_at(&self, count: usize) -> (Self, Self) {
+        if count > self.length {
+            out_of_bounds();
+        }
+        // SAFETY: at most one past the end.
+        let pointer = unsafe { self.pointer.add(count) };
+        (Self { pointer: self.pointer, length: count }, Self { pointer, length: self.length - count })
+    }
+
+    /// Element `index`. Outside of the array, the kernel traps.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> T {
+        // SAFETY: `at` is within the array.
+        unsafe { T::read(self.at(index)) }
+    }
+
+    /// Writes element `index`. Outside of the array, the kernel traps.
+    #[inline(always)]
+    pub fn set(&self, index: usize, value: T) {
+        // SAFETY: `at` is within the array.
+        unsafe { value.write(self.at(index)) }
+    }
+
+    /// Element `index` for atomic operations. Outside of the array, the kernel traps.
+    #[inline(always)]
+    pub fn atomic(&self, index: usize) -> Atomic<'_, T, true>
+    where
+        T: AtomicElement,
+    {
+        // SAFETY: `at` is within the array, which is shared memory.
+        unsafe { Atomic::new(self.at(index)) }
+    }
+
+    #[inline(always)]
+    fn at(&self, index: usize) -> *mut T {
+        if index >= self.length {
+            out_of_bounds();
+        }
+        // SAFETY: the index is within the array.
+        unsafe { self.pointer.add(index) }
+    }
+}

@@ -1,0 +1,54 @@
+//! Where a thread stands in its block and its block in the grid, and the block's barrier.
+
+use core::arch::nvptx;
+
+macro_rules! registers {
+    ($($(#[$doc:meta])* $name:ident: $register:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            // SAFETY: reads a register that every thread has.
+            unsafe { nvptx::$register() as u32 }
+        }
+    )*};
+}
+
+registers! {
+    /// The thread's x in its block.
+    thread_idx_x: _thread_idx_x;
+    /// The thread's y in its block.
+    thread_idx_y: _thread_idx_y;
+    /// The thread's z in its block.
+    thread_idx_z: _thread_idx_z;
+    /// The block's x in the grid.
+    block_idx_x: _block_idx_x;
+    /// The block's y in the grid.
+    block_idx_y: _block_idx_y;
+    /// The block's z in the grid.
+    block_idx_z: _block_idx_z;
+    /// Threads of a block along x.
+    block_dim_x: _block_dim_x;
+    /// Threads of a block along y.
+    block_dim_y: _block_dim_y;
+    /// Threads of a block along z.
+    block_dim_z: _block_dim_z;
+    /// Blocks of the grid along x.
+    grid_dim_x: _grid_dim_x;
+    /// Blocks of the grid along y.
+    grid_dim_y: _grid_dim_y;
+    /// Blocks of the grid along z.
+    grid_dim_z: _grid_dim_z;
+}
+
+/// The thread's index in the grid, along x.
+#[inline(always)]
+pub fn index_1d() -> u32 {
+    block_idx_x() * block_dim_x() + thread_idx_x()
+}
+
+/// Waits until every thread of the block is here (`bar.sync`). What they wrote before, all see after.
+#[inline(always)]
+pub fn sync_threads() {
+    // SAFETY: a barrier touches no memory; that all threads reach it is checked by the simulator.
+    unsafe { nvptx::_syncthreads() }
+}

@@ -1,0 +1,86 @@
+//! What the 32 threads of a warp, its lanes, do together.
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+    fn shuffle_butterfly(lanes: i32, value: i32, mask: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+    fn shuffle_from_below(lanes: i32, value: i32, delta: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+    fn shuffle_from_above(lanes: i32, value: i32, delta: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    fn shuffle_from(lanes: i32, value: i32, source: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    fn vote_ballot(lanes: i32, predicate: bool) -> i32;
+    #[link_name = "llvm.nvvm.vote.any.sync"]
+    fn vote_any(lanes: i32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.vote.all.sync"]
+    fn vote_all(lanes: i32, predicate: bool) -> bool;
+}
+
+/// All lanes of the warp take part.
+const ALL: i32 = -1;
+/// Lanes 0 to 31 are one segment.
+const TO_LAST: i32 = 31;
+const TO_FIRST: i32 = 0;
+
+include!("../warp_values.rs");
+
+/// The thread's lane: its index in the warp, 0 to 31.
+#[inline(always)]
+pub fn lane_id() -> u32 {
+    let lane: u32;
+    // SAFETY: reads a register that every thread has.
+    unsafe {
+        core::arch::asm!("mov.u32 {0}, %laneid;", out(reg32) lane, options(pure, nomem, nostack, preserves_flags));
+    }
+    lane
+}
+
+/// The `value` of the lane whose number differs by the bits of `mask`.
+#[inline(always)]
+pub fn shuffle_xor<T: WarpValue>(value: T, mask: u32) -> T {
+    // SAFETY: moves registers between lanes; that all lanes are here is checked by the simulator. So below.
+    T::from_bits(unsafe { shuffle_butterfly(ALL, value.to_bits() as i32, mask as i32, TO_LAST) } as u32)
+}
+
+/// The `value` of the lane `delta` below; the lowest `delta` lanes keep their own.
+#[inline(always)]
+pub fn shuffle_up<T: WarpValue>(value: T, delta: u32) -> T {
+    // SAFETY: see `shuffle_xor`.
+    T::from_bits(unsafe { shuffle_from_below(ALL, value.to_bits() as i32, delta as i32, TO_FIRST) } as u32)
+}
+
+/// The `value` of the lane `delta` above; the highest `delta` lanes keep their own.
+#[inline(always)]
+pub fn shuffle_down<T: WarpValue>(value: T, delta: u32) -> T {
+    // SAFETY: see `shuffle_xor`.
+    T::from_bits(unsafe { shuffle_from_above(ALL, value.to_bits() as i32, delta as i32, TO_LAST) } as u32)
+}
+
+/// The `value` of lane `source`.
+#[inline(always)]
+pub fn shuffle_idx<T: WarpValue>(value: T, source: u32) -> T {
+    // SAFETY: see `shuffle_xor`.
+    T::from_bits(unsafe { shuffle_from(ALL, value.to_bits() as i32, source as i32, TO_LAST) } as u32)
+}
+
+/// The lanes whose `predicate` holds: bit i is lane i.
+#[inline(always)]
+pub fn ballot(predicate: bool) -> u32 {
+    // SAFETY: see `shuffle_xor`.
+    unsafe { vote_ballot(ALL, predicate) as u32 }
+}
+
+/// Whether `predicate` holds for any lane.
+#[inline(always)]
+pub fn any(predicate: bool) -> bool {
+    // SAFETY: see `shuffle_xor`.
+    unsafe { vote_any(ALL, predicate) }
+}
+
+/// Whether `predicate` holds for all lanes.
+#[inline(always)]
+pub fn all(predicate: bool) -> bool {
+    // SAFETY: see `shuffle_xor`.
+    unsafe { vote_all(ALL, predicate) }
+}

@@ -1,0 +1,17 @@
+//! Printing from a kernel.
+
+/// Prints a line from a kernel in the simulator; does nothing on a GPU.
+///
+/// A GPU prints through CUDA's `vprintf`, which takes C's formats and not Rust's. The text is therefore for finding
+/// faults in the simulator; it stays in the kernel at no cost.
+#[macro_export]
+macro_rules! println {
+    ($($argument:tt)*) => {{
+        #[cfg(not(target_arch = "nvptx64"))]
+        ::std::println!($($argument)*);
+        #[cfg(target_arch = "nvptx64")]
+        if false {
+            let _ = ::core::format_args!($($argument)*);
+        }
+    }};
+}

@@ -1,0 +1,248 @@
+//! A block: runs its threads in turn until all have ended.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::rc::Rc;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+
+use super::current::{self, Wait};
+use super::fault::{self, Fault, FaultKind, SourceLocation};
+use super::global::GlobalShadows;
+use super::grid::Launch;
+use super::report::LaunchReport;
+use super::shared::SharedMemory;
+use super::stacks::Stacks;
+use super::{LaunchError, warp};
+use crate::Dim3;
+
+/// A block that runs.
+pub(super) struct Block {
+    pub(super) launch: Launch,
+    pub(super) index: Dim3,
+    /// Its number in the grid, from 1.
+    pub(super) number: u32,
+    pub(super) shared: SharedMemory,
+    pub(super) global_shadows: Rc<GlobalShadows>,
+    pub(super) exchange: warp::Exchange,
+    threads: u32,
+    /// The next thread that has not started.
+    next: Cell<u32>,
+    exited: Cell<u32>,
+    fault: RefCell<Option<Box<Fault>>>,
+}
+
+impl Block {
+    pub(super) fn new(launch: Launch, number: u64, global_shadows: Rc<GlobalShadows>) -> Self {
+        let threads = launch.config.block.count() as u32;
+        Self {
+            launch,
+            index: launch.config.grid.index_of(number),
+            // Of more blocks than that, no simulation ends.
+            number: (number as u32).wrapping_add(1),
+            shared: SharedMemory::new(launch.config.dynamic_shared_bytes),
+            global_shadows,
+            exchange: warp::Exchange::new(threads),
+            threads,
+            next: Cell::new(0),
+            exited: Cell::new(0),
+            fault: RefCell::new(None),
+        }
+    }
+
+    fn thread_index(&self, thread: u32) -> Dim3 {
+        self.launch.config.block.index_of(thread.into())
+    }
+
+    /// The next thread to start, unless all have or one has failed.
+    fn start_next(&self) -> Option<u32> {
+        let thread = self.next.get();
+        if thread == self.threads || self.has_failed() {
+            return None;
+        }
+        self.next.set(thread + 1);
+        Some(thread)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.fault.borrow().is_some()
+    }
+
+    fn fail(&self, thread: u32, kind: FaultKind, location: SourceLocation) {
+        let thread = self.thread_index(thread);
+        let fault = Fault { kernel: self.launch.kernel, block: self.index, thread, location, kind };
+        self.fault.replace(Some(Box::new(fault)));
+    }
+}
+
+/// A simulated thread that waits, with the coroutine that will go on with it.
+type Waiting = (Wait, Coroutine<(), Wait, (), DefaultStack>);
+
+/// The threads of a block: which wait, and for what.
+struct Scheduler<'a> {
+    block: &'a Rc<Block>,
+    stacks: &'a mut Stacks,
+    /// By number in the block; nothing for those that have ended or not started.
+    waiting: Vec<Option<Waiting>>,
+}
+
+/// Runs `thread` for each thread of the block.
+pub(super) fn run_block(
+    block: &Rc<Block>,
+    stacks: &mut Stacks,
+    thread: &dyn Fn(),
+) -> Result<LaunchReport, LaunchError> {
+    let guard = current::enter_block(block);
+    let waiting = (0..block.threads).map(|_| None).collect();
+    let mut scheduler = Scheduler { block, stacks, waiting };
+    let outcome = scheduler.start_all(thread).map(|()| scheduler.finish_all());
+    scheduler.drop_waiting();
+    outcome?;
+    match block.fault.take() {
+        Some(fault) => Err(LaunchError::Fault(fault)),
+        None => Ok(guard.report()),
+    }
+}
+
+impl Scheduler<'_> {
+    /// Runs every thread up to its end or its first wait.
+    ///
+    /// One coroutine runs threads one after the other until one of them waits: that one keeps the coroutine, and a
+    /// new one goes on. A kernel without barriers therefore needs one coroutine for a block.
+    fn start_all(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
+        while self.block.next.get() < self.block.threads && !self.block.has_failed() {
+            let stack = self.stacks.take()?;
+            let block = Rc::clone(self.block);
+            let run = move |yielder: &corosensei::Yielder<(), Wait>, ()| {
+                while let Some(number) = block.start_next() {
+                    current::enter_thread(number, yielder);
+                    match catch_unwind(AssertUnwindSafe(thread)) {
+                        Ok(()) => block.exited.set(block.exited.get() + 1),
+                        Err(payload) => match fault::from_payload(payload) {
+                            Ok((kind, location)) => {
+                                let number = current::with(|current| current.thread.get());
+                                block.fail(number, kind, location);
+                            }
+                            Err(payload) => std::panic::resume_unwind(payload),
+                        },
+                    }
+                }
+            };
+            // SAFETY: the coroutine borrows `thread`, which lives until `run_block` returns, and every coroutine has
+            // ended before that: `finish_all` runs those that wait to their end, or `drop_waiting` ends them.
+            #[allow(unsafe_code)]
+            let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
+            self.resume(coroutine);
+        }
+        Ok(())
+    }
+
+    /// Goes on with waiting threads until all have ended or one has failed.
+    fn finish_all(&mut self) {
+        while !self.block.has_failed() {
+            if self.pass_warps() {
+                continue;
+            }
+            match self.waiting.iter().position(Option::is_some) {
+                Some(first) => self.pass_barrier(first),
+                None => return,
+            }
+        }
+    }
+
+    /// Runs a coroutine until its thread waits or it ends.
+    fn resume(&mut self, mut coroutine: Coroutine<(), Wait, (), DefaultStack>) {
+        match coroutine.resume(()) {
+            CoroutineResult::Yield(wait) => {
+                let thread = current::with(|current| current.thread.get());
+                self.waiting[thread as usize] = Some((wait, coroutine));
+            }
+            CoroutineResult::Return(()) => self.stacks.put(coroutine.into_stack()),
+        }
+    }
+
+    /// Goes on with each warp whose lanes all wait for one another. Says whether there was one.
+    fn pass_warps(&mut self) -> bool {
+        let mut passed = false;
+        for first in (0..self.waiting.len()).step_by(warp::LANES as usize) {
+            let lanes = first..self.waiting.len().min(first + warp::LANES as usize);
+            if !matches!(self.reason(first), Some(Wait::Warp(_))) || self.block.has_failed() {
+                continue;
+            }
+            if lanes.clone().all(|lane| self.reason(lane) == self.reason(first)) {
+                passed = true;
+                self.block.exchange.complete(lanes.clone());
+                self.resume_all(lanes);
+            }
+        }
+        passed
+    }
+
+    /// Goes on with all threads if all wait at one barrier; else says what is wrong. No warp can go on.
+    fn pass_barrier(&mut self, first: usize) {
+        let at_warp = (first..self.waiting.len()).find(|&thread| matches!(self.reason(thread), Some(Wait::Warp(_))));
+        if let Some(thread) = at_warp
+            && let Some(Wait::Warp(location)) = self.reason(thread)
+        {
+            return self.fail_warp(thread, location);
+        }
+        let exited = self.block.exited.get();
+        let waiting = self.waiting.iter().flatten().count();
+        let other = (first..self.waiting.len())
+            .find(|&thread| self.reason(thread).is_some_and(|reason| Some(reason) != self.reason(first)));
+        if exited == 0 && other.is_none() {
+            current::next_epoch();
+            return self.resume_all(0..self.waiting.len());
+        }
+        let (thread, other_location) = match other {
+            Some(other) => (other, self.location(first)),
+            None => (first, None),
+        };
+        let other_location = other_location.map(SourceLocation::from);
+        let kind = FaultKind::BarrierDivergence { waiting, exited: exited as usize, other_location };
+        if let Some(location) = self.location(thread) {
+            self.block.fail(thread as u32, kind, location.into());
+        }
+    }
+
+    fn fail_warp(&self, thread: usize, location: &'static Location<'static>) {
+        let first = thread - thread % warp::LANES as usize;
+        let lanes = first..self.waiting.len().min(first + warp::LANES as usize);
+        let bits = |keep: &dyn Fn(usize) -> bool| {
+            lanes.clone().filter(|&lane| keep(lane)).fold(0, |bits, lane| bits | 1 << (lane - first))
+        };
+        let missing = bits(&|lane| self.reason(lane) != Some(Wait::Warp(location)));
+        let kind = FaultKind::MissingLanes { expected: bits(&|_| true), missing };
+        self.block.fail(thread as u32, kind, location.into());
+    }
+
+    fn resume_all(&mut self, threads: std::ops::Range<usize>) {
+        for thread in threads {
+            if self.block.has_failed() {
+                return;
+            }
+            if let Some((_, coroutine)) = self.waiting[thread].take() {
+                self.resume(coroutine);
+            }
+        }
+    }
+
+    fn reason(&self, thread: usize) -> Option<Wait> {
+        self.waiting[thread].as_ref().map(|(reason, _)| *reason)
+    }
+
+    fn location(&self, thread: usize) -> Option<&'static Location<'static>> {
+        self.reason(thread).map(|reason| match reason {
+            Wait::Barrier(location) | Wait::Warp(location) => location,
+        })
+    }
+
+    /// Ends the threads that wait still, after a failure.
+    fn drop_waiting(&mut self) {
+        for (_, mut coroutine) in self.waiting.iter_mut().filter_map(Option::take) {
+            coroutine.force_unwind();
+            self.stacks.put(coroutine.into_stack());
+        }
+    }
+}

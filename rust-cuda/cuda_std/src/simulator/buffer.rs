@@ -1,0 +1,96 @@
+//! The simulator's global memory.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::{BufferMut, BufferRef, Element, Memory};
+
+/// The simulator's memory, whose buffers are [`SimulatorBuffer`].
+#[derive(Clone, Copy, Debug)]
+pub enum SimulatorMemory {}
+
+impl Memory for SimulatorMemory {
+    type Buffer<T: Element> = SimulatorBuffer<T>;
+
+    fn buffer_ref<T: Element>(buffer: &SimulatorBuffer<T>) -> BufferRef<'_, T> {
+        BufferRef::Simulator(buffer)
+    }
+
+    fn buffer_mut<T: Element>(buffer: &mut SimulatorBuffer<T>) -> BufferMut<'_, T> {
+        BufferMut::Simulator(buffer)
+    }
+}
+
+/// A buffer in the simulator's global memory.
+#[derive(Debug)]
+pub struct SimulatorBuffer<T: Element> {
+    elements: Vec<T>,
+    /// Which elements have been written; nothing if all have.
+    written: Option<Box<[AtomicBool]>>,
+}
+
+impl<T: Element> SimulatorBuffer<T> {
+    /// A buffer with the elements of `values`.
+    pub fn from_slice(values: &[T]) -> Self {
+        Self { elements: values.to_vec(), written: None }
+    }
+
+    /// A buffer of `length` elements, each `value`.
+    pub fn filled(value: T, length: usize) -> Self {
+        Self { elements: vec![value; length], written: None }
+    }
+
+    /// A buffer of `length` elements that nobody has written: a kernel that reads one is at fault.
+    pub fn uninitialized(length: usize) -> Self {
+        let written = (0..length).map(|_| AtomicBool::new(false)).collect();
+        Self { elements: vec![T::POISON; length], written: Some(written) }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The elements. Those that nobody has written are conspicuous: NaN, or the largest or smallest integer.
+    pub fn as_slice(&self) -> &[T] {
+        &self.elements
+    }
+
+    /// A copy of the elements; see [`as_slice`](Self::as_slice).
+    pub fn to_vec(&self) -> Vec<T> {
+        self.elements.clone()
+    }
+
+    /// Writes all elements.
+    ///
+    /// # Panics
+    /// If there are not as many values as elements.
+    pub fn copy_from_slice(&mut self, values: &[T]) {
+        self.elements.copy_from_slice(values);
+        self.written = None;
+    }
+
+    /// The first element that nobody has written.
+    pub fn first_unwritten(&self) -> Option<usize> {
+        self.written.as_ref()?.iter().position(|written| !written.load(Relaxed))
+    }
+
+    pub(super) fn written(&self) -> Option<&[AtomicBool]> {
+        self.written.as_deref()
+    }
+
+    /// The elements as threads share them, and which have been written.
+    pub(super) fn cells(&mut self) -> (&[T::Cell], Option<&[AtomicBool]>) {
+        const { assert!(size_of::<T>() == size_of::<T::Cell>() && align_of::<T>() >= align_of::<T::Cell>()) };
+        let (pointer, length) = (self.elements.as_mut_ptr().cast::<T::Cell>(), self.elements.len());
+        // SAFETY: `Element` promises that a slice of T may be seen as cells, and the exclusive borrow that nobody sees
+        // it as anything else.
+        #[allow(unsafe_code)]
+        let cells = unsafe { std::slice::from_raw_parts(pointer, length) };
+        (cells, self.written.as_deref())
+    }
+}

@@ -1,0 +1,235 @@
+//! What a kernel can do wrong.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Once;
+
+use thiserror::Error;
+
+use super::current;
+use crate::Dim3;
+
+/// What a kernel did wrong, who did it and where.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("kernel {kernel}, block {block}, thread {thread}, {location}: {kind}")]
+pub struct Fault {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// The block.
+    pub block: Dim3,
+    /// The thread in its block.
+    pub thread: Dim3,
+    /// The line of the kernel.
+    pub location: SourceLocation,
+    /// What it was.
+    pub kind: FaultKind,
+}
+
+/// A place in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLocation {
+    /// The file, as the compiler was told its name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl From<&Location<'_>> for SourceLocation {
+    fn from(location: &Location<'_>) -> Self {
+        Self { file: location.file().to_owned(), line: location.line(), column: location.column() }
+    }
+}
+
+impl fmt::Display for SourceLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// Which memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The buffer that this parameter of the kernel names.
+    Global(&'static str),
+    /// An array in shared memory.
+    Shared,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Global(parameter) => write!(f, "`{parameter}`"),
+            Self::Shared => write!(f, "the shared array"),
+        }
+    }
+}
+
+/// A way of accessing an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// An atomic operation.
+    Atomic,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+            Self::Atomic => "atomically changes",
+        })
+    }
+}
+
+/// The kinds of wrong that the simulator knows.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum FaultKind {
+    /// An index outside of a buffer or an array.
+    #[error("index {index} is outside of {place}, which has {length} elements")]
+    OutOfBounds {
+        /// The memory.
+        place: Place,
+        /// The index.
+        index: usize,
+        /// The number of elements.
+        length: usize,
+    },
+    /// A read of an element that nobody has written.
+    #[error("element {index} of {place} is read, and nobody has written it")]
+    Unwritten {
+        /// The memory.
+        place: Place,
+        /// The element.
+        index: usize,
+    },
+    /// Two accesses whose order is left to chance, one of which writes.
+    #[error(
+        "race: {access} element {index} of {place}, which block {other_block}, thread {other_thread} {other_access} {}",
+        At(.other_location)
+    )]
+    Race {
+        /// The memory.
+        place: Place,
+        /// The element.
+        index: usize,
+        /// What the thread does.
+        access: Access,
+        /// What the other thread did.
+        other_access: Access,
+        /// The other thread's block.
+        other_block: Dim3,
+        /// The other thread.
+        other_thread: Dim3,
+        /// Where it did it, if it did not read.
+        other_location: Option<SourceLocation>,
+    },
+    /// A barrier that not all threads of the block reach.
+    #[error("barrier divergence: {waiting} threads wait at a barrier, {exited} have left the kernel {}", At(.other_location))]
+    BarrierDivergence {
+        /// Threads that wait at any barrier.
+        waiting: usize,
+        /// Threads that have left the kernel.
+        exited: usize,
+        /// Another barrier at which a thread waits instead.
+        other_location: Option<SourceLocation>,
+    },
+    /// An operation of a warp that not all of its lanes reach.
+    #[error("lanes missing from a warp's operation: {missing:#034b} of {expected:#034b}")]
+    MissingLanes {
+        /// The lanes that exist: bit i is lane i.
+        expected: u32,
+        /// Those that do not come.
+        missing: u32,
+    },
+    /// A shuffle from a lane that does not exist.
+    #[error("shuffle from lane {lane}; the warp has {lanes}")]
+    NoSuchLane {
+        /// The lane asked for.
+        lane: u32,
+        /// The number of lanes.
+        lanes: u32,
+    },
+    /// More shared memory than a block may have.
+    #[error("{bytes} bytes of shared memory; a block has at most {limit}")]
+    SharedMemoryExceeded {
+        /// The bytes that the block's arrays and its dynamic shared memory take.
+        bytes: usize,
+        /// The most that it may have.
+        limit: usize,
+    },
+    /// Dynamic shared memory used with elements of two types, which the simulator cannot.
+    #[error("dynamic shared memory has elements of another type already")]
+    DynamicSharedType,
+    /// A panic in the kernel; on a GPU, a trap.
+    #[error("panic: {message}")]
+    Panic {
+        /// The panic's message.
+        message: String,
+    },
+}
+
+/// "at place", or nothing.
+struct At<'a>(&'a Option<SourceLocation>);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |location| write!(f, "at {location}"))
+    }
+}
+
+/// A fault on its way from the kernel's thread to the block that runs it.
+struct Raised {
+    kind: FaultKind,
+    location: SourceLocation,
+}
+
+/// Ends the simulated thread with a fault.
+#[cold]
+pub(super) fn raise(kind: FaultKind, location: &Location<'_>) -> ! {
+    // Unlike a panic, this tells no hook.
+    std::panic::resume_unwind(Box::new(Raised { kind, location: location.into() }))
+}
+
+/// The fault behind the `payload` of an unwinding thread.
+///
+/// # Errors
+/// The payload, if it is no fault: the thread is being dropped.
+pub(super) fn from_payload(payload: Box<dyn Any + Send>) -> Result<(FaultKind, SourceLocation), Box<dyn Any + Send>> {
+    let payload = match payload.downcast::<Raised>() {
+        Ok(raised) => return Ok((raised.kind, raised.location)),
+        Err(payload) => payload,
+    };
+    let Some(location) = PANIC_LOCATION.take() else { return Err(payload) };
+    let message = payload.downcast_ref::<String>().cloned();
+    let message = message.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    Ok((FaultKind::Panic { message: message.unwrap_or_default() }, location))
+}
+
+thread_local! {
+    static PANIC_LOCATION: RefCell<Option<SourceLocation>> = const { RefCell::new(None) };
+}
+
+/// Makes panics of simulated threads silent and remembers where they were; others go to the hook that was there.
+pub(super) fn install_panic_hook() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |information| {
+            if !current::is_simulated() {
+                return previous(information);
+            }
+            let location = information
+                .location()
+                .map_or_else(|| SourceLocation { file: String::new(), line: 0, column: 0 }, SourceLocation::from);
+            PANIC_LOCATION.set(Some(location));
+        }));
+    });
+}

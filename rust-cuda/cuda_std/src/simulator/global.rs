@@ -1,0 +1,245 @@
+//! Global memory as a kernel's parameters.
+
+use std::cell::RefCell;
+use std::ops::Index;
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::atomic::Atomic;
+use super::current;
+use super::fault::{self, Access, FaultKind, Place, SourceLocation};
+use super::shadow::Shadow;
+use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, Memory};
+
+/// Global memory that the kernel only reads: what `&[T]` is in a kernel's body.
+pub struct Global<'a, T: Element> {
+    elements: &'a [T],
+    written: Option<&'a [AtomicBool]>,
+    name: &'static str,
+}
+
+impl<T: Element> Clone for Global<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element> Copy for Global<'_, T> {}
+
+impl<'a, T: Element> Global<'a, T> {
+    /// The argument for parameter `name`.
+    #[doc(hidden)]
+    pub fn bind<M: Memory>(name: &'static str, buffer: &'a M::Buffer<T>) -> Result<Self, ArgumentError> {
+        match M::buffer_ref(buffer) {
+            BufferRef::Simulator(buffer) => Ok(Self { elements: buffer.as_slice(), written: buffer.written(), name }),
+            BufferRef::Device { .. } => Err(ArgumentError::NotInSimulator { parameter: name }),
+        }
+    }
+
+    /// The number of elements.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether there are no elements.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// Element `index`, loaded by one instruction also where it is a vector. Outside of the buffer, the kernel is at
+    /// fault.
+    #[inline]
+    #[track_caller]
+    pub fn get(self, index: usize) -> T {
+        *self.at(index)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn at(self, index: usize) -> &'a T {
+        let Some(element) = self.elements.get(index) else {
+            let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.len() };
+            fault::raise(kind, Location::caller());
+        };
+        check_written(self.written, self.name, index, Location::caller());
+        current::count(|current| &current.global_loads);
+        element
+    }
+}
+
+// Nobody writes during the launch, which borrows the buffer: a reference may be handed out, and races are impossible.
+impl<T: Element> Index<usize> for Global<'_, T> {
+    type Output = T;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, index: usize) -> &T {
+        self.at(index)
+    }
+}
+
+/// Global memory that all threads of a launch read and write.
+pub struct GlobalMut<'a, T: Element> {
+    cells: &'a [T::Cell],
+    written: Option<&'a [AtomicBool]>,
+    name: &'static str,
+    /// Which parameter of the kernel this is.
+    parameter: u32,
+}
+
+impl<T: Element> Clone for GlobalMut<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element> Copy for GlobalMut<'_, T> {}
+
+impl<'a, T: Element> GlobalMut<'a, T> {
+    /// The argument for parameter `name`.
+    #[doc(hidden)]
+    pub fn bind<M: Memory>(
+        name: &'static str,
+        parameter: u32,
+        buffer: &'a mut M::Buffer<T>,
+    ) -> Result<Self, ArgumentError> {
+        match M::buffer_mut(buffer) {
+            BufferMut::Simulator(buffer) => {
+                let (cells, written) = buffer.cells();
+                Ok(Self { cells, written, name, parameter })
+            }
+            BufferMut::Device { .. } => Err(ArgumentError::NotInSimulator { parameter: name }),
+        }
+    }
+
+    /// The number of elements.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether there are no elements.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Element `index`. Outside of the buffer, the kernel is at fault.
+    #[inline]
+    #[track_caller]
+    pub fn get(self, index: usize) -> T {
+        let cell = self.at(index);
+        self.check(Access::Read, index, Location::caller());
+        current::count(|current| &current.global_loads);
+        T::load(cell)
+    }
+
+    /// Writes element `index`. Outside of the buffer, the kernel is at fault.
+    #[inline]
+    #[track_caller]
+    pub fn set(self, index: usize, value: T) {
+        let cell = self.at(index);
+        self.check(Access::Write, index, Location::caller());
+        current::count(|current| &current.global_stores);
+        value.store(cell);
+    }
+
+    /// Element `index` for atomic operations. Outside of the buffer, the kernel is at fault.
+    #[inline]
+    #[track_caller]
+    pub fn atomic(self, index: usize) -> Atomic<'a, T, false>
+    where
+        T: AtomicElement,
+    {
+        let cell = self.at(index);
+        self.check(Access::Atomic, index, Location::caller());
+        Atomic::new(cell)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn at(self, index: usize) -> &'a T::Cell {
+        let Some(cell) = self.cells.get(index) else {
+            let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index, length: self.cells.len() };
+            fault::raise(kind, Location::caller());
+        };
+        cell
+    }
+
+    /// Checks an access to an element that exists.
+    #[inline]
+    fn check(self, access: Access, index: usize, location: &'static Location<'static>) {
+        if access == Access::Write {
+            if let Some(written) = self.written {
+                written[index].store(true, Relaxed);
+            }
+        } else {
+            check_written(self.written, self.name, index, location);
+        }
+        if current::with(|current| current.checks_races.get()) {
+            self.check_race(access, index, location);
+        }
+    }
+
+    #[inline(never)]
+    fn check_race(self, access: Access, index: usize, location: &'static Location<'static>) {
+        let length = self.cells.len();
+        let conflict = current::with_block(|block| {
+            let mut all = block.global_shadows.0.borrow_mut();
+            let parameter = self.parameter as usize;
+            if all.len() <= parameter {
+                all.resize(parameter + 1, Vec::new());
+            }
+            let shadows = &mut all[parameter];
+            if shadows.is_empty() {
+                shadows.resize(length, Shadow::default());
+            }
+            shadows[index].record(access, current::accessor(), location).err()
+        });
+        if let Some(conflict) = conflict {
+            raise_race(Place::Global(self.name), index, access, &conflict, location);
+        }
+    }
+}
+
+/// The shadows of the buffers that a launch writes, by parameter.
+#[derive(Default)]
+pub(super) struct GlobalShadows(RefCell<Vec<Vec<Shadow>>>);
+
+#[inline]
+fn check_written(
+    written: Option<&[AtomicBool]>,
+    name: &'static str,
+    index: usize,
+    location: &'static Location<'static>,
+) {
+    if let Some(written) = written
+        && !written[index].load(Relaxed)
+    {
+        fault::raise(FaultKind::Unwritten { place: Place::Global(name), index }, location);
+    }
+}
+
+/// Ends the thread: its access races with an earlier one.
+#[cold]
+pub(super) fn raise_race(
+    place: Place,
+    index: usize,
+    access: Access,
+    conflict: &super::shadow::Conflict,
+    location: &'static Location<'static>,
+) -> ! {
+    let (block_dim, grid_dim) = current::with(|current| (current.block_dim.get(), current.grid_dim.get()));
+    let kind = FaultKind::Race {
+        place,
+        index,
+        access,
+        other_access: conflict.access,
+        other_block: grid_dim.index_of(conflict.accessor.block()),
+        other_thread: block_dim.index_of(conflict.accessor.thread()),
+        other_location: conflict.location.map(SourceLocation::from),
+    };
+    fault::raise(kind, location)
+}

@@ -1,0 +1,125 @@
+//! Who accessed an element, to find races.
+
+use std::num::NonZero;
+use std::panic::Location;
+
+use super::fault::Access;
+
+/// A thread between two barriers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accessor {
+    /// The block's number in the grid, from 1.
+    block: NonZero<u32>,
+    /// The barriers that the block had passed · 1024 + the thread's number in its block.
+    stamp: u32,
+}
+
+impl Accessor {
+    pub(super) fn new(block: u32, thread: u32, epoch: u32) -> Self {
+        Self { block: NonZero::new(block).unwrap_or(NonZero::<u32>::MIN), stamp: epoch << 10 | thread }
+    }
+
+    /// The block's number in the grid, from 0.
+    pub(super) fn block(self) -> u64 {
+        u64::from(self.block.get()) - 1
+    }
+
+    /// The thread's number in its block.
+    pub(super) fn thread(self) -> u64 {
+        u64::from(self.stamp & 1023)
+    }
+
+    /// Whether nothing orders what the two do: they are in different blocks, or in one with no barrier in between.
+    fn is_concurrent(self, other: Self) -> bool {
+        self.block != other.block || (self.stamp >> 10 == other.stamp >> 10 && self.stamp != other.stamp)
+    }
+}
+
+/// Enough of those who accessed an element in one way to know whether any is concurrent with a later access.
+#[derive(Clone, Copy, Debug, Default)]
+struct Accessors {
+    latest: Option<Accessor>,
+    /// The latest of the same block that is another thread.
+    other_thread: Option<Accessor>,
+    /// The latest of an earlier block.
+    other_block: Option<Accessor>,
+}
+
+impl Accessors {
+    fn add(&mut self, accessor: Accessor) {
+        if let Some(latest) = self.latest {
+            if latest.block != accessor.block {
+                self.other_block = Some(latest);
+                self.other_thread = None;
+            } else if latest.thread() != accessor.thread() {
+                self.other_thread = Some(latest);
+            }
+        }
+        self.latest = Some(accessor);
+    }
+
+    fn concurrent_with(&self, accessor: Accessor) -> Option<Accessor> {
+        let all = [self.latest, self.other_thread, self.other_block];
+        all.into_iter().flatten().find(|earlier| earlier.is_concurrent(accessor))
+    }
+}
+
+/// What an element remembers of its accesses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shadow {
+    /// One is enough: two concurrent writers are a race already.
+    writer: Option<Accessor>,
+    write_location: Option<&'static Location<'static>>,
+    readers: Accessors,
+    atomics: Accessors,
+    atomic_location: Option<&'static Location<'static>>,
+}
+
+/// An earlier access that is concurrent with a new one.
+pub(super) struct Conflict {
+    pub(super) access: Access,
+    pub(super) accessor: Accessor,
+    pub(super) location: Option<&'static Location<'static>>,
+}
+
+impl Shadow {
+    /// Whether anybody has written the element.
+    pub(super) fn is_written(&self) -> bool {
+        self.writer.is_some() || self.atomics.latest.is_some()
+    }
+
+    /// Remembers an access.
+    ///
+    /// # Errors
+    /// The earlier access with which it races.
+    #[inline]
+    pub(super) fn record(
+        &mut self,
+        access: Access,
+        accessor: Accessor,
+        location: &'static Location<'static>,
+    ) -> Result<(), Conflict> {
+        if let Some(writer) = self.writer.filter(|writer| writer.is_concurrent(accessor)) {
+            return Err(Conflict { access: Access::Write, accessor: writer, location: self.write_location });
+        }
+        if access != Access::Read
+            && let Some(reader) = self.readers.concurrent_with(accessor)
+        {
+            return Err(Conflict { access: Access::Read, accessor: reader, location: None });
+        }
+        if access != Access::Atomic
+            && let Some(other) = self.atomics.concurrent_with(accessor)
+        {
+            return Err(Conflict { access: Access::Atomic, accessor: other, location: self.atomic_location });
+        }
+        match access {
+            Access::Read => self.readers.add(accessor),
+            Access::Write => (self.writer, self.write_location) = (Some(accessor), Some(location)),
+            Access::Atomic => {
+                self.atomics.add(accessor);
+                self.atomic_location = Some(location);
+            }
+        }
+        Ok(())
+    }
+}

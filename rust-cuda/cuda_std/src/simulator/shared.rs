@@ -1,0 +1,249 @@
+//! Shared memory: one array for all threads of a block.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+use std::rc::Rc;
+
+use super::atomic::Atomic;
+use super::current;
+use super::fault::{self, Access, FaultKind, Place};
+use super::global::raise_race;
+use super::shadow::Shadow;
+use crate::{AtomicElement, Element, LaunchConfig};
+
+/// The arrays of a block.
+pub(super) struct SharedMemory {
+    arrays: RefCell<Vec<Array>>,
+    /// Bytes of all arrays and of the dynamic part.
+    bytes: Cell<usize>,
+    dynamic_bytes: usize,
+}
+
+/// An array that a thread has asked for.
+struct Array {
+    /// The `shared_array!` it is from.
+    key: u64,
+    /// `[T::Cell; N]` or, for the dynamic part, `Vec<T::Cell>`.
+    cells: Rc<dyn Any>,
+    shadows: Shadows,
+}
+
+/// An element's accesses each, if races are looked for.
+type Shadows = Option<Rc<[Cell<Shadow>]>>;
+
+/// The key of the dynamic part.
+const DYNAMIC: u64 = 0;
+
+impl SharedMemory {
+    pub(super) fn new(dynamic_bytes: u32) -> Self {
+        let bytes = dynamic_bytes as usize;
+        Self { arrays: RefCell::default(), bytes: Cell::new(bytes), dynamic_bytes: bytes }
+    }
+
+    /// The array `key`, which the first thread to ask makes. Nothing if it has other elements.
+    fn array<C: Any>(
+        &self,
+        key: u64,
+        checks_races: bool,
+        length: usize,
+        make: impl FnOnce() -> Rc<C>,
+    ) -> Option<(Rc<C>, Shadows)> {
+        let mut arrays = self.arrays.borrow_mut();
+        let position = arrays.iter().position(|array| array.key == key).unwrap_or_else(|| {
+            let shadows = checks_races.then(|| (0..length).map(|_| Cell::default()).collect());
+            arrays.push(Array { key, cells: make(), shadows });
+            arrays.len() - 1
+        });
+        let Array { cells, shadows, .. } = &arrays[position];
+        Some((Rc::clone(cells).downcast().ok()?, shadows.clone()))
+    }
+
+    fn contains(&self, key: u64) -> bool {
+        self.arrays.borrow().iter().any(|array| array.key == key)
+    }
+}
+
+/// Checks an access to element `index` of an array of `length`; its shadow is element `offset + index`.
+#[inline]
+fn check(shadows: &Shadows, access: Access, offset: usize, index: usize, location: &'static Location<'static>) {
+    if let Some(shadows) = shadows {
+        check_shadow(&shadows[offset + index], access, index, location);
+    }
+}
+
+#[inline(never)]
+fn check_shadow(cell: &Cell<Shadow>, access: Access, index: usize, location: &'static Location<'static>) {
+    let mut shadow = cell.get();
+    if access != Access::Write && !shadow.is_written() {
+        fault::raise(FaultKind::Unwritten { place: Place::Shared, index }, location);
+    }
+    match shadow.record(access, current::accessor(), location) {
+        Ok(()) => cell.set(shadow),
+        Err(conflict) => raise_race(Place::Shared, index, access, &conflict, location),
+    }
+}
+
+#[cold]
+fn out_of_bounds(index: usize, length: usize, location: &'static Location<'static>) -> ! {
+    fault::raise(FaultKind::OutOfBounds { place: Place::Shared, index, length }, location)
+}
+
+macro_rules! accesses {
+    () => {
+        /// Element `index`. Outside of the array, the kernel is at fault.
+        #[inline]
+        #[track_caller]
+        pub fn get(&self, index: usize) -> T {
+            current::count(|current| &current.shared_loads);
+            T::load(self.at(Access::Read, index, Location::caller()))
+        }
+
+        /// Writes element `index`. Outside of the array, the kernel is at fault.
+        #[inline]
+        #[track_caller]
+        pub fn set(&self, index: usize, value: T) {
+            current::count(|current| &current.shared_stores);
+            value.store(self.at(Access::Write, index, Location::caller()));
+        }
+
+        /// Element `index` for atomic operations. Outside of the array, the kernel is at fault.
+        #[inline]
+        #[track_caller]
+        pub fn atomic(&self, index: usize) -> Atomic<'_, T, true>
+        where
+            T: AtomicElement,
+        {
+            Atomic::new(self.at(Access::Atomic, index, Location::caller()))
+        }
+    };
+}
+
+/// `N` elements in shared memory, from [`shared_array!`](crate::shared_array).
+pub struct SharedArray<T: Element, const N: usize> {
+    cells: Rc<[T::Cell; N]>,
+    shadows: Shadows,
+}
+
+impl<T: Element, const N: usize> Clone for SharedArray<T, N> {
+    fn clone(&self) -> Self {
+        Self { cells: Rc::clone(&self.cells), shadows: self.shadows.clone() }
+    }
+}
+
+impl<T: Element, const N: usize> SharedArray<T, N> {
+    /// The block's array for the `shared_array!` numbered `key`.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn in_block(key: u64) -> Self {
+        let location = Location::caller();
+        let array = current::with_block(|block| {
+            let shared = &block.shared;
+            if !shared.contains(key) {
+                let bytes = shared.bytes.get() + size_of::<T>() * N;
+                let limit = LaunchConfig::MAX_SHARED_BYTES as usize;
+                if bytes > limit {
+                    fault::raise(FaultKind::SharedMemoryExceeded { bytes, limit }, location);
+                }
+                shared.bytes.set(bytes);
+            }
+            let checks_races = block.launch.options.check_races;
+            shared.array(key, checks_races, N, || {
+                let cells: Rc<[T::Cell]> = (0..N).map(|_| T::POISON.into_cell()).collect();
+                cells.try_into().unwrap_or_else(|_| unreachable!("N cells were collected"))
+            })
+        });
+        let (cells, shadows) = array.expect("a shared_array! has one type");
+        Self { cells, shadows }
+    }
+
+    /// The number of elements, N.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        N
+    }
+
+    /// Whether there are no elements.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        N == 0
+    }
+
+    accesses!();
+
+    #[inline]
+    fn at(&self, access: Access, index: usize, location: &'static Location<'static>) -> &T::Cell {
+        let Some(cell) = self.cells.get(index) else { out_of_bounds(index, N, location) };
+        check(&self.shadows, access, 0, index, location);
+        cell
+    }
+}
+
+/// Shared memory whose size the launch chooses, from [`dynamic_shared`].
+pub struct DynamicShared<T: Element> {
+    cells: Rc<Vec<T::Cell>>,
+    shadows: Shadows,
+    offset: usize,
+    length: usize,
+}
+
+impl<T: Element> Clone for DynamicShared<T> {
+    fn clone(&self) -> Self {
+        Self { cells: Rc::clone(&self.cells), shadows: self.shadows.clone(), ..*self }
+    }
+}
+
+/// The launch's dynamic shared memory, `dynamic_shared_bytes` of it, as elements of type T.
+///
+/// On a GPU a kernel may see it as elements of several types; in the simulator that is a
+/// [`DynamicSharedType`](crate::simulator::FaultKind::DynamicSharedType).
+#[track_caller]
+pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
+    let array = current::with_block(|block| {
+        let length = block.shared.dynamic_bytes / size_of::<T>();
+        let make = || Rc::new((0..length).map(|_| T::POISON.into_cell()).collect());
+        let checks_races = block.launch.options.check_races;
+        block.shared.array::<Vec<T::Cell>>(DYNAMIC, checks_races, length, make)
+    });
+    match array {
+        Some((cells, shadows)) => DynamicShared { length: cells.len(), cells, shadows, offset: 0 },
+        None => fault::raise(FaultKind::DynamicSharedType, Location::caller()),
+    }
+}
+
+impl<T: Element> DynamicShared<T> {
+    /// The number of elements.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The first `count` elements and the others. Where there are fewer, the kernel is at fault.
+    #[track_caller]
+    pub fn split_at(&self, count: usize) -> (Self, Self) {
+        if count > self.length {
+            out_of_bounds(count, self.length, Location::caller());
+        }
+        let (mut head, mut tail) = (self.clone(), self.clone());
+        head.length = count;
+        (tail.offset, tail.length) = (self.offset + count, self.length - count);
+        (head, tail)
+    }
+
+    accesses!();
+
+    #[inline]
+    fn at(&self, access: Access, index: usize, location: &'static Location<'static>) -> &T::Cell {
+        if index >= self.length {
+            out_of_bounds(index, self.length, location);
+        }
+        check(&self.shadows, access, self.offset, index, location);
+        &self.cells[self.offset + index]
+    }
+}

@@ -1,0 +1,58 @@
+//! Where a thread stands in its block and its block in the grid, and the block's barrier.
+
+use std::panic::Location;
+
+use super::current::{self, Wait};
+
+macro_rules! indices {
+    ($($(#[$doc:meta])* $name:ident: $field:ident.$axis:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline]
+        pub fn $name() -> u32 {
+            current::with(|current| current.$field.get().$axis)
+        }
+    )*};
+}
+
+indices! {
+    /// The thread's x in its block.
+    thread_idx_x: thread_index.x;
+    /// The thread's y in its block.
+    thread_idx_y: thread_index.y;
+    /// The thread's z in its block.
+    thread_idx_z: thread_index.z;
+    /// The block's x in the grid.
+    block_idx_x: block_index.x;
+    /// The block's y in the grid.
+    block_idx_y: block_index.y;
+    /// The block's z in the grid.
+    block_idx_z: block_index.z;
+    /// Threads of a block along x.
+    block_dim_x: block_dim.x;
+    /// Threads of a block along y.
+    block_dim_y: block_dim.y;
+    /// Threads of a block along z.
+    block_dim_z: block_dim.z;
+    /// Blocks of the grid along x.
+    grid_dim_x: grid_dim.x;
+    /// Blocks of the grid along y.
+    grid_dim_y: grid_dim.y;
+    /// Blocks of the grid along z.
+    grid_dim_z: grid_dim.z;
+}
+
+/// The thread's index in the grid, along x.
+#[inline]
+pub fn index_1d() -> u32 {
+    // As on a GPU, 32 bits that wrap around.
+    block_idx_x().wrapping_mul(block_dim_x()).wrapping_add(thread_idx_x())
+}
+
+/// Waits until every thread of the block is here. What they wrote before, all see after.
+///
+/// A thread that never comes, or waits at a `sync_threads` of another line, is a
+/// [`BarrierDivergence`](crate::simulator::FaultKind::BarrierDivergence).
+#[track_caller]
+pub fn sync_threads() {
+    current::wait(Wait::Barrier(Location::caller()));
+}

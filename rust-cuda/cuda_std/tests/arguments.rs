@@ -1,0 +1,87 @@
+//! The same launch reaches a GPU as addresses and numbers, and the simulator as buffers.
+
+use std::ffi::c_void;
+
+use cuda_std::simulator::{self, LaunchError, Options, SimulatorBuffer};
+use cuda_std::{ArgumentError, BufferMut, BufferRef, Element, GlobalMut, LaunchConfig, Memory, RawParameters, kernel};
+
+/// Memory that may be on either device, as a crate would have it that knows both.
+enum Either {}
+
+enum EitherBuffer<T: Element> {
+    Gpu { address: u64, length: usize },
+    Simulator(SimulatorBuffer<T>),
+}
+
+impl Memory for Either {
+    type Buffer<T: Element> = EitherBuffer<T>;
+
+    fn buffer_ref<T: Element>(buffer: &EitherBuffer<T>) -> BufferRef<'_, T> {
+        match buffer {
+            &EitherBuffer::Gpu { address, length } => BufferRef::Device { address, length },
+            EitherBuffer::Simulator(buffer) => BufferRef::Simulator(buffer),
+        }
+    }
+
+    fn buffer_mut<T: Element>(buffer: &mut EitherBuffer<T>) -> BufferMut<'_, T> {
+        match buffer {
+            &mut EitherBuffer::Gpu { address, length } => BufferMut::Device { address, length },
+            EitherBuffer::Simulator(buffer) => BufferMut::Simulator(buffer),
+        }
+    }
+}
+
+/// out[0] = the sum of x, times factor, in a buffer that has flag as its last element.
+#[kernel]
+fn mixed(x: &[f32], factor: f64, flag: u8, out: GlobalMut<f64>) {
+    let mut sum = 0.0;
+    for i in 0..x.len() {
+        sum += f64::from(x[i]);
+    }
+    out.set(0, sum * factor);
+    out.set(1, f64::from(flag));
+}
+
+#[test]
+fn a_gpu_gets_addresses_lengths_and_numbers() {
+    let x = EitherBuffer::Gpu { address: 0x7000_0000_1000, length: 3 };
+    let mut out = EitherBuffer::Gpu { address: 0x7000_0000_2000, length: 2 };
+    let mut raw = RawParameters::of::<_, Either>(&mixed, (&x, 0.5, 7, &mut out)).unwrap();
+    assert_eq!(raw.len(), 6);
+    let pointers = raw.pointers();
+    assert!(pointers.iter().all(|pointer| pointer.addr() % 16 == 0));
+    assert_eq!((bits(pointers[0]), bits(pointers[1])), (0x7000_0000_1000, 3));
+    assert_eq!((bits(pointers[2]), bits(pointers[3])), (0.5f64.to_bits(), 7));
+    assert_eq!((bits(pointers[4]), bits(pointers[5])), (0x7000_0000_2000, 2));
+}
+
+/// The first eight bytes of a parameter.
+fn bits(pointer: *mut c_void) -> u64 {
+    // SAFETY: the parameters, of 16 bytes each, outlive this.
+    #[allow(unsafe_code)]
+    unsafe {
+        *pointer.cast()
+    }
+}
+
+#[test]
+fn the_simulator_gets_buffers() {
+    let x = EitherBuffer::Simulator(SimulatorBuffer::from_slice(&[1.0, 2.0, 3.0]));
+    let mut out = EitherBuffer::Simulator(SimulatorBuffer::uninitialized(2));
+    let config = LaunchConfig::new(1, 1);
+    simulator::launch_in::<Either, _>(Options::default(), &mixed, config, (&x, 0.5, 7, &mut out)).unwrap();
+    let EitherBuffer::Simulator(out) = out else { panic!("the buffer is where it was made") };
+    assert_eq!(out.to_vec(), [3.0, 7.0]);
+}
+
+#[test]
+fn a_buffer_on_the_other_device_is_refused_by_name() {
+    let x = EitherBuffer::Simulator(SimulatorBuffer::from_slice(&[1.0]));
+    let mut out = EitherBuffer::Gpu { address: 4096, length: 2 };
+    let raw = RawParameters::of::<_, Either>(&mixed, (&x, 0.5, 7, &mut out));
+    assert_eq!(raw.unwrap_err(), ArgumentError::NotOnDevice { parameter: "x" });
+    let config = LaunchConfig::new(1, 1);
+    let error = simulator::launch_in::<Either, _>(Options::default(), &mixed, config, (&x, 0.5, 7, &mut out));
+    let error = error.unwrap_err();
+    assert!(matches!(error, LaunchError::Argument(ArgumentError::NotInSimulator { parameter: "out" })), "{error}");
+}

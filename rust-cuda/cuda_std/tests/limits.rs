@@ -1,0 +1,67 @@
+//! The simulator takes the launches that CUDA takes, and no others.
+
+use cuda_std::simulator::{self, FaultKind, LaunchError, SimulatorBuffer};
+use cuda_std::{Dim3, GlobalMut, LaunchConfig, LimitError, dynamic_shared, kernel, shared_array, thread};
+
+#[kernel]
+fn nothing() {}
+
+fn limit(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Result<(), LimitError> {
+    LaunchConfig::new(grid, block).check()
+}
+
+#[test]
+fn threads_of_a_block() {
+    assert_eq!(limit(1, (32, 32)), Ok(()));
+    assert!(matches!(limit(1, (32, 33)), Err(LimitError::Threads { threads: 1056, .. })));
+    assert!(matches!(limit(1, 1025), Err(LimitError::Block { .. })));
+    assert!(matches!(limit(1, (1, 1, 65)), Err(LimitError::Block { .. })));
+    assert!(matches!(limit(1, (1, 1, 64)), Ok(())));
+}
+
+#[test]
+fn blocks_of_a_grid() {
+    assert_eq!(limit(i32::MAX as u32, 1), Ok(()));
+    assert!(matches!(limit(1 << 31, 1), Err(LimitError::Grid { .. })));
+    assert!(matches!(limit((1, 65_536), 1), Err(LimitError::Grid { .. })));
+    assert!(matches!(limit((1, 1, 65_536), 1), Err(LimitError::Grid { .. })));
+    assert_eq!(limit((i32::MAX as u32, 65_535, 65_535), 1), Ok(()));
+}
+
+#[test]
+fn nothing_to_run() {
+    assert!(matches!(limit((1, 0), 1), Err(LimitError::EmptyGrid { .. })));
+    assert!(matches!(limit(1, (1, 1, 0)), Err(LimitError::EmptyBlock { .. })));
+    let error = simulator::launch(&nothing, LaunchConfig::new(0, 1), ()).unwrap_err();
+    assert!(matches!(error, LaunchError::Limit(LimitError::EmptyGrid { .. })));
+    assert_eq!(error.to_string(), "the grid (0, 1, 1) has no blocks");
+}
+
+#[test]
+fn a_kernel_without_parameters_runs() {
+    let report = simulator::launch(&nothing, LaunchConfig::new((3, 2), 7), ()).unwrap();
+    assert_eq!((report.blocks, report.threads), (6, 42));
+}
+
+#[kernel]
+fn uses_forty_kilobytes(out: GlobalMut<f32>) {
+    let values = shared_array![f32; 10 * 1024];
+    let t = thread::thread_idx_x() as usize;
+    values.set(t, 1.0);
+    out.set(t, values.get(t) + dynamic_shared::<f32>().len() as f32);
+}
+
+#[test]
+fn shared_memory_of_a_block() {
+    let mut out = SimulatorBuffer::uninitialized(1);
+    let config = LaunchConfig::new(1, 1);
+    simulator::launch(&uses_forty_kilobytes, config.with_dynamic_shared(8 * 1024), (&mut out,)).unwrap();
+    assert_eq!(out.to_vec(), [1.0 + 2048.0]);
+
+    let error = simulator::launch(&uses_forty_kilobytes, config.with_dynamic_shared(8 * 1024 + 4), (&mut out,));
+    let kind = FaultKind::SharedMemoryExceeded { bytes: 48 * 1024 + 4, limit: 48 * 1024 };
+    assert_eq!(error.unwrap_err().fault().map(|fault| &fault.kind), Some(&kind));
+
+    let error = simulator::launch(&nothing, config.with_dynamic_shared(48 * 1024 + 1), ()).unwrap_err();
+    assert!(matches!(error, LaunchError::Limit(LimitError::SharedMemory { .. })));
+}

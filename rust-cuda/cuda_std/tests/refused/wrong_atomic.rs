@@ -1,0 +1,10 @@
+#![allow(unused_variables)]
+
+use cuda_std::{GlobalMut, kernel};
+
+#[kernel]
+fn wrong_atomic(out: GlobalMut<f64>) {
+    out.atomic(0).fetch_add(1.0);
+}
+
+fn main() {}

@@ -1,0 +1,132 @@
+//! `#[kernel]`: from one function, the PTX entry and the launcher with the simulator's version of the body.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, ItemFn, Result, ReturnType, parse2};
+
+use crate::parameter::Parameter;
+
+pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    if !attribute.is_empty() {
+        return Err(Error::new_spanned(attribute, "#[kernel] takes no arguments"));
+    }
+    let function: ItemFn = parse2(item)?;
+    check_signature(&function)?;
+
+    let mut parameters = Vec::new();
+    let mut errors: Option<Error> = None;
+    for input in &function.sig.inputs {
+        match Parameter::parse(input) {
+            Ok(parameter) => parameters.push(parameter),
+            Err(error) => match &mut errors {
+                Some(errors) => errors.combine(error),
+                None => errors = Some(error),
+            },
+        }
+    }
+    if let Some(error) = errors {
+        return Err(error);
+    }
+    let entry = entry(&function, &parameters);
+    let launcher = launcher(&function, &parameters);
+    Ok(quote!(#entry #launcher))
+}
+
+fn check_signature(function: &ItemFn) -> Result<()> {
+    let signature = &function.sig;
+    if let Some(token) = &signature.asyncness {
+        return Err(Error::new_spanned(token, "a kernel cannot be async: a GPU thread has nothing to await"));
+    }
+    if let Some(token) = &signature.constness {
+        return Err(Error::new_spanned(token, "a kernel cannot be const: it runs on the GPU"));
+    }
+    if let Some(abi) = &signature.abi {
+        return Err(Error::new_spanned(abi, "#[kernel] chooses the calling convention itself"));
+    }
+    if !signature.generics.params.is_empty() {
+        return Err(Error::new_spanned(
+            &signature.generics,
+            "a kernel cannot be generic: PTX holds one function of this name",
+        ));
+    }
+    if let Some(clause) = &signature.generics.where_clause {
+        return Err(Error::new_spanned(clause, "a kernel cannot be generic: PTX holds one function of this name"));
+    }
+    if let Some(variadic) = &signature.variadic {
+        return Err(Error::new_spanned(variadic, "a kernel has a fixed number of parameters"));
+    }
+    if let ReturnType::Type(_, ty) = &signature.output {
+        return Err(Error::new_spanned(ty, "a kernel returns nothing: write results to a `GlobalMut`"));
+    }
+    if !matches!(signature.safety, syn::Safety::Default) {
+        return Err(Error::new_spanned(
+            &signature.safety,
+            "a kernel is launched, never called: `unsafe` would bind nobody",
+        ));
+    }
+    Ok(())
+}
+
+/// The function that PTX exports.
+fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
+    let (attributes, body, name) = (&function.attrs, &function.block, &function.sig.ident);
+    let in_entry = parameters.iter().map(Parameter::in_entry);
+    let in_body = parameters.iter().map(Parameter::in_body);
+    let passed = parameters.iter().map(Parameter::passed_to_body);
+    quote! {
+        #[cfg(target_arch = "nvptx64")]
+        #(#attributes)*
+        #[allow(unsafe_code, clippy::all)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn #name(#(#in_entry),*) {
+            #[inline(always)]
+            fn body(#(#in_body),*) #body
+            body(#(#passed),*);
+        }
+    }
+}
+
+/// The value by which the host launches the kernel.
+fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
+    let (attributes, body, name) = (&function.attrs, &function.block, &function.sig.ident);
+    let (visibility, text) = (&function.vis, name.to_string());
+    let names: Vec<_> = parameters.iter().map(|parameter| &parameter.name).collect();
+    let argument_types = parameters.iter().map(Parameter::argument_type);
+    let parameter_types = parameters.iter().map(|parameter| parameter.type_in_body(quote!('a)));
+    let pushes = parameters.iter().map(Parameter::push);
+    let binds = parameters.iter().enumerate().map(|(index, parameter)| parameter.bind(index));
+    let in_body = parameters.iter().map(Parameter::in_body);
+    quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        #(#attributes)*
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, Debug)]
+        #visibility struct #name;
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl ::cuda_std::Kernel for #name {
+            const NAME: &'static str = #text;
+            type Arguments<'a, __Memory: ::cuda_std::Memory> = (#(#argument_types,)*);
+            type Parameters<'a> = (#(#parameter_types,)*);
+
+            fn push_arguments<__Memory: ::cuda_std::Memory>(
+                (#(#names,)*): Self::Arguments<'_, __Memory>,
+                raw: &mut ::cuda_std::RawParameters,
+            ) -> ::core::result::Result<(), ::cuda_std::ArgumentError> {
+                #(#pushes)*
+                ::core::result::Result::Ok(())
+            }
+
+            fn bind<'a, __Memory: ::cuda_std::Memory>(
+                (#(#names,)*): Self::Arguments<'a, __Memory>,
+            ) -> ::core::result::Result<Self::Parameters<'a>, ::cuda_std::ArgumentError> {
+                ::core::result::Result::Ok((#(#binds,)*))
+            }
+
+            fn run_thread((#(#names,)*): &Self::Parameters<'_>) {
+                fn body(#(#in_body),*) #body
+                body(#(::core::clone::Clone::clone(#names)),*);
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The procedural macros of `cuda_std`: `#[kernel]` and `shared_array!`.
+//!
+//! Use them through `cuda_std`, which documents them; the code they produce names its items.
+
+mod kernel;
+mod parameter;
+mod shared_array;
+
+use proc_macro::TokenStream;
+
+/// Makes a GPU kernel of a function. See `cuda_std::kernel`.
+#[proc_macro_attribute]
+pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(attribute.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Declares an array in the block's shared memory. See `cuda_std::shared_array`.
+#[proc_macro]
+pub fn shared_array(input: TokenStream) -> TokenStream {
+    shared_array::expand(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}

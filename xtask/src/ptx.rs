@@ -1,0 +1,101 @@
+//! `cargo xtask ptx`: makes the committed PTX of kernels-gpu anew, or checks that it is what the kernels compile to.
+
+#[path = "../../kernels-gpu/build/settings.rs"]
+mod settings;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use cuda_builder::{Arch, Comparison, CudaBuilder, PtxasError, ptxas};
+use timing::program::CHECK_FAILED;
+use timing::say;
+
+use crate::workspace_root;
+
+/// What to do with the committed PTX.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Change nothing; exit with 1 if the committed PTX is not what the kernels compile to
+    #[arg(long)]
+    check: bool,
+}
+
+/// Rewrites or checks the PTX of each architecture, and has ptxas, where it is found, assemble it for every GPU that it
+/// knows from that architecture on.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let kernels = workspace_root().join("kernels-gpu");
+    let mut good = true;
+    for arch in settings::ARCHS {
+        let builder = settings::builder(&kernels, arch).target_dir(workspace_root().join("target/nvptx"));
+        let path = builder.committed_path()?.context("kernels-gpu names no place for its PTX")?;
+        match options.check {
+            true => good &= check(&builder, arch)?,
+            false => rewrite(&builder, arch, &path)?,
+        }
+        good &= assemble(&path, arch)?;
+    }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+}
+
+fn rewrite(builder: &CudaBuilder, arch: Arch, path: &Path) -> Result<()> {
+    let rebuilt = builder.rebuild()?;
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
+    }
+    rebuilt.write_to(path)?;
+    say!("[*] {arch}: written by {}", rebuilt.header.compiler);
+    Ok(())
+}
+
+fn check(builder: &CudaBuilder, arch: Arch) -> Result<bool> {
+    let comparison = builder.check()?;
+    match &comparison {
+        Comparison::Same => say!("[+] {arch}: the committed PTX is what the kernels compile to"),
+        Comparison::Missing => say!("[-] {arch}: there is no committed PTX: run cargo xtask ptx"),
+        Comparison::HeaderDiffers { staleness } => say!("[-] {arch}: stale, for {staleness}: run cargo xtask ptx"),
+        Comparison::Differs { line, committed, rebuilt, committed_compiler, compiler } => {
+            say!("[-] {arch}: line {line} below the header differs: run cargo xtask ptx");
+            say!("    committed: {committed} ({})", committed_compiler.as_deref().unwrap_or("an unknown compiler"));
+            say!("    rebuilt:   {rebuilt} ({compiler})");
+        }
+    }
+    Ok(comparison == Comparison::Same)
+}
+
+/// Prints what the kernels need on the architecture itself, and whether all later GPUs take the PTX.
+fn assemble(path: &Path, arch: Arch) -> Result<bool> {
+    let report = match ptxas(path, arch) {
+        Ok(report) => report,
+        Err(error @ PtxasError::NotFound) => {
+            say!("[*] {arch}: not assembled: {error}");
+            return Ok(true);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if report.kernels.is_empty() {
+        bail!("{}: ptxas reports no kernel", path.display());
+    }
+    let mut good = true;
+    for kernel in &report.kernels {
+        let spilled = kernel.spill_stores + kernel.spill_loads;
+        good &= spilled == 0;
+        let (mark, name) = (if spilled == 0 { '+' } else { '-' }, &kernel.name);
+        let (registers, shared) = (kernel.registers, kernel.shared_bytes);
+        say!("[{mark}] {arch}: {name:<20} {registers:>3} registers, {shared:>5} bytes shared, {spilled} bytes spilled");
+    }
+    let later = Arch::ALL.into_iter().filter(|&later| later >= arch && !later.name().ends_with('a'));
+    let mut accepted = Vec::new();
+    for later in later {
+        match ptxas(path, later) {
+            Ok(_) => accepted.push(later.to_string()),
+            Err(PtxasError::Refused { messages, .. }) if messages.contains("is not defined for option 'gpu-name'") => {}
+            Err(error) => {
+                say!("[-] {arch}: {error}");
+                good = false;
+            }
+        }
+    }
+    say!("[+] {arch}: ptxas accepts it for {}", accepted.join(", "));
+    Ok(good)
+}
