@@ -2,6 +2,7 @@
 
 mod capture;
 mod doctor;
+mod gpu_check;
 mod peers;
 mod ptx;
 
@@ -23,6 +24,8 @@ struct Arguments {
 enum Command {
     /// Lists what this machine has and lacks, and the command that fixes each
     Doctor(doctor::Options),
+    /// Makes a folder that checks and times the kernels on a machine with a GPU and without Rust
+    GpuCheck(gpu_check::Options),
     /// Rewrites the committed PTX of the GPU kernels, or checks it
     Ptx(ptx::Options),
     /// Times the programs beside NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     program::run(|| match arguments.command {
         Command::Doctor(options) => doctor::run(&options),
+        Command::GpuCheck(options) => gpu_check::run(&options),
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),
     })

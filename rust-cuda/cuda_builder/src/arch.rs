@@ -18,6 +18,8 @@ pub enum Arch {
     Sm86,
     /// Ampere: Jetson Orin.
     Sm87,
+    /// Ampere, of newer embedded boards.
+    Sm88,
     /// Ada: RTX 40, L4, L40.
     Sm89,
     /// Hopper: H100, H200.
@@ -28,27 +30,37 @@ pub enum Arch {
     Sm100,
     /// Blackwell: B100, B200 only.
     Sm100a,
+    /// Blackwell: B300.
+    Sm103,
+    /// Blackwell: Jetson Thor.
+    Sm110,
     /// Blackwell: RTX 50.
     Sm120,
     /// Blackwell: RTX 50 only.
     Sm120a,
+    /// Blackwell: DGX Spark.
+    Sm121,
 }
 
 impl Arch {
     /// All of them, oldest first.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::Sm70,
         Self::Sm75,
         Self::Sm80,
         Self::Sm86,
         Self::Sm87,
+        Self::Sm88,
         Self::Sm89,
         Self::Sm90,
         Self::Sm90a,
         Self::Sm100,
         Self::Sm100a,
+        Self::Sm103,
+        Self::Sm110,
         Self::Sm120,
         Self::Sm120a,
+        Self::Sm121,
     ];
 
     /// The name that rustc, ptxas and PTX's `.target` use.
@@ -64,13 +76,17 @@ impl Arch {
             Self::Sm80 => "sm_80",
             Self::Sm86 => "sm_86",
             Self::Sm87 => "sm_87",
+            Self::Sm88 => "sm_88",
             Self::Sm89 => "sm_89",
             Self::Sm90 => "sm_90",
             Self::Sm90a => "sm_90a",
             Self::Sm100 => "sm_100",
             Self::Sm100a => "sm_100a",
+            Self::Sm103 => "sm_103",
+            Self::Sm110 => "sm_110",
             Self::Sm120 => "sm_120",
             Self::Sm120a => "sm_120a",
+            Self::Sm121 => "sm_121",
         }
     }
 }

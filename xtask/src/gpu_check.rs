@@ -1,0 +1,193 @@
+//! `cargo xtask gpu-check`: one folder with everything that checks and times the kernels on a machine that has a GPU and
+//! no Rust. There, `run.sh` runs it and writes one JSON file.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use timing::program::CHECK_FAILED;
+use timing::say;
+
+use crate::capture::stdout_of;
+use crate::workspace_root;
+
+/// What to do.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Run the checks from the folder that this program lies in, instead of making the folder
+    #[arg(long, hide = true)]
+    run: bool,
+}
+
+/// The tests that need a GPU: package, test program, and the part of the tests' names that chooses them.
+const TESTS: [(&str, &str, &str); 3] = [
+    ("gpu", "on_a_gpu", ""),
+    ("max_functions", "max_gpu_is_right", "on_a_gpu"),
+    ("matmul_functions", "matmul_gpu_is_right", "on_a_gpu"),
+];
+
+/// The programs whose figures are kept, by the name they have in the results.
+const PROGRAMS: [(&str, &str, &[&str]); 3] = [
+    ("max", "max_functions", &[]),
+    ("matmul_f32", "matmul_functions", &["--ladder"]),
+    ("matmul_f64", "matmul_functions", &["--ladder", "--dtype", "f64"]),
+];
+
+/// The tools of NVIDIA's compute-sanitizer that the tests are repeated under, where it is installed.
+const SANITIZER_TOOLS: [&str; 4] = ["memcheck", "racecheck", "initcheck", "synccheck"];
+
+/// Makes the folder, or runs what is in it.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    if options.run { run_checks() } else { make_folder() }
+}
+
+fn make_folder() -> Result<ExitCode> {
+    let folder = workspace_root().join("target/gpu-check");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot replace {}", folder.display()))?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    for (package, test, _) in TESTS {
+        let executable = build(&["test", "--no-run", "--package", package, "--test", test], test)?;
+        copy(&executable, &folder.join(test_name(package, test)))?;
+    }
+    for program in ["max_functions", "matmul_functions"] {
+        copy(&build(&["build", "--package", program, "--bin", program], program)?, &folder.join(program))?;
+    }
+    copy(&std::env::current_exe()?, &folder.join("xtask"))?;
+    let script = "#!/bin/sh\n# Checks and times the kernels on this machine's GPU; writes gpu-check.json.\n\
+                  cd \"$(dirname \"$0\")\" && exec ./xtask gpu-check --run\n";
+    std::fs::write(folder.join("run.sh"), script)?;
+    say!("[*] {} holds the checks: copy it to a machine with an NVIDIA GPU and run: sh run.sh", folder.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs cargo and returns the executable of that name.
+fn build(arguments: &[&str], name: &str) -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        target: Target,
+        executable: Option<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+    let mut command = Command::new("cargo");
+    command.args(arguments).arg("--message-format=json-render-diagnostics").current_dir(workspace_root());
+    let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    ensure!(output.status.success(), "cargo {} failed", arguments.join(" "));
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let mut artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
+    let found = artifacts.find_map(|artifact| artifact.executable.filter(|_| artifact.target.name == name));
+    found.with_context(|| format!("cargo {} made no executable {name}", arguments.join(" ")))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    std::fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    // A third of the size without what only a debugger reads; without the tool it stays in.
+    let _ = Command::new("strip").arg("--strip-debug").arg(to).stderr(Stdio::null()).status();
+    Ok(())
+}
+
+fn test_name(package: &str, test: &str) -> String {
+    format!("{package}-{test}")
+}
+
+/// Runs all checks, writes their results, and fails if one did.
+fn run_checks() -> Result<ExitCode> {
+    let folder = std::env::current_exe()?.parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut good = true;
+    let mut tests = Map::new();
+    for (package, test, filter) in TESTS {
+        let mut command = Command::new(folder.join(test_name(package, test)));
+        good &= record(&mut tests, test, &run_test(command.arg(filter)));
+    }
+    let mut programs = Map::new();
+    for (name, program, arguments) in PROGRAMS {
+        let mut command = Command::new(folder.join(program));
+        command.args(arguments).args(["--device", "cuda", "--json"]);
+        let outcome = stdout_of(&mut command).and_then(|text| Ok(serde_json::from_str::<Value>(&text)?));
+        good &= outcome.is_ok();
+        say!("[{}] {name}", if outcome.is_ok() { '+' } else { '-' });
+        programs.insert(name.to_owned(), outcome.unwrap_or_else(|error| json!({ "failed": format!("{error:#}") })));
+    }
+    let sanitizer = match stdout_of(Command::new("compute-sanitizer").arg("--version")) {
+        Err(_) => json!({ "skipped": "compute-sanitizer is not installed" }),
+        Ok(_) => {
+            let mut results = Map::new();
+            for tool in SANITIZER_TOOLS {
+                for (package, test, filter) in TESTS {
+                    let mut command = Command::new("compute-sanitizer");
+                    command.args(["--tool", tool, "--error-exitcode", "9"]).arg(folder.join(test_name(package, test)));
+                    good &= record(&mut results, &format!("{tool} {test}"), &run_test(command.arg(filter)));
+                }
+            }
+            results.into()
+        }
+    };
+    let query = ["--query-gpu=name,driver_version,compute_cap,memory.total", "--format=csv,noheader"];
+    let gpu = stdout_of(Command::new("nvidia-smi").args(query));
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+    let results = json!({
+        "unix_time": seconds,
+        "gpu": gpu.map_or_else(|error| format!("unknown: {error:#}"), |line| line.trim().to_owned()),
+        "all_passed": good,
+        "tests": tests,
+        "programs": programs,
+        "sanitizer": sanitizer,
+    });
+    let file = folder.join("gpu-check.json");
+    let text = serde_json::to_string_pretty(&results)?;
+    neural_net::files::write_atomically(&file, text.as_bytes())
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    say!("[*] results in {}", file.display());
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+}
+
+/// Runs a test program that must use the GPU: a test that is skipped, or a filter that chooses none, is a failure.
+fn run_test(command: &mut Command) -> Result<()> {
+    let output = command.env("GPU_TESTS", "require").env("RUST_BACKTRACE", "0").stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("cannot start {}", command.get_program().to_string_lossy()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        // The line below "thread … panicked at …" says why.
+        let reason = text.lines().skip_while(|line| !line.contains("panicked at")).nth(1);
+        bail!("{}: {}", output.status, reason.unwrap_or("no message"));
+    }
+    let result = text.lines().find(|line| line.starts_with("test result: ok. "));
+    let passed = result.is_some_and(|line| !line.starts_with("test result: ok. 0 passed"));
+    ensure!(passed, "no test ran");
+    Ok(())
+}
+
+/// Keeps an outcome and prints it; returns whether it was good.
+fn record(results: &mut Map<String, Value>, name: &str, outcome: &Result<()>) -> bool {
+    let value = match outcome {
+        Ok(()) => "passed".to_owned(),
+        Err(error) => format!("failed: {error:#}"),
+    };
+    say!("[{}] {name} {value}", if outcome.is_ok() { '+' } else { '-' });
+    results.insert(name.to_owned(), value.into());
+    outcome.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Result<()> {
+        run_test(Command::new("sh").args(["-c", script]))
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn gpu_check_counts_only_tests_that_ran() {
+        assert!(shell("test \"$GPU_TESTS\" = require && echo 'test result: ok. 2 passed; 0 failed'").is_ok());
+        assert_eq!(shell("echo 'test result: ok. 0 passed; 0 failed'").unwrap_err().to_string(), "no test ran");
+        assert!(shell("echo 'test result: FAILED. 1 passed; 1 failed'; exit 101").is_err());
+    }
+}
