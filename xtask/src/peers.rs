@@ -55,7 +55,7 @@ pub(crate) struct Options {
 /// If Python or NumPy is missing.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let python = Python::find(options.python.clone())?;
-    let works = work::all(options.only, options.repeats, options.epochs);
+    let works = work::all(options.only, options.repeats, options.epochs, cuda_driver::availability().is_ok());
     let executables = Executables::build(works.iter().map(|work| work.program).collect::<BTreeSet<_>>())?;
 
     let mut rows = Vec::new();

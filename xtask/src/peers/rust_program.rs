@@ -68,20 +68,31 @@ fn executable_of(name: &str, messages: &str) -> Option<PathBuf> {
 
 /// The fastest call of the parallel version, from the JSON of `max_functions` and `matmul_functions`.
 pub(super) fn seconds_of_rayon(json: &str) -> Result<f64> {
+    seconds_of("rayon", json)
+}
+
+/// The fastest call of the GPU's version with its copies, from the same JSON.
+pub(super) fn seconds_of_cuda(json: &str) -> Result<f64> {
+    seconds_of("cuda", json)
+}
+
+/// The fastest run of the GPU's kernel alone, from the same JSON.
+pub(super) fn seconds_of_cuda_kernel(json: &str) -> Result<f64> {
+    seconds_of("cuda_kernel", json)
+}
+
+fn seconds_of(version: &str, json: &str) -> Result<f64> {
     #[derive(Deserialize)]
     struct Output {
-        seconds: Versions,
-    }
-    #[derive(Deserialize)]
-    struct Versions {
-        rayon: Fastest,
+        seconds: BTreeMap<String, Fastest>,
     }
     #[derive(Deserialize)]
     struct Fastest {
         min: f64,
     }
     let output: Output = serde_json::from_str(json)?;
-    positive(output.seconds.rayon.min)
+    let fastest = output.seconds.get(version).with_context(|| format!("there is no time of {version:?}"))?;
+    positive(fastest.min)
 }
 
 /// The fastest epoch, from the JSON of `neural-net`, scaled to [`EPOCH_IMAGES`].
@@ -114,6 +125,13 @@ mod tests {
     fn peers_our_time_is_the_fastest_parallel_call() {
         let json = r#"{"cores":1,"seconds":{"cpu":{"median":9.0,"min":8.0,"repeats":2},"rayon":{"median":3.0,"min":2.0,"repeats":2}}}"#;
         assert_eq!(seconds_of_rayon(json).unwrap(), 2.0);
+    }
+
+    #[test]
+    fn peers_the_gpus_two_times_are_told_apart() {
+        let json = r#"{"seconds":{"rayon":{"min":3.0},"cuda":{"min":2.0},"cuda_kernel":{"min":1.0}}}"#;
+        assert_eq!((seconds_of_cuda(json).unwrap(), seconds_of_cuda_kernel(json).unwrap()), (2.0, 1.0));
+        assert!(seconds_of_cuda(r#"{"seconds":{"rayon":{"min":3.0}}}"#).is_err());
     }
 
     #[test]

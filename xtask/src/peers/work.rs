@@ -3,7 +3,7 @@ use std::num::NonZeroUsize;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use super::rust_program::{seconds_of_epoch, seconds_of_rayon};
+use super::rust_program::{seconds_of_cuda, seconds_of_cuda_kernel, seconds_of_epoch, seconds_of_rayon};
 
 /// The images that a time of the network stands for, whatever the number a run trained on.
 pub(super) const EPOCH_IMAGES: f64 = 60_000.0;
@@ -16,6 +16,9 @@ pub(super) enum WorkName {
     Network,
 }
 
+/// Reads a time from the JSON that a program prints.
+type ReadSeconds = fn(&str) -> Result<f64>;
+
 /// One piece of work that our program and a Python script both do.
 pub(super) struct Work {
     /// Its name in the table.
@@ -25,24 +28,36 @@ pub(super) struct Work {
     /// The program's arguments, without the number of threads.
     pub(super) program_arguments: Vec<String>,
     /// Reads our seconds from the program's JSON.
-    pub(super) read_seconds: fn(&str) -> Result<f64>,
+    pub(super) read_seconds: ReadSeconds,
     /// The script's file name in `xtask/peers`.
     pub(super) script: &'static str,
     /// The script's arguments, without the number of threads.
     pub(super) script_arguments: Vec<String>,
 }
 
-/// All works, or the chosen one's, in the table's order.
-pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZeroUsize) -> Vec<Work> {
+/// All works, or the chosen one's, in the table's order; on a GPU too where there is one.
+pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZeroUsize, with_gpu: bool) -> Vec<Work> {
     let names = [WorkName::Max, WorkName::Matmul, WorkName::Network];
     let chosen = names.into_iter().filter(|name| only.is_none_or(|only| only == *name));
     chosen
         .flat_map(|name| match name {
-            WorkName::Max => vec![max(repeats)],
-            WorkName::Matmul => vec![matmul("f32", repeats), matmul("f64", repeats)],
+            WorkName::Max => on_both(|| max(repeats), with_gpu),
+            WorkName::Matmul => {
+                ["f32", "f64"].into_iter().flat_map(|t| on_both(|| matmul(t, repeats), with_gpu)).collect()
+            }
             WorkName::Network => vec![network(epochs)],
         })
         .collect()
+}
+
+/// A work, and beside it the same on the GPU: with its copies, and the kernel alone.
+fn on_both(work: impl Fn() -> Work, with_gpu: bool) -> Vec<Work> {
+    let gpu: [(&str, ReadSeconds); 2] = [("on the GPU", seconds_of_cuda), ("GPU kernel", seconds_of_cuda_kernel)];
+    let on_gpu = gpu.into_iter().filter(|_| with_gpu).map(|(place, read_seconds)| {
+        let work = work();
+        Work { title: format!("{}, {place}", work.title), read_seconds, ..work }
+    });
+    std::iter::once(work()).chain(on_gpu).collect()
 }
 
 fn max(repeats: NonZeroUsize) -> Work {
@@ -90,10 +105,18 @@ mod tests {
 
     #[test]
     fn peers_only_chooses_one_program() {
-        let programs = |only| all(only, NonZeroUsize::MIN, NonZeroUsize::MIN).iter().map(|work| work.program).collect();
+        let all = |only| all(only, NonZeroUsize::MIN, NonZeroUsize::MIN, false);
+        let programs = |only| all(only).iter().map(|work| work.program).collect();
         let (everything, matmul): (Vec<_>, Vec<_>) = (programs(None), programs(Some(WorkName::Matmul)));
         assert_eq!(everything, ["max_functions", "matmul_functions", "matmul_functions", "neural-net"]);
         assert_eq!(matmul, ["matmul_functions"; 2]);
+    }
+
+    #[test]
+    fn peers_a_gpu_adds_its_two_times() {
+        let works = all(Some(WorkName::Max), NonZeroUsize::MIN, NonZeroUsize::MIN, true);
+        let titles: Vec<&str> = works.iter().map(|work| work.title.as_str()).collect();
+        assert_eq!(titles, ["max 1000×1000 i32", "max 1000×1000 i32, on the GPU", "max 1000×1000 i32, GPU kernel"]);
     }
 
     #[test]
