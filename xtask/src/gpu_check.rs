@@ -6,12 +6,12 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use timing::program::CHECK_FAILED;
 use timing::say;
 
 use crate::capture::stdout_of;
+use crate::cargo::build_executable;
 use crate::workspace_root;
 
 /// What to do.
@@ -67,23 +67,8 @@ fn make_folder() -> Result<ExitCode> {
 
 /// Runs cargo and returns the executable of that name.
 fn build(arguments: &[&str], name: &str) -> Result<PathBuf> {
-    #[derive(Deserialize)]
-    struct Artifact {
-        target: Target,
-        executable: Option<PathBuf>,
-    }
-    #[derive(Deserialize)]
-    struct Target {
-        name: String,
-    }
-    let mut command = Command::new("cargo");
-    command.args(arguments).arg("--message-format=json-render-diagnostics").current_dir(workspace_root());
-    let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    ensure!(output.status.success(), "cargo {} failed", arguments.join(" "));
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let mut artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
-    let found = artifacts.find_map(|artifact| artifact.executable.filter(|_| artifact.target.name == name));
-    found.with_context(|| format!("cargo {} made no executable {name}", arguments.join(" ")))
+    build_executable(arguments, name)?
+        .with_context(|| format!("cargo {} made no executable {name}", arguments.join(" ")))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The workspace's own commands: `cargo xtask --help` lists them.
 
 mod capture;
+mod cargo;
 mod doctor;
 mod gpu_check;
 mod peers;

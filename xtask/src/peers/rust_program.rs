@@ -1,13 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use super::work::{EPOCH_IMAGES, Work};
 use crate::capture::stdout_of;
+use crate::cargo::build_executable;
 use crate::workspace_root;
 
 /// The programs of the workspace, each built as `cargo run --package` builds it. None for one that does not build.
@@ -20,7 +21,7 @@ impl Executables {
     /// # Errors
     /// If cargo cannot be started.
     pub(super) fn build(packages: BTreeSet<&'static str>) -> Result<Self> {
-        let find = |package| Ok((package, build(package)?));
+        let find = |package| Ok((package, build_executable(&["build", "--package", package], package)?));
         Ok(Self(packages.into_iter().map(find).collect::<Result<_>>()?))
     }
 
@@ -38,32 +39,6 @@ impl Executables {
         let json = stdout_of(command.current_dir(workspace_root())).with_context(|| format!("{program} failed"))?;
         (work.read_seconds)(&json).with_context(|| format!("{program} --json printed something else"))
     }
-}
-
-fn build(package: &str) -> Result<Option<PathBuf>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--message-format=json-render-diagnostics", "--package", package])
-        .current_dir(workspace_root())
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot start cargo")?;
-    Ok(executable_of(package, &String::from_utf8_lossy(&output.stdout)).filter(|_| output.status.success()))
-}
-
-/// The executable of that name in the messages that cargo prints, one JSON object a line.
-fn executable_of(name: &str, messages: &str) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct Artifact {
-        target: Target,
-        executable: Option<PathBuf>,
-    }
-    #[derive(Deserialize)]
-    struct Target {
-        name: String,
-    }
-    let mut artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
-    artifacts.find_map(|artifact| artifact.executable.filter(|_| artifact.target.name == name))
 }
 
 /// The fastest call of the parallel version, from the JSON of `max_functions` and `matmul_functions`.
@@ -148,15 +123,5 @@ mod tests {
         for json in [r#"{"train_images":50000,"epochs":[]}"#, r#"{"train_images":0,"epochs":[{"seconds":1.0}]}"#] {
             assert!(seconds_of_epoch(json).is_err(), "{json}");
         }
-    }
-
-    #[test]
-    fn peers_an_executable_is_found_in_cargos_messages() {
-        let messages = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"max_functions"},"executable":null}
-{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"max_functions"},"executable":"/target/debug/max_functions"}
-{"reason":"build-finished","success":true}"#;
-        let expected = Some(PathBuf::from("/target/debug/max_functions"));
-        assert_eq!(executable_of("max_functions", messages), expected);
-        assert_eq!(executable_of("neural-net", messages), None);
     }
 }
