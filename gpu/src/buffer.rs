@@ -1,11 +1,14 @@
 //! Buffers in a device's memory.
 
+use std::ops::Range;
+
 use cuda_std::simulator::SimulatorBuffer;
 use cuda_std::{BufferMut, BufferRef, Element, Memory};
 
-use crate::Error;
 use crate::cuda::CudaBuffer;
 use crate::device::Kind;
+use crate::interpreter::InterpreterBuffer;
+use crate::{Error, recording};
 
 /// Elements in the memory of a device. Dropping it frees the memory.
 #[derive(Debug)]
@@ -17,6 +20,7 @@ pub struct Buffer<T: Element> {
 enum Place<T: Element> {
     Cuda(CudaBuffer<T>),
     Simulator(SimulatorBuffer<T>),
+    Interpreter(InterpreterBuffer<T>),
 }
 
 /// The memory of a [`Device`](crate::Device): what [`Kernel::Arguments`](crate::Kernel::Arguments) is told.
@@ -30,6 +34,7 @@ impl Memory for DeviceMemory {
         match &buffer.place {
             Place::Simulator(buffer) => BufferRef::Simulator(buffer),
             Place::Cuda(buffer) => BufferRef::Device { address: buffer.address(), length: buffer.len() },
+            Place::Interpreter(buffer) => BufferRef::Device { address: buffer.address(), length: buffer.len() },
         }
     }
 
@@ -37,6 +42,7 @@ impl Memory for DeviceMemory {
         match &mut buffer.place {
             Place::Simulator(buffer) => BufferMut::Simulator(buffer),
             Place::Cuda(buffer) => BufferMut::Device { address: buffer.address(), length: buffer.len() },
+            Place::Interpreter(buffer) => BufferMut::Device { address: buffer.address(), length: buffer.len() },
         }
     }
 }
@@ -47,8 +53,13 @@ impl<T: Element> Buffer<T> {
             Kind::Simulator { .. } => Place::Simulator(SimulatorBuffer::from_slice(values)),
             Kind::Cuda(cuda) => {
                 let mut buffer = CudaBuffer::uninitialized(cuda, values.len())?;
-                buffer.copy_from(values)?;
+                buffer.copy_from(0, values)?;
                 Place::Cuda(buffer)
+            }
+            Kind::Interpreter(interpreter) => {
+                let mut buffer = InterpreterBuffer::uninitialized(interpreter, values.len())?;
+                buffer.copy_from(0, values)?;
+                Place::Interpreter(buffer)
             }
         };
         Ok(Self { place })
@@ -58,6 +69,9 @@ impl<T: Element> Buffer<T> {
         let place = match device {
             Kind::Simulator { .. } => Place::Simulator(SimulatorBuffer::uninitialized(length)),
             Kind::Cuda(cuda) => Place::Cuda(CudaBuffer::uninitialized(cuda, length)?),
+            Kind::Interpreter(interpreter) => {
+                Place::Interpreter(InterpreterBuffer::uninitialized(interpreter, length)?)
+            }
         };
         Ok(Self { place })
     }
@@ -73,6 +87,11 @@ impl<T: Element> Buffer<T> {
                 buffer.fill_with_zero_bytes()?;
                 Place::Cuda(buffer)
             }
+            Kind::Interpreter(interpreter) => {
+                let mut buffer = InterpreterBuffer::uninitialized(interpreter, length)?;
+                buffer.fill_with_zero_bytes()?;
+                Place::Interpreter(buffer)
+            }
         };
         Ok(Self { place })
     }
@@ -82,6 +101,7 @@ impl<T: Element> Buffer<T> {
         match &self.place {
             Place::Simulator(buffer) => buffer.len(),
             Place::Cuda(buffer) => buffer.len(),
+            Place::Interpreter(buffer) => buffer.len(),
         }
     }
 
@@ -96,9 +116,20 @@ impl<T: Element> Buffer<T> {
     /// If there are not as many values as elements, or the GPU has failed.
     pub fn copy_from(&mut self, values: &[T]) -> Result<(), Error> {
         self.check_length("copy_from", values.len())?;
+        self.copy_from_at(0, values)
+    }
+
+    /// Writes the elements from `first` on, as many as `values`, after the launches that were queued before.
+    ///
+    /// # Errors
+    /// If they are not all in the buffer, or the GPU has failed.
+    pub fn copy_from_at(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
+        recording::forbid("copying")?;
+        self.check_range("copy_from_at", first..first.saturating_add(values.len()))?;
         match &mut self.place {
-            Place::Simulator(buffer) => buffer.copy_from_slice(values),
-            Place::Cuda(buffer) => buffer.copy_from(values)?,
+            Place::Simulator(buffer) => buffer.copy_from_slice_at(first, values),
+            Place::Cuda(buffer) => buffer.copy_from(first, values)?,
+            Place::Interpreter(buffer) => buffer.copy_from(first, values)?,
         }
         Ok(())
     }
@@ -108,10 +139,12 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// If there are not as many values as elements, or one of those launches failed.
     pub fn copy_to(&self, values: &mut [T]) -> Result<(), Error> {
+        recording::forbid("copying")?;
         self.check_length("copy_to", values.len())?;
         match &self.place {
             Place::Simulator(buffer) => values.copy_from_slice(buffer.as_slice()),
-            Place::Cuda(buffer) => buffer.copy_to(values)?,
+            Place::Cuda(buffer) => buffer.copy_to(0, values)?,
+            Place::Interpreter(buffer) => buffer.copy_to(0, values)?,
         }
         Ok(())
     }
@@ -121,14 +154,34 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// If one of those launches failed.
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
+        self.to_vec_at(0..self.len())
+    }
+
+    /// A copy of the elements in `range`, after the launches that were queued before.
+    ///
+    /// # Errors
+    /// If they are not all in the buffer, or one of those launches failed.
+    pub fn to_vec_at(&self, range: Range<usize>) -> Result<Vec<T>, Error> {
+        recording::forbid("copying")?;
+        self.check_range("to_vec_at", range.clone())?;
         match &self.place {
-            Place::Simulator(buffer) => Ok(buffer.to_vec()),
+            Place::Simulator(buffer) => Ok(buffer.as_slice()[range].to_vec()),
             Place::Cuda(buffer) => {
-                let mut values = vec![T::POISON; buffer.len()];
-                buffer.copy_to(&mut values)?;
+                let mut values = vec![T::POISON; range.len()];
+                buffer.copy_to(range.start, &mut values)?;
+                Ok(values)
+            }
+            Place::Interpreter(buffer) => {
+                let mut values = vec![T::POISON; range.len()];
+                buffer.copy_to(range.start, &mut values)?;
                 Ok(values)
             }
         }
+    }
+
+    fn check_range(&self, operation: &'static str, range: Range<usize>) -> Result<(), Error> {
+        let (buffer, Range { start, end }) = (self.len(), range);
+        if start <= end && end <= buffer { Ok(()) } else { Err(Error::Range { operation, buffer, start, end }) }
     }
 
     fn check_length(&self, operation: &'static str, slice: usize) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 
-/// The device that a user asks for: `--device auto|cuda|simulator`.
+/// The device that a user asks for: `--device auto|cuda|simulator|ptx`.
 ///
 /// With clap's derive, a field `#[arg(long, default_value_t)] device: gpu::DeviceChoice` is all that it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -17,6 +17,8 @@ pub enum DeviceChoice {
     Cuda,
     /// The simulator, which runs kernels on the CPU with checks
     Simulator,
+    /// The interpreter, which runs the PTX that a GPU would get on the CPU, with checks
+    Ptx,
 }
 
 impl fmt::Display for DeviceChoice {
@@ -25,6 +27,7 @@ impl fmt::Display for DeviceChoice {
             Self::Auto => "auto",
             Self::Cuda => "cuda",
             Self::Simulator => "simulator",
+            Self::Ptx => "ptx",
         })
     }
 }
@@ -34,7 +37,7 @@ impl FromStr for DeviceChoice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         <Self as ValueEnum>::from_str(text, false)
-            .map_err(|_| format!("no device `{text}`: it is auto, cuda or simulator"))
+            .map_err(|_| format!("no device `{text}`: it is auto, cuda, simulator or ptx"))
     }
 }
 
@@ -47,6 +50,6 @@ mod tests {
         for choice in DeviceChoice::value_variants() {
             assert_eq!(choice.to_string().parse(), Ok(*choice));
         }
-        assert_eq!("gpu".parse::<DeviceChoice>().unwrap_err(), "no device `gpu`: it is auto, cuda or simulator");
+        assert_eq!("gpu".parse::<DeviceChoice>().unwrap_err(), "no device `gpu`: it is auto, cuda, simulator or ptx");
     }
 }

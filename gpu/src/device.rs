@@ -4,15 +4,17 @@ use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use cuda_std::simulator;
-use cuda_std::{Element, Kernel, LaunchConfig};
+use cuda_std::{Dim3, Element, Kernel, LaunchConfig};
 
 use crate::cuda::Cuda;
+use crate::interpreter::Interpreter;
+use crate::recording::{self, Recording};
 use crate::{
-    Buffer, DeviceChoice, DeviceMemory, Error, LaunchReport, OpenError, PinnedBuffer, PtxVariant, SimulatorOptions,
-    Stream,
+    Buffer, DeviceChoice, DeviceMemory, Error, InterpreterOptions, LaunchReport, OpenError, PinnedBuffer, PtxVariant,
+    Recorder, SimulatorOptions, Stream,
 };
 
-/// A device that runs kernels: a GPU, or the simulator.
+/// A device that runs kernels: a GPU, the simulator, or the interpreter of PTX.
 ///
 /// A clone is the same device. It stays on the thread that opened it, because CUDA's context is current there:
 ///
@@ -33,6 +35,7 @@ pub(crate) enum Kind {
         /// Why it is not CUDA, if the user left it open.
         reason: Option<Rc<OpenError>>,
     },
+    Interpreter(Rc<Interpreter>),
 }
 
 impl Device {
@@ -40,13 +43,19 @@ impl Device {
     /// the highest compute capability that it can run.
     ///
     /// `Auto` takes the simulator where there is no GPU, and where the GPU is too old for every variant;
-    /// [`why_not_cuda`](Self::why_not_cuda) then has the reason.
+    /// [`why_not_cuda`](Self::why_not_cuda) then has the reason. `Ptx` takes the interpreter with the newest variant.
     ///
     /// # Errors
-    /// If there is a GPU that fails, and for [`DeviceChoice::Cuda`] if there is none.
+    /// If there is a GPU that fails, and for [`DeviceChoice::Cuda`] if there is none; for [`DeviceChoice::Ptx`] if the
+    /// interpreter does not understand the PTX.
     pub fn open(choice: DeviceChoice, variants: &'static [PtxVariant]) -> Result<Self, OpenError> {
-        if choice == DeviceChoice::Simulator {
-            return Ok(Self::simulator());
+        match choice {
+            DeviceChoice::Simulator => return Ok(Self::simulator()),
+            DeviceChoice::Ptx => {
+                let newest = variants.iter().max_by_key(|variant| variant.compute_capability);
+                return Self::interpreter(newest.ok_or(OpenError::NoPtx)?, InterpreterOptions::default());
+            }
+            DeviceChoice::Auto | DeviceChoice::Cuda => {}
         }
         match Cuda::open(variants) {
             Ok(cuda) => Ok(Self { kind: Kind::Cuda(Rc::new(cuda)) }),
@@ -68,16 +77,47 @@ impl Device {
         Self { kind: Kind::Simulator { options, reason: None } }
     }
 
+    /// The interpreter with the kernels of one variant.
+    ///
+    /// # Errors
+    /// If it does not understand the PTX.
+    pub fn interpreter(variant: &PtxVariant, options: InterpreterOptions) -> Result<Self, OpenError> {
+        Ok(Self { kind: Kind::Interpreter(Rc::new(Interpreter::open(variant, options)?)) })
+    }
+
+    /// Whether this is a GPU, whose time says something.
+    pub fn is_gpu(&self) -> bool {
+        self.cuda().is_some()
+    }
+
     /// Whether this is the simulator.
     pub fn is_simulator(&self) -> bool {
         matches!(self.kind, Kind::Simulator { .. })
     }
 
-    /// One line that says why there is no CUDA time: the simulator is never timed as if it were a GPU.
+    /// What a device's instructions did, for those who want to see it: on the interpreter the reports of all launches
+    /// since the last call, which begins to keep them; nothing on other devices.
+    pub fn take_ptx_reports(&self) -> Vec<ptx_interpreter::LaunchReport> {
+        match &self.kind {
+            Kind::Interpreter(interpreter) => interpreter.take_reports(),
+            Kind::Cuda(_) | Kind::Simulator { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether the interpreter has launched the kernel of this name since reports are kept.
+    pub fn ptx_launched(&self, kernel: &str) -> bool {
+        match &self.kind {
+            Kind::Interpreter(interpreter) => interpreter.has_launched(kernel),
+            Kind::Cuda(_) | Kind::Simulator { .. } => false,
+        }
+    }
+
+    /// One line that says why there is no CUDA time: nothing that runs on the CPU is timed as if it were a GPU.
     pub fn why_not_timed(&self) -> String {
-        match self.why_not_cuda() {
-            Some(reason) => format!("CUDA: not timed: {reason}"),
-            None => "CUDA: not timed: the simulator was asked for".to_owned(),
+        match (self.why_not_cuda(), &self.kind) {
+            (Some(reason), _) => format!("CUDA: not timed: {reason}"),
+            (None, Kind::Interpreter(_)) => "CUDA: not timed: the PTX interpreter was asked for".to_owned(),
+            (None, _) => "CUDA: not timed: the simulator was asked for".to_owned(),
         }
     }
 
@@ -85,23 +125,73 @@ impl Device {
     pub fn why_not_cuda(&self) -> Option<&OpenError> {
         match &self.kind {
             Kind::Simulator { reason, .. } => reason.as_deref(),
-            Kind::Cuda(_) => None,
+            Kind::Cuda(_) | Kind::Interpreter(_) => None,
         }
     }
 
-    /// The GPU's name, or "simulator".
+    /// The GPU's name, or "simulator", or the interpreter with the architecture of its PTX.
     pub fn name(&self) -> &str {
-        self.cuda().map_or("simulator", |cuda| &cuda.name)
+        match &self.kind {
+            Kind::Cuda(cuda) => &cuda.properties.name,
+            Kind::Simulator { .. } => "simulator",
+            Kind::Interpreter(interpreter) => &interpreter.name,
+        }
     }
 
-    /// The GPU's compute capability, such as (7, 5).
+    /// What is written behind the name of a check: nothing on a GPU, else " (simulator)" or the like.
+    pub fn remark(&self) -> String {
+        if self.is_gpu() { String::new() } else { format!(" ({})", self.name()) }
+    }
+
+    /// The GPU's compute capability, such as (7, 5), or that of the PTX which is interpreted.
     pub fn compute_capability(&self) -> Option<(u32, u32)> {
-        self.cuda().map(|cuda| cuda.compute_capability)
+        match &self.kind {
+            Kind::Cuda(cuda) => Some(cuda.properties.compute_capability),
+            Kind::Interpreter(interpreter) => Some(interpreter.compute_capability),
+            Kind::Simulator { .. } => None,
+        }
     }
 
     /// The bytes of the GPU's memory.
     pub fn total_memory(&self) -> Option<usize> {
-        self.cuda().map(|cuda| cuda.total_memory)
+        self.cuda().map(|cuda| cuda.properties.total_memory)
+    }
+
+    /// The GPU's multiprocessors, each of which runs some blocks at once.
+    pub fn multiprocessors(&self) -> Option<u32> {
+        self.cuda().map(|cuda| cuda.properties.multiprocessors)
+    }
+
+    /// Most bytes of shared memory that a block may have, its arrays and the dynamic part together; its arrays alone have
+    /// at most [`LaunchConfig::MAX_STATIC_SHARED_BYTES`].
+    pub fn max_shared_bytes(&self) -> u32 {
+        match &self.kind {
+            Kind::Cuda(cuda) => cuda.properties.max_shared_bytes,
+            Kind::Simulator { options, .. } => options.max_shared_bytes,
+            Kind::Interpreter(_) => ptx_interpreter::Machine::MAX_SHARED_BYTES as u32,
+        }
+    }
+
+    /// Most blocks of a [cooperative](LaunchConfig::cooperative) launch of `kernel`, whose blocks are of this size: as many
+    /// as run at once. Zero if the device runs none.
+    ///
+    /// # Errors
+    /// If the device has no cooperative launches, takes no block of this shape, or the PTX has no such kernel.
+    pub fn most_cooperative_blocks<K: Kernel>(
+        &self,
+        _kernel: &K,
+        block: impl Into<Dim3>,
+        dynamic_shared_bytes: u32,
+    ) -> Result<u32, Error> {
+        let block = block.into();
+        match &self.kind {
+            Kind::Cuda(cuda) => cuda.most_cooperative_blocks(K::NAME, block, dynamic_shared_bytes),
+            Kind::Simulator { .. } | Kind::Interpreter(_) => {
+                let config = LaunchConfig::new(1, block).with_dynamic_shared(dynamic_shared_bytes);
+                config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
+                Ok(simulator::most_cooperative_blocks(block.count()))
+            }
+        }
     }
 
     /// A buffer with the elements of `values`.
@@ -109,6 +199,7 @@ impl Device {
     /// # Errors
     /// If the GPU has not enough memory, or has failed.
     pub fn buffer_from_slice<T: Element>(&self, values: &[T]) -> Result<Buffer<T>, Error> {
+        recording::forbid("buffer_from_slice")?;
         Buffer::from_slice(&self.kind, values)
     }
 
@@ -118,6 +209,7 @@ impl Device {
     /// # Errors
     /// As [`buffer_from_slice`](Self::buffer_from_slice).
     pub fn uninitialized<T: Element>(&self, length: usize) -> Result<Buffer<T>, Error> {
+        recording::forbid("uninitialized")?;
         Buffer::uninitialized(&self.kind, length)
     }
 
@@ -126,6 +218,7 @@ impl Device {
     /// # Errors
     /// As [`buffer_from_slice`](Self::buffer_from_slice).
     pub fn zeroed<T: Element + Default>(&self, length: usize) -> Result<Buffer<T>, Error> {
+        recording::forbid("zeroed")?;
         Buffer::zeroed(&self.kind, length)
     }
 
@@ -134,6 +227,7 @@ impl Device {
     /// # Errors
     /// If the system has not enough memory that can be locked.
     pub fn pinned<T: Element + Default>(&self, length: usize) -> Result<PinnedBuffer<T>, Error> {
+        recording::forbid("pinned")?;
         PinnedBuffer::zeroed(&self.kind, length)
     }
 
@@ -142,6 +236,7 @@ impl Device {
     /// # Errors
     /// If the driver has no more.
     pub fn stream(&self) -> Result<Stream, Error> {
+        recording::forbid("stream")?;
         Stream::new(self)
     }
 
@@ -152,8 +247,20 @@ impl Device {
     ///
     /// # Errors
     /// If CUDA takes no launch of this shape, a buffer is on another device, the PTX has no such kernel, or the driver
-    /// refuses; on the simulator also for what the kernel does wrong, on a GPU for what an earlier one did.
+    /// refuses; on the simulator also for what the kernel does wrong, on a GPU for what an earlier one did. If the launch
+    /// is cooperative, and the device cannot run all of its blocks at once.
     pub fn launch<K: Kernel>(
+        &self,
+        kernel: &K,
+        config: LaunchConfig,
+        arguments: K::Arguments<'_, DeviceMemory>,
+    ) -> Result<Option<LaunchReport>, Error> {
+        recording::forbid("launch")?;
+        self.run(kernel, config, arguments)
+    }
+
+    /// As [`launch`](Self::launch), also for a recorder.
+    pub(crate) fn run<K: Kernel>(
         &self,
         kernel: &K,
         config: LaunchConfig,
@@ -165,6 +272,51 @@ impl Device {
                 let report = simulator::launch_in::<DeviceMemory, K>(*options, kernel, config, arguments);
                 report.map(Some).map_err(|error| Error::simulated(K::NAME, error))
             }
+            Kind::Interpreter(interpreter) => interpreter.launch(kernel, config, arguments).map(|()| None),
+        }
+    }
+
+    /// Queues the launches of `record` `times` times, which costs less than queueing each: for steps of many small kernels.
+    ///
+    /// On a GPU, `record` runs once. Its launches are put into a graph of the driver's, which is then queued `times` times;
+    /// what the launches are told, numbers and buffers, is the same each time. On the simulator, and with
+    /// `GPU_LAUNCH_BLOCKING=1`, `record` runs `times` times, and its launches with it. So it must do the same each time it
+    /// runs. With `times` zero it does not run.
+    ///
+    /// `record` launches by its recorder and leaves the devices alone: other launches, copies, and making or waiting for
+    /// anything, are errors in it.
+    ///
+    /// ```
+    /// # use cuda_std::{GlobalMut, kernel, thread};
+    /// # use gpu::{Device, LaunchConfig};
+    /// # #[kernel]
+    /// # pub fn double(x: GlobalMut<f32>) {
+    /// #     let i = thread::index_1d() as usize;
+    /// #     if i < x.len() {
+    /// #         x.set(i, 2.0 * x.get(i));
+    /// #     }
+    /// # }
+    /// # let device = Device::simulator();
+    /// let mut x = device.buffer_from_slice(&[1.0_f32, 2.0, 3.0])?;
+    /// let config = LaunchConfig::for_elements(x.len(), 128);
+    /// device.replay(5, |recorder| recorder.launch(&double, config, (&mut x,)))?;
+    /// assert_eq!(x.to_vec()?, [32.0, 64.0, 96.0]);
+    /// # Ok::<(), gpu::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `record`, after which nothing of it is queued on a GPU; and if the driver takes its launches one by one,
+    /// but not as a graph.
+    pub fn replay(
+        &self,
+        times: usize,
+        mut record: impl FnMut(&Recorder<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        // Goes last: what is dropped while launches are recorded must not go before they are queued.
+        let _recording = Recording::begin()?;
+        match self.cuda() {
+            Some(cuda) if times > 0 && !cuda.is_blocking() => cuda.replay(times, &mut record),
+            _ => (0..times).try_for_each(|_| record(&Recorder::runs_on(self))),
         }
     }
 
@@ -173,6 +325,7 @@ impl Device {
     /// # Errors
     /// If one of them failed.
     pub fn synchronize(&self) -> Result<(), Error> {
+        recording::forbid("synchronize")?;
         self.cuda().map_or(Ok(()), Cuda::synchronize)
     }
 
@@ -194,6 +347,7 @@ impl Device {
     /// # Errors
     /// Those of `work`, and of the launches in it.
     pub fn time<R>(&self, work: impl FnOnce() -> Result<R, Error>) -> Result<(R, Option<f64>), Error> {
+        recording::forbid("time")?;
         match self.cuda() {
             Some(cuda) => cuda.time(work).map(|(result, seconds)| (result, Some(seconds))),
             None => work().map(|result| (result, None)),
@@ -221,7 +375,7 @@ impl Device {
     fn cuda(&self) -> Option<&Cuda> {
         match &self.kind {
             Kind::Cuda(cuda) => Some(cuda),
-            Kind::Simulator { .. } => None,
+            Kind::Simulator { .. } | Kind::Interpreter(_) => None,
         }
     }
 }

@@ -55,6 +55,17 @@ pub enum OpenError {
         /// What the driver's compiler wrote, errors first.
         log: String,
     },
+    /// The interpreter does not understand the kernels' PTX.
+    #[error("the interpreter cannot run the kernels' PTX for {}: {error}", Capability(*variant))]
+    Interpreter {
+        /// The compute capability that the PTX is for.
+        variant: (u32, u32),
+        /// What it does not understand.
+        error: Box<ptx_interpreter::LoadError>,
+    },
+    /// There is no PTX to interpret.
+    #[error("there is no PTX of the kernels to interpret")]
+    NoPtx,
     /// Something else in the driver.
     #[error("{operation} failed: {error}")]
     Driver {
@@ -91,7 +102,8 @@ pub struct Launch {
 impl fmt::Display for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kernel, config, times } = self;
-        write!(f, "{kernel} (grid {}, block {}", config.grid, config.block)?;
+        let cooperative = if config.cooperative { "cooperative, " } else { "" };
+        write!(f, "{kernel} ({cooperative}grid {}, block {}", config.grid, config.block)?;
         if config.dynamic_shared_bytes > 0 {
             write!(f, ", {} bytes of shared memory", config.dynamic_shared_bytes)?;
         }
@@ -113,6 +125,18 @@ pub enum Error {
         /// The slice's elements.
         slice: usize,
     },
+    /// A part of a buffer that is not in it.
+    #[error("{operation}: the buffer has {buffer} elements, which {start} up to {end} are not all among")]
+    Range {
+        /// The copy: `copy_from_at` or `to_vec_at`.
+        operation: &'static str,
+        /// The buffer's elements.
+        buffer: usize,
+        /// The first element.
+        start: usize,
+        /// The element after the last.
+        end: usize,
+    },
     /// The GPU has not enough memory.
     #[error("the GPU has no memory for a buffer of {} × {} bytes: {free} of its {total} bytes are free", .elements, .element_bytes)]
     OutOfMemory {
@@ -132,6 +156,62 @@ pub enum Error {
         kernel: &'static str,
         /// The limit that the shape passes.
         error: LimitError,
+    },
+    /// A launch has more shared memory than a block of this GPU may have.
+    #[error(
+        "kernel {kernel}: {static_bytes} bytes of shared memory in arrays and {dynamic_bytes} dynamic ones; \
+         a block of this GPU has at most {limit}"
+    )]
+    SharedMemory {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The bytes of its arrays.
+        static_bytes: u32,
+        /// The bytes that the launch adds.
+        dynamic_bytes: u32,
+        /// What [`Device::max_shared_bytes`](crate::Device::max_shared_bytes) says.
+        limit: u32,
+    },
+    /// The GPU, or the way that it is shared, has no cooperative launches.
+    #[error("kernel {kernel}: {device} has no cooperative launches: launch it once for each part between two barriers")]
+    NotCooperative {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The GPU's name.
+        device: String,
+    },
+    /// A cooperative launch has more blocks than the GPU runs at once.
+    #[error(
+        "kernel {kernel}: a cooperative launch of {blocks} blocks; the GPU runs at most {limit} at once, \
+         {per_multiprocessor} on each of {multiprocessors} multiprocessors"
+    )]
+    TooManyBlocks {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The blocks of the launch.
+        blocks: u64,
+        /// What [`Device::most_cooperative_blocks`](crate::Device::most_cooperative_blocks) says.
+        limit: u64,
+        /// Blocks of this shape that each multiprocessor runs at once.
+        per_multiprocessor: u32,
+        /// The GPU's multiprocessors.
+        multiprocessors: u32,
+    },
+    /// Something that is not a launch by the recorder, while launches are recorded.
+    #[error("{operation} while launches are recorded: what replay runs may only launch, and only by its recorder")]
+    Recording {
+        /// What was asked for.
+        operation: &'static str,
+    },
+    /// The driver does not take launches as a graph.
+    #[error("{operation} a replay of {} failed: {error}", List(launches))]
+    Replay {
+        /// Recording, preparing or repeating.
+        operation: &'static str,
+        /// The launches that were recorded.
+        launches: Vec<Launch>,
+        /// The driver's error.
+        error: DriverError,
     },
     /// A buffer is on another device.
     #[error("kernel {kernel}: {error}")]
@@ -178,6 +258,12 @@ pub enum Error {
     /// The simulator has stopped a kernel.
     #[error(transparent)]
     Simulator(Box<simulator::LaunchError>),
+    /// The interpreter has stopped a kernel.
+    #[error(transparent)]
+    Interpreter(Box<ptx_interpreter::LaunchError>),
+    /// The interpreter's memory.
+    #[error(transparent)]
+    InterpreterMemory(#[from] ptx_interpreter::memory::MemoryError),
     /// Something else in the driver.
     #[error("{operation} failed: {error}")]
     Driver {
@@ -202,6 +288,14 @@ impl Error {
     pub fn fault(&self) -> Option<&simulator::Fault> {
         match self {
             Self::Simulator(error) => error.fault(),
+            _ => None,
+        }
+    }
+
+    /// What the kernel's PTX did wrong, if the interpreter found that.
+    pub fn ptx_fault(&self) -> Option<&ptx_interpreter::Fault> {
+        match self {
+            Self::Interpreter(error) => error.fault(),
             _ => None,
         }
     }
@@ -246,11 +340,23 @@ impl fmt::Display for Launches<'_> {
         if let [Launch { times: 1, .. }] = self.0 {
             return write!(f, "the launch of {}", self.0[0]);
         }
-        f.write_str("one of the launches since the device was last waited for: ")?;
+        let all = List(self.0);
+        write!(
+            f,
+            "one of the launches since the device was last waited for: {all} (GPU_LAUNCH_BLOCKING=1 finds out which)"
+        )
+    }
+}
+
+/// The launches, one after the other.
+struct List<'a>(&'a [Launch]);
+
+impl fmt::Display for List<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, launch) in self.0.iter().enumerate() {
             write!(f, "{}{launch}", if i > 0 { ", " } else { "" })?;
         }
-        f.write_str(" (GPU_LAUNCH_BLOCKING=1 finds out which)")
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The one door to a device: a CUDA GPU, or the simulator where there is none.
+//! The one door to a device: a CUDA GPU, the simulator where there is none, or the interpreter of the PTX that a GPU gets.
 //!
 //! A program opens a [`Device`], makes [`Buffer`]s on it and launches kernels. It says the same thing for either device;
 //! only the time that a kernel takes, [`Device::time`], exists for a GPU alone.
@@ -37,6 +37,13 @@
 //! With `GPU_LAUNCH_BLOCKING=1` in the environment each launch is waited for, and the error names just one. Either way
 //! the GPU is of no use to the process from then on: every later call repeats the error.
 //!
+//! # Many small launches
+//!
+//! Two ways spare a step of many small kernels the cost of a launch for each. [`Device::replay`] records a step's launches
+//! once and queues them as often as is asked for. A [cooperative launch](LaunchConfig::cooperative) is one kernel for the
+//! whole step, whose blocks wait for each other by `cuda_std::grid::sync`; it has at most
+//! [`Device::most_cooperative_blocks`] blocks.
+//!
 //! # Which GPU
 //!
 //! The first that the driver lists. `CUDA_VISIBLE_DEVICES` changes which that is.
@@ -46,8 +53,11 @@ mod choice;
 mod cuda;
 mod device;
 mod error;
+mod interpreter;
 mod pinned;
 mod ptx;
+mod recorder;
+mod recording;
 mod stream;
 mod testing;
 
@@ -57,9 +67,11 @@ pub use device::Device;
 pub use error::{DriverError, Error, Launch, OpenError};
 pub use pinned::PinnedBuffer;
 pub use ptx::{KERNELS, PtxVariant};
+pub use recorder::Recorder;
 pub use stream::Stream;
 pub use testing::require_gpu;
 
 pub use cuda_driver::Unavailable;
 pub use cuda_std::simulator::{LaunchReport, Options as SimulatorOptions};
-pub use cuda_std::{Dim3, Element, Kernel, LaunchConfig};
+pub use cuda_std::{Dim3, Element, F32x4, Kernel, LaunchConfig};
+pub use ptx_interpreter::Options as InterpreterOptions;

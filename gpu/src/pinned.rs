@@ -12,7 +12,7 @@ use crate::device::Kind;
 /// directly, so that [`Buffer::copy_from`](crate::Buffer::copy_from) and [`copy_to`](crate::Buffer::copy_to) are
 /// faster. There is less of it than of other memory.
 ///
-/// On the simulator it is a `Vec`.
+/// Where there is no GPU it is a `Vec`.
 #[derive(Debug)]
 pub struct PinnedBuffer<T: Element> {
     place: Place<T>,
@@ -21,7 +21,7 @@ pub struct PinnedBuffer<T: Element> {
 #[derive(Debug)]
 enum Place<T: Element> {
     Cuda(CudaPinned<T>),
-    Simulator(Vec<T>),
+    Host(Vec<T>),
 }
 
 impl<T: Element> PinnedBuffer<T> {
@@ -30,7 +30,7 @@ impl<T: Element> PinnedBuffer<T> {
         T: Default,
     {
         let place = match device {
-            Kind::Simulator { .. } => Place::Simulator(vec![T::default(); length]),
+            Kind::Simulator { .. } | Kind::Interpreter(_) => Place::Host(vec![T::default(); length]),
             Kind::Cuda(cuda) => Place::Cuda(CudaPinned::filled(cuda, T::default(), length)?),
         };
         Ok(Self { place })
@@ -43,7 +43,7 @@ impl<T: Element> Deref for PinnedBuffer<T> {
     fn deref(&self) -> &[T] {
         match &self.place {
             Place::Cuda(buffer) => buffer.as_slice(),
-            Place::Simulator(values) => values,
+            Place::Host(values) => values,
         }
     }
 }
@@ -52,7 +52,7 @@ impl<T: Element> DerefMut for PinnedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.place {
             Place::Cuda(buffer) => buffer.as_mut_slice(),
-            Place::Simulator(values) => values,
+            Place::Host(values) => values,
         }
     }
 }

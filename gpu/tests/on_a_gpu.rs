@@ -5,6 +5,7 @@ mod support;
 
 use gpu::{Device, DeviceChoice, Error, LaunchConfig, OpenError, PtxVariant, require_gpu};
 use support::{PTX, in_own_process, overrun, scale, vector_max};
+use test_kernels::grid_sums;
 
 #[test]
 fn kernels_run_and_are_timed() {
@@ -28,6 +29,72 @@ fn kernels_run_and_are_timed() {
         assert_eq!(*out, value.max(50_000.0) * if i < 3 { 1.0 } else { 2.0 }, "{i}");
     }
     assert!(device.zeroed::<f64>(1000).unwrap().to_vec().unwrap().iter().all(|&zero| zero == 0.0));
+}
+
+#[test]
+fn blocks_wait_for_each_other() {
+    if !require_gpu() {
+        return;
+    }
+    let device = Device::open(DeviceChoice::Cuda, PTX).unwrap();
+    let (length, repeats) = (100_003, 50);
+    let x: Vec<f32> = (0..length).map(|i| (i % 7) as f32 - 3.0).collect();
+    let sum = x.iter().sum::<f32>();
+    let x = device.buffer_from_slice(&x).unwrap();
+    let (mut values, mut barrier) = (device.uninitialized(length).unwrap(), device.zeroed(1).unwrap());
+    let most = device.most_cooperative_blocks(&grid_sums, 256, 0).unwrap();
+    // One state for launches of different sizes, and for one that is replayed.
+    for blocks in [most, 1, 2, most.div_ceil(3)] {
+        let mut sums = device.uninitialized(repeats).unwrap();
+        let config = LaunchConfig::new(blocks, 256).cooperative();
+        let arguments = (&x, repeats as u32, &mut values, &mut barrier, &mut sums);
+        device.launch(&grid_sums, config, arguments).unwrap();
+        assert_eq!(sums.to_vec().unwrap(), vec![sum; repeats], "{blocks} blocks");
+        device
+            .replay(3, |recorder| {
+                let arguments = (&x, repeats as u32, &mut values, &mut barrier, &mut sums);
+                recorder.launch(&grid_sums, config, arguments)
+            })
+            .unwrap();
+        assert_eq!(sums.to_vec().unwrap(), vec![sum; repeats], "{blocks} blocks, replayed");
+    }
+    let mut sums = device.uninitialized(1).unwrap();
+    let config = LaunchConfig::new(most + 1, 256).cooperative();
+    let error = device.launch(&grid_sums, config, (&x, 1, &mut values, &mut barrier, &mut sums)).unwrap_err();
+    assert!(matches!(error, Error::TooManyBlocks { .. }), "{error}");
+}
+
+#[test]
+fn launches_are_replayed() {
+    if !require_gpu() {
+        return;
+    }
+    let device = Device::open(DeviceChoice::Cuda, PTX).unwrap();
+    let mut x = device.buffer_from_slice(&[1.0_f32; 1000]).unwrap();
+    let config = LaunchConfig::for_elements(1000, 128);
+    for _ in 0..20 {
+        device
+            .replay(10, |recorder| {
+                recorder.launch(&scale, config, (&mut x, 2.0, 0))?;
+                recorder.launch(&scale, config, (&mut x, 0.5, 1))
+            })
+            .unwrap();
+        device.launch(&scale, config, (&mut x, 0.5_f32.powi(10), 0)).unwrap();
+        device.launch(&scale, config, (&mut x, 2.0_f32.powi(10), 1)).unwrap();
+    }
+    assert_eq!(x.to_vec().unwrap(), vec![1.0; 1000]);
+}
+
+#[test]
+fn a_launch_may_have_all_the_shared_memory() {
+    if !require_gpu() {
+        return;
+    }
+    let device = Device::open(DeviceChoice::Cuda, PTX).unwrap();
+    let mut x = device.buffer_from_slice(&[1.0_f32]).unwrap();
+    let config = LaunchConfig::new(1, 32).with_dynamic_shared(device.max_shared_bytes());
+    device.launch(&scale, config, (&mut x, 2.0, 0)).unwrap();
+    assert_eq!(x.to_vec().unwrap(), [2.0]);
 }
 
 #[test]

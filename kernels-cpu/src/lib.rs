@@ -8,9 +8,12 @@
 
 pub mod activation;
 pub mod dispatch;
+mod elementwise;
+pub mod greyscale;
 pub mod maximum;
 pub mod product;
 mod real;
+pub mod tanh;
 
 pub use dispatch::InstructionSet;
 pub use pulp::{Simd, WithSimd};

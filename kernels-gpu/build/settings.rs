@@ -4,12 +4,11 @@ use std::path::Path;
 
 use cuda_builder::{Arch, CudaBuilder};
 
-/// The architectures whose PTX is committed: the oldest that is supported, whose PTX runs on all later ones, and the one
-/// that the kernels are tuned for.
-pub(crate) const ARCHS: [Arch; 2] = [Arch::Sm75, Arch::Sm90];
+#[path = "../../rust-cuda/cuda_std/build/kernel_crate.rs"]
+pub(crate) mod kernel_crate;
 
-/// The kernels that always run as one block of 1024 threads. Told so, the assembler gives each thread the 64 registers that
-/// there are for it.
+/// The kernels that always run as one block of 1024 threads. Told so, the assembler gives each thread the 64 registers
+/// that there are for it.
 const ONE_BLOCK: [&str; 10] = [
     "matmul_naive_f32",
     "matmul_naive_f64",
@@ -23,18 +22,26 @@ const ONE_BLOCK: [&str; 10] = [
     "matmul_kernel_f64",
 ];
 
+/// The kernels that run as blocks of 256 threads, at least two of them on a multiprocessor at once.
+const BLOCKS_OF_256: [&str; 10] = [
+    "network_forward_16",
+    "network_forward_64",
+    "network_backward_16",
+    "network_backward_64",
+    "network_update_16",
+    "network_update_64",
+    "network_gradient_16",
+    "network_gradient_64",
+    "network_output",
+    "network_evaluate",
+];
+
+/// The kernel that has a multiprocessor for each block of 256 threads, and with it all registers that a thread can have.
+const WHOLE_MULTIPROCESSOR: &str = "network_train_persistently";
+
 /// The builder of the PTX for one architecture; `kernels` is this crate's folder.
 pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
-    let cuda_std = kernels.join("../rust-cuda/cuda_std/src");
-    let mut builder = CudaBuilder::new(kernels)
-        .arch(arch)
-        .committed_dir(kernels.join("ptx"))
-        .host_only(cuda_std.join("simulator"))
-        .host_only(cuda_std.join("launcher.rs"))
-        .host_only(cuda_std.join("launch_config.rs"));
-    if arch == Arch::Sm75 {
-        // Of CUDA 11.0, which the driver must be at least. The default, 6.3, lacks what later kernels need.
-        builder = builder.ptx_version(7, 0);
-    }
+    let builder = kernel_crate::builder(kernels, arch).launch_bounds(WHOLE_MULTIPROCESSOR, 256, 1);
+    let builder = BLOCKS_OF_256.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 2));
     ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1))
 }

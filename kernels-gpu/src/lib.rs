@@ -7,8 +7,13 @@
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+pub mod greyscale;
 pub mod maximum;
+pub mod network;
 pub mod product;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use cuda_std::Ptx;
 
 /// The kernels' PTX for each architecture, oldest first. A GPU runs the last one that is not newer than itself.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -16,13 +21,3 @@ pub const PTX: [Ptx; 2] = [
     Ptx { compute_capability: (7, 5), text: include_str!(concat!(env!("OUT_DIR"), "/kernels_gpu.sm_75.ptx")) },
     Ptx { compute_capability: (9, 0), text: include_str!(concat!(env!("OUT_DIR"), "/kernels_gpu.sm_90.ptx")) },
 ];
-
-/// All kernels as PTX for one architecture.
-#[cfg(not(target_arch = "nvptx64"))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ptx {
-    /// The compute capability that it needs at least, major and minor.
-    pub compute_capability: (u32, u32),
-    /// The PTX.
-    pub text: &'static str,
-}

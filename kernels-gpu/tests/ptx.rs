@@ -2,8 +2,13 @@
 
 use kernels_gpu::PTX;
 
-const KERNELS: [&str; 11] = [
+const KERNELS: [&str; 29] = [
     "max_kernel",
+    "normalize_kernel",
+    "weigh_kernel",
+    "activate_kernel",
+    "normalize_weigh_activate_kernel",
+    "normalize_weigh_activate_fast_kernel",
     "matmul_naive_f32",
     "matmul_naive_f64",
     "matmul_symmetric_f32",
@@ -14,6 +19,19 @@ const KERNELS: [&str; 11] = [
     "matmul_registers_f64",
     "matmul_kernel_f32",
     "matmul_kernel_f64",
+    "network_forward_16",
+    "network_forward_64",
+    "network_backward_16",
+    "network_backward_64",
+    "network_update_16",
+    "network_update_64",
+    "network_gradient_16",
+    "network_gradient_64",
+    "network_update_from_parts",
+    "network_output",
+    "network_evaluate",
+    "network_next_step",
+    "network_train_persistently",
 ];
 
 #[test]
@@ -36,5 +54,18 @@ fn ptx_of_kernels_with_shared_arrays_has_no_generic_access() {
         let generic = cuda_builder::generic_accesses(ptx.text);
         assert!(generic.is_empty(), "{generic:?}");
         assert!(ptx.text.contains("ld.shared.v4") && ptx.text.contains("st.shared.v4"), "quads move at once");
+    }
+}
+
+/// Memory decides how fast these are: each of their threads moves four numbers at once.
+#[test]
+fn ptx_of_the_greyscale_kernels_moves_four_numbers_at_once() {
+    for ptx in PTX {
+        for kernel in KERNELS.iter().filter(|name| name.contains("normalize") || name.contains("activate")) {
+            let body = ptx.text.split(&format!(".entry {kernel}(")).nth(1).unwrap();
+            let body = body.split(".visible .entry").next().unwrap();
+            assert!(body.contains("ld.global.nc.v4") && body.contains("st.global.v4"), "{kernel}");
+            assert!(!body.contains("ld.global.nc.b32") && !body.contains("ld.global.nc.f32"), "{kernel}");
+        }
     }
 }

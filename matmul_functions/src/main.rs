@@ -28,7 +28,7 @@ struct Arguments {
     /// Type of the elements
     #[arg(long, value_enum, default_value_t = DataType::F32)]
     dtype: DataType,
-    /// Where the GPU's version runs; the simulator checks it, but is never timed
+    /// Where the GPU's version runs; the simulator and the PTX interpreter check it, but are never timed
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
     /// Check every version of the GPU's kernel, from the naive one up, and time it where there is a GPU
@@ -85,28 +85,27 @@ where
         report.time("Trivial", "", measure(repeats, || matmul_transpose_trivial(&x)));
         report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || matmul_transpose_rayon(&x)));
         report.speedup("Rayon", "Trivial");
-        match device.is_simulator() {
-            true => report.remark("cuda", &device.why_not_timed()),
-            false => time_cuda(&mut report, &device, &x, repeats, arguments.ladder)?,
+        match device.is_gpu() {
+            true => time_cuda(&mut report, &device, &x, repeats, arguments.ladder)?,
+            false => report.remark("cuda", &device.why_not_timed()),
         }
     }
     Ok(report.finish())
 }
 
-/// The largest matrix that the simulator checks in a few seconds, with all its checks: the homework's.
-const SIMULATED: (usize, usize) = (784, 128);
+/// The largest matrix that the simulator and the interpreter check in a few seconds, with all their checks: the homework's.
+const CHECKED: (usize, usize) = (784, 128);
 
-/// Checks the default kernel, or all of the ladder. The simulator takes the upper left part of a large matrix.
+/// Checks the default kernel, or all of the ladder. What is no GPU takes the upper left part of a large matrix.
 fn check_gpu<F: Element>(report: &mut Report, device: &Device, x: &ArrayRef2<F>, ladder: bool) -> Result<()> {
-    let (rows, columns) = match device.is_simulator() {
-        true => (x.nrows().min(SIMULATED.0), x.ncols().min(SIMULATED.1)),
-        false => x.dim(),
+    let (rows, columns) = match device.is_gpu() {
+        true => x.dim(),
+        false => (x.nrows().min(CHECKED.0), x.ncols().min(CHECKED.1)),
     };
     let part = x.slice(s![..rows, ..columns]);
-    let place = match (device.is_simulator(), part.dim() == x.dim()) {
-        (false, _) => String::new(),
-        (true, true) => " (simulator)".to_owned(),
-        (true, false) => format!(" (simulator, the first {rows} × {columns})"),
+    let place = match part.dim() == x.dim() {
+        true => device.remark(),
+        false => format!(" ({}, the first {rows} × {columns})", device.name()),
     };
     let reference = Reference::of(&part);
     if !ladder {

@@ -150,6 +150,36 @@ fn part3_program_refuses_a_size_beyond_counting_in_one_line() {
     assert!(stderr.contains("more memory than can be counted"), "{stderr}");
 }
 
+/// What the GPU would get is checked, and never timed.
+#[test]
+fn part3_program_interprets_the_ptx() {
+    let (code, stdout, stderr) = run(&["--device", "ptx", "--size", "33", "17", "-c", "2", "--repeats", "2"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert!(lines.contains(&"[+] matmul_transpose_gpu passed (PTX interpreter, sm_90)"), "{stdout}");
+    assert!(lines.contains(&"[+] All tests passed"), "{stdout}");
+    let about_cuda: Vec<&str> = lines.into_iter().filter(|line| line.contains("CUDA")).collect();
+    assert_eq!(about_cuda, ["[*] CUDA: not timed: the PTX interpreter was asked for"], "{stdout}");
+
+    let (code, stdout, stderr) = run(&["--device", "ptx", "--size", "33", "17", "--repeats", "2", "--json"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let object: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(object["device"], "PTX interpreter, sm_90");
+    assert_eq!(object["checks"]["matmul_transpose_gpu"], true);
+    let timed = object["seconds"].as_object().unwrap();
+    assert!(!timed.is_empty() && timed.keys().all(|version| !version.contains("cuda")), "{stdout}");
+}
+
+#[test]
+fn part3_program_knows_every_device() {
+    let (code, stdout, stderr) = run(&["--help"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    for device in ["auto", "cuda", "simulator", "ptx"] {
+        assert!(stdout.contains(&format!("- {device}:")) || stdout.contains(&format!("{device},")), "{stdout}");
+    }
+    assert!(refusal(&["--device", "gpu"]).contains("'gpu'"));
+}
+
 /// Without a driver, CUDA that was asked for is an error; whether this machine has one does not matter here.
 #[test]
 fn part3_program_that_must_use_cuda_says_why_it_cannot() {

@@ -4,6 +4,7 @@
 //! and takes the parameters out when they are to be kept.
 
 mod cpu;
+mod gpu;
 mod layer;
 
 use std::ops::ControlFlow;
@@ -12,6 +13,7 @@ use ndarray::{Array1, Array2};
 
 use crate::{Network, Real, Samples};
 
+pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent};
 pub use cpu::CpuEngine;
 
 /// A network and, if it is trained with momentum, the last changes of its parameters.
@@ -49,6 +51,20 @@ pub struct Diverged {
     pub step: usize,
 }
 
+/// The device failed: it is lost, out of memory, or a kernel did something wrong. What was computed on it is lost.
+pub type DeviceError = ::gpu::Error;
+
+/// Why a training ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The steps were too large.
+    #[error(transparent)]
+    Diverged(#[from] Diverged),
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
 /// Does the arithmetic of training on some device.
 pub trait Engine<F: Real> {
     /// The device's name, for results.
@@ -58,21 +74,33 @@ pub trait Engine<F: Real> {
     /// told the step's number, counted from 0 over `order`, and the batch's summed loss before it; it may stop the
     /// training there.
     ///
+    /// An engine that hands several steps at once to its device stops after the last of these, and tells `observe` of
+    /// every step that is done: the last that it was told of is where the training can go on.
+    ///
     /// # Errors
-    /// If the loss of a batch is not finite. The parameters are then useless.
+    /// If the loss of a batch is not finite, or the device fails. The parameters are then useless.
     fn train(
         &mut self,
         order: &[u32],
         first_step: usize,
         observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
-    ) -> Result<(), Diverged>;
+    ) -> Result<(), EngineError>;
 
     /// Evaluates the network on other samples.
-    fn evaluate(&mut self, samples: &Samples<F>) -> Evaluation;
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn evaluate(&mut self, samples: &Samples<F>) -> Result<Evaluation, DeviceError>;
 
     /// Evaluates the network on the training samples.
-    fn evaluate_training_samples(&mut self) -> Evaluation;
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError>;
 
     /// The parameters as they are now.
-    fn parameters(&self) -> Parameters<F>;
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn parameters(&self) -> Result<Parameters<F>, DeviceError>;
 }

@@ -1,7 +1,7 @@
 //! A multilayer perceptron, trained by mini-batch stochastic gradient descent.
 //!
 //! - [`network`], [`activation`], [`loss`]: what is computed. [`mod@reference`] computes it slowly and obviously.
-//! - [`engine`]: the one door to whatever does the arithmetic fast; today the CPU.
+//! - [`engine`]: the one door to whatever does the arithmetic fast: the CPU or a GPU.
 //! - [`training`]: epochs, permutations, history; [`preset`] holds the homework's and the notebook's settings.
 //! - [`data`]: MNIST's files, their download, and the digits that the program draws itself.
 //! - [`model_file`], [`checkpoint`]: weights and interrupted runs on disk.
@@ -22,7 +22,7 @@ pub mod samples;
 pub mod training;
 
 pub use activation::Activation;
-pub use engine::{CpuEngine, Engine};
+pub use engine::{CpuEngine, Engine, GpuEngine};
 pub use loss::Loss;
 pub use network::{Architecture, Network};
 pub use samples::Samples;

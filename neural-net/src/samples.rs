@@ -1,14 +1,16 @@
 //! What a network learns from: inputs and the outputs they should give.
 
+use std::sync::Arc;
+
 use ndarray::{Array2, ArrayView1, Axis};
 
 use crate::Real;
 
-/// Samples row by row: `inputs` is *N* × inputs, `targets` is *N* × outputs.
+/// Samples row by row: `inputs` is *N* × inputs, `targets` is *N* × outputs. A clone shares them.
 #[derive(Clone, Debug)]
 pub struct Samples<F> {
-    inputs: Array2<F>,
-    targets: Array2<F>,
+    inputs: Arc<Array2<F>>,
+    targets: Arc<Array2<F>>,
 }
 
 /// Inputs and targets of different number.
@@ -33,7 +35,12 @@ impl<F: Real> Samples<F> {
         // Rows must be slices.
         let row_by_row =
             |array: Array2<F>| if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() };
-        Ok(Self { inputs: row_by_row(inputs), targets: row_by_row(targets) })
+        Ok(Self { inputs: Arc::new(row_by_row(inputs)), targets: Arc::new(row_by_row(targets)) })
+    }
+
+    /// Whether these are the very same samples, not just equal ones.
+    pub(crate) fn are_shared_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inputs, &other.inputs) && Arc::ptr_eq(&self.targets, &other.targets)
     }
 
     /// The number of samples.

@@ -8,7 +8,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Diverged, Engine, Parameters};
+use crate::engine::{DeviceError, Diverged, Engine, EngineError, Parameters};
 use crate::network::Initialization;
 use crate::{Architecture, Loss, Network, Real, Samples};
 
@@ -125,9 +125,26 @@ pub enum TrainingError<O> {
         /// Where in it.
         diverged: Diverged,
     },
+    /// The device failed. What was computed since the last checkpoint is lost.
+    #[error("the training's device failed in epoch {epoch}: {error}")]
+    Device {
+        /// The epoch, counted from 1.
+        epoch: usize,
+        /// What happened.
+        error: DeviceError,
+    },
     /// The observer's error.
     #[error(transparent)]
     Observer(O),
+}
+
+impl<O> TrainingError<O> {
+    fn in_epoch(epoch: usize, error: EngineError) -> Self {
+        match error {
+            EngineError::Diverged(diverged) => Self::Diverged { epoch, diverged },
+            EngineError::Device(error) => Self::Device { epoch, error },
+        }
+    }
 }
 
 /// A training on some engine.
@@ -188,7 +205,7 @@ impl<E> Training<E> {
     /// Trains until all epochs are done or the observer stops it.
     ///
     /// # Errors
-    /// If the loss is no longer finite, or with the observer's error.
+    /// If the loss is no longer finite, the device fails, or with the observer's error.
     pub fn run<F: Real, O: Observer<F, E>>(
         &mut self,
         validation: &Validation<F>,
@@ -203,7 +220,7 @@ impl<E> Training<E> {
             }
             let epoch = self.progress.epoch;
             if epoch.is_multiple_of(self.hyperparameters.report_every.max(1)) || epoch == self.hyperparameters.epochs {
-                let record = self.record(validation).map_err(|diverged| TrainingError::Diverged { epoch, diverged })?;
+                let record = self.record(validation).map_err(|error| TrainingError::in_epoch(epoch, error))?;
                 observer.epoch(&record, self).map_err(TrainingError::Observer)?;
             } else {
                 self.progress.loss = 0.0;
@@ -220,18 +237,15 @@ impl<E> Training<E> {
         let order = order_of_epoch(&self.hyperparameters, self.samples, self.progress.epoch);
         let steps = order.len().div_ceil(self.hyperparameters.batch_size.unwrap_or(order.len()).max(1));
         let start = Instant::now();
-        let mut stopped = false;
         let progress = &mut self.progress;
         let trained = self.engine.train(&order, progress.step, &mut |step, loss| {
             progress.step = step + 1;
             progress.loss += loss;
-            let flow = observer.step(epoch, step + 1, steps);
-            stopped = flow.is_break();
-            flow
+            observer.step(epoch, step + 1, steps)
         });
         progress.seconds += start.elapsed().as_secs_f64();
-        trained.map_err(|diverged| TrainingError::Diverged { epoch, diverged })?;
-        if stopped && progress.step < steps {
+        trained.map_err(|error| TrainingError::in_epoch(epoch, error))?;
+        if progress.step < steps {
             return Ok(Outcome::Stopped);
         }
         progress.epoch = epoch;
@@ -241,17 +255,17 @@ impl<E> Training<E> {
     }
 
     /// Measures and records an epoch. Its last step may have been the one that was too large.
-    fn record<F: Real>(&mut self, validation: &Validation<F>) -> Result<EpochRecord, Diverged>
+    fn record<F: Real>(&mut self, validation: &Validation<F>) -> Result<EpochRecord, EngineError>
     where
         E: Engine<F>,
     {
         let evaluation = match validation {
-            Validation::Training => self.engine.evaluate_training_samples(),
-            Validation::Apart(samples) => self.engine.evaluate(samples),
+            Validation::Training => self.engine.evaluate_training_samples()?,
+            Validation::Apart(samples) => self.engine.evaluate(samples)?,
         };
         if !evaluation.loss.is_finite() {
             let batch_size = self.hyperparameters.batch_size.unwrap_or(self.samples).max(1);
-            return Err(Diverged { step: self.samples.div_ceil(batch_size).saturating_sub(1) });
+            return Err(Diverged { step: self.samples.div_ceil(batch_size).saturating_sub(1) }.into());
         }
         let record = EpochRecord {
             epoch: self.progress.epoch,

@@ -68,7 +68,7 @@ fn accuracy_on_builtin_digits(dataset: &Dataset, architecture: Architecture, hyp
     let engine = CpuEngine::new(&train, &parameters, hyperparameters);
     let mut training = Training::new(engine, train.len(), hyperparameters.clone(), Progress::default());
     training.run(&Validation::Training, &mut Silent).unwrap();
-    training.engine_mut().evaluate(&test).accuracy()
+    training.engine_mut().evaluate(&test).unwrap().accuracy()
 }
 
 #[test]

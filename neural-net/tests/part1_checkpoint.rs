@@ -59,7 +59,7 @@ fn part1_a_training_stopped_at_any_step_goes_on_bit_identically() {
         let mut training = Training::new(engine, samples.len(), hyperparameters.clone(), progress);
         let outcome = training.run(&Validation::Training, &mut StopAfter(steps)).unwrap();
         let checkpoint =
-            Checkpoint { parameters: training.engine().parameters(), run: run(training.progress().clone()) };
+            Checkpoint { parameters: training.engine().parameters().unwrap(), run: run(training.progress().clone()) };
         (outcome, checkpoint)
     };
     let start = initial_parameters::<f32>(architecture, &hyperparameters);

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
+use neural_net::Network;
 use neural_net::checkpoint::{self, Checkpoint};
 use neural_net::model_file;
 use support::names_in;
@@ -82,6 +83,25 @@ fn part1_program_that_diverges_in_an_epochs_last_step_keeps_the_checkpoint() {
     assert!(run.stderr.contains("training diverged in epoch 1"), "{}", run.stderr);
     assert!(!place.path("model.safetensors").exists());
     assert_finite(&kept(&place.path("run")));
+}
+
+/// There would be nothing to go on with, and the checkpoint before would be lost.
+#[test]
+fn part1_program_keeps_no_network_that_is_not_finite() {
+    let place = Place::new();
+    let settings = ["--checkpoint", "run", "--target-accuracy", "0"];
+    place.train(1, &settings).success();
+    let Checkpoint { mut parameters, run } = kept(&place.path("run"));
+    let network = &parameters.network;
+    let mut weights = network.weights().to_vec();
+    weights[0][(3, 5)] = f32::NAN;
+    parameters.network = Network::new(network.architecture().clone(), weights, network.biases().to_vec()).unwrap();
+    checkpoint::save(&place.path("run"), &Checkpoint { parameters, run }).unwrap();
+    let run = place.train(2, &[settings.as_slice(), &["--resume"]].concat());
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let line = "error: training diverged: after epoch 1 and 0 steps the weights are no longer finite; choose a smaller \
+                learning rate\n";
+    assert_eq!(run.stderr, line);
 }
 
 #[track_caller]

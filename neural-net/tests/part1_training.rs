@@ -142,7 +142,7 @@ fn part1_a_training_step_agrees_with_one_written_out() {
 
     let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
     engine.train(&[0, 1], 0, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
-    assert_close(&engine.parameters().network, &expected, 1e-14);
+    assert_close(&engine.parameters().unwrap().network, &expected, 1e-14);
 
     let (weights, biases) = velocities.into_iter().unzip();
     let mut velocities = reference::Gradients { weights, biases, loss: 0.0 };

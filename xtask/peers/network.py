@@ -157,4 +157,5 @@ def read_idx(folder, name, header):
     return np.frombuffer(content, dtype=np.uint8, offset=header)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,9 @@
 //! `cargo xtask gpu-check`: one folder with everything that checks and times the kernels on a machine that has a GPU and
-//! no Rust. There, `run.sh` runs it and writes one JSON file.
+//! no Rust. There, `run.sh` runs it and writes one JSON file; where Python has CuPy, Numba or PyTorch, beside their times.
+
+mod mnist;
+mod python;
+mod ratios;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -23,21 +27,37 @@ pub(crate) struct Options {
 }
 
 /// The tests that need a GPU: package, test program, and the part of the tests' names that chooses them.
-const TESTS: [(&str, &str, &str); 3] = [
+const TESTS: [(&str, &str, &str); 6] = [
     ("gpu", "on_a_gpu", ""),
+    ("gpu", "random_programs_on_a_gpu", "on_a_gpu"),
     ("max_functions", "max_gpu_is_right", "on_a_gpu"),
     ("matmul_functions", "matmul_gpu_is_right", "on_a_gpu"),
+    ("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
+    ("neural-net", "part1_gpu_engine", "on_a_gpu"),
 ];
 
+/// Tests of the same kind that would take too long under compute-sanitizer.
+const LONG_TESTS: [(&str, &str, &str); 1] = [("neural-net", "part1_gpu_training", "digits_on_a_gpu")];
+
 /// The programs whose figures are kept, by the name they have in the results.
-const PROGRAMS: [(&str, &str, &[&str]); 3] = [
+const PROGRAMS: [(&str, &str, &[&str]); 10] = [
     ("max", "max_functions", &[]),
     ("matmul_f32", "matmul_functions", &["--ladder"]),
     ("matmul_f64", "matmul_functions", &["--ladder", "--dtype", "f64"]),
+    ("activation", "activation_functions", &[]),
+    ("activation_100_million", "activation_functions", &["-n", "100000000", "--repeats", "5"]),
+    ("network", "neural-net", &["--preset", "homework"]),
+    ("network_seed_1", "neural-net", &["--preset", "homework", "--seed", "1"]),
+    ("network_seed_2", "neural-net", &["--preset", "homework", "--seed", "2"]),
+    ("network_steps", "neural-net", &["--preset", "homework", "--gpu-path", "steps"]),
+    ("network_notebook", "neural-net", &["--preset", "notebook"]),
 ];
 
 /// The tools of NVIDIA's compute-sanitizer that the tests are repeated under, where it is installed.
 const SANITIZER_TOOLS: [&str; 4] = ["memcheck", "racecheck", "initcheck", "synccheck"];
+
+/// The file that the checks write.
+const RESULTS: &str = "gpu-check.json";
 
 /// Makes the folder, or runs what is in it.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
@@ -50,14 +70,16 @@ fn make_folder() -> Result<ExitCode> {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot replace {}", folder.display()))?;
     }
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    for (package, test, _) in TESTS {
+    for (package, test, _) in TESTS.into_iter().chain(LONG_TESTS) {
         let executable = build(&["test", "--no-run", "--package", package, "--test", test], test)?;
         copy(&executable, &folder.join(test_name(package, test)))?;
     }
-    for program in ["max_functions", "matmul_functions"] {
+    for program in ["max_functions", "matmul_functions", "activation_functions", "neural-net"] {
         copy(&build(&["build", "--package", program, "--bin", program], program)?, &folder.join(program))?;
     }
     copy(&std::env::current_exe()?, &folder.join("xtask"))?;
+    python::carry(&folder)?;
+    mnist::carry(&folder)?;
     let script = "#!/bin/sh\n# Checks and times the kernels on this machine's GPU; writes gpu-check.json.\n\
                   cd \"$(dirname \"$0\")\" && exec ./xtask gpu-check --run\n";
     std::fs::write(folder.join("run.sh"), script)?;
@@ -87,50 +109,76 @@ fn run_checks() -> Result<ExitCode> {
     let folder = std::env::current_exe()?.parent().map(Path::to_path_buf).unwrap_or_default();
     let mut good = true;
     let mut tests = Map::new();
-    for (package, test, filter) in TESTS {
+    for (package, test, filter) in TESTS.into_iter().chain(LONG_TESTS) {
         let mut command = Command::new(folder.join(test_name(package, test)));
         good &= record(&mut tests, test, &run_test(command.arg(filter)));
+    }
+    let mnist = mnist::directory(&folder);
+    if mnist.is_none() {
+        say!("[*] {}", mnist::MISSING);
     }
     let mut programs = Map::new();
     for (name, program, arguments) in PROGRAMS {
         let mut command = Command::new(folder.join(program));
         command.args(arguments).args(["--device", "cuda", "--json"]);
+        command.envs(mnist.iter().map(|directory| ("MNIST_DIR", directory)));
         let outcome = stdout_of(&mut command).and_then(|text| Ok(serde_json::from_str::<Value>(&text)?));
         good &= outcome.is_ok();
         say!("[{}] {name}", if outcome.is_ok() { '+' } else { '-' });
         programs.insert(name.to_owned(), outcome.unwrap_or_else(|error| json!({ "failed": format!("{error:#}") })));
     }
-    let sanitizer = match stdout_of(Command::new("compute-sanitizer").arg("--version")) {
-        Err(_) => json!({ "skipped": "compute-sanitizer is not installed" }),
-        Ok(_) => {
-            let mut results = Map::new();
-            for tool in SANITIZER_TOOLS {
-                for (package, test, filter) in TESTS {
-                    let mut command = Command::new("compute-sanitizer");
-                    command.args(["--tool", tool, "--error-exitcode", "9"]).arg(folder.join(test_name(package, test)));
-                    good &= record(&mut results, &format!("{tool} {test}"), &run_test(command.arg(filter)));
-                }
-            }
-            results.into()
-        }
-    };
     let query = ["--query-gpu=name,driver_version,compute_cap,memory.total", "--format=csv,noheader"];
     let gpu = stdout_of(Command::new("nvidia-smi").args(query));
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-    let results = json!({
+    let mut results = json!({
         "unix_time": seconds,
         "gpu": gpu.map_or_else(|error| format!("unknown: {error:#}"), |line| line.trim().to_owned()),
         "all_passed": good,
         "tests": tests,
-        "programs": programs,
-        "sanitizer": sanitizer,
+        "mnist": mnist.as_ref().map_or(mnist::MISSING, |_| "there"),
+        "programs": &programs,
+        "peers": "not yet run",
+        "ratios": [],
+        "sanitizer": "not yet run",
     });
-    let file = folder.join("gpu-check.json");
-    let text = serde_json::to_string_pretty(&results)?;
-    neural_net::files::write_atomically(&file, text.as_bytes())
-        .with_context(|| format!("cannot write {}", file.display()))?;
-    say!("[*] results in {}", file.display());
+    // The peers and the sanitizer take minutes. Who stops them keeps the rest.
+    write(&folder, &results)?;
+    let peers = python::run(&folder.join(python::FOLDER), mnist.as_deref());
+    let ratios = ratios::rows(&programs, &peers);
+    if let Some(table) = ratios::table(&ratios, &programs, &peers) {
+        say!("{}", table.trim_end());
+    }
+    results["peers"] = peers.into();
+    results["ratios"] = serde_json::to_value(ratios)?;
+    write(&folder, &results)?;
+    results["sanitizer"] = sanitize(&folder, &mut good);
+    results["all_passed"] = good.into();
+    write(&folder, &results)?;
+    say!("[*] results in {}", folder.join(RESULTS).display());
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+}
+
+/// Repeats the tests under every tool of compute-sanitizer; `good` becomes false where one finds something.
+fn sanitize(folder: &Path, good: &mut bool) -> Value {
+    if stdout_of(Command::new("compute-sanitizer").arg("--version")).is_err() {
+        return json!({ "skipped": "compute-sanitizer is not installed" });
+    }
+    let mut results = Map::new();
+    for tool in SANITIZER_TOOLS {
+        for (package, test, filter) in TESTS {
+            let mut command = Command::new("compute-sanitizer");
+            command.args(["--tool", tool, "--error-exitcode", "9"]).arg(folder.join(test_name(package, test)));
+            *good &= record(&mut results, &format!("{tool} {test}"), &run_test(command.arg(filter)));
+        }
+    }
+    results.into()
+}
+
+fn write(folder: &Path, results: &Value) -> Result<()> {
+    let file = folder.join(RESULTS);
+    let text = serde_json::to_string_pretty(results)?;
+    neural_net::files::write_atomically(&file, text.as_bytes())
+        .with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Runs a test program that must use the GPU: a test that is skipped, or a filter that chooses none, is a failure.

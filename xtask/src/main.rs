@@ -27,7 +27,7 @@ enum Command {
     Doctor(doctor::Options),
     /// Makes a folder that checks and times the kernels on a machine with a GPU and without Rust
     GpuCheck(gpu_check::Options),
-    /// Rewrites the committed PTX of the GPU kernels, or checks it
+    /// Rewrites the committed PTX of the GPU kernels, checks it, or shows what a kernel's PTX does
     Ptx(ptx::Options),
     /// Times the programs beside NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
     Peers(peers::Options),

@@ -2,10 +2,10 @@
 //!
 //! Ours and the peer run in turn, several rounds, so that a busy moment of the machine does not fall on one side only.
 
-mod comparison;
+pub(crate) mod comparison;
 mod python;
 mod rust_program;
-mod table;
+pub(crate) mod table;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// How often ours and the peer run in turn; the fastest of each counts
     #[arg(long, value_name = "N", default_value = "3")]
     rounds: NonZeroUsize,
-    /// How often each run times a call of max and matmul, after one call to warm up
+    /// How often each run times a call of max, matmul and activation, after one call to warm up
     #[arg(long, value_name = "N", default_value = "20")]
     repeats: NonZeroUsize,
     /// How many epochs of the network each run times
@@ -73,7 +73,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     if options.json {
         timing::say!("{}", json!({ "peers": peers, "rounds": options.rounds, "rows": rows }));
     } else {
-        timing::say!("{}", table::render(&rows, &peers, options.rounds).trim_end());
+        let meaning = format!(
+            "ratio: ours / peer, the fastest of {} rounds each; below 1, ours is faster. median: of the rounds' ratios.",
+            options.rounds
+        );
+        timing::say!("{}", table::render(&rows, &peers, &meaning).trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -132,6 +136,6 @@ impl Contest<'_> {
     }
 
     fn row(&self, peer: Option<&str>, outcome: Outcome) -> Row {
-        Row { work: self.work.title.clone(), threads: self.threads, peer: peer.map(str::to_owned), outcome }
+        Row { work: self.work.title.clone(), threads: Some(self.threads), peer: peer.map(str::to_owned), outcome }
     }
 }

@@ -1,39 +1,70 @@
-//! `cargo xtask ptx`: makes the committed PTX of kernels-gpu anew, or checks that it is what the kernels compile to.
+//! `cargo xtask ptx`: makes the committed PTX of every crate of kernels anew, or checks that it is what the kernels
+//! compile to.
 
 #[path = "../../kernels-gpu/build/settings.rs"]
 mod settings;
+
+mod profile;
+mod workloads;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use cuda_builder::{Arch, Comparison, CudaBuilder, PtxasError, ptxas};
+use settings::kernel_crate;
 use timing::program::CHECK_FAILED;
 use timing::say;
 
 use crate::workspace_root;
 
+/// Makes the builder of a crate in the given folder, for one architecture.
+type MakeBuilder = fn(&Path, Arch) -> CudaBuilder;
+
+/// The crates of kernels whose PTX is committed, by their folders, and how each becomes PTX.
+const CRATES: [(&str, MakeBuilder); 3] = [
+    ("kernels-gpu", settings::builder),
+    ("rust-cuda/test_kernels", kernel_crate::builder),
+    ("rust-cuda/seeded_bugs", kernel_crate::builder),
+];
+
 /// What to do with the committed PTX.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Change nothing; exit with 1 if the committed PTX is not what the kernels compile to
     #[arg(long)]
     check: bool,
 }
 
-/// Rewrites or checks the PTX of each architecture, and has ptxas, where it is found, assemble it for every GPU that it
-/// knows from that architecture on.
+/// What else can be done with PTX.
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Runs a kernel's PTX in the interpreter, and prints its instructions, coalescing, bank conflicts and divergence
+    Profile(profile::Options),
+}
+
+/// Rewrites or checks the PTX of each crate and architecture, and has ptxas, where it is found, assemble it for every
+/// GPU that it knows from that architecture on.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let kernels = workspace_root().join("kernels-gpu");
+    if let Some(Command::Profile(options)) = &options.command {
+        return profile::run(options);
+    }
     let mut good = true;
-    for arch in settings::ARCHS {
-        let builder = settings::builder(&kernels, arch).target_dir(workspace_root().join("target/nvptx"));
-        let path = builder.committed_path()?.context("kernels-gpu names no place for its PTX")?;
-        match options.check {
-            true => good &= check(&builder, arch)?,
-            false => rewrite(&builder, arch, &path)?,
+    for (folder, make_builder) in CRATES {
+        say!("[*] {folder}");
+        let kernels = workspace_root().join(folder);
+        for arch in kernel_crate::ARCHS {
+            let builder = make_builder(&kernels, arch).target_dir(workspace_root().join("target/nvptx"));
+            let path = builder.committed_path()?.with_context(|| format!("{folder} names no place for its PTX"))?;
+            match options.check {
+                true => good &= check(&builder, arch)?,
+                false => rewrite(&builder, arch, &path)?,
+            }
+            good &= assemble(&path, arch)?;
         }
-        good &= assemble(&path, arch)?;
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }

@@ -1,5 +1,6 @@
 //! Memory of the GPU, and memory of the host that it reaches.
 
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use cuda_std::Element;
@@ -8,7 +9,7 @@ use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy, LockedBuffer, mem_
 use cust::sys;
 
 use super::{Cuda, succeed};
-use crate::Error;
+use crate::{Error, recording};
 
 /// An element as cust wants it.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +38,7 @@ fn plain_mut<T: Element>(values: &mut [T]) -> &mut [Plain<T>] {
 #[derive(Debug)]
 pub(crate) struct CudaBuffer<T: Element> {
     // Before the GPU, whose context it belongs to.
-    elements: DeviceBuffer<Plain<T>>,
+    elements: ManuallyDrop<DeviceBuffer<Plain<T>>>,
     cuda: Rc<Cuda>,
 }
 
@@ -48,10 +49,10 @@ impl<T: Element> CudaBuffer<T> {
         // SAFETY: whatever the memory holds, it is a value of T.
         let elements = unsafe { DeviceBuffer::uninitialized(length) };
         match elements {
-            Ok(elements) => Ok(Self { elements, cuda: Rc::clone(cuda) }),
+            Ok(elements) => Ok(Self { elements: ManuallyDrop::new(elements), cuda: Rc::clone(cuda) }),
             // The second is how cust says that the size is more than a usize holds.
             Err(CudaError::OutOfMemory | CudaError::InvalidMemoryAllocation) => {
-                let (free, total) = mem_get_info().unwrap_or((0, cuda.total_memory));
+                let (free, total) = mem_get_info().unwrap_or((0, cuda.properties.total_memory));
                 Err(Error::OutOfMemory { elements: length, element_bytes: size_of::<T>(), free, total })
             }
             Err(error) => cuda.check("allocating memory of the GPU", Err(error)),
@@ -67,17 +68,19 @@ impl<T: Element> CudaBuffer<T> {
         if self.elements.is_empty() { align_of::<T>() as u64 } else { self.elements.as_device_ptr().as_raw() }
     }
 
-    /// Writes all elements; there are as many `values`.
-    pub(crate) fn copy_from(&mut self, values: &[T]) -> Result<(), Error> {
-        let copied: CudaResult<()> = self.elements.copy_from(plain(values));
+    /// Writes the elements from `first` on; there are as many as `values`.
+    pub(crate) fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
+        let mut part = self.elements.index(first..first + values.len());
+        let copied: CudaResult<()> = part.copy_from(plain(values));
         self.cuda.check("copying to the GPU", copied)
     }
 
-    /// Reads all elements; there are as many `values`.
-    pub(crate) fn copy_to(&self, values: &mut [T]) -> Result<(), Error> {
-        let copied: CudaResult<()> = self.elements.copy_to(plain_mut(values));
+    /// Reads the elements from `first` on; there are as many as `values`.
+    pub(crate) fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
+        let part = self.elements.index(first..first + values.len());
+        let copied: CudaResult<()> = part.copy_to(plain_mut(values));
         self.cuda.check("copying from the GPU", copied)?;
-        if !self.elements.is_empty() {
+        if !values.is_empty() {
             // The copy has waited for every stream, and would have failed if a launch had.
             self.cuda.queue.borrow_mut().all_done();
         }
@@ -93,6 +96,15 @@ impl<T: Element> CudaBuffer<T> {
         // SAFETY: the memory at this address has so many bytes, and zeros are a value of T.
         let result = succeed(unsafe { sys::cuMemsetD8_v2(self.address(), 0, bytes) });
         self.cuda.check("filling memory of the GPU", result)
+    }
+}
+
+impl<T: Element> Drop for CudaBuffer<T> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: the elements are taken once, here, and not used afterwards.
+        let elements = unsafe { ManuallyDrop::take(&mut self.elements) };
+        recording::drop_after_recording(elements);
     }
 }
 

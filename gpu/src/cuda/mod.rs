@@ -3,31 +3,33 @@
 //! Everything here happens on the thread that opened the GPU, where its context is current: a [`Cuda`] is shared by
 //! `Rc`, and so are its buffers and streams. The context is the GPU's primary one, so it is the same for all who open it.
 
+mod graph;
+mod launch;
 mod memory;
 mod module;
+mod properties;
 mod queue;
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 
-use cuda_std::{Kernel, LaunchConfig, RawParameters};
 use cust::context::{Context, CurrentContext};
-use cust::device::{Device, DeviceAttribute};
+use cust::device::Device;
 use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys::{self, CUresult};
 
-use crate::{DeviceMemory, DriverError, Error, Launch, OpenError, PtxVariant};
+use crate::{DriverError, Error, OpenError, PtxVariant};
+pub(crate) use graph::Capture;
 pub(crate) use memory::{CudaBuffer, CudaPinned};
 use module::Module;
+use properties::Properties;
 use queue::Queue;
 
 /// A GPU with its context and its kernels.
 #[derive(Debug)]
 pub(crate) struct Cuda {
-    pub(crate) name: String,
-    pub(crate) compute_capability: (u32, u32),
-    pub(crate) total_memory: usize,
+    pub(crate) properties: Properties,
     /// Whether each launch is waited for.
     blocking: bool,
     queue: RefCell<Queue>,
@@ -50,22 +52,19 @@ impl Cuda {
     pub(crate) fn open(variants: &'static [PtxVariant]) -> Result<Self, OpenError> {
         cuda_driver::availability()?;
         let device = Device::get_device(0).map_err(OpenError::driver("opening the GPU"))?;
-        let name = device.name().map_err(OpenError::driver("asking for the GPU's name"))?;
-        let total_memory = device.total_memory().map_err(OpenError::driver("asking for the GPU's memory"))?;
-        let compute_capability = compute_capability(device)?;
+        let properties = Properties::of(device)?;
+        let compute_capability = properties.compute_capability;
         let Some(variant) = crate::ptx::choose(variants, compute_capability) else {
             let variants = variants.iter().map(|variant| variant.compute_capability).collect();
-            return Err(OpenError::NoPtxVariant { device: name, compute_capability, variants });
+            return Err(OpenError::NoPtxVariant { device: properties.name, compute_capability, variants });
         };
         let context = Context::new(device).map_err(OpenError::driver("making a context"))?;
         // `new` has done that too, and said nothing if it failed.
         CurrentContext::set_current(&context).map_err(OpenError::driver("entering the context"))?;
-        let module = Module::load(variant, &name)?;
+        let module = Module::load(variant, &properties.name)?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(OpenError::driver("making a stream"))?;
         Ok(Self {
-            name,
-            compute_capability,
-            total_memory,
+            properties,
             blocking: std::env::var_os("GPU_LAUNCH_BLOCKING").is_some_and(|value| value == "1"),
             queue: RefCell::default(),
             streams: Cell::new(1),
@@ -80,48 +79,6 @@ impl Cuda {
         let stream = self.check("making a stream", Stream::new(StreamFlags::DEFAULT, None))?;
         let number = self.streams.replace(self.streams.get() + 1);
         Ok(CudaStream { number, stream })
-    }
-
-    /// Queues a launch.
-    #[allow(unsafe_code)]
-    pub(crate) fn launch<K: Kernel>(
-        &self,
-        stream: &CudaStream,
-        kernel: &K,
-        config: LaunchConfig,
-        arguments: K::Arguments<'_, DeviceMemory>,
-    ) -> Result<(), Error> {
-        config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
-        let raw = RawParameters::of::<K, DeviceMemory>(kernel, arguments);
-        let mut raw = raw.map_err(|error| Error::Argument { kernel: K::NAME, error })?;
-        let function = self.function(K::NAME, raw.len())?;
-        let mut pointers: Vec<*mut c_void> = raw.pointers();
-        let LaunchConfig { grid, block, dynamic_shared_bytes } = config;
-        // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. Its parameters are
-        // those of K, as many as the PTX says; the addresses in them are those of buffers in this GPU's memory, which
-        // the kernel checks its indices against. The driver copies the parameters before it returns.
-        let result = unsafe {
-            sys::cuLaunchKernel(
-                function,
-                grid.x,
-                grid.y,
-                grid.z,
-                block.x,
-                block.y,
-                block.z,
-                dynamic_shared_bytes,
-                stream.stream.as_inner(),
-                pointers.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
-        };
-        let launch = Launch { kernel: K::NAME, config, times: 1 };
-        succeed(result).map_err(|error| {
-            let earlier = self.queue.borrow_mut().failure(&error);
-            earlier.unwrap_or(Error::Launch { launch, error })
-        })?;
-        self.queue.borrow_mut().push(stream.number, launch);
-        if self.blocking { self.synchronize() } else { Ok(()) }
     }
 
     /// Waits for everything in all streams.
@@ -158,16 +115,6 @@ impl Cuda {
             earlier.unwrap_or(Error::Driver { operation, error })
         })
     }
-
-    /// The kernel of this name, which takes so many parameters.
-    fn function(&self, kernel: &'static str, parameters: usize) -> Result<sys::CUfunction, Error> {
-        let found = self.check("looking for a kernel", self.module.function(kernel))?;
-        let function = found.ok_or(Error::NoSuchKernel { kernel })?;
-        if function.parameters != parameters {
-            return Err(Error::Parameters { kernel, in_ptx: function.parameters, in_program: parameters });
-        }
-        Ok(function.handle)
-    }
 }
 
 impl Drop for Cuda {
@@ -175,14 +122,6 @@ impl Drop for Cuda {
         // The module must not go while a kernel of it runs. A failure has nobody left who could be told.
         let _ = CurrentContext::synchronize();
     }
-}
-
-fn compute_capability(device: Device) -> Result<(u32, u32), OpenError> {
-    let ask = |attribute| {
-        let value = device.get_attribute(attribute).map_err(OpenError::driver("asking for the compute capability"))?;
-        Ok::<u32, OpenError>(value.unsigned_abs())
-    };
-    Ok((ask(DeviceAttribute::ComputeCapabilityMajor)?, ask(DeviceAttribute::ComputeCapabilityMinor)?))
 }
 
 /// A result of `cust::sys`, for the functions that cust does not wrap.

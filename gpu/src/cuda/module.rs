@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 
-use cust::sys::{self, CUjit_option};
+use cuda_std::LaunchConfig;
+use cust::sys::{self, CUfunction_attribute, CUjit_option};
 
 use super::succeed;
 use crate::ptx::parameter_count;
@@ -30,6 +31,10 @@ pub(super) struct Function {
     pub(super) handle: sys::CUfunction,
     /// The number of its parameters.
     pub(super) parameters: usize,
+    /// Bytes of shared memory that its arrays take.
+    pub(super) static_shared_bytes: u32,
+    /// Bytes of dynamic shared memory that its launches may have.
+    pub(super) allowed_shared_bytes: u32,
 }
 
 impl Module {
@@ -78,13 +83,28 @@ impl Module {
         let Some(parameters) = parameter_count(self.text, name) else { return Ok(None) };
         match self.look_up(name) {
             Ok(handle) => {
-                let function = Function { handle, parameters };
+                let static_shared_bytes = static_shared_bytes(handle)?;
+                // So much is allowed to every kernel, its arrays and the dynamic part together.
+                let allowed_shared_bytes = LaunchConfig::MAX_STATIC_SHARED_BYTES.saturating_sub(static_shared_bytes);
+                let function = Function { handle, parameters, static_shared_bytes, allowed_shared_bytes };
                 self.functions.borrow_mut().insert(name, function);
                 Ok(Some(function))
             }
             Err(error) if error.code == NOT_FOUND => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Allows so many bytes of dynamic shared memory to launches of the kernel, which has been looked up.
+    #[allow(unsafe_code)]
+    pub(super) fn allow_shared(&self, name: &str, bytes: u32) -> Result<(), DriverError> {
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        if let Some(function) = self.functions.borrow_mut().get_mut(name) {
+            // SAFETY: the function belongs to this module, which is loaded.
+            succeed(unsafe { sys::cuFuncSetAttribute(function.handle, attribute, bytes as i32) })?;
+            function.allowed_shared_bytes = bytes;
+        }
+        Ok(())
     }
 
     #[allow(unsafe_code)]
@@ -103,6 +123,15 @@ impl Drop for Module {
         // SAFETY: `load` made the module. Its functions go with it, and whoever owns it has waited for its kernels.
         let _ = unsafe { sys::cuModuleUnload(self.module) };
     }
+}
+
+#[allow(unsafe_code)]
+fn static_shared_bytes(function: sys::CUfunction) -> Result<u32, DriverError> {
+    let mut bytes = 0;
+    let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+    // SAFETY: `bytes` is a place for a number, and the function belongs to a module that is loaded.
+    succeed(unsafe { sys::cuFuncGetAttribute(&raw mut bytes, attribute, function) })?;
+    Ok(bytes.unsigned_abs())
 }
 
 /// What is in the logs, each up to its first zero byte.

@@ -1,5 +1,6 @@
 //! Which launches an error of the GPU may belong to.
 
+use super::graph::Executable;
 use crate::{DriverError, Error, Launch};
 
 /// The launches that are not known to be done.
@@ -7,6 +8,8 @@ use crate::{DriverError, Error, Launch};
 pub(super) struct Queue {
     /// Each with the number of its stream; launches that are alike are counted.
     launches: Vec<(usize, Launch)>,
+    /// Graphs in the device's own stream that are not known to be done.
+    graphs: Vec<Executable>,
     /// The GPU's failure, once there is one: no call succeeds any more.
     failure: Option<(DriverError, Vec<Launch>)>,
 }
@@ -23,14 +26,28 @@ impl Queue {
         }
     }
 
+    /// Keeps a graph until the launches of the device's own stream, number 0, are done.
+    pub(super) fn keep(&mut self, graph: Executable) {
+        self.graphs.push(graph);
+    }
+
+    /// The number of graphs that are kept.
+    pub(super) fn kept(&self) -> usize {
+        self.graphs.len()
+    }
+
     /// All launches of `stream` are done.
     pub(super) fn done(&mut self, stream: usize) {
+        if stream == 0 {
+            self.graphs.clear();
+        }
         self.launches.retain(|(other, _)| *other != stream);
     }
 
     /// All launches are done.
     pub(super) fn all_done(&mut self) {
         self.launches.clear();
+        self.graphs.clear();
     }
 
     /// What `error` says about the launches, if it is one that a running kernel causes: the first such error names all

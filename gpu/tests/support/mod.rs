@@ -5,6 +5,8 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+mod stand_in;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -90,9 +92,8 @@ pub(crate) fn with_stand_in(test: &str, defines: &[&str], environment: &[(&str, 
     if std::env::var_os(IN_CHILD).is_some() {
         return body();
     }
-    match compile_stand_in(test, defines) {
-        Some(library) => with_library(test, &library, environment, body),
-        None => println!("{test} is skipped: it needs a C compiler for Unix, by the name in CC, else cc"),
+    if let Some(library) = stand_in::compile(test, defines) {
+        with_library(test, &library, environment, body);
     }
 }
 
@@ -118,22 +119,4 @@ fn in_child(test: &str, set_up: impl FnOnce(&mut Command), body: impl FnOnce()) 
 fn log_path(library: &Path) -> PathBuf {
     let name = library.file_name().expect("the library is a file").to_string_lossy().into_owned();
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name + ".log")
-}
-
-fn compile_stand_in(test: &str, defines: &[&str]) -> Option<PathBuf> {
-    if !cfg!(unix) {
-        return None;
-    }
-    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("libcuda-gpu-{test}.so"));
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let output = Command::new(compiler)
-        .args(["-shared", "-fPIC", "-Wall", "-Wextra"])
-        .args(defines.iter().map(|define| format!("-D{define}")))
-        .arg("-o")
-        .arg(&library)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/stand_in.c"))
-        .output()
-        .ok()?;
-    assert!(output.status.success(), "the stand-in does not compile: {}", String::from_utf8_lossy(&output.stderr));
-    Some(library)
 }

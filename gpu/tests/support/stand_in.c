@@ -5,7 +5,23 @@
  *   DEVICES=n                    how many devices there are
  *   MAJOR=n, MINOR=n             their compute capability
  *   LAUNCH_RESULT=n              what cuLaunchKernel returns
+ *   MULTIPROCESSORS=n, RESIDENT=n   multiprocessors, and blocks that each runs at once
+ *   COOPERATIVE=0                blocks of a launch cannot wait for each other
+ *   STATIC_SHARED=n              bytes of shared memory in each kernel's arrays
+ *   SHARED=n                     bytes of shared memory that a block may have
+ *   MEMORY=n                     bytes of the device's memory
+ *   CAPTURE_LIMIT=n              how many launches can be captured; the next fails, and so does the end of the capture
+ *   END_CAPTURE_RESULT=n, INSTANTIATE_RESULT=n   what these return
+ *   GRAPH_LAUNCHES=n             how many launches of graphs succeed
+ *
+ * By the environment it fails in time. A graph's launch is one launch, and what is only captured is none:
+ *   STAND_IN_ALLOCATIONS=n       how many allocations find memory
+ *   STAND_IN_COPIES=n            how many copies succeed; in the next one the device is lost
+ *   STAND_IN_LAUNCHES=n          how many launches succeed; while the next one runs the device is lost
+ *   STAND_IN_FINITE_LAUNCHES=n   how many launches leave numbers; after the next one all that is copied from the device
+ *                                is NaN
  */
+#include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -24,10 +40,41 @@
 #ifndef LAUNCH_RESULT
 #define LAUNCH_RESULT 0
 #endif
+#ifndef MULTIPROCESSORS
+#define MULTIPROCESSORS 4
+#endif
+#ifndef RESIDENT
+#define RESIDENT 2
+#endif
+#ifndef COOPERATIVE
+#define COOPERATIVE 1
+#endif
+#ifndef STATIC_SHARED
+#define STATIC_SHARED 0
+#endif
+#ifndef SHARED
+#define SHARED (99 * 1024)
+#endif
+#ifndef MEMORY
+#define MEMORY (1 << 20)
+#endif
+#ifndef CAPTURE_LIMIT
+#define CAPTURE_LIMIT 16
+#endif
+#ifndef END_CAPTURE_RESULT
+#define END_CAPTURE_RESULT 0
+#endif
+#ifndef INSTANTIATE_RESULT
+#define INSTANTIATE_RESULT 0
+#endif
+#ifndef GRAPH_LAUNCHES
+#define GRAPH_LAUNCHES 1000
+#endif
 
 enum {
     SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, INVALID_PTX = 218,
-    NOT_FOUND = 500, ILLEGAL_ADDRESS = 700
+    NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719,
+    CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901
 };
 typedef int CUresult;
 typedef unsigned long long CUdeviceptr;
@@ -44,6 +91,12 @@ static void note(const char *format, ...) {
     fclose(file);
 }
 
+/* A number of the environment; without it more than anything counts up to. */
+static unsigned long limit(const char *name) {
+    const char *text = getenv(name);
+    return text ? strtoul(text, NULL, 10) : ULONG_MAX;
+}
+
 /* Devices and contexts. */
 
 CUresult cuDriverGetVersion(int *version) { *version = 13000; return SUCCESS; }
@@ -57,11 +110,18 @@ CUresult cuDeviceGetName(char *name, int length, int device) {
 }
 CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
     (void)device;
-    *value = attribute == 75 ? MAJOR : attribute == 76 ? MINOR : 0;
+    switch (attribute) {
+    case 8: *value = SHARED < 48 * 1024 ? SHARED : 48 * 1024; break;
+    case 16: *value = MULTIPROCESSORS; break;
+    case 75: *value = MAJOR; break;
+    case 76: *value = MINOR; break;
+    case 95: *value = COOPERATIVE; break;
+    case 97: *value = SHARED; break;
+    default: return INVALID_VALUE;
+    }
     return SUCCESS;
 }
 
-enum { MEMORY = 1 << 20 };
 static size_t used = 0;
 CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = MEMORY; return SUCCESS; }
 
@@ -91,7 +151,10 @@ CUresult cuCtxSynchronize(void) { CHECK(); note("synchronize"); return SUCCESS; 
 
 CUresult cuGetErrorName(int error, const char **name) { (void)error; *name = "CUDA_ERROR"; return SUCCESS; }
 CUresult cuGetErrorString(int error, const char **text) {
-    *text = error == ILLEGAL_ADDRESS ? "illegal address" : error == INVALID_PTX ? "invalid PTX" : "some error";
+    *text = error == ILLEGAL_ADDRESS ? "illegal address"
+            : error == LAUNCH_FAILED ? "unspecified launch failure"
+            : error == INVALID_PTX   ? "invalid PTX"
+                                     : "some error";
     return SUCCESS;
 }
 
@@ -122,13 +185,34 @@ CUresult cuModuleGetFunction(void **function, void *module, const char *name) {
     *function = strdup(name);
     return SUCCESS;
 }
-CUresult cuModuleUnload(void *module) { free(module); note("unload module"); return SUCCESS; }
+/* Arrays in shared memory; what is allowed to the dynamic part. */
+CUresult cuFuncGetAttribute(int *value, int attribute, const char *function) {
+    (void)function;
+    CHECK();
+    *value = STATIC_SHARED;
+    return attribute == 1 ? SUCCESS : INVALID_VALUE;
+}
+static unsigned allowed = 48 * 1024 - STATIC_SHARED;
+CUresult cuFuncSetAttribute(const char *function, int attribute, int value) {
+    CHECK();
+    note("allow %s %d", function, value);
+    allowed = value;
+    return attribute == 8 && value + STATIC_SHARED <= SHARED ? SUCCESS : INVALID_VALUE;
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const char *function, int threads, size_t shared) {
+    CHECK();
+    note("occupancy %s %d %zu", function, threads, shared);
+    *blocks = RESIDENT;
+    return SUCCESS;
+}
+CUresult cuModuleUnload(void *module) { free(module); note("unload module"); return failure; }
 
 /* Memory. Its size lies before it. */
 
 CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
     CHECK();
-    if (bytes > MEMORY - used) return OUT_OF_MEMORY;
+    static unsigned long allocations = 0;
+    if (bytes > MEMORY - used || allocations++ >= limit("STAND_IN_ALLOCATIONS")) return OUT_OF_MEMORY;
     char *memory = malloc(bytes + 64);
     *(size_t *)memory = bytes;
     memset(memory + 64, 0xEE, bytes);
@@ -141,7 +225,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     used -= *(size_t *)memory;
     free(memory);
     note("free");
-    return SUCCESS;
+    return failure;
 }
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
     CHECK();
@@ -149,14 +233,19 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
     *total = MEMORY;
     return SUCCESS;
 }
+static unsigned long copies = 0, launches = 0;
+static void count_copy(void) { if (copies++ >= limit("STAND_IN_COPIES")) failure = ILLEGAL_ADDRESS; }
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
+    count_copy();
     CHECK();
     memcpy((void *)to, from, bytes);
     return SUCCESS;
 }
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
+    count_copy();
     CHECK();
     memcpy(to, (void *)from, bytes);
+    if (launches > limit("STAND_IN_FINITE_LAUNCHES")) memset(to, 0xFF, bytes);
     return SUCCESS;
 }
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes) {
@@ -172,48 +261,131 @@ CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
 }
 CUresult cuMemFreeHost(void *pointer) { free(pointer); note("unlock"); return SUCCESS; }
 
-/* Launches. */
+/* Launches. One is kept with its parameters, of 8 bytes each at most, so that it can be run later and again. */
 
-CUresult cuLaunchKernel(const char *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **arguments,
-                        void **extra) {
-    CHECK();
-    if (extra) return INVALID_VALUE;
-    if (LAUNCH_RESULT) return LAUNCH_RESULT;
-    char shape[200];
-    snprintf(shape, sizeof shape, "launch %s grid %u %u %u block %u %u %u shared %u stream %zu", function, grid_x,
-             grid_y, grid_z, block_x, block_y, block_z, shared_bytes, (size_t)stream);
-    float *first = *(float **)arguments[0];
-    size_t length = *(size_t *)arguments[1];
-    if (strcmp(function, "vector_max") == 0) {
-        float *second = *(float **)arguments[2], *out = *(float **)arguments[4];
-        size_t second_length = *(size_t *)arguments[3], out_length = *(size_t *)arguments[5];
-        note("%s: %zu %zu %zu %zu %zu %zu", shape, (size_t)first, length, (size_t)second, second_length, (size_t)out,
-             out_length);
+struct launch { const char *function; char shape[200]; unsigned long long parameters[6]; };
+struct graph { unsigned count; struct launch launches[CAPTURE_LIMIT]; };
+
+static size_t capturing = 0; /* the stream */
+static int is_invalid = 0;
+static struct graph captured;
+
+static void run(const struct launch *launch) {
+    const unsigned long long *parameters = launch->parameters;
+    float *first = (float *)parameters[0];
+    size_t length = parameters[1];
+    if (strcmp(launch->function, "vector_max") == 0) {
+        float *second = (float *)parameters[2], *out = (float *)parameters[4];
+        size_t second_length = parameters[3], out_length = parameters[5];
+        note("%s: %zu %zu %zu %zu %zu %zu", launch->shape, (size_t)first, length, (size_t)second, second_length,
+             (size_t)out, out_length);
         for (size_t i = 0; i < out_length; i++) out[i] = first[i] > second[i] ? first[i] : second[i];
-    } else if (strcmp(function, "scale") == 0) {
-        float factor = *(float *)arguments[2];
-        unsigned char from = *(unsigned char *)arguments[3];
-        note("%s: %zu %zu %g %u", shape, (size_t)first, length, factor, from);
+    } else if (strcmp(launch->function, "scale") == 0) {
+        float factor;
+        memcpy(&factor, &parameters[2], sizeof factor);
+        unsigned char from = parameters[3];
+        note("%s: %zu %zu %g %u", launch->shape, (size_t)first, length, factor, from);
         for (size_t i = from; i < length; i++) first[i] *= factor;
-    } else if (strcmp(function, "overrun") == 0) {
-        note("%s: %zu %zu", shape, (size_t)first, length);
+    } else if (strcmp(launch->function, "overrun") == 0) {
+        note("%s: %zu %zu", launch->shape, (size_t)first, length);
         failure = ILLEGAL_ADDRESS; /* of the calls that follow */
+    }
+}
+
+/* The launch is taken; the calls that follow say that it has failed. */
+static void count_launch(void) { if (launches++ >= limit("STAND_IN_LAUNCHES")) failure = LAUNCH_FAILED; }
+
+static CUresult launch(const char *verb, const char *function, const unsigned shape[7], size_t stream,
+                       void **arguments) {
+    CHECK();
+    if (LAUNCH_RESULT) return LAUNCH_RESULT;
+    if (shape[6] > allowed) return INVALID_VALUE;
+    struct launch launch = {.function = function};
+    snprintf(launch.shape, sizeof launch.shape, "%s %s grid %u %u %u block %u %u %u shared %u stream %zu", verb,
+             function, shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shape[6], stream);
+    unsigned count = strcmp(function, "vector_max") == 0 ? 6 : strcmp(function, "scale") == 0 ? 4 : 2;
+    for (unsigned i = 0; i < count; i++) memcpy(&launch.parameters[i], arguments[i], 8);
+    if (capturing && stream == capturing) {
+        if (captured.count == CAPTURE_LIMIT) {
+            is_invalid = 1;
+            return CAPTURE_UNSUPPORTED;
+        }
+        captured.launches[captured.count++] = launch;
+    } else {
+        run(&launch);
+        count_launch();
     }
     return SUCCESS;
 }
+
+CUresult cuLaunchKernel(const char *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared, size_t stream, void **arguments,
+                        void **extra) {
+    unsigned shape[] = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared};
+    return extra ? INVALID_VALUE : launch("launch", function, shape, stream, arguments);
+}
+CUresult cuLaunchCooperativeKernel(const char *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                   size_t stream, void **arguments) {
+    unsigned shape[] = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared};
+    return launch("launch cooperatively", function, shape, stream, arguments);
+}
+
+/* Graphs: what was launched while a stream was captured. */
+
+CUresult cuStreamBeginCapture_v2(size_t stream, int mode) {
+    CHECK();
+    note("begin capture stream %zu mode %d", stream, mode);
+    if (capturing) return INVALID_VALUE;
+    capturing = stream;
+    captured.count = 0;
+    is_invalid = 0;
+    return SUCCESS;
+}
+CUresult cuStreamEndCapture(size_t stream, struct graph **graph) {
+    CHECK();
+    note("end capture stream %zu", stream);
+    if (stream != capturing) return INVALID_VALUE;
+    capturing = 0;
+    if (is_invalid) return CAPTURE_INVALIDATED;
+    if (END_CAPTURE_RESULT) return END_CAPTURE_RESULT;
+    *graph = malloc(sizeof captured);
+    **graph = captured;
+    return SUCCESS;
+}
+CUresult cuGraphDestroy(struct graph *graph) { free(graph); note("destroy graph"); return SUCCESS; }
+CUresult cuGraphInstantiate_v2(struct graph **executable, struct graph *graph, void **node, char *log, size_t size) {
+    CHECK();
+    if (node || log || size) return INVALID_VALUE;
+    if (INSTANTIATE_RESULT) return INSTANTIATE_RESULT;
+    note("instantiate %u launches", graph->count);
+    *executable = malloc(sizeof *graph);
+    **executable = *graph;
+    return SUCCESS;
+}
+CUresult cuGraphLaunch(struct graph *executable, size_t stream) {
+    static unsigned graph_launches = 0;
+    CHECK();
+    if (graph_launches++ == GRAPH_LAUNCHES) return OUT_OF_MEMORY;
+    note("launch graph stream %zu", stream);
+    for (unsigned i = 0; i < executable->count; i++) run(&executable->launches[i]);
+    count_launch();
+    return SUCCESS;
+}
+CUresult cuGraphExecDestroy(struct graph *executable) { free(executable); note("destroy executable"); return failure; }
 
 /* Streams and events. */
 
 CUresult cuStreamCreateWithPriority(size_t *stream, unsigned flags, int priority) {
     static size_t streams = 0;
     CHECK();
-    if (flags != 0 || priority != 0) return INVALID_VALUE;
+    if (flags > 1 || priority != 0) return INVALID_VALUE;
+    if (flags == 1) note("stream %zu waits for no other", streams + 1);
     *stream = ++streams;
     return SUCCESS;
 }
 CUresult cuStreamSynchronize(size_t stream) { CHECK(); note("synchronize stream %zu", stream); return SUCCESS; }
-CUresult cuStreamDestroy_v2(size_t stream) { note("destroy stream %zu", stream); return SUCCESS; }
+CUresult cuStreamDestroy_v2(size_t stream) { note("destroy stream %zu", stream); return failure; }
 
 CUresult cuEventCreate(void **event, unsigned flags) {
     CHECK();

@@ -12,7 +12,7 @@ use kernels_cpu::product::{PaddedMatrix, product, product_of_transpose};
 use rayon::prelude::*;
 
 use super::layer::{Accumulate, AddBias, Backward, Layer, Update, UpdateRule, unpad, unpad_row};
-use super::{Diverged, Engine, Evaluation, Parameters};
+use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;
 use crate::training::{GradientScale, Hyperparameters};
 use crate::{Architecture, Network, Real, Samples};
@@ -288,12 +288,12 @@ impl<F: Real> Engine<F> for CpuEngine<'_, F> {
         order: &[u32],
         first_step: usize,
         observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
-    ) -> Result<(), Diverged> {
+    ) -> Result<(), EngineError> {
         let batch_size = self.hyperparameters.batch_size.unwrap_or(order.len()).max(1);
         for (step, batch) in order.chunks(batch_size).enumerate().skip(first_step) {
             let loss = self.step(batch);
             if !loss.is_finite() {
-                return Err(Diverged { step });
+                return Err(Diverged { step }.into());
             }
             if observe(step, loss).is_break() {
                 break;
@@ -302,7 +302,7 @@ impl<F: Real> Engine<F> for CpuEngine<'_, F> {
         Ok(())
     }
 
-    fn evaluate(&mut self, samples: &Samples<F>) -> Evaluation {
+    fn evaluate(&mut self, samples: &Samples<F>) -> Result<Evaluation, DeviceError> {
         let starts: Vec<usize> = (0..samples.len()).step_by(CHUNK).collect();
         let evaluate = |workspace: &mut Workspace<F>, &start: &usize| {
             self.evaluate_range(samples, start..samples.len().min(start + CHUNK), workspace)
@@ -311,14 +311,14 @@ impl<F: Real> Engine<F> for CpuEngine<'_, F> {
             starts.par_iter().map_init(|| Workspace::new(&self.architecture), evaluate).collect();
         let loss: f64 = parts.iter().map(|part| part.0).sum();
         let correct = parts.iter().map(|part| part.1).sum();
-        Evaluation { loss: loss / samples.len().max(1) as f64, correct, count: samples.len() }
+        Ok(Evaluation { loss: loss / samples.len().max(1) as f64, correct, count: samples.len() })
     }
 
-    fn evaluate_training_samples(&mut self) -> Evaluation {
+    fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError> {
         self.evaluate(self.samples)
     }
 
-    fn parameters(&self) -> Parameters<F> {
+    fn parameters(&self) -> Result<Parameters<F>, DeviceError> {
         let weights = self.layers.iter().map(|layer| unpad(&layer.weights)).collect();
         let biases = self.layers.iter().map(|layer| unpad_row(&layer.biases)).collect();
         let network = match Network::new(self.architecture.clone(), weights, biases) {
@@ -329,7 +329,7 @@ impl<F: Real> Engine<F> for CpuEngine<'_, F> {
             let (weights, biases) = layer.velocities.as_ref()?;
             Some((unpad(weights), unpad_row(biases)))
         });
-        Parameters { network, velocities: velocities.collect() }
+        Ok(Parameters { network, velocities: velocities.collect() })
     }
 }
 

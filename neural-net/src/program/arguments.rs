@@ -2,6 +2,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use neural_net::engine::GpuPath;
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::GradientScale;
@@ -58,6 +59,12 @@ pub(crate) struct TrainArguments {
     /// Worker threads [default: one for each core]; the weights do not depend on them
     #[arg(short, long, value_name = "N", value_parser = parse_cores)]
     pub(crate) cores: Option<NonZeroUsize>,
+    /// Where the network is trained
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) device: DeviceArgument,
+    /// How the steps of a training become launches on a GPU
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) gpu_path: GpuPath,
     /// Save the trained network to a safetensors file
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
@@ -73,6 +80,22 @@ pub(crate) struct TrainArguments {
     /// Print one JSON object instead of text; times in seconds
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The value of `--device`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum DeviceArgument {
+    /// CUDA where there is a GPU that it can use, else the CPU
+    #[default]
+    Auto,
+    /// The CPU
+    Cpu,
+    /// CUDA; it is an error if there is none
+    Cuda,
+    /// A simulator of a GPU, slow, which checks the kernels
+    Simulator,
+    /// An interpreter of the PTX that a GPU would get, slow, which checks the compiled kernels
+    Ptx,
 }
 
 /// Flags that override a preset.

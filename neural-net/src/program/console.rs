@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use neural_net::Network;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::engine::Engine;
-use neural_net::model_file::ModelFileError;
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Training};
 
@@ -24,19 +24,40 @@ pub(super) struct Console {
 }
 
 impl Console {
-    /// Writes a checkpoint of `training` to `directory`.
+    /// Writes a checkpoint of `training` to `directory`. A network that is not finite is not kept: there is nothing to go
+    /// on with, and the last checkpoint would be lost.
     pub(super) fn keep<E: Engine<f32>>(
         &self,
         directory: &std::path::Path,
         training: &Training<E>,
-    ) -> Result<(), ModelFileError> {
+    ) -> anyhow::Result<()> {
         let run = Run { progress: training.progress().clone(), ..self.run.clone() };
-        checkpoint::save(directory, &Checkpoint { parameters: training.engine().parameters(), run })
+        let parameters = training.engine().parameters()?;
+        if !is_finite(&parameters.network) {
+            return Err(NotFinite { epoch: run.progress.epoch, step: run.progress.step }.into());
+        }
+        checkpoint::save(directory, &Checkpoint { parameters, run })?;
+        Ok(())
     }
 }
 
+/// A network that cannot be kept.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error(
+    "training diverged: after epoch {epoch} and {step} steps the weights are no longer finite; choose a smaller learning rate"
+)]
+pub(super) struct NotFinite {
+    epoch: usize,
+    step: usize,
+}
+
+fn is_finite(network: &Network<f32>) -> bool {
+    let mut values = network.weights().iter().flatten().chain(network.biases().iter().flatten());
+    values.all(|value| value.is_finite())
+}
+
 impl<E: Engine<f32>> Observer<f32, E> for Console {
-    type Error = ModelFileError;
+    type Error = anyhow::Error;
 
     fn step(&mut self, epoch: usize, step: usize, steps: usize) -> ControlFlow<()> {
         if !self.bar.is_hidden() {
@@ -45,7 +66,7 @@ impl<E: Engine<f32>> Observer<f32, E> for Console {
         if self.interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn epoch(&mut self, record: &EpochRecord, training: &Training<E>) -> Result<(), ModelFileError> {
+    fn epoch(&mut self, record: &EpochRecord, training: &Training<E>) -> anyhow::Result<()> {
         let EpochRecord { epoch, accuracy, .. } = record;
         if !self.quiet {
             let word = self.preset.epoch_word();

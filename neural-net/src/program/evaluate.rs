@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
     let evaluation = with_worker_threads(arguments.cores, |_| {
         // An engine also says how to train; here it only evaluates.
         CpuEngine::new(&test, &parameters, &Preset::Homework.hyperparameters()).evaluate_training_samples()
-    })?;
+    })??;
     if arguments.json {
         let object = json!({
             "program": "neural-net evaluate",

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::Dataset;
-use neural_net::engine::{CpuEngine, Engine, Parameters};
+use neural_net::engine::{DeviceError, Engine, Parameters};
 use neural_net::model_file::{self, Model};
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Outcome, Progress, Training, TrainingError, Validation, initial_parameters};
@@ -17,6 +17,8 @@ use timing::program::{CHECK_FAILED, require_memory, with_worker_threads};
 use super::arguments::TrainArguments;
 use super::console::{Console, INTERRUPTED, interrupt_flag, progress_bar};
 use super::dataset;
+use super::device::{ChosenEngine, TrainingDevice};
+use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
 
 /// Where an interrupted training goes that has no `--checkpoint`.
@@ -37,9 +39,13 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     require_memory(&what, bytes_needed(&settings.architecture))?;
     let interrupted = interrupt_flag()?;
     with_worker_threads(arguments.cores, |threads| {
+        let device = TrainingDevice::open(arguments.device, arguments.gpu_path)?;
         let (dataset, origin) = dataset::load(&arguments.data)?;
         if !arguments.json {
             timing::say!("{origin}");
+            if let Some(line) = device.remark() {
+                timing::say!("{line}");
+            }
         }
         dataset::require_fit(&dataset, &settings.architecture)?;
         let console = Console {
@@ -50,7 +56,13 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
             checkpoint: arguments.checkpoint.clone(),
             run: run_of(&settings, &dataset),
         };
-        train(arguments, &settings, &dataset, kept, console, threads)
+        let (train, validation) = split(&dataset, settings.images)?;
+        let (parameters, progress) = start(&settings, &console.run, kept)?;
+        let work = Work { arguments, settings: &settings, dataset: &dataset, validation, console, threads };
+        match device.engine(&train, &parameters, &settings.hyperparameters, arguments.gpu_path)? {
+            ChosenEngine::Cpu(engine) => work.train(*engine, progress),
+            ChosenEngine::Gpu(engine) => work.train(*engine, progress),
+        }
     })?
 }
 
@@ -69,62 +81,85 @@ fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
     Ok(kept)
 }
 
-fn train(
-    arguments: &TrainArguments,
-    settings: &Settings,
-    dataset: &Dataset,
-    kept: Option<Checkpoint>,
-    mut console: Console,
+/// What a training on any engine needs.
+struct Work<'a> {
+    arguments: &'a TrainArguments,
+    settings: &'a Settings,
+    dataset: &'a Dataset,
+    validation: Option<Samples<f32>>,
+    console: Console,
     threads: usize,
-) -> Result<ExitCode> {
-    let (train, validation) = split(dataset, settings.images)?;
-    let (parameters, progress) = start(settings, &console.run, kept)?;
-    let engine = CpuEngine::new(&train, &parameters, &settings.hyperparameters);
-    let mut training = Training::new(engine, train.len(), settings.hyperparameters.clone(), progress);
-    if !arguments.json {
-        timing::say!("{}", description(settings, &training.engine().device()));
-        let Progress { epoch, step, .. } = training.progress();
-        if (*epoch, *step) != (0, 0) {
-            timing::say!("Going on after epoch {epoch} and {step} steps.");
-        }
-    }
-    // The first checkpoint stands before the first step: whenever the process is killed, there is one to go on from.
-    if let Some(directory) = &console.checkpoint {
-        console.keep(directory, &training)?;
-    }
+}
 
-    if !console.bar.is_hidden() {
-        let Progress { epoch, step, .. } = training.progress();
-        console.bar.set_position(steps_done(settings, *epoch, *step));
-        console.bar.reset_eta();
-    }
-    let validation = validation.as_ref().map_or(Validation::Training, Validation::Apart);
-    let outcome = training.run(&validation, &mut console);
-    console.bar.finish_and_clear();
-    match outcome {
-        Ok(Outcome::Finished) => {}
-        Ok(Outcome::Stopped) => return interrupted(&console, &training),
-        Err(TrainingError::Observer(error)) => return Err(error.into()),
-        Err(error @ TrainingError::Diverged { .. }) => {
-            eprintln!("error: {error}");
-            return Ok(ExitCode::from(CHECK_FAILED));
+impl Work<'_> {
+    fn train<E: Engine<f32>>(self, engine: E, progress: Progress) -> Result<ExitCode> {
+        let Self { arguments, settings, dataset, validation, mut console, threads } = self;
+        let mut training = Training::new(engine, settings.images.0, settings.hyperparameters.clone(), progress);
+        if !arguments.json {
+            timing::say!("{}", description(settings, &training.engine().device()));
+            let Progress { epoch, step, .. } = training.progress();
+            if (*epoch, *step) != (0, 0) {
+                timing::say!("Going on after epoch {epoch} and {step} steps.");
+            }
         }
-    }
+        // The first checkpoint stands before the first step: whenever the process is killed, there is one to go on from.
+        if let Some(directory) = &console.checkpoint
+            && let Err(error) = console.keep(directory, &training)
+        {
+            return failed(&console, error);
+        }
 
-    let test = dataset.test.samples(0, dataset.test.len());
-    let accuracy = training.engine_mut().evaluate(&test).accuracy();
-    if let Some(file) = &arguments.save {
-        let network = training.engine().parameters().network;
-        model_file::save(file, &Model { network, dataset: dataset.name.clone() })?;
+        if !console.bar.is_hidden() {
+            let Progress { epoch, step, .. } = training.progress();
+            console.bar.set_position(steps_done(settings, *epoch, *step));
+            console.bar.reset_eta();
+        }
+        let validation = validation.as_ref().map_or(Validation::Training, Validation::Apart);
+        let outcome = training.run(&validation, &mut console);
+        console.bar.finish_and_clear();
+        match outcome {
+            Ok(Outcome::Finished) => {}
+            Ok(Outcome::Stopped) => return interrupted(&console, &training).or_else(|error| failed(&console, error)),
+            Err(TrainingError::Observer(error)) => return failed(&console, error),
+            Err(error @ TrainingError::Diverged { .. }) => {
+                eprintln!("error: {error}");
+                return Ok(ExitCode::from(CHECK_FAILED));
+            }
+            Err(TrainingError::Device { epoch, error }) => {
+                let what = match error {
+                    DeviceError::OutOfMemory { .. } => {
+                        "the GPU's memory does not hold what measures the accuracy, beside the network and its images, in"
+                    }
+                    _ => "the training's device failed in",
+                };
+                return Err(device_failed(&console, &format!("{what} epoch {epoch}"), &error));
+            }
+        }
+
+        // Saved before it is measured: a device that fails now takes nothing along.
+        if let Some(file) = &arguments.save {
+            let network = match training.engine().parameters() {
+                Ok(parameters) => parameters.network,
+                Err(error) => {
+                    return Err(device_failed(&console, "the trained network is still on the device", &error));
+                }
+            };
+            model_file::save(file, &Model { network, dataset: dataset.name.clone() })?;
+        }
+        let test = dataset.test.samples(0, dataset.test.len());
+        let accuracy = match training.engine_mut().evaluate(&test) {
+            Ok(evaluation) => evaluation.accuracy(),
+            Err(error) => return Err(not_measured(arguments.save.as_deref(), &console, &error)),
+        };
+        let result = Report { settings, dataset, history: &training.progress().history, accuracy, threads };
+        if arguments.json {
+            timing::say!("{}", result.to_json(&training.engine().device()));
+        } else {
+            timing::say!("Time to train: {:.2} seconds", result.seconds());
+            timing::say!("Test Accuracy: {:.2}% ({}, {} images)", 100.0 * accuracy, dataset.name, dataset.test.len());
+        }
+        Ok(result.verdict(arguments.target_accuracy))
     }
-    let result = Report { settings, dataset, history: &training.progress().history, accuracy, threads };
-    if arguments.json {
-        timing::say!("{}", result.to_json(&training.engine().device()));
-    } else {
-        timing::say!("Time to train: {:.2} seconds", result.seconds());
-        timing::say!("Test Accuracy: {:.2}% ({}, {} images)", 100.0 * accuracy, dataset.name, dataset.test.len());
-    }
-    Ok(result.verdict(arguments.target_accuracy))
 }
 
 /// Training samples, and validation samples if there are any.
@@ -209,7 +244,7 @@ fn shown_sizes(architecture: &Architecture) -> String {
 }
 
 /// Saves what Ctrl-C interrupted and says how to go on.
-fn interrupted(console: &Console, training: &Training<CpuEngine<f32>>) -> Result<ExitCode> {
+fn interrupted<E: Engine<f32>>(console: &Console, training: &Training<E>) -> Result<ExitCode> {
     let directory = console.checkpoint.clone().unwrap_or_else(|| free_name(Path::new(RESCUE_DIRECTORY)));
     console.keep(&directory, training).context("the interrupted training could not be saved")?;
     let Progress { epoch, step, .. } = training.progress();

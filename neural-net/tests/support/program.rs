@@ -50,6 +50,8 @@ impl Place {
         {
             command.env_remove(variable);
         }
+        // Without a GPU, so that a test is about the same engine on every machine.
+        command.env("CUDA_VISIBLE_DEVICES", "-1");
         let directory = self.0.path();
         command.current_dir(directory).env("HOME", directory).env("XDG_CACHE_HOME", directory.join("cache"))
     }

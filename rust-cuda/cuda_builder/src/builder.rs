@@ -9,6 +9,7 @@ use crate::header::{FORMAT, Header, Staleness};
 use crate::manifest::Manifest;
 use crate::outcome::{Comparison, Origin, Ptx, Rebuilt};
 use crate::postprocess::{LaunchBounds, postprocess};
+use crate::source_names::SourceNames;
 use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
 use crate::{Arch, compiling_kernels};
 
@@ -297,7 +298,7 @@ impl CudaBuilder {
         let compilation =
             Compilation { kernels, arch: self.arch, flags: self.flags(), target_directory: &target_directory };
         let compiled = compilation.run(toolchain)?;
-        let body = postprocess(&compiled.text, &self.launch_bounds)?;
+        let body = postprocess(&compiled.text, &SourceNames::new(crates)?, &self.launch_bounds)?;
         let header = Header::new(&kernels.package, self.arch, fingerprint, &toolchain.compiler, &body);
         Ok(Rebuilt { header, body, messages: compiled.messages })
     }

@@ -11,7 +11,7 @@ use crate::{Arch, BuilderError, TARGET, Toolchain};
 
 /// What the compiler is told about the kernels and `core` alike. Nothing here names a folder, or `core` would be
 /// compiled anew for each: cargo tells two builds of it apart by these flags.
-const RUSTFLAGS: [&str; 4] = [
+const RUSTFLAGS: [&str; 5] = [
     "-Zunstable-options",
     // A panic becomes a trap in its place, so that no formatting code is left.
     "-Cpanic=immediate-abort",
@@ -19,20 +19,25 @@ const RUSTFLAGS: [&str; 4] = [
     "-Zlocation-detail=none",
     // Names are made in one way by all compilers.
     "-Csymbol-mangling-version=v0",
+    // This pass duplicates what lies between two branches of one condition, without regard for barriers and shuffles:
+    // a warp's threads would then come to different copies of one, which PTX leaves undefined (bar.sync is aligned).
+    // LLVM's pass of the same name leaves them alone.
+    "-Zmir-enable-passes=-JumpThreading",
 ];
 
 /// What it is told about the kernels alone.
 ///
 /// The extra pass turns generic loads and stores into those of shared memory where it can prove them to be. The PTX is
-/// the assembly; there is nothing to link, and no linker is needed.
-const KERNEL_FLAGS: [&str; 4] = ["--emit", "asm", "-Cpasses=infer-address-spaces", "-Zno-link"];
+/// the assembly; there is nothing to link, and no linker is needed. Its comments say through which calls a line came to
+/// be where it is; they are read and taken out again.
+const KERNEL_FLAGS: [&str; 5] = ["--emit", "asm", "-Cpasses=infer-address-spaces", "-Zno-link", "-Zverbose-asm"];
 
-/// The profile: everything in one unit, so that calls into `core` and `cuda_std` are inlined, and no debug information,
-/// which would name this machine's folders. It is given by the environment, which goes before the workspace's own
-/// profile.
+/// The profile: everything in one unit, so that calls into `core` and `cuda_std` are inlined, and of debug information
+/// the source lines, which are directives between the instructions and cost nothing on the GPU. It is given by the
+/// environment, which goes before the workspace's own profile.
 const PROFILE: [(&str, &str); 9] = [
     ("CODEGEN_UNITS", "1"),
-    ("DEBUG", "0"),
+    ("DEBUG", "line-directives-only"),
     ("DEBUG_ASSERTIONS", "false"),
     ("INCREMENTAL", "false"),
     ("LTO", "true"),

@@ -35,6 +35,12 @@
 //! ```
 //! and in the library `include_str!(concat!(env!("OUT_DIR"), "/kernels.sm_75.ptx"))`.
 //!
+//! # Source lines
+//! The PTX says with `.loc` from which line each instruction comes. Where functions of other crates were inlined, the
+//! line is that of the call in the kernels' own crate; line 0 stands for instructions that belong to no one line. Files
+//! are named by their package, as `my-kernels/src/lib.rs` and `core/src/num/f32.rs`, so that the text is the same on
+//! every machine. The assembler makes the same code with and without.
+//!
 //! For tools there are [`CudaBuilder::rebuild`], [`CudaBuilder::check`], [`ptxas()`] and [`generic_accesses()`].
 //!
 //! # What the kernel crate brings
@@ -53,6 +59,8 @@ mod manifest;
 mod outcome;
 mod postprocess;
 mod ptxas;
+mod source_lines;
+mod source_names;
 mod toolchain;
 
 pub use arch::{Arch, UnknownArch};

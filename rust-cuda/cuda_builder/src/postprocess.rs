@@ -1,6 +1,9 @@
-//! What is done to the compiler's text: one line ending, names that do not depend on the build, launch bounds.
+//! What is done to the compiler's text: one line ending, source lines, names that do not depend on the build, launch
+//! bounds.
 
 use crate::BuilderError;
+use crate::source_lines::with_source_lines;
+use crate::source_names::SourceNames;
 
 /// The bounds of a kernel's launches, as CUDA's `__launch_bounds__(max_threads, min_blocks)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +28,8 @@ impl LaunchBounds {
 }
 
 /// The text as it is committed, but for the header.
-pub(crate) fn postprocess(text: &str, bounds: &[LaunchBounds]) -> Result<String, BuilderError> {
-    let mut text = with_stable_names(&text.replace("\r\n", "\n"));
+pub(crate) fn postprocess(text: &str, names: &SourceNames, bounds: &[LaunchBounds]) -> Result<String, BuilderError> {
+    let mut text = with_stable_names(&with_source_lines(&text.replace("\r\n", "\n"), names));
     for bounds in bounds {
         bounds.check()?;
         text = with_launch_bounds(&text, bounds)?;
@@ -129,13 +132,17 @@ mod tests {
 }
 ";
 
+    fn names() -> SourceNames {
+        SourceNames::for_tests("/checkout", &[("/checkout/kernels", "kernels")])
+    }
+
     fn bounds(kernel: &str, max_threads: u32, min_blocks: u32) -> LaunchBounds {
         LaunchBounds { kernel: kernel.to_owned(), max_threads, min_blocks }
     }
 
     #[test]
     fn launch_bounds_follow_the_parameters_of_their_kernel() {
-        let text = postprocess(PTX, &[bounds("scale", 256, 2), bounds("nothing", 1024, 0)]).unwrap();
+        let text = postprocess(PTX, &names(), &[bounds("scale", 256, 2), bounds("nothing", 1024, 0)]).unwrap();
         assert!(text.contains("scale_param_1\n)\n.maxntid 256, 1, 1\n.minnctapersm 2\n{"));
         assert!(text.contains(".entry nothing()\n.maxntid 1024, 1, 1\n{"));
         assert!(text.contains("scale_all_param_0\n)\n{"));
@@ -143,13 +150,13 @@ mod tests {
 
     #[test]
     fn bounds_for_nobody_or_for_no_device_are_errors() {
-        let error = postprocess(PTX, &[bounds("scal", 256, 0)]).unwrap_err().to_string();
+        let error = postprocess(PTX, &names(), &[bounds("scal", 256, 0)]).unwrap_err().to_string();
         assert_eq!(
             error,
             "launch bounds for the kernel \"scal\": there is none of that name, only scale_all, scale, nothing"
         );
         for threads in [0, 1025] {
-            let error = postprocess(PTX, &[bounds("scale", threads, 0)]).unwrap_err();
+            let error = postprocess(PTX, &names(), &[bounds("scale", threads, 0)]).unwrap_err();
             assert!(matches!(error, BuilderError::LaunchBounds { max_threads, .. } if max_threads == threads));
         }
     }

@@ -56,6 +56,43 @@ fn kernels_build_for_hopper() {
     kernels_build_for(Arch::Sm90);
 }
 
+/// The `.loc` that holds for the first line of the text with the words, as `FILE:LINE`.
+fn source_line_of(text: &str, words: &str) -> String {
+    let end = text.find(words).unwrap();
+    let directive = text[..end].lines().rev().find_map(|line| line.trim().strip_prefix(".loc")).unwrap();
+    let mut numbers = directive.split_whitespace();
+    let (file, line) = (numbers.next().unwrap(), numbers.next().unwrap());
+    let declared = text.lines().find_map(|line| line.strip_prefix(&format!(".file\t{file} "))).unwrap();
+    format!("{}:{line}", declared.trim_matches('"'))
+}
+
+#[test]
+fn instructions_tell_the_line_in_the_kernels_own_crate() {
+    for arch in [Arch::Sm75, Arch::Sm90] {
+        if real_toolchain(arch).is_none() {
+            return;
+        }
+        let place = Place::new();
+        let text = builder(&place, arch).rebuild().unwrap().body;
+        // Each is made by functions of `core`, which were inlined.
+        for (instruction, file, source) in [
+            ("mul.rn.f32", "src/scaling.rs", "*value *= factor;"),
+            ("%ctaid.x;", "src/lib.rs", "(_block_idx_x() * _block_dim_x() + _thread_idx_x()) as usize"),
+            ("bar.sync", "src/lib.rs", "_syncthreads();"),
+            ("ld.shared", "src/lib.rs", "*x.add(index()) = *tile.add(255 - thread);"),
+        ] {
+            let lines = place.read(&format!("kernels/{file}"));
+            let line = lines.lines().position(|line| line.contains(source)).unwrap() + 1;
+            assert_eq!(source_line_of(&text, instruction), format!("tiny-kernels/{file}:{line}"), "{text}");
+        }
+        for (left, why) in
+            [(".debug", "sections"), ("$L__tmp", "labels"), ("$L__func_", "labels"), (" @[ ", "comments")]
+        {
+            assert!(!text.contains(left), "{why} are left in\n{text}");
+        }
+    }
+}
+
 #[test]
 fn the_text_does_not_depend_on_the_place_or_the_version() {
     if real_toolchain(Arch::Sm75).is_none() {

@@ -69,6 +69,9 @@ pub struct LaunchConfig {
     pub block: Dim3,
     /// Bytes of shared memory of each block beside the kernel's own arrays.
     pub dynamic_shared_bytes: u32,
+    /// Whether all blocks of the grid are resident at once, so that they may wait for each other by
+    /// [`grid::sync`](crate::grid::sync).
+    pub cooperative: bool,
 }
 
 impl LaunchConfig {
@@ -78,12 +81,15 @@ impl LaunchConfig {
     pub const MAX_BLOCK: Dim3 = Dim3::new(1024, 1024, 64);
     /// Most blocks of a grid along each dimension.
     pub const MAX_GRID: Dim3 = Dim3::new(i32::MAX as u32, 65_535, 65_535);
-    /// Most bytes of shared memory of a block, its arrays and the dynamic part together.
-    pub const MAX_SHARED_BYTES: u32 = 48 * 1024;
+    /// Most bytes that a block's arrays, those of [`shared_array!`](crate::shared_array), take together.
+    pub const MAX_STATIC_SHARED_BYTES: u32 = 48 * 1024;
+    /// Most bytes of shared memory of a block, its arrays and the dynamic part together, on any GPU so far: what sm_90
+    /// has. Others have less: sm_75 64 KiB, sm_80 163 KiB, sm_86 and sm_89 99 KiB.
+    pub const MAX_SHARED_BYTES: u32 = 227 * 1024;
 
-    /// `grid` blocks of `block` threads, without dynamic shared memory.
+    /// `grid` blocks of `block` threads, without dynamic shared memory, not cooperative.
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
-        Self { grid: grid.into(), block: block.into(), dynamic_shared_bytes: 0 }
+        Self { grid: grid.into(), block: block.into(), dynamic_shared_bytes: 0, cooperative: false }
     }
 
     /// At least one thread for each of `elements`, in blocks of `threads`.
@@ -100,12 +106,18 @@ impl LaunchConfig {
         Self { dynamic_shared_bytes: bytes, ..self }
     }
 
+    /// The same with all blocks resident at once, so that they may wait for each other by
+    /// [`grid::sync`](crate::grid::sync). A device takes only as many blocks as it can run at once.
+    pub fn cooperative(self) -> Self {
+        Self { cooperative: true, ..self }
+    }
+
     /// Whether CUDA takes this launch.
     ///
     /// # Errors
     /// The first limit that it passes.
     pub fn check(&self) -> Result<(), LimitError> {
-        let Self { grid, block, dynamic_shared_bytes } = *self;
+        let Self { grid, block, .. } = *self;
         if grid.count() == 0 {
             return Err(LimitError::EmptyGrid { grid });
         }
@@ -122,10 +134,13 @@ impl LaunchConfig {
         if block.count() > u64::from(Self::MAX_THREADS) {
             return Err(LimitError::Threads { block, threads: block.count() });
         }
-        if dynamic_shared_bytes > Self::MAX_SHARED_BYTES {
-            return Err(LimitError::SharedMemory { bytes: dynamic_shared_bytes });
-        }
-        Ok(())
+        self.check_shared(Self::MAX_SHARED_BYTES)
+    }
+
+    /// Whether the dynamic shared memory alone is within `limit`, the most bytes that a block of the device may have.
+    pub(crate) fn check_shared(&self, limit: u32) -> Result<(), LimitError> {
+        let bytes = self.dynamic_shared_bytes;
+        if bytes > limit { Err(LimitError::SharedMemory { bytes, limit }) } else { Ok(()) }
     }
 }
 
@@ -165,9 +180,11 @@ pub enum LimitError {
         threads: u64,
     },
     /// The block has too much shared memory.
-    #[error("{bytes} bytes of dynamic shared memory; at most {} are possible", LaunchConfig::MAX_SHARED_BYTES)]
+    #[error("{bytes} bytes of dynamic shared memory; at most {limit} are possible")]
     SharedMemory {
         /// The bytes asked for.
         bytes: u32,
+        /// The most that a block may have.
+        limit: u32,
     },
 }

@@ -182,6 +182,11 @@ impl RawParameters {
         self.values.is_empty()
     }
 
+    /// The bytes of each value, in the order of the host, zeros after them.
+    pub fn values(&self) -> impl Iterator<Item = &[u8; 16]> {
+        self.values.iter().map(|value| &value.0)
+    }
+
     /// The addresses of the values, for the driver; they stay valid while `self` is borrowed.
     pub fn pointers(&mut self) -> Vec<*mut c_void> {
         self.values.iter_mut().map(|value| (&raw mut *value).cast()).collect()

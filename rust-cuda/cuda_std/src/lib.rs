@@ -1,4 +1,5 @@
-//! What a GPU kernel may use, with Rust-CUDA's names: thread indices, barriers, shared memory, warps and atomics.
+//! What a GPU kernel may use, with Rust-CUDA's names: thread indices, barriers of a block and of the grid, shared
+//! memory, warps and atomics.
 //!
 //! A kernel is written once, with [`kernel`]. Compiled for `nvptx64-nvidia-cuda` it becomes PTX, and everything here
 //! becomes the instruction it names. Compiled for the host, the same source runs in the [`simulator`], which needs no
@@ -27,6 +28,37 @@
 //! # Ok::<(), simulator::LaunchError>(())
 //! ```
 //!
+//! # Barriers of the grid
+//!
+//! In a launch of [`LaunchConfig::cooperative`](LaunchConfig::cooperative) all blocks are resident at once, and
+//! [`grid::sync`] makes them wait for each other. A training step of many small parts is then one launch:
+//!
+//! ```
+//! use cuda_std::simulator::{self, SimulatorBuffer};
+//! use cuda_std::{GlobalMut, LaunchConfig, grid, kernel, thread};
+//!
+//! /// Turns x around its middle, `rounds` times.
+//! #[kernel]
+//! pub fn turn_around(x: GlobalMut<u32>, rounds: u32, barrier: GlobalMut<u32>) {
+//!     let i = thread::index_1d() as usize;
+//!     for _ in 0..rounds {
+//!         let mirrored = x.get(x.len() - 1 - i);
+//!         grid::sync(barrier);
+//!         x.set(i, mirrored);
+//!         grid::sync(barrier);
+//!     }
+//! }
+//!
+//! let mut x = SimulatorBuffer::from_slice(&[1, 2, 3, 4, 5, 6]);
+//! let mut barrier = SimulatorBuffer::filled(0, 1);
+//! simulator::launch(&turn_around, LaunchConfig::new(3, 2).cooperative(), (&mut x, 3, &mut barrier))?;
+//! assert_eq!(x.to_vec(), [6, 5, 4, 3, 2, 1]);
+//! # Ok::<(), simulator::LaunchError>(())
+//! ```
+//!
+//! A device takes as many blocks as it can run at once, and no more. A grid that is right on every device is therefore
+//! made from what the device says, and the kernel's threads share out the work by `thread::grid_dim_x`.
+//!
 //! A crate of kernels begins with
 //! `#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]`.
 
@@ -49,12 +81,16 @@ mod vector;
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
 #[cfg(target_arch = "nvptx64")]
-pub use nvptx::{DynamicShared, Global, GlobalMut, SharedArray, atomic, dynamic_shared, thread, warp};
+pub use nvptx::{DynamicShared, Global, GlobalMut, SharedArray, atomic, dynamic_shared, grid, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch_config;
 #[cfg(not(target_arch = "nvptx64"))]
 mod launcher;
+#[cfg(not(target_arch = "nvptx64"))]
+mod ptx;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use ptx::Ptx;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod simulator;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -62,7 +98,7 @@ pub use launch_config::{Dim3, LaunchConfig, LimitError};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, Memory, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use simulator::{DynamicShared, Global, GlobalMut, SharedArray, atomic, dynamic_shared, thread, warp};
+pub use simulator::{DynamicShared, Global, GlobalMut, SharedArray, atomic, dynamic_shared, grid, thread, warp};
 
 pub use element::{AtomicElement, Element};
 pub use scalar::Scalar;

@@ -48,6 +48,12 @@ fn a_gpu_gets_addresses_lengths_and_numbers() {
     let mut out = EitherBuffer::Gpu { address: 0x7000_0000_2000, length: 2 };
     let mut raw = RawParameters::of::<_, Either>(&mixed, (&x, 0.5, 7, &mut out)).unwrap();
     assert_eq!(raw.len(), 6);
+    let mut expected = [0; 16];
+    expected[..8].copy_from_slice(&0x7000_0000_1000_u64.to_le_bytes());
+    assert_eq!(raw.values().next(), Some(&expected));
+    let mut expected = [0; 16];
+    expected[0] = 7;
+    assert_eq!(raw.values().nth(3), Some(&expected));
     let pointers = raw.pointers();
     assert!(pointers.iter().all(|pointer| pointer.addr() % 16 == 0));
     assert_eq!((bits(pointers[0]), bits(pointers[1])), (0x7000_0000_1000, 3));

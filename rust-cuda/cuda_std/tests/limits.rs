@@ -1,6 +1,6 @@
 //! The simulator takes the launches that CUDA takes, and no others.
 
-use cuda_std::simulator::{self, FaultKind, LaunchError, SimulatorBuffer};
+use cuda_std::simulator::{self, FaultKind, LaunchError, Options, SimulatorBuffer};
 use cuda_std::{Dim3, GlobalMut, LaunchConfig, LimitError, dynamic_shared, kernel, shared_array, thread};
 
 #[kernel]
@@ -55,13 +55,38 @@ fn uses_forty_kilobytes(out: GlobalMut<f32>) {
 fn shared_memory_of_a_block() {
     let mut out = SimulatorBuffer::uninitialized(1);
     let config = LaunchConfig::new(1, 1);
-    simulator::launch(&uses_forty_kilobytes, config.with_dynamic_shared(8 * 1024), (&mut out,)).unwrap();
-    assert_eq!(out.to_vec(), [1.0 + 2048.0]);
+    for (limit, options) in [
+        (227 * 1024, Options::default()),
+        (64 * 1024, Options { max_shared_bytes: 64 * 1024, check_races: false, ..Options::default() }),
+    ] {
+        let dynamic = limit - 40 * 1024;
+        let mut launch = |bytes| {
+            simulator::launch_with(options, &uses_forty_kilobytes, config.with_dynamic_shared(bytes), (&mut out,))
+        };
+        launch(dynamic).unwrap();
+        let kind = FaultKind::SharedMemoryExceeded { bytes: limit as usize + 4, limit: limit as usize };
+        assert_eq!(launch(dynamic + 4).unwrap_err().fault().map(|fault| &fault.kind), Some(&kind));
+        let error = launch(limit + 1).unwrap_err();
+        let LaunchError::Limit(error) = error else { panic!("{error}") };
+        assert_eq!(error, LimitError::SharedMemory { bytes: limit + 1, limit });
+        assert_eq!(out.to_vec(), [1.0 + (dynamic / 4) as f32]);
+    }
+}
 
-    let error = simulator::launch(&uses_forty_kilobytes, config.with_dynamic_shared(8 * 1024 + 4), (&mut out,));
-    let kind = FaultKind::SharedMemoryExceeded { bytes: 48 * 1024 + 4, limit: 48 * 1024 };
-    assert_eq!(error.unwrap_err().fault().map(|fault| &fault.kind), Some(&kind));
+#[kernel]
+fn uses_forty_eight_kilobytes_and_more(more: u32) {
+    let values = shared_array![u8; 48 * 1024];
+    values.set(0, 1);
+    if more > 0 {
+        shared_array![u8; 1].set(0, 1);
+    }
+}
 
-    let error = simulator::launch(&nothing, config.with_dynamic_shared(48 * 1024 + 1), ()).unwrap_err();
-    assert!(matches!(error, LaunchError::Limit(LimitError::SharedMemory { .. })));
+#[test]
+fn arrays_have_a_limit_of_their_own() {
+    let config = LaunchConfig::new(1, 1);
+    simulator::launch(&uses_forty_eight_kilobytes_and_more, config.with_dynamic_shared(1024), (0,)).unwrap();
+    let error = simulator::launch(&uses_forty_eight_kilobytes_and_more, config, (1,)).unwrap_err();
+    let kind = FaultKind::SharedMemoryExceeded { bytes: 48 * 1024 + 1, limit: 48 * 1024 };
+    assert_eq!(error.fault().map(|fault| &fault.kind), Some(&kind));
 }

@@ -1,41 +1,33 @@
 //! Seven bugs that a GPU keeps quiet about: each is found, with its kind, its thread and the line where it shows.
 //!
-//! A comment `shows: name` marks that line.
+//! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line.
 
 use cuda_std::simulator::{self, Access, Fault, FaultKind, LaunchError, Options, Place, SimulatorBuffer};
-use cuda_std::{Dim3, GlobalMut, Kernel, LaunchConfig, kernel, shared_array, thread, warp};
+use cuda_std::{Dim3, Kernel, LaunchConfig};
+use seeded_bugs::{
+    accumulates_into_nothing, barrier_in_a_branch, lanes_that_left, missing_barrier, missing_second_barrier,
+    off_by_one, one_cell_for_all_blocks, panics, reads_the_next_block, swapped_index, two_barriers, unwritten_shared,
+    wrong_lane,
+};
 
-/// The line of this file with the mark of `name`.
+/// The line of the kernels' file with the mark of `name`.
 fn marked_line(name: &str) -> u32 {
-    let mark = format!("// shows: {name}");
-    let mut lines = include_str!("seeded_bugs.rs").lines();
-    lines.position(|line| line.ends_with(&mark)).map(|index| index as u32 + 1).expect("the mark is in this file")
+    seeded_bugs::marked_line(name).expect("the mark is in the kernels' file")
 }
 
-/// The fault of a launch, which must be in this file at the mark of `name`, and its kernel that of `K`.
+/// The fault of a launch, which must be in the kernels' file at the mark of `name`, and its kernel that of `K`.
 fn fault_at<K: Kernel>(_: &K, name: &str, error: LaunchError) -> Fault {
     let LaunchError::Fault(fault) = error else { panic!("no fault: {error}") };
     assert_eq!(fault.location.line, marked_line(name), "{fault}");
-    assert!(fault.location.file.ends_with("seeded_bugs.rs"), "{fault}");
+    assert_eq!(fault.location.file, seeded_bugs::FILE, "{fault}");
     assert_eq!(fault.kernel, K::NAME);
     *fault
 }
 
 #[test]
 fn line_numbers_are_counted_as_the_compiler_does() {
-    let line = line!(); // shows: itself
-    assert_eq!(line, marked_line("itself"));
-}
-
-/// Guards with `<=`.
-#[kernel]
-fn off_by_one(x: &[f32], out: GlobalMut<f32>) {
-    let i = thread::index_1d() as usize;
-    if i <= out.len() {
-        out.set(
-            i, x[i], // shows: off_by_one
-        );
-    }
+    assert_eq!(seeded_bugs::LINE_OF_ITSELF, marked_line("itself"));
+    assert_eq!(seeded_bugs::marked_line("nowhere"), None);
 }
 
 #[test]
@@ -52,17 +44,6 @@ fn an_index_one_beyond_the_end() {
     }
 }
 
-/// Reads what another thread may not have written yet.
-#[kernel]
-fn missing_barrier(out: GlobalMut<u32>) {
-    let values = shared_array![u32; 64];
-    let t = thread::thread_idx_x() as usize;
-    values.set(t, t as u32);
-    let neighbour = values.get((t + 64 - 1) % 64); // shows: missing_barrier
-    thread::sync_threads();
-    out.set(t, neighbour);
-}
-
 #[test]
 fn a_missing_barrier() {
     // The very first thread reads what the last has not written.
@@ -70,18 +51,6 @@ fn a_missing_barrier() {
     let error = simulator::launch(&missing_barrier, LaunchConfig::new(1, 64), (&mut out,)).unwrap_err();
     let fault = fault_at(&missing_barrier, "missing_barrier", error);
     assert_eq!(fault.kind, FaultKind::Unwritten { place: Place::Shared, index: 63 });
-}
-
-/// Overwrites a tile that others still read.
-#[kernel]
-fn missing_second_barrier(out: GlobalMut<u32>) {
-    let values = shared_array![u32; 64];
-    let t = thread::thread_idx_x() as usize;
-    for round in 0..2 {
-        values.set(t, round); // shows: overwrote
-        thread::sync_threads();
-        out.set(t, values.get(63 - t)); // shows: missing_second_barrier
-    }
 }
 
 #[test]
@@ -100,16 +69,6 @@ fn a_missing_barrier_in_a_loop() {
     assert_eq!(other_location.map(|location| location.line), Some(marked_line("overwrote")));
 }
 
-/// Half of the threads never come to the barrier.
-#[kernel]
-fn barrier_in_a_branch(out: GlobalMut<u32>) {
-    let t = thread::thread_idx_x();
-    if t % 2 == 1 {
-        thread::sync_threads(); // shows: barrier_in_a_branch
-    }
-    out.set(t as usize, t);
-}
-
 #[test]
 fn a_barrier_in_a_branch() {
     let mut out = SimulatorBuffer::uninitialized(64);
@@ -123,16 +82,6 @@ fn a_barrier_in_a_branch() {
     }
 }
 
-/// Each half of the threads waits at a barrier of its own.
-#[kernel]
-fn two_barriers() {
-    if thread::thread_idx_x() < 32 {
-        thread::sync_threads(); // shows: first_barrier
-    } else {
-        thread::sync_threads(); // shows: two_barriers
-    }
-}
-
 #[test]
 fn different_barriers() {
     let error = simulator::launch(&two_barriers, LaunchConfig::new(1, 64), ()).unwrap_err();
@@ -141,16 +90,6 @@ fn different_barriers() {
         panic!("{fault}")
     };
     assert_eq!(other.line, marked_line("first_barrier"));
-}
-
-/// Takes rows for columns: x is `rows` × `columns`, and so is out.
-#[kernel]
-fn swapped_index(x: &[f32], rows: u32, columns: u32, out: GlobalMut<f32>) {
-    let (row, column) = (thread::thread_idx_y(), thread::thread_idx_x());
-    if row < rows && column < columns {
-        let value = x[(row * columns + column) as usize];
-        out.set((column * columns + row) as usize, value); // shows: swapped_index
-    }
 }
 
 #[test]
@@ -163,36 +102,12 @@ fn a_swapped_index() {
     assert_eq!(fault.thread, Dim3::new(3, 0, 0));
 }
 
-/// Sums more elements than the threads have written.
-#[kernel]
-fn unwritten_shared(out: GlobalMut<f32>) {
-    let values = shared_array![f32; 64];
-    let t = thread::thread_idx_x() as usize;
-    values.set(t, 1.0);
-    thread::sync_threads();
-    if t == 0 {
-        let mut sum = 0.0;
-        for i in 0..64 {
-            sum += values.get(i); // shows: unwritten_shared
-        }
-        out.set(0, sum);
-    }
-}
-
 #[test]
 fn a_read_of_unwritten_shared_memory() {
     let mut out = SimulatorBuffer::uninitialized(1);
     let error = simulator::launch(&unwritten_shared, LaunchConfig::new(1, 48), (&mut out,)).unwrap_err();
     let fault = fault_at(&unwritten_shared, "unwritten_shared", error);
     assert_eq!(fault.kind, FaultKind::Unwritten { place: Place::Shared, index: 48 });
-}
-
-/// Reads its output, which it takes for zeros.
-#[kernel]
-fn accumulates_into_nothing(x: &[f32], out: GlobalMut<f32>) {
-    let i = thread::index_1d() as usize;
-    let old = out.get(i); // shows: accumulates_into_nothing
-    out.set(i, old + x[i]);
 }
 
 #[test]
@@ -204,14 +119,6 @@ fn a_read_of_unwritten_global_memory() {
         let error = simulator::launch_with(options, &accumulates_into_nothing, config, (&x, &mut out)).unwrap_err();
         let fault = fault_at(&accumulates_into_nothing, "accumulates_into_nothing", error);
         assert_eq!(fault.kind, FaultKind::Unwritten { place: Place::Global("out"), index: 0 });
-    }
-}
-
-/// Every block writes its sum to the same element.
-#[kernel]
-fn one_cell_for_all_blocks(out: GlobalMut<f32>) {
-    if thread::thread_idx_x() == 0 {
-        out.set(0, 1.0); // shows: one_cell_for_all_blocks
     }
 }
 
@@ -229,14 +136,6 @@ fn two_blocks_that_write_one_element() {
     assert_eq!(other.line, marked_line("one_cell_for_all_blocks"));
 }
 
-/// Reads the element that the next block writes.
-#[kernel]
-fn reads_the_next_block(values: GlobalMut<f32>) {
-    let block = thread::block_idx_x() as usize;
-    let next = values.get((block + 1) % values.len());
-    values.set(block, next); // shows: reads_the_next_block
-}
-
 #[test]
 fn a_block_that_reads_what_another_writes() {
     let mut values = SimulatorBuffer::filled(0.0, 8);
@@ -247,19 +146,6 @@ fn a_block_that_reads_what_another_writes() {
     };
 }
 
-/// Starts its butterfly at the size of the warp, not at half of it.
-#[kernel]
-fn wrong_lane(out: GlobalMut<u32>) {
-    let t = thread::thread_idx_x();
-    let mut distance = 32;
-    let mut sum = t;
-    while distance > 0 {
-        sum += warp::shuffle_xor(sum, distance); // shows: wrong_lane
-        distance /= 2;
-    }
-    out.set(t as usize, sum);
-}
-
 #[test]
 fn a_shuffle_from_no_lane() {
     let mut out = SimulatorBuffer::uninitialized(64);
@@ -268,30 +154,12 @@ fn a_shuffle_from_no_lane() {
     assert_eq!(fault.kind, FaultKind::NoSuchLane { lane: 32, lanes: 32 });
 }
 
-/// Returns early, and so leaves the warp's other lanes alone.
-#[kernel]
-fn lanes_that_left(out: GlobalMut<u32>) {
-    let t = thread::thread_idx_x();
-    if t >= 20 {
-        return;
-    }
-    out.set(t as usize, warp::reduce_add(1u32)); // shows: lanes_that_left
-}
-
 #[test]
 fn missing_lanes() {
     let mut out = SimulatorBuffer::uninitialized(64);
     let error = simulator::launch(&lanes_that_left, LaunchConfig::new(1, 32), (&mut out,)).unwrap_err();
     let fault = fault_at(&lanes_that_left, "lanes_that_left", error);
     assert_eq!(fault.kind, FaultKind::MissingLanes { expected: u32::MAX, missing: u32::MAX << 20 });
-}
-
-/// Divides by a number that may be zero.
-#[kernel]
-fn panics(divisors: &[u32], out: GlobalMut<u32>) {
-    let i = thread::index_1d() as usize;
-    let divisor = divisors[i];
-    out.set(i, 100 / divisor); // shows: panics
 }
 
 #[test]
@@ -322,7 +190,7 @@ fn a_fault_reads_well() {
     let mut out = SimulatorBuffer::uninitialized(1);
     let error = simulator::launch(&one_cell_for_all_blocks, LaunchConfig::new(2, 32), (&mut out,)).unwrap_err();
     let line = marked_line("one_cell_for_all_blocks");
-    let place = format!("{}:{line}:13", file!());
+    let place = format!("{}:{line}:13", seeded_bugs::FILE);
     let expected = format!(
         "kernel one_cell_for_all_blocks, block (1, 0, 0), thread (0, 0, 0), {place}: \
          race: writes element 0 of `out`, which block (0, 0, 0), thread (0, 0, 0) writes at {place}"

@@ -2,7 +2,20 @@
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
-use cuda_std::{F32x4, GlobalMut, dynamic_shared, kernel, math, shared_array, thread, warp};
+use cuda_std::{F32x4, GlobalMut, dynamic_shared, grid, kernel, math, shared_array, thread, warp};
+
+pub mod atomics;
+pub mod control_flow;
+pub mod half_precision;
+pub mod integers;
+pub mod memory;
+#[cfg(not(target_arch = "nvptx64"))]
+mod ptx;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub mod tensor_cores;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub use ptx::PTX;
 
 /// `out[i]` = the larger of `a[i]` and `b[i]`.
 #[kernel]
@@ -204,5 +217,32 @@ pub fn sums_and_maxima(x: &[f32], integers: GlobalMut<i32>, floats: GlobalMut<f3
         integers.atomic(1).fetch_max(block_integers.get(1));
         floats.atomic(0).fetch_add(block_floats.get(0));
         floats.atomic(1).fetch_max(block_floats.get(1));
+    }
+}
+
+/// Each of the first `repeats` elements of sums = the sum of x: `values`, as long as x, is halved in rounds, after each of
+/// which all blocks wait for each other. It is used anew in each repeat. `barrier` holds one zero.
+#[kernel]
+pub fn grid_sums(x: &[f32], repeats: u32, values: GlobalMut<f32>, barrier: GlobalMut<u32>, sums: GlobalMut<f32>) {
+    let first = thread::index_1d() as usize;
+    let threads = (thread::grid_dim_x() * thread::block_dim_x()) as usize;
+    for repeat in 0..repeats as usize {
+        for i in (first..x.len()).step_by(threads) {
+            values.set(i, x[i]);
+        }
+        grid::sync(barrier);
+        let mut count = x.len();
+        while count > 1 {
+            let half = count.div_ceil(2);
+            for i in (first..count - half).step_by(threads) {
+                values.set(i, values.get(i) + values.get(i + half));
+            }
+            grid::sync(barrier);
+            count = half;
+        }
+        // The only one who writes it in the next repeat before another barrier.
+        if first == 0 {
+            sums.set(repeat, values.get(0));
+        }
     }
 }

@@ -5,18 +5,19 @@ use timing::Measurement;
 
 /// One line of the table.
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
-    pub(super) work: String,
-    pub(super) threads: NonZeroUsize,
+pub(crate) struct Row {
+    pub(crate) work: String,
+    /// None on a GPU.
+    pub(crate) threads: Option<NonZeroUsize>,
     /// None where our own program could not be timed, or the whole script.
-    pub(super) peer: Option<String>,
+    pub(crate) peer: Option<String>,
     #[serde(flatten)]
-    pub(super) outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Compared(Comparison),
     /// One side could not be timed.
     Missing {
@@ -26,26 +27,34 @@ pub(super) enum Outcome {
 
 /// Our time and a peer's, in seconds, over all rounds.
 #[derive(Debug, PartialEq, Serialize)]
-pub(super) struct Comparison {
+pub(crate) struct Comparison {
     /// The fastest of our rounds.
-    pub(super) ours_seconds: f64,
+    pub(crate) ours_seconds: f64,
     /// The fastest of the peer's rounds.
-    pub(super) peer_seconds: f64,
+    pub(crate) peer_seconds: f64,
     /// The fastest of ours over the fastest of the peer: below 1, ours is faster.
-    pub(super) ratio: f64,
-    /// The median of the ratios of the single rounds: far from `ratio`, the machine was not quiet.
-    pub(super) median_ratio: f64,
-    pub(super) slower: bool,
+    pub(crate) ratio: f64,
+    /// The median of the ratios of the single rounds, or where the sides did not take turns the ratio of their medians: far
+    /// from `ratio`, the machine was not quiet.
+    pub(crate) median_ratio: f64,
+    pub(crate) slower: bool,
 }
 
 impl Comparison {
     /// Compares the rounds' pairs of our time and the peer's, in seconds. None without a round.
-    pub(super) fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+    pub(crate) fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         let ours_seconds = Measurement::of(pairs.iter().map(|(ours, _)| *ours).collect())?.min;
         let peer_seconds = Measurement::of(pairs.iter().map(|(_, peer)| *peer).collect())?.min;
         let median_ratio = Measurement::of(pairs.iter().map(|(ours, peer)| ours / peer).collect())?.median;
         let ratio = ours_seconds / peer_seconds;
         Some(Self { ours_seconds, peer_seconds, ratio, median_ratio, slower: ratio > 1.0 })
+    }
+
+    /// Compares two sides that ran one after the other.
+    pub(crate) fn of_measurements(ours: &Measurement, peer: &Measurement) -> Self {
+        let ratio = ours.min / peer.min;
+        let median_ratio = ours.median / peer.median;
+        Self { ours_seconds: ours.min, peer_seconds: peer.min, ratio, median_ratio, slower: ratio > 1.0 }
     }
 }
 
@@ -72,7 +81,7 @@ mod tests {
     fn peers_json_rows_are_flat() {
         let row = |outcome| Row {
             work: "max".to_owned(),
-            threads: NonZeroUsize::MIN,
+            threads: Some(NonZeroUsize::MIN),
             peer: Some("NumPy".to_owned()),
             outcome,
         };

@@ -46,7 +46,22 @@ pub(super) fn seconds_of_rayon(json: &str) -> Result<f64> {
     seconds_of("rayon", json)
 }
 
-/// The fastest call of the GPU's version with its copies, from the same JSON.
+/// The fastest call of the parallel version in one pass, from the JSON of `activation_functions`.
+pub(super) fn seconds_of_rayon_fused(json: &str) -> Result<f64> {
+    seconds_of("rayon_fused", json)
+}
+
+/// The fastest call of the GPU's fused version with its copies, from the same JSON.
+pub(super) fn seconds_of_cuda_fused(json: &str) -> Result<f64> {
+    seconds_of("cuda_fused", json)
+}
+
+/// The fastest run of the GPU's fused kernel alone, from the same JSON.
+pub(super) fn seconds_of_cuda_fused_kernel(json: &str) -> Result<f64> {
+    seconds_of("cuda_fused_kernel", json)
+}
+
+/// The fastest call of the GPU's version with its copies, from the JSON of `max_functions` and `matmul_functions`.
 pub(super) fn seconds_of_cuda(json: &str) -> Result<f64> {
     seconds_of("cuda", json)
 }
@@ -107,6 +122,14 @@ mod tests {
         let json = r#"{"seconds":{"rayon":{"min":3.0},"cuda":{"min":2.0},"cuda_kernel":{"min":1.0}}}"#;
         assert_eq!((seconds_of_cuda(json).unwrap(), seconds_of_cuda_kernel(json).unwrap()), (2.0, 1.0));
         assert!(seconds_of_cuda(r#"{"seconds":{"rayon":{"min":3.0}}}"#).is_err());
+    }
+
+    #[test]
+    fn peers_the_fused_times_are_told_from_the_others() {
+        let json = r#"{"seconds":{"rayon":{"min":5.0},"rayon_fused":{"min":4.0},"cuda_fused":{"min":3.0},
+            "cuda_fused_kernel":{"min":2.0},"cuda_fused_fast":{"min":1.0}}}"#;
+        let times = [seconds_of_rayon_fused, seconds_of_cuda_fused, seconds_of_cuda_fused_kernel];
+        assert_eq!(times.map(|read| read(json).unwrap()), [4.0, 3.0, 2.0]);
     }
 
     #[test]

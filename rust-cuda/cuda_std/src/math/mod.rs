@@ -4,6 +4,9 @@
 //! approximations, each one instruction.
 
 pub mod fast;
+mod ln;
+
+pub use ln::ln;
 
 /// A number with a fused multiply-add and a square root: f32 and f64.
 pub trait Float: Copy + sealed::Sealed {
@@ -102,6 +105,16 @@ fn power_of_two(n: i32) -> f32 {
     f32::from_bits(((n + 127) as u32) << 23)
 }
 
+/// The logistic sigmoid 1 / (1 + e⁻ˣ) within 3 units in the last place.
+///
+/// By e⁻|ˣ|, which never overflows.
+#[inline]
+pub fn sigmoid(x: f32) -> f32 {
+    let e = exp(-x.abs());
+    let numerator = if x < 0.0 { e } else { 1.0 };
+    numerator / (1.0 + e)
+}
+
 /// The hyperbolic tangent within 2 units in the last place.
 ///
 /// A polynomial near zero (Cephes, `tanhf.c`), elsewhere 1 − 2 / (e²ˣ + 1).
@@ -132,16 +145,18 @@ mod tests {
     }
 
     #[test]
-    fn exp_and_tanh_are_accurate() {
-        let (mut worst_exp, mut worst_tanh) = (0f64, 0f64);
+    fn exp_tanh_and_sigmoid_are_accurate() {
+        let (mut worst_exp, mut worst_tanh, mut worst_sigmoid) = (0f64, 0f64, 0f64);
         for step in -870_000..880_000 {
             let x = step as f32 * 1e-4;
             worst_exp = worst_exp.max(error_in_ulps(exp(x), f64::from(x).exp()));
+            worst_sigmoid = worst_sigmoid.max(error_in_ulps(sigmoid(x), 1.0 / (1.0 + (-f64::from(x)).exp())));
             let x = x * 0.2;
             worst_tanh = worst_tanh.max(error_in_ulps(tanh(x), f64::from(x).tanh()));
         }
         assert!(worst_exp <= 1.5, "exp: {worst_exp} ulp");
         assert!(worst_tanh <= 2.0, "tanh: {worst_tanh} ulp");
+        assert!(worst_sigmoid <= 3.0, "sigmoid: {worst_sigmoid} ulp");
     }
 
     #[test]
@@ -150,7 +165,8 @@ mod tests {
             [exp(f32::INFINITY), exp(89.0), exp(f32::NEG_INFINITY), exp(-110.0)],
             [f32::INFINITY, f32::INFINITY, 0.0, 0.0]
         );
-        assert!(exp(f32::NAN).is_nan() && tanh(f32::NAN).is_nan());
+        assert!(exp(f32::NAN).is_nan() && tanh(f32::NAN).is_nan() && sigmoid(f32::NAN).is_nan());
+        assert_eq!([sigmoid(0.0), sigmoid(200.0), sigmoid(f32::NEG_INFINITY)], [0.5, 1.0, 0.0]);
         assert_eq!((exp(0.0), tanh(0.0), tanh(50.0), tanh(f32::NEG_INFINITY)), (1.0, 0.0, 1.0, -1.0));
         assert!(exp(-100.0) > 0.0);
     }

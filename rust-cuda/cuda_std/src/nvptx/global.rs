@@ -5,7 +5,7 @@ use core::ops::Index;
 
 use super::atomic::Atomic;
 use super::out_of_bounds;
-use crate::{AtomicElement, Element};
+use crate::{AtomicElement, Element, F32x4};
 
 /// Global memory that the kernel only reads: what `&[T]` is in a kernel's body.
 pub struct Global<'a, T: Element> {
@@ -50,6 +50,20 @@ impl<'a, T: Element> Global<'a, T> {
     pub fn get(self, index: usize) -> T {
         // SAFETY: a reference is valid for reads.
         unsafe { T::read(&raw const self.elements[index]) }
+    }
+}
+
+impl Global<'_, f32> {
+    /// Elements `index` to `index` + 3, loaded by one instruction. Outside of the buffer, or where `index` is no multiple
+    /// of 4, the kernel traps.
+    #[inline(always)]
+    pub fn quad(self, index: usize) -> F32x4 {
+        if index % 4 != 0 {
+            out_of_bounds();
+        }
+        let quad = &self.elements[index..index + 4];
+        // SAFETY: four elements; a buffer begins at a multiple of 16 bytes, and so does each fourth element.
+        unsafe { F32x4::read(quad.as_ptr().cast()) }
     }
 }
 
@@ -125,8 +139,9 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         unsafe { Atomic::new(self.at(index)) }
     }
 
+    /// Where element `index` is. Outside of the buffer, the kernel traps.
     #[inline(always)]
-    fn at(self, index: usize) -> *mut T {
+    pub(super) fn at(self, index: usize) -> *mut T {
         if index >= self.length {
             out_of_bounds();
         }

@@ -4,6 +4,7 @@
 
 pub mod atomic;
 mod global;
+pub mod grid;
 mod shared;
 pub mod thread;
 pub mod warp;

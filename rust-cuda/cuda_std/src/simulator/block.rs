@@ -7,10 +7,10 @@ use std::rc::Rc;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
-use super::current::{self, Wait};
+use super::current::{self, Saved, Wait};
 use super::fault::{self, Fault, FaultKind, SourceLocation};
 use super::global::GlobalShadows;
-use super::grid::Launch;
+use super::launch::Launch;
 use super::report::LaunchReport;
 use super::shared::SharedMemory;
 use super::stacks::Stacks;
@@ -31,6 +31,8 @@ pub(super) struct Block {
     next: Cell<u32>,
     exited: Cell<u32>,
     fault: RefCell<Option<Box<Fault>>>,
+    /// What it goes on with in its next turn.
+    pub(super) saved: Cell<Saved>,
 }
 
 impl Block {
@@ -41,13 +43,14 @@ impl Block {
             index: launch.config.grid.index_of(number),
             // Of more blocks than that, no simulation ends.
             number: (number as u32).wrapping_add(1),
-            shared: SharedMemory::new(launch.config.dynamic_shared_bytes),
+            shared: SharedMemory::new(launch.config.dynamic_shared_bytes, launch.options.max_shared_bytes),
             global_shadows,
             exchange: warp::Exchange::new(threads),
             threads,
             next: Cell::new(0),
             exited: Cell::new(0),
             fault: RefCell::new(None),
+            saved: Cell::default(),
         }
     }
 
@@ -80,32 +83,67 @@ impl Block {
 type Waiting = (Wait, Coroutine<(), Wait, (), DefaultStack>);
 
 /// The threads of a block: which wait, and for what.
-struct Scheduler<'a> {
-    block: &'a Rc<Block>,
-    stacks: &'a mut Stacks,
+pub(super) struct Scheduler<'a> {
+    block: Rc<Block>,
+    stacks: &'a Stacks,
     /// By number in the block; nothing for those that have ended or not started.
     waiting: Vec<Option<Waiting>>,
 }
 
-/// Runs `thread` for each thread of the block.
-pub(super) fn run_block(
-    block: &Rc<Block>,
-    stacks: &mut Stacks,
-    thread: &dyn Fn(),
-) -> Result<LaunchReport, LaunchError> {
-    let guard = current::enter_block(block);
-    let waiting = (0..block.threads).map(|_| None).collect();
-    let mut scheduler = Scheduler { block, stacks, waiting };
-    let outcome = scheduler.start_all(thread).map(|()| scheduler.finish_all());
+/// Runs `thread` for each thread of the block. It is in no cooperative launch, so that none waits for another block.
+pub(super) fn run_block(block: Rc<Block>, stacks: &Stacks, thread: &dyn Fn()) -> Result<LaunchReport, LaunchError> {
+    let mut scheduler = Scheduler::new(block, stacks);
+    let outcome = scheduler.start(thread);
     scheduler.drop_waiting();
-    outcome?;
-    match block.fault.take() {
-        Some(fault) => Err(LaunchError::Fault(fault)),
-        None => Ok(guard.report()),
-    }
+    outcome.map(|()| scheduler.report())
 }
 
-impl Scheduler<'_> {
+impl<'a> Scheduler<'a> {
+    pub(super) fn new(block: Rc<Block>, stacks: &'a Stacks) -> Self {
+        let waiting = (0..block.threads).map(|_| None).collect();
+        Self { block, stacks, waiting }
+    }
+
+    /// Runs `thread` for each thread of the block, up to the first barrier of the grid or to the end. Until the
+    /// coroutines that wait have ended, which [`drop_waiting`](Self::drop_waiting) does, `thread` must live.
+    pub(super) fn start(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
+        let _turn = current::enter_block(&self.block);
+        self.start_all(thread)?;
+        self.finish_all();
+        self.outcome()
+    }
+
+    /// The barrier of the grid at which all threads wait, if they do.
+    pub(super) fn at_grid_barrier(&self) -> Option<Wait> {
+        self.reason(0).filter(|reason| matches!(reason, Wait::Grid(_)))
+    }
+
+    /// Goes on from a barrier of the grid at which all threads wait, up to the next or to the end.
+    pub(super) fn pass_grid_barrier(&mut self) -> Result<(), LaunchError> {
+        let _turn = current::enter_block(&self.block);
+        current::next_epoch();
+        self.resume_all(0..self.waiting.len());
+        self.finish_all();
+        self.outcome()
+    }
+
+    /// The error that the first thread, which waits at a barrier of the grid, does so in vain.
+    pub(super) fn fail_at_grid_barrier(&self, kind: FaultKind) -> Result<(), LaunchError> {
+        if let Some(location) = self.location(0) {
+            self.block.fail(0, kind, location.into());
+        }
+        self.outcome()
+    }
+
+    /// What the block did in all its turns.
+    pub(super) fn report(&self) -> LaunchReport {
+        self.block.saved.get().report(self.block.threads.into())
+    }
+
+    fn outcome(&self) -> Result<(), LaunchError> {
+        self.block.fault.take().map_or(Ok(()), |fault| Err(LaunchError::Fault(fault)))
+    }
+
     /// Runs every thread up to its end or its first wait.
     ///
     /// One coroutine runs threads one after the other until one of them waits: that one keeps the coroutine, and a
@@ -113,7 +151,7 @@ impl Scheduler<'_> {
     fn start_all(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
         while self.block.next.get() < self.block.threads && !self.block.has_failed() {
             let stack = self.stacks.take()?;
-            let block = Rc::clone(self.block);
+            let block = Rc::clone(&self.block);
             let run = move |yielder: &corosensei::Yielder<(), Wait>, ()| {
                 while let Some(number) = block.start_next() {
                     current::enter_thread(number, yielder);
@@ -129,8 +167,9 @@ impl Scheduler<'_> {
                     }
                 }
             };
-            // SAFETY: the coroutine borrows `thread`, which lives until `run_block` returns, and every coroutine has
-            // ended before that: `finish_all` runs those that wait to their end, or `drop_waiting` ends them.
+            // SAFETY: the coroutine borrows `thread`, which lives until `run_block` or `cooperative::run` returns, and
+            // every coroutine has ended before that: `finish_all` runs those that wait to their end, or `drop_waiting`
+            // ends them.
             #[allow(unsafe_code)]
             let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
             self.resume(coroutine);
@@ -138,15 +177,15 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Goes on with waiting threads until all have ended or one has failed.
+    /// Goes on with waiting threads until all have ended, all wait at a barrier of the grid, or one has failed.
     fn finish_all(&mut self) {
         while !self.block.has_failed() {
             if self.pass_warps() {
                 continue;
             }
             match self.waiting.iter().position(Option::is_some) {
-                Some(first) => self.pass_barrier(first),
-                None => return,
+                Some(first) if self.pass_barrier(first) => {}
+                _ => return,
             }
         }
     }
@@ -179,21 +218,27 @@ impl Scheduler<'_> {
         passed
     }
 
-    /// Goes on with all threads if all wait at one barrier; else says what is wrong. No warp can go on.
-    fn pass_barrier(&mut self, first: usize) {
+    /// Goes on with all threads if all wait at one barrier of the block; else, and if it is not one of the grid, notes what
+    /// is wrong. Says whether it went on. No warp can go on.
+    fn pass_barrier(&mut self, first: usize) -> bool {
         let at_warp = (first..self.waiting.len()).find(|&thread| matches!(self.reason(thread), Some(Wait::Warp(_))));
         if let Some(thread) = at_warp
             && let Some(Wait::Warp(location)) = self.reason(thread)
         {
-            return self.fail_warp(thread, location);
+            self.fail_warp(thread, location);
+            return false;
         }
         let exited = self.block.exited.get();
         let waiting = self.waiting.iter().flatten().count();
         let other = (first..self.waiting.len())
             .find(|&thread| self.reason(thread).is_some_and(|reason| Some(reason) != self.reason(first)));
         if exited == 0 && other.is_none() {
+            if self.at_grid_barrier().is_some() {
+                return false;
+            }
             current::next_epoch();
-            return self.resume_all(0..self.waiting.len());
+            self.resume_all(0..self.waiting.len());
+            return true;
         }
         let (thread, other_location) = match other {
             Some(other) => (other, self.location(first)),
@@ -204,6 +249,7 @@ impl Scheduler<'_> {
         if let Some(location) = self.location(thread) {
             self.block.fail(thread as u32, kind, location.into());
         }
+        false
     }
 
     fn fail_warp(&self, thread: usize, location: &'static Location<'static>) {
@@ -233,13 +279,12 @@ impl Scheduler<'_> {
     }
 
     fn location(&self, thread: usize) -> Option<&'static Location<'static>> {
-        self.reason(thread).map(|reason| match reason {
-            Wait::Barrier(location) | Wait::Warp(location) => location,
-        })
+        self.reason(thread).map(Wait::location)
     }
 
     /// Ends the threads that wait still, after a failure.
-    fn drop_waiting(&mut self) {
+    pub(super) fn drop_waiting(&mut self) {
+        let _turn = current::enter_block(&self.block);
         for (_, mut coroutine) in self.waiting.iter_mut().filter_map(Option::take) {
             coroutine.force_unwind();
             self.stacks.put(coroutine.into_stack());

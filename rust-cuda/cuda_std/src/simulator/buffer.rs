@@ -70,8 +70,22 @@ impl<T: Element> SimulatorBuffer<T> {
     /// # Panics
     /// If there are not as many values as elements.
     pub fn copy_from_slice(&mut self, values: &[T]) {
-        self.elements.copy_from_slice(values);
-        self.written = None;
+        assert_eq!(values.len(), self.elements.len(), "there are as many values as elements");
+        self.copy_from_slice_at(0, values);
+    }
+
+    /// Writes the elements from `first` on, as many as `values`.
+    ///
+    /// # Panics
+    /// If they are not all in the buffer.
+    pub fn copy_from_slice_at(&mut self, first: usize, values: &[T]) {
+        let end = first + values.len();
+        self.elements[first..end].copy_from_slice(values);
+        if values.len() == self.elements.len() {
+            self.written = None;
+        } else if let Some(written) = &mut self.written {
+            written[first..end].iter_mut().for_each(|written| *written.get_mut() = true);
+        }
     }
 
     /// The first element that nobody has written.

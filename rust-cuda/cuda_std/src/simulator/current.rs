@@ -18,6 +18,24 @@ pub(super) enum Wait {
     Barrier(&'static Location<'static>),
     /// For all lanes of the warp.
     Warp(&'static Location<'static>),
+    /// For all threads of the grid.
+    Grid(&'static Location<'static>),
+}
+
+impl Wait {
+    /// Where.
+    pub(super) fn location(self) -> &'static Location<'static> {
+        match self {
+            Self::Barrier(location) | Self::Warp(location) | Self::Grid(location) => location,
+        }
+    }
+}
+
+/// What a block goes on with when it becomes the current one again.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Saved {
+    epoch: u32,
+    counts: [u64; 5],
 }
 
 /// What a simulated thread asks most often, without a pointer in between.
@@ -101,17 +119,18 @@ pub(super) fn accessor() -> Accessor {
     with(|current| Accessor::new(current.block_number.get(), current.thread.get(), current.epoch.get()))
 }
 
-/// Makes `block` the current one, until the guard is dropped.
+/// Makes `block` the current one, as it was when it was left, until the guard is dropped.
 pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
     with(|current| {
         current.block_index.set(block.index);
         current.block_dim.set(block.launch.config.block);
         current.grid_dim.set(block.launch.config.grid);
         current.block_number.set(block.number);
-        current.epoch.set(0);
         current.checks_races.set(block.launch.options.check_races);
-        for counter in counters(current) {
-            counter.set(0);
+        let saved = block.saved.get();
+        current.epoch.set(saved.epoch);
+        for (counter, count) in counters(current).into_iter().zip(saved.counts) {
+            counter.set(count);
         }
     });
     BLOCK.set(Some(Rc::clone(block)));
@@ -125,26 +144,35 @@ fn counters(current: &Current) -> [&Cell<u64>; 5] {
 /// Leaves the block when it is dropped.
 pub(super) struct BlockGuard;
 
-impl BlockGuard {
-    /// What the block did.
-    pub(super) fn report(&self) -> LaunchReport {
-        with(|current| LaunchReport {
-            blocks: 1,
-            threads: current.block_dim.get().count(),
-            global_loads: current.global_loads.get(),
-            global_stores: current.global_stores.get(),
-            shared_loads: current.shared_loads.get(),
-            shared_stores: current.shared_stores.get(),
-            atomics: current.atomics.get(),
-            barriers: current.epoch.get().into(),
-        })
+impl Drop for BlockGuard {
+    fn drop(&mut self) {
+        with(|current| {
+            let saved = Saved { epoch: current.epoch.get(), counts: counters(current).map(Cell::get) };
+            if let Some(block) = BLOCK.take() {
+                block.saved.set(saved);
+            }
+            current.block_dim.set(NOWHERE);
+        });
     }
 }
 
-impl Drop for BlockGuard {
-    fn drop(&mut self) {
-        with(|current| current.block_dim.set(NOWHERE));
-        BLOCK.set(None);
+impl Saved {
+    /// What a block of so many threads did.
+    pub(super) fn report(self, threads: u64) -> LaunchReport {
+        let [global_loads, global_stores, shared_loads, shared_stores, atomics] = self.counts;
+        let barriers = self.epoch.into();
+        let (blocks, grid_barriers) = (1, 0);
+        LaunchReport {
+            blocks,
+            threads,
+            global_loads,
+            global_stores,
+            shared_loads,
+            shared_stores,
+            atomics,
+            barriers,
+            grid_barriers,
+        }
     }
 }
 

@@ -102,6 +102,14 @@ pub enum FaultKind {
         /// The number of elements.
         length: usize,
     },
+    /// A load of four elements that does not begin at a multiple of four.
+    #[error("a quad of {place} begins at element {index}, which is no multiple of 4")]
+    Misaligned {
+        /// The memory.
+        place: Place,
+        /// The index.
+        index: usize,
+    },
     /// A read of an element that nobody has written.
     #[error("element {index} of {place} is read, and nobody has written it")]
     Unwritten {
@@ -141,6 +149,33 @@ pub enum FaultKind {
         /// Another barrier at which a thread waits instead.
         other_location: Option<SourceLocation>,
     },
+    /// A barrier of the grid in a launch whose blocks need not run at once.
+    #[error(
+        "grid::sync in a launch that is not cooperative: a GPU may wait for ever; launch with LaunchConfig::cooperative()"
+    )]
+    NotCooperative,
+    /// A barrier of the grid that not all blocks reach.
+    #[error(
+        "grid barrier divergence: {waiting} blocks wait at a grid::sync, {exited} have left the kernel{}",
+        Another(.other_location)
+    )]
+    GridDivergence {
+        /// Blocks whose threads all wait at a `grid::sync`.
+        waiting: usize,
+        /// Blocks whose threads have all left the kernel.
+        exited: usize,
+        /// Another `grid::sync` at which an earlier block waits instead.
+        other_location: Option<SourceLocation>,
+    },
+    /// The state of the grid's barrier was not zeroed, is not the same one for all blocks, or somebody writes to it.
+    #[error(
+        "element 0 of grid::sync's state is {value:#x}: zero it before its first launch, pass the same one in all \
+         blocks, and write nothing to it"
+    )]
+    GridState {
+        /// What a block finds that arrives.
+        value: u32,
+    },
     /// An operation of a warp that not all of its lanes reach.
     #[error("lanes missing from a warp's operation: {missing:#034b} of {expected:#034b}")]
     MissingLanes {
@@ -157,10 +192,12 @@ pub enum FaultKind {
         /// The number of lanes.
         lanes: u32,
     },
-    /// More shared memory than a block may have.
+    /// More shared memory than a block may have: more than
+    /// [`MAX_STATIC_SHARED_BYTES`](crate::LaunchConfig::MAX_STATIC_SHARED_BYTES) in arrays, or more in all than
+    /// [`Options::max_shared_bytes`](super::Options::max_shared_bytes).
     #[error("{bytes} bytes of shared memory; a block has at most {limit}")]
     SharedMemoryExceeded {
-        /// The bytes that the block's arrays and its dynamic shared memory take.
+        /// The bytes that the block's arrays take, or they and its dynamic shared memory.
         bytes: usize,
         /// The most that it may have.
         limit: usize,
@@ -182,6 +219,15 @@ struct At<'a>(&'a Option<SourceLocation>);
 impl fmt::Display for At<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_ref().map_or(Ok(()), |location| write!(f, "at {location}"))
+    }
+}
+
+/// ", one waits at place", or nothing.
+struct Another<'a>(&'a Option<SourceLocation>);
+
+impl fmt::Display for Another<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |location| write!(f, ", one waits at {location}"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Global memory as a kernel's parameters.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Index;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use super::atomic::Atomic;
 use super::current;
 use super::fault::{self, Access, FaultKind, Place, SourceLocation};
 use super::shadow::Shadow;
-use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, Memory};
+use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, Memory};
 
 /// Global memory that the kernel only reads: what `&[T]` is in a kernel's body.
 pub struct Global<'a, T: Element> {
@@ -66,6 +66,19 @@ impl<'a, T: Element> Global<'a, T> {
         check_written(self.written, self.name, index, Location::caller());
         current::count(|current| &current.global_loads);
         element
+    }
+}
+
+impl Global<'_, f32> {
+    /// Elements `index` to `index` + 3, loaded by one instruction. Outside of the buffer, or where `index` is no multiple
+    /// of 4, the kernel is at fault.
+    #[inline]
+    #[track_caller]
+    pub fn quad(self, index: usize) -> F32x4 {
+        if !index.is_multiple_of(4) {
+            fault::raise(FaultKind::Misaligned { place: Place::Global(self.name), index }, Location::caller());
+        }
+        F32x4::new(*self.at(index), *self.at(index + 1), *self.at(index + 2), *self.at(index + 3))
     }
 }
 
@@ -187,16 +200,10 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     fn check_race(self, access: Access, index: usize, location: &'static Location<'static>) {
         let length = self.cells.len();
         let conflict = current::with_block(|block| {
-            let mut all = block.global_shadows.0.borrow_mut();
-            let parameter = self.parameter as usize;
-            if all.len() <= parameter {
-                all.resize(parameter + 1, Vec::new());
-            }
-            let shadows = &mut all[parameter];
-            if shadows.is_empty() {
-                shadows.resize(length, Shadow::default());
-            }
-            shadows[index].record(access, current::accessor(), location).err()
+            let shadows = &block.global_shadows;
+            shadows.with(self.parameter, length, index, |shadow| {
+                shadow.record(access, current::accessor(), location).err()
+            })
         });
         if let Some(conflict) = conflict {
             raise_race(Place::Global(self.name), index, access, &conflict, location);
@@ -204,9 +211,51 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     }
 }
 
-/// The shadows of the buffers that a launch writes, by parameter.
+/// The shadows of the buffers that a launch writes.
 #[derive(Default)]
-pub(super) struct GlobalShadows(RefCell<Vec<Vec<Shadow>>>);
+pub(super) struct GlobalShadows {
+    by_parameter: RefCell<Vec<Shadows>>,
+    /// Barriers that the grid has passed.
+    grid_barriers: Cell<u64>,
+}
+
+/// The shadows of one buffer; none before its first access.
+#[derive(Clone, Default)]
+struct Shadows {
+    elements: Vec<Shadow>,
+    /// The barriers that the grid had passed when each element was last accessed; none before the first of them.
+    since: Vec<u64>,
+}
+
+impl GlobalShadows {
+    /// The grid passes a barrier: what was before it races with nothing that is after it.
+    pub(super) fn pass_grid_barrier(&self) {
+        self.grid_barriers.set(self.grid_barriers.get() + 1);
+    }
+
+    /// Uses the shadow of element `index` of the buffer for `parameter`, which has `length` elements.
+    fn with<R>(&self, parameter: u32, length: usize, index: usize, use_shadow: impl FnOnce(&mut Shadow) -> R) -> R {
+        let mut all = self.by_parameter.borrow_mut();
+        let parameter = parameter as usize;
+        if all.len() <= parameter {
+            all.resize(parameter + 1, Shadows::default());
+        }
+        let Shadows { elements, since } = &mut all[parameter];
+        if elements.is_empty() {
+            elements.resize(length, Shadow::default());
+        }
+        let grid_barriers = self.grid_barriers.get();
+        if grid_barriers > 0 {
+            // Forgetting only what is accessed again keeps a barrier cheap, however long the buffers are.
+            since.resize(length, 0);
+            if since[index] != grid_barriers {
+                since[index] = grid_barriers;
+                elements[index] = Shadow::default();
+            }
+        }
+        use_shadow(&mut elements[index])
+    }
+}
 
 #[inline]
 fn check_written(

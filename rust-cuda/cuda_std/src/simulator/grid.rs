@@ -1,87 +1,38 @@
-//! A launch: shares the blocks out to workers, and picks the fault to report.
+//! The barrier of all blocks.
 
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::panic::Location;
 
-use rayon::prelude::*;
+use super::current::{self, Wait};
+use super::fault::{self, FaultKind};
+use super::global::GlobalMut;
 
-use super::block::{Block, run_block};
-use super::global::GlobalShadows;
-use super::report::LaunchReport;
-use super::stacks::{Stacks, most_concurrent_blocks};
-use super::{LaunchError, Options, fault};
-use crate::LaunchConfig;
+include!("../grid_arrival.rs");
 
-/// What is the same for all blocks.
-#[derive(Clone, Copy)]
-pub(super) struct Launch {
-    pub(super) kernel: &'static str,
-    pub(super) config: LaunchConfig,
-    pub(super) options: Options,
-}
-
-/// What the workers of a launch share.
-struct Progress {
-    next_block: AtomicU64,
-    /// The lowest block that failed: blocks above it need not run, those below it must.
-    lowest_failed: AtomicU64,
-    outcome: Mutex<(LaunchReport, Option<(u64, LaunchError)>)>,
-}
-
-impl Launch {
-    /// Runs `thread` once for each thread of the grid.
-    pub(super) fn run(&self, thread: &(dyn Fn() + Sync)) -> Result<LaunchReport, LaunchError> {
-        fault::install_panic_hook();
-        let progress = Progress {
-            next_block: AtomicU64::new(0),
-            lowest_failed: AtomicU64::new(u64::MAX),
-            outcome: Mutex::default(),
-        };
-        let workers = self.workers();
-        if workers == 1 {
-            self.work(&progress, thread);
-        } else {
-            (0..workers).into_par_iter().for_each(|_| self.work(&progress, thread));
-        }
-        match progress.outcome.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            (report, None) => Ok(report),
-            (_, Some((_, error))) => Err(error),
+/// Waits until every thread of the grid is here. What they wrote before, all see after.
+///
+/// All threads call it, at one line, in a launch that is [cooperative](crate#barriers-of-the-grid). Element 0 of `state`
+/// is the barrier's own: it is zero before the first launch, and needs no reset after that, neither between two barriers
+/// nor between two launches, be they of different sizes.
+///
+/// In a launch that is not cooperative it is a [`NotCooperative`](crate::simulator::FaultKind::NotCooperative). A thread
+/// that never comes or waits elsewhere is a
+/// [`BarrierDivergence`](crate::simulator::FaultKind::BarrierDivergence) if others of its block wait, and a
+/// [`GridDivergence`](crate::simulator::FaultKind::GridDivergence) if all of its block do the same.
+#[track_caller]
+pub fn sync(state: GlobalMut<'_, u32>) {
+    let location = Location::caller();
+    let (config, number) = current::with_block(|block| (block.launch.config, block.number));
+    if !config.cooperative {
+        fault::raise(FaultKind::NotCooperative, location);
+    }
+    if current::with(|current| current.thread.get()) == 0 {
+        let (is_first, blocks) = (number == 1, config.grid.count() as u32);
+        let before = state.atomic(0).fetch_add(arrival(is_first, blocks));
+        // Here blocks arrive in their order. The first finds what the last barrier or the host has left.
+        let expected = if is_first { 0 } else { arrival(true, blocks) + (number - 2) };
+        if before & !PASSED != expected {
+            fault::raise(FaultKind::GridState { value: before }, location);
         }
     }
-
-    /// One, where races between blocks are looked for: which of two blocks comes second must not be left to chance.
-    fn workers(&self) -> usize {
-        if self.options.check_races {
-            return 1;
-        }
-        let blocks = usize::try_from(self.config.grid.count()).unwrap_or(usize::MAX);
-        rayon::current_num_threads().min(blocks).min(most_concurrent_blocks(self.config.block.count()))
-    }
-
-    /// Runs block after block, as long as there are any.
-    fn work(&self, progress: &Progress, thread: &(dyn Fn() + Sync)) {
-        let mut stacks = Stacks::new(self.options.stack_bytes);
-        let mut report = LaunchReport::default();
-        let shadows = Rc::new(GlobalShadows::default());
-        let blocks = self.config.grid.count();
-        loop {
-            let number = progress.next_block.fetch_add(1, Ordering::Relaxed);
-            if number >= blocks || number > progress.lowest_failed.load(Ordering::Relaxed) {
-                break;
-            }
-            let block = Rc::new(Block::new(*self, number, Rc::clone(&shadows)));
-            match run_block(&block, &mut stacks, thread) {
-                Ok(done) => report += done,
-                Err(error) => {
-                    progress.lowest_failed.fetch_min(number, Ordering::Relaxed);
-                    let mut outcome = progress.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-                    if outcome.1.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
-                        outcome.1 = Some((number, error));
-                    }
-                }
-            }
-        }
-        progress.outcome.lock().unwrap_or_else(PoisonError::into_inner).0 += report;
-    }
+    current::wait(Wait::Grid(location));
 }

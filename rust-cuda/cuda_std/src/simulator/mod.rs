@@ -4,6 +4,10 @@
 //! until it waits at a barrier or for the other lanes of its warp. Blocks run in parallel. The order is fixed within a
 //! block, so that a fault is always the same one: that of the lowest block, and there the first that comes up.
 //!
+//! The blocks of a cooperative launch all live at once. One operating-system thread runs them in turns, each up to the
+//! next [barrier of the grid](grid::sync). They can wait for each other there alone: a kernel that waits in a loop for
+//! another block's atomic operation never ends here.
+//!
 //! With [`Options::check_races`], every element remembers who read and wrote it, and the blocks run one after the
 //! other. Off, kernels run several times faster; indices, barriers, warps and reads of uninitialized buffers are checked
 //! all the same.
@@ -11,10 +15,12 @@
 pub mod atomic;
 mod block;
 mod buffer;
+mod cooperative;
 mod current;
 mod fault;
 mod global;
-mod grid;
+pub mod grid;
+mod launch;
 mod report;
 mod shadow;
 mod shared;
@@ -39,12 +45,15 @@ pub struct Options {
     pub check_races: bool,
     /// Bytes of stack for each CUDA thread that waits at a barrier.
     pub stack_bytes: usize,
+    /// Most bytes of shared memory of a block, its arrays and the dynamic part together; the arrays alone have at most
+    /// [`LaunchConfig::MAX_STATIC_SHARED_BYTES`]. For a GPU of your choice take what it has, such as 64 KiB for sm_75.
+    pub max_shared_bytes: u32,
 }
 
 impl Default for Options {
-    /// All checks, and 64 KiB of stack.
+    /// All checks, 64 KiB of stack, and the 227 KiB of shared memory of [`LaunchConfig::MAX_SHARED_BYTES`].
     fn default() -> Self {
-        Self { check_races: true, stack_bytes: 64 * 1024 }
+        Self { check_races: true, stack_bytes: 64 * 1024, max_shared_bytes: LaunchConfig::MAX_SHARED_BYTES }
     }
 }
 
@@ -57,6 +66,18 @@ pub enum LaunchError {
     /// A buffer is elsewhere.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
+    /// More blocks than the simulator keeps at once.
+    #[error(
+        "a cooperative launch of {blocks} blocks; of {threads} threads each, the simulator runs at most {limit} at once"
+    )]
+    TooManyBlocks {
+        /// The blocks of the launch.
+        blocks: u64,
+        /// The threads of each.
+        threads: u64,
+        /// What [`most_cooperative_blocks`] says.
+        limit: u32,
+    },
     /// A kernel launches a kernel.
     #[error("a kernel of the simulator cannot launch another")]
     Nested,
@@ -76,6 +97,14 @@ impl LaunchError {
             _ => None,
         }
     }
+}
+
+/// Most blocks of a cooperative launch whose blocks have `threads` threads.
+///
+/// It is 256, and less where so many waiting threads would need more stacks than the system allows: on Linux, as it is
+/// set up by default, there are about 16 000.
+pub fn most_cooperative_blocks(threads: u64) -> u32 {
+    stacks::most_concurrent_blocks(threads).min(256) as u32
 }
 
 /// Runs `kernel` with all checks.
@@ -117,7 +146,8 @@ pub fn launch_in<M: Memory, K: Kernel>(
         return Err(LaunchError::Nested);
     }
     config.check()?;
+    config.check_shared(options.max_shared_bytes)?;
     let parameters = K::bind::<M>(arguments)?;
-    let launch = grid::Launch { kernel: K::NAME, config, options };
+    let launch = launch::Launch { kernel: K::NAME, config, options };
     launch.run(&|| K::run_thread(&parameters))
 }

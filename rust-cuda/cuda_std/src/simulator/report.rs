@@ -19,8 +19,10 @@ pub struct LaunchReport {
     pub shared_stores: u64,
     /// Atomic operations on global and shared memory.
     pub atomics: u64,
-    /// Barriers that blocks passed.
+    /// Barriers that blocks passed, those of the grid among them.
     pub barriers: u64,
+    /// Barriers that the whole grid passed.
+    pub grid_barriers: u64,
 }
 
 impl AddAssign for LaunchReport {
@@ -33,5 +35,6 @@ impl AddAssign for LaunchReport {
         self.shared_stores += other.shared_stores;
         self.atomics += other.atomics;
         self.barriers += other.barriers;
+        self.grid_barriers += other.grid_barriers;
     }
 }

@@ -15,9 +15,11 @@ use crate::{AtomicElement, Element, LaunchConfig};
 /// The arrays of a block.
 pub(super) struct SharedMemory {
     arrays: RefCell<Vec<Array>>,
-    /// Bytes of all arrays and of the dynamic part.
-    bytes: Cell<usize>,
+    /// Bytes of all arrays but the dynamic part.
+    static_bytes: Cell<usize>,
     dynamic_bytes: usize,
+    /// The most that all of it may take.
+    limit: usize,
 }
 
 /// An array that a thread has asked for.
@@ -36,9 +38,25 @@ type Shadows = Option<Rc<[Cell<Shadow>]>>;
 const DYNAMIC: u64 = 0;
 
 impl SharedMemory {
-    pub(super) fn new(dynamic_bytes: u32) -> Self {
-        let bytes = dynamic_bytes as usize;
-        Self { arrays: RefCell::default(), bytes: Cell::new(bytes), dynamic_bytes: bytes }
+    pub(super) fn new(dynamic_bytes: u32, limit: u32) -> Self {
+        let (dynamic_bytes, limit) = (dynamic_bytes as usize, limit as usize);
+        Self { arrays: RefCell::default(), static_bytes: Cell::new(0), dynamic_bytes, limit }
+    }
+
+    /// Notes the bytes of another array, unless that is too much.
+    fn allocate(&self, bytes: usize) -> Result<(), FaultKind> {
+        let static_bytes = self.static_bytes.get() + bytes;
+        let all = [
+            (static_bytes, LaunchConfig::MAX_STATIC_SHARED_BYTES as usize),
+            (static_bytes + self.dynamic_bytes, self.limit),
+        ];
+        match all.into_iter().find(|(bytes, limit)| bytes > limit) {
+            Some((bytes, limit)) => Err(FaultKind::SharedMemoryExceeded { bytes, limit }),
+            None => {
+                self.static_bytes.set(static_bytes);
+                Ok(())
+            }
+        }
     }
 
     /// The array `key`, which the first thread to ask makes. Nothing if it has other elements.
@@ -139,13 +157,10 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
         let location = Location::caller();
         let array = current::with_block(|block| {
             let shared = &block.shared;
-            if !shared.contains(key) {
-                let bytes = shared.bytes.get() + size_of::<T>() * N;
-                let limit = LaunchConfig::MAX_SHARED_BYTES as usize;
-                if bytes > limit {
-                    fault::raise(FaultKind::SharedMemoryExceeded { bytes, limit }, location);
-                }
-                shared.bytes.set(bytes);
+            if !shared.contains(key)
+                && let Err(kind) = shared.allocate(size_of::<T>() * N)
+            {
+                fault::raise(kind, location);
             }
             let checks_races = block.launch.options.check_races;
             shared.array(key, checks_races, N, || {

@@ -1,0 +1,55 @@
+use rayon::prelude::*;
+
+/// The largest difference from double precision that a result may have, where all numbers are about 0…1.
+pub const TOLERANCE: f64 = 1e-6;
+
+/// The same for the GPU's approximation of tanh, whose relative error is 2⁻¹¹.
+pub const TOLERANCE_FAST: f64 = 5e-4;
+
+/// A step of the exercise; each takes what the one before it made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// x / 255.
+    Normalize,
+    /// Times the weight.
+    Weigh,
+    /// The hyperbolic tangent.
+    Activate,
+}
+
+impl Step {
+    /// All of them, in order.
+    pub const ALL: [Self; 3] = [Self::Normalize, Self::Weigh, Self::Activate];
+
+    /// What a greyscale value with its weight is after this step and those before it, in double precision.
+    pub fn exact(self, value: f32, weight: f32) -> f64 {
+        let normalized = f64::from(value) / 255.0;
+        match self {
+            Self::Normalize => normalized,
+            Self::Weigh => normalized * f64::from(weight),
+            Self::Activate => (normalized * f64::from(weight)).tanh(),
+        }
+    }
+}
+
+/// Checks that `results` are the greyscale `values` with their `weights` after `step` and those before it, and returns
+/// the largest difference from double precision.
+///
+/// # Errors
+/// The first difference of more than `tolerance`: its index, what was found and what was expected; or the length, if that
+/// is wrong.
+pub fn verify(step: Step, results: &[f32], values: &[f32], weights: &[f32], tolerance: f64) -> Result<f64, String> {
+    if results.len() != values.len() || results.len() != weights.len() {
+        return Err(format!("{} results of {} values and {} weights", results.len(), values.len(), weights.len()));
+    }
+    // What is no number is as wrong as can be.
+    let error = |i: usize| match (f64::from(results[i]) - step.exact(values[i], weights[i])).abs() {
+        error if error.is_nan() => f64::INFINITY,
+        error => error,
+    };
+    let largest = (0..results.len()).into_par_iter().map(error).reduce(|| 0.0, f64::max);
+    match (0..results.len()).into_par_iter().find_first(|&i| largest > tolerance && error(i) > tolerance) {
+        Some(i) => Err(format!("element {i}: {} instead of {}", results[i], step.exact(values[i], weights[i]))),
+        None => Ok(largest),
+    }
+}

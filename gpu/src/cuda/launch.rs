@@ -1,0 +1,127 @@
+//! Launches.
+
+use cuda_std::{Dim3, Kernel, LaunchConfig, RawParameters};
+use cust::sys::{self, CUstream};
+
+use super::module::Function;
+use super::{Cuda, CudaStream, succeed};
+use crate::{DeviceMemory, Error, Launch};
+
+impl Cuda {
+    /// Queues a launch.
+    pub(crate) fn launch<K: Kernel>(
+        &self,
+        stream: &CudaStream,
+        kernel: &K,
+        config: LaunchConfig,
+        arguments: K::Arguments<'_, DeviceMemory>,
+    ) -> Result<(), Error> {
+        let launch = self.submit(stream.stream.as_inner(), kernel, config, arguments)?;
+        self.queue.borrow_mut().push(stream.number, launch);
+        if self.blocking { self.synchronize() } else { Ok(()) }
+    }
+
+    /// Hands a launch to the driver: it goes into the stream, or into the graph that the stream's launches become.
+    #[allow(unsafe_code)]
+    pub(super) fn submit<K: Kernel>(
+        &self,
+        stream: CUstream,
+        kernel: &K,
+        config: LaunchConfig,
+        arguments: K::Arguments<'_, DeviceMemory>,
+    ) -> Result<Launch, Error> {
+        config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
+        let raw = RawParameters::of::<K, DeviceMemory>(kernel, arguments);
+        let mut raw = raw.map_err(|error| Error::Argument { kernel: K::NAME, error })?;
+        let function = self.function(K::NAME)?;
+        if function.parameters != raw.len() {
+            let (in_ptx, in_program) = (function.parameters, raw.len());
+            return Err(Error::Parameters { kernel: K::NAME, in_ptx, in_program });
+        }
+        self.allow_shared(K::NAME, &function, config.dynamic_shared_bytes)?;
+        if config.cooperative {
+            self.check_residency(K::NAME, &function, config)?;
+        }
+        let mut pointers = raw.pointers();
+        let (handle, parameters) = (function.handle, pointers.as_mut_ptr());
+        let LaunchConfig { grid: Dim3 { x, y, z }, block, dynamic_shared_bytes: shared, cooperative } = config;
+        // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. Its parameters are
+        // those of K, as many as the PTX says; the addresses in them are those of buffers in this GPU's memory, which
+        // the kernel checks its indices against. The driver copies the parameters before it returns.
+        let result = unsafe {
+            if cooperative {
+                sys::cuLaunchCooperativeKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters)
+            } else {
+                let extra = std::ptr::null_mut();
+                sys::cuLaunchKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters, extra)
+            }
+        };
+        let launch = Launch { kernel: K::NAME, config, times: 1 };
+        succeed(result).map_err(|error| {
+            let earlier = self.queue.borrow_mut().failure(&error);
+            earlier.unwrap_or(Error::Launch { launch, error })
+        })?;
+        Ok(launch)
+    }
+
+    /// Most blocks of `kernel` that this GPU runs at once.
+    pub(crate) fn most_cooperative_blocks(
+        &self,
+        kernel: &'static str,
+        block: Dim3,
+        dynamic_shared_bytes: u32,
+    ) -> Result<u32, Error> {
+        let config = LaunchConfig::new(1, block).with_dynamic_shared(dynamic_shared_bytes);
+        config.check().map_err(|error| Error::Limit { kernel, error })?;
+        let function = self.function(kernel)?;
+        self.allow_shared(kernel, &function, dynamic_shared_bytes)?;
+        let most = self.resident_blocks(kernel, &function, config)?.saturating_mul(self.properties.multiprocessors);
+        Ok(most)
+    }
+
+    /// Whether all blocks of a cooperative launch can run at once.
+    fn check_residency(&self, kernel: &'static str, function: &Function, config: LaunchConfig) -> Result<(), Error> {
+        let per_multiprocessor = self.resident_blocks(kernel, function, config)?;
+        let multiprocessors = self.properties.multiprocessors;
+        let (blocks, limit) = (config.grid.count(), u64::from(per_multiprocessor) * u64::from(multiprocessors));
+        if blocks > limit {
+            return Err(Error::TooManyBlocks { kernel, blocks, limit, per_multiprocessor, multiprocessors });
+        }
+        Ok(())
+    }
+
+    /// Blocks of this shape that a multiprocessor runs at once.
+    #[allow(unsafe_code)]
+    fn resident_blocks(&self, kernel: &'static str, function: &Function, config: LaunchConfig) -> Result<u32, Error> {
+        if !self.properties.launches_cooperatively {
+            return Err(Error::NotCooperative { kernel, device: self.properties.name.clone() });
+        }
+        let (threads, shared) = (config.block.count() as i32, config.dynamic_shared_bytes as usize);
+        let mut blocks = 0;
+        // SAFETY: `blocks` is a place for a number, and the function belongs to a module that is loaded.
+        let result = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, function.handle, threads, shared)
+        };
+        self.check("asking how many blocks run at once", succeed(result))?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    /// Asks for more dynamic shared memory than any kernel may have unasked, where a launch needs it.
+    fn allow_shared(&self, kernel: &'static str, function: &Function, dynamic_bytes: u32) -> Result<(), Error> {
+        if dynamic_bytes <= function.allowed_shared_bytes {
+            return Ok(());
+        }
+        let (static_bytes, limit) = (function.static_shared_bytes, self.properties.max_shared_bytes);
+        if dynamic_bytes > limit.saturating_sub(static_bytes) {
+            return Err(Error::SharedMemory { kernel, static_bytes, dynamic_bytes, limit });
+        }
+        let allowed = self.module.allow_shared(kernel, limit - static_bytes);
+        self.check("asking for more shared memory", allowed)
+    }
+
+    /// The kernel of this name.
+    fn function(&self, kernel: &'static str) -> Result<Function, Error> {
+        let found = self.check("looking for a kernel", self.module.function(kernel))?;
+        found.ok_or(Error::NoSuchKernel { kernel })
+    }
+}

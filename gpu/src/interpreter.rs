@@ -1,0 +1,78 @@
+//! The interpreter of PTX as a device: what a GPU would get runs on the CPU.
+
+mod buffer;
+mod bytes;
+
+use std::cell::{Ref, RefCell};
+
+use cuda_std::{Kernel, LaunchConfig, RawParameters};
+use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
+
+use crate::{DeviceMemory, Error, OpenError, PtxVariant};
+pub(crate) use buffer::InterpreterBuffer;
+
+/// A machine of the interpreter's with the kernels of one PTX.
+#[derive(Debug)]
+pub(crate) struct Interpreter {
+    pub(crate) name: String,
+    pub(crate) compute_capability: (u32, u32),
+    machine: RefCell<Machine>,
+    options: Options,
+    /// What each launch did, if somebody wants to know.
+    reports: RefCell<Option<Vec<LaunchReport>>>,
+}
+
+impl Interpreter {
+    /// Loads the kernels.
+    pub(crate) fn open(variant: &PtxVariant, options: Options) -> Result<Self, OpenError> {
+        let compute_capability @ (major, minor) = variant.compute_capability;
+        let machine = Machine::new(variant.text)
+            .map_err(|error| OpenError::Interpreter { variant: compute_capability, error: Box::new(error) })?;
+        Ok(Self {
+            name: format!("PTX interpreter, sm_{major}{minor}"),
+            compute_capability,
+            machine: RefCell::new(machine),
+            options,
+            reports: RefCell::new(None),
+        })
+    }
+
+    /// Runs a kernel.
+    pub(crate) fn launch<K: Kernel>(
+        &self,
+        kernel: &K,
+        config: LaunchConfig,
+        arguments: K::Arguments<'_, DeviceMemory>,
+    ) -> Result<(), Error> {
+        let raw = RawParameters::of::<K, DeviceMemory>(kernel, arguments);
+        let raw = raw.map_err(|error| Error::Argument { kernel: K::NAME, error })?;
+        let machine = self.machine.borrow();
+        let in_ptx = machine.parameter_count(K::NAME).ok_or(Error::NoSuchKernel { kernel: K::NAME })?;
+        if in_ptx != raw.len() {
+            return Err(Error::Parameters { kernel: K::NAME, in_ptx, in_program: raw.len() });
+        }
+        let parameters: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
+        let report = machine.launch(self.options, K::NAME, config, &parameters).map_err(|error| match error {
+            LaunchError::Limit { error, .. } => Error::Limit { kernel: K::NAME, error },
+            error => Error::Interpreter(Box::new(error)),
+        })?;
+        if let Some(reports) = &mut *self.reports.borrow_mut() {
+            reports.push(report);
+        }
+        Ok(())
+    }
+
+    /// From now on keeps what each launch did; returns what was kept.
+    pub(crate) fn take_reports(&self) -> Vec<LaunchReport> {
+        self.reports.replace(Some(Vec::new())).unwrap_or_default()
+    }
+
+    /// Whether a report of a launch of this kernel is kept.
+    pub(crate) fn has_launched(&self, kernel: &str) -> bool {
+        self.reports.borrow().iter().flatten().any(|report| *report.kernel == *kernel)
+    }
+
+    fn machine(&self) -> Ref<'_, Machine> {
+        self.machine.borrow()
+    }
+}

@@ -1,0 +1,64 @@
+//! Memory of the interpreter's machine.
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use cuda_std::Element;
+use ptx_interpreter::memory::MemoryError;
+
+use super::Interpreter;
+use super::bytes::{bytes_of, bytes_of_mut};
+use crate::Error;
+
+/// Elements in the memory of the interpreter's machine.
+#[derive(Debug)]
+pub(crate) struct InterpreterBuffer<T: Element> {
+    address: u64,
+    length: usize,
+    interpreter: Rc<Interpreter>,
+    elements: PhantomData<T>,
+}
+
+impl<T: Element> InterpreterBuffer<T> {
+    /// A buffer whose elements nobody has written.
+    pub(crate) fn uninitialized(interpreter: &Rc<Interpreter>, length: usize) -> Result<Self, Error> {
+        let bytes = (length as u64).saturating_mul(size_of::<T>() as u64);
+        let address = interpreter.machine.borrow_mut().allocate(bytes)?;
+        Ok(Self { address, length, interpreter: Rc::clone(interpreter), elements: PhantomData })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Writes elements from `first` on; they are in the buffer.
+    pub(crate) fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
+        Ok(self.interpreter.machine().memory().write(self.address_of(first), bytes_of(values))?)
+    }
+
+    /// Reads elements from `first` on; they are in the buffer.
+    pub(crate) fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
+        Ok(self.interpreter.machine().memory().read(self.address_of(first), bytes_of_mut(values))?)
+    }
+
+    pub(crate) fn fill_with_zero_bytes(&mut self) -> Result<(), Error> {
+        let bytes = self.length * size_of::<T>();
+        Ok(self.interpreter.machine().memory().fill_zero(self.address, bytes)?)
+    }
+
+    fn address_of(&self, index: usize) -> u64 {
+        self.address + (index * size_of::<T>()) as u64
+    }
+}
+
+impl<T: Element> Drop for InterpreterBuffer<T> {
+    fn drop(&mut self) {
+        // What was allocated can be freed.
+        let freed: Result<(), MemoryError> = self.interpreter.machine.borrow_mut().free(self.address);
+        debug_assert!(freed.is_ok());
+    }
+}

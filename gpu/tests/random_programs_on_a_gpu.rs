@@ -1,0 +1,59 @@
+//! A GPU computes to the bit what the reference does in random straight-line programs, and so does the interpreter.
+
+use cuda_std::{GlobalMut, kernel};
+use gpu::{Device, DeviceChoice, LaunchConfig, PtxVariant, require_gpu};
+use ptx_random_programs::{Program, Target};
+
+/// Stands for the programs' entry, whose parameters are these. Only PTX has its body.
+#[kernel]
+pub fn random_program(input: &[u32], output: GlobalMut<u32>) {
+    if !input.is_empty() {
+        output.set(0, u32::MAX);
+    }
+}
+
+/// Runs a program on a device; what is wrong with the result.
+fn check(choice: DeviceChoice, program: &Program) -> Option<String> {
+    let text = Box::leak(program.ptx().into_boxed_str());
+    let variant = PtxVariant { compute_capability: program.target().compute_capability(), text };
+    let device = Device::open(choice, Box::leak(Box::new([variant]))).unwrap_or_else(|error| panic!("{error}"));
+    let input = device.buffer_from_slice(&program.input()).unwrap();
+    let mut output = device.zeroed::<u32>(program.expected().len()).unwrap();
+    let config = LaunchConfig::new(1, Program::THREADS);
+    device.launch(&random_program, config, (&input, &mut output)).unwrap_or_else(|error| panic!("{error}"));
+    program.difference(&output.to_vec().unwrap_or_else(|error| panic!("{error}")))
+}
+
+fn check_all(choice: DeviceChoice, target: Target, count: u64) {
+    let programs = (0..count).map(|seed| Program::new(seed, target));
+    let wrong: Vec<String> = programs.filter_map(|program| check(choice, &program)).collect();
+    assert!(wrong.is_empty(), "{} of {count} programs differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// RANDOM_PROGRAMS sets how many there are for each target; unset, every form is among them.
+#[test]
+fn random_programs_are_the_same_on_a_gpu() {
+    if !require_gpu() {
+        return;
+    }
+    // Any variant will do to ask what the GPU is.
+    let program = Program::new(0, Target::Sm75);
+    let text = Box::leak(program.ptx().into_boxed_str());
+    let variants = Box::leak(Box::new([PtxVariant { compute_capability: (7, 5), text }]));
+    let capability = Device::open(DeviceChoice::Cuda, variants).unwrap().compute_capability().unwrap();
+    let count = std::env::var("RANDOM_PROGRAMS").ok().and_then(|count| count.parse().ok());
+    for target in Target::ALL {
+        if target.compute_capability() > capability {
+            println!("programs for {target:?} are skipped: the GPU has compute capability {capability:?}");
+            continue;
+        }
+        check_all(DeviceChoice::Cuda, target, count.unwrap_or(Program::for_all_forms(target)));
+    }
+}
+
+#[test]
+fn random_programs_are_the_same_on_the_interpreter() {
+    for target in Target::ALL {
+        check_all(DeviceChoice::Ptx, target, 5);
+    }
+}

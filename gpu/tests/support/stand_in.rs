@@ -1,0 +1,38 @@
+//! The stand-in for the CUDA driver, compiled. The tests of other packages take this file too.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The stand-in's library, compiled with `defines` for the test called `test`. The environment variable
+/// `CUDA_DRIVER_LIBRARY` makes a process take it for the driver.
+///
+/// Without a C compiler there is none, and a line that says that the test is skipped.
+///
+/// # Panics
+/// If the stand-in does not compile.
+pub(crate) fn compile(test: &str, defines: &[&str]) -> Option<PathBuf> {
+    let library = compile_if_possible(test, defines);
+    if library.is_none() {
+        println!("{test} is skipped: it needs a C compiler for Unix, by the name in CC, else cc");
+    }
+    library
+}
+
+fn compile_if_possible(test: &str, defines: &[&str]) -> Option<PathBuf> {
+    if !cfg!(unix) {
+        return None;
+    }
+    let name = format!("libcuda-{}-{test}.so", env!("CARGO_PKG_NAME"));
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let output = Command::new(compiler)
+        .args(["-shared", "-fPIC", "-Wall", "-Wextra"])
+        .args(defines.iter().map(|define| format!("-D{define}")))
+        .arg("-o")
+        .arg(&library)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpu/tests/support/stand_in.c"))
+        .output()
+        .ok()?;
+    assert!(output.status.success(), "the stand-in does not compile: {}", String::from_utf8_lossy(&output.stderr));
+    Some(library)
+}

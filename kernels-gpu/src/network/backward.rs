@@ -1,0 +1,103 @@
+use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, shared_array, thread};
+
+use super::activation;
+use super::batch::Batch;
+use super::tile::{Fetched, QUADS, product};
+
+/// The error of the layer below, by tiles of 16 × 16; see [`network_backward_64`].
+#[kernel]
+pub fn network_backward_16(
+    errors: &[f32],
+    order: &[u32],
+    state: &[u32],
+    parameters: &[f32],
+    activations: &[f32],
+    errors_below: GlobalMut<f32>,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+    activation: u32,
+) {
+    let rows = Batch::new(order, state[0], batch_size, samples).rows;
+    let pass =
+        Pass { errors, parameters, activations, errors_below, first_parameter, features, units, rows, activation };
+    backward::<16>(pass, &shared_array![F32x4; QUADS]);
+}
+
+/// The error of the layer below, (δ · Wᵀ) ⊙ derivative, by tiles of 64 × 64: one block for each tile, those of the first
+/// rows first.
+///
+/// `errors` is δ, batch × `units`; `activations` are those of the layer below, batch × `features`, of which `activation`
+/// is the kind. The layer's parameters begin at `first_parameter`. `order` may be empty.
+#[kernel]
+pub fn network_backward_64(
+    errors: &[f32],
+    order: &[u32],
+    state: &[u32],
+    parameters: &[f32],
+    activations: &[f32],
+    errors_below: GlobalMut<f32>,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+    activation: u32,
+) {
+    let rows = Batch::new(order, state[0], batch_size, samples).rows;
+    let pass =
+        Pass { errors, parameters, activations, errors_below, first_parameter, features, units, rows, activation };
+    backward::<64>(pass, &shared_array![F32x4; QUADS]);
+}
+
+#[derive(Clone, Copy)]
+struct Pass<'a> {
+    errors: Global<'a, f32>,
+    parameters: Global<'a, f32>,
+    activations: Global<'a, f32>,
+    errors_below: GlobalMut<'a, f32>,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+    rows: u32,
+    activation: u32,
+}
+
+#[inline(always)]
+fn backward<const TILE: u32>(pass: Pass, quads: &SharedArray<F32x4, QUADS>) {
+    let across = pass.features.div_ceil(TILE);
+    let (first_row, first_feature) = (thread::block_idx_x() / across * TILE, thread::block_idx_x() % across * TILE);
+    if first_row >= pass.rows {
+        return;
+    }
+    // Both factors' neighbours in memory are along the depth, the units.
+    let place = Fetched::along_depth::<TILE>();
+    let fetch_left = |first_p: u32| {
+        let p = first_p + place.p;
+        let get = |i: u32| {
+            let row = first_row + place.line + i;
+            if p < pass.units && row < pass.rows { pass.errors[(row * pass.units + p) as usize] } else { 0.0 }
+        };
+        F32x4::new(get(0), get(1), get(2), get(3))
+    };
+    let fetch_right = |first_p: u32| {
+        let p = first_p + place.p;
+        let get = |i: u32| {
+            let feature = first_feature + place.line + i;
+            match p < pass.units && feature < pass.features {
+                true => pass.parameters[(pass.first_parameter + feature * pass.units + p) as usize],
+                false => 0.0,
+            }
+        };
+        F32x4::new(get(0), get(1), get(2), get(3))
+    };
+    product::<TILE>(quads, pass.units, (place, fetch_left), (place, fetch_right), |row, feature, sum| {
+        let (row, feature) = (first_row + row, first_feature + feature);
+        if row < pass.rows && feature < pass.features {
+            let at = (row * pass.features + feature) as usize;
+            pass.errors_below.set(at, sum * activation::derivative(pass.activation, pass.activations[at]));
+        }
+    });
+}

@@ -1,0 +1,124 @@
+use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, shared_array, thread};
+
+use super::activation;
+use super::batch::{Batch, Rows};
+use super::tile::{Fetched, QUADS, product};
+
+/// A layer's activations, by tiles of 16 × 16; see [`network_forward_64`].
+#[kernel]
+pub fn network_forward_16(
+    inputs: &[f32],
+    order: &[u32],
+    state: &[u32],
+    parameters: &[f32],
+    outputs: GlobalMut<f32>,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+    activation: u32,
+) {
+    let batch = Batch::new(order, state[0], batch_size, samples);
+    let layer = Layer { parameters, first_parameter, features, units };
+    forward::<16>(
+        Rows::new(inputs, batch, features),
+        batch.rows,
+        layer,
+        activation,
+        outputs,
+        &shared_array![F32x4; QUADS],
+    );
+}
+
+/// A layer's activations for a batch, activation(x · W + b), by tiles of 64 × 64: one block for each tile, those of the
+/// first rows first.
+///
+/// `inputs` has the samples if `order` is not empty, else the activations of the layer before. The layer has `features`
+/// inputs and `units` outputs, and its parameters begin at `first_parameter`.
+#[kernel]
+pub fn network_forward_64(
+    inputs: &[f32],
+    order: &[u32],
+    state: &[u32],
+    parameters: &[f32],
+    outputs: GlobalMut<f32>,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+    activation: u32,
+) {
+    let batch = Batch::new(order, state[0], batch_size, samples);
+    let layer = Layer { parameters, first_parameter, features, units };
+    forward::<64>(
+        Rows::new(inputs, batch, features),
+        batch.rows,
+        layer,
+        activation,
+        outputs,
+        &shared_array![F32x4; QUADS],
+    );
+}
+
+#[derive(Clone, Copy)]
+struct Layer<'a> {
+    parameters: Global<'a, f32>,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+}
+
+impl Layer<'_> {
+    /// The weight from input `feature` to unit `unit`; the biases are the row after the last input.
+    #[inline(always)]
+    fn get(&self, feature: u32, unit: u32) -> f32 {
+        self.parameters[(self.first_parameter + feature * self.units + unit) as usize]
+    }
+}
+
+#[inline(always)]
+fn forward<const TILE: u32>(
+    inputs: Rows,
+    rows: u32,
+    layer: Layer,
+    activation: u32,
+    outputs: GlobalMut<f32>,
+    quads: &SharedArray<F32x4, QUADS>,
+) {
+    let across = layer.units.div_ceil(TILE);
+    let (first_row, first_unit) = (thread::block_idx_x() / across * TILE, thread::block_idx_x() % across * TILE);
+    if first_row >= rows {
+        return;
+    }
+    let left = Fetched::along_depth::<TILE>();
+    let starts: [usize; 4] = core::array::from_fn(|i| {
+        let row = first_row + left.line + i as u32;
+        if row < rows { inputs.start(row) } else { 0 }
+    });
+    let fetch_left = |first_p: u32| {
+        let p = first_p + left.p;
+        let get = |i: usize| match p < layer.features && first_row + left.line + (i as u32) < rows {
+            true => inputs.get(starts[i] + p as usize),
+            false => 0.0,
+        };
+        F32x4::new(get(0), get(1), get(2), get(3))
+    };
+    let right = Fetched::along_lines::<TILE>();
+    let fetch_right = |first_p: u32| {
+        let p = first_p + right.p;
+        let get = |i: u32| {
+            let unit = first_unit + right.line + i;
+            if p < layer.features && unit < layer.units { layer.get(p, unit) } else { 0.0 }
+        };
+        F32x4::new(get(0), get(1), get(2), get(3))
+    };
+    product::<TILE>(quads, layer.features, (left, fetch_left), (right, fetch_right), |row, unit, sum| {
+        let (row, unit) = (first_row + row, first_unit + unit);
+        if row < rows && unit < layer.units {
+            let a = activation::apply(activation, sum + layer.get(layer.features, unit));
+            outputs.set((row * layer.units + unit) as usize, a);
+        }
+    });
+}

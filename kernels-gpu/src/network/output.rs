@@ -1,0 +1,221 @@
+use cuda_std::{Global, GlobalMut, kernel, math, shared_array, thread, warp};
+
+use super::batch::Batch;
+use super::{activation, loss};
+
+/// Samples of a block of 256 threads: one for each warp.
+pub const ROWS_PER_BLOCK: u32 = 8;
+const WARPS: usize = ROWS_PER_BLOCK as usize;
+const LANES: u32 = 32;
+
+/// The output layer's error and loss, one warp for each sample of the batch.
+///
+/// `outputs` has the last layer's activations, batch × `units`; for softmax its sums, which are replaced by the
+/// activations. `errors` gets δ = ∂loss/∂z. `losses` gets this step's sums over [`ROWS_PER_BLOCK`] samples each.
+#[kernel]
+pub fn network_output(
+    targets: &[f32],
+    order: &[u32],
+    state: &[u32],
+    outputs: GlobalMut<f32>,
+    errors: GlobalMut<f32>,
+    losses: GlobalMut<f32>,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+    activation: u32,
+    loss: u32,
+) {
+    let step = state[0];
+    let batch = Batch::new(order, step, batch_size, samples);
+    let row = thread::block_idx_x() * ROWS_PER_BLOCK + thread::thread_idx_x() / LANES;
+    let mut sample_loss = 0.0;
+    if row < batch.rows {
+        let row = Row::new(outputs, targets, units, row, batch.sample(row));
+        row.finish_activation(activation);
+        sample_loss = row.loss(activation, loss);
+        row.store_errors(activation, loss, errors);
+    }
+    let sums = shared_array![f32; WARPS];
+    let sum = sum_of_warps(sample_loss, |warp, value| sums.set(warp, value), |warp| sums.get(warp));
+    if thread::thread_idx_x() == 0 {
+        let parts = batch_size.div_ceil(ROWS_PER_BLOCK);
+        losses.set((step * parts + thread::block_idx_x()) as usize, sum);
+    }
+}
+
+/// The loss and the number of samples whose largest output is where their largest target is, one warp for each sample.
+///
+/// `losses` and `correct` get this step's sums over [`ROWS_PER_BLOCK`] samples each; otherwise as [`network_output`].
+#[kernel]
+pub fn network_evaluate(
+    targets: &[f32],
+    order: &[u32],
+    state: &[u32],
+    outputs: GlobalMut<f32>,
+    losses: GlobalMut<f32>,
+    correct: GlobalMut<f32>,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+    activation: u32,
+    loss: u32,
+) {
+    let step = state[0];
+    let batch = Batch::new(order, step, batch_size, samples);
+    let row = thread::block_idx_x() * ROWS_PER_BLOCK + thread::thread_idx_x() / LANES;
+    let (mut sample_loss, mut is_correct) = (0.0, 0.0);
+    if row < batch.rows {
+        let row = Row::new(outputs, targets, units, row, batch.sample(row));
+        row.finish_activation(activation);
+        sample_loss = row.loss(activation, loss);
+        is_correct = row.is_correct();
+    }
+    let losses_of_warps = shared_array![f32; WARPS];
+    let correct_of_warps = shared_array![f32; WARPS];
+    let set = |warp, value| losses_of_warps.set(warp, value);
+    let loss_sum = sum_of_warps(sample_loss, set, |warp| losses_of_warps.get(warp));
+    let set = |warp, value| correct_of_warps.set(warp, value);
+    let correct_sum = sum_of_warps(is_correct, set, |warp| correct_of_warps.get(warp));
+    if thread::thread_idx_x() == 0 {
+        let parts = batch_size.div_ceil(ROWS_PER_BLOCK);
+        let at = (step * parts + thread::block_idx_x()) as usize;
+        losses.set(at, loss_sum);
+        correct.set(at, correct_sum);
+    }
+}
+
+/// In thread 0, the sum of the warps' values, in order. All threads of the block must call.
+#[inline(always)]
+fn sum_of_warps(value: f32, set: impl Fn(usize, f32), get: impl Fn(usize) -> f32) -> f32 {
+    let t = thread::thread_idx_x();
+    if t.is_multiple_of(LANES) {
+        set((t / LANES) as usize, value);
+    }
+    thread::sync_threads();
+    let mut sum = 0.0;
+    if t == 0 {
+        let mut warp = 0;
+        while warp < WARPS {
+            sum += get(warp);
+            warp += 1;
+        }
+    }
+    sum
+}
+
+/// One sample's outputs and targets; a whole warp works on it, each lane on every 32nd unit.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    outputs: GlobalMut<'a, f32>,
+    targets: Global<'a, f32>,
+    units: u32,
+    first_output: u32,
+    first_target: usize,
+    lane: u32,
+}
+
+impl<'a> Row<'a> {
+    #[inline(always)]
+    fn new(outputs: GlobalMut<'a, f32>, targets: Global<'a, f32>, units: u32, row: u32, sample: usize) -> Self {
+        let lane = thread::thread_idx_x() % LANES;
+        Self { outputs, targets, units, first_output: row * units, first_target: sample * units as usize, lane }
+    }
+
+    #[inline(always)]
+    fn output(&self, unit: u32) -> f32 {
+        self.outputs.get((self.first_output + unit) as usize)
+    }
+
+    #[inline(always)]
+    fn target(&self, unit: u32) -> f32 {
+        self.targets[self.first_target + unit as usize]
+    }
+
+    /// The sum over the units of `value`.
+    #[inline(always)]
+    fn sum(&self, value: impl Fn(u32) -> f32) -> f32 {
+        let mut sum = 0.0;
+        let mut unit = self.lane;
+        while unit < self.units {
+            sum += value(unit);
+            unit += LANES;
+        }
+        warp::reduce_add(sum)
+    }
+
+    /// Replaces softmax's sums by its activations, shifted by the largest sum, so that no exponential overflows.
+    #[inline(always)]
+    fn finish_activation(&self, activation: u32) {
+        if activation != activation::SOFTMAX {
+            return;
+        }
+        let mut largest = f32::NEG_INFINITY;
+        let mut unit = self.lane;
+        while unit < self.units {
+            largest = largest.max(self.output(unit));
+            unit += LANES;
+        }
+        let largest = warp::reduce_max(largest);
+        let total = self.sum(|unit| {
+            let e = math::exp(self.output(unit) - largest);
+            self.outputs.set((self.first_output + unit) as usize, e);
+            e
+        });
+        let mut unit = self.lane;
+        while unit < self.units {
+            self.outputs.set((self.first_output + unit) as usize, self.output(unit) / total);
+            unit += LANES;
+        }
+    }
+
+    #[inline(always)]
+    fn loss(&self, activation: u32, loss: u32) -> f32 {
+        self.sum(|unit| loss::term(activation, loss, self.output(unit), self.target(unit)))
+    }
+
+    #[inline(always)]
+    fn store_errors(&self, activation: u32, loss: u32, errors: GlobalMut<f32>) {
+        let weighted = match loss::needs_weighted_sum(activation, loss) {
+            true => self.sum(|unit| (self.output(unit) - self.target(unit)) * self.output(unit)),
+            false => 0.0,
+        };
+        let mut unit = self.lane;
+        while unit < self.units {
+            let error = loss::error(activation, loss, self.output(unit), self.target(unit), weighted);
+            errors.set((self.first_output + unit) as usize, error);
+            unit += LANES;
+        }
+    }
+
+    /// 1 if the largest output, the first of equals, is where the largest target is; else 0.
+    #[inline(always)]
+    fn is_correct(&self) -> f32 {
+        let output = self.argmax(|unit| self.output(unit));
+        if output == self.argmax(|unit| self.target(unit)) { 1.0 } else { 0.0 }
+    }
+
+    #[inline(always)]
+    fn argmax(&self, value: impl Fn(u32) -> f32) -> u32 {
+        let (mut best, mut largest) = (u32::MAX, f32::NEG_INFINITY);
+        let mut unit = self.lane;
+        while unit < self.units {
+            let candidate = value(unit);
+            if best == u32::MAX || candidate > largest {
+                (best, largest) = (unit, candidate);
+            }
+            unit += LANES;
+        }
+        let mut distance = LANES / 2;
+        while distance > 0 {
+            let (other, candidate) = (warp::shuffle_xor(best, distance), warp::shuffle_xor(largest, distance));
+            if best == u32::MAX
+                || (other != u32::MAX && (candidate > largest || (candidate == largest && other < best)))
+            {
+                (best, largest) = (other, candidate);
+            }
+            distance /= 2;
+        }
+        best
+    }
+}

@@ -1,0 +1,148 @@
+//! Where in shared memory a block has what.
+
+use cuda_std::{Global, thread};
+
+use super::rows::{Quads, Rows};
+use super::table;
+
+/// A block's view of the network.
+pub(super) struct Network<'a> {
+    pub(super) shared: &'a Quads,
+    table: Global<'a, u32>,
+    /// Layers with weights.
+    pub(super) layers: u32,
+    /// Quads of a column of the batch.
+    pub(super) row_quads: u32,
+    /// The first of the block's quads of the first layer's units.
+    pub(super) first_own: u32,
+    /// The number of those.
+    pub(super) own: u32,
+}
+
+/// One layer with weights.
+#[derive(Clone, Copy)]
+pub(super) struct Layer<'a> {
+    table: Global<'a, u32>,
+    first: usize,
+}
+
+impl<'a> Network<'a> {
+    #[inline(always)]
+    pub(super) fn new(shared: &'a Quads, table: Global<'a, u32>) -> Self {
+        let most = table[table::OWN_QUADS];
+        let first_own = thread::block_idx_x() * most;
+        let network = Self {
+            shared,
+            table,
+            layers: table[table::LAYERS],
+            row_quads: table[table::BATCH_ROWS] / 4,
+            first_own,
+            own: most,
+        };
+        let quads = network.layer(0).unit_quads();
+        Self { own: if first_own < quads { most.min(quads - first_own) } else { 0 }, ..network }
+    }
+
+    #[inline(always)]
+    pub(super) fn layer(&self, index: u32) -> Layer<'a> {
+        Layer { table: self.table, first: table::HEADER + index as usize * table::COLUMNS }
+    }
+
+    /// The batch, sample by sample.
+    #[inline(always)]
+    pub(super) fn batch(&self) -> Rows {
+        Rows { first: self.table[table::BATCH], stride: self.table[table::BATCH_STRIDE] }
+    }
+
+    /// The batch's targets, sample by sample.
+    #[inline(always)]
+    pub(super) fn targets(&self) -> Rows {
+        Rows { first: self.table[table::TARGETS], stride: self.table[table::TARGETS_STRIDE] }
+    }
+
+    /// The errors of the block's own units.
+    #[inline(always)]
+    pub(super) fn own_errors(&self) -> Rows {
+        let Rows { first, stride } = self.layer(0).errors();
+        // Of the only layer all errors are there.
+        Rows { first: if self.layers == 1 { first + self.first_own } else { first }, stride }
+    }
+
+    #[inline(always)]
+    pub(super) fn header(&self, column: usize) -> u32 {
+        self.table[column]
+    }
+}
+
+impl Layer<'_> {
+    #[inline(always)]
+    fn get(&self, column: usize) -> u32 {
+        self.table[self.first + column]
+    }
+
+    #[inline(always)]
+    fn rows(&self, first: usize, stride: usize) -> Rows {
+        Rows { first: self.get(first), stride: self.get(stride) }
+    }
+
+    #[inline(always)]
+    pub(super) fn features(&self) -> u32 {
+        self.get(table::FEATURES)
+    }
+
+    #[inline(always)]
+    pub(super) fn units(&self) -> u32 {
+        self.get(table::UNITS)
+    }
+
+    #[inline(always)]
+    pub(super) fn feature_quads(&self) -> u32 {
+        self.features().div_ceil(4)
+    }
+
+    #[inline(always)]
+    pub(super) fn unit_quads(&self) -> u32 {
+        self.units().div_ceil(4)
+    }
+
+    #[inline(always)]
+    pub(super) fn activation(&self) -> u32 {
+        self.get(table::ACTIVATION)
+    }
+
+    #[inline(always)]
+    pub(super) fn first_parameter(&self) -> u32 {
+        self.get(table::FIRST_PARAMETER)
+    }
+
+    #[inline(always)]
+    pub(super) fn weights(&self) -> Rows {
+        self.rows(table::WEIGHTS, table::WEIGHTS_STRIDE)
+    }
+
+    /// Where the biases are.
+    #[inline(always)]
+    pub(super) fn biases(&self) -> u32 {
+        self.get(table::BIASES)
+    }
+
+    #[inline(always)]
+    pub(super) fn activations(&self) -> Rows {
+        self.rows(table::ACTIVATIONS, table::ACTIVATIONS_STRIDE)
+    }
+
+    #[inline(always)]
+    pub(super) fn errors(&self) -> Rows {
+        self.rows(table::ERRORS, table::ERRORS_STRIDE)
+    }
+
+    #[inline(always)]
+    pub(super) fn forward_slices(&self) -> u32 {
+        self.get(table::FORWARD_SLICES)
+    }
+
+    #[inline(always)]
+    pub(super) fn backward_slices(&self) -> u32 {
+        self.get(table::BACKWARD_SLICES)
+    }
+}

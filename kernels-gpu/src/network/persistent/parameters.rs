@@ -1,0 +1,191 @@
+//! The parameters' way from global memory into the blocks' shared memory, and back; and where their velocities are.
+
+use cuda_std::{F32x4, GlobalMut, thread};
+
+use super::super::update::Rule;
+use super::network::{Layer, Network};
+use super::rows::Quads;
+use super::table;
+
+/// The last changes of a block's parameters, each in its parameter's place.
+#[derive(Clone, Copy)]
+pub(super) struct Velocities<'a> {
+    shared: &'a Quads,
+    workspace: GlobalMut<'a, F32x4>,
+    /// See [`table::VELOCITIES`].
+    pub(super) kind: u32,
+    /// Where they begin.
+    first: usize,
+}
+
+impl<'a> Velocities<'a> {
+    #[inline(always)]
+    pub(super) fn new(network: &Network<'a>, global: GlobalMut<'a, f32>, workspace: GlobalMut<'a, F32x4>) -> Self {
+        let kind = if global.is_empty() { table::NOWHERE } else { network.header(table::VELOCITIES) };
+        let first = match kind {
+            table::IN_SHARED => network.header(table::FIRST_VELOCITY) as usize,
+            _ => thread::block_idx_x() as usize * network.header(table::PARAMETER_QUADS) as usize,
+        };
+        Self { shared: network.shared, workspace, kind, first }
+    }
+
+    // KIND, one of the kinds, is known to the compiler: it would make one load of two, to an address of which nobody knows
+    // in which memory it is.
+    #[inline(always)]
+    fn get<const KIND: u32>(self, place: u32) -> [f32; 4] {
+        match KIND {
+            table::IN_SHARED => self.shared.get(self.first + place as usize).to_array(),
+            _ => self.workspace.get(self.first + place as usize).to_array(),
+        }
+    }
+
+    #[inline(always)]
+    fn set<const KIND: u32>(self, place: u32, values: [f32; 4]) {
+        match KIND {
+            table::IN_SHARED => self.shared.set(self.first + place as usize, values.into()),
+            _ => self.workspace.set(self.first + place as usize, values.into()),
+        }
+    }
+
+    /// Changes the quad of parameters at `place` by its gradients.
+    #[inline(always)]
+    pub(super) fn change<const KIND: u32>(self, place: u32, gradients: [f32; 4], rule: Rule) {
+        let weights = self.shared.get(place as usize).to_array();
+        if KIND == table::NOWHERE {
+            let weights: [f32; 4] = core::array::from_fn(|i| rule.weight(weights[i], gradients[i]));
+            self.shared.set(place as usize, weights.into());
+            return;
+        }
+        let velocities = self.get::<KIND>(place);
+        let velocities: [f32; 4] = core::array::from_fn(|i| rule.velocity(velocities[i], weights[i], gradients[i]));
+        self.set::<KIND>(place, velocities);
+        let weights: [f32; 4] = core::array::from_fn(|i| weights[i] + velocities[i]);
+        self.shared.set(place as usize, weights.into());
+    }
+}
+
+impl Network<'_> {
+    /// Brings the block's parameters into shared memory, and its velocities to where they will be.
+    #[inline(always)]
+    pub(super) fn load_parameters(&self, parameters: GlobalMut<f32>, changes: &Velocities, velocities: GlobalMut<f32>) {
+        self.for_each_quad(false, |place, quad| self.shared.set(place as usize, quad.load(parameters).into()));
+        match changes.kind {
+            table::NOWHERE => {}
+            table::IN_SHARED => self.for_each_quad(false, |place, quad| {
+                changes.set::<{ table::IN_SHARED }>(place, quad.load(velocities));
+            }),
+            _ => self.for_each_quad(false, |place, quad| {
+                changes.set::<{ table::IN_WORKSPACE }>(place, quad.load(velocities));
+            }),
+        }
+    }
+
+    /// Brings them back: each block's units of the first layer, and of block 0 all later layers.
+    #[inline(always)]
+    pub(super) fn store_parameters(
+        &self,
+        parameters: GlobalMut<f32>,
+        changes: &Velocities,
+        velocities: GlobalMut<f32>,
+    ) {
+        let only_own = thread::block_idx_x() != 0;
+        self.for_each_quad(only_own, |place, quad| quad.store(parameters, self.shared.get(place as usize).to_array()));
+        match changes.kind {
+            table::NOWHERE => {}
+            table::IN_SHARED => self.for_each_quad(only_own, |place, quad| {
+                quad.store(velocities, changes.get::<{ table::IN_SHARED }>(place));
+            }),
+            _ => self.for_each_quad(only_own, |place, quad| {
+                quad.store(velocities, changes.get::<{ table::IN_WORKSPACE }>(place));
+            }),
+        }
+    }
+
+    /// Hands each quad of the block's parameters to `work`, with its place in shared memory; shared out to the threads.
+    #[inline(always)]
+    fn for_each_quad(&self, only_own: bool, mut work: impl FnMut(u32, Quad)) {
+        let layer = self.layer(0);
+        let (quads, weights) = (layer.feature_quads(), layer.weights());
+        let mut i = thread::thread_idx_x();
+        while i < 4 * self.own * quads {
+            let (row, quad) = (i / quads, i % quads);
+            let unit = 4 * self.first_own + row;
+            work(weights.place(row, quad), Quad::of_column(&layer, unit, 4 * quad));
+            i += thread::block_dim_x();
+        }
+        let mut i = thread::thread_idx_x();
+        while i < self.own {
+            work(layer.biases() + i, Quad::of_biases(&layer, 4 * (self.first_own + i)));
+            i += thread::block_dim_x();
+        }
+        if only_own {
+            return;
+        }
+        let mut index = 1;
+        while index < self.layers {
+            let layer = self.layer(index);
+            let (quads, weights) = (layer.unit_quads(), layer.weights());
+            let mut i = thread::thread_idx_x();
+            while i < 4 * layer.feature_quads() * quads {
+                let (row, quad) = (i / quads, i % quads);
+                work(weights.place(row, quad), Quad::of_row(&layer, row, 4 * quad));
+                i += thread::block_dim_x();
+            }
+            let mut i = thread::thread_idx_x();
+            while i < quads {
+                work(layer.biases() + i, Quad::of_biases(&layer, 4 * i));
+                i += thread::block_dim_x();
+            }
+            index += 1;
+        }
+    }
+}
+
+/// Four parameters in global memory, of which some may be padding.
+#[derive(Clone, Copy)]
+struct Quad {
+    first: u32,
+    stride: u32,
+    /// Those that are parameters.
+    count: u32,
+}
+
+impl Quad {
+    /// Four units' weights of input `feature`.
+    #[inline(always)]
+    fn of_row(layer: &Layer, feature: u32, unit: u32) -> Self {
+        let count = if feature < layer.features() { layer.units() - unit } else { 0 };
+        Self { first: layer.first_parameter() + feature * layer.units() + unit, stride: 1, count }
+    }
+
+    /// Four units' biases.
+    #[inline(always)]
+    fn of_biases(layer: &Layer, unit: u32) -> Self {
+        let first = layer.first_parameter() + layer.features() * layer.units() + unit;
+        Self { first, stride: 1, count: layer.units() - unit }
+    }
+
+    /// Four inputs' weights of one unit.
+    #[inline(always)]
+    fn of_column(layer: &Layer, unit: u32, feature: u32) -> Self {
+        let count = if unit < layer.units() { layer.features() - feature } else { 0 };
+        Self { first: layer.first_parameter() + feature * layer.units() + unit, stride: layer.units(), count }
+    }
+
+    #[inline(always)]
+    fn load(self, values: GlobalMut<f32>) -> [f32; 4] {
+        core::array::from_fn(|i| match (i as u32) < self.count {
+            true => values.get((self.first + i as u32 * self.stride) as usize),
+            false => 0.0,
+        })
+    }
+
+    #[inline(always)]
+    fn store(self, values: GlobalMut<f32>, quad: [f32; 4]) {
+        for (i, &value) in quad.iter().enumerate() {
+            if (i as u32) < self.count {
+                values.set((self.first + i as u32 * self.stride) as usize, value);
+            }
+        }
+    }
+}

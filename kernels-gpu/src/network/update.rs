@@ -1,0 +1,291 @@
+use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, math, shared_array, thread};
+
+use super::batch::{Batch, Rows};
+use super::tile::{Fetched, QUADS, product};
+
+/// How a gradient changes a parameter:
+///
+/// v ← momentum · v − decay · w − rate · gradient;  w ← w + v
+#[derive(Clone, Copy)]
+pub(super) struct Rule {
+    pub(super) rate: f32,
+    pub(super) momentum: f32,
+    /// Learning rate · weight decay.
+    pub(super) decay: f32,
+}
+
+impl Rule {
+    /// The rule for a batch of `rows` samples, whose gradients are sums or, if `is_mean` is not 0, means.
+    #[inline(always)]
+    pub(super) fn new(rate: f32, is_mean: u32, momentum: f32, decay: f32, rows: u32) -> Self {
+        Self { rate: if is_mean == 0 { rate } else { rate / rows as f32 }, momentum, decay }
+    }
+
+    /// The rule for biases, which do not decay.
+    #[inline(always)]
+    pub(super) fn without_decay(self) -> Self {
+        Self { decay: 0.0, ..self }
+    }
+
+    /// The new weight, without momentum.
+    #[inline(always)]
+    pub(super) fn weight(self, weight: f32, gradient: f32) -> f32 {
+        math::fma(-self.rate, gradient, (1.0 - self.decay) * weight)
+    }
+
+    /// The new velocity; the new weight is the old one plus it.
+    #[inline(always)]
+    pub(super) fn velocity(self, velocity: f32, weight: f32, gradient: f32) -> f32 {
+        math::fma(-self.rate, gradient, math::fma(-self.decay, weight, self.momentum * velocity))
+    }
+}
+
+/// Changes a layer's parameters by their gradients, by tiles of 16 × 16; see [`network_update_64`].
+#[kernel]
+pub fn network_update_16(
+    inputs: &[f32],
+    order: &[u32],
+    state: &[u32],
+    errors: &[f32],
+    parameters: GlobalMut<f32>,
+    velocities: GlobalMut<f32>,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+    rate: f32,
+    is_mean: u32,
+    momentum: f32,
+    decay: f32,
+) {
+    let batch = Batch::new(order, state[0], batch_size, samples);
+    let gradient =
+        Gradient { inputs: Rows::new(inputs, batch, features), errors, features, units, first: 0, end: batch.rows };
+    let target = Target { parameters, velocities, first_parameter, features, units };
+    let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
+    gradient.compute::<16>(thread::block_idx_x(), &shared_array![F32x4; QUADS], |feature, unit, sum| {
+        target.change(feature, unit, sum, rule);
+    });
+}
+
+/// Changes a layer's parameters by their gradients, xᵀ · δ, by tiles of 64 × 64: one block for each tile of (`features`
+/// + 1) × `units`, where the last row is that of the biases, whose input is always 1.
+///
+/// `inputs` has the samples if `order` is not empty, else the activations of the layer before; `errors` is δ, batch ×
+/// `units`. `decay` is learning rate · weight decay. If `is_mean` is not 0, the rate is divided by the batch's samples.
+/// Without velocities there is no momentum.
+#[kernel]
+pub fn network_update_64(
+    inputs: &[f32],
+    order: &[u32],
+    state: &[u32],
+    errors: &[f32],
+    parameters: GlobalMut<f32>,
+    velocities: GlobalMut<f32>,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+    rate: f32,
+    is_mean: u32,
+    momentum: f32,
+    decay: f32,
+) {
+    let batch = Batch::new(order, state[0], batch_size, samples);
+    let gradient =
+        Gradient { inputs: Rows::new(inputs, batch, features), errors, features, units, first: 0, end: batch.rows };
+    let target = Target { parameters, velocities, first_parameter, features, units };
+    let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
+    gradient.compute::<64>(thread::block_idx_x(), &shared_array![F32x4; QUADS], |feature, unit, sum| {
+        target.change(feature, unit, sum, rule);
+    });
+}
+
+/// Parts of a layer's gradients, by tiles of 16 × 16; see [`network_gradient_64`].
+#[kernel]
+pub fn network_gradient_16(
+    inputs: &[f32],
+    order: &[u32],
+    state: &[u32],
+    errors: &[f32],
+    parts: GlobalMut<f32>,
+    features: u32,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+) {
+    let batch = Batch::new(order, state[0], batch_size, samples);
+    partial::<16>(
+        Rows::new(inputs, batch, features),
+        batch.rows,
+        errors,
+        parts,
+        (features, units),
+        &shared_array![F32x4; QUADS],
+    );
+}
+
+/// Parts of a layer's gradients, by tiles of 64 × 64: as [`network_update_64`], but with a second dimension of the grid,
+/// along which the batch's samples are shared out. Each stores its (`features` + 1) × `units` sums in `parts`, one after
+/// the other.
+#[kernel]
+pub fn network_gradient_64(
+    inputs: &[f32],
+    order: &[u32],
+    state: &[u32],
+    errors: &[f32],
+    parts: GlobalMut<f32>,
+    features: u32,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+) {
+    let batch = Batch::new(order, state[0], batch_size, samples);
+    partial::<64>(
+        Rows::new(inputs, batch, features),
+        batch.rows,
+        errors,
+        parts,
+        (features, units),
+        &shared_array![F32x4; QUADS],
+    );
+}
+
+/// Changes a layer's parameters by the sums of `count` parts of their gradients, added in order. One thread for each of
+/// (`features` + 1) × `units` parameters; otherwise as [`network_update_64`].
+#[kernel]
+pub fn network_update_from_parts(
+    parts: &[f32],
+    order: &[u32],
+    state: &[u32],
+    parameters: GlobalMut<f32>,
+    velocities: GlobalMut<f32>,
+    count: u32,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+    batch_size: u32,
+    samples: u32,
+    rate: f32,
+    is_mean: u32,
+    momentum: f32,
+    decay: f32,
+) {
+    let batch = Batch::new(order, state[0], batch_size, samples);
+    let size = (features + 1) * units;
+    let at = thread::index_1d();
+    if at < size {
+        let mut sum = 0.0;
+        let mut part = 0;
+        while part < count {
+            sum += parts[part as usize * size as usize + at as usize];
+            part += 1;
+        }
+        let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
+        let target = Target { parameters, velocities, first_parameter, features, units };
+        target.change(at / units, at % units, sum, rule);
+    }
+}
+
+/// A layer's parameters, to be changed.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    parameters: GlobalMut<'a, f32>,
+    velocities: GlobalMut<'a, f32>,
+    first_parameter: u32,
+    features: u32,
+    units: u32,
+}
+
+impl Target<'_> {
+    #[inline(always)]
+    fn change(self, feature: u32, unit: u32, gradient: f32, rule: Rule) {
+        let rule = if feature == self.features { rule.without_decay() } else { rule };
+        let at = (self.first_parameter + feature * self.units + unit) as usize;
+        let weight = self.parameters.get(at);
+        if self.velocities.is_empty() {
+            self.parameters.set(at, rule.weight(weight, gradient));
+        } else {
+            let velocity = rule.velocity(self.velocities.get(at), weight, gradient);
+            self.velocities.set(at, velocity);
+            self.parameters.set(at, weight + velocity);
+        }
+    }
+}
+
+/// xᵀ · δ over samples `first` to before `end` of the batch.
+#[derive(Clone, Copy)]
+struct Gradient<'a> {
+    inputs: Rows<'a>,
+    errors: Global<'a, f32>,
+    features: u32,
+    units: u32,
+    first: u32,
+    end: u32,
+}
+
+impl Gradient<'_> {
+    #[inline(always)]
+    fn compute<const TILE: u32>(
+        self,
+        tile: u32,
+        quads: &SharedArray<F32x4, QUADS>,
+        mut finish: impl FnMut(u32, u32, f32),
+    ) {
+        let Self { inputs, errors, features, units, first, end } = self;
+        let across = units.div_ceil(TILE);
+        let (first_feature, first_unit) = (tile / across * TILE, tile % across * TILE);
+        // Both factors' neighbours in memory are along the tile's lines; the depth is the batch.
+        let place = Fetched::along_lines::<TILE>();
+        let fetch_left = |first_p: u32| {
+            let row = first + first_p + place.p;
+            if row >= end {
+                return F32x4::splat(0.0);
+            }
+            let feature = first_feature + place.line;
+            let start = inputs.start(row) + feature as usize;
+            let get = |i: u32| match feature + i {
+                bias if bias == features => 1.0,
+                beyond if beyond > features => 0.0,
+                _ => inputs.get(start + i as usize),
+            };
+            F32x4::new(get(0), get(1), get(2), get(3))
+        };
+        let fetch_right = |first_p: u32| {
+            let row = first + first_p + place.p;
+            let get = |i: u32| {
+                let unit = first_unit + place.line + i;
+                if row < end && unit < units { errors[(row * units + unit) as usize] } else { 0.0 }
+            };
+            F32x4::new(get(0), get(1), get(2), get(3))
+        };
+        let depth = end.saturating_sub(first);
+        product::<TILE>(quads, depth, (place, fetch_left), (place, fetch_right), |feature, unit, sum| {
+            let (feature, unit) = (first_feature + feature, first_unit + unit);
+            if feature <= features && unit < units {
+                finish(feature, unit, sum);
+            }
+        });
+    }
+}
+
+#[inline(always)]
+fn partial<const TILE: u32>(
+    inputs: Rows,
+    rows: u32,
+    errors: Global<f32>,
+    parts: GlobalMut<f32>,
+    (features, units): (u32, u32),
+    quads: &SharedArray<F32x4, QUADS>,
+) {
+    let (part, count) = (thread::block_idx_y(), thread::grid_dim_y());
+    let share = rows.div_ceil(count);
+    let first = part * share;
+    let gradient = Gradient { inputs, errors, features, units, first, end: rows.min(first + share) };
+    let start = part as usize * ((features + 1) * units) as usize;
+    gradient.compute::<TILE>(thread::block_idx_x(), quads, |feature, unit, sum| {
+        parts.set(start + (feature * units + unit) as usize, sum);
+    });
+}

@@ -1,0 +1,308 @@
+//! Training on a GPU, or in the simulator of one.
+//!
+//! The samples, the parameters and all that is computed from them live on the device. For an epoch the order of the
+//! samples goes up, and the steps' losses come back.
+
+mod layout;
+mod options;
+mod pace;
+mod persistent;
+mod samples;
+mod steps;
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use ::gpu::{Buffer, Device};
+use kernels_gpu::network::ROWS_PER_BLOCK;
+
+use self::layout::Layout;
+pub use self::options::{GpuEngineError, GpuOptions, GpuPath};
+use self::pace::Pace;
+pub use self::persistent::NotPersistent;
+use self::persistent::Persistent;
+use self::samples::SamplesOnDevice;
+use self::steps::{Rule, Scratch, StepKernels, Work};
+use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
+use crate::{Hyperparameters, Network, Samples};
+
+/// Samples that an evaluation takes at once: enough to occupy a large GPU.
+const EVALUATED_AT_ONCE: usize = 4096;
+
+/// Trains on a GPU, in single precision.
+///
+/// The same input gives the same bits on the same device: every sum has an order that depends on the sizes alone.
+///
+/// Steps are handed to the device in pieces of a few tenths of a second, up to a whole epoch. Their losses come back after
+/// a piece; only there does [`Engine::train`] tell `observe` of them, and stop.
+#[derive(Debug)]
+pub struct GpuEngine {
+    device: Device,
+    hyperparameters: Hyperparameters,
+    layout: Layout,
+    kernels: StepKernels,
+    /// The launch of many steps, if that is the way.
+    persistent: Option<Persistent>,
+    parameters: Buffer<f32>,
+    /// Empty without momentum.
+    velocities: Buffer<f32>,
+    samples: SamplesOnDevice,
+    /// The samples that were evaluated last: most often it is the same ones again.
+    evaluated: Option<SamplesOnDevice>,
+    order: Buffer<u32>,
+    state: Buffer<u32>,
+    losses: Buffer<f32>,
+    /// For the steps of a training, of the batch's size.
+    scratch: Scratch,
+    /// For evaluations.
+    evaluation_scratch: Option<Scratch>,
+    pace: Pace,
+}
+
+impl GpuEngine {
+    /// An engine that trains the given parameters on the given samples, on `device`.
+    ///
+    /// # Errors
+    /// If the network or the samples are too large for the kernels or the device's memory, if `options` ask for what
+    /// cannot be, or the device fails.
+    ///
+    /// # Panics
+    /// If the samples do not have the network's numbers of inputs and outputs.
+    pub fn new(
+        device: &Device,
+        samples: &Samples<f32>,
+        parameters: &Parameters<f32>,
+        hyperparameters: &Hyperparameters,
+        options: &GpuOptions,
+    ) -> Result<Self, GpuEngineError> {
+        let architecture = parameters.network.architecture();
+        assert_eq!(samples.inputs().ncols(), architecture.inputs(), "samples and network differ in inputs");
+        assert_eq!(samples.targets().ncols(), architecture.outputs(), "samples and network differ in outputs");
+        let layout = Layout::new(architecture)?;
+        let batch_size = hyperparameters.batch_size.unwrap_or(samples.len()).clamp(1, samples.len().max(1));
+        layout.require_batch(batch_size, samples.len())?;
+
+        let device = device.clone();
+        let has_momentum = parameters.velocities.is_some() || hyperparameters.momentum != 0.0;
+        let persistent = || Persistent::new(&device, &layout, batch_size, has_momentum, options);
+        let persistent = match options.path {
+            GpuPath::Steps => None,
+            GpuPath::Persistent => Some(persistent()?),
+            GpuPath::Auto => match persistent() {
+                Ok(persistent) => Some(persistent).filter(Persistent::is_worth_it),
+                Err(GpuEngineError::NotPersistent(_)) => None,
+                Err(error) => return Err(error),
+            },
+        };
+        let scratch_rows = if persistent.is_some() { 0 } else { batch_size };
+        let velocities = match &parameters.velocities {
+            Some(velocities) => layout.pack(velocities.iter().map(|(weights, biases)| (weights, biases))),
+            None if has_momentum => vec![0.0; layout.parameters()],
+            None => vec![],
+        };
+        let network = &parameters.network;
+        let for_network = GpuEngineError::making("the network", "smaller --layers");
+        let for_samples = GpuEngineError::making("the training images", "fewer --train-images");
+        let for_batch = GpuEngineError::making("what is computed of a batch", "a smaller --batch-size");
+        let parameters = layout.pack(network.weights().iter().zip(network.biases()));
+        Ok(Self {
+            kernels: StepKernels::new(&device)?,
+            persistent,
+            parameters: device.buffer_from_slice(&parameters).map_err(&for_network)?,
+            velocities: device.buffer_from_slice(&velocities).map_err(&for_network)?,
+            samples: SamplesOnDevice::new(&device, samples).map_err(for_samples)?,
+            evaluated: None,
+            order: device.uninitialized(0)?,
+            state: device.zeroed(1).map_err(&for_network)?,
+            losses: device.uninitialized(0)?,
+            scratch: Scratch::for_training(&device, &layout, scratch_rows).map_err(for_batch)?,
+            evaluation_scratch: None,
+            pace: Pace::default(),
+            hyperparameters: hyperparameters.clone(),
+            layout,
+            device,
+        })
+    }
+
+    /// Samples in a batch, where there are `samples`.
+    fn batch_size(&self, samples: usize) -> usize {
+        self.hyperparameters.batch_size.unwrap_or(samples).clamp(1, samples.max(1))
+    }
+
+    /// The launch for many steps, if it is the way for batches of this size.
+    fn persistent_for(&self, batch_size: usize) -> Option<&Persistent> {
+        self.persistent.as_ref().filter(|persistent| batch_size <= persistent.rows())
+    }
+
+    /// Partial sums of a step's loss.
+    fn parts_of_loss(&self, batch_size: usize) -> usize {
+        if self.persistent_for(batch_size).is_some() { 1 } else { parts_of_step(batch_size) }
+    }
+
+    /// Trains `steps` steps, the first of which is `first_step`; returns each one's summed loss.
+    fn train_piece(&mut self, first_step: usize, steps: usize, batch_size: usize) -> Result<Vec<f64>, DeviceError> {
+        let parts = self.parts_of_loss(batch_size);
+        let rule = Rule::new(&self.hyperparameters);
+        match &mut self.persistent {
+            Some(persistent) if batch_size <= persistent.rows() => {
+                let work = persistent::Work {
+                    device: &self.device,
+                    samples: &self.samples,
+                    order: &self.order,
+                    parameters: &mut self.parameters,
+                    velocities: &mut self.velocities,
+                    losses: &mut self.losses,
+                    batch_size: batch_size as u32,
+                    loss: self.hyperparameters.loss,
+                };
+                persistent.train(work, (first_step, steps), rule)?;
+            }
+            _ => {
+                self.state.copy_from(&[first_step as u32])?;
+                let mut work = Work {
+                    device: &self.device,
+                    kernels: &self.kernels,
+                    layout: &self.layout,
+                    samples: &self.samples,
+                    order: &self.order,
+                    parameters: &mut self.parameters,
+                    velocities: &mut self.velocities,
+                    state: &mut self.state,
+                    losses: &mut self.losses,
+                    scratch: &mut self.scratch,
+                    batch_size: batch_size as u32,
+                    loss: self.hyperparameters.loss,
+                };
+                work.train(steps, rule)?;
+            }
+        }
+        let losses = self.losses.to_vec_at(first_step * parts..(first_step + steps) * parts)?;
+        Ok(losses.chunks_exact(parts).map(|parts| parts.iter().map(|&part| f64::from(part)).sum()).collect())
+    }
+
+    /// The same for an evaluation of samples that are on the device.
+    fn evaluate_on_device(&mut self, samples: Option<&SamplesOnDevice>) -> Result<Evaluation, DeviceError> {
+        let samples = samples.unwrap_or(&self.samples);
+        let count = samples.len();
+        let at_once = EVALUATED_AT_ONCE.min(count).max(1);
+        if self.evaluation_scratch.as_ref().is_none_or(|scratch| scratch.rows() < at_once) {
+            self.evaluation_scratch = None;
+            self.evaluation_scratch = Some(Scratch::for_evaluation(&self.device, &self.layout, at_once)?);
+        }
+        let Some(scratch) = &mut self.evaluation_scratch else { unreachable!("it was made above") };
+        let chunks = count.div_ceil(at_once);
+        let mut losses = self.device.uninitialized(chunks * parts_of_step(at_once))?;
+        let mut correct = self.device.uninitialized(chunks * parts_of_step(at_once))?;
+        self.state.copy_from(&[0])?;
+        let mut work = Work {
+            device: &self.device,
+            kernels: &self.kernels,
+            layout: &self.layout,
+            samples,
+            order: samples.in_order(),
+            parameters: &mut self.parameters,
+            velocities: &mut self.velocities,
+            state: &mut self.state,
+            losses: &mut losses,
+            scratch,
+            batch_size: at_once as u32,
+            loss: self.hyperparameters.loss,
+        };
+        work.evaluate(chunks, &mut correct)?;
+        let sum = |parts: Vec<f32>| -> f64 { parts.into_iter().map(f64::from).sum() };
+        let loss = sum(losses.to_vec()?) / count.max(1) as f64;
+        Ok(Evaluation { loss, correct: sum(correct.to_vec()?) as usize, count })
+    }
+}
+
+/// Partial sums of a batch's loss.
+fn parts_of_step(batch_size: usize) -> usize {
+    batch_size.div_ceil(ROWS_PER_BLOCK as usize)
+}
+
+impl Engine<f32> for GpuEngine {
+    fn device(&self) -> String {
+        let path = if self.persistent.is_some() { "one launch for many steps" } else { "launches for each step" };
+        match (self.device.is_gpu(), self.device.is_simulator()) {
+            (true, _) => format!("CUDA, {}, {path}", self.device.name()),
+            (false, true) => format!("GPU simulator, {path}"),
+            (false, false) => format!("{}, {path}", self.device.name()),
+        }
+    }
+
+    fn train(
+        &mut self,
+        order: &[u32],
+        first_step: usize,
+        observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
+    ) -> Result<(), EngineError> {
+        let batch_size = self.batch_size(order.len());
+        let steps = order.len().div_ceil(batch_size);
+        if first_step >= steps {
+            return Ok(());
+        }
+        if self.order.len() == order.len() {
+            self.order.copy_from(order)?;
+        } else {
+            self.order = self.device.buffer_from_slice(order)?;
+        }
+        if self.persistent_for(batch_size).is_none() && batch_size > self.scratch.rows() {
+            self.scratch = Scratch::for_training(&self.device, &self.layout, batch_size)?;
+        }
+        let losses = steps * self.parts_of_loss(batch_size);
+        if self.losses.len() != losses {
+            self.losses = self.device.uninitialized(losses)?;
+        }
+
+        let mut first = first_step;
+        while first < steps {
+            let count = self.pace.steps().min(steps - first);
+            let start = Instant::now();
+            let losses = self.train_piece(first, count, batch_size)?;
+            self.pace.learn(count, start.elapsed());
+            let mut flow = ControlFlow::Continue(());
+            for (step, loss) in (first..).zip(losses) {
+                if !loss.is_finite() {
+                    return Err(Diverged { step }.into());
+                }
+                flow = observe(step, loss);
+            }
+            if flow.is_break() {
+                break;
+            }
+            first += count;
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, samples: &Samples<f32>) -> Result<Evaluation, DeviceError> {
+        let evaluated = match self.evaluated.take() {
+            Some(evaluated) if evaluated.are(samples) => evaluated,
+            // Dropped first: there may not be memory for both.
+            other => {
+                drop(other);
+                SamplesOnDevice::new(&self.device, samples)?
+            }
+        };
+        let evaluation = self.evaluate_on_device(Some(&evaluated))?;
+        self.evaluated = Some(evaluated);
+        Ok(evaluation)
+    }
+
+    fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError> {
+        self.evaluate_on_device(None)
+    }
+
+    fn parameters(&self) -> Result<Parameters<f32>, DeviceError> {
+        let (weights, biases) = self.layout.unpack(&self.parameters.to_vec()?).into_iter().unzip();
+        let network = match Network::new(self.layout.architecture().clone(), weights, biases) {
+            Ok(network) => network,
+            Err(error) => unreachable!("the engine keeps every shape: {error}"),
+        };
+        let velocities = match self.velocities.is_empty() {
+            true => None,
+            false => Some(self.layout.unpack(&self.velocities.to_vec()?)),
+        };
+        Ok(Parameters { network, velocities })
+    }
+}

@@ -1,0 +1,319 @@
+//! Whether a network fits into the blocks of one launch, and what lies where in their shared memory.
+
+use ::gpu::F32x4;
+use kernels_gpu::network::persistent::{MAX_BATCH, THREADS, table};
+
+use super::super::layout::{Layer, Layout};
+
+/// Bytes of the kernel's own array, beside the dynamic shared memory.
+pub(super) const STATIC_SHARED_BYTES: u32 = MAX_BATCH * size_of::<f32>() as u32;
+/// Multiply-adds of a step's later layers, which every block does for itself, from which on launches for each step, which
+/// share them out, may well be faster. An estimate: a multiprocessor does about 100 in a clock cycle, and the launches of
+/// a step take about 50,000 cycles.
+const MOST_REPEATED_WORK: u64 = 4_000_000;
+
+/// Why there cannot be one launch for many steps.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotPersistent {
+    /// The batch is too large.
+    #[error("batches of {batch_size} are too large for one launch: {MAX_BATCH} is the most")]
+    Batch {
+        /// Samples in a batch.
+        batch_size: usize,
+    },
+    /// A block has not enough shared memory.
+    #[error("the network with its batch takes {needed} bytes of a block's shared memory, and there are {limit}")]
+    SharedMemory {
+        /// Bytes that a block needs.
+        needed: u64,
+        /// Bytes that there are.
+        limit: u32,
+    },
+    /// The device cannot run blocks that wait for each other.
+    #[error("{0}")]
+    Device(String),
+}
+
+/// What a device has for a launch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Bytes of dynamic shared memory of a block.
+    pub(super) shared_bytes: u32,
+    /// Blocks that run at once.
+    pub(super) blocks: u32,
+}
+
+/// A launch that fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    table: Vec<u32>,
+    blocks: u32,
+    shared_quads: u32,
+    exchange_quads: usize,
+    workspace_quads: usize,
+    repeated_work: u64,
+}
+
+impl Plan {
+    /// Plans the launch: each block gets as few of the first layer's units as the number of blocks allows, four at least.
+    ///
+    /// It fits if a batch is at most [`MAX_BATCH`] and these fit into a block's shared memory: the batch with its targets, the block's
+    /// share of the first layer, all later layers, and the batch's activations and errors. The velocities are there too
+    /// if there is room for them, else in global memory.
+    ///
+    /// # Errors
+    /// If it does not fit.
+    pub(super) fn new(
+        layout: &Layout,
+        batch_size: usize,
+        has_momentum: bool,
+        limits: Limits,
+    ) -> Result<Self, NotPersistent> {
+        if batch_size > MAX_BATCH as usize {
+            return Err(NotPersistent::Batch { batch_size });
+        }
+        if limits.blocks == 0 {
+            return Err(NotPersistent::Device("the device cannot run one block of this size".to_owned()));
+        }
+        let rows = batch_size.max(1).next_multiple_of(4) as u64;
+        let first_units = quads(layout.layers()[0].units);
+        let own = first_units.div_ceil(limits.blocks.into());
+        let blocks = first_units.div_ceil(own);
+        let mut memory = Memory::default();
+        let columns = Columns::parameters(layout.layers(), own, &mut memory);
+        let parameter_quads = memory.used;
+        let batch_stride = odd(quads(layout.layers()[0].features));
+        let batch = memory.take(rows * batch_stride);
+        let targets_stride = odd(quads(layout.layers()[layout.layers().len() - 1].units));
+        let targets = memory.take(rows * targets_stride);
+        let columns = columns.activations(layout.layers(), rows, own, &mut memory);
+
+        let limit = u64::from(limits.shared_bytes) / size_of::<F32x4>() as u64;
+        let (velocities, first_velocity) = match has_momentum {
+            false => (table::NOWHERE, 0),
+            true if memory.used + parameter_quads <= limit => (table::IN_SHARED, memory.take(parameter_quads)),
+            true => (table::IN_WORKSPACE, 0),
+        };
+        if memory.used > limit {
+            let needed = memory.used * size_of::<F32x4>() as u64;
+            return Err(NotPersistent::SharedMemory { needed, limit: limits.shared_bytes });
+        }
+        let mut numbers = vec![0; table::HEADER];
+        // All of them are places or sizes in shared memory, which has been checked to hold them.
+        let mut set = |column: usize, value: u64| numbers[column] = value as u32;
+        set(table::LAYERS, layout.layers().len() as u64);
+        set(table::BATCH_ROWS, rows);
+        set(table::OWN_QUADS, own);
+        set(table::BATCH, batch);
+        set(table::BATCH_STRIDE, batch_stride);
+        set(table::TARGETS, targets);
+        set(table::TARGETS_STRIDE, targets_stride);
+        set(table::PARAMETER_QUADS, parameter_quads);
+        set(table::VELOCITIES, velocities.into());
+        set(table::FIRST_VELOCITY, first_velocity);
+        numbers.extend(columns.0.iter().flatten().map(|&value| value as u32));
+
+        let workspace = if velocities == table::IN_WORKSPACE { parameter_quads * blocks } else { 0 };
+        let later = layout.layers()[1..].iter().map(|layer| u64::from(layer.features) * u64::from(layer.units));
+        Ok(Self {
+            table: numbers,
+            blocks: blocks as u32,
+            shared_quads: memory.used as u32,
+            exchange_quads: (2 * rows * first_units) as usize,
+            workspace_quads: workspace as usize,
+            // Forward, and twice backward.
+            repeated_work: 3 * rows * later.sum::<u64>(),
+        })
+    }
+
+    /// What the kernel is told.
+    pub(super) fn table(&self) -> &[u32] {
+        &self.table
+    }
+
+    pub(super) fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// Dynamic shared memory of a block.
+    pub(super) fn shared_bytes(&self) -> u32 {
+        self.shared_quads * size_of::<F32x4>() as u32
+    }
+
+    pub(super) fn exchange_quads(&self) -> usize {
+        self.exchange_quads
+    }
+
+    pub(super) fn workspace_quads(&self) -> usize {
+        self.workspace_quads
+    }
+
+    /// The largest batch that fits.
+    pub(super) fn batch_rows(&self) -> usize {
+        self.table[table::BATCH_ROWS] as usize
+    }
+
+    /// Whether the work that every block repeats is small.
+    pub(super) fn is_worth_it(&self) -> bool {
+        self.repeated_work <= MOST_REPEATED_WORK
+    }
+}
+
+/// Shared memory, given out from its start.
+#[derive(Debug, Default)]
+struct Memory {
+    used: u64,
+}
+
+impl Memory {
+    fn take(&mut self, quads: u64) -> u64 {
+        let first = self.used;
+        self.used += quads;
+        first
+    }
+}
+
+/// The table's numbers for each layer.
+struct Columns(Vec<[u64; table::COLUMNS]>);
+
+impl Columns {
+    /// Places all parameters.
+    fn parameters(layers: &[Layer], own: u64, memory: &mut Memory) -> Self {
+        let place = |(index, layer): (usize, &Layer)| {
+            let (rows, across) = match index {
+                0 => (4 * own, quads(layer.features)),
+                _ => (4 * quads(layer.features), quads(layer.units)),
+            };
+            let mut columns = [0; table::COLUMNS];
+            columns[table::FEATURES] = layer.features.into();
+            columns[table::UNITS] = layer.units.into();
+            columns[table::ACTIVATION] = layer.activation.into();
+            columns[table::FIRST_PARAMETER] = layer.first_parameter.into();
+            columns[table::WEIGHTS] = memory.take(rows * odd(across));
+            columns[table::WEIGHTS_STRIDE] = odd(across);
+            columns[table::BIASES] = memory.take(if index == 0 { own } else { quads(layer.units) });
+            columns
+        };
+        Self(layers.iter().enumerate().map(place).collect())
+    }
+
+    /// Places the activations and errors of `rows` samples, and shares the products out.
+    fn activations(mut self, layers: &[Layer], rows: u64, own: u64, memory: &mut Memory) -> Self {
+        for (index, (columns, layer)) in self.0.iter_mut().zip(layers).enumerate() {
+            let across = odd(quads(layer.units));
+            columns[table::ACTIVATIONS] = memory.take(rows * across);
+            columns[table::ACTIVATIONS_STRIDE] = across;
+            let across = if index == 0 && layers.len() > 1 { odd(own) } else { across };
+            columns[table::ERRORS] = memory.take(rows * across);
+            columns[table::ERRORS_STRIDE] = across;
+            // A product with a transposed factor reads along the depth, and is best shared out along it. The others'
+            // tasks are shared out along the depth only as far as threads would be idle.
+            let along_depth = |depth: u64| depth.next_power_of_two().clamp(4, 32);
+            columns[table::FORWARD_SLICES] = match index {
+                0 => along_depth(quads(layer.features)),
+                _ => {
+                    let tasks = rows / 4 * quads(layer.units);
+                    let idle = u64::from(THREADS).div_ceil(tasks).next_power_of_two();
+                    idle.clamp(4, along_depth(quads(layer.features)))
+                }
+            };
+            columns[table::BACKWARD_SLICES] = along_depth(quads(layer.units));
+        }
+        self
+    }
+}
+
+fn quads(count: u32) -> u64 {
+    u64::from(count).div_ceil(4)
+}
+
+/// Rows that begin in different banks of shared memory.
+fn odd(stride: u64) -> u64 {
+    stride | 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Activation, Architecture};
+
+    /// What an H100 has.
+    const LARGE: Limits = Limits { shared_bytes: 227 * 1024 - STATIC_SHARED_BYTES, blocks: 132 };
+
+    fn layout(sizes: &[usize]) -> Layout {
+        Layout::new(&Architecture::new(sizes.to_vec(), Activation::Relu, Activation::Softmax).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_homework_fits_with_four_units_a_block() {
+        let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, false, LARGE).unwrap();
+        assert_eq!((plan.blocks(), plan.table[table::OWN_QUADS]), (32, 1));
+        assert!(plan.is_worth_it());
+        assert!(plan.shared_bytes() < 128 * 1024, "{}", plan.shared_bytes());
+        let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, true, LARGE).unwrap();
+        assert_eq!((plan.table[table::VELOCITIES], plan.workspace_quads()), (table::IN_SHARED, 0));
+        let small = Limits { shared_bytes: 128 * 1024, ..LARGE };
+        let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, true, small).unwrap();
+        assert_eq!(plan.table[table::VELOCITIES], table::IN_WORKSPACE);
+        assert_eq!(plan.workspace_quads() as u32, 32 * plan.table[table::PARAMETER_QUADS]);
+    }
+
+    #[test]
+    fn fewer_blocks_have_more_units_each() {
+        for (blocks, own, launched) in [(1, 8, 1), (3, 3, 3), (5, 2, 4), (8, 1, 8), (100, 1, 8)] {
+            let plan = Plan::new(&layout(&[5, 30, 4]), 3, false, Limits { blocks, ..LARGE }).unwrap();
+            assert_eq!((plan.table[table::OWN_QUADS], plan.blocks()), (own, launched), "{blocks} blocks");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_says_why() {
+        let network = layout(&[784, 128, 64, 10]);
+        let error = Plan::new(&network, 65, false, LARGE).unwrap_err();
+        assert_eq!(error.to_string(), "batches of 65 are too large for one launch: 64 is the most");
+        let error = Plan::new(&network, 16, false, Limits { shared_bytes: 64 * 1024, ..LARGE }).unwrap_err();
+        let NotPersistent::SharedMemory { needed, limit: 65_536 } = error else { panic!("{error}") };
+        assert!(needed > 65_536);
+        // Counts beyond 32 bits do not wrap around.
+        let huge = Plan::new(&layout(&[60_000, 8, 60_000]), 64, true, LARGE).unwrap_err();
+        assert!(matches!(huge, NotPersistent::SharedMemory { .. }), "{huge}");
+        assert!(matches!(Plan::new(&network, 16, false, Limits { blocks: 0, ..LARGE }), Err(NotPersistent::Device(_))));
+    }
+
+    #[test]
+    fn much_repeated_work_is_left_to_launches_for_each_step() {
+        let plan = Plan::new(&layout(&[20, 160, 160, 2]), 56, false, LARGE).unwrap();
+        assert!(!plan.is_worth_it());
+    }
+
+    /// All that a block has lies side by side, and nothing on anything else.
+    #[test]
+    fn nothing_overlaps() {
+        for sizes in [vec![7, 3], vec![6, 5, 4], vec![9, 17, 2, 3], vec![784, 128, 64, 10]] {
+            let (network, batch) = (layout(&sizes), 10);
+            let plan = Plan::new(&network, batch, true, LARGE).unwrap();
+            let rows = u64::from(plan.table[table::BATCH_ROWS]);
+            let own = u64::from(plan.table[table::OWN_QUADS]);
+            let of_batch = |place: usize, stride: usize| (plan.table[place], rows * u64::from(plan.table[stride]));
+            let mut parts =
+                vec![of_batch(table::BATCH, table::BATCH_STRIDE), of_batch(table::TARGETS, table::TARGETS_STRIDE)];
+            for (index, columns) in plan.table[table::HEADER..].chunks_exact(table::COLUMNS).enumerate() {
+                let stride = |column: usize| u64::from(columns[column]);
+                let weight_rows = if index == 0 { 4 * own } else { 4 * quads(columns[table::FEATURES]) };
+                let biases = if index == 0 { own } else { quads(columns[table::UNITS]) };
+                parts.push((columns[table::WEIGHTS], weight_rows * stride(table::WEIGHTS_STRIDE)));
+                parts.push((columns[table::BIASES], biases));
+                parts.push((columns[table::ACTIVATIONS], rows * stride(table::ACTIVATIONS_STRIDE)));
+                parts.push((columns[table::ERRORS], rows * stride(table::ERRORS_STRIDE)));
+            }
+            parts.push((plan.table[table::FIRST_VELOCITY], plan.table[table::PARAMETER_QUADS].into()));
+            parts.sort_unstable();
+            let mut end = 0;
+            for (first, size) in parts {
+                assert_eq!(u64::from(first), end, "{sizes:?}");
+                end += size;
+            }
+            assert_eq!(u64::from(plan.shared_quads), end);
+        }
+    }
+}

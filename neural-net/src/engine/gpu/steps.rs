@@ -1,0 +1,297 @@
+//! A step as a sequence of launches, the same for every step.
+
+mod shape;
+
+use ::gpu::{Buffer, Device, LaunchConfig, Recorder};
+use kernels_gpu::network::{self, ROWS_PER_BLOCK, THREADS};
+
+use self::shape::{Tiles, parts_of_batch};
+use super::layout::{Layer, Layout, loss_code};
+use super::samples::SamplesOnDevice;
+use crate::engine::DeviceError;
+use crate::training::GradientScale;
+use crate::{Hyperparameters, Loss};
+
+/// How gradients change the parameters, as the kernels are told it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    pub(super) rate: f32,
+    pub(super) is_mean: u32,
+    pub(super) momentum: f32,
+    /// Learning rate · weight decay.
+    pub(super) decay: f32,
+}
+
+impl Rule {
+    pub(super) fn new(hyperparameters: &Hyperparameters) -> Self {
+        let Hyperparameters { learning_rate, momentum, weight_decay, gradient, .. } = *hyperparameters;
+        Self {
+            rate: learning_rate as f32,
+            is_mean: u32::from(gradient == GradientScale::Mean),
+            momentum: momentum as f32,
+            decay: (learning_rate * weight_decay) as f32,
+        }
+    }
+}
+
+/// What the launches of a step need beside their data.
+#[derive(Debug)]
+pub(super) struct StepKernels {
+    /// No order: the rows are not samples.
+    no_order: Buffer<u32>,
+}
+
+impl StepKernels {
+    pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
+        Ok(Self { no_order: device.uninitialized(0)? })
+    }
+}
+
+/// Where a batch's activations and errors lie: for each layer with weights, rows × units.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    rows: usize,
+    activations: Vec<Buffer<f32>>,
+    /// None for evaluations.
+    errors: Vec<Buffer<f32>>,
+    /// For parts of the gradients of the layer that needs most, if any does.
+    parts: Buffer<f32>,
+}
+
+impl Scratch {
+    /// For training on batches of up to `rows` samples.
+    pub(super) fn for_training(device: &Device, layout: &Layout, rows: usize) -> Result<Self, DeviceError> {
+        let mut scratch = Self::for_evaluation(device, layout, rows)?;
+        let layers = || layout.layers().iter();
+        scratch.errors =
+            layers().map(|layer| device.uninitialized(rows * layer.units as usize)).collect::<Result<_, _>>()?;
+        let parts = layers().map(|layer| match parts_of_batch(rows as u32, layer) {
+            1 => 0,
+            parts => parts as usize * layer.parameters() as usize,
+        });
+        scratch.parts = device.uninitialized(parts.max().unwrap_or(0))?;
+        Ok(scratch)
+    }
+
+    /// For evaluating up to `rows` samples at once.
+    pub(super) fn for_evaluation(device: &Device, layout: &Layout, rows: usize) -> Result<Self, DeviceError> {
+        let activations = layout.layers().iter().map(|layer| device.uninitialized(rows * layer.units as usize));
+        Ok(Self {
+            rows,
+            activations: activations.collect::<Result<_, _>>()?,
+            errors: vec![],
+            parts: device.uninitialized(0)?,
+        })
+    }
+
+    /// The largest batch that fits.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
+/// All that the launches read and write.
+pub(super) struct Work<'a> {
+    pub(super) device: &'a Device,
+    pub(super) kernels: &'a StepKernels,
+    pub(super) layout: &'a Layout,
+    pub(super) samples: &'a SamplesOnDevice,
+    pub(super) order: &'a Buffer<u32>,
+    pub(super) parameters: &'a mut Buffer<f32>,
+    pub(super) velocities: &'a mut Buffer<f32>,
+    pub(super) state: &'a mut Buffer<u32>,
+    pub(super) losses: &'a mut Buffer<f32>,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) batch_size: u32,
+    pub(super) loss: Loss,
+}
+
+impl Work<'_> {
+    /// Trains `steps` steps, from the one in the state on.
+    pub(super) fn train(&mut self, steps: usize, rule: Rule) -> Result<(), DeviceError> {
+        let device = self.device;
+        device.replay(steps, |recorder| self.step(recorder, rule))
+    }
+
+    /// Evaluates `chunks` batches; how many samples are right goes to `correct`.
+    pub(super) fn evaluate(&mut self, chunks: usize, correct: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        let (device, last) = (self.device, self.layout.layers().len() - 1);
+        let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), THREADS);
+        device.replay(chunks, |recorder| {
+            self.forward(recorder)?;
+            let layer = self.layout.layers()[last];
+            let arguments = (
+                self.samples.targets(),
+                self.order,
+                &*self.state,
+                &mut self.scratch.activations[last],
+                &mut *self.losses,
+                &mut *correct,
+                layer.units,
+                self.batch_size,
+                self.order.len() as u32,
+                layer.activation,
+                loss_code(self.loss),
+            );
+            recorder.launch(&network::network_evaluate, config, arguments)?;
+            self.next_step(recorder)
+        })
+    }
+
+    fn step(&mut self, recorder: &Recorder, rule: Rule) -> Result<(), DeviceError> {
+        self.forward(recorder)?;
+        self.output(recorder)?;
+        for index in (1..self.layout.layers().len()).rev() {
+            self.backward(recorder, index)?;
+        }
+        for index in 0..self.layout.layers().len() {
+            self.update(recorder, index, rule)?;
+        }
+        self.next_step(recorder)
+    }
+
+    fn forward(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
+        for (index, layer) in self.layout.layers().iter().enumerate() {
+            let (before, after) = self.scratch.activations.split_at_mut(index);
+            let (inputs, order) = match before.last() {
+                None => (self.samples.inputs(), self.order),
+                Some(activations) => (activations, &self.kernels.no_order),
+            };
+            let arguments = (
+                inputs,
+                order,
+                &*self.state,
+                &*self.parameters,
+                &mut after[0],
+                layer.first_parameter,
+                layer.features,
+                layer.units,
+                self.batch_size,
+                self.order.len() as u32,
+                layer.activation,
+            );
+            match Tiles::of(self.batch_size, layer.units) {
+                Tiles::Small(config) => recorder.launch(&network::network_forward_16, config, arguments)?,
+                Tiles::Large(config) => recorder.launch(&network::network_forward_64, config, arguments)?,
+            };
+        }
+        Ok(())
+    }
+
+    fn output(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
+        let (last, index) = (self.output_layer(), self.layout.layers().len() - 1);
+        let arguments = (
+            self.samples.targets(),
+            self.order,
+            &*self.state,
+            &mut self.scratch.activations[index],
+            &mut self.scratch.errors[index],
+            &mut *self.losses,
+            last.units,
+            self.batch_size,
+            self.order.len() as u32,
+            last.activation,
+            loss_code(self.loss),
+        );
+        let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), THREADS);
+        recorder.launch(&network::network_output, config, arguments)?;
+        Ok(())
+    }
+
+    /// From layer `index` to the one below.
+    fn backward(&mut self, recorder: &Recorder, index: usize) -> Result<(), DeviceError> {
+        let (below, layer) = (self.layout.layers()[index - 1], self.layout.layers()[index]);
+        let (errors_below, errors) = self.scratch.errors.split_at_mut(index);
+        let arguments = (
+            &errors[0],
+            &self.kernels.no_order,
+            &*self.state,
+            &*self.parameters,
+            &self.scratch.activations[index - 1],
+            &mut errors_below[index - 1],
+            layer.first_parameter,
+            layer.features,
+            layer.units,
+            self.batch_size,
+            self.order.len() as u32,
+            below.activation,
+        );
+        match Tiles::of(self.batch_size, layer.features) {
+            Tiles::Small(config) => recorder.launch(&network::network_backward_16, config, arguments)?,
+            Tiles::Large(config) => recorder.launch(&network::network_backward_64, config, arguments)?,
+        };
+        Ok(())
+    }
+
+    fn update(&mut self, recorder: &Recorder, index: usize, rule: Rule) -> Result<(), DeviceError> {
+        let Layer { first_parameter, features, units, .. } = self.layout.layers()[index];
+        let (inputs, order) = match index.checked_sub(1) {
+            None => (self.samples.inputs(), self.order),
+            Some(below) => (&self.scratch.activations[below], &self.kernels.no_order),
+        };
+        let (errors, state) = (&self.scratch.errors[index], &*self.state);
+        let (batch_size, samples) = (self.batch_size, self.order.len() as u32);
+        let Rule { rate, is_mean, momentum, decay } = rule;
+        let tiles = Tiles::of(features + 1, units);
+        let parts = parts_of_batch(batch_size, &self.layout.layers()[index]);
+        if parts > 1 {
+            let arguments =
+                (inputs, order, state, errors, &mut self.scratch.parts, features, units, batch_size, samples);
+            match tiles.in_parts(parts) {
+                Tiles::Small(config) => recorder.launch(&network::network_gradient_16, config, arguments)?,
+                Tiles::Large(config) => recorder.launch(&network::network_gradient_64, config, arguments)?,
+            };
+            let arguments = (
+                &self.scratch.parts,
+                order,
+                state,
+                &mut *self.parameters,
+                &mut *self.velocities,
+                parts,
+                first_parameter,
+                features,
+                units,
+                batch_size,
+                samples,
+                rate,
+                is_mean,
+                momentum,
+                decay,
+            );
+            let config = LaunchConfig::for_elements((features as usize + 1) * units as usize, THREADS);
+            recorder.launch(&network::network_update_from_parts, config, arguments)?;
+            return Ok(());
+        }
+        let arguments = (
+            inputs,
+            order,
+            state,
+            errors,
+            &mut *self.parameters,
+            &mut *self.velocities,
+            first_parameter,
+            features,
+            units,
+            batch_size,
+            samples,
+            rate,
+            is_mean,
+            momentum,
+            decay,
+        );
+        match tiles {
+            Tiles::Small(config) => recorder.launch(&network::network_update_16, config, arguments)?,
+            Tiles::Large(config) => recorder.launch(&network::network_update_64, config, arguments)?,
+        };
+        Ok(())
+    }
+
+    fn next_step(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
+        recorder.launch(&network::network_next_step, LaunchConfig::new(1, 1), (&mut *self.state,))?;
+        Ok(())
+    }
+
+    fn output_layer(&self) -> Layer {
+        self.layout.layers()[self.layout.layers().len() - 1]
+    }
+}

@@ -1,0 +1,81 @@
+//! How a matrix product is cut into blocks.
+
+use ::gpu::LaunchConfig;
+use kernels_gpu::network::THREADS;
+
+use super::Layer;
+
+/// Blocks below which the large tiles leave much of a GPU idle.
+const ENOUGH_LARGE_TILES: u32 = 64;
+/// Blocks that occupy a GPU.
+const ENOUGH_BLOCKS: u32 = 256;
+/// Samples of a batch that are worth a part of their own.
+const SAMPLES_OF_PART: u32 = 256;
+
+/// The tiles of a result, a block for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tiles {
+    /// 16 × 16 cells.
+    Small(LaunchConfig),
+    /// 64 × 64 cells.
+    Large(LaunchConfig),
+}
+
+impl Tiles {
+    /// The tiles of a result of `rows` × `columns`: large ones where there are enough of them, and they are not mostly
+    /// empty.
+    pub(super) fn of(rows: u32, columns: u32) -> Self {
+        let large = u64::from(rows.div_ceil(64)) * u64::from(columns.div_ceil(64));
+        if rows.min(columns) > 32 && large >= ENOUGH_LARGE_TILES.into() {
+            // Fewer than the cells, which are counted in 32 bits.
+            return Self::Large(LaunchConfig::new(large as u32, THREADS));
+        }
+        Self::Small(LaunchConfig::new(rows.div_ceil(16) * columns.div_ceil(16), THREADS))
+    }
+
+    /// The same for `parts` sums along the grid's second dimension.
+    pub(super) fn in_parts(self, parts: u32) -> Self {
+        let in_parts = |config: LaunchConfig| LaunchConfig::new((config.grid.x, parts), THREADS);
+        match self {
+            Self::Small(config) => Self::Small(in_parts(config)),
+            Self::Large(config) => Self::Large(in_parts(config)),
+        }
+    }
+
+    fn blocks(self) -> u32 {
+        match self {
+            Self::Small(config) | Self::Large(config) => config.grid.x,
+        }
+    }
+}
+
+/// Into how many parts a layer's gradients are cut along the batch: one, unless the batch is large and the tiles are few.
+pub(super) fn parts_of_batch(batch_size: u32, layer: &Layer) -> u32 {
+    let blocks = Tiles::of(layer.features + 1, layer.units).blocks();
+    ENOUGH_BLOCKS.div_ceil(blocks).min(batch_size.div_ceil(SAMPLES_OF_PART)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(features: u32, units: u32) -> Layer {
+        Layer { first_parameter: 0, features, units, activation: 0 }
+    }
+
+    #[test]
+    fn small_results_have_small_tiles() {
+        assert_eq!(Tiles::of(16, 128), Tiles::Small(LaunchConfig::new(8, THREADS)));
+        assert_eq!(Tiles::of(1, 1), Tiles::Small(LaunchConfig::new(1, THREADS)));
+        assert_eq!(Tiles::of(4096, 4096), Tiles::Large(LaunchConfig::new(4096, THREADS)));
+        assert_eq!(Tiles::of(10_000, 10), Tiles::Small(LaunchConfig::new(625, THREADS)), "54 of 64 columns empty");
+    }
+
+    #[test]
+    fn only_large_batches_are_cut_into_parts() {
+        assert_eq!(parts_of_batch(16, &layer(784, 128)), 1);
+        assert_eq!(parts_of_batch(10_000, &layer(784, 10)), 6);
+        assert_eq!(parts_of_batch(10_000, &layer(10, 10)), 40);
+        assert_eq!(parts_of_batch(10_000, &layer(4096, 4096)), 1, "there are blocks enough");
+    }
+}

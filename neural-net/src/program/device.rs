@@ -1,0 +1,86 @@
+//! The device that a network is trained on.
+
+use anyhow::{Context, Result, bail};
+use gpu::{Device, DeviceChoice};
+use neural_net::engine::{CpuEngine, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters};
+use neural_net::{Hyperparameters, Samples};
+
+use super::arguments::DeviceArgument;
+
+/// A device that is there.
+pub(super) enum TrainingDevice {
+    /// The CPU, and why it is not a GPU if that was left open.
+    Cpu(Option<String>),
+    /// A GPU, the simulator or the interpreter.
+    Gpu(Device),
+}
+
+/// An engine on one of the devices.
+pub(super) enum ChosenEngine<'a> {
+    Cpu(Box<CpuEngine<'a, f32>>),
+    Gpu(Box<GpuEngine>),
+}
+
+impl TrainingDevice {
+    /// Opens the device that was asked for.
+    pub(super) fn open(argument: DeviceArgument, path: GpuPath) -> Result<Self> {
+        let device = Self::open_any(argument)?;
+        if let Self::Cpu(reason) = &device
+            && path == GpuPath::Persistent
+        {
+            let reason = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+            bail!(
+                "--gpu-path persistent needs a GPU, and the training is on the CPU{reason}: add --device simulator or --device ptx"
+            );
+        }
+        Ok(device)
+    }
+
+    fn open_any(argument: DeviceArgument) -> Result<Self> {
+        match argument {
+            DeviceArgument::Cpu => Ok(Self::Cpu(None)),
+            DeviceArgument::Cuda => Ok(Self::Gpu(Device::open(DeviceChoice::Cuda, gpu::KERNELS)?)),
+            DeviceArgument::Simulator => Ok(Self::Gpu(Device::simulator())),
+            DeviceArgument::Ptx => Ok(Self::Gpu(Device::open(DeviceChoice::Ptx, gpu::KERNELS)?)),
+            DeviceArgument::Auto => {
+                let device = Device::open(DeviceChoice::Auto, gpu::KERNELS)
+                    .context("the GPU cannot be used; --device cpu trains without it")?;
+                match device.why_not_cuda() {
+                    Some(reason) => Ok(Self::Cpu(Some(reason.to_string()))),
+                    None => Ok(Self::Gpu(device)),
+                }
+            }
+        }
+    }
+
+    /// One line on the choice, if there is something to say.
+    pub(super) fn remark(&self) -> Option<String> {
+        match self {
+            Self::Cpu(reason) => reason.as_ref().map(|reason| format!("CUDA: not used: {reason}")),
+            Self::Gpu(_) => None,
+        }
+    }
+
+    /// An engine that trains the given parameters on the given samples.
+    pub(super) fn engine<'a>(
+        &self,
+        samples: &'a Samples<f32>,
+        parameters: &Parameters<f32>,
+        hyperparameters: &Hyperparameters,
+        path: GpuPath,
+    ) -> Result<ChosenEngine<'a>> {
+        Ok(match self {
+            Self::Cpu(_) => ChosenEngine::Cpu(Box::new(CpuEngine::new(samples, parameters, hyperparameters))),
+            Self::Gpu(device) => {
+                let options = GpuOptions { path, ..GpuOptions::default() };
+                let engine = match GpuEngine::new(device, samples, parameters, hyperparameters, &options) {
+                    Err(error @ GpuEngineError::Device(_)) => {
+                        return Err(error).context("the network cannot be trained on the GPU; --device cpu needs none");
+                    }
+                    engine => engine?,
+                };
+                ChosenEngine::Gpu(Box::new(engine))
+            }
+        })
+    }
+}

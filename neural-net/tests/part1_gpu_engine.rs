@@ -1,0 +1,265 @@
+//! The GPU's engine computes what the slow reference computes: in the simulator with all checks, and on a GPU where there
+//! is one.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+use std::ops::ControlFlow;
+
+use gpu::{Device, DeviceChoice, InterpreterOptions};
+use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuOptions, GpuPath, Parameters};
+use neural_net::network::Initialization;
+use neural_net::preset::Preset;
+use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use support::cases::{Case, assert_close, case, random_samples, train_slowly};
+
+/// Trains in the order, and returns the parameters and the steps' losses.
+fn train(engine: &mut dyn Engine<f32>, order: &[u32]) -> (Parameters<f32>, Vec<f64>) {
+    let mut losses = vec![];
+    let mut observe = |step, loss| {
+        assert_eq!(step, losses.len());
+        losses.push(loss);
+        ControlFlow::Continue(())
+    };
+    engine.train(order, 0, &mut observe).unwrap();
+    (engine.parameters().unwrap(), losses)
+}
+
+fn in_double_precision(network: &Network<f32>, samples: &Samples<f32>) -> (Network<f64>, Samples<f64>) {
+    let weights = network.weights().iter().map(|weights| weights.mapv(f64::from)).collect();
+    let biases = network.biases().iter().map(|biases| biases.mapv(f64::from)).collect();
+    let network = Network::new(network.architecture().clone(), weights, biases).unwrap();
+    (network, Samples::new(samples.inputs().mapv(f64::from), samples.targets().mapv(f64::from)).unwrap())
+}
+
+/// Both ways to train; one launch for many steps with as many blocks as there are units, with three, and with one.
+fn check(device: &Device, case: &Case) -> Result<(), TestCaseError> {
+    let persistent = |most_blocks| GpuOptions { path: GpuPath::Persistent, most_blocks: NonZeroU32::new(most_blocks) };
+    check_with(device, case, &GpuOptions { path: GpuPath::Steps, most_blocks: None })?;
+    let batch_size = case.hyperparameters.batch_size.unwrap_or(case.count).min(case.count);
+    let is_small = batch_size <= 64 && case.architecture.sizes().iter().all(|&size| size < 100);
+    if is_small {
+        check_with(device, case, &persistent([0, 3, 1][case.count % 3]))?;
+    }
+    Ok(())
+}
+
+fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), TestCaseError> {
+    let Case { architecture, hyperparameters, count, seed } = case;
+    let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+    let network = Network::random(architecture.clone(), Initialization::Xavier, &mut rng);
+    let samples = random_samples(*count, architecture.inputs(), architecture.outputs(), &mut rng);
+    let order: Vec<u32> = (0..*count as u32).rev().collect();
+    let parameters = Parameters { network: network.clone(), velocities: None };
+
+    let mut engine = GpuEngine::new(device, &samples, &parameters, hyperparameters, options).unwrap();
+    let (trained, losses) = train(&mut engine, &order);
+    let (exact_network, exact_samples) = in_double_precision(&network, &samples);
+    let (expected, expected_loss) = train_slowly(&exact_samples, &exact_network, hyperparameters, &order);
+    let (got, _) = in_double_precision(&trained.network, &samples);
+    assert_close(&got, &expected, 2e-6)?;
+    let loss: f64 = losses.iter().sum();
+    prop_assert!((loss - expected_loss).abs() <= 2e-6 * expected_loss.max(1.0), "{} not {}", loss, expected_loss);
+    prop_assert_eq!(trained.velocities.is_some(), hyperparameters.momentum != 0.0);
+
+    let evaluation = engine.evaluate_training_samples().unwrap();
+    let mut cpu = CpuEngine::new(&samples, &trained, hyperparameters);
+    let on_cpu = cpu.evaluate_training_samples().unwrap();
+    prop_assert_eq!(evaluation.count, *count);
+    prop_assert!((evaluation.loss - on_cpu.loss).abs() <= 2e-6 * on_cpu.loss.max(1.0));
+    // Equal outputs, which ReLU makes, may be told apart by their last bit.
+    if architecture.output_activation() != Activation::Relu {
+        prop_assert_eq!(evaluation.correct, on_cpu.correct);
+    }
+    Ok(())
+}
+
+/// The cases of the CPU's engine, with a few steps each.
+fn short_case() -> impl Strategy<Value = Case> {
+    (case(), 1_usize..4, 0.0..1.0).prop_map(|(case, steps, remainder)| {
+        let Some(batch_size) = case.hyperparameters.batch_size else { return case };
+        let count = (batch_size * steps - (remainder * batch_size as f64) as usize).max(1);
+        Case { count, ..case }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn part1_the_gpu_engine_trains_as_the_reference_does_in_double_precision(case in short_case()) {
+        check(&Device::simulator(), &case)?;
+    }
+}
+
+/// Each activation with each loss that suits it, in a network of every depth from 1 to 4.
+#[test]
+fn part1_the_gpu_engine_knows_every_activation_and_loss() {
+    check_every_activation_and_loss(&Device::simulator());
+}
+
+fn check_every_activation_and_loss(device: &Device) {
+    use Activation::{Identity, Relu, Sigmoid, Softmax, Tanh};
+    let sizes = [vec![7, 3], vec![6, 5, 4], vec![9, 17, 2, 3], vec![5, 4, 3, 6, 1]];
+    let mut combination = 0;
+    for hidden in [Sigmoid, Relu, Tanh, Identity] {
+        for output in [Sigmoid, Relu, Tanh, Identity, Softmax] {
+            for loss in [Loss::SquaredError, Loss::CrossEntropy].into_iter().filter(|loss| loss.suits(output)) {
+                let sizes = sizes[combination % sizes.len()].clone();
+                combination += 1;
+                let momentum = if combination % 3 == 0 { 0.5 } else { 0.0 };
+                let hyperparameters = Hyperparameters {
+                    loss,
+                    learning_rate: 0.05,
+                    momentum,
+                    weight_decay: 0.1,
+                    batch_size: Some(5),
+                    ..Preset::Homework.hyperparameters()
+                };
+                let architecture = Architecture::new(sizes, hidden, output).unwrap();
+                let case = Case { architecture, hyperparameters, count: 13, seed: combination as u64 };
+                check(device, &case).unwrap_or_else(|error| panic!("{hidden:?}, {output:?}, {loss:?}: {error}"));
+            }
+        }
+    }
+    assert_eq!(combination, 28);
+}
+
+/// The kernels as a GPU gets them: the PTX of each architecture, in the interpreter with all checks.
+#[test]
+fn part1_the_gpu_engine_is_right_with_its_compiled_kernels() {
+    for variant in gpu::KERNELS {
+        let device = Device::interpreter(variant, InterpreterOptions::default()).unwrap();
+        check_every_activation_and_loss(&device);
+        // From here on the device keeps what was launched.
+        device.take_ptx_reports();
+        check_large_layers_and_batches(&device);
+        let architecture = Architecture::new(vec![6, 5, 4], Activation::Sigmoid, Activation::Softmax).unwrap();
+        let hyperparameters = Hyperparameters { batch_size: Some(5), ..Preset::Homework.hyperparameters() };
+        check(&device, &Case { architecture, hyperparameters, count: 13, seed: 9 }).unwrap();
+        let without_races =
+            Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() }).unwrap();
+        without_races.take_ptx_reports();
+        check_large_tiles(&without_races);
+        let reports = [device.take_ptx_reports(), without_races.take_ptx_reports()].concat();
+        let launched: BTreeSet<String> = reports.iter().map(|report| report.kernel.to_string()).collect();
+        let entries = variant.text.split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
+        let compiled: BTreeSet<String> =
+            entries.filter(|kernel| kernel.starts_with("network_")).map(str::to_owned).collect();
+        assert_eq!(launched, compiled, "each kernel of the network is launched");
+    }
+}
+
+/// Sizes at which the engine chooses large tiles, and parts of gradients.
+#[test]
+fn part1_the_gpu_engine_is_right_for_large_layers_and_batches() {
+    check_large_layers_and_batches(&Device::simulator());
+}
+
+fn check_large_layers_and_batches(device: &Device) {
+    check_sizes(device, &[(vec![20, 40, 10], 700), (vec![70, 600, 530, 2], 33)]);
+}
+
+/// The smallest network for which each of the kernels with tiles of 64 × 64 is taken, gradients in parts among them.
+fn check_large_tiles(device: &Device) {
+    check_sizes(device, &[(vec![33, 4033, 2], 257)]);
+}
+
+#[test]
+fn part1_the_gpu_engine_is_right_with_large_tiles() {
+    check_large_tiles(&Device::simulator());
+}
+
+fn check_sizes(device: &Device, sizes_and_counts: &[(Vec<usize>, usize)]) {
+    for (sizes, count) in sizes_and_counts.iter().cloned() {
+        let architecture = Architecture::new(sizes, Activation::Tanh, Activation::Softmax).unwrap();
+        let hyperparameters = Hyperparameters {
+            batch_size: None,
+            loss: Loss::CrossEntropy,
+            learning_rate: 0.01,
+            momentum: 0.9,
+            ..Preset::Homework.hyperparameters()
+        };
+        check(device, &Case { architecture, hyperparameters, count, seed: 3 }).unwrap();
+    }
+}
+
+#[test]
+fn part1_the_gpu_engine_stops_at_a_loss_that_is_not_finite() {
+    for path in [GpuPath::Steps, GpuPath::Persistent] {
+        stops_at_a_loss_that_is_not_finite(path);
+    }
+}
+
+fn stops_at_a_loss_that_is_not_finite(path: GpuPath) {
+    let options = GpuOptions { path, most_blocks: None };
+    let architecture = Architecture::new(vec![3, 2], Activation::Identity, Activation::Identity).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let network = Network::random(architecture, Initialization::Xavier, &mut rng);
+    let samples = random_samples(400, 3, 2, &mut rng);
+    let order: Vec<u32> = (0..400).collect();
+    let hyperparameters = Hyperparameters { learning_rate: 1e6, ..Preset::Homework.hyperparameters() };
+    let parameters = Parameters { network, velocities: None };
+    let mut engine = GpuEngine::new(&Device::simulator(), &samples, &parameters, &hyperparameters, &options).unwrap();
+    let mut steps = 0;
+    let outcome = engine.train(&order, 0, &mut |_, loss| {
+        assert!(loss.is_finite());
+        steps += 1;
+        ControlFlow::Continue(())
+    });
+    let Err(EngineError::Diverged(diverged)) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(diverged.step, steps);
+    assert!(steps > 0);
+}
+
+/// Stopped anywhere, the last step that `observe` was told of is the one after which the training goes on.
+#[test]
+fn part1_the_gpu_engine_goes_on_after_the_last_step_that_it_told_of() {
+    for path in [GpuPath::Steps, GpuPath::Persistent] {
+        goes_on_after_the_last_step_that_it_told_of(path);
+    }
+}
+
+fn goes_on_after_the_last_step_that_it_told_of(path: GpuPath) {
+    let options = GpuOptions { path, most_blocks: None };
+    let architecture = Architecture::new(vec![6, 4, 3], Activation::Sigmoid, Activation::Softmax).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let network = Network::random(architecture, Initialization::Xavier, &mut rng);
+    let samples = random_samples(200, 6, 3, &mut rng);
+    let order: Vec<u32> = (0..200).collect();
+    let hyperparameters = Hyperparameters { batch_size: Some(2), momentum: 0.5, ..Preset::Homework.hyperparameters() };
+    let mut parameters = Parameters { network, velocities: None };
+    let engine = |parameters: &Parameters<f32>| {
+        GpuEngine::new(&Device::simulator(), &samples, parameters, &hyperparameters, &options).unwrap()
+    };
+    let (expected, expected_losses) = train(&mut engine(&parameters), &order);
+
+    let (mut losses, mut stops) = (vec![], 0);
+    while losses.len() < 100 {
+        let mut engine = engine(&parameters);
+        let first = losses.len();
+        let mut observe = |step, loss| {
+            assert_eq!(step, losses.len());
+            losses.push(loss);
+            ControlFlow::Break(())
+        };
+        engine.train(&order, first, &mut observe).unwrap();
+        parameters = engine.parameters().unwrap();
+        stops += 1;
+    }
+    assert!(stops > 1, "it stops at all");
+    assert!(parameters == expected && losses == expected_losses);
+}
+
+#[test]
+fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu() {
+    if gpu::require_gpu() {
+        let device = Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap();
+        check_every_activation_and_loss(&device);
+        check_large_layers_and_batches(&device);
+    }
+}

@@ -1,0 +1,89 @@
+//! Random networks, samples and settings, and their training by the reference.
+
+use ndarray::{Array2, Axis};
+use neural_net::preset::Preset;
+use neural_net::reference::{self, Gradients};
+use neural_net::training::GradientScale;
+use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Real, Samples};
+use proptest::prelude::*;
+use rand::RngExt;
+use rand::rngs::ChaCha8Rng;
+
+/// Inputs of which most are zero, as in pictures, and one-hot targets.
+pub(crate) fn random_samples<F: Real>(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> Samples<F> {
+    let pixel = || match rng.random_bool(0.7) {
+        true => F::zero(),
+        false => F::from_f64(rng.random_range(-1.0..1.0)),
+    };
+    let inputs = Array2::from_shape_simple_fn((count, inputs), pixel);
+    let mut targets = Array2::zeros((count, outputs));
+    targets.outer_iter_mut().for_each(|mut target| target[rng.random_range(0..outputs)] = F::one());
+    Samples::new(inputs, targets).unwrap()
+}
+
+/// The same steps by the reference.
+pub(crate) fn train_slowly<F: Real>(
+    samples: &Samples<F>,
+    network: &Network<F>,
+    hyperparameters: &Hyperparameters,
+    order: &[u32],
+) -> (Network<F>, f64) {
+    let (mut network, mut velocities, mut loss) = (network.clone(), Gradients::zeros(network), 0.0);
+    for batch in order.chunks(hyperparameters.batch_size.unwrap_or(order.len())) {
+        let rows: Vec<usize> = batch.iter().map(|&index| index as usize).collect();
+        let (inputs, targets) = (samples.inputs().select(Axis(0), &rows), samples.targets().select(Axis(0), &rows));
+        let batch = Samples::new(inputs, targets).unwrap();
+        loss += reference::gradients(&network, &batch, hyperparameters.loss).loss;
+        network = reference::step(&network, &mut velocities, &batch, hyperparameters);
+    }
+    (network, loss)
+}
+
+pub(crate) fn assert_close<F: Real>(
+    got: &Network<F>,
+    expected: &Network<F>,
+    tolerance: f64,
+) -> Result<(), TestCaseError> {
+    let pairs = got.weights().iter().flatten().zip(expected.weights().iter().flatten());
+    for (&got, &expected) in pairs.chain(got.biases().iter().flatten().zip(expected.biases().iter().flatten())) {
+        let (got, expected) = (got.into_f64(), expected.into_f64());
+        prop_assert!((got - expected).abs() <= tolerance * expected.abs().max(1.0), "{} instead of {}", got, expected);
+    }
+    Ok(())
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) architecture: Architecture,
+    pub(crate) hyperparameters: Hyperparameters,
+    pub(crate) count: usize,
+    pub(crate) seed: u64,
+}
+
+pub(crate) fn case() -> impl Strategy<Value = Case> {
+    use Activation::{Identity, Relu, Sigmoid, Softmax, Tanh};
+    let sizes = prop::collection::vec(1_usize..40, 2..5);
+    let hidden = prop::sample::select(vec![Sigmoid, Relu, Tanh, Identity]);
+    let output = prop::sample::select(vec![Sigmoid, Relu, Tanh, Identity, Softmax]);
+    let batch_size = prop::option::of(prop::sample::select(vec![1_usize, 2, 3, 7, 16, 63, 64, 65, 130]));
+    let rule =
+        (prop::bool::ANY, prop::bool::ANY, prop::sample::select(vec![0.0, 0.9]), prop::sample::select(vec![0.0, 0.01]));
+    (sizes, hidden, output, batch_size, rule, 1_usize..200, any::<u64>()).prop_map(
+        |(sizes, hidden, output, batch_size, (cross_entropy, mean, momentum, weight_decay), count, seed)| {
+            let loss = match cross_entropy && Loss::CrossEntropy.suits(output) {
+                true => Loss::CrossEntropy,
+                false => Loss::SquaredError,
+            };
+            let hyperparameters = Hyperparameters {
+                loss,
+                learning_rate: 0.001,
+                momentum,
+                weight_decay,
+                batch_size,
+                gradient: if mean { GradientScale::Mean } else { GradientScale::Sum },
+                ..Preset::Homework.hyperparameters()
+            };
+            Case { architecture: Architecture::new(sizes, hidden, output).unwrap(), hyperparameters, count, seed }
+        },
+    )
+}

@@ -1,0 +1,49 @@
+//! The name of an instruction form, in parts.
+
+/// An opcode and its modifiers.
+#[derive(Clone)]
+pub struct Form<'a> {
+    /// Before the first dot.
+    pub opcode: &'a str,
+    /// Between the dots.
+    pub modifiers: Vec<&'a str>,
+}
+
+impl<'a> Form<'a> {
+    /// Splits a name such as `add.rn.f32`.
+    pub fn parse(name: &'a str) -> Self {
+        let mut parts = name.split('.');
+        let opcode = parts.next().expect("split gives a part");
+        Self { opcode, modifiers: parts.collect() }
+    }
+
+    /// Whether it has this modifier.
+    pub fn has(&self, modifier: &str) -> bool {
+        self.modifiers.contains(&modifier)
+    }
+
+    /// The modifier, if the form has it.
+    pub fn name(&self, modifier: &'a str) -> Option<&'a str> {
+        self.has(modifier).then_some(modifier)
+    }
+
+    /// The last modifier: mostly the type of the sources.
+    pub fn last(&self) -> &'a str {
+        self.modifiers.last().copied().unwrap_or("")
+    }
+
+    /// The modifier before the last one: the type of the destination, where there are two.
+    pub fn destination(&self) -> &'a str {
+        self.modifiers[self.modifiers.len() - 2]
+    }
+
+    /// The same with another type at the end.
+    pub fn with_type<'b>(&self, name: &'b str) -> Form<'b>
+    where
+        'a: 'b,
+    {
+        let mut modifiers: Vec<&'b str> = self.modifiers.clone();
+        *modifiers.last_mut().expect("a form with a type") = name;
+        Form { opcode: self.opcode, modifiers }
+    }
+}

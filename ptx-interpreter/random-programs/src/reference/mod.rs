@@ -1,0 +1,25 @@
+//! What instructions compute, independently of the interpreter: integers in i128 and bit by bit, floating-point values
+//! as exact fractions that are rounded once. Slow and obvious.
+
+mod exact;
+mod floats;
+mod form;
+mod integers;
+mod samples;
+
+pub use exact::{Fraction, Layout, Rounding, Value, decode, encode};
+pub use form::Form;
+pub use integers::evaluate_carry;
+pub use samples::{edges, random};
+
+/// The result of an instruction of this form, of sources that have no bits above their types; None if there is no
+/// reference for it. Of a form that gives a predicate it is 0 or 1.
+pub fn evaluate(form: &Form<'_>, sources: [u64; 4]) -> Option<u64> {
+    match form.opcode {
+        "setp" => floats::holds(form, sources).map(u64::from),
+        "testp" => floats::test(form, sources).map(u64::from),
+        "set" | "slct" => floats::select(form, sources),
+        "cvt" => floats::convert(form, sources),
+        _ => integers::evaluate(form, sources).or_else(|| floats::evaluate(form, sources)),
+    }
+}

@@ -1,0 +1,80 @@
+//! The interpreter computes what the reference does, in programs where one instruction's result is another's operand.
+
+use std::collections::BTreeSet;
+
+use cuda_std::LaunchConfig;
+use ptx_interpreter::{Machine, Options};
+use ptx_random_programs::{Program, Target};
+use rayon::prelude::*;
+
+/// Runs a program in the interpreter.
+fn interpreted(program: &Program) -> Result<Vec<u32>, String> {
+    let mut machine = Machine::new(&program.ptx()).map_err(|error| error.to_string())?;
+    let input = program.input();
+    let output_words = program.expected().len();
+    let mut upload = |words: &[u32]| {
+        let address = machine.allocate(4 * words.len() as u64).map_err(|error| error.to_string())?;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        machine.memory().write(address, &bytes).map_err(|error| error.to_string())?;
+        Ok::<u64, String>(address)
+    };
+    let (input_address, output) = (upload(&input)?, upload(&vec![0; output_words])?);
+    let parameters = [input_address, input.len() as u64, output, output_words as u64].map(u64::to_le_bytes);
+    let parameters = parameters.each_ref().map(|bytes| &bytes[..]);
+    let config = LaunchConfig::new(1, Program::THREADS);
+    machine.launch(Options::default(), Program::KERNEL, config, &parameters).map_err(|error| error.to_string())?;
+    let mut bytes = vec![0; 4 * output_words];
+    machine.memory().read(output, &mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
+}
+
+fn check(target: Target, seed: u64) -> Result<(), String> {
+    let program = Program::new(seed, target);
+    let output = interpreted(&program).map_err(|error| format!("program {seed} for {target:?}: {error}"))?;
+    program.difference(&output).map_or(Ok(()), Err)
+}
+
+/// RANDOM_PROGRAMS sets how many there are for each target.
+#[test]
+fn the_interpreter_computes_what_the_reference_does() {
+    let count = std::env::var("RANDOM_PROGRAMS").ok().and_then(|count| count.parse().ok());
+    for target in Target::ALL {
+        let count = count.unwrap_or(4 * Program::for_all_forms(target));
+        let wrong: Vec<String> = (0..count).into_par_iter().filter_map(|seed| check(target, seed).err()).collect();
+        assert!(wrong.is_empty(), "{} of {count} programs are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    }
+}
+
+#[test]
+fn a_round_of_programs_has_every_form_that_is_exact() {
+    let exact = |name: &String| !name.contains(".approx") && !name.contains(".full");
+    let forms: BTreeSet<String> = ptx_interpreter::semantics::forms().filter(exact).collect();
+    let round = |target| (0..Program::for_all_forms(target)).map(move |seed| Program::new(seed, target));
+    let dealt: BTreeSet<String> = round(Target::Sm90).flat_map(|program| program.forms().to_vec()).collect();
+    let missing: Vec<&String> = forms.difference(&dealt).collect();
+    // The conversions to tf32 that need sm_100.
+    assert!(missing.iter().all(|name| name.contains("satfinite") && name.contains("tf32")), "{missing:?}");
+    assert_eq!(missing.len(), 4);
+    let dealt: BTreeSet<String> = round(Target::Sm75).flat_map(|program| program.forms().to_vec()).collect();
+    assert!(dealt.len() > 1600, "sm_75 has {} forms", dealt.len());
+}
+
+#[test]
+fn a_seed_makes_one_program() {
+    for target in Target::ALL {
+        let (first, again) = (Program::new(7, target), Program::new(7, target));
+        assert_eq!((first.ptx(), first.input()), (again.ptx(), again.input()));
+        assert_ne!(first.ptx(), Program::new(8, target).ptx());
+    }
+}
+
+#[test]
+fn a_wrong_result_is_named() {
+    let program = Program::new(3, Target::Sm75);
+    let mut output = program.expected();
+    assert_eq!(program.difference(&output), None);
+    let last = output.len() - 2;
+    output[last] ^= 1;
+    let difference = program.difference(&output).expect("a difference");
+    assert!(difference.starts_with("program 3 for sm_75, thread 63, Predicate("), "{difference}");
+}

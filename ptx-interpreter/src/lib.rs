@@ -1,0 +1,17 @@
+//! Runs compiled PTX on the CPU.
+//!
+//! A GPU gets the PTX that a compiler made of a kernel, not the kernel's source. This crate executes that PTX: blocks,
+//! warps of 32 lanes that diverge and come together again, barriers, shuffles, atomics and every memory, with a check
+//! of each access.
+
+mod machine;
+pub mod memory;
+mod program;
+pub mod semantics;
+pub mod syntax;
+
+pub use machine::{
+    Access, AccessedSpace, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError, LaunchReport, Machine,
+    Options, SpaceTotals,
+};
+pub use program::{LoadError, Place, Problem, SourcePlace};

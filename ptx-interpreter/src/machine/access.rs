@@ -1,0 +1,114 @@
+//! Loads, stores and atomic operations.
+
+use super::block::Context;
+use super::fault::Access;
+use super::lanes::{extend_sign, lanes_of};
+use super::places::{Memory, Places};
+use super::warp::{Failure, Warp};
+use crate::program::instruction::{Atomic, Extend, Load, Store};
+use crate::semantics::LANES;
+
+impl Warp {
+    pub(super) fn load(
+        &mut self,
+        pc: usize,
+        load: &Load,
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let bytes = load.bytes * load.destinations.len();
+        let access = (bytes, Access::Read, load.ordering);
+        let places = self.locate(pc, load.space, &load.address, active, access, context)?;
+        for (part, destination) in load.destinations.iter().enumerate() {
+            let Some(destination) = destination else { continue };
+            let part = part * load.bytes;
+            let mut values = [0; LANES];
+            match places {
+                Places::Run { memory, offset, stride: 0 } if !load.ordering.strong => {
+                    values = [context.region(memory, self).load(offset + part, load.bytes); LANES];
+                }
+                Places::Run { memory, offset, stride } if stride == load.bytes && !load.ordering.strong => {
+                    context.region(memory, self).load_run(offset, load.bytes, &mut values);
+                }
+                _ => {
+                    for lane in lanes_of(active) {
+                        let (memory, offset) = places.of(lane);
+                        let region = context.region(memory, self);
+                        values[lane] = match load.ordering.strong {
+                            false => region.load(offset + part, load.bytes),
+                            true => region.load_whole(offset + part, load.bytes),
+                        };
+                    }
+                }
+            }
+            if let Extend::Sign { from, to } = load.extend {
+                extend_sign(&mut values, from, to);
+            }
+            self.write(*destination, &values, active);
+        }
+        if load.ordering.acquire {
+            std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    pub(super) fn store(
+        &mut self,
+        pc: usize,
+        store: &Store,
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        if store.ordering.release {
+            std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        }
+        let bytes = store.bytes * store.sources.len();
+        let access = (bytes, Access::Write, store.ordering);
+        let places = self.locate(pc, store.space, &store.address, active, access, context)?;
+        for (part, source) in store.sources.iter().enumerate() {
+            let values = &self.registers[*source as usize];
+            let part = part * store.bytes;
+            match places {
+                Places::Run { memory, offset, stride } if stride == store.bytes && !store.ordering.strong => {
+                    context.region(memory, self).store_run(offset, store.bytes, values);
+                }
+                _ => {
+                    for lane in lanes_of(active) {
+                        let (memory, offset) = places.of(lane);
+                        let region = context.region(memory, self);
+                        match store.ordering.strong {
+                            false => region.store(offset + part, store.bytes, values[lane]),
+                            true => region.store_whole(offset + part, store.bytes, values[lane]),
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn atomic(
+        &mut self,
+        pc: usize,
+        atomic: &Atomic,
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        let access = (atomic.bytes, Access::Atomic, atomic.ordering);
+        let places = self.locate(pc, atomic.space, &atomic.address, active, access, context)?;
+        let [first, second] = atomic.operands.map(|operand| self.registers[operand as usize]);
+        let mut old = [0; LANES];
+        for lane in lanes_of(active) {
+            let (memory, offset) = places.of(lane);
+            let update = if matches!(memory, Memory::Global(_)) { atomic.update_global } else { atomic.update };
+            let region = context.region(memory, self);
+            old[lane] = region.update(offset, atomic.bytes, |old| update(old, first[lane], second[lane]));
+        }
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        if let Some(destination) = atomic.destination {
+            self.write(destination, &old, active);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,360 @@
+//! A block: its warps, its barriers and its shared memory.
+
+use std::sync::Arc;
+
+use cuda_std::{Dim3, LaunchConfig};
+
+use super::counts::InstructionCounts;
+use super::divergence::State;
+use super::fault::{Fault, FaultKind};
+use super::lanes::{ALL, lanes_of};
+use super::launch::Launch;
+use super::race::Races;
+use super::warp::{Failure, Next, Warp};
+use crate::memory::races::{Phase, Watched};
+use crate::memory::{Extent, Region};
+use crate::program::instruction::{Barrier, BarrierReduction, BarrierReductionKind, FenceScope};
+use crate::program::{Kernel, Place};
+use crate::semantics::LANES;
+
+/// What the execution of a block needs beside its warps.
+#[derive(Debug)]
+pub(super) struct Context<'a> {
+    pub(super) launch: &'a Launch<'a>,
+    pub(super) kernel: &'a Kernel,
+    pub(super) config: LaunchConfig,
+    pub(super) counts: Vec<InstructionCounts>,
+    pub(super) races: Option<Races>,
+    /// The allocation of the last access, which is often that of the next.
+    pub(super) last_allocation: usize,
+    /// Whether a fragment stopped because others have their turn.
+    pub(super) turn_is_over: bool,
+    /// The block that is being executed.
+    pub(super) block: Dim3,
+    pub(super) state: BlockState,
+}
+
+/// What is a block's own.
+#[derive(Debug)]
+pub(super) struct BlockState {
+    pub(super) number: u32,
+    pub(super) shared: Region,
+    pub(super) dynamic_shared: Region,
+    /// Both, as the race detector knows them.
+    pub(super) watched: Option<[Watched; 2]>,
+    barriers: [BarrierState; 16],
+    /// Those whose threads have all come.
+    complete: u16,
+    /// Barriers that the block has passed.
+    pub(super) epoch: u32,
+    /// Instructions that its warps have issued.
+    executed: u64,
+}
+
+/// What has come to a barrier.
+#[derive(Clone, Copy, Debug)]
+struct BarrierState {
+    arrived: u32,
+    expected: u32,
+    /// The instruction at which threads wait.
+    pc: Option<usize>,
+    all: bool,
+    any: bool,
+    count: u32,
+}
+
+const EMPTY_BARRIER: BarrierState = BarrierState { arrived: 0, expected: 0, pc: None, all: true, any: false, count: 0 };
+
+impl BlockState {
+    pub(super) fn new(kernel: &Kernel, dynamic_shared: &Extent) -> Self {
+        Self {
+            number: 0,
+            shared: Region::private(kernel.shared.bytes()),
+            dynamic_shared: Region::private(dynamic_shared.bytes as usize),
+            watched: None,
+            barriers: [EMPTY_BARRIER; 16],
+            complete: 0,
+            epoch: 0,
+            executed: 0,
+        }
+    }
+
+    fn start(&mut self, number: u32) {
+        self.number = number;
+        self.shared.poison();
+        self.dynamic_shared.poison();
+        self.barriers = [EMPTY_BARRIER; 16];
+        (self.complete, self.epoch, self.executed) = (0, 0, 0);
+    }
+}
+
+/// A block on its way.
+#[derive(Debug)]
+pub(super) struct Block {
+    warps: Vec<Warp>,
+}
+
+impl Block {
+    pub(super) fn new(launch: &Launch<'_>) -> Self {
+        let threads = launch.config.block.count() as u32;
+        let warps = (0..threads.div_ceil(LANES as u32))
+            .map(|number| Warp::new(number, threads - number * LANES as u32, launch.kernel));
+        Self { warps: warps.collect() }
+    }
+
+    /// Makes it the block of this number.
+    pub(super) fn start(&mut self, number: u64, context: &mut Context<'_>) {
+        context.block = context.launch.block_index(number);
+        context.state.start(number as u32);
+        if let Some(races) = &mut context.races {
+            context.state.watched = Some(races.start_block(&context.state.shared, &context.state.dynamic_shared));
+        }
+        for warp in &mut self.warps {
+            warp.start(context);
+        }
+    }
+
+    /// Lets each warp go on until it waits or has had its turn. Returns whether the block has ended.
+    ///
+    /// # Errors
+    /// What a thread did wrong, or that none can go on.
+    pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
+        let (mut progress, mut live) = (false, false);
+        for index in 0..self.warps.len() {
+            let warp = &mut self.warps[index];
+            progress |= warp.run(context)?;
+            live |= warp.live() != 0;
+            if context.state.complete != 0 {
+                self.release(context);
+                progress = true;
+            }
+        }
+        context.check_end(&self.warps)?;
+        if live && !progress {
+            return Err(self.stuck(context));
+        }
+        if !live && let Some(races) = &mut context.races {
+            races.end_block(&mut context.state);
+        }
+        Ok(!live)
+    }
+
+    /// Lets the threads go on whose barrier is complete.
+    fn release(&mut self, context: &mut Context<'_>) {
+        for number in 0..16 {
+            if context.state.complete >> number & 1 == 0 {
+                continue;
+            }
+            let barrier = std::mem::replace(&mut context.state.barriers[number], EMPTY_BARRIER);
+            for warp in &mut self.warps {
+                for index in 0..warp.fragments.fragments.len() {
+                    let fragment = &mut warp.fragments.fragments[index];
+                    if fragment.state != State::AtBarrier(number as u8) {
+                        continue;
+                    }
+                    let (pc, mask) = (fragment.pc, fragment.mask);
+                    fragment.state = State::Ready;
+                    fragment.pc += 1;
+                    if let Some(reduction) = context.kernel.barrier_reduction(pc) {
+                        match reduction.kind {
+                            BarrierReductionKind::And(p) => {
+                                warp.write_predicate(p, if barrier.all { ALL } else { 0 }, mask);
+                            }
+                            BarrierReductionKind::Or(p) => {
+                                warp.write_predicate(p, if barrier.any { ALL } else { 0 }, mask);
+                            }
+                            BarrierReductionKind::Count(register) => {
+                                warp.write(register, &[u64::from(barrier.count); LANES], mask);
+                            }
+                        }
+                    }
+                }
+            }
+            context.state.epoch += 1;
+        }
+        context.state.complete = 0;
+    }
+
+    /// Why no thread can go on.
+    #[cold]
+    fn stuck(&self, context: &Context<'_>) -> Box<Fault> {
+        let waits_in = |state: fn(&State) -> bool| {
+            self.warps.iter().find_map(|warp| {
+                let fragment = warp.fragments.fragments.iter().find(|fragment| state(&fragment.state))?;
+                Some((warp, *fragment))
+            })
+        };
+        if let Some((warp, fragment)) = waits_in(|state| matches!(state, State::AtWarpOperation(_))) {
+            let State::AtWarpOperation(expected) = fragment.state else { unreachable!("found by its state") };
+            let here = warp.fragments.fragments.iter().filter(|other| other.state == fragment.state);
+            let present = here.filter(|other| other.pc == fragment.pc).fold(0, |mask, other| mask | other.mask);
+            let kind = FaultKind::MissingLanes { expected, missing: expected & !present };
+            return context.fault(fragment.pc, warp.first_thread() + fragment.mask.trailing_zeros(), kind);
+        }
+        let waiting = self.warps.iter().flat_map(|warp| &warp.fragments.fragments);
+        let waiting = waiting.filter(|fragment| matches!(fragment.state, State::AtBarrier(_)));
+        let waiting = waiting.map(|fragment| fragment.mask.count_ones() as usize).sum();
+        let exited = self.warps.iter().map(|warp| warp.exited.count_ones() as usize).sum();
+        let kind = FaultKind::BarrierDivergence { waiting, exited, other_place: None };
+        let (pc, thread) = match waits_in(|state| matches!(state, State::AtBarrier(_))) {
+            Some((warp, fragment)) => (fragment.pc, warp.first_thread() + fragment.mask.trailing_zeros()),
+            None => (0, 0),
+        };
+        context.fault(pc, thread, kind)
+    }
+}
+
+impl Warp {
+    /// The number in its block of the thread in lane 0.
+    pub(super) fn first_thread(&self) -> u32 {
+        self.number * LANES as u32
+    }
+
+    /// The lanes of a fragment come to a barrier.
+    pub(super) fn barrier(
+        &mut self,
+        index: usize,
+        barrier: &Barrier,
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<Next, Failure> {
+        let pc = self.fragments.fragments[index].pc;
+        let lane = active.trailing_zeros() as usize;
+        let threads = context.config.block.count();
+        let number = self.registers[barrier.number as usize][lane];
+        let count = barrier.count.map_or(threads, |count| self.registers[count as usize][lane]);
+        let whole_warps = barrier.count.is_none() || count.is_multiple_of(LANES as u64);
+        if number > 15 || count == 0 || !whole_warps || count > threads.next_multiple_of(LANES as u64) {
+            return Err(FaultKind::BarrierOperands { number, count }.into());
+        }
+        let operands = [Some(barrier.number), barrier.count].into_iter().flatten();
+        for values in operands.map(|operand| &self.registers[operand as usize]) {
+            if let Some(other) = lanes_of(active).find(|other| values[*other] != values[lane]) {
+                return Err(Failure::at(other, FaultKind::DifferentBarriers));
+            }
+        }
+        let state = &mut context.state.barriers[number as usize];
+        if barrier.waits
+            && let Some(other) = state.pc.replace(pc)
+            && other != pc
+        {
+            let arrived = state.arrived.min(threads as u32) as usize;
+            let other_place = Some(Box::new(context.place(other)));
+            let waiting = arrived + active.count_ones() as usize;
+            return Err(FaultKind::BarrierDivergence { waiting, exited: 0, other_place }.into());
+        }
+        // A warp counts as 32 threads, though the last one of the block may have fewer (PTX ISA, `barrier`).
+        state.expected = (count as u32).next_multiple_of(LANES as u32);
+        state.arrived += active.count_ones();
+        state.arrived += if active & self.last_lane() != 0 { LANES as u32 - self.existing.count_ones() } else { 0 };
+        if let Some(BarrierReduction { source, negated, .. }) = barrier.reduction {
+            let bits = self.predicates[source as usize];
+            let holds = active & if negated { !bits } else { bits };
+            state.all &= holds == active;
+            state.any |= holds != 0;
+            state.count += holds.count_ones();
+        }
+        if state.arrived >= state.expected {
+            context.state.complete |= 1 << number;
+        }
+        if !barrier.waits {
+            return Ok(Next::Go);
+        }
+        self.wait(index, active, State::AtBarrier(number as u8));
+        Ok(Next::Stop)
+    }
+
+    /// The highest lane that has a thread.
+    fn last_lane(&self) -> u32 {
+        1 << (31 - self.existing.leading_zeros())
+    }
+
+    /// The active lanes wait at their instruction; the others, whose guard is false, go past it.
+    pub(super) fn wait(&mut self, index: usize, active: u32, state: State) {
+        let fragment = self.fragments.fragments[index];
+        let rest = fragment.mask & !active;
+        if rest != 0 {
+            let ways = [(active, fragment.pc), (rest, fragment.pc + 1)];
+            self.fragments.part(index, &ways, Some(fragment.pc + 1));
+        }
+        self.fragments.fragments[index].state = state;
+    }
+}
+
+impl Kernel {
+    /// What the barrier at this instruction computes of its threads' predicates.
+    fn barrier_reduction(&self, pc: usize) -> Option<BarrierReduction> {
+        match &self.instructions[pc].action {
+            crate::program::instruction::Action::Barrier(barrier) => barrier.reduction,
+            _ => None,
+        }
+    }
+}
+
+impl Context<'_> {
+    #[inline]
+    pub(super) fn count(&mut self, pc: usize, active: u32) {
+        let counts = &mut self.counts[pc];
+        counts.issued += 1;
+        counts.lanes += u64::from(active.count_ones());
+        self.state.executed += 1;
+    }
+
+    pub(super) fn count_divergence(&mut self, pc: usize) {
+        self.counts[pc].divergent += 1;
+    }
+
+    /// The index in its block of the thread of this number.
+    pub(super) fn thread_index(&self, thread: u32) -> Dim3 {
+        index_of(self.config.block, u64::from(thread))
+    }
+
+    /// Who waits in which phase, for the race detector.
+    pub(super) fn phase(&self, warp: &Warp) -> Phase {
+        Phase { block: self.state.number, warp: warp.number, barriers: self.state.epoch, warp_syncs: warp.epoch }
+    }
+
+    pub(super) fn fence(&mut self, _: FenceScope, warp: &Warp, active: u32) {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        let phase = self.phase(warp);
+        if let Some(races) = &mut self.races {
+            for lane in lanes_of(active) {
+                races.detector.fence((phase, lane as u32));
+            }
+        }
+    }
+
+    /// A kernel that executes too much will not end.
+    fn check_end(&self, warps: &[Warp]) -> Result<(), Box<Fault>> {
+        let limit = self.launch.options.block_instructions;
+        if self.state.executed <= limit {
+            return Ok(());
+        }
+        let running = warps.iter().find_map(|warp| Some((warp, warp.fragments.fragments.first()?)));
+        let Some((warp, fragment)) = running else { return Ok(()) };
+        let thread = warp.first_thread() + fragment.mask.trailing_zeros();
+        Err(self.fault(fragment.pc, thread, FaultKind::Endless { instructions: self.state.executed }))
+    }
+
+    #[cold]
+    pub(super) fn fault(&self, pc: usize, thread: u32, kind: FaultKind) -> Box<Fault> {
+        Box::new(Fault {
+            kernel: Arc::clone(&self.kernel.name),
+            block: self.block,
+            thread: self.thread_index(thread),
+            place: self.place(pc),
+            kind,
+        })
+    }
+
+    /// Where an instruction stands.
+    pub(super) fn place(&self, pc: usize) -> Place {
+        self.launch.program.place(self.kernel, pc)
+    }
+}
+
+/// The index of this size that comes `linear`-th, x running fastest.
+pub(super) fn index_of(size: Dim3, linear: u64) -> Dim3 {
+    let (x, y) = (u64::from(size.x), u64::from(size.y));
+    Dim3::new((linear % x) as u32, (linear / x % y) as u32, (linear / (x * y)) as u32)
+}

@@ -1,0 +1,165 @@
+//! What the lanes of a warp do together: shuffles, votes, matches, reductions and barriers of the warp.
+
+use super::block::Context;
+use super::divergence::State;
+use super::fault::FaultKind;
+use super::lanes::{ALL, lanes_of};
+use super::warp::{Failure, Next, Warp};
+use crate::program::instruction::{Action, Instruction, Register, Shuffle, ShuffleMode, Vote, VoteMode};
+use crate::semantics::{LANES, Lanes};
+
+impl Warp {
+    /// Executes an operation of the warp once all its members have come; until then the lanes wait.
+    pub(super) fn collective(
+        &mut self,
+        index: usize,
+        instruction: &Instruction,
+        active: u32,
+        context: &mut Context<'_>,
+    ) -> Result<Next, Failure> {
+        let pc = self.fragments.fragments[index].pc;
+        let members = match &instruction.action {
+            Action::WarpBarrier { members }
+            | Action::Shuffle(Shuffle { members, .. })
+            | Action::Vote(Vote { members, .. })
+            | Action::Match { members, .. }
+            | Action::Reduce { members, .. } => self.members(*members, active)?,
+            _ => ALL,
+        };
+        // A warp at the end of a block has fewer lanes, of which nobody expects more. A matrix needs all.
+        let is_matrix = matches!(instruction.action, Action::Matrix(_) | Action::LoadMatrix(_));
+        if is_matrix && self.existing != ALL {
+            return Err(FaultKind::MissingLanes { expected: ALL, missing: !self.existing }.into());
+        }
+        let expected = members & self.existing;
+        if let Some(lane) = lanes_of(active & !expected).next() {
+            return Err(Failure::at(lane, FaultKind::NotAMember { members }));
+        }
+        if expected & self.exited != 0 {
+            return Err(FaultKind::MissingLanes { expected, missing: expected & self.exited }.into());
+        }
+        let state = State::AtWarpOperation(expected);
+        let waits_here = |warp: &Self, other: usize| {
+            let fragment = &warp.fragments.fragments[other];
+            fragment.pc == pc && fragment.state == state
+        };
+        let others: Vec<usize> = match active == expected {
+            true => Vec::new(),
+            false => (0..self.fragments.fragments.len()).filter(|other| waits_here(self, *other)).collect(),
+        };
+        let present = others.iter().fold(active, |mask, other| mask | self.fragments.fragments[*other].mask);
+        if present != expected {
+            self.wait(index, active, state);
+            return Ok(Next::Stop);
+        }
+        self.perform(pc, instruction, present, context)?;
+        for other in others {
+            let fragment = &mut self.fragments.fragments[other];
+            fragment.pc += 1;
+            fragment.state = State::Ready;
+        }
+        Ok(Next::Go)
+    }
+
+    /// The member mask, which must be the same for all lanes.
+    fn members(&self, register: Register, active: u32) -> Result<u32, Failure> {
+        let masks = &self.registers[register as usize];
+        let first = masks[active.trailing_zeros() as usize] as u32;
+        match lanes_of(active).find(|lane| masks[*lane] as u32 != first) {
+            None => Ok(first),
+            Some(lane) => Err(Failure::at(lane, FaultKind::DifferentMembers { first, other: masks[lane] as u32 })),
+        }
+    }
+
+    fn perform(
+        &mut self,
+        pc: usize,
+        instruction: &Instruction,
+        present: u32,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        match &instruction.action {
+            Action::WarpBarrier { .. } => self.epoch += 1,
+            Action::Shuffle(shuffle) => self.shuffle(shuffle, present)?,
+            Action::Vote(vote) => self.vote(vote, present),
+            Action::Match { all, destination, predicate, source, .. } => {
+                let source = self.registers[*source as usize];
+                let mut masks = [0; LANES];
+                for lane in lanes_of(present) {
+                    let same = lanes_of(present).filter(|other| source[*other] == source[lane]);
+                    masks[lane] = same.fold(0, |mask, other| mask | 1 << other);
+                }
+                let all_same = masks[present.trailing_zeros() as usize] == u64::from(present);
+                if *all && !all_same {
+                    masks = [0; LANES];
+                }
+                self.write(*destination, &masks, present);
+                if let Some(predicate) = predicate {
+                    self.write_predicate(*predicate, if all_same { ALL } else { 0 }, present);
+                }
+            }
+            Action::Reduce { combine, destination, source, .. } => {
+                let source = &self.registers[*source as usize];
+                let result = lanes_of(present).map(|lane| source[lane]).reduce(combine).unwrap_or_default();
+                self.write(*destination, &[result; LANES], present);
+            }
+            Action::Matrix(matrix) => self.matrix_product(matrix),
+            Action::LoadMatrix(load) => self.load_matrix(pc, load, present, context)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `shfl.sync`, as the PTX ISA defines it: lanes exchange within segments, and one whose source is out of range keeps
+    /// its own value.
+    fn shuffle(&mut self, shuffle: &Shuffle, present: u32) -> Result<(), Failure> {
+        let source = self.registers[shuffle.source as usize];
+        let (mut values, mut in_range): (Lanes, u32) = ([0; LANES], 0);
+        for lane in lanes_of(present) {
+            let b = self.registers[shuffle.lane as usize][lane] as u32;
+            let c = self.registers[shuffle.clamp as usize][lane] as u32;
+            // The instruction takes the low five bits alone. A distance beyond them is never meant.
+            if b >= LANES as u32 && !matches!(shuffle.mode, ShuffleMode::Index) {
+                return Err(Failure::at(lane, FaultKind::NoSuchLane { lane: b }));
+            }
+            let (own, b, clamp, segment) = (lane as u32, b & 31, c & 31, c >> 8 & 31);
+            let last = own & segment | clamp & !segment;
+            let from = match shuffle.mode {
+                ShuffleMode::Up => own.wrapping_sub(b),
+                ShuffleMode::Down => own + b,
+                ShuffleMode::Butterfly => own ^ b,
+                ShuffleMode::Index => own & segment | b & !segment,
+            };
+            let is_in_range = match shuffle.mode {
+                // The lane may be below zero.
+                ShuffleMode::Up => from as i32 >= last as i32,
+                _ => from <= last,
+            };
+            let from = if is_in_range { from } else { own };
+            if present >> from & 1 == 0 {
+                return Err(Failure::at(lane, FaultKind::NoSuchLane { lane: from }));
+            }
+            values[lane] = source[from as usize];
+            in_range |= u32::from(is_in_range) << lane;
+        }
+        self.write(shuffle.destination, &values, present);
+        if let Some(predicate) = shuffle.in_range {
+            self.write_predicate(predicate, in_range, present);
+        }
+        Ok(())
+    }
+
+    fn vote(&mut self, vote: &Vote, present: u32) {
+        let bits = self.predicate(vote.source);
+        let holds = present & if vote.negated { !bits } else { bits };
+        let all = |condition: bool| if condition { ALL } else { 0 };
+        match vote.mode {
+            VoteMode::All(predicate) => self.write_predicate(predicate, all(holds == present), present),
+            VoteMode::Any(predicate) => self.write_predicate(predicate, all(holds != 0), present),
+            VoteMode::Uniform(predicate) => {
+                self.write_predicate(predicate, all(holds == present || holds == 0), present);
+            }
+            VoteMode::Ballot(register) => self.write(register, &[u64::from(holds); LANES], present),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Lanes and masks of them: bit i is lane i.
+
+use crate::semantics::{LANES, Lanes};
+
+/// All lanes.
+pub(super) const ALL: u32 = u32::MAX;
+
+/// The lanes of a mask, the lowest first.
+#[inline]
+pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
+}
+
+/// Overwrites the lanes of `mask`.
+#[inline]
+pub(super) fn write(register: &mut Lanes, values: &Lanes, mask: u32) {
+    if mask == ALL {
+        *register = *values;
+        return;
+    }
+    for lane in 0..LANES {
+        let keep = u64::from(mask >> lane & 1).wrapping_sub(1);
+        register[lane] = register[lane] & keep | values[lane] & !keep;
+    }
+}
+
+/// Overwrites the bits of `mask`.
+#[inline]
+pub(super) fn write_bits(predicate: &mut u32, values: u32, mask: u32) {
+    *predicate = *predicate & !mask | values & mask;
+}
+
+/// Extends the sign of values of `from` bits to `to` bits.
+pub(super) fn extend_sign(values: &mut Lanes, from: u32, to: u32) {
+    let (up, down) = (64 - from, 64 - to);
+    for value in values {
+        *value = ((*value << up) as i64 >> up) as u64;
+        *value = *value << down >> down;
+    }
+}

@@ -1,0 +1,149 @@
+//! A launch: its blocks, shared out among the threads of the host.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use cuda_std::{Dim3, LaunchConfig};
+use rayon::prelude::*;
+
+use super::Options;
+use super::block::{Block, BlockState, Context, index_of};
+use super::counts::InstructionCounts;
+use super::fault::Fault;
+use crate::memory::{Extent, GlobalView, Region};
+use crate::program::{Kernel, Program};
+
+/// What all blocks of a launch share.
+#[derive(Debug)]
+pub(super) struct Launch<'a> {
+    pub(super) program: &'a Program,
+    pub(super) kernel: &'a Kernel,
+    pub(super) config: LaunchConfig,
+    pub(super) options: Options,
+    pub(super) view: Arc<GlobalView>,
+    pub(super) parameters: Region,
+    pub(super) constants: &'a Region,
+    pub(super) dynamic_shared: Extent,
+}
+
+/// The fault of the lowest block that has one.
+#[derive(Debug)]
+struct Lowest {
+    /// The number of that block; u64::MAX while there is none.
+    block: AtomicU64,
+    fault: Mutex<Option<Box<Fault>>>,
+}
+
+impl Lowest {
+    fn report(&self, block: u64, fault: Box<Fault>) {
+        let mut lowest = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if block < self.block.load(Relaxed) {
+            self.block.store(block, Relaxed);
+            *lowest = Some(fault);
+        }
+    }
+}
+
+impl Launch<'_> {
+    /// The index in the grid of the block of this number.
+    pub(super) fn block_index(&self, number: u64) -> Dim3 {
+        index_of(self.config.grid, number)
+    }
+
+    /// Runs all blocks.
+    ///
+    /// # Errors
+    /// What a thread of the lowest block that did something wrong did.
+    pub(super) fn run(&self) -> Result<Vec<InstructionCounts>, Box<Fault>> {
+        let blocks = self.config.grid.count();
+        let lowest = Lowest { block: AtomicU64::new(u64::MAX), fault: Mutex::new(None) };
+        // Who looks for races sees all accesses in one order.
+        let workers = if self.options.check_races { 1 } else { rayon::current_num_threads() };
+        let workers = (workers as u64).min(blocks);
+        let next = AtomicU64::new(0);
+        let work = |worker: u64| match self.config.cooperative {
+            true => self.run_together((worker..blocks).step_by(workers as usize), &lowest),
+            false => self.run_one_by_one(&next, blocks, &lowest),
+        };
+        let counts = (0..workers).into_par_iter().map(work).reduce_with(|mut all, counts| {
+            all.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
+            all
+        });
+        match lowest.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(fault) => Err(fault),
+            None => Ok(counts.unwrap_or_default()),
+        }
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context::new(self)
+    }
+
+    /// Takes one block after the other. Blocks are handed out in order, so that all below a block at fault are run.
+    fn run_one_by_one(&self, next: &AtomicU64, blocks: u64, lowest: &Lowest) -> Vec<InstructionCounts> {
+        let (mut context, mut block) = (self.context(), Block::new(self));
+        loop {
+            let number = next.fetch_add(1, Relaxed);
+            if number >= blocks || number > lowest.block.load(Relaxed) {
+                return context.counts;
+            }
+            block.start(number, &mut context);
+            loop {
+                match block.run(&mut context) {
+                    Ok(true) => break,
+                    Ok(false) => {}
+                    Err(fault) => {
+                        lowest.report(number, fault);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs blocks in turns, because they may wait for each other.
+    fn run_together(&self, numbers: impl Iterator<Item = u64>, lowest: &Lowest) -> Vec<InstructionCounts> {
+        let mut context = self.context();
+        let mut running: Vec<(u64, Block, BlockState)> = Vec::new();
+        for number in numbers {
+            let mut block = Block::new(self);
+            block.start(number, &mut context);
+            let fresh = BlockState::new(self.kernel, &self.dynamic_shared);
+            running.push((number, block, std::mem::replace(&mut context.state, fresh)));
+        }
+        // A fault of any block ends all: the others may wait for it for ever.
+        while !running.is_empty() && lowest.block.load(Relaxed) == u64::MAX {
+            running.retain_mut(|(number, block, state)| {
+                std::mem::swap(&mut context.state, state);
+                context.block = self.block_index(*number);
+                let ended = block.run(&mut context);
+                std::mem::swap(&mut context.state, state);
+                match ended {
+                    Ok(ended) => !ended,
+                    Err(fault) => {
+                        lowest.report(*number, fault);
+                        false
+                    }
+                }
+            });
+        }
+        context.counts
+    }
+}
+
+impl<'a> Context<'a> {
+    fn new(launch: &'a Launch<'a>) -> Self {
+        Self {
+            launch,
+            kernel: launch.kernel,
+            config: launch.config,
+            counts: vec![InstructionCounts::default(); launch.kernel.instructions.len()],
+            races: launch.options.check_races.then(Default::default),
+            last_allocation: 0,
+            turn_is_over: false,
+            block: Dim3::default(),
+            state: BlockState::new(launch.kernel, &launch.dynamic_shared),
+        }
+    }
+}

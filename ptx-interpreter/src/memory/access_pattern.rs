@@ -1,0 +1,207 @@
+//! How well the lanes of a warp access memory together.
+//!
+//! Global memory moves in sectors of 32 bytes, four of which are a line of 128: an access of a warp takes as many
+//! transactions as it touches sectors (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
+//!
+//! Shared memory has 32 banks. Successive words of 4 bytes lie in successive banks, and each bank gives one word at a
+//! time; lanes that access the same word share it (CUDA C++ Programming Guide, "Shared Memory" of compute capability
+//! 5.x and later). A bank that must give several words makes the access take so many wavefronts, as the profiler calls
+//! them. 32 lanes of 8 bytes need all banks twice: the two half-warps go one after the other, and with 16 bytes the four
+//! quarter-warps. A GPU may pair lanes better where some are inactive or share words; that is not modelled.
+
+/// The lanes of a warp.
+const LANES: usize = 32;
+
+/// What a warp's access to global memory touches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GlobalPattern {
+    /// The sectors of 32 bytes that hold an accessed byte.
+    pub sectors: u32,
+    /// The sectors that the accessed bytes would fill if they lay side by side: each byte once, divided by 32, rounded
+    /// up.
+    pub ideal_sectors: u32,
+    /// The lines of 128 bytes that hold an accessed byte.
+    pub lines: u32,
+}
+
+/// How long a warp's access keeps shared memory busy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedPattern {
+    /// How many times the banks give a word.
+    pub wavefronts: u32,
+    /// How many times they had to if there were no bank conflicts.
+    pub ideal_wavefronts: u32,
+}
+
+/// The pattern of an access of `bytes` (1 to 16) at each address whose bit of `active` is set.
+///
+/// The addresses are those of global memory. None may wrap around the end of the address space.
+#[inline]
+pub fn global_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> GlobalPattern {
+    let bytes = bytes as u64;
+    if active == u32::MAX
+        && let Some(stride) = stride(addresses)
+        && let Some(pattern) = strided(addresses[0], stride, bytes)
+    {
+        return pattern;
+    }
+    let mut sorted = [0; LANES];
+    let count = compact(addresses, active, &mut sorted);
+    let sorted = &mut sorted[..count];
+    // Without an early exit, so that the compiler can compare several at once.
+    if sorted.windows(2).fold(false, |descends, pair| descends | (pair[0] > pair[1])) {
+        sorted.sort_unstable();
+    }
+    scattered(sorted, bytes)
+}
+
+/// The pattern of an access of `bytes` (1 to 16) of shared memory at each address whose bit of `active` is set; each
+/// is a multiple of `bytes`.
+#[inline]
+pub fn shared_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> SharedPattern {
+    let groups = bytes.div_ceil(4).next_power_of_two().clamp(1, LANES);
+    if active == u32::MAX
+        && let Some(stride) = stride(addresses)
+    {
+        let ideal_wavefronts = groups as u32;
+        // Words at a stride of 2ⁿ times an odd number share a bank 2ⁿ at a time, at most all 32.
+        let words = stride / 4;
+        if stride == 0 || stride == bytes as u64 {
+            return SharedPattern { wavefronts: ideal_wavefronts, ideal_wavefronts };
+        } else if groups == 1 && stride.is_multiple_of(4) {
+            return SharedPattern { wavefronts: 1 << words.trailing_zeros().min(5), ideal_wavefronts };
+        }
+    }
+    let lanes = LANES / groups;
+    let mut pattern = SharedPattern::default();
+    for group in 0..groups {
+        let active = active >> (group * lanes) & u32::MAX >> (LANES - lanes);
+        if active != 0 {
+            pattern.wavefronts += wavefronts(&addresses[group * lanes..][..lanes], active, bytes as u64);
+            pattern.ideal_wavefronts += 1;
+        }
+    }
+    pattern
+}
+
+/// The distance from each address to the next, modulo 2⁶⁴, if it is the same for all.
+#[inline]
+pub fn stride(addresses: &[u64; LANES]) -> Option<u64> {
+    let stride = addresses[1].wrapping_sub(addresses[0]);
+    let (mut difference, mut expected) = (0, addresses[0]);
+    // Without an early exit, so that the compiler can compare several at once.
+    for address in addresses {
+        difference |= address ^ expected;
+        expected = expected.wrapping_add(stride);
+    }
+    (difference == 0).then_some(stride)
+}
+
+/// The pattern of 32 accesses at a stride; None if they overlap, or one may lie in two sectors.
+#[inline]
+fn strided(first: u64, stride: u64, bytes: u64) -> Option<GlobalPattern> {
+    if !bytes.is_power_of_two() || bytes > 16 || (first | stride) & (bytes - 1) != 0 {
+        return None;
+    }
+    if stride == 0 {
+        return Some(GlobalPattern { sectors: 1, ideal_sectors: 1, lines: 1 });
+    }
+    let last = first.wrapping_add(stride.wrapping_mul(LANES as u64 - 1));
+    let (first, last) = (first.min(last), first.max(last));
+    let step = stride.min(stride.wrapping_neg());
+    // A stride of at most a block leaves none out; a longer one puts each access in a block of its own.
+    let blocks = |size| if step > size { LANES as u32 } else { (last / size - first / size + 1) as u32 };
+    Some(GlobalPattern { sectors: blocks(32), ideal_sectors: bytes as u32, lines: blocks(128) })
+}
+
+/// Puts the active addresses side by side.
+fn compact(addresses: &[u64; LANES], mut active: u32, into: &mut [u64; LANES]) -> usize {
+    if active == u32::MAX {
+        *into = *addresses;
+        return LANES;
+    }
+    let mut count = 0;
+    while active != 0 {
+        into[count] = addresses[active.trailing_zeros() as usize];
+        count += 1;
+        active &= active - 1;
+    }
+    count
+}
+
+/// The pattern of accesses in the order of their addresses. They may overlap.
+fn scattered(sorted: &[u64], bytes: u64) -> GlobalPattern {
+    let mut pattern = GlobalPattern::default();
+    if sorted.is_empty() {
+        return pattern;
+    }
+    let low_bits = sorted.iter().fold(0, |bits, address| bits | address);
+    if bytes.is_power_of_two() && bytes <= 16 && low_bits & (bytes - 1) == 0 {
+        // None lies in two sectors, and two of them overlap only if they are the same.
+        let changes = |shift: u32| {
+            let pairs = sorted.iter().zip(&sorted[1..]);
+            pairs.fold(1, |count, (a, b)| count + u32::from(a >> shift != b >> shift))
+        };
+        let distinct = u64::from(changes(0)) * bytes;
+        return GlobalPattern { sectors: changes(5), ideal_sectors: distinct.div_ceil(32) as u32, lines: changes(7) };
+    }
+    // What lies before these is counted.
+    let (mut sector, mut line, mut byte) = (0, 0, 0);
+    let mut distinct = 0;
+    for &start in sorted {
+        let end = start + bytes;
+        let (sector_end, line_end) = ((end - 1) / 32 + 1, (end - 1) / 128 + 1);
+        pattern.sectors += (sector_end - sector.max(start / 32).min(sector_end)) as u32;
+        pattern.lines += (line_end - line.max(start / 128).min(line_end)) as u32;
+        distinct += end - byte.max(start).min(end);
+        (sector, line, byte) = (sector_end, line_end, end);
+    }
+    pattern.ideal_sectors = distinct.div_ceil(32) as u32;
+    pattern
+}
+
+/// The most distinct words that some bank has to give.
+fn wavefronts(addresses: &[u64], active: u32, bytes: u64) -> u32 {
+    let words = bytes.div_ceil(4);
+    // The first word of each bank. Most accesses have no other.
+    let mut first = [0; 32];
+    let mut seen = 0_u32;
+    let mut others = [0_u64; LANES];
+    let mut count = 0;
+    let mut left = active;
+    while left != 0 {
+        let address = addresses[left.trailing_zeros() as usize];
+        left &= left - 1;
+        for word in address / 4..address / 4 + words {
+            let bank = (word % 32) as usize;
+            if seen >> bank & 1 == 0 {
+                seen |= 1 << bank;
+                first[bank] = word;
+            } else if first[bank] != word {
+                // At most 32 words in all: a group has as many lanes as it takes.
+                others[count] = word;
+                count += 1;
+            }
+        }
+    }
+    match others.get_mut(..count) {
+        None | Some([]) => 1,
+        Some(others) => 1 + most_of_a_bank(others),
+    }
+}
+
+fn most_of_a_bank(words: &mut [u64]) -> u32 {
+    // Bank by bank, and the same words side by side.
+    words.iter_mut().for_each(|word| *word = word.rotate_right(5));
+    words.sort_unstable();
+    let (mut most, mut run) = (1, 1);
+    for pair in words.windows(2) {
+        if pair[0] >> 59 != pair[1] >> 59 {
+            run = 1;
+        } else if pair[0] != pair[1] {
+            run += 1;
+            most = most.max(run);
+        }
+    }
+    most
+}

@@ -1,0 +1,90 @@
+//! Which bytes of a region have been written.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+
+/// The bytes that one word of the bitmap tells of.
+const WORD_BYTES: usize = u32::BITS as usize;
+
+/// A set of the offsets of a region.
+#[derive(Debug)]
+pub(super) struct Initialised {
+    bytes: usize,
+    /// A bit for each byte, set if it is initialised. Bits beyond the last byte are never set.
+    bitmap: Box<[AtomicU32]>,
+    /// How many bits are not set. At 0, which is the usual case, nobody looks at the bitmap.
+    missing: AtomicUsize,
+}
+
+impl Initialised {
+    /// None of so many bytes.
+    pub(super) fn new(bytes: usize) -> Self {
+        let bitmap = (0..bytes.div_ceil(WORD_BYTES)).map(|_| AtomicU32::new(0)).collect();
+        Self { bytes, bitmap, missing: AtomicUsize::new(bytes) }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bitmap.iter_mut().for_each(|word| *word.get_mut() = 0);
+        *self.missing.get_mut() = self.bytes;
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, offset: usize, bytes: usize) -> bool {
+        self.missing.load(Relaxed) == 0
+            || bits_of(offset, bytes).all(|(word, bits)| self.bitmap[word].load(Relaxed) & bits == bits)
+    }
+
+    pub(super) fn first_missing(&self, offset: usize, bytes: usize) -> Option<usize> {
+        if self.missing.load(Relaxed) == 0 {
+            return None;
+        }
+        bits_of(offset, bytes).find_map(|(word, bits)| {
+            let missing = bits & !self.bitmap[word].load(Relaxed);
+            (missing != 0).then(|| word * WORD_BYTES + missing.trailing_zeros() as usize)
+        })
+    }
+
+    /// Adds bytes. If nobody else does so at the same time, it is cheaper.
+    #[inline]
+    pub(super) fn insert(&self, offset: usize, bytes: usize, is_private: bool) {
+        if self.missing.load(Relaxed) == 0 {
+            return;
+        }
+        let mut new = 0;
+        for (word, bits) in bits_of(offset, bytes) {
+            let word = &self.bitmap[word];
+            let old = word.load(Relaxed);
+            if old & bits == bits {
+                continue;
+            }
+            // Only the first store to a byte pays for an exclusive access of the cache line.
+            let old = if is_private {
+                word.store(old | bits, Relaxed);
+                old
+            } else {
+                word.fetch_or(bits, Relaxed)
+            };
+            new += (bits & !old).count_ones() as usize;
+        }
+        if new > 0 && is_private {
+            // Misused by several threads, bits get lost and are counted again.
+            self.missing.store(self.missing.load(Relaxed).saturating_sub(new), Relaxed);
+        } else if new > 0 {
+            self.missing.fetch_sub(new, Relaxed);
+        }
+    }
+}
+
+/// The words of the bitmap that tell of these bytes, each with their bits.
+#[inline]
+fn bits_of(offset: usize, bytes: usize) -> impl Iterator<Item = (usize, u32)> {
+    let end = offset + bytes;
+    let mut next = offset;
+    std::iter::from_fn(move || {
+        (next < end).then(|| {
+            let (word, shift) = (next / WORD_BYTES, next % WORD_BYTES);
+            let count = (WORD_BYTES - shift).min(end - next);
+            next += count;
+            (word, u32::MAX >> (WORD_BYTES - count) << shift)
+        })
+    })
+}

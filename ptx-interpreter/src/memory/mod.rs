@@ -1,0 +1,17 @@
+//! The memories of a GPU: bytes, addresses, allocations, and what can be told of the accesses to them.
+
+mod access_error;
+mod access_pattern;
+mod address;
+mod extent;
+mod global;
+mod initialised;
+pub mod races;
+mod region;
+
+pub use access_error::AccessError;
+pub use access_pattern::{GlobalPattern, SharedPattern, global_pattern, shared_pattern, stride};
+pub use address::{first_address, from_generic, is_in_space, space_of, to_generic, unspaced_offset};
+pub use extent::Extent;
+pub use global::{ALLOCATION_ALIGNMENT, Allocation, GUARD_BYTES, GlobalMemory, GlobalView, MemoryError};
+pub use region::Region;

@@ -1,0 +1,309 @@
+//! The bytes of an allocation, and which of them have been written.
+
+use std::collections::TryReserveError;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::{Mutex, PoisonError};
+
+use super::initialised::Initialised;
+
+/// What the bytes hold that nobody has written: NaN in each of the float types, and a large unsigned or negative number.
+const POISON_WORD: u32 = u32::MAX;
+
+/// Atomic operations of 8 and 16 bytes, which are several words here, exclude each other by these, chosen by offset.
+static STRIPES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+
+/// The bytes of one allocation, little-endian, and which of them are initialised.
+///
+/// Blocks run in parallel on it. Each access is one relaxed atomic access of a word or two, so a race in a kernel gives
+/// some value, as on a GPU, and never undefined behaviour of the interpreter. An access of 8 bytes may see half of a
+/// plain one that races with it; `load_whole`, `store_whole` and `update` don't see halves of each other. No access
+/// orders others: who executes a kernel's fence also calls `std::sync::atomic::fence`.
+///
+/// Offsets are in bytes, and those of single accesses are a multiple of their size. Every method panics, as a slice
+/// does, if an offset lies outside: who calls has looked up the allocation before.
+#[derive(Debug)]
+pub struct Region {
+    bytes: usize,
+    words: Box<[AtomicU32]>,
+    initialised: Initialised,
+    /// Whether no two threads of the host access it at the same time, so that updates need not exclude each other.
+    is_private: bool,
+}
+
+impl Region {
+    /// So many bytes, none initialised.
+    pub fn new(bytes: usize) -> Self {
+        let words = (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(POISON_WORD)).collect();
+        Self { bytes, words, initialised: Initialised::new(bytes), is_private: false }
+    }
+
+    /// As `new`, for memory that one thread of the host accesses at a time, such as a block's shared memory. Updates,
+    /// first stores and stores of parts of a word are much faster, and would be lost if two threads made them at once.
+    pub fn private(bytes: usize) -> Self {
+        Self { is_private: true, ..Self::new(bytes) }
+    }
+
+    /// As `new`, or the host's error if it has not that much memory.
+    pub fn try_new(bytes: usize) -> Result<Self, TryReserveError> {
+        let mut words = Vec::new();
+        words.try_reserve_exact(bytes.div_ceil(4))?;
+        words.extend((0..bytes.div_ceil(4)).map(|_| AtomicU32::new(POISON_WORD)));
+        let words = words.into_boxed_slice();
+        Ok(Self { bytes, words, initialised: Initialised::new(bytes), is_private: false })
+    }
+
+    /// These bytes, all initialised.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        let region = Self::new(bytes.len());
+        region.write(0, bytes);
+        region
+    }
+
+    /// How many bytes there are.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Makes every byte uninitialised again: shared memory as the next block finds it.
+    pub fn poison(&mut self) {
+        self.words.iter_mut().for_each(|word| *word.get_mut() = POISON_WORD);
+        self.initialised.clear();
+    }
+
+    /// The 1, 2, 4 or 8 bytes at `offset`, zeros above them.
+    #[inline]
+    pub fn load(&self, offset: usize, bytes: usize) -> u64 {
+        debug_assert!(offset.is_multiple_of(bytes) && offset + bytes <= self.bytes);
+        let low = u64::from(self.words[offset / 4].load(Relaxed));
+        match bytes {
+            4 => low,
+            8 => low | u64::from(self.words[offset / 4 + 1].load(Relaxed)) << 32,
+            _ => low >> (offset % 4 * 8) & u64::from(mask(bytes)),
+        }
+    }
+
+    /// Stores the low 1, 2, 4 or 8 bytes of `value` at `offset`, which makes them initialised.
+    #[inline]
+    pub fn store(&self, offset: usize, bytes: usize, value: u64) {
+        debug_assert!(offset.is_multiple_of(bytes) && offset + bytes <= self.bytes);
+        match bytes {
+            4 => self.words[offset / 4].store(value as u32, Relaxed),
+            8 => {
+                self.words[offset / 4].store(value as u32, Relaxed);
+                self.words[offset / 4 + 1].store((value >> 32) as u32, Relaxed);
+            }
+            _ => _ = self.update_part(offset, bytes, |_| value as u32),
+        }
+        self.mark_initialised(offset, bytes);
+    }
+
+    /// Loads values of 1, 2, 4 or 8 bytes that lie side by side from `offset`, as consecutive lanes do.
+    #[inline]
+    pub fn load_run(&self, offset: usize, bytes: usize, destination: &mut [u64]) {
+        debug_assert!(offset.is_multiple_of(bytes) && offset + destination.len() * bytes <= self.bytes);
+        let count = destination.len();
+        let first = offset / 4;
+        match bytes {
+            4 => {
+                for (value, word) in destination.iter_mut().zip(&self.words[first..first + count]) {
+                    *value = u64::from(word.load(Relaxed));
+                }
+            }
+            8 => {
+                let pairs = self.words[first..first + 2 * count].as_chunks::<2>().0;
+                for (value, [low, high]) in destination.iter_mut().zip(pairs) {
+                    *value = u64::from(low.load(Relaxed)) | u64::from(high.load(Relaxed)) << 32;
+                }
+            }
+            _ => {
+                for (index, value) in destination.iter_mut().enumerate() {
+                    *value = self.load(offset + index * bytes, bytes);
+                }
+            }
+        }
+    }
+
+    /// Stores the low 1, 2, 4 or 8 bytes of each value side by side from `offset`, which makes them initialised.
+    #[inline]
+    pub fn store_run(&self, offset: usize, bytes: usize, values: &[u64]) {
+        debug_assert!(offset.is_multiple_of(bytes) && offset + values.len() * bytes <= self.bytes);
+        let first = offset / 4;
+        match bytes {
+            4 => {
+                for (value, word) in values.iter().zip(&self.words[first..first + values.len()]) {
+                    word.store(*value as u32, Relaxed);
+                }
+            }
+            8 => {
+                let pairs = self.words[first..first + 2 * values.len()].as_chunks::<2>().0;
+                for (value, [low, high]) in values.iter().zip(pairs) {
+                    low.store(*value as u32, Relaxed);
+                    high.store((value >> 32) as u32, Relaxed);
+                }
+            }
+            _ => {
+                for (index, value) in values.iter().enumerate() {
+                    self.update_part(offset + index * bytes, bytes, |_| *value as u32);
+                }
+            }
+        }
+        self.mark_initialised(offset, values.len() * bytes);
+    }
+
+    /// As `load`, never half of what `store_whole` or `update` stores: for volatile, relaxed and acquire loads.
+    pub fn load_whole(&self, offset: usize, bytes: usize) -> u64 {
+        self.exclusively(offset, bytes, || self.load(offset, bytes))
+    }
+
+    /// As `store`, at once for `load_whole` and `update`: for volatile, relaxed and release stores.
+    pub fn store_whole(&self, offset: usize, bytes: usize, value: u64) {
+        self.exclusively(offset, bytes, || self.store(offset, bytes, value));
+    }
+
+    /// Replaces the 1, 2, 4 or 8 bytes at `offset` by what `new` makes of them, atomically among updates of that
+    /// size, and returns the old ones. `new` may be called several times, and must not access memory.
+    #[inline]
+    pub fn update(&self, offset: usize, bytes: usize, mut new: impl FnMut(u64) -> u64) -> u64 {
+        debug_assert!(offset.is_multiple_of(bytes) && offset + bytes <= self.bytes);
+        let old = match bytes {
+            4 => self.update_word(offset / 4, |old| new(u64::from(old)) as u32).into(),
+            8 => self.exclusively(offset, bytes, || {
+                let old = self.load(offset, bytes);
+                self.store(offset, bytes, new(old));
+                old
+            }),
+            _ => self.update_part(offset, bytes, |old| new(u64::from(old)) as u32).into(),
+        };
+        self.mark_initialised(offset, bytes);
+        old
+    }
+
+    /// As `update`, of 16 bytes.
+    pub fn update_wide(&self, offset: usize, new: impl FnOnce(u128) -> u128) -> u128 {
+        self.exclusively(offset, 16, || {
+            let old = u128::from(self.load(offset, 8)) | u128::from(self.load(offset + 8, 8)) << 64;
+            let value = new(old);
+            self.store(offset, 8, value as u64);
+            self.store(offset + 8, 8, (value >> 64) as u64);
+            old
+        })
+    }
+
+    /// Writes bytes, at any offset, and makes them initialised.
+    pub fn write(&self, offset: usize, source: &[u8]) {
+        let head = head_bytes(offset, source.len());
+        let (head, rest) = source.split_at(head);
+        let (words, tail) = rest.as_chunks::<4>();
+        self.write_bytes(offset, head);
+        let first = (offset + head.len()) / 4;
+        for (word, value) in self.words[first..first + words.len()].iter().zip(words) {
+            word.store(u32::from_le_bytes(*value), Relaxed);
+        }
+        self.write_bytes(offset + source.len() - tail.len(), tail);
+        self.mark_initialised(offset, source.len());
+    }
+
+    /// Reads bytes, at any offset, initialised or not.
+    pub fn read(&self, offset: usize, destination: &mut [u8]) {
+        let bytes = destination.len();
+        let (head, rest) = destination.split_at_mut(head_bytes(offset, bytes));
+        let first = (offset + head.len()) / 4;
+        let (words, tail) = rest.as_chunks_mut::<4>();
+        self.read_bytes(offset, head);
+        for (word, value) in self.words[first..first + words.len()].iter().zip(words) {
+            *value = word.load(Relaxed).to_le_bytes();
+        }
+        self.read_bytes(offset + bytes - tail.len(), tail);
+    }
+
+    /// Writes zeros, at any offset, and makes them initialised.
+    pub fn fill_zero(&self, offset: usize, bytes: usize) {
+        let head = head_bytes(offset, bytes);
+        let (words, tail) = ((bytes - head) / 4, (bytes - head) % 4);
+        self.write_bytes(offset, &[0; 4][..head]);
+        let first = (offset + head) / 4;
+        self.words[first..first + words].iter().for_each(|word| word.store(0, Relaxed));
+        self.write_bytes(offset + bytes - tail, &[0; 4][..tail]);
+        self.mark_initialised(offset, bytes);
+    }
+
+    /// Whether each of the bytes has been written.
+    #[inline]
+    pub fn is_initialised(&self, offset: usize, bytes: usize) -> bool {
+        self.initialised.contains(offset, bytes)
+    }
+
+    /// The offset of the first byte of these that nobody has written.
+    pub fn first_uninitialised(&self, offset: usize, bytes: usize) -> Option<usize> {
+        self.initialised.first_missing(offset, bytes)
+    }
+
+    /// Makes the bytes initialised, whatever they hold.
+    #[inline]
+    pub fn mark_initialised(&self, offset: usize, bytes: usize) {
+        self.initialised.insert(offset, bytes, self.is_private);
+    }
+
+    #[inline]
+    fn update_word(&self, word: usize, mut new: impl FnMut(u32) -> u32) -> u32 {
+        let word = &self.words[word];
+        let mut old = word.load(Relaxed);
+        if self.is_private {
+            word.store(new(old), Relaxed);
+            return old;
+        }
+        loop {
+            match word.compare_exchange_weak(old, new(old), AcqRel, Relaxed) {
+                Ok(_) => return old,
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// Updates 1 or 2 bytes of a word, whose other bytes another thread may be storing.
+    fn update_part(&self, offset: usize, bytes: usize, mut new: impl FnMut(u32) -> u32) -> u32 {
+        let (shift, mask) = (offset % 4 * 8, mask(bytes));
+        let with = |word: u32, part: u32| word & !(mask << shift) | (part & mask) << shift;
+        let old = self.update_word(offset / 4, |word| with(word, new(word >> shift & mask)));
+        old >> shift & mask
+    }
+
+    fn write_bytes(&self, offset: usize, source: &[u8]) {
+        for (index, byte) in source.iter().enumerate() {
+            self.update_part(offset + index, 1, |_| u32::from(*byte));
+        }
+    }
+
+    fn read_bytes(&self, offset: usize, destination: &mut [u8]) {
+        for (index, byte) in destination.iter_mut().enumerate() {
+            *byte = self.load(offset + index, 1) as u8;
+        }
+    }
+
+    /// Runs `access` with no other access of several words at that place that asks for the same.
+    fn exclusively<R>(&self, offset: usize, bytes: usize, access: impl FnOnce() -> R) -> R {
+        if bytes <= 4 || self.is_private {
+            return access();
+        }
+        let stripe = &STRIPES[offset / 16 % STRIPES.len()];
+        // A panic of `new` leaves memory as it was: the lock's poison says nothing.
+        let _guard = stripe.lock().unwrap_or_else(PoisonError::into_inner);
+        access()
+    }
+}
+
+/// The bits of a value of 1 or 2 bytes.
+#[inline]
+fn mask(bytes: usize) -> u32 {
+    match bytes {
+        1 => 0xff,
+        2 => 0xffff,
+        _ => panic!("an access of {bytes} bytes; it must be 1, 2, 4 or 8"),
+    }
+}
+
+/// The bytes until a word begins, at most all.
+fn head_bytes(offset: usize, bytes: usize) -> usize {
+    (offset.wrapping_neg() % 4).min(bytes)
+}

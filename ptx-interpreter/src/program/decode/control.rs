@@ -1,0 +1,112 @@
+//! Branches, calls and exits.
+
+use super::Widths;
+use super::operands::{count, source};
+use crate::program::builder::Builder;
+use crate::program::error::Problem;
+use crate::program::instruction::Action;
+use crate::program::modifiers::Modifiers;
+use crate::program::names::Named;
+use crate::semantics::Class;
+use crate::syntax::{Instruction, Operand, ScalarType};
+
+pub(super) fn decode(
+    builder: &mut Builder<'_>,
+    opcode: &str,
+    modifiers: &mut Modifiers<'_>,
+    operands: &[Operand],
+) -> Result<(Action, Class), Problem> {
+    let action = match opcode {
+        "bra" => {
+            modifiers.take("uni");
+            let [to] = count(operands, "1")?;
+            Action::Branch { target: label(builder, to, 1)?, meet: None }
+        }
+        "brx" => {
+            modifiers.expect_any(&["idx"], "`.idx`")?;
+            modifiers.take("uni");
+            let [index, table] = count(operands, "2")?;
+            let index = source(builder, index, 1, ScalarType::U32, Widths::Exact)?;
+            Action::BranchTable { index, targets: branch_table(builder, table)?, meet: None }
+        }
+        "ret" => {
+            modifiers.take("uni");
+            count::<0>(operands, "0")?;
+            match builder.return_label() {
+                Some(target) => Action::Branch { target, meet: None },
+                None => Action::Exit,
+            }
+        }
+        "exit" | "trap" | "brkpt" => {
+            count::<0>(operands, "0")?;
+            if opcode == "exit" { Action::Exit } else { Action::Trap }
+        }
+        _ => {
+            // nanosleep: time is not modelled.
+            let scalar_type = modifiers.expect_type()?;
+            let [duration] = count(operands, "1")?;
+            source(builder, duration, 1, scalar_type, Widths::Exact)?;
+            Action::Nothing
+        }
+    };
+    modifiers.end()?;
+    Ok((action, Class::Control))
+}
+
+fn label(builder: &Builder<'_>, operand: &Operand, number: usize) -> Result<usize, Problem> {
+    match operand {
+        Operand::Name(name) => named_label(builder, name, number),
+        _ => Err(Problem::Operand { number, expected: "a label" }),
+    }
+}
+
+fn named_label(builder: &Builder<'_>, name: &str, number: usize) -> Result<usize, Problem> {
+    match builder.scopes.find(name) {
+        Some(Named::Label(label)) => Ok(*label),
+        Some(_) => Err(Problem::Operand { number, expected: "a label" }),
+        None => Err(Problem::Undeclared(name.to_owned())),
+    }
+}
+
+fn branch_table(builder: &Builder<'_>, operand: &Operand) -> Result<Vec<usize>, Problem> {
+    let expected = "a table of branch targets";
+    let Operand::Name(name) = operand else { return Err(Problem::Operand { number: 2, expected }) };
+    match builder.scopes.find(name) {
+        Some(Named::BranchTable(names)) => names.iter().map(|name| named_label(builder, name, 2)).collect(),
+        Some(_) => Err(Problem::Operand { number: 2, expected }),
+        None => Err(Problem::Undeclared(name.clone())),
+    }
+}
+
+/// A call's function and the names of what goes in and out.
+pub(in crate::program) struct Call<'a> {
+    pub(in crate::program) function: &'a str,
+    pub(in crate::program) returns: Vec<&'a str>,
+    pub(in crate::program) parameters: Vec<&'a str>,
+}
+
+/// `call{.uni} {(returned),} function{, (parameters)};`
+pub(in crate::program) fn call(instruction: &Instruction) -> Result<Call<'_>, Problem> {
+    let mut modifiers = Modifiers::new(&instruction.modifiers);
+    modifiers.take("uni");
+    modifiers.end()?;
+    let (returns, rest) = match &instruction.operands[..] {
+        [Operand::Group(returns), rest @ ..] => (names(returns)?, rest),
+        rest => (vec![], rest),
+    };
+    match rest {
+        [Operand::Name(function)] => Ok(Call { function, returns, parameters: vec![] }),
+        [Operand::Name(function), Operand::Group(parameters)] => {
+            Ok(Call { function, returns, parameters: names(parameters)? })
+        }
+        _ => Err(Problem::Unsupported("a call of a function that is not named")),
+    }
+}
+
+fn names(operands: &[Operand]) -> Result<Vec<&str>, Problem> {
+    let names = operands.iter().map(|operand| match operand {
+        Operand::Name(name) => Ok(name.as_str()),
+        _ => Err(Problem::Unsupported("an argument of a call that is not a parameter")),
+    });
+    names.collect()
+}

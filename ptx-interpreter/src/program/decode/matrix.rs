@@ -1,0 +1,101 @@
+//! Matrix products of a warp.
+
+use super::Widths;
+use super::operands::{address, destination, source};
+use crate::program::builder::Builder;
+use crate::program::error::Problem;
+use crate::program::instruction::{Action, LoadMatrix, Matrix, MatrixElement, Register};
+use crate::program::modifiers::Modifiers;
+use crate::semantics::Class;
+use crate::syntax::{Operand, ScalarType, Space};
+
+pub(super) fn decode(
+    builder: &mut Builder<'_>,
+    opcode: &str,
+    modifiers: &mut Modifiers<'_>,
+    operands: &[Operand],
+) -> Result<(Action, Class), Problem> {
+    modifiers.expect_any(&["sync"], "`.sync`")?;
+    modifiers.expect_any(&["aligned"], "`.aligned`")?;
+    let action = match opcode {
+        "mma" => Action::Matrix(product(builder, modifiers, operands)?),
+        _ => Action::LoadMatrix(load(builder, modifiers, operands)?),
+    };
+    Ok((action, Class::Matrix))
+}
+
+/// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`
+fn product(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Matrix, Problem> {
+    let shape = modifiers.expect_any(&["m16n8k4", "m16n8k8", "m16n8k16"], "the shape m16n8k4, m16n8k8 or m16n8k16")?;
+    modifiers.expect_any(&["row"], "`.row`")?;
+    modifiers.expect_any(&["col"], "`.col`")?;
+    let types =
+        [modifiers.expect_type()?, modifiers.expect_type()?, modifiers.expect_type()?, modifiers.expect_type()?];
+    modifiers.end()?;
+    let (element, depth) = match (types[1], shape) {
+        (ScalarType::F16, "m16n8k8") => (MatrixElement::F16, 8),
+        (ScalarType::F16, "m16n8k16") => (MatrixElement::F16, 16),
+        (ScalarType::Bf16, "m16n8k8") => (MatrixElement::Bf16, 8),
+        (ScalarType::Bf16, "m16n8k16") => (MatrixElement::Bf16, 16),
+        (ScalarType::Tf32, "m16n8k4") => (MatrixElement::Tf32, 4),
+        (ScalarType::Tf32, "m16n8k8") => (MatrixElement::Tf32, 8),
+        _ => return Err(Problem::Unsupported("a matrix product of these types and shape")),
+    };
+    let half_accumulator = match types {
+        [ScalarType::F32, a, b, ScalarType::F32] if a == b => false,
+        [ScalarType::F16, ScalarType::F16, ScalarType::F16, ScalarType::F16] => true,
+        _ => return Err(Problem::Unsupported("a matrix product of these types")),
+    };
+    let per_register = if element == MatrixElement::Tf32 { 1 } else { 2 };
+    let (in_a, in_b) = (16 * depth / 32 / per_register, 8 * depth / 32 / per_register);
+    let in_c = if half_accumulator { 2 } else { 4 };
+    let [d, a, b, c] = super::operands::count(operands, "4")?;
+    Ok(Matrix {
+        element,
+        depth,
+        half_accumulator,
+        d: written(builder, d, 1, in_c)?,
+        a: read(builder, a, 2, in_a)?,
+        b: read(builder, b, 3, in_b)?,
+        c: read(builder, c, 4, in_c)?,
+    })
+}
+
+/// `ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 r, [p]`
+fn load(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<LoadMatrix, Problem> {
+    modifiers.expect_any(&["m8n8"], "`.m8n8`")?;
+    let number = match modifiers.expect_any(&["x1", "x2", "x4"], "the number of matrices")? {
+        "x1" => 1,
+        "x2" => 2,
+        _ => 4,
+    };
+    let transposed = modifiers.take("trans");
+    modifiers.expect_any(&["shared", "shared::cta"], "`.shared`")?;
+    modifiers.expect_any(&["b16"], "`.b16`")?;
+    modifiers.end()?;
+    let [to, from] = super::operands::count(operands, "2")?;
+    let destinations = written(builder, to, 1, number)?;
+    let (address, variable) = address(builder, from, 2)?;
+    if variable.is_some_and(|space| space != Space::Shared) {
+        return Err(Problem::Operand { number: 2, expected: "an address in shared memory" });
+    }
+    Ok(LoadMatrix { address, transposed, destinations })
+}
+
+fn parts(operand: &Operand, number: usize, count: usize) -> Result<&[Operand], Problem> {
+    match operand {
+        Operand::Vector(parts) if parts.len() == count => Ok(parts),
+        operand if count == 1 => Ok(std::slice::from_ref(operand)),
+        _ => Err(Problem::Operand { number, expected: "as many registers as the matrix takes" }),
+    }
+}
+
+fn written(builder: &Builder<'_>, operand: &Operand, number: usize, count: usize) -> Result<Vec<Register>, Problem> {
+    let parts = parts(operand, number, count)?.iter();
+    parts.map(|part| destination(builder, part, number, 32, Widths::Exact)).collect()
+}
+
+fn read(builder: &mut Builder<'_>, operand: &Operand, number: usize, count: usize) -> Result<Vec<Register>, Problem> {
+    let parts = parts(operand, number, count)?.iter();
+    parts.map(|part| source(builder, part, number, ScalarType::B32, Widths::Exact)).collect()
+}

@@ -1,0 +1,261 @@
+//! Loads, stores, atomic operations, asynchronous copies and fences.
+
+use super::Widths;
+use super::operands::{address, count, destination, predicate, source, space_named};
+use crate::program::atomic;
+use crate::program::builder::Builder;
+use crate::program::error::Problem;
+use crate::program::instruction::{
+    AccessSpace, Action, Address, Atomic, CopyAsync, Extend, FenceScope, Load, Ordering, Register, Store,
+};
+use crate::program::modifiers::Modifiers;
+use crate::semantics::Class;
+use crate::syntax::{Immediate, Operand, ScalarType, Space};
+
+pub(super) fn decode(
+    builder: &mut Builder<'_>,
+    opcode: &str,
+    modifiers: &mut Modifiers<'_>,
+    operands: &[Operand],
+) -> Result<(Action, Class), Problem> {
+    match opcode {
+        "ld" | "ldu" => Ok((load(builder, modifiers, operands)?, Class::Memory)),
+        "st" => Ok((store(builder, modifiers, operands)?, Class::Memory)),
+        "atom" | "red" => Ok((atomic(builder, opcode == "atom", modifiers, operands)?, Class::Atomic)),
+        "prefetch" | "prefetchu" => {
+            // A hint: it faults on no address and changes nothing.
+            while modifiers.take_beginning(&["global", "local", "L1", "L2"]).is_some() {}
+            modifiers.end()?;
+            let [operand] = count(operands, "1")?;
+            address(builder, operand, 1)?;
+            Ok((Action::Nothing, Class::Memory))
+        }
+        "membar" | "fence" => {
+            count::<0>(operands, "0")?;
+            if opcode == "fence" {
+                modifiers.take_any(&["sc", "acq_rel", "acquire", "release"]);
+            }
+            let scope = match modifiers.expect_any(&["cta", "gpu", "sys", "gl"], "the scope")? {
+                "cta" => FenceScope::Block,
+                _ => FenceScope::Gpu,
+            };
+            modifiers.end()?;
+            Ok((Action::Fence(scope), Class::Barrier))
+        }
+        _ => Ok((copy_async(builder, modifiers, operands)?, Class::Memory)),
+    }
+}
+
+const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
+
+/// What stands between `ld` or `st` and the type.
+struct Access {
+    space: AccessSpace,
+    ordering: Ordering,
+    vector: usize,
+    scalar_type: ScalarType,
+}
+
+fn access(modifiers: &mut Modifiers<'_>, loads: bool) -> Result<Access, Problem> {
+    let mut space = AccessSpace::Generic;
+    let mut ordering = Ordering::default();
+    match modifiers.take_any(&["weak", "volatile", "relaxed", "acquire", "release", "mmio"]) {
+        Some("volatile") => ordering.strong = true,
+        Some(word @ ("relaxed" | "acquire" | "release"))
+            if (word == "acquire") <= loads && (word == "release") <= !loads =>
+        {
+            modifiers.expect_any(&SCOPES, "the scope")?;
+            ordering = Ordering { strong: true, acquire: word == "acquire", release: word == "release" };
+        }
+        None | Some("weak") => {}
+        Some(word) => return Err(Problem::Modifier(word.to_owned())),
+    }
+    let spaces = ["global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func"];
+    if let Some(name) = modifiers.take_any(&spaces) {
+        space = space_named(name).map_or(space, AccessSpace::Space);
+    }
+    // Where a value is cached, and for how long, changes nothing here.
+    while modifiers.take_beginning(&["L1::", "L2::"]).is_some()
+        || modifiers.take_any(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"]).is_some()
+    {}
+    if modifiers.take("nc") && !(loads && matches!(space, AccessSpace::Generic | AccessSpace::Space(Space::Global))) {
+        return Err(Problem::Modifier("nc".to_owned()));
+    }
+    while modifiers.take_beginning(&["L1::", "L2::"]).is_some() {}
+    let vector = match modifiers.take_any(&["v2", "v4", "v8"]) {
+        Some("v2") => 2,
+        Some("v4") => 4,
+        Some(_) => return Err(Problem::Unsupported("a vector of 8")),
+        None => 1,
+    };
+    let scalar_type = modifiers.expect_type()?;
+    modifiers.end()?;
+    if matches!(scalar_type, ScalarType::B128 | ScalarType::Pred) {
+        return Err(Problem::Unsupported("an access of this type"));
+    }
+    Ok(Access { space, ordering, vector, scalar_type })
+}
+
+/// The address, and the space that it is in once the variable is known.
+fn resolved(
+    builder: &mut Builder<'_>,
+    operand: &Operand,
+    number: usize,
+    space: AccessSpace,
+) -> Result<(Address, AccessSpace), Problem> {
+    let (address, variable) = address(builder, operand, number)?;
+    match (space, variable) {
+        // What a call passes lies in local memory.
+        (AccessSpace::Space(Space::Param), Some(Space::Local)) => Ok((address, AccessSpace::Space(Space::Local))),
+        (AccessSpace::Space(space), Some(variable)) if space != variable => {
+            Err(Problem::Operand { number, expected: "a variable of this state space" })
+        }
+        (AccessSpace::Generic, Some(Space::Global)) => Ok((address, space)),
+        (AccessSpace::Generic, Some(_)) => Err(Problem::Operand { number, expected: "a generic address" }),
+        _ => Ok((address, space)),
+    }
+}
+
+fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
+    let expected = "as many parts as the vector has";
+    match (operand, vector) {
+        (Operand::Vector(parts), 2 | 4) if parts.len() == vector => Ok(parts),
+        (Operand::Vector(_), _) => Err(Problem::Operand { number: 1, expected }),
+        (operand, 1) => Ok(std::slice::from_ref(operand)),
+        _ => Err(Problem::Operand { number: 1, expected }),
+    }
+}
+
+fn load(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Action, Problem> {
+    let Access { space, ordering, vector, scalar_type } = access(modifiers, true)?;
+    let [to, from] = count(operands, "2")?;
+    let bytes = scalar_type.bytes();
+    let destinations = parts(to, vector)?.iter().map(|part| match part {
+        Operand::Name(name) if name == "_" => Ok(None),
+        part => destination(builder, part, 1, bytes * 8, Widths::OrWider).map(Some),
+    });
+    let destinations = destinations.collect::<Result<Vec<Option<Register>>, _>>()?;
+    let (address, space) = resolved(builder, from, 2, space)?;
+    let mut widths = destinations.iter().flatten().map(|part| builder.register_bits(*part));
+    if widths.next().is_some_and(|first| widths.any(|other| other != first)) {
+        return Err(Problem::Operand { number: 1, expected: "registers of one width" });
+    }
+    let extend = destinations.iter().flatten().next();
+    let extend = extend.map_or(Extend::Zero, |first| super::extension(builder, scalar_type, *first));
+    Ok(Action::Load(Load { space, address, bytes, extend, destinations, ordering }))
+}
+
+fn store(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Action, Problem> {
+    let Access { space, ordering, vector, scalar_type } = access(modifiers, false)?;
+    let [to, from] = count(operands, "2")?;
+    let (address, space) = resolved(builder, to, 1, space)?;
+    if matches!(space, AccessSpace::Space(Space::Const | Space::Param)) {
+        return Err(Problem::Operand { number: 1, expected: "memory that can be written" });
+    }
+    let sources = parts(from, vector)?.iter().map(|part| source(builder, part, 2, scalar_type, Widths::OrWider));
+    let sources = sources.collect::<Result<_, _>>()?;
+    Ok(Action::Store(Store { space, address, bytes: scalar_type.bytes(), sources, ordering }))
+}
+
+fn atomic(
+    builder: &mut Builder<'_>,
+    returns: bool,
+    modifiers: &mut Modifiers<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
+    let order = modifiers.take_any(&["relaxed", "acquire", "release", "acq_rel"]);
+    modifiers.take_any(&SCOPES);
+    let space = match modifiers.take_any(&["global", "shared", "shared::cta"]) {
+        Some(name) => space_named(name).map_or(AccessSpace::Generic, AccessSpace::Space),
+        None => AccessSpace::Generic,
+    };
+    let names = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
+    let name = modifiers.expect_any(&names, "the operation")?;
+    let scalar_type = modifiers.expect_type()?;
+    modifiers.end()?;
+    let (update, update_global, takes_two) = atomic::update(name, scalar_type)?;
+    if !returns && matches!(name, "exch" | "cas") {
+        return Err(Problem::Modifier(name.to_owned()));
+    }
+    let (to, rest) = match operands.split_first() {
+        Some((to, rest)) if returns => (Some(to), rest),
+        _ => (None, operands),
+    };
+    let expected = if takes_two { "an address and two values" } else { "an address and a value" };
+    if rest.len() != 2 + usize::from(takes_two) {
+        return Err(Problem::OperandCount { expected, found: operands.len() });
+    }
+    let bytes = scalar_type.bytes();
+    let destination = match to {
+        None => None,
+        Some(Operand::Name(name)) if name == "_" => None,
+        Some(to) => Some(destination(builder, to, 1, bytes * 8, Widths::Exact)?),
+    };
+    let (address, space) = resolved(builder, &rest[0], 2, space)?;
+    let first = source(builder, &rest[1], 3, scalar_type, Widths::Exact)?;
+    let second = match rest.get(2) {
+        Some(operand) => source(builder, operand, 4, scalar_type, Widths::Exact)?,
+        None => first,
+    };
+    let ordering = Ordering {
+        strong: true,
+        acquire: matches!(order, Some("acquire" | "acq_rel")),
+        release: matches!(order, Some("release" | "acq_rel")),
+    };
+    let operands = [first, second];
+    Ok(Action::Atomic(Atomic { space, address, bytes, update, update_global, destination, operands, ordering }))
+}
+
+/// `cp.async.ca.shared.global`, and the commit and wait of its groups.
+fn copy_async(
+    builder: &mut Builder<'_>,
+    modifiers: &mut Modifiers<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
+    modifiers.expect_any(&["async"], "`.async`")?;
+    if modifiers.take("commit_group") {
+        modifiers.end()?;
+        count::<0>(operands, "0")?;
+        return Ok(Action::CopyAsyncCommit);
+    }
+    if modifiers.take("wait_all") {
+        modifiers.end()?;
+        count::<0>(operands, "0")?;
+        return Ok(Action::CopyAsyncWait(None));
+    }
+    if modifiers.take("wait_group") {
+        modifiers.end()?;
+        let [groups] = count(operands, "1")?;
+        return match groups {
+            Operand::Immediate(Immediate::Integer(groups)) if u32::try_from(*groups).is_ok() => {
+                Ok(Action::CopyAsyncWait(Some(*groups as u32)))
+            }
+            _ => Err(Problem::Operand { number: 1, expected: "a number of groups" }),
+        };
+    }
+    let cache = modifiers.expect_any(&["ca", "cg"], "`.ca` or `.cg`")?;
+    modifiers.expect_any(&["shared", "shared::cta"], "`.shared`")?;
+    modifiers.expect_any(&["global"], "`.global`")?;
+    while modifiers.take_beginning(&["L2::"]).is_some() {}
+    modifiers.end()?;
+    let (to, from, size, rest) = match operands {
+        [to, from, size, rest @ ..] if rest.len() <= 1 => (to, from, size, rest),
+        _ => return Err(Problem::OperandCount { expected: "3 or 4", found: operands.len() }),
+    };
+    let bytes = match size {
+        Operand::Immediate(Immediate::Integer(4 | 8)) if cache == "cg" => None,
+        Operand::Immediate(Immediate::Integer(bytes @ (4 | 8 | 16))) => Some(*bytes as usize),
+        _ => None,
+    };
+    let bytes = bytes.ok_or(Problem::Operand { number: 3, expected: "4, 8 or 16 bytes (with .cg 16 alone)" })?;
+    let (to, _) = resolved(builder, to, 1, AccessSpace::Space(Space::Shared))?;
+    let (from, _) = resolved(builder, from, 2, AccessSpace::Space(Space::Global))?;
+    let (mut read, mut ignore) = (None, None);
+    if let [last] = rest {
+        match predicate(builder, last, 4) {
+            Ok(predicate) => ignore = Some(predicate),
+            Err(_) => read = Some(source(builder, last, 4, ScalarType::U32, Widths::Exact)?),
+        }
+    }
+    Ok(Action::CopyAsync(CopyAsync { to, from, bytes, read, ignore }))
+}

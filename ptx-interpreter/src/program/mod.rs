@@ -1,0 +1,252 @@
+//! A module made ready to run: names resolved, instructions decoded, reconvergence points known.
+
+mod atomic;
+mod builder;
+mod control_flow;
+mod decode;
+mod error;
+pub(crate) mod instruction;
+mod modifiers;
+mod names;
+mod place;
+mod ranges;
+
+use std::sync::Arc;
+
+pub use error::{LoadError, Problem};
+pub use place::{Place, SourcePlace};
+pub(crate) use ranges::Ranges;
+
+use crate::memory::{GlobalMemory, first_address};
+use crate::syntax::{self, Function, Immediate, Initializer, Linkage, Module, ScalarType, Space, Variable};
+use instruction::{Description, Instruction};
+
+/// Where dynamic shared memory begins: beyond every array.
+pub(crate) const DYNAMIC_SHARED_START: u64 = first_address(Space::Shared) + (1 << 22);
+
+/// A module, ready to run.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) kernels: Vec<Kernel>,
+    /// The module's constants.
+    pub(crate) constants: Ranges,
+    pub(crate) constant_bytes: Vec<u8>,
+    files: Vec<syntax::SourceFile>,
+}
+
+/// A kernel, ready to run.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    pub(crate) name: Arc<str>,
+    /// The parameters in the `.param` space.
+    pub(crate) parameters: Ranges,
+    pub(crate) instructions: Vec<Instruction>,
+    /// What is known of each instruction.
+    pub(crate) descriptions: Vec<Description>,
+    /// What each register holds at first.
+    pub(crate) registers: Vec<Initial>,
+    pub(crate) predicates: usize,
+    /// Static shared memory.
+    pub(crate) shared: Ranges,
+    /// Each thread's local memory.
+    pub(crate) local: Ranges,
+    pub(crate) max_threads: Option<[u32; 3]>,
+    pub(crate) required_threads: Option<[u32; 3]>,
+}
+
+/// What a register holds when a warp begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Initial {
+    /// Nothing that a program may rely on; so many bits of it are a conspicuous pattern.
+    Unwritten(usize),
+    Constant(u64),
+    Special(Special),
+}
+
+/// A special register (PTX ISA 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Special {
+    ThreadIndex(usize),
+    BlockSize(usize),
+    BlockIndex(usize),
+    GridSize(usize),
+    Lane,
+    Warp,
+    Warps,
+    /// A mask of the lanes whose number compares so with the own lane's.
+    LaneMask(LaneComparison),
+    DynamicSharedBytes,
+    Zero,
+}
+
+/// How other lanes compare with the own one, in `%lanemask_eq` and the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum LaneComparison {
+    Equal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl LaneComparison {
+    /// The lanes for which it holds.
+    pub(crate) fn mask(self, lane: u32) -> u32 {
+        match self {
+            Self::Equal => 1 << lane,
+            Self::Less => (1 << lane) - 1,
+            Self::LessOrEqual => u32::MAX >> (31 - lane),
+            Self::Greater => !(u32::MAX >> (31 - lane)),
+            Self::GreaterOrEqual => u32::MAX << lane,
+        }
+    }
+}
+
+impl Program {
+    /// Decodes every kernel of the module; its global variables are allocated in `memory`.
+    pub(crate) fn load(text: &str, memory: &mut GlobalMemory) -> Result<Self, LoadError> {
+        let module = syntax::parse(text)?;
+        if module.address_size != 64 {
+            return Err(LoadError::AddressSize(module.address_size));
+        }
+        let mut globals = Globals::new();
+        for variable in &module.variables {
+            globals.declare(variable, memory)?;
+        }
+        for variable in &module.variables {
+            globals.initialise(variable, memory)?;
+        }
+        let entries = module.functions.iter().filter(|function| function.is_entry);
+        let kernels = entries.map(|entry| builder::build(&module, &globals, entry)).collect::<Result<_, _>>()?;
+        Ok(Self { kernels, constants: globals.constants, constant_bytes: globals.constant_bytes, files: module.files })
+    }
+
+    pub(crate) fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| &*kernel.name == name)
+    }
+
+    /// Where an instruction stands.
+    pub(crate) fn place(&self, kernel: &Kernel, pc: usize) -> Place {
+        let Description { line, text, location, .. } = &kernel.descriptions[pc];
+        let source = location.and_then(|location| {
+            let file = self.file(location.file)?.into();
+            Some(SourcePlace { file, line: location.line, column: location.column })
+        });
+        Place { line: *line, text: Arc::clone(text), source }
+    }
+
+    /// The name of a source file.
+    fn file(&self, number: u32) -> Option<&str> {
+        self.files.iter().find(|file| file.number == number).map(|file| file.name.as_str())
+    }
+}
+
+/// The module's variables that live as long as it.
+#[derive(Debug)]
+pub(crate) struct Globals {
+    /// Names and addresses of `.global` variables.
+    addresses: Vec<(String, u64)>,
+    constants: Ranges,
+    constant_bytes: Vec<u8>,
+}
+
+impl Globals {
+    fn new() -> Self {
+        Self { addresses: Vec::new(), constants: Ranges::new(Space::Const), constant_bytes: Vec::new() }
+    }
+
+    fn declare(&mut self, variable: &Variable, memory: &mut GlobalMemory) -> Result<(), LoadError> {
+        let problem = |problem| at(variable.line, &variable.name, problem);
+        match (variable.space, variable.bytes()) {
+            (Space::Shared, _) => Ok(()),
+            _ if variable.linkage == Linkage::Extern => {
+                Err(problem(Problem::Unsupported("a variable that another module defines")))
+            }
+            (Space::Global, Some(bytes)) => {
+                let allocated = memory.allocate_named(&variable.name, bytes as u64);
+                let address = allocated.map_err(|_| problem(Problem::Unsupported("so large a variable")))?;
+                self.addresses.push((variable.name.clone(), address));
+                Ok(())
+            }
+            (Space::Const, Some(bytes)) => {
+                self.constants.append(&variable.name, bytes, variable.align);
+                self.constant_bytes.resize(self.constants.bytes(), 0);
+                Ok(())
+            }
+            (_, None) => Err(problem(Problem::Unsupported("an array without a size outside of shared memory"))),
+            _ => Err(problem(Problem::Unsupported("a variable of this space outside of a function"))),
+        }
+    }
+
+    fn initialise(&mut self, variable: &Variable, memory: &GlobalMemory) -> Result<(), LoadError> {
+        let Some(bytes) = variable.bytes().filter(|_| variable.space != Space::Shared) else { return Ok(()) };
+        let mut image = Vec::with_capacity(bytes);
+        for initial in &variable.initial {
+            let value = self.initial_value(variable, initial)?;
+            image.extend_from_slice(&value.to_le_bytes()[..variable.element.bytes().min(8)]);
+        }
+        image.resize(bytes, 0);
+        match variable.space {
+            Space::Const => {
+                let address = self.constants.start_of(&variable.name).unwrap_or_default();
+                let start = address.saturating_sub(first_address(Space::Const)) as usize;
+                self.constant_bytes[start..start + bytes].copy_from_slice(&image);
+            }
+            _ => {
+                let address = self.address_of(&variable.name).unwrap_or_default();
+                let written = memory.write(address, &image);
+                written.map_err(|_| at(variable.line, &variable.name, Problem::Unsupported("this variable")))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn initial_value(&self, variable: &Variable, initial: &Initializer) -> Result<u64, LoadError> {
+        match initial {
+            Initializer::Value(value) => Ok(immediate_bits(*value, variable.element)),
+            Initializer::Address { name, offset, .. } => match self.find(name) {
+                // A generic address of global memory is the address itself.
+                Some((Space::Global, address)) => Ok(address.wrapping_add_signed(*offset)),
+                Some(_) => Err(at(variable.line, name, Problem::Unsupported("the address of a constant as a value"))),
+                None => Err(at(variable.line, name, Problem::Undeclared(name.clone()))),
+            },
+        }
+    }
+
+    fn address_of(&self, name: &str) -> Option<u64> {
+        self.addresses.iter().find(|(other, _)| other == name).map(|(_, address)| *address)
+    }
+
+    /// The space and the address in it of a variable.
+    pub(crate) fn find(&self, name: &str) -> Option<(Space, u64)> {
+        let constant = || Some((Space::Const, self.constants.start_of(name)?));
+        self.address_of(name).map(|address| (Space::Global, address)).or_else(constant)
+    }
+}
+
+/// The bits of a number in a register or variable of this type.
+pub(crate) fn immediate_bits(value: Immediate, scalar_type: ScalarType) -> u64 {
+    let bits = match (value, scalar_type) {
+        (Immediate::Integer(value), _) => value as u64,
+        (Immediate::F32(bits), ScalarType::F64) => f64::from(f32::from_bits(bits)).to_bits(),
+        (Immediate::F32(bits), _) => u64::from(bits),
+        (Immediate::F64(bits), ScalarType::F32) => u64::from((f64::from_bits(bits) as f32).to_bits()),
+        (Immediate::F64(bits), _) => bits,
+    };
+    truncate(bits, scalar_type.bytes() * 8)
+}
+
+/// The lowest bits of a value.
+pub(crate) fn truncate(value: u64, bits: usize) -> u64 {
+    if bits >= 64 { value } else { value & ((1 << bits) - 1) }
+}
+
+/// A problem with a statement.
+pub(crate) fn at(line: u32, text: &str, problem: Problem) -> LoadError {
+    LoadError::Statement { line, text: text.to_owned(), problem }
+}
+
+/// The function of this name that has a body.
+pub(crate) fn function<'a>(module: &'a Module, name: &str) -> Option<&'a Function> {
+    module.functions.iter().find(|function| function.name == name && function.body.is_some())
+}

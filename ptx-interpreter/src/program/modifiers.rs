@@ -1,0 +1,61 @@
+//! The parts of an instruction's name, taken one after the other.
+
+use super::error::Problem;
+use crate::syntax::ScalarType;
+
+/// The modifiers that are left.
+pub(crate) struct Modifiers<'a> {
+    rest: &'a [String],
+}
+
+impl<'a> Modifiers<'a> {
+    pub(crate) fn new(modifiers: &'a [String]) -> Self {
+        Self { rest: modifiers }
+    }
+
+    /// Takes the next one if it is `name`.
+    pub(crate) fn take(&mut self, name: &str) -> bool {
+        self.take_any(&[name]).is_some()
+    }
+
+    /// Takes the next one if it is one of `names`.
+    pub(crate) fn take_any(&mut self, names: &[&str]) -> Option<&'a str> {
+        let (first, rest) = self.rest.split_first()?;
+        names.contains(&first.as_str()).then(|| {
+            self.rest = rest;
+            first.as_str()
+        })
+    }
+
+    /// Takes the next one if it begins so.
+    pub(crate) fn take_beginning(&mut self, beginnings: &[&str]) -> Option<&'a str> {
+        let (first, rest) = self.rest.split_first()?;
+        beginnings.iter().any(|beginning| first.starts_with(beginning)).then(|| {
+            self.rest = rest;
+            first.as_str()
+        })
+    }
+
+    /// Takes one of `names`, which must be there.
+    pub(crate) fn expect_any(&mut self, names: &[&str], what: &'static str) -> Result<&'a str, Problem> {
+        self.take_any(names).ok_or_else(|| self.unexpected(what))
+    }
+
+    /// Takes a type, which must be there.
+    pub(crate) fn expect_type(&mut self) -> Result<ScalarType, Problem> {
+        let what = "the type";
+        let (first, rest) = self.rest.split_first().ok_or(Problem::Missing(what))?;
+        let scalar_type = ScalarType::from_name(first).ok_or_else(|| Problem::Modifier(first.clone()))?;
+        self.rest = rest;
+        Ok(scalar_type)
+    }
+
+    /// None must be left.
+    pub(crate) fn end(&self) -> Result<(), Problem> {
+        self.rest.first().map_or(Ok(()), |first| Err(Problem::Modifier(first.clone())))
+    }
+
+    fn unexpected(&self, what: &'static str) -> Problem {
+        self.rest.first().map_or(Problem::Missing(what), |first| Problem::Modifier(first.clone()))
+    }
+}

@@ -1,0 +1,223 @@
+//! Rounding to the bit in every mode, without touching the processor's rounding mode.
+//!
+//! Finite operands become exact integers times powers of two; the result is computed on integers and rounded once, to a
+//! format's precision and range. This is slower than the processor: what it rounds to nearest itself is left to it.
+
+use super::float::Format;
+
+/// How a result that the format doesn't have is rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// `.rn`: to the nearest, of two to the even one.
+    Nearest,
+    /// `.rna`: to the nearest, of two to the one away from zero.
+    NearestAway,
+    /// `.rz`
+    TowardZero,
+    /// `.rm`
+    Down,
+    /// `.rp`
+    Up,
+}
+
+/// significand × 2^exponent. If digits were cut off, the lowest bit is set: far below where anything is rounded.
+#[derive(Clone, Copy)]
+struct Number {
+    negative: bool,
+    significand: u128,
+    exponent: i32,
+}
+
+impl Number {
+    /// A finite number.
+    fn of(value: f64) -> Self {
+        let bits = value.to_bits();
+        let field = (bits >> 52) as i32 & 0x7ff;
+        let fraction = bits & ((1 << 52) - 1);
+        let (significand, exponent) = if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
+        Self { negative: value.is_sign_negative(), significand: u128::from(significand), exponent }
+    }
+
+    /// The same value with the significand's highest bit at 125. It must not be zero, nor longer than that.
+    fn scaled(self) -> Self {
+        let shift = self.significand.leading_zeros() - 2;
+        Self { significand: self.significand << shift, exponent: self.exponent - shift as i32, ..self }
+    }
+
+    fn times(self, other: Self) -> Self {
+        Self {
+            negative: self.negative != other.negative,
+            significand: self.significand * other.significand,
+            exponent: self.exponent + other.exponent,
+        }
+    }
+
+    /// The sum, for operands of at most 106 bits. The sign of a zero sum follows IEEE 754, 6.3.
+    fn plus(self, other: Self, mode: Mode) -> Self {
+        match (self.significand, other.significand) {
+            (0, 0) if self.negative == other.negative => return self,
+            (0, 0) => return Self { negative: mode == Mode::Down, ..self },
+            (0, _) => return other,
+            (_, 0) => return self,
+            _ => {}
+        }
+        let (a, b) = (self.scaled(), other.scaled());
+        let (high, low) = if a.exponent >= b.exponent { (a, b) } else { (b, a) };
+        // If the shift cuts bits off, it is by 20 or more, and the difference keeps more than 100 bits.
+        let aligned = shift_right_sticky(low.significand, (high.exponent - low.exponent) as u32);
+        let (negative, significand) = if high.negative == low.negative {
+            (high.negative, high.significand + aligned)
+        } else if high.significand == aligned {
+            (mode == Mode::Down, 0)
+        } else {
+            (high.negative != (aligned > high.significand), high.significand.abs_diff(aligned))
+        };
+        Self { negative, significand, exponent: high.exponent }
+    }
+
+    /// Rounds once. The result is a number of the format, or infinite.
+    fn round(self, mode: Mode, format: Format) -> f64 {
+        let sign = if self.negative { -1.0 } else { 1.0 };
+        if self.significand == 0 {
+            return sign * 0.0;
+        }
+        let leading = self.exponent + 127 - self.significand.leading_zeros() as i32;
+        let unit = (leading - (format.precision as i32 - 1)).max(format.smallest);
+        if leading > format.largest {
+            return sign * overflow(self.negative, mode, format);
+        }
+        let magnitude = if unit <= self.exponent {
+            // Nothing is cut off; the significand has at most as many bits as the format.
+            self.significand as f64 * power_of_two(self.exponent)
+        } else {
+            let cut = (unit - self.exponent) as u32;
+            let kept = self.significand.checked_shr(cut).unwrap_or(0);
+            let rest = self.significand ^ kept.checked_shl(cut).unwrap_or(0);
+            let half = 1u128.checked_shl(cut - 1).unwrap_or(u128::MAX);
+            let up = match mode {
+                Mode::Nearest => rest > half || (rest == half && kept & 1 == 1),
+                Mode::NearestAway => rest >= half,
+                Mode::TowardZero => false,
+                Mode::Down => rest != 0 && self.negative,
+                Mode::Up => rest != 0 && !self.negative,
+            };
+            (kept + u128::from(up)) as f64 * power_of_two(unit)
+        };
+        if magnitude > format.maximum() {
+            return sign * overflow(self.negative, mode, format);
+        }
+        sign * magnitude
+    }
+}
+
+/// The magnitude of a result beyond the largest number.
+fn overflow(negative: bool, mode: Mode, format: Format) -> f64 {
+    let infinite = match mode {
+        Mode::Nearest | Mode::NearestAway => true,
+        Mode::TowardZero => false,
+        Mode::Down => negative,
+        Mode::Up => !negative,
+    };
+    if infinite { f64::INFINITY } else { format.maximum() }
+}
+
+/// 2^exponent, from the smallest subnormal number to the largest power.
+fn power_of_two(exponent: i32) -> f64 {
+    if exponent < -1022 {
+        f64::from_bits(1 << (exponent + 1074))
+    } else {
+        f64::from_bits(((exponent + 1023) as u64) << 52)
+    }
+}
+
+fn shift_right_sticky(value: u128, amount: u32) -> u128 {
+    match value.checked_shr(amount) {
+        Some(shifted) => shifted | u128::from(shifted << amount != value),
+        None => u128::from(value != 0),
+    }
+}
+
+/// a + b in f64, where of the two numbers around an inexact sum the odd one is taken. To round this to a format of at most
+/// 51 bits, in any mode, gives the sum rounded once (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
+/// 2008). The sum must be zero, or normal and not overflow.
+#[inline(always)]
+pub(super) fn sum_to_odd(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    // The error of the sum (Knuth's TwoSum); NaN if the sum is not finite.
+    let rounded_b = sum - a;
+    let error = (a - (sum - rounded_b)) + (b - rounded_b);
+    let bits = sum.to_bits();
+    let away = (error > 0.0) == (sum > 0.0);
+    let neighbour = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    let inexact = error != 0.0 && !error.is_nan();
+    f64::from_bits(if inexact && bits & 1 == 0 { neighbour } else { bits })
+}
+
+/// a + b
+pub(super) fn add(a: f64, b: f64, mode: Mode, format: Format) -> f64 {
+    if !(a.is_finite() && b.is_finite()) {
+        return a + b;
+    }
+    Number::of(a).plus(Number::of(b), mode).round(mode, format)
+}
+
+/// a × b
+pub(super) fn multiply(a: f64, b: f64, mode: Mode, format: Format) -> f64 {
+    if !(a.is_finite() && b.is_finite()) {
+        return a * b;
+    }
+    Number::of(a).times(Number::of(b)).round(mode, format)
+}
+
+/// a × b + c, rounded once.
+pub(super) fn multiply_add(a: f64, b: f64, c: f64, mode: Mode, format: Format) -> f64 {
+    if !(a.is_finite() && b.is_finite() && c.is_finite()) {
+        // The product of finite numbers must not become infinite before c is added.
+        let product = if a.is_finite() && b.is_finite() { 0.0 } else { a * b };
+        return product + c;
+    }
+    Number::of(a).times(Number::of(b)).plus(Number::of(c), mode).round(mode, format)
+}
+
+/// a ÷ b
+pub(super) fn divide(a: f64, b: f64, mode: Mode, format: Format) -> f64 {
+    if !(a.is_finite() && b.is_finite()) || a == 0.0 || b == 0.0 {
+        return a / b;
+    }
+    let (a, b) = (Number::of(a).scaled(), Number::of(b));
+    // At least 72 bits of the quotient.
+    let quotient = a.significand / b.significand;
+    let inexact = a.significand % b.significand != 0;
+    Number {
+        negative: a.negative != b.negative,
+        significand: quotient | u128::from(inexact),
+        exponent: a.exponent - b.exponent,
+    }
+    .round(mode, format)
+}
+
+/// √a
+pub(super) fn square_root(a: f64, mode: Mode, format: Format) -> f64 {
+    if !a.is_finite() || a <= 0.0 {
+        return a.sqrt();
+    }
+    let mut a = Number::of(a).scaled();
+    if a.exponent % 2 != 0 {
+        a = Number { significand: a.significand << 1, exponent: a.exponent - 1, ..a };
+    }
+    // 63 or 64 bits of the root.
+    let root = a.significand.isqrt();
+    let inexact = root * root != a.significand;
+    Number { significand: root | u128::from(inexact), exponent: a.exponent / 2, ..a }.round(mode, format)
+}
+
+/// Rounds a number to a format.
+pub(super) fn convert(a: f64, mode: Mode, format: Format) -> f64 {
+    if a.is_finite() { Number::of(a).round(mode, format) } else { a }
+}
+
+/// Rounds an integer to a format.
+pub(super) fn convert_integer(negative: bool, magnitude: u64, mode: Mode, format: Format) -> f64 {
+    let negative = negative && magnitude != 0;
+    Number { negative, significand: u128::from(magnitude), exponent: 0 }.round(mode, format)
+}

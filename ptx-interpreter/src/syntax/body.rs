@@ -1,0 +1,73 @@
+//! The statements of a body (PTX ISA 4.3).
+
+use super::parser::{Parsed, Parser};
+use super::token::Kind;
+use super::{Linkage, Statement};
+
+/// How deep blocks may lie in each other. Nothing is known that writes more than two or three.
+const MAX_DEPTH: usize = 64;
+
+const STATEMENTS: &str = "an instruction, a label, `.reg`, a variable (.local, .param, .shared, .global or .const), \
+                          `.loc`, `.pragma`, `{` or `}`";
+
+impl Parser<'_> {
+    /// `{ … }` of a function.
+    pub(super) fn body(&mut self) -> Parsed<Vec<Statement>> {
+        self.block(0)
+    }
+
+    fn block(&mut self, depth: usize) -> Parsed<Vec<Statement>> {
+        if depth > MAX_DEPTH {
+            return Err(self.error(format!("at most {MAX_DEPTH} blocks in each other")));
+        }
+        self.expect(b'{', "`{`")?;
+        let mut statements = Vec::new();
+        while !self.eat(b'}') {
+            self.statement(depth, &mut statements)?;
+        }
+        Ok(statements)
+    }
+
+    fn statement(&mut self, depth: usize, statements: &mut Vec<Statement>) -> Parsed<()> {
+        match self.kind() {
+            Kind::Name if self.kind_after() == Kind::Sign(b':') => statements.push(self.label()?),
+            Kind::Name | Kind::Sign(b'@') => statements.push(Statement::Instruction(self.instruction()?)),
+            Kind::Sign(b'{') => statements.push(Statement::Block(self.block(depth + 1)?)),
+            Kind::Directive => match self.word() {
+                ".reg" => statements.push(self.registers()?),
+                ".loc" => statements.push(Statement::Location(self.location()?)),
+                ".pragma" => self.pragma()?,
+                ".local" | ".param" | ".shared" | ".global" | ".const" => {
+                    let mut variables = Vec::new();
+                    self.variables(Linkage::Internal, &mut variables)?;
+                    statements.extend(variables.into_iter().map(Statement::Variable));
+                }
+                _ => return Err(self.error(STATEMENTS)),
+            },
+            _ => return Err(self.error(STATEMENTS)),
+        }
+        Ok(())
+    }
+
+    /// `NAME:`, or `NAME: .branchtargets A, B;`
+    fn label(&mut self) -> Parsed<Statement> {
+        let line = self.next().line;
+        let name = self.name("a label")?;
+        self.advance();
+        match self.directive() {
+            Some(".branchtargets") => {
+                self.advance();
+                let mut targets = vec![self.name("a label")?];
+                while self.eat(b',') {
+                    targets.push(self.name("a label")?);
+                }
+                self.expect(b';', "`;` or `,`")?;
+                Ok(Statement::BranchTargets { name, targets, line })
+            }
+            Some(".callprototype" | ".calltargets") => {
+                Err(self.error("an instruction or `.branchtargets` (calls through a pointer are not supported)"))
+            }
+            _ => Ok(Statement::Label { name, line }),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Entries and functions (PTX ISA 11.3, 11.4).
+
+use super::parser::{Parsed, Parser};
+use super::token::Kind;
+use super::{Function, Linkage, Performance, Variable};
+
+impl Parser<'_> {
+    /// `.entry NAME(…) .maxntid 256 { … }`, `.func (…) NAME (…);`: the next token is `.entry` or `.func`.
+    pub(super) fn function(&mut self, linkage: Linkage) -> Parsed<Function> {
+        let is_entry = self.eat_directive(".entry");
+        if !is_entry {
+            self.advance();
+        }
+        let returns = if is_entry { Vec::new() } else { self.parameters(false)? };
+        let line = self.next().line;
+        let name = self.name(if is_entry { "the name of a kernel" } else { "the name of a function" })?;
+        let parameters = self.parameters(is_entry)?;
+        let performance = self.performance(is_entry)?;
+        let body = match self.kind() {
+            Kind::Sign(b';') => {
+                self.advance();
+                None
+            }
+            Kind::Sign(b'{') => Some(self.body()?),
+            _ if is_entry => {
+                let expected = "`{`, `;`, `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg` or `.pragma` \
+                                (other directives, such as those of clusters, are not supported)";
+                return Err(self.error(expected));
+            }
+            _ => return Err(self.error("`{`, `;`, `.noreturn` or `.pragma`")),
+        };
+        Ok(Function { name, is_entry, linkage, returns, parameters, performance, body, line })
+    }
+
+    /// `(…)`, or nothing.
+    fn parameters(&mut self, is_entry: bool) -> Parsed<Vec<Variable>> {
+        let mut parameters = Vec::new();
+        if !self.eat(b'(') || self.eat(b')') {
+            return Ok(parameters);
+        }
+        loop {
+            parameters.push(self.parameter(is_entry)?);
+            if !self.eat(b',') {
+                self.expect(b')', "`)` or `,`")?;
+                return Ok(parameters);
+            }
+        }
+    }
+
+    fn performance(&mut self, is_entry: bool) -> Parsed<Performance> {
+        let mut performance = Performance::default();
+        loop {
+            let directive = self.directive().unwrap_or("");
+            match directive {
+                ".pragma" => self.pragma()?,
+                ".noreturn" if !is_entry => {
+                    self.advance();
+                }
+                ".maxntid" if is_entry => {
+                    self.is_first(performance.max_threads.is_some())?;
+                    performance.max_threads = Some(self.threads()?);
+                }
+                ".reqntid" if is_entry => {
+                    self.is_first(performance.required_threads.is_some())?;
+                    performance.required_threads = Some(self.threads()?);
+                }
+                ".minnctapersm" if is_entry => {
+                    self.is_first(performance.min_blocks.is_some())?;
+                    performance.min_blocks = Some(self.number_after_directive()?);
+                }
+                ".maxnreg" if is_entry => {
+                    self.is_first(performance.max_registers.is_some())?;
+                    performance.max_registers = Some(self.number_after_directive()?);
+                }
+                _ => return Ok(performance),
+            }
+        }
+    }
+
+    fn is_first(&self, is_there_already: bool) -> Parsed<()> {
+        if is_there_already {
+            return Err(self.error("each of these directives once"));
+        }
+        Ok(())
+    }
+
+    fn number_after_directive(&mut self) -> Parsed<u32> {
+        self.advance();
+        self.positive("a positive number of at most 32 bits")
+    }
+
+    /// `.maxntid 16, 16`: what is missing is 1.
+    fn threads(&mut self) -> Parsed<[u32; 3]> {
+        let mut threads = [self.number_after_directive()?, 1, 1];
+        for threads in &mut threads[1..] {
+            if !self.is_sign(b',') {
+                break;
+            }
+            *threads = self.number_after_directive()?;
+        }
+        Ok(threads)
+    }
+}

@@ -1,0 +1,138 @@
+//! Instructions and their operands (PTX ISA 4.3.2, chapter 6).
+
+use super::parser::{Parsed, Parser};
+use super::token::Kind;
+use super::{Address, AddressBase, Guard, Instruction, Operand};
+
+const OPERAND: &str = "an operand: a name, a number, `!name`, `[…]` or `{…}`";
+
+impl Parser<'_> {
+    /// `@!p opcode.modifier operand, operand;`
+    pub(super) fn instruction(&mut self) -> Parsed<Instruction> {
+        let guard = self.guard()?;
+        let (from, line) = (self.position(), self.next().line);
+        let is_opcode = self.kind() == Kind::Name && self.word().starts_with(|first: char| first.is_ascii_alphabetic());
+        if !is_opcode {
+            return Err(self.error("an instruction"));
+        }
+        let opcode = self.name("an instruction")?;
+        let mut modifiers = Vec::new();
+        while let Some(directive) = self.directive() {
+            modifiers.push(directive[1..].to_owned());
+            self.advance();
+        }
+        let mut operands = Vec::new();
+        if !self.is_sign(b';') {
+            if !self.begins_operand() {
+                return Err(self.error_after_last("`;` or an operand"));
+            }
+            operands.push(self.operand(opcode == "call")?);
+            while self.eat(b',') {
+                operands.push(self.operand(opcode == "call")?);
+            }
+        }
+        if !self.is_sign(b';') {
+            return Err(self.error_after_last("`;` or `,`"));
+        }
+        let text = self.text_since(from);
+        self.advance();
+        Ok(Instruction { guard, opcode, modifiers, operands, line, text })
+    }
+
+    fn guard(&mut self) -> Parsed<Option<Guard>> {
+        if !self.eat(b'@') {
+            return Ok(None);
+        }
+        let negated = self.eat(b'!');
+        let register = self.name("a predicate register")?;
+        Ok(Some(Guard { register, negated }))
+    }
+
+    /// Whether an operand can begin with the next token. `mov.` cannot: there a semicolon is missing before it.
+    fn begins_operand(&self) -> bool {
+        match self.kind() {
+            Kind::Name => self.kind_after() != Kind::Directive,
+            Kind::Number => true,
+            Kind::Sign(sign) => matches!(sign, b'-' | b'!' | b'[' | b'{' | b'('),
+            _ => false,
+        }
+    }
+
+    fn operand(&mut self, is_call: bool) -> Parsed<Operand> {
+        match self.kind() {
+            Kind::Sign(b'{') => Ok(Operand::Vector(self.operands(b'}', "`}` or `,`")?)),
+            Kind::Sign(b'(') if is_call => {
+                if self.kind_after() == Kind::Sign(b')') {
+                    self.advance();
+                    self.advance();
+                    return Ok(Operand::Group(Vec::new()));
+                }
+                Ok(Operand::Group(self.operands(b')', "`)` or `,`")?))
+            }
+            Kind::Sign(b'[') => Ok(Operand::Address(self.address()?)),
+            Kind::Sign(b'!') => {
+                self.advance();
+                Ok(Operand::Not(self.name("a predicate register")?))
+            }
+            Kind::Name => self.named_operand(),
+            _ => self.simple_operand(),
+        }
+    }
+
+    /// Names and numbers between two signs, the first of which is next.
+    fn operands(&mut self, end: u8, expected: &str) -> Parsed<Vec<Operand>> {
+        self.advance();
+        let mut operands = vec![self.simple_operand()?];
+        while self.eat(b',') {
+            operands.push(self.simple_operand()?);
+        }
+        self.expect(end, expected)?;
+        Ok(operands)
+    }
+
+    fn simple_operand(&mut self) -> Parsed<Operand> {
+        match self.kind() {
+            Kind::Name => Ok(Operand::Name(self.component_name()?)),
+            Kind::Number | Kind::Sign(b'-') => Ok(Operand::Immediate(self.immediate()?)),
+            _ => Err(self.error(OPERAND)),
+        }
+    }
+
+    /// `a`, `a|b` or `a+8`.
+    fn named_operand(&mut self) -> Parsed<Operand> {
+        let name = self.component_name()?;
+        if self.eat(b'|') {
+            return Ok(Operand::Pair(name, self.name("a register, or `_`")?));
+        }
+        Ok(match self.offset()? {
+            Some(offset) => Operand::Offset(name, offset),
+            None => Operand::Name(name),
+        })
+    }
+
+    /// `%tid.x` and other components of vectors are one name.
+    fn component_name(&mut self) -> Parsed<String> {
+        let mut name = self.name(OPERAND)?;
+        if let Some(component) = self.directive().filter(|_| self.is_attached()) {
+            if !matches!(component, ".x" | ".y" | ".z" | ".w" | ".r" | ".g" | ".b" | ".a") {
+                return Err(self.error("a component: .x, .y, .z or .w"));
+            }
+            name.push_str(component);
+            self.advance();
+        }
+        Ok(name)
+    }
+
+    /// `[name+8]`
+    fn address(&mut self) -> Parsed<Address> {
+        self.advance();
+        let base = match self.kind() {
+            Kind::Name => AddressBase::Name(self.name("a name")?),
+            Kind::Number => AddressBase::Immediate(self.unsigned("an address: an integer of at most 64 bits")?),
+            _ => return Err(self.error("an address: a name or a number")),
+        };
+        let offset = self.offset()?.unwrap_or(0);
+        self.expect(b']', "`]`, `+` or `-`")?;
+        Ok(Address { base, offset })
+    }
+}

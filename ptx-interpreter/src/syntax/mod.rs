@@ -1,0 +1,23 @@
+//! From the text of a PTX module to its tree.
+
+mod body;
+mod debug;
+mod error;
+mod function;
+mod initializer;
+mod instruction;
+mod module;
+mod number;
+mod parser;
+mod scalar_type;
+mod token;
+mod tree;
+mod variable;
+
+pub use error::SyntaxError;
+pub use module::parse;
+pub use scalar_type::ScalarType;
+pub use tree::{
+    Address, AddressBase, Function, Guard, Immediate, Initializer, Instruction, Linkage, Location, Module, Operand,
+    Performance, SourceFile, Space, Statement, Variable,
+};

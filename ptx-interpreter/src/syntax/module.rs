@@ -1,0 +1,115 @@
+//! A whole module (PTX ISA 11.1, 11.6).
+
+use super::parser::{Parsed, Parser};
+use super::token::Kind;
+use super::{Linkage, Module, SyntaxError};
+
+const MODULE_ITEMS: &str =
+    "`.entry`, `.func`, a variable (.const, .global or .shared), `.file`, `.section .debug_…` or `.pragma`";
+
+/// The module that `text` writes.
+///
+/// # Errors
+/// Where the text is no PTX, or has what this crate does not know: the first such place, with what was expected there.
+/// Nothing is skipped but what says nothing of execution: comments, `.pragma`, `.section .debug_…`, the names and
+/// places that follow a `.loc`, and the hints `.ptr` and `.noreturn`.
+///
+/// ```
+/// let text = ".version 7.0 .target sm_75 .address_size 64\n.visible .entry nothing()\n{\n    ret;\n}\n";
+/// let module = ptx_interpreter::syntax::parse(text).unwrap();
+/// assert_eq!(module.functions[0].name, "nothing");
+///
+/// let error = ptx_interpreter::syntax::parse(&text.replace("ret;", "ret")).unwrap_err();
+/// assert_eq!(error.to_string(), "line 4: expected `;` or an operand, found the end of the line, in: ret");
+/// ```
+pub fn parse(text: &str) -> Result<Module, SyntaxError> {
+    Parser::new(text).module()
+}
+
+impl Parser<'_> {
+    fn module(&mut self) -> Parsed<Module> {
+        let version = self.version()?;
+        let target = self.target()?;
+        let address_size = self.address_size()?;
+        let mut module =
+            Module { version, target, address_size, variables: Vec::new(), functions: Vec::new(), files: Vec::new() };
+        while self.kind() != Kind::End {
+            match self.directive() {
+                Some(".file") => module.files.push(self.source_file()?),
+                Some(".section") => self.debug_section()?,
+                Some(".pragma") => self.pragma()?,
+                None if self.kind_after() == Kind::Sign(b':') => self.section_label()?,
+                _ => self.declaration(&mut module)?,
+            }
+        }
+        Ok(module)
+    }
+
+    fn declaration(&mut self, module: &mut Module) -> Parsed<()> {
+        let is_common = self.directive() == Some(".common");
+        let linkage = self.linkage();
+        if is_common && self.directive() != Some(".global") {
+            return Err(self.error("`.global`, for which alone `.common` is"));
+        }
+        match self.directive() {
+            Some(".entry" | ".func") => module.functions.push(self.function(linkage)?),
+            Some(".const" | ".global" | ".shared") => self.variables(linkage, &mut module.variables)?,
+            _ if linkage == Linkage::Internal => return Err(self.error(MODULE_ITEMS)),
+            _ => return Err(self.error("`.entry`, `.func` or a variable (.const, .global or .shared)")),
+        }
+        Ok(())
+    }
+
+    fn linkage(&mut self) -> Linkage {
+        let linkage = match self.directive() {
+            Some(".visible") => Linkage::Visible,
+            Some(".extern") => Linkage::Extern,
+            Some(".weak" | ".common") => Linkage::Weak,
+            _ => return Linkage::Internal,
+        };
+        self.advance();
+        linkage
+    }
+
+    /// `.version 7.0`: to the tokens it is a number with a fraction.
+    fn version(&mut self) -> Parsed<(u32, u32)> {
+        if !self.eat_directive(".version") {
+            return Err(self.error("`.version`, with which a module begins"));
+        }
+        let parts = self.word().split_once('.').filter(|_| self.kind() == Kind::Number);
+        let number = |digits: &str| digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let version = parts.and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
+        let version = version.ok_or_else(|| self.error("a version of the PTX ISA, such as 7.0"))?;
+        self.advance();
+        Ok(version)
+    }
+
+    /// `.target sm_75, debug`: what follows the architecture says nothing of execution, with one exception.
+    fn target(&mut self) -> Parsed<String> {
+        if !self.eat_directive(".target") {
+            return Err(self.error("`.target`"));
+        }
+        if !self.word().starts_with("sm_") {
+            return Err(self.error("an architecture, such as sm_75"));
+        }
+        let target = self.name("an architecture, such as sm_75")?;
+        while self.eat(b',') {
+            match self.word() {
+                "debug" | "texmode_unified" | "texmode_independent" => self.advance(),
+                _ => return Err(self.error("`debug`, `texmode_unified` or `texmode_independent`")),
+            };
+        }
+        Ok(target)
+    }
+
+    fn address_size(&mut self) -> Parsed<u32> {
+        // Without the directive the size would be 32.
+        if !self.eat_directive(".address_size") {
+            return Err(self.error("`.address_size 64`, or `,` and an option of the target"));
+        }
+        if self.word() != "64" {
+            return Err(self.error("64, the only size of an address that is supported"));
+        }
+        self.unsigned("64")
+    }
+}

@@ -1,0 +1,211 @@
+//! Variables, parameters and registers (PTX ISA 5.4).
+
+use super::parser::{Parsed, Parser};
+use super::token::Kind;
+use super::{Linkage, ScalarType, Space, Statement, Variable};
+
+const NAME: &str = "a name";
+
+/// What stands before a variable's name.
+struct Declarator {
+    align: Option<usize>,
+    vector: usize,
+    element: ScalarType,
+}
+
+impl Declarator {
+    /// That of `.align`, or the natural one: a vector is aligned to its whole size (PTX ISA 5.4.5).
+    fn align(&self) -> usize {
+        self.align.unwrap_or(self.vector * self.element.bytes())
+    }
+}
+
+impl Parser<'_> {
+    /// The space, if a variable's directive is next.
+    pub(super) fn space(&self) -> Option<Space> {
+        Some(match self.directive()? {
+            ".const" => Space::Const,
+            ".global" => Space::Global,
+            ".local" => Space::Local,
+            ".param" => Space::Param,
+            ".shared" => Space::Shared,
+            _ => return None,
+        })
+    }
+
+    /// `.global .align 4 .b8 NAME[2][3] = {…}, OTHER;`: the next token is the space.
+    pub(super) fn variables(&mut self, linkage: Linkage, variables: &mut Vec<Variable>) -> Parsed<()> {
+        let space = self.space().ok_or_else(|| self.error("a state space, such as .global"))?;
+        self.advance();
+        let declarator = self.declarator()?;
+        loop {
+            let line = self.next().line;
+            let name = self.name(NAME)?;
+            let dimensions = self.dimensions()?;
+            let mut count = self.count(&declarator, &dimensions)?;
+            let mut initial = Vec::new();
+            if self.is_sign(b'=') && matches!(space, Space::Const | Space::Global) && linkage != Linkage::Extern {
+                self.advance();
+                let mut shape = dimensions.clone();
+                if declarator.vector > 1 {
+                    shape.push(Some(declarator.vector));
+                }
+                let (values, length) = self.initializer(&shape)?;
+                initial = values;
+                if count.is_none() {
+                    count = Some(length * dimensions.iter().flatten().product::<usize>());
+                }
+            } else if count.is_none() && linkage != Linkage::Extern {
+                return Err(self.error_after_last("an array with a size, with initial values, or `.extern`"));
+            }
+            variables.push(Variable {
+                space,
+                linkage,
+                align: declarator.align(),
+                element: declarator.element,
+                vector: declarator.vector,
+                name,
+                count,
+                initial,
+                line,
+            });
+            if !self.eat(b',') {
+                return self.expect(b';', "`;`, `,`, or what the variable is made of: `[…]`, `= …`");
+            }
+        }
+    }
+
+    /// `.param .u64 .ptr .global .align 4 NAME`, one parameter or return value.
+    pub(super) fn parameter(&mut self, is_entry: bool) -> Parsed<Variable> {
+        if !self.eat_directive(".param") {
+            return Err(self.error("a parameter: `.param …` (registers as parameters are not supported)"));
+        }
+        let declarator = self.declarator()?;
+        self.pointer()?;
+        let line = self.next().line;
+        let name = self.name("a parameter's name, or `.ptr`")?;
+        let dimensions = self.dimensions()?;
+        let count = self.count(&declarator, &dimensions)?;
+        if is_entry && count.is_none() {
+            return Err(self.error_after_last("an array with a size"));
+        }
+        Ok(Variable {
+            space: Space::Param,
+            linkage: Linkage::Internal,
+            align: declarator.align(),
+            element: declarator.element,
+            vector: declarator.vector,
+            name,
+            count,
+            initial: Vec::new(),
+            line,
+        })
+    }
+
+    /// `.ptr .global .align 4`: what the compiler knows of what the parameter points to (PTX ISA 5.1.6.2), a hint.
+    fn pointer(&mut self) -> Parsed<()> {
+        if self.eat_directive(".ptr") {
+            if matches!(self.space(), Some(Space::Const | Space::Global | Space::Local | Space::Shared)) {
+                self.advance();
+            }
+            if self.directive() == Some(".align") {
+                self.align()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `.reg .b32 %r<5>, %x;`
+    pub(super) fn registers(&mut self) -> Parsed<Statement> {
+        let line = self.advance().line;
+        let vector = self.vector();
+        let element = self.element(vector)?;
+        let mut names = Vec::new();
+        loop {
+            let name = self.name("a register's name")?;
+            if self.eat(b'<') {
+                let expected = format!("how many registers, in all at most {}", self.registers_left);
+                let before = self.position();
+                let count: usize = self.unsigned(&expected)?;
+                if count > self.registers_left {
+                    self.back_to(before);
+                    return Err(self.error(expected));
+                }
+                self.registers_left -= count;
+                self.expect(b'>', "`>`")?;
+                names.extend((0..count).map(|number| format!("{name}{number}")));
+            } else {
+                names.push(name);
+            }
+            if !self.eat(b',') {
+                self.expect(b';', "`;`, `,`, or how many registers: `<…>`")?;
+                return Ok(Statement::Registers { element, vector, names, line });
+            }
+        }
+    }
+
+    /// `.align 4 .v2 .b32`
+    fn declarator(&mut self) -> Parsed<Declarator> {
+        let align = if self.directive() == Some(".align") { Some(self.align()?) } else { None };
+        let vector = self.vector();
+        let element = self.element(vector)?;
+        if element == ScalarType::Pred {
+            self.back_to(self.position() - 1);
+            return Err(self.error("a type that memory can hold"));
+        }
+        Ok(Declarator { align, vector, element })
+    }
+
+    /// The type of an element; a vector has at most 16 bytes, and predicates make none (PTX ISA 5.4.2).
+    fn element(&mut self, vector: usize) -> Parsed<ScalarType> {
+        let element = self.scalar_type()?;
+        if vector > 1 && (vector * element.bytes() > 16 || element == ScalarType::Pred) {
+            self.back_to(self.position() - 1);
+            return Err(self.error("a type of which a vector has at most 16 bytes"));
+        }
+        Ok(element)
+    }
+
+    fn align(&mut self) -> Parsed<usize> {
+        const ALIGN: &str = "an alignment: a power of two";
+        self.advance();
+        let before = self.position();
+        let align: usize = self.unsigned(ALIGN)?;
+        if !align.is_power_of_two() {
+            self.back_to(before);
+            return Err(self.error(ALIGN));
+        }
+        Ok(align)
+    }
+
+    fn vector(&mut self) -> usize {
+        let vector = match self.directive() {
+            Some(".v2") => 2,
+            Some(".v4") => 4,
+            _ => return 1,
+        };
+        self.advance();
+        vector
+    }
+
+    /// `[2][3]`; None for a first dimension without a size.
+    fn dimensions(&mut self) -> Parsed<Vec<Option<usize>>> {
+        let mut dimensions = Vec::new();
+        while self.eat(b'[') {
+            let has_size = self.kind() == Kind::Number || !dimensions.is_empty();
+            dimensions.push(if has_size { Some(self.positive("the positive size of a dimension")?) } else { None });
+            self.expect(b']', if has_size { "`]`" } else { "the positive size of a dimension, or `]`" })?;
+        }
+        Ok(dimensions)
+    }
+
+    /// How many elements; None if the first dimension has no size.
+    fn count(&self, declarator: &Declarator, dimensions: &[Option<usize>]) -> Parsed<Option<usize>> {
+        let sized = dimensions.iter().flatten();
+        let bytes_of_one = declarator.vector * declarator.element.bytes();
+        let count = sized.clone().try_fold(1_usize, |count, &size| count.checked_mul(size));
+        let fits = |count: &usize| count.checked_mul(bytes_of_one).is_some_and(|bytes| bytes <= 1 << 40);
+        let count = count.filter(fits).ok_or_else(|| self.error_after_last("an array of at most 2^40 bytes"))?;
+        Ok((!dimensions.contains(&None)).then_some(count))
+    }
+}

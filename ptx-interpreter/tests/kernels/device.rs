@@ -1,0 +1,193 @@
+//! Two devices that run the same launch: the simulator, from a kernel's source, and the interpreter, from its PTX.
+
+use cuda_std::simulator::{self, SimulatorBuffer, SimulatorMemory};
+use cuda_std::{BufferMut, BufferRef, Element, F32x4, Kernel, LaunchConfig, Memory, RawParameters};
+use ptx_interpreter::{Machine, Options};
+
+/// A buffer of a device.
+pub(crate) type Buffer<D, T> = <<D as Device>::Memory as Memory>::Buffer<T>;
+
+/// Runs kernels on buffers of its own.
+pub(crate) trait Device {
+    /// Where its buffers are.
+    type Memory: Memory;
+
+    /// A buffer with these values.
+    fn upload<T: Plain>(&mut self, values: &[T]) -> Buffer<Self, T>;
+
+    /// A buffer that nobody has written: who reads it is at fault.
+    fn uninitialized<T: Plain>(&mut self, length: usize) -> Buffer<Self, T>;
+
+    /// Runs a kernel.
+    fn launch<K: Kernel>(
+        &mut self,
+        kernel: &K,
+        config: LaunchConfig,
+        arguments: K::Arguments<'_, Self::Memory>,
+    ) -> Result<(), String>;
+
+    /// What a buffer holds, in bytes. All NaN are one: the host's payloads are not a GPU's.
+    fn download<T: Plain>(&self, buffer: &Buffer<Self, T>) -> Result<Vec<u8>, String>;
+}
+
+/// An element that is plain bytes.
+pub(crate) trait Plain: Element {
+    /// Little-endian, as in a GPU's memory.
+    fn append(self, bytes: &mut Vec<u8>);
+    fn from_bytes(bytes: &[u8]) -> Self;
+    /// The same for every NaN.
+    fn canonical(self) -> Self;
+}
+
+macro_rules! plain {
+    ($($type:ident, |$value:ident| $canonical:expr;)*) => {$(
+        impl Plain for $type {
+            fn append(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().expect("as many bytes as the element has"))
+            }
+
+            fn canonical(self) -> Self {
+                let $value = self;
+                $canonical
+            }
+        }
+    )*};
+}
+
+plain! {
+    u8, |value| value;
+    i32, |value| value;
+    u32, |value| value;
+    f32, |value| if value.is_nan() { f32::NAN } else { value };
+    f64, |value| if value.is_nan() { f64::NAN } else { value };
+}
+
+impl Plain for F32x4 {
+    fn append(self, bytes: &mut Vec<u8>) {
+        self.to_array().into_iter().for_each(|number| number.append(bytes));
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        Self::from(std::array::from_fn(|i| f32::from_bytes(&bytes[4 * i..][..4])))
+    }
+
+    fn canonical(self) -> Self {
+        Self::from(self.to_array().map(Plain::canonical))
+    }
+}
+
+/// The bytes of values, where all NaN are one.
+pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(size_of_val(values));
+    values.iter().for_each(|value| value.canonical().append(&mut bytes));
+    bytes
+}
+
+/// Runs the source.
+pub(crate) struct Simulator {
+    pub(crate) options: simulator::Options,
+}
+
+impl Device for Simulator {
+    type Memory = SimulatorMemory;
+
+    fn upload<T: Plain>(&mut self, values: &[T]) -> SimulatorBuffer<T> {
+        SimulatorBuffer::from_slice(values)
+    }
+
+    fn uninitialized<T: Plain>(&mut self, length: usize) -> SimulatorBuffer<T> {
+        SimulatorBuffer::uninitialized(length)
+    }
+
+    fn launch<K: Kernel>(
+        &mut self,
+        kernel: &K,
+        config: LaunchConfig,
+        arguments: K::Arguments<'_, SimulatorMemory>,
+    ) -> Result<(), String> {
+        let launched = simulator::launch_with(self.options, kernel, config, arguments);
+        launched.map(|_| ()).map_err(|error| format!("simulator: {error}"))
+    }
+
+    fn download<T: Plain>(&self, buffer: &SimulatorBuffer<T>) -> Result<Vec<u8>, String> {
+        Ok(bytes_of(buffer.as_slice()))
+    }
+}
+
+/// Runs the PTX.
+pub(crate) struct Interpreter {
+    pub(crate) machine: Machine,
+    pub(crate) options: Options,
+    /// How often each line of the PTX was executed by a thread.
+    pub(crate) executed: std::collections::BTreeMap<u32, u64>,
+}
+
+impl Interpreter {
+    pub(crate) fn new(ptx: &str, options: Options) -> Result<Self, String> {
+        let machine = Machine::new(ptx).map_err(|error| error.to_string())?;
+        Ok(Self { machine, options, executed: Default::default() })
+    }
+}
+
+/// The interpreter's memory.
+pub(crate) enum InterpreterMemory {}
+
+/// A buffer in the interpreter's memory.
+pub(crate) struct Allocation {
+    address: u64,
+    length: usize,
+}
+
+impl Memory for InterpreterMemory {
+    type Buffer<T: Element> = Allocation;
+
+    fn buffer_ref<T: Element>(&Allocation { address, length }: &Allocation) -> BufferRef<'_, T> {
+        BufferRef::Device { address, length }
+    }
+
+    fn buffer_mut<T: Element>(&mut Allocation { address, length }: &mut Allocation) -> BufferMut<'_, T> {
+        BufferMut::Device { address, length }
+    }
+}
+
+impl Device for Interpreter {
+    type Memory = InterpreterMemory;
+
+    fn upload<T: Plain>(&mut self, values: &[T]) -> Allocation {
+        let allocation = self.uninitialized::<T>(values.len());
+        let mut bytes = Vec::with_capacity(size_of_val(values));
+        values.iter().for_each(|value| value.append(&mut bytes));
+        self.machine.memory().write(allocation.address, &bytes).expect("the allocation has room");
+        allocation
+    }
+
+    fn uninitialized<T: Plain>(&mut self, length: usize) -> Allocation {
+        let address = self.machine.allocate((length * size_of::<T>()) as u64).expect("memory for a small buffer");
+        Allocation { address, length }
+    }
+
+    fn launch<K: Kernel>(
+        &mut self,
+        kernel: &K,
+        config: LaunchConfig,
+        arguments: K::Arguments<'_, InterpreterMemory>,
+    ) -> Result<(), String> {
+        let raw = RawParameters::of::<K, InterpreterMemory>(kernel, arguments).map_err(|error| error.to_string())?;
+        let values: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
+        let report = self.machine.launch(self.options, K::NAME, config, &values).map_err(|error| error.to_string())?;
+        for instruction in &report.instructions {
+            *self.executed.entry(instruction.place.line).or_default() += instruction.counts.lanes;
+        }
+        Ok(())
+    }
+
+    fn download<T: Plain>(&self, buffer: &Allocation) -> Result<Vec<u8>, String> {
+        let mut bytes = vec![0; buffer.length * size_of::<T>()];
+        self.machine.memory().read(buffer.address, &mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes_of(&bytes.chunks(size_of::<T>()).map(T::from_bytes).collect::<Vec<_>>()))
+    }
+}

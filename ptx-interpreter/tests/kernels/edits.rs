@@ -1,0 +1,202 @@
+//! Edits of a kernel's PTX, each of which changes what the kernel does.
+//!
+//! Some edits of a text change nothing that anybody could see. They are left out by these rules, which look at the text
+//! and at which lines are executed, never at whether an edit was caught:
+//! 1. A line that no thread executes in any telling case is left as it is.
+//! 2. So is a number or a register that only goes into a branch of which one side is never executed, such as a bounds
+//!    check that always holds. The check itself is edited: negated, it must fail.
+//! 3. A comparison that chooses between a division of 64 bits and one of 32 is not negated: both give the same.
+//! 4. A branch is not led to where its old target leads as well. Such a shortcut may leave out only a bounds check, or
+//!    cells that the code in between would leave out too. Nor is it led to where control can come to the old target
+//!    without storing a result on the way, such as the condition of a loop that has ended: that may be work on nothing.
+//! 5. A register is not replaced by another that a `mov` of the same block makes its copy, nor in a `mov` itself.
+//! 6. Of a comparison only the comparison itself is edited, and a `min` or `max` with a number not at all: where it divides
+//!    the values that occur in the same way, another bound is as good. For the same reason an
+//!    instruction stays whose result only goes into ordering comparisons and such a `min` or `max`, if need be through
+//!    further additions.
+//! 7. In an `or` with a number no register is replaced: another may have the number's bits too.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::text::{Kernel, Line, class, kernel, registers};
+
+/// What is edited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Register,
+    Barrier,
+    Offset,
+    Comparison,
+    Target,
+    Immediate,
+}
+
+/// A line of a module, and what it becomes.
+#[derive(Clone, Debug)]
+pub(crate) struct Edit {
+    pub(crate) kind: Kind,
+    pub(crate) line: u32,
+    pub(crate) before: String,
+    pub(crate) after: String,
+}
+
+impl Edit {
+    /// The edited module.
+    pub(crate) fn apply(&self, module: &str) -> String {
+        let lines = module
+            .lines()
+            .enumerate()
+            .map(|(index, line)| if index as u32 + 1 == self.line { &self.after } else { line });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// All edits of a kernel. `executed` tells the lines of the module that some thread executes in a telling case.
+pub(crate) fn edits(module: &str, name: &str, executed: impl Fn(u32) -> bool) -> Vec<Edit> {
+    let kernel = kernel(module, name);
+    let observable = kernel.observable(&executed);
+    let bounds = bounds(&kernel, &executed);
+    let mut edits = Vec::new();
+    for (index, line) in kernel.lines.iter().enumerate().filter(|(_, line)| executed(line.number)) {
+        let mut edit = |kind, after: String| {
+            edits.push(Edit { kind, line: line.number, before: line.text.to_owned(), after });
+        };
+        if line.is("bar") {
+            edit(Kind::Barrier, String::new());
+        }
+        if let Some(negated) = negated(line)
+            && !chooses_a_division(&kernel, line)
+        {
+            edit(Kind::Comparison, negated);
+        }
+        if line.is("bra") {
+            targets(&kernel, index, &executed).into_iter().for_each(|after| edit(Kind::Target, after));
+        }
+        let counts = line.is("st") || line.destinations().iter().any(|register| observable.contains(register));
+        let is_bound = line.destinations().iter().any(|register| bounds.contains(register));
+        if counts && !is_bound {
+            offset(line).into_iter().for_each(|after| edit(Kind::Offset, after));
+            immediates(line).into_iter().for_each(|after| edit(Kind::Immediate, after));
+            other_registers(&kernel, line).into_iter().for_each(|after| edit(Kind::Register, after));
+        }
+    }
+    edits
+}
+
+fn replaced(text: &str, at: Range<usize>, with: &str) -> String {
+    format!("{}{with}{}", &text[..at.start], &text[at.end..])
+}
+
+/// The opposite comparison.
+fn negated(line: &Line<'_>) -> Option<String> {
+    const OPPOSITES: [(&str, &str); 6] =
+        [("lt", "ge"), ("ge", "lt"), ("le", "gt"), ("gt", "le"), ("eq", "ne"), ("ne", "eq")];
+    let comparison = line.opcode.strip_prefix("setp.")?.split('.').next()?;
+    let (_, opposite) = OPPOSITES.iter().find(|(name, _)| *name == comparison)?;
+    Some(line.text.replacen(&format!("setp.{comparison}"), &format!("setp.{opposite}"), 1))
+}
+
+/// Whether a comparison decides between two ways to divide.
+fn chooses_a_division(kernel: &Kernel<'_>, comparison: &Line<'_>) -> bool {
+    let predicate = comparison.operand(0);
+    let divides = |index: usize| {
+        let block = kernel.lines.get(index).map(|line| line.block);
+        let mut lines = kernel.lines.iter().filter(|line| Some(line.block) == block);
+        lines.any(|line| ["div.u64", "div.s64", "rem.u64", "rem.s64"].contains(&line.opcode))
+    };
+    let mut branches = (0..kernel.lines.len()).filter(|index| {
+        let line = &kernel.lines[*index];
+        line.is("bra") && line.guard.is_some_and(|guard| guard.trim_start_matches('!') == predicate)
+    });
+    branches.any(|index| divides(index + 1) || kernel.target(index).is_some_and(divides))
+}
+
+/// The labels that a branch may be led to.
+fn targets(kernel: &Kernel<'_>, index: usize, executed: impl Fn(u32) -> bool) -> Vec<String> {
+    let line = &kernel.lines[index];
+    let reached = |index: usize| kernel.lines.get(index).is_some_and(|line| executed(line.number));
+    let Some(target) = kernel.target(index).filter(|target| reached(*target)) else { return vec![] };
+    let shortcuts = kernel.reachable(target, |passed| passed == index);
+    let stores = |passed: usize| kernel.lines[passed].opcode.starts_with("st.global");
+    let is_detour = |other: usize| kernel.reachable(other, stores).contains(&target);
+    let new = |other: usize| other != index + 1 && reached(other) && !shortcuts.contains(&other) && !is_detour(other);
+    let others = kernel.labels.iter().filter(|(_, other)| new(**other));
+    others.map(|(label, _)| replaced(line.text, line.operands[0].clone(), label)).collect()
+}
+
+fn offset(line: &Line<'_>) -> Vec<String> {
+    let Some(address) = line.operands.iter().find(|range| line.text[(*range).clone()].starts_with("[%")) else {
+        return vec![];
+    };
+    let inner = address.start + 1..address.end - 1;
+    let text = &line.text[inner.clone()];
+    let (base, offset) =
+        text.split_once('+').map_or((text, 0), |(base, offset)| (base, offset.parse::<i64>().unwrap_or(0)));
+    let bytes = if line.opcode.ends_with("64") { 8 } else { 4 } * if line.opcode.contains(".v4") { 4 } else { 1 };
+    [-bytes, bytes].map(|by| replaced(line.text, inner.clone(), &format!("{base}+{}", offset + by))).to_vec()
+}
+
+fn immediates(line: &Line<'_>) -> Vec<String> {
+    if line.is("setp") || is_clamp(line) {
+        return vec![];
+    }
+    let sources = line.sources().iter();
+    let numbers = sources.filter_map(|range| Some((range, line.text[range.clone()].parse::<i64>().ok()?)));
+    numbers.map(|(range, number)| replaced(line.text, range.clone(), &(number + 1).to_string())).collect()
+}
+
+/// The registers that only go into ordering comparisons and clamps, or into additions that give another such register.
+fn bounds<'a>(kernel: &Kernel<'a>, executed: impl Fn(u32) -> bool) -> BTreeSet<&'a str> {
+    let lines = || kernel.lines.iter().filter(|line| executed(line.number));
+    let mut bounds: BTreeSet<&str> = lines().flat_map(Line::destinations).collect();
+    loop {
+        let before = bounds.len();
+        for line in lines() {
+            let orders =
+                ["setp.lt", "setp.le", "setp.gt", "setp.ge"].iter().any(|start| line.opcode.starts_with(start));
+            let adds = ["add", "sub", "mov", "or"].iter().any(|opcode| line.is(opcode));
+            let goes_on = adds && line.destinations().iter().all(|register| bounds.contains(register));
+            if !(orders || is_clamp(line) || goes_on) {
+                line.source_registers().into_iter().for_each(|at| {
+                    bounds.remove(&line.text[at]);
+                });
+            }
+        }
+        if bounds.len() == before {
+            return bounds;
+        }
+    }
+}
+
+/// A `min` or `max` with a number.
+fn is_clamp(line: &Line<'_>) -> bool {
+    (line.is("min") || line.is("max")) && has_number(line)
+}
+
+fn has_number(line: &Line<'_>) -> bool {
+    line.sources().iter().any(|range| line.text[range.clone()].parse::<i64>().is_ok())
+}
+
+/// One source register replaced by another of the same type that is read or written near by.
+fn other_registers(kernel: &Kernel<'_>, line: &Line<'_>) -> Vec<String> {
+    if is_clamp(line) || line.is("setp") || line.is("mov") || line.is("or") && has_number(line) {
+        return vec![];
+    }
+    let copies = |a: &str, b: &str| {
+        let moves = kernel.lines.iter().filter(|other| other.block == line.block && other.is("mov"));
+        moves.map(|other| (other.operand(0), other.operand(1))).any(|pair| pair == (a, b) || pair == (b, a))
+    };
+    let near = kernel.lines.iter().filter(|other| other.block == line.block && other.number.abs_diff(line.number) <= 3);
+    let near: BTreeSet<&str> =
+        near.flat_map(|other| registers(other.text, 0..other.text.len()).map(|at| &other.text[at])).collect();
+    let mut edited = Vec::new();
+    for at in line.source_registers() {
+        let register = &line.text[at.clone()];
+        let others = near
+            .iter()
+            .filter(|other| **other != register && class(other) == class(register) && !copies(other, register));
+        edited.extend(others.map(|other| replaced(line.text, at.clone(), other)));
+    }
+    edited
+}

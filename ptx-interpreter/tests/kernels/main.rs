@@ -1,0 +1,81 @@
+//! Every kernel of kernels-gpu, as compiled for every architecture, computes what its source and its reference do; and
+//! PTX that somebody has edited does not.
+
+mod device;
+mod edits;
+mod hand_edits;
+mod table;
+mod text;
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use cuda_std::simulator;
+use device::{Interpreter, Simulator};
+use kernels_gpu::PTX;
+use ptx_interpreter::{Machine, Options};
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use table::{CHECKED_ELSEWHERE, Case, ENTRIES, Entry};
+
+#[test]
+fn every_kernel_of_the_ptx_is_in_the_table() {
+    let table: BTreeSet<&str> = ENTRIES.iter().map(|entry| entry.kernel).collect();
+    assert_eq!(table.len(), ENTRIES.len(), "a kernel is in the table twice");
+    for ptx in PTX {
+        let machine = Machine::new(ptx.text).unwrap();
+        let compiled = machine.kernels().filter(|kernel| !kernel.starts_with(CHECKED_ELSEWHERE));
+        assert_eq!(compiled.collect::<BTreeSet<&str>>(), table, "each kernel has an entry in tests/kernels/table.rs");
+    }
+}
+
+/// Runs a case on the simulator, by the reference, and from each PTX.
+fn check(entry: &Entry, case: &Case, check_races: bool) {
+    let fail = |error: String| panic!("{} of {case:?}: {error}", entry.kernel);
+    let options = simulator::Options { check_races, ..Default::default() };
+    let simulated = (entry.on_simulator)(&mut Simulator { options }, case).unwrap_or_else(fail);
+    assert!(
+        (entry.agrees)(&simulated, &(entry.reference)(case)),
+        "{} of {case:?} on the simulator is not the reference",
+        entry.kernel
+    );
+    for ptx in PTX {
+        let options = Options { check_races, ..Default::default() };
+        let mut interpreter = Interpreter::new(ptx.text, options).unwrap();
+        let interpreted = (entry.on_interpreter)(&mut interpreter, case).unwrap_or_else(fail);
+        let variant = ptx.compute_capability;
+        assert!(
+            (entry.is_same)(&interpreted, &simulated),
+            "{} of {case:?}, PTX {variant:?}: not what the source computes",
+            entry.kernel
+        );
+    }
+}
+
+fn check_random(seed: u64, cases: usize, small: bool) {
+    for entry in ENTRIES {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let start = Instant::now();
+        for _ in 0..cases {
+            check(entry, &(entry.random_case)(&mut random, small), small);
+        }
+        println!("{}: {cases} cases in {:.2} s", entry.kernel, start.elapsed().as_secs_f64());
+    }
+}
+
+#[test]
+fn kernels_of_random_shapes_compute_the_same_from_source_and_from_ptx() {
+    check_random(11, 6, false);
+}
+
+#[test]
+fn kernels_of_small_random_shapes_have_no_races() {
+    check_random(12, 4, true);
+}
+
+#[test]
+fn kernels_of_telling_shapes_compute_the_same_and_have_no_races() {
+    for entry in ENTRIES {
+        entry.telling_cases.iter().for_each(|case| check(entry, &case(), true));
+    }
+}

@@ -1,0 +1,288 @@
+//! Every kernel of kernels-gpu: how it is launched, what it must compute, and on which shapes.
+//!
+//! To add a kernel, write what it runs and its reference once for its family, and add a line to [`ENTRIES`].
+
+use cuda_std::{F32x4, LaunchConfig};
+use kernels_gpu::greyscale::*;
+use kernels_gpu::maximum::max_kernel;
+use kernels_gpu::product::*;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+
+use crate::device::{Device, Interpreter, Plain, Simulator, bytes_of};
+
+/// One launch: sizes in the order that the kernel's family has them in, and the seed of its input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) sizes: [usize; 2],
+    pub(crate) config: LaunchConfig,
+    pub(crate) seed: u64,
+}
+
+/// A kernel and all that its tests need.
+pub(crate) struct Entry {
+    /// The name of the PTX entry.
+    pub(crate) kernel: &'static str,
+    /// Runs a case from the source; the outputs' bytes.
+    pub(crate) on_simulator: fn(&mut Simulator, &Case) -> Result<Vec<u8>, String>,
+    /// Runs a case from the PTX.
+    pub(crate) on_interpreter: fn(&mut Interpreter, &Case) -> Result<Vec<u8>, String>,
+    /// What comes out, slow and obvious.
+    pub(crate) reference: fn(&Case) -> Vec<u8>,
+    /// Whether a result is the reference's: to the bit, but for functions that are approximated.
+    pub(crate) agrees: fn(&[u8], &[u8]) -> bool,
+    /// Whether a result of the PTX is the source's: to the bit, but where the PTX has an approximation of the GPU's, for which
+    /// the simulator and the interpreter each have a more accurate function of their own.
+    pub(crate) is_same: fn(&[u8], &[u8]) -> bool,
+    /// A random case; a small one is for race checks.
+    pub(crate) random_case: fn(&mut ChaCha8Rng, small: bool) -> Case,
+    /// Shapes at which the kernel's loops and bounds checks all matter: edited PTX must fail on one of them.
+    pub(crate) telling_cases: &'static [fn() -> Case],
+}
+
+/// An entry whose launch is the given expression, on a `device` and a `case`.
+macro_rules! entry {
+    ($kernel:ident, |$device:ident, $case:ident| $run:expr, $reference:expr, $random_case:expr, $telling:expr) => {{
+        fn run<D: Device>($device: &mut D, $case: &Case) -> Result<Vec<u8>, String> {
+            $run
+        }
+        Entry {
+            kernel: stringify!($kernel),
+            on_simulator: run::<Simulator>,
+            on_interpreter: run::<Interpreter>,
+            reference: $reference,
+            agrees: |result, reference| result == reference,
+            is_same: |result, source| result == source,
+            random_case: $random_case,
+            telling_cases: $telling,
+        }
+    }};
+}
+
+macro_rules! product {
+    ($kernel:ident, $number:ty, $telling:expr) => {
+        entry!(
+            $kernel,
+            |device, case| {
+                let [rows, columns] = case.sizes;
+                let x = device.upload(&<$number>::numbers(rows * columns, case.seed));
+                let mut out = device.uninitialized::<$number>(rows * rows);
+                device.launch(&$kernel, case.config, (&x, rows as u32, columns as u32, &mut out))?;
+                device.download(&out)
+            },
+            product_reference::<$number>,
+            random_product,
+            $telling
+        )
+    };
+}
+
+macro_rules! greyscale {
+    ($kernel:ident, |$x:ident, $w:ident, $out:ident| $arguments:expr, $reference:expr, $agrees:expr) => {
+        Entry {
+            agrees: $agrees,
+            ..entry!(
+                $kernel,
+                |device, case| {
+                    let [x, w] = greyscale_input(case).map(|numbers| device.upload(&numbers));
+                    let ($x, $w, mut $out) = (&x, &w, device.uninitialized::<F32x4>(case.sizes[0]));
+                    let _ = ($x, $w);
+                    device.launch(&$kernel, case.config, $arguments)?;
+                    device.download(&$out)
+                },
+                |case| {
+                    let [x, w] = greyscale_input(case);
+                    let of: fn(f32, f32) -> f32 = $reference;
+                    let quad = |(x, w): (&F32x4, &F32x4)| {
+                        let (x, w) = (x.to_array(), w.to_array());
+                        F32x4::from(std::array::from_fn(|i| of(x[i], w[i])))
+                    };
+                    bytes_of(&x.iter().zip(&w).map(quad).collect::<Vec<_>>())
+                },
+                random_greyscale,
+                &[|| greyscale_case(100, 3, 96), || greyscale_case(33, 2, 64), || greyscale_case(0, 1, 32)]
+            )
+        }
+    };
+}
+
+/// The kernels.
+pub(crate) static ENTRIES: &[Entry] = &[
+    entry!(
+        max_kernel,
+        |device, case| {
+            let count = case.sizes[0];
+            let [a, b] = maximum_input(case);
+            let (a, b) = (device.upload(&a), device.upload(&b));
+            let mut out = device.uninitialized::<i32>(count);
+            device.launch(&max_kernel, case.config, (&a, &b, &mut out))?;
+            device.download(&out)
+        },
+        maximum_reference,
+        random_maximum,
+        &[|| maximum_case(1000, 3, 96), || maximum_case(33, 2, 64), || maximum_case(0, 1, 32)]
+    ),
+    product!(matmul_naive_f32, f32, STRIDED_PRODUCT_CASES),
+    product!(matmul_naive_f64, f64, STRIDED_PRODUCT_CASES),
+    product!(matmul_symmetric_f32, f32, STRIDED_PRODUCT_CASES),
+    product!(matmul_symmetric_f64, f64, STRIDED_PRODUCT_CASES),
+    product!(matmul_tiles_f32, f32, PRODUCT_CASES),
+    product!(matmul_tiles_f64, f64, PRODUCT_CASES),
+    product!(matmul_registers_f32, f32, PRODUCT_CASES),
+    product!(matmul_registers_f64, f64, PRODUCT_CASES),
+    product!(matmul_kernel_f32, f32, PRODUCT_CASES),
+    product!(matmul_kernel_f64, f64, PRODUCT_CASES),
+    greyscale!(normalize_kernel, |x, w, out| (x, &mut out), |x, _| x / 255.0, |result, reference| result == reference),
+    greyscale!(weigh_kernel, |x, w, out| (x, w, &mut out), |x, w| x * w, |result, reference| result == reference),
+    greyscale!(activate_kernel, |x, w, out| (w, &mut out), |_, w| exact_tanh(w), is_near),
+    greyscale!(normalize_weigh_activate_kernel, |x, w, out| (x, w, &mut out), exact_neuron, is_near),
+    Entry {
+        is_same: is_near,
+        ..greyscale!(normalize_weigh_activate_fast_kernel, |x, w, out| (x, w, &mut out), exact_neuron, is_near)
+    },
+];
+
+/// The kernels whose launches are long sequences: neural-net/tests/part1_gpu_engine.rs checks them from either PTX.
+pub(crate) const CHECKED_ELSEWHERE: &str = "network_";
+
+fn greyscale_case(quads: usize, blocks: u32, threads: u32) -> Case {
+    Case { sizes: [quads, 0], config: LaunchConfig::new(blocks, threads), seed: 4 }
+}
+
+/// At least one thread for each four numbers.
+fn random_greyscale(random: &mut ChaCha8Rng, small: bool) -> Case {
+    let quads = random.random_range(0..if small { 100 } else { 10_000 });
+    let config = LaunchConfig::for_elements(quads, random.random_range(1..=1024_u32));
+    Case { sizes: [quads, 0], config, seed: random.random() }
+}
+
+/// Greyscale values, and weights around a half; a few of these are none that one would expect.
+fn greyscale_input(case: &Case) -> [Vec<F32x4>; 2] {
+    const RARE: [f32; 7] = [0.0, -0.0, f32::MIN_POSITIVE / 8.0, 40.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let mut random = ChaCha8Rng::seed_from_u64(case.seed);
+    let mut values = |most: f32| {
+        let mut value = || match random.random_ratio(1, 50) {
+            true => *RARE.choose(&mut random).expect("numbers"),
+            false => random.random_range(-0.1..1.0) * most,
+        };
+        (0..case.sizes[0]).map(|_| F32x4::from(std::array::from_fn(|_| value()))).collect()
+    };
+    [values(255.0), values(1.0)]
+}
+
+fn exact_tanh(x: f32) -> f32 {
+    f64::from(x).tanh() as f32
+}
+
+fn exact_neuron(x: f32, w: f32) -> f32 {
+    (f64::from(x) / 255.0 * f64::from(w)).tanh() as f32
+}
+
+/// Within 5e-7 of the reference: the kernels' promise is 1e-6.
+fn is_near(result: &[u8], reference: &[u8]) -> bool {
+    let numbers = |bytes: &[u8]| bytes.chunks(4).map(f32::from_bytes).collect::<Vec<_>>();
+    let pairs = numbers(result).into_iter().zip(numbers(reference));
+    let near = |(a, b): (f32, f32)| (a.is_nan() && b.is_nan()) || (a - b).abs() <= 5e-7;
+    result.len() == reference.len() && pairs.into_iter().all(near)
+}
+
+fn maximum_case(count: usize, blocks: u32, threads: u32) -> Case {
+    Case { sizes: [count, 0], config: LaunchConfig::new(blocks, threads), seed: 1 }
+}
+
+fn random_maximum(random: &mut ChaCha8Rng, small: bool) -> Case {
+    let count = random.random_range(0..if small { 200 } else { 20_000 });
+    let config = LaunchConfig::new(random.random_range(1..6_u32), random.random_range(1..=1024_u32));
+    Case { sizes: [count, 0], config, seed: random.random() }
+}
+
+fn maximum_input(case: &Case) -> [Vec<i32>; 2] {
+    let mut random = ChaCha8Rng::seed_from_u64(case.seed);
+    let mut values = || {
+        let value =
+            |_| if random.random_ratio(1, 4) { *EDGES.choose(&mut random).expect("edges") } else { random.random() };
+        (0..case.sizes[0]).map(value).collect()
+    };
+    [values(), values()]
+}
+
+const EDGES: [i32; 5] = [i32::MIN, -1, 0, 1, i32::MAX];
+
+fn maximum_reference(case: &Case) -> Vec<u8> {
+    let [a, b] = maximum_input(case);
+    bytes_of(&a.iter().zip(&b).map(|(&a, &b)| a.max(b)).collect::<Vec<i32>>())
+}
+
+/// Around a tile of 32 and one of 128, with a rest of rows in either half of the latter; odd, even and single columns;
+/// more than one tile each way; nothing.
+const PRODUCT_CASES: &[fn() -> Case] = &[
+    || product_case(37, 21),
+    || product_case(2, 1),
+    || product_case(1, 33),
+    || product_case(3, 0),
+    || product_case(0, 4),
+    || product_case(101, 6),
+    || product_case(133, 19),
+];
+
+/// The same with so few threads that each takes several cells of a row.
+const STRIDED_PRODUCT_CASES: &[fn() -> Case] = &[
+    || product_case(37, 21),
+    || product_case(2, 1),
+    || product_case(1, 33),
+    || product_case(3, 0),
+    || product_case(0, 4),
+    || Case { config: LaunchConfig::new(1, 32), ..product_case(101, 6) },
+];
+
+fn product_case(rows: usize, columns: usize) -> Case {
+    Case { sizes: [rows, columns], config: LaunchConfig::new(1, THREADS), seed: 2 }
+}
+
+fn random_product(random: &mut ChaCha8Rng, small: bool) -> Case {
+    let (rows, columns) = if small { (45, 20) } else { (170, 50) };
+    let sizes = [random.random_range(0..rows), random.random_range(0..columns)];
+    Case { seed: random.random(), ..product_case(sizes[0], sizes[1]) }
+}
+
+/// The sums in ascending order, each multiply-add rounded once: as every rung of the ladder promises.
+fn product_reference<T: Number>(case: &Case) -> Vec<u8> {
+    let [rows, columns] = case.sizes;
+    let x = T::numbers(rows * columns, case.seed);
+    let cell = |cell: usize| {
+        let (i, j) = (cell / rows, cell % rows);
+        (0..columns).fold(T::default(), |sum, p| x[i * columns + p].multiply_add(x[j * columns + p], sum))
+    };
+    bytes_of(&(0..rows * rows).map(cell).collect::<Vec<T>>())
+}
+
+/// What a product is made of.
+trait Number: Plain + Default {
+    fn multiply_add(self, by: Self, sum: Self) -> Self;
+    /// Numbers between −1 and 1, and a few zeros, subnormal, huge, infinite and not a number.
+    fn numbers(count: usize, seed: u64) -> Vec<Self>;
+}
+
+macro_rules! number {
+    ($($number:ident)*) => {$(
+        impl Number for $number {
+            fn multiply_add(self, by: Self, sum: Self) -> Self {
+                self.mul_add(by, sum)
+            }
+
+            fn numbers(count: usize, seed: u64) -> Vec<Self> {
+                const RARE: [$number; 8] =
+                    [0.0, -0.0, $number::MIN_POSITIVE / 8.0, -$number::MIN_POSITIVE, $number::MAX, $number::MIN, $number::INFINITY, $number::NAN];
+                let mut random = ChaCha8Rng::seed_from_u64(seed);
+                let mut number = || match random.random_ratio(1, 500) {
+                    true => *RARE.choose(&mut random).expect("numbers"),
+                    false => random.random_range(-1.0..1.0),
+                };
+                (0..count).map(|_| number()).collect()
+            }
+        }
+    )*};
+}
+
+number! { f32 f64 }

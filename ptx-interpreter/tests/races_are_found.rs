@@ -1,0 +1,310 @@
+//! Patterns of synchronisation that kernels use, right and wrong.
+
+use ptx_interpreter::memory::races::{AccessKind, AccessKind::*, Conflict, Phase, RaceDetector, Watched};
+
+/// A detector with a region of data and one of flags.
+struct Launch {
+    detector: RaceDetector,
+    data: Watched,
+    flags: Watched,
+}
+
+impl Launch {
+    fn new() -> Self {
+        let mut detector = RaceDetector::new();
+        let (data, flags) = (detector.watch(256), detector.watch(64));
+        Self { detector, data, flags }
+    }
+
+    fn access(&mut self, who: (Phase, u32), offset: usize, bytes: usize, kind: AccessKind) -> Result<(), Conflict> {
+        self.detector.record((self.data, offset), bytes, kind, who, 7)
+    }
+
+    fn read(&mut self, who: (Phase, u32)) -> Result<(), Conflict> {
+        self.access(who, 0, 4, Read)
+    }
+
+    fn write(&mut self, who: (Phase, u32)) -> Result<(), Conflict> {
+        self.access(who, 0, 4, Write)
+    }
+
+    /// An atomic operation on a flag, relaxed.
+    fn atomic(&mut self, who: (Phase, u32)) {
+        self.detector.observe((self.flags, 0), who, false);
+        self.detector.publish((self.flags, 0), who, false);
+    }
+}
+
+fn at(block: u32, thread: u32, barriers: u32) -> (Phase, u32) {
+    (Phase { block, warp: thread / 32, barriers, warp_syncs: 0 }, thread % 32)
+}
+
+fn synced(block: u32, thread: u32, warp_syncs: u32) -> (Phase, u32) {
+    (Phase { block, warp: thread / 32, barriers: 0, warp_syncs }, thread % 32)
+}
+
+#[test]
+fn a_conflict_tells_who_did_what_where() {
+    let mut launch = Launch::new();
+    assert_eq!(launch.detector.record((launch.data, 8), 16, Write, at(3, 45, 2), 1234), Ok(()));
+    let conflict = launch.access(at(3, 77, 2), 16, 4, Read);
+    let expected = Conflict { block: 3, thread: 45, kind: Write, instruction: 1234, offset: 16 };
+    assert_eq!(conflict, Err(expected));
+}
+
+#[test]
+fn kinds_race_if_one_writes_and_one_is_plain() {
+    let kinds = [Read, Write, AtomicRead, AtomicWrite];
+    let expected =
+        [[false, true, false, true], [true, true, true, true], [false, true, false, false], [true, true, false, false]];
+    for (first, row) in kinds.into_iter().zip(expected) {
+        for (second, expected) in kinds.into_iter().zip(row) {
+            let mut launch = Launch::new();
+            assert_eq!(launch.access(at(0, 0, 0), 0, 4, first), Ok(()));
+            assert_eq!(launch.access(at(1, 0, 0), 0, 4, second).is_err(), expected, "{first:?}, then {second:?}");
+            assert_eq!(first.races_with(second), expected);
+        }
+    }
+}
+
+#[test]
+fn lanes_of_an_instruction_must_not_write_the_same_bytes() {
+    let mut launch = Launch::new();
+    assert_eq!(launch.write(at(0, 4, 0)), Ok(()));
+    assert_eq!(launch.write(at(0, 5, 0)).unwrap_err().thread, 4);
+}
+
+#[test]
+fn neighbouring_bytes_are_told_apart() {
+    let mut launch = Launch::new();
+    for thread in 0..4 {
+        assert_eq!(launch.access(at(0, thread, 0), thread as usize, 1, Write), Ok(()));
+    }
+    assert_eq!(launch.access(at(0, 2, 0), 2, 1, Read), Ok(()));
+    let conflict = launch.access(at(0, 2, 0), 2, 2, Read).unwrap_err();
+    assert_eq!((conflict.offset, conflict.thread), (3, 3));
+    // What the whole word knew, its bytes know.
+    assert_eq!(launch.access(at(0, 0, 0), 8, 8, Write), Ok(()));
+    assert_eq!(launch.access(at(0, 0, 0), 13, 1, Write), Ok(()));
+    assert_eq!(launch.access(at(0, 1, 0), 15, 1, Read).unwrap_err().offset, 15);
+    assert_eq!(launch.access(at(0, 1, 1), 12, 4, Read), Ok(()));
+}
+
+#[test]
+fn a_barrier_orders_its_block_alone() {
+    let mut launch = Launch::new();
+    assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
+    assert_eq!(launch.read(at(0, 99, 1)), Ok(()));
+    assert_eq!(launch.read(at(1, 0, 1)).unwrap_err().block, 0);
+}
+
+#[test]
+fn a_synchronised_warp_is_ordered_and_the_others_are_not() {
+    let mut launch = Launch::new();
+    assert_eq!(launch.write(synced(0, 0, 0)), Ok(()));
+    assert_eq!(launch.read(synced(0, 31, 1)), Ok(()));
+    assert_eq!(launch.read(synced(0, 32, 1)).unwrap_err().thread, 0);
+    assert!(launch.read(synced(0, 30, 0)).is_err());
+}
+
+#[test]
+fn lanes_that_read_race_with_one_that_writes() {
+    for lanes in [2, 3, 5, 32] {
+        for writer in 0..lanes {
+            let mut launch = Launch::new();
+            for round in 0..2 {
+                for lane in 0..lanes {
+                    assert_eq!(launch.read(at(0, lane, 0)), Ok(()), "round {round}");
+                }
+            }
+            assert_ne!(launch.write(at(0, writer, 0)).unwrap_err().thread, writer);
+        }
+    }
+}
+
+#[test]
+fn a_reader_between_others_is_not_forgotten() {
+    // Readers: of another block, then many of this one, then the writer, ordered with those alone.
+    let mut launch = Launch::new();
+    assert_eq!(launch.read(at(0, 0, 0)), Ok(()));
+    for thread in 0..512 {
+        assert_eq!(launch.read(at(1, thread, 0)), Ok(()));
+    }
+    assert_eq!(launch.write(at(1, 0, 1)).unwrap_err().block, 0);
+    // Of many threads of the block, any but the writer.
+    let mut launch = Launch::new();
+    for thread in 0..512 {
+        assert_eq!(launch.read(at(0, thread, 0)), Ok(()));
+    }
+    for thread in [511, 510, 480, 0] {
+        assert_ne!(launch.write(at(0, thread, 0)).unwrap_err().thread, thread);
+        launch = Launch::new();
+        (0..512).for_each(|thread| launch.read(at(0, thread, 0)).unwrap());
+    }
+}
+
+/// Every block writes, counts itself, and the last one reads what all have written.
+fn last_block_adds_up(fences: bool, barrier: bool) -> bool {
+    let mut launch = Launch::new();
+    let mut ordered = true;
+    for block in 0..3 {
+        ordered &= launch.access(at(block, 40, 0), 4 * block as usize, 4, Write).is_ok();
+        let leader = at(block, 0, u32::from(barrier));
+        if fences {
+            launch.detector.fence(leader);
+        }
+        launch.atomic(leader);
+    }
+    let barriers = u32::from(barrier);
+    if fences {
+        launch.detector.fence(at(2, 0, barriers));
+    }
+    for block in 0..3 {
+        ordered &= launch.access(at(2, 9, barriers + 1), 4 * block as usize, 4, Read).is_ok();
+    }
+    ordered
+}
+
+#[test]
+fn the_last_block_reads_what_all_have_written() {
+    assert!(last_block_adds_up(true, true));
+    assert!(!last_block_adds_up(false, true), "no fence");
+    assert!(!last_block_adds_up(true, false), "no barrier before the count");
+}
+
+#[test]
+fn a_barrier_of_the_grid_orders_all_blocks() {
+    let mut launch = Launch::new();
+    for round in 0..4_u32 {
+        let barriers = 2 * round;
+        for block in 0..4 {
+            let offset = 4 * (block ^ (round % 2)) as usize;
+            for thread in [0, 50] {
+                let offset = offset + 32 * thread as usize / 50;
+                assert_eq!(launch.access(at(block, thread, barriers), offset, 4, Read), Ok(()));
+            }
+            assert_eq!(launch.access(at(block, 50, barriers), 128 + 4 * block as usize, 4, Write), Ok(()));
+            let leader = at(block, 0, barriers + 1);
+            launch.detector.observe((launch.flags, 0), leader, true);
+            launch.detector.publish((launch.flags, 0), leader, true);
+        }
+        for block in 0..4 {
+            launch.detector.observe((launch.flags, 0), at(block, 0, barriers + 1), true);
+        }
+        // The neighbour's value of this round, after the barrier of the block that follows.
+        for block in 0..4 {
+            let offset = 128 + 4 * (block as usize + 1) % 16;
+            assert_eq!(launch.access(at(block, 7, barriers + 2), offset, 4, Read), Ok(()));
+        }
+        // Who doesn't wait races: the next round's write with this round's reads.
+        let hasty = launch.access(at(0, 50, barriers + 2), 128, 4, Write);
+        assert_eq!(hasty.unwrap_err().kind, Read);
+        launch.detector.forget(launch.data);
+        launch.data = launch.detector.watch(256);
+    }
+}
+
+#[test]
+fn what_a_thread_acquires_its_warp_knows_after_synchronising() {
+    let release = |launch: &mut Launch| {
+        launch.write(synced(0, 0, 0)).unwrap();
+        launch.detector.publish((launch.flags, 4), synced(0, 0, 0), true);
+    };
+    let mut launch = Launch::new();
+    release(&mut launch);
+    launch.detector.observe((launch.flags, 4), synced(1, 3, 5), true);
+    assert_eq!(launch.read(synced(1, 3, 5)), Ok(()));
+    assert!(launch.read(synced(1, 4, 5)).is_err(), "not synchronised");
+    let mut launch = Launch::new();
+    release(&mut launch);
+    launch.detector.observe((launch.flags, 4), synced(1, 3, 5), true);
+    assert_eq!(launch.read(synced(1, 4, 6)), Ok(()));
+    assert!(launch.read(synced(1, 40, 6)).is_err(), "another warp");
+    let mut launch = Launch::new();
+    release(&mut launch);
+    launch.detector.observe((launch.flags, 8), synced(1, 3, 5), true);
+    assert!(launch.read(synced(1, 3, 5)).is_err(), "another location");
+}
+
+#[test]
+fn what_follows_a_release_is_not_released() {
+    let mut launch = Launch::new();
+    launch.detector.publish((launch.flags, 0), at(0, 0, 0), true);
+    assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
+    launch.detector.observe((launch.flags, 0), at(1, 0, 0), true);
+    assert!(launch.read(at(1, 0, 0)).is_err());
+    // Nor what lies between a fence and the store that follows it.
+    let mut launch = Launch::new();
+    launch.detector.fence(at(0, 0, 0));
+    assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
+    launch.atomic(at(0, 0, 0));
+    launch.detector.observe((launch.flags, 0), at(1, 0, 0), true);
+    assert!(launch.read(at(1, 0, 0)).is_err());
+}
+
+#[test]
+fn a_release_tells_of_its_warp_what_came_before_its_synchronisation() {
+    for (syncs, ordered) in [(0, false), (1, true)] {
+        let mut launch = Launch::new();
+        launch.write(synced(0, 5, 0)).unwrap();
+        launch.detector.publish((launch.flags, 0), synced(0, 0, syncs), true);
+        launch.detector.observe((launch.flags, 0), synced(1, 0, 0), true);
+        assert_eq!(launch.read(synced(1, 0, 0)).is_ok(), ordered);
+    }
+}
+
+#[test]
+fn several_threads_of_a_block_may_release() {
+    for order in [[0, 40], [40, 0]] {
+        let mut launch = Launch::new();
+        for thread in order {
+            launch.access(at(0, thread, 0), 4 * thread as usize, 4, Write).unwrap();
+            launch.detector.observe((launch.flags, 0), at(0, thread, 0), true);
+            launch.detector.publish((launch.flags, 0), at(0, thread, 0), true);
+        }
+        launch.detector.observe((launch.flags, 0), at(1, 0, 0), true);
+        for thread in order {
+            assert_eq!(launch.access(at(1, 0, 0), 4 * thread as usize, 4, Read), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn what_a_thread_acquires_again_its_warp_does_not_know_yet() {
+    let mut launch = Launch::new();
+    launch.detector.publish((launch.flags, 0), synced(0, 0, 0), true);
+    launch.detector.observe((launch.flags, 0), synced(1, 3, 0), true);
+    launch.write(synced(0, 0, 0)).unwrap();
+    launch.detector.publish((launch.flags, 0), synced(0, 0, 0), true);
+    launch.detector.observe((launch.flags, 0), synced(1, 3, 1), true);
+    assert!(launch.read(synced(1, 4, 1)).is_err());
+}
+
+#[test]
+fn a_lock_orders_its_holders() {
+    let mut launch = Launch::new();
+    for thread in [0, 33, 64, 1, 0] {
+        for block in [0, 1] {
+            let who = at(block, thread, 0);
+            launch.detector.observe((launch.flags, 0), who, true);
+            assert_eq!(launch.read(who), Ok(()));
+            assert_eq!(launch.write(who), Ok(()));
+            launch.detector.publish((launch.flags, 0), who, true);
+        }
+    }
+    assert!(launch.write(at(1, 99, 0)).is_err());
+}
+
+#[test]
+fn forgotten_regions_and_blocks_leave_nothing_behind() {
+    let mut launch = Launch::new();
+    launch.write(at(0, 0, 0)).unwrap();
+    launch.detector.publish((launch.data, 16), at(0, 0, 0), true);
+    launch.detector.forget(launch.data);
+    launch.detector.end_block(0);
+    let other = launch.detector.watch(16);
+    assert_eq!(launch.detector.record((other, 0), 4, Write, at(1, 0, 0), 0), Ok(()));
+    // What a block did outlives it.
+    launch.detector.end_block(1);
+    assert_eq!(launch.detector.record((other, 0), 4, Write, at(2, 0, 0), 0).unwrap_err().block, 1);
+}

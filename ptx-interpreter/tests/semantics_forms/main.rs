@@ -1,0 +1,138 @@
+//! Every known form of an instruction computes what an independent, slow reference does.
+
+mod approximations;
+
+use ptx_interpreter::semantics::{self, Compute, LANES, Lanes, Operation};
+use ptx_interpreter::syntax::ScalarType;
+use ptx_random_programs::reference::{self, Form};
+use rand::rngs::ChaCha8Rng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, RngExt, SeedableRng};
+use rayon::prelude::*;
+use std::collections::HashSet;
+
+/// Whether the result is right; None if there is no reference.
+fn is_right(form: &Form<'_>, sources: [u64; 4], result: u64) -> Option<bool> {
+    match reference::evaluate(form, sources) {
+        Some(expected) => Some(expected == result),
+        None => approximations::accepts(form, sources[0], result),
+    }
+}
+
+/// Warps of operands: every edge of a single source, edges together with edges, and random ones.
+fn operands(types: &[ScalarType], random: &mut ChaCha8Rng) -> Vec<[Lanes; 4]> {
+    let edges: Vec<Vec<u64>> = types.iter().map(|&t| reference::edges(t)).collect();
+    let longest = edges.iter().map(Vec::len).max().unwrap_or(0);
+    let (in_order, further) = if types.len() == 1 { (longest, 1024) } else { (0, 2400) };
+    let mut rows: Vec<[u64; 4]> = Vec::new();
+    for index in 0..in_order + further {
+        let mut row = [0; 4];
+        for (source, &t) in types.iter().enumerate() {
+            row[source] = if index < in_order {
+                edges[source][index]
+            } else if random.random_ratio(2, 3) {
+                *edges[source].choose(random).expect("edges")
+            } else {
+                reference::random(t, random)
+            };
+        }
+        // Sometimes two sources are the same, or differ in the sign or by little.
+        if types.len() > 1 && types[0] == types[1] && random.random_ratio(1, 4) {
+            let top = 1 << (types[0].bytes() * 8 - 1);
+            row[1] = row[0] ^ [0, 1, top, top | 1].choose(random).expect("a difference");
+        }
+        rows.push(row);
+    }
+    let garbage = |t: ScalarType, random: &mut ChaCha8Rng| match t.bytes() {
+        8 => 0,
+        bytes => random.next_u64() << (8 * bytes),
+    };
+    rows.chunks(LANES)
+        .map(|chunk| {
+            let mut warp = [[0; LANES]; 4];
+            for (lane, row) in chunk.iter().enumerate() {
+                for (source, &t) in types.iter().enumerate() {
+                    warp[source][lane] = row[source] | garbage(t, random);
+                }
+            }
+            warp
+        })
+        .collect()
+}
+
+fn run(operation: &Operation, warp: &[Lanes; 4]) -> Lanes {
+    let sources = [&warp[0], &warp[1], &warp[2], &warp[3]];
+    match operation.compute {
+        Compute::Value(compute) => {
+            let mut lanes = [u64::MAX; LANES];
+            compute(&mut lanes, sources);
+            lanes
+        }
+        Compute::Predicate(compute) => {
+            let mask = compute(sources);
+            std::array::from_fn(|lane| u64::from(mask >> lane & 1))
+        }
+    }
+}
+
+/// The first thing that is wrong with a form.
+fn check(name: &str, seed: u64) -> Result<(), String> {
+    let form = Form::parse(name);
+    if let Ok(carry) = semantics::carry(form.opcode, &form.modifiers) {
+        return check_carry(&form, name, &carry, seed);
+    }
+    let operation = semantics::operation(form.opcode, &form.modifiers).map_err(|error| error.to_string())?;
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    for warp in operands(operation.sources, &mut random) {
+        let results = run(&operation, &warp);
+        for lane in 0..LANES {
+            // What is above a source's width must not count: the reference doesn't get it.
+            let mut sources = [0; 4];
+            for (index, t) in operation.sources.iter().enumerate() {
+                sources[index] = warp[index][lane] & (u64::MAX >> (64 - 8 * t.bytes()));
+            }
+            match is_right(&form, sources, results[lane]) {
+                None => return Err(format!("{name} has no reference: write one in tests/semantics_forms")),
+                Some(true) => {}
+                Some(false) => return Err(format!("{name} of {sources:#x?} gives {:#x}", results[lane])),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_carry(form: &Form<'_>, name: &str, carry: &semantics::CarryOperation, seed: u64) -> Result<(), String> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let types = [carry.element; 3];
+    for warp in operands(&types[..carry.sources], &mut random) {
+        let carry_in = random.next_u32();
+        let mut results = [u64::MAX; LANES];
+        let carry_out = (carry.compute)(&mut results, carry_in, [&warp[0], &warp[1], &warp[2], &warp[3]]);
+        for lane in 0..LANES {
+            let sources = [0, 1, 2, 3].map(|source| warp[source][lane]);
+            let flag = carry_in >> lane & 1 == 1;
+            let expected = reference::evaluate_carry(form, sources, flag).ok_or(format!("{name} has no reference"))?;
+            let result = (results[lane], carry_out >> lane & 1 == 1);
+            if result != expected {
+                return Err(format!("{name} of {sources:#x?} with {flag} gives {result:x?}, not {expected:x?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_form_computes_what_its_reference_does() {
+    let names: Vec<String> = semantics::forms().collect();
+    assert!(names.len() > 1900, "only {} forms", names.len());
+    let wrong: Vec<String> =
+        names.par_iter().enumerate().filter_map(|(seed, name)| check(name, seed as u64).err()).collect();
+    assert!(wrong.is_empty(), "{} forms are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_form_is_listed_once() {
+    let names: Vec<String> = semantics::forms().collect();
+    let different: HashSet<&String> = names.iter().collect();
+    assert_eq!(names.len(), different.len());
+}

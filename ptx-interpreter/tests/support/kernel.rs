@@ -1,0 +1,184 @@
+//! Kernels of a few instructions: their text, launch and results.
+
+use cuda_std::{Dim3, LaunchConfig};
+use ptx_interpreter::{FaultKind, LaunchError, LaunchReport, LoadError, Machine, Options};
+
+/// What every kernel here begins with. `index` is the thread's number in the grid, whose blocks have one dimension, and
+/// `cell` and `cell8` the addresses of its 4 and 8 bytes of the output.
+const BEGINNING: &str = "
+    .reg .pred p<10>; .reg .b16 h<20>; .reg .b32 r<60>; .reg .b64 d<40>;
+    .reg .b32 tid, index; .reg .b64 input, output, cell, cell8;
+    ld.param.u64 input, [kernel_input]; ld.param.u64 output, [kernel_output];
+    mov.u32 tid, %tid.x; mov.u32 index, %ntid.x; mov.u32 r59, %ctaid.x; mad.lo.u32 index, r59, index, tid;
+    mad.wide.u32 cell, index, 4, output; mad.wide.u32 cell8, index, 8, output;
+";
+
+/// The module around a kernel's body.
+pub fn module(declarations: &str, directives: &str, body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n{declarations}\n.visible .entry kernel(\n    .param .u64 \
+         kernel_input,\n    .param .u64 kernel_output\n)\n{directives}\n{{{BEGINNING}\n{body}\n}}\n"
+    )
+}
+
+/// A kernel, and how it is launched.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    declarations: String,
+    directives: String,
+    body: String,
+    input: Vec<u8>,
+    output_bytes: usize,
+    config: LaunchConfig,
+    options: Options,
+}
+
+impl Kernel {
+    /// A kernel with this body, for one block of 32 threads.
+    pub fn new(body: impl Into<String>) -> Self {
+        Self {
+            declarations: String::new(),
+            directives: String::new(),
+            body: body.into(),
+            input: vec![0; 256],
+            output_bytes: 0,
+            config: LaunchConfig::new(1, 32),
+            options: Options { check_races: true, block_instructions: 10_000_000 },
+        }
+    }
+
+    /// What stands before the kernel: variables and functions.
+    pub fn declare(mut self, declarations: &str) -> Self {
+        self.declarations.push_str(declarations);
+        self
+    }
+
+    /// `.maxntid` and the like.
+    pub fn directive(mut self, directives: &str) -> Self {
+        self.directives.push_str(directives);
+        self
+    }
+
+    pub fn input(mut self, words: &[u32]) -> Self {
+        self.input = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self
+    }
+
+    pub fn input8(mut self, words: &[u64]) -> Self {
+        self.input = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self
+    }
+
+    /// The output's size, if it is not 16 bytes a thread.
+    pub fn output_bytes(mut self, bytes: usize) -> Self {
+        self.output_bytes = bytes;
+        self
+    }
+
+    pub fn shape(mut self, grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
+        self.config =
+            LaunchConfig { dynamic_shared_bytes: self.config.dynamic_shared_bytes, ..LaunchConfig::new(grid, block) };
+        self
+    }
+
+    pub fn dynamic_shared(mut self, bytes: u32) -> Self {
+        self.config.dynamic_shared_bytes = bytes;
+        self
+    }
+
+    pub fn without_race_checks(mut self) -> Self {
+        self.options.check_races = false;
+        self
+    }
+
+    pub fn at_most(mut self, block_instructions: u64) -> Self {
+        self.options.block_instructions = block_instructions;
+        self
+    }
+
+    pub fn text(&self) -> String {
+        module(&self.declarations, &self.directives, &self.body)
+    }
+
+    fn launch(&self) -> (Result<LaunchReport, LaunchError>, Vec<u8>) {
+        let text = self.text();
+        let mut machine = Machine::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let threads = (self.config.grid.count() * self.config.block.count()) as usize;
+        let mut output = vec![0; if self.output_bytes == 0 { threads * 16 } else { self.output_bytes }];
+        let input = machine.allocate(self.input.len() as u64).unwrap();
+        machine.memory().write(input, &self.input).unwrap();
+        let address = machine.allocate(output.len() as u64).unwrap();
+        machine.memory().write(address, &output).unwrap();
+        let parameters = [input.to_le_bytes(), address.to_le_bytes()];
+        let result = machine.launch(self.options, "kernel", self.config, &parameters.each_ref().map(|p| &p[..]));
+        machine.memory().read(address, &mut output).unwrap();
+        (result, output)
+    }
+
+    /// The output of a launch that must succeed.
+    #[track_caller]
+    pub fn bytes(&self) -> Vec<u8> {
+        let (result, output) = self.launch();
+        result.unwrap_or_else(|error| panic!("{error}\n{}", self.text()));
+        output
+    }
+
+    /// The first `count` words of the output.
+    #[track_caller]
+    pub fn words(&self, count: usize) -> Vec<u32> {
+        self.bytes().as_chunks().0[..count].iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
+    }
+
+    /// The first `count` words of 8 bytes of the output.
+    #[track_caller]
+    pub fn words8(&self, count: usize) -> Vec<u64> {
+        self.bytes().as_chunks().0[..count].iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+    }
+
+    #[track_caller]
+    pub fn report(&self) -> LaunchReport {
+        self.launch().0.unwrap_or_else(|error| panic!("{error}\n{}", self.text()))
+    }
+
+    /// What is wrong with a launch. It must be the instruction on the one line of the body with `text`, in the thread of
+    /// this number of the block of this number.
+    #[track_caller]
+    pub fn fault(&self, text: &str, block: u32, thread: u32) -> FaultKind {
+        let (result, _) = self.launch();
+        let error = match result {
+            Ok(_) => panic!("no fault\n{}", self.text()),
+            Err(error) => error,
+        };
+        let Some(fault) = error.fault() else { panic!("no fault of a thread: {error}") };
+        let module = self.text();
+        let lines: Vec<usize> =
+            module.lines().enumerate().filter(|(_, line)| line.contains(text)).map(|(index, _)| index + 1).collect();
+        assert_eq!(lines, [fault.place.line as usize], "lines with {text}; {fault}");
+        assert!(text.contains(&*fault.place.text) || fault.place.text.contains(text.trim_end_matches(';')), "{fault}");
+        assert_eq!(
+            (&*fault.kernel, fault.block, fault.thread),
+            ("kernel", Dim3::new(block, 0, 0), Dim3::new(thread, 0, 0))
+        );
+        let message = fault.to_string();
+        assert!(message.starts_with("kernel kernel, block "), "{message}");
+        fault.kind.clone()
+    }
+
+    #[track_caller]
+    pub fn launch_error(&self) -> LaunchError {
+        self.launch().0.expect_err("the launch must fail")
+    }
+
+    #[track_caller]
+    pub fn load_error(&self) -> LoadError {
+        match Machine::new(&self.text()) {
+            Ok(_) => panic!("it loads\n{}", self.text()),
+            Err(error) => error,
+        }
+    }
+}
+
+/// What each of `count` threads should have written.
+pub fn each<T>(count: u32, value: impl FnMut(u32) -> T) -> Vec<T> {
+    (0..count).map(value).collect()
+}

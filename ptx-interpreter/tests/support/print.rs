@@ -1,0 +1,184 @@
+//! Writes a tree as PTX, as LLVM does, so that a test sees whether the tree holds all that the text said.
+
+use std::fmt::Write;
+
+use ptx_interpreter::syntax::{
+    AddressBase, Function, Immediate, Initializer, Instruction, Linkage, Module, Operand, ScalarType, Space, Statement,
+    Variable,
+};
+
+/// The module's text. The tree has no lines that say where `.file` stood: they come at the end, as LLVM has them.
+pub fn module(module: &Module) -> String {
+    let (major, minor) = module.version;
+    let mut text = format!(".version {major}.{minor}\n.target {}\n", module.target);
+    writeln!(text, ".address_size {}", module.address_size).unwrap();
+    for variable in &module.variables {
+        writeln!(text, "{};", variable_text(variable)).unwrap();
+    }
+    for function in &module.functions {
+        text.push_str(&function_text(function));
+    }
+    for file in &module.files {
+        let name = file.name.replace('\\', "\\\\").replace('"', "\\\"");
+        writeln!(text, ".file {} \"{name}\"", file.number).unwrap();
+    }
+    text
+}
+
+fn function_text(function: &Function) -> String {
+    let mut text = linkage(function.linkage).to_owned();
+    text.push_str(if function.is_entry { ".entry " } else { ".func " });
+    if !function.returns.is_empty() {
+        write!(text, "({})", list(&function.returns, variable_text)).unwrap();
+    }
+    writeln!(text, "{}({})", function.name, list(&function.parameters, variable_text)).unwrap();
+    let performance = function.performance;
+    for (directive, threads) in [(".maxntid", performance.max_threads), (".reqntid", performance.required_threads)] {
+        if let Some([x, y, z]) = threads {
+            writeln!(text, "{directive} {x}, {y}, {z}").unwrap();
+        }
+    }
+    for (directive, number) in [(".minnctapersm", performance.min_blocks), (".maxnreg", performance.max_registers)] {
+        if let Some(number) = number {
+            writeln!(text, "{directive} {number}").unwrap();
+        }
+    }
+    match &function.body {
+        Some(statements) => block(statements, &mut text),
+        None => text.push_str(";\n"),
+    }
+    text
+}
+
+fn block(statements: &[Statement], text: &mut String) {
+    text.push_str("{\n");
+    for statement in statements {
+        match statement {
+            Statement::Registers { element, vector, names, .. } => {
+                writeln!(text, ".reg {}{} {};", vector_text(*vector), type_text(*element), ranges(names)).unwrap();
+            }
+            Statement::Variable(variable) => writeln!(text, "{};", variable_text(variable)).unwrap(),
+            Statement::Label { name, .. } => writeln!(text, "{name}:").unwrap(),
+            Statement::BranchTargets { name, targets, .. } => {
+                writeln!(text, "{name}: .branchtargets {};", targets.join(", ")).unwrap();
+            }
+            Statement::Location(place) => {
+                writeln!(text, ".loc {} {} {}", place.file, place.line, place.column).unwrap();
+            }
+            Statement::Instruction(instruction) => writeln!(text, "{};", instruction_text(instruction)).unwrap(),
+            Statement::Block(statements) => block(statements, text),
+        }
+    }
+    text.push_str("}\n");
+}
+
+/// The instruction, from its parts and not from its text.
+pub fn instruction_text(instruction: &Instruction) -> String {
+    let mut text = String::new();
+    if let Some(guard) = &instruction.guard {
+        write!(text, "@{}{} ", if guard.negated { "!" } else { "" }, guard.register).unwrap();
+    }
+    text.push_str(&instruction.opcode);
+    for modifier in &instruction.modifiers {
+        write!(text, ".{modifier}").unwrap();
+    }
+    write!(text, " {}", list(&instruction.operands, operand)).unwrap();
+    text
+}
+
+fn operand(operand_: &Operand) -> String {
+    match operand_ {
+        Operand::Name(name) => name.clone(),
+        Operand::Not(name) => format!("!{name}"),
+        Operand::Pair(first, second) => format!("{first}|{second}"),
+        Operand::Immediate(number) => immediate(*number),
+        Operand::Offset(name, offset) => format!("{name}+{offset}"),
+        Operand::Address(address) => {
+            let base = match &address.base {
+                AddressBase::Name(name) => name.clone(),
+                AddressBase::Immediate(number) => number.to_string(),
+            };
+            if address.offset == 0 { format!("[{base}]") } else { format!("[{base}+{}]", address.offset) }
+        }
+        Operand::Vector(operands) => format!("{{{}}}", list(operands, operand)),
+        Operand::Group(operands) => format!("({})", list(operands, operand)),
+    }
+}
+
+fn immediate(number: Immediate) -> String {
+    match number {
+        Immediate::Integer(value) => value.to_string(),
+        Immediate::F32(bits) => format!("0f{bits:08X}"),
+        Immediate::F64(bits) => format!("0d{bits:016X}"),
+    }
+}
+
+/// `variable.count` of several dimensions is printed as one; its initial values are flat already.
+fn variable_text(variable: &Variable) -> String {
+    let space = match variable.space {
+        Space::Const => ".const",
+        Space::Global => ".global",
+        Space::Local => ".local",
+        Space::Param => ".param",
+        Space::Shared => ".shared",
+    };
+    let mut text = format!("{}{space} ", linkage(variable.linkage));
+    // LLVM writes no alignment for parameters that are no arrays.
+    if variable.space != Space::Param || variable.count != Some(1) {
+        write!(text, ".align {} ", variable.align).unwrap();
+    }
+    write!(text, "{}{} {}", vector_text(variable.vector), type_text(variable.element), variable.name).unwrap();
+    match variable.count {
+        None => text.push_str("[]"),
+        Some(1) if variable.initial.len() <= 1 => {}
+        Some(count) => write!(text, "[{count}]").unwrap(),
+    }
+    match &variable.initial[..] {
+        [] => {}
+        [value] if variable.count == Some(1) && variable.vector == 1 => write!(text, " = {}", initial(value)).unwrap(),
+        values if variable.vector == 1 => write!(text, " = {{{}}}", list(values, initial)).unwrap(),
+        values => {
+            let rows: Vec<&[Initializer]> = values.chunks(variable.vector).collect();
+            write!(text, " = {{{}}}", list(&rows, |row| format!("{{{}}}", list(row, initial)))).unwrap();
+        }
+    }
+    text
+}
+
+fn initial(value: &Initializer) -> String {
+    match value {
+        Initializer::Value(number) => immediate(*number),
+        Initializer::Address { name, offset, generic } => {
+            let base = if *generic { format!("generic({name})") } else { name.clone() };
+            if *offset == 0 { base } else { format!("{base}+{offset}") }
+        }
+    }
+}
+
+/// `%r0`, `%r1`, … at the end of an own statement become `%r<…>` again.
+fn ranges(names: &[String]) -> String {
+    let stem = names.first().and_then(|name| name.strip_suffix('0')).unwrap_or("");
+    let is_range = !stem.is_empty() && names.iter().enumerate().all(|(index, name)| *name == format!("{stem}{index}"));
+    if is_range { format!("{stem}<{}>", names.len()) } else { names.join(", ") }
+}
+
+fn vector_text(vector: usize) -> String {
+    if vector == 1 { String::new() } else { format!(".v{vector} ") }
+}
+
+fn type_text(element: ScalarType) -> String {
+    format!(".{}", format!("{element:?}").to_lowercase())
+}
+
+fn linkage(linkage: Linkage) -> &'static str {
+    match linkage {
+        Linkage::Internal => "",
+        Linkage::Visible => ".visible ",
+        Linkage::Extern => ".extern ",
+        Linkage::Weak => ".weak ",
+    }
+}
+
+fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+    items.iter().map(text).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,336 @@
+//! The Rust source line of each instruction: PTX's `.loc` directives, made from what LLVM says.
+//!
+//! LLVM writes `.loc FILE LINE COLUMN` for the innermost function that was inlined, which is often one of `core`, and
+//! in a comment how it came to be there: `core/…:470:18 @[ cuda_std/…:57:32 @[ kernels/src/lib.rs:28:18 ] ]`. Whoever
+//! reads a profile or a fault wants the line of the kernel, so the innermost place in the kernels' own crate is taken.
+
+use std::collections::HashMap;
+
+use crate::source_names::SourceNames;
+
+/// Gives the text, as the compiler's `-Zverbose-asm` leaves it, `.loc` directives with lines of the kernels' own crate
+/// where they can be had, with file names that are the same on every machine. All other traces of debug information and
+/// the compiler's comments on single lines are taken out, so that but for `.loc` and `.file` the text is the one
+/// without them.
+///
+/// Line 0 stands for instructions that belong to no one line, as those which two branches have in common.
+pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
+    let declared = declared_files(text);
+    let mut calls = HashMap::new();
+    let mut files = Files::default();
+    let mut shown: Option<Frame> = None;
+    let mut kept = Vec::new();
+    let mut lines = text.lines();
+    let mut in_assembly = false;
+    while let Some(line) = lines.next() {
+        let (code, comment) = line.split_once("//").unwrap_or((line, ""));
+        let (code, comment) = (code.trim_end(), comment.trim());
+        match comment {
+            "begin inline asm" => in_assembly = true,
+            "end inline asm" => in_assembly = false,
+            // Its author's comments stay.
+            _ if in_assembly => {
+                kept.push(line.to_owned());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(operands) =
+            code.trim_start().strip_prefix(".loc\t").or_else(|| code.trim_start().strip_prefix(".loc "))
+        {
+            let frames = frames_of(operands, comment, &declared, &mut calls);
+            let Some(mut place) = chosen(&frames, names) else { continue };
+            if let (0, Some(Frame { path, .. })) = (place.line, &shown) {
+                // No line is one of no file, whichever LLVM names.
+                place.path.clone_from(path);
+            }
+            if shown.as_ref() != Some(&place) {
+                kept.push(files.directive(&place));
+                shown = Some(place);
+            }
+        } else if is_debug_section(code) {
+            let _ = code.contains('}') || lines.any(|line| line.contains('}'));
+        } else if is_file(code) || is_debug_label(code) {
+        } else if code.is_empty() && !line.is_empty() {
+            kept.extend(kept_comment(line, comment));
+        } else {
+            // Each function says its lines itself, wherever a reader starts.
+            if code == "}" {
+                shown = None;
+            }
+            kept.push(if comment.starts_with("callseq") { line.to_owned() } else { code.to_owned() });
+        }
+    }
+    files.insert_into(&mut kept);
+    let mut text = kept.join("\n");
+    text.push('\n');
+    text
+}
+
+/// A place in a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Frame {
+    path: String,
+    line: u32,
+    column: u32,
+}
+
+/// Where an instruction comes from, innermost function first. `calls` remembers where each inlined place was called.
+fn frames_of(
+    operands: &str,
+    comment: &str,
+    declared: &HashMap<u32, String>,
+    calls: &mut HashMap<Frame, Frame>,
+) -> Vec<Frame> {
+    let commented: Option<Vec<_>> = comment.trim_end_matches([' ', ']']).split(" @[ ").map(commented_frame).collect();
+    if let Some(frames) = commented {
+        return frames;
+    }
+    // Without the comment there is `.loc 1 10 5, function_name NAME, inlined_at 2 20 3` from PTX 7.2 on. The place of
+    // the call may itself have been inlined; then an earlier directive says where.
+    let numbered = |operands: &str| -> Option<Frame> {
+        let mut numbers =
+            operands.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(|word| word.parse().ok());
+        let path = declared.get(&numbers.next()??)?.clone();
+        Some(Frame { path, line: numbers.next()??, column: numbers.next()?? })
+    };
+    let (own, caller) = operands.split_once("inlined_at").unwrap_or((operands, ""));
+    let Some(own) = numbered(own) else { return Vec::new() };
+    if let Some(caller) = numbered(caller) {
+        calls.insert(own.clone(), caller);
+    }
+    let mut frames = vec![own];
+    // A recursion that was inlined would lead round in a circle.
+    while let Some(caller) = calls.get(&frames[frames.len() - 1]).filter(|caller| !frames.contains(caller)) {
+        frames.push(caller.clone());
+    }
+    frames
+}
+
+fn commented_frame(text: &str) -> Option<Frame> {
+    let mut parts = text.rsplitn(3, ':');
+    let (column, line) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    Some(Frame { path: parts.next()?.to_owned(), line, column })
+}
+
+/// The frame to show: the innermost in the kernels' crate, else the innermost of all, in both cases one with a line if
+/// there is such a one. Its file's name is the stable one.
+fn chosen(frames: &[Frame], names: &SourceNames) -> Option<Frame> {
+    let has_line = |frame: &&Frame| frame.line != 0;
+    let own = frames.iter().filter(|frame| names.is_own(&frame.path));
+    let frame = own.clone().find(has_line).or_else(|| frames.iter().find(has_line)).or_else(|| frames.first())?;
+    let column = if frame.line == 0 { 0 } else { frame.column };
+    Some(Frame { path: names.stable(&frame.path), line: frame.line, column })
+}
+
+/// The files of the result, numbered from 1 as they appear.
+#[derive(Default)]
+struct Files(Vec<String>);
+
+impl Files {
+    fn directive(&mut self, Frame { path, line, column }: &Frame) -> String {
+        let known = self.0.iter().position(|name| name == path);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(path.clone());
+            self.0.len() - 1
+        });
+        format!("\t.loc\t{} {line} {column}", index + 1)
+    }
+
+    /// Declares them at the top, where who meets a number looks first.
+    fn insert_into(self, lines: &mut Vec<String>) {
+        let after = lines.iter().position(|line| line.starts_with(".address_size")).map_or(0, |index| index + 1);
+        let numbered = self.0.iter().zip(1..);
+        let directives: Vec<_> = numbered.map(|(name, number)| format!(".file\t{number} \"{name}\"")).collect();
+        lines.splice(after..after, directives);
+    }
+}
+
+fn declared_files(text: &str) -> HashMap<u32, String> {
+    let directives = text.lines().filter_map(|line| line.trim_start().strip_prefix(".file"));
+    let declared = directives.filter_map(|operands| {
+        let (number, path) = operands.trim_start().split_once([' ', '\t'])?;
+        // Before the name there may be a folder of its own, behind it its age and size.
+        let mut quoted = path.split('"').skip(1).step_by(2);
+        let first = quoted.next()?;
+        let path = quoted.next().map_or(first.to_owned(), |file| format!("{first}/{file}"));
+        Some((number.parse().ok()?, path))
+    });
+    declared.collect()
+}
+
+fn is_file(code: &str) -> bool {
+    code.trim_start().starts_with(".file")
+}
+
+fn is_debug_section(code: &str) -> bool {
+    let section = code.trim_start().strip_prefix(".section");
+    section.is_some_and(|section| section.trim_start().starts_with(".debug"))
+}
+
+/// Labels that only debug information refers to. A jump goes to a basic block, `$L__BB`.
+fn is_debug_label(code: &str) -> bool {
+    const STARTS: [&str; 3] = ["$L__tmp", "$L__func_begin", "$L__func_end"];
+    let number = STARTS.iter().find_map(|start| code.strip_prefix(start)).and_then(|rest| rest.strip_suffix(':'));
+    number.is_some_and(|number| number.chars().all(|letter| letter.is_ascii_digit()))
+}
+
+/// A line that has nothing but a comment, as the compiler writes it when nobody asks for more.
+fn kept_comment(line: &str, comment: &str) -> Option<String> {
+    if let Some(global) = comment.strip_prefix(".globl") {
+        let name = global.split("//").next().unwrap_or_default().trim();
+        return Some(format!("\t// .globl\t{name}"));
+    }
+    let kept = line == "//" || comment.starts_with("Generated by") || comment.ends_with(" inline asm");
+    kept.then(|| line.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> SourceNames {
+        SourceNames::for_tests("/checkout", &[("/checkout/my kernels", "my-kernels"), ("/checkout/std", "gpu_std")])
+    }
+
+    const VERBOSE: &str = "\
+//
+// Generated by LLVM NVPTX Back-End
+//
+
+.version 7.8
+.target sm_90
+.address_size 64
+
+                                        // Start of file scope inline assembly
+.shared .b8 tile[64];
+                                        // End of file scope inline assembly
+\t// .globl\tscale                   // -- Begin function scale
+                                        // @scale
+.visible .entry scale(
+\t.param .u64 scale_param_0
+)
+{
+\t.reg .b32 \t%r<4>;
+$L__func_begin0:
+\t.loc\t1 25 0                          // my kernels/src/lib.rs:25:0
+
+// %bb.0:
+\tld.param.b64 \t%rd1, [scale_param_0];
+$L__tmp0:
+\t.loc\t3 470 18                        // /lib/rust/library/core/src/ptr/mut_ptr.rs:470:18 @[ /checkout/std/src/shared.rs:41:12 @[ my kernels/src/lib.rs:28:18 @[ my kernels/src/lib.rs:25:1 ] ] ]
+\t// begin inline asm
+\tmov.u64 %rd2, tile; // the author's
+\t// end inline asm
+$L__tmp1:
+\t.loc\t2 57 32                         // /checkout/std/src/shared.rs:57:32 @[ my kernels/src/lib.rs:28:18 @[ my kernels/src/lib.rs:25:1 ] ]
+\t{ // callseq 0, 0
+\t} // callseq 0
+$L__BB0_1:                              // =>This Inner Loop Header: Depth=1
+\t.loc\t2 0 18                          // /checkout/std/src/shared.rs:0:18
+\tbra \t$L__BB0_1;
+$L__tmp2:
+$L__func_end0:
+                                        // -- End function
+}
+.func outside()
+{
+\t.loc\t3 9 1                           // /lib/rust/library/core/src/ptr/mut_ptr.rs:9:1
+\tret;
+}
+\t.section\t.debug_abbrev
+\t{
+.b8 1
+\t}
+\t.section\t.debug_macinfo\t{\t}
+\t.file\t1 \"/checkout/my kernels/src/lib.rs\"
+\t.file\t2 \"/checkout/std/src/shared.rs\"
+\t.file\t3 \"/lib/rust/library/core/src/ptr/mut_ptr.rs\"
+";
+
+    const PLAIN: &str = "\
+//
+// Generated by LLVM NVPTX Back-End
+//
+
+.version 7.8
+.target sm_90
+.address_size 64
+.file\t1 \"my-kernels/src/lib.rs\"
+.file\t2 \"core/src/ptr/mut_ptr.rs\"
+
+.shared .b8 tile[64];
+\t// .globl\tscale
+.visible .entry scale(
+\t.param .u64 scale_param_0
+)
+{
+\t.reg .b32 \t%r<4>;
+\t.loc\t1 25 0
+
+\tld.param.b64 \t%rd1, [scale_param_0];
+\t.loc\t1 28 18
+\t// begin inline asm
+\tmov.u64 %rd2, tile; // the author's
+\t// end inline asm
+\t{ // callseq 0, 0
+\t} // callseq 0
+$L__BB0_1:
+\t.loc\t1 0 0
+\tbra \t$L__BB0_1;
+}
+.func outside()
+{
+\t.loc\t2 9 1
+\tret;
+}
+";
+
+    #[test]
+    fn the_line_is_the_innermost_one_in_the_kernels_crate() {
+        assert_eq!(with_source_lines(VERBOSE, &names()), PLAIN);
+    }
+
+    #[test]
+    fn what_has_no_lines_or_is_done_stays_as_it_is() {
+        let without: String =
+            PLAIN.split_inclusive('\n').filter(|line| !line.contains(".loc") && !line.contains(".file")).collect();
+        assert_eq!(with_source_lines(&without, &names()), without);
+        assert_eq!(with_source_lines(PLAIN, &names()), PLAIN);
+    }
+
+    #[test]
+    fn without_comments_the_directives_themselves_are_followed() {
+        let text = "\
+{
+\t.loc\t2 57 32, function_name $L__info_string1, inlined_at 1 28 18
+\tadd;
+\t.loc 3 470 18, function_name $L__info_string2+8, inlined_at 2 57 32
+\tsub;
+\t.loc 1 30 2
+\tret;
+\t.loc 9 1 1
+}
+\t.file\t1 \"/checkout/my kernels\" \"src/lib.rs\"
+\t.file\t2 \"/checkout/std/src/shared.rs\", 1700000000, 512
+\t.file\t3 \"/lib/rust/library/core/src/ptr/mut_ptr.rs\"
+";
+        let expected = "\
+.file\t1 \"my-kernels/src/lib.rs\"
+{
+\t.loc\t1 28 18
+\tadd;
+\tsub;
+\t.loc\t1 30 2
+\tret;
+}
+";
+        assert_eq!(with_source_lines(text, &names()), expected);
+    }
+
+    #[test]
+    fn a_line_0_gives_way_to_the_call() {
+        let text = "\t.loc\t1 0 5 // std/src/a.rs:0:5 @[ my kernels/src/lib.rs:0:3 @[ my kernels/src/lib.rs:7:1 ] ]\n";
+        assert_eq!(with_source_lines(text, &names()), ".file\t1 \"my-kernels/src/lib.rs\"\n\t.loc\t1 7 1\n");
+    }
+}

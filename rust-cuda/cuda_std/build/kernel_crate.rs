@@ -1,0 +1,29 @@
+//! How a crate of kernels that uses `cuda_std` becomes PTX: shared by the crates' build scripts and by `cargo xtask
+//! ptx`, so that both mean the same.
+
+use std::path::Path;
+
+use cuda_builder::{Arch, CudaBuilder};
+
+/// The architectures whose PTX is committed: the oldest that is supported, whose PTX runs on all later ones, and the
+/// one that the kernels are tuned for.
+pub(crate) const ARCHS: [Arch; 2] = [Arch::Sm75, Arch::Sm90];
+
+/// The builder of the PTX for one architecture; `kernels` is the crate's folder.
+pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
+    // A crate of kernels may lie at any depth of the workspace.
+    let mut workspace = kernels.ancestors();
+    let cuda_std =
+        workspace.find_map(|folder| Some(folder.join("rust-cuda/cuda_std/src")).filter(|found| found.exists()));
+    let mut builder = CudaBuilder::new(kernels).arch(arch).committed_dir(kernels.join("ptx"));
+    for host_only in ["simulator", "launcher.rs", "launch_config.rs", "ptx.rs"] {
+        if let Some(cuda_std) = &cuda_std {
+            builder = builder.host_only(cuda_std.join(host_only));
+        }
+    }
+    if arch == Arch::Sm75 {
+        // Of CUDA 11.0, which the driver must be at least. The default, 6.3, lacks what later kernels need.
+        builder = builder.ptx_version(7, 0);
+    }
+    builder
+}

@@ -1,0 +1,90 @@
+//! A launch: shares the blocks out to workers, and picks the fault to report. [`super::cooperative`] has the other kind.
+
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::block::{Block, run_block};
+use super::global::GlobalShadows;
+use super::report::LaunchReport;
+use super::stacks::{Stacks, most_concurrent_blocks};
+use super::{LaunchError, Options, cooperative, fault};
+use crate::LaunchConfig;
+
+/// What is the same for all blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Launch {
+    pub(super) kernel: &'static str,
+    pub(super) config: LaunchConfig,
+    pub(super) options: Options,
+}
+
+/// What the workers of a launch share.
+struct Progress {
+    next_block: AtomicU64,
+    /// The lowest block that failed: blocks above it need not run, those below it must.
+    lowest_failed: AtomicU64,
+    outcome: Mutex<(LaunchReport, Option<(u64, LaunchError)>)>,
+}
+
+impl Launch {
+    /// Runs `thread` once for each thread of the grid.
+    pub(super) fn run(&self, thread: &(dyn Fn() + Sync)) -> Result<LaunchReport, LaunchError> {
+        fault::install_panic_hook();
+        if self.config.cooperative {
+            return cooperative::run(self, thread);
+        }
+        let progress = Progress {
+            next_block: AtomicU64::new(0),
+            lowest_failed: AtomicU64::new(u64::MAX),
+            outcome: Mutex::default(),
+        };
+        let workers = self.workers();
+        if workers == 1 {
+            self.work(&progress, thread);
+        } else {
+            (0..workers).into_par_iter().for_each(|_| self.work(&progress, thread));
+        }
+        match progress.outcome.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            (report, None) => Ok(report),
+            (_, Some((_, error))) => Err(error),
+        }
+    }
+
+    /// One, where races between blocks are looked for: which of two blocks comes second must not be left to chance.
+    fn workers(&self) -> usize {
+        if self.options.check_races {
+            return 1;
+        }
+        let blocks = usize::try_from(self.config.grid.count()).unwrap_or(usize::MAX);
+        rayon::current_num_threads().min(blocks).min(most_concurrent_blocks(self.config.block.count()))
+    }
+
+    /// Runs block after block, as long as there are any.
+    fn work(&self, progress: &Progress, thread: &(dyn Fn() + Sync)) {
+        let stacks = Stacks::new(self.options.stack_bytes);
+        let mut report = LaunchReport::default();
+        let shadows = Rc::new(GlobalShadows::default());
+        let blocks = self.config.grid.count();
+        loop {
+            let number = progress.next_block.fetch_add(1, Ordering::Relaxed);
+            if number >= blocks || number > progress.lowest_failed.load(Ordering::Relaxed) {
+                break;
+            }
+            let block = Rc::new(Block::new(*self, number, Rc::clone(&shadows)));
+            match run_block(block, &stacks, thread) {
+                Ok(done) => report += done,
+                Err(error) => {
+                    progress.lowest_failed.fetch_min(number, Ordering::Relaxed);
+                    let mut outcome = progress.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+                    if outcome.1.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
+                        outcome.1 = Some((number, error));
+                    }
+                }
+            }
+        }
+        progress.outcome.lock().unwrap_or_else(PoisonError::into_inner).0 += report;
+    }
+}

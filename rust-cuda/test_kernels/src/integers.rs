@@ -1,0 +1,95 @@
+//! Divisions, wide shifts, bits, and elements of one byte.
+
+use cuda_std::{GlobalMut, kernel, thread};
+
+/// Numbers that [`divisions`] writes for each element.
+pub const DIVISIONS: usize = 8;
+
+/// For each i where `b[i]` is not zero, eight numbers: quotient and remainder of a and b as i32, as u32, and those of
+/// (2³² · a + b) and (b + 2³⁴) as u64, low half first. Zeros where `b[i]` is zero.
+#[kernel]
+pub fn divisions(a: &[u32], b: &[u32], out: GlobalMut<u32>) {
+    let i = thread::index_1d() as usize;
+    if i < a.len() {
+        let (a, b) = (a[i], b[i]);
+        let mut results = [0; DIVISIONS];
+        if b != 0 {
+            let (signed_a, signed_b) = (a as i32, b as i32);
+            let (long_a, long_b) = ((u64::from(a) << 32) + u64::from(b), u64::from(b) + (1 << 34));
+            let (quotient, remainder) = (long_a / long_b, long_a % long_b);
+            results = [
+                signed_a.wrapping_div(signed_b) as u32,
+                signed_a.wrapping_rem(signed_b) as u32,
+                a / b,
+                a % b,
+                quotient as u32,
+                (quotient >> 32) as u32,
+                remainder as u32,
+                (remainder >> 32) as u32,
+            ];
+        }
+        for (number, result) in results.into_iter().enumerate() {
+            out.set(i * DIVISIONS + number, result);
+        }
+    }
+}
+
+/// Numbers that [`shifts`] writes for each element.
+pub const SHIFTS: usize = 10;
+
+/// With w = 2³² · high + low and n the shift, ten numbers for each i: w << n, w >> n and the signed w >> n as two
+/// halves each, low first, with n modulo 64; low rotated left by n; and, of the 128 bits 2⁶⁴ · w + w shifted right by n
+/// modulo 128, the lowest, the third and the highest 32.
+#[kernel]
+pub fn shifts(low: &[u32], high: &[u32], shift: &[u32], out: GlobalMut<u32>) {
+    let i = thread::index_1d() as usize;
+    if i < low.len() {
+        let (low, n) = (low[i], shift[i]);
+        let wide = (u64::from(high[i]) << 32) | u64::from(low);
+        let widest = ((u128::from(wide) << 64) | u128::from(wide)).wrapping_shr(n);
+        let (left, right, signed) = (wide.wrapping_shl(n), wide.wrapping_shr(n), (wide as i64).wrapping_shr(n));
+        out.set(i * SHIFTS, left as u32);
+        out.set(i * SHIFTS + 1, (left >> 32) as u32);
+        out.set(i * SHIFTS + 2, right as u32);
+        out.set(i * SHIFTS + 3, (right >> 32) as u32);
+        out.set(i * SHIFTS + 4, signed as u32);
+        out.set(i * SHIFTS + 5, (signed >> 32) as u32);
+        out.set(i * SHIFTS + 6, low.rotate_left(n));
+        out.set(i * SHIFTS + 7, widest as u32);
+        out.set(i * SHIFTS + 8, (widest >> 64) as u32);
+        out.set(i * SHIFTS + 9, (widest >> 96) as u32);
+    }
+}
+
+/// Numbers that [`bits`] writes for each element.
+pub const BITS: usize = 8;
+
+/// For each x: how many bits are one, how many are zero from the top and from the bottom, the bits and the bytes in
+/// reverse order, the absolute value as i32, the upper half of x² as u64, and x's bytes added up with saturation at
+/// 255.
+#[kernel]
+pub fn bits(x: &[u32], out: GlobalMut<u32>) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        let x = x[i];
+        let sum = x.to_le_bytes().into_iter().fold(0, u8::saturating_add);
+        out.set(i * BITS, x.count_ones());
+        out.set(i * BITS + 1, x.leading_zeros());
+        out.set(i * BITS + 2, x.trailing_zeros());
+        out.set(i * BITS + 3, x.reverse_bits());
+        out.set(i * BITS + 4, x.swap_bytes());
+        out.set(i * BITS + 5, (x as i32).unsigned_abs());
+        out.set(i * BITS + 6, ((u64::from(x) * u64::from(x)) >> 32) as u32);
+        out.set(i * BITS + 7, u32::from(sum));
+    }
+}
+
+/// `out[i]` = 255 − `x[i]` where i is even, and as an i8 halved towards zero where it is odd.
+#[kernel]
+pub fn bytes(x: &[u8], out: GlobalMut<u8>) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        let value = x[i];
+        out.set(i, if i.is_multiple_of(2) { u8::MAX - value } else { (value as i8 / 2) as u8 });
+    }
+}

@@ -1,0 +1,49 @@
+"""Times X·Xᵀ on a GPU in CuPy and PyTorch, which both call cuBLAS, for a 784×128 matrix X of standard normal numbers."""
+
+import gpu_peer
+
+report = gpu_peer.Report()
+np, peer = gpu_peer.import_numpy(report)
+parser = peer.arguments(repeats=20)
+parser.add_argument("--dtype", choices=["f32", "f64"], default="f32")
+options = parser.parse_args()
+
+generator = np.random.default_rng(0)
+x = generator.standard_normal((784, 128), dtype={"f32": np.float32, "f64": np.float64}[options.dtype])
+expected = x @ x.T
+# Both libraries multiply f32 in full precision unless they are told otherwise; TF32 would be off by some 1e-2.
+tolerance = {"f32": 1e-3, "f64": 1e-11}[options.dtype]
+
+
+def time_both(label, events, on_gpu, to_gpu, to_host):
+    """The kernels alone by the GPU's clock, and the whole with its copies."""
+
+    def whole():
+        copy = to_gpu(x)
+        return to_host(copy @ copy.T)
+
+    gpu_peer.require_close("the product", whole(), expected, tolerance)
+    report.time("kernel", label, gpu_peer.measure_kernel(options.repeats, events, lambda: on_gpu @ on_gpu.T))
+    report.time("with copies", label, peer.measure(options.repeats, whole))
+
+
+def time_cupy():
+    import cupy as cp
+
+    time_both("CuPy", gpu_peer.CuPyEvents(cp), cp.asarray(x), cp.asarray, cp.asnumpy)
+    report.names.append(f"CuPy {cp.__version__}")
+
+
+def time_torch():
+    import torch
+
+    def to_gpu(matrix):
+        return torch.from_numpy(matrix).cuda()
+
+    time_both("PyTorch", gpu_peer.TorchEvents(torch), to_gpu(x), to_gpu, lambda product: product.cpu().numpy())
+    report.names.append(f"PyTorch {torch.__version__}")
+
+
+for label, time in {"CuPy": time_cupy, "PyTorch": time_torch}.items():
+    report.attempt(label, time)
+report.print()

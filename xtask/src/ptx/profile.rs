@@ -1,0 +1,157 @@
+//! `cargo xtask ptx profile KERNEL`: what the kernel's PTX does in the homework's launch, counted by the interpreter.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use gpu::{Device, InterpreterOptions};
+use ptx_interpreter::{Access, AccessedSpace, InstructionCounts, LaunchReport, SourcePlace};
+use timing::say;
+
+use super::workloads;
+use crate::workspace_root;
+
+/// What to count.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The kernel, by its name in the PTX, such as max_kernel
+    kernel: String,
+    /// The variant of the PTX; by default the newest
+    #[arg(long, value_name = "sm_NN")]
+    arch: Option<String>,
+    /// How many lines of the source to list, those with most instructions first
+    #[arg(long, default_value_t = 10)]
+    lines: usize,
+}
+
+/// Runs the launch that has the kernel, and prints what its instructions did.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let name = |(major, minor): (u32, u32)| format!("sm_{major}{minor}");
+    let variant = match &options.arch {
+        None => gpu::KERNELS.iter().max_by_key(|variant| variant.compute_capability),
+        Some(arch) => gpu::KERNELS.iter().find(|variant| name(variant.compute_capability) == *arch),
+    };
+    let Some(variant) = variant else {
+        let known: Vec<String> = gpu::KERNELS.iter().map(|variant| name(variant.compute_capability)).collect();
+        bail!("there is no PTX for {}: --arch takes {}", options.arch.as_deref().unwrap_or("any"), known.join(" or "));
+    };
+    let device = Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() })?;
+    device.take_ptx_reports();
+    let Some(what) = workloads::run(&device, &options.kernel)? else {
+        bail!("no launch of {} is known: take one of {}", options.kernel, workloads::names().join(", "));
+    };
+    let reports = device.take_ptx_reports();
+    let reports: Vec<&LaunchReport> = reports.iter().filter(|report| *report.kernel == *options.kernel).collect();
+    let report = reports.first().context("the kernel was not launched")?;
+    say!("[*] {} for {}: {what}", options.kernel, name(variant.compute_capability));
+    print_instructions(report);
+    print_memory(report);
+    print_lines(report, options.lines);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_instructions(report: &LaunchReport) {
+    let (threads, warps) = (report.thread_instructions(), report.warp_instructions());
+    say!("[*] Instructions: {} of threads, {} of warps", grouped(threads), grouped(warps));
+    say!("    lanes at work: {:.1} of 32", threads as f64 / warps.max(1) as f64);
+    let mut classes: Vec<_> = report.by_class().into_iter().collect();
+    classes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for (class, count) in classes {
+        let class = format!("{class:?}").to_lowercase();
+        say!("    {:5.1} %  {class:8} {:>15}", percent(count, threads), grouped(count));
+    }
+    let (branches, divergent) = report.branches();
+    say!(
+        "    of {} branches of warps {} were divergent ({:.2} %)",
+        grouped(branches),
+        grouped(divergent),
+        percent(divergent, branches)
+    );
+}
+
+fn print_memory(report: &LaunchReport) {
+    say!("[*] Memory, by accesses of warps");
+    let spaces = [
+        (AccessedSpace::Global, "global", "sectors of 32 bytes"),
+        (AccessedSpace::Shared, "shared", "wavefronts"),
+        (AccessedSpace::Local, "local", ""),
+        (AccessedSpace::Generic, "generic", "sectors or wavefronts"),
+    ];
+    for (space, name, unit) in spaces {
+        for (access, verb) in [(Access::Read, "loads"), (Access::Write, "stores"), (Access::Atomic, "atomics")] {
+            let totals = report.accesses(space, access);
+            if totals.lanes == 0 {
+                continue;
+            }
+            let lanes = grouped(totals.lanes);
+            if unit.is_empty() || totals.requests == 0 {
+                say!("    {name} {verb}: {lanes} of threads");
+                continue;
+            }
+            let ratio = totals.transactions as f64 / totals.least_transactions.max(1) as f64;
+            say!(
+                "    {name} {verb}: {lanes} of threads in {} of warps; {} {unit}, {ratio:.2} times the least possible",
+                grouped(totals.requests),
+                grouped(totals.transactions),
+            );
+        }
+    }
+}
+
+/// The lines of the source with most instructions, and how well their accesses do.
+fn print_lines(report: &LaunchReport, count: usize) {
+    let mut lines: BTreeMap<SourceLine, InstructionCounts> = BTreeMap::new();
+    for instruction in &report.instructions {
+        let line = instruction.place.source.as_ref().map(|SourcePlace { file, line, .. }| (file.to_string(), *line));
+        lines.entry(line).or_default().add(&instruction.counts);
+    }
+    let mut lines: Vec<_> = lines.into_iter().filter(|(_, counts)| counts.lanes > 0).collect();
+    lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.lanes));
+    say!("[*] Source lines with most instructions of threads");
+    for (line, counts) in lines.into_iter().take(count) {
+        let share = percent(counts.lanes, report.thread_instructions());
+        let place = line.as_ref().map_or_else(|| "of no line".to_owned(), |(file, line)| format!("{file}:{line}"));
+        let excess = match counts.least_transactions {
+            0 => String::new(),
+            least => format!(" [{:.2} × least]", counts.transactions as f64 / least as f64),
+        };
+        say!("    {share:5.1} %  {place}{excess}  {}", line.and_then(source_text).unwrap_or_default());
+    }
+}
+
+/// A file and a line of it; None where the PTX tells none.
+type SourceLine = Option<(String, u32)>;
+
+/// The line's text, if the file is one of the workspace's.
+fn source_text((file, line): (String, u32)) -> Option<String> {
+    let paths = [workspace_root().join(&file), workspace_root().join("rust-cuda").join(&file)];
+    let text = paths.iter().find_map(|path| std::fs::read_to_string(path).ok())?;
+    text.lines().nth(line.checked_sub(1)? as usize).map(|text| text.trim().to_owned())
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}
+
+/// 1234567 as "1,234,567".
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_by_three() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,189 @@
+//! Launches of the kernels, of the homework's sizes, for those who want to see what they do.
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use cuda_std::F32x4;
+use gpu::{Device, Element, LaunchConfig};
+use kernels_gpu::{greyscale, maximum, product};
+use ndarray::Array2;
+use neural_net::engine::{Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
+use neural_net::network::Initialization;
+use neural_net::preset::Preset;
+use neural_net::{Architecture, Hyperparameters, Network, Samples};
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+
+/// The kernels that [`run`] knows.
+pub(super) fn names() -> Vec<&'static str> {
+    let mut names = vec!["max_kernel"];
+    names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
+    names.extend(GREYSCALE);
+    names.extend(NETWORK);
+    names
+}
+
+/// The rungs of X·Xᵀ in single and double precision.
+const PRODUCTS: [(&str, &str); 5] = [
+    ("matmul_naive_f32", "matmul_naive_f64"),
+    ("matmul_symmetric_f32", "matmul_symmetric_f64"),
+    ("matmul_tiles_f32", "matmul_tiles_f64"),
+    ("matmul_registers_f32", "matmul_registers_f64"),
+    ("matmul_kernel_f32", "matmul_kernel_f64"),
+];
+
+/// The steps of the activation exercise.
+const GREYSCALE: [&str; 5] = [
+    "normalize_kernel",
+    "weigh_kernel",
+    "activate_kernel",
+    "normalize_weigh_activate_kernel",
+    "normalize_weigh_activate_fast_kernel",
+];
+
+/// The kernels of the network's training.
+const NETWORK: [&str; 13] = [
+    "network_forward_16",
+    "network_forward_64",
+    "network_backward_16",
+    "network_backward_64",
+    "network_update_16",
+    "network_update_64",
+    "network_gradient_16",
+    "network_gradient_64",
+    "network_update_from_parts",
+    "network_output",
+    "network_evaluate",
+    "network_next_step",
+    "network_train_persistently",
+];
+
+/// Launches a kernel, and says what it computes; None if no launch of it is known.
+pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<String>> {
+    match kernel {
+        "max_kernel" => run_maximum(device).map(Some),
+        _ if GREYSCALE.contains(&kernel) => run_greyscale(device, kernel).map(Some),
+        _ if NETWORK.contains(&kernel) => run_network(device, kernel),
+        _ => run_product(device, kernel),
+    }
+}
+
+fn run_maximum(device: &Device) -> Result<String> {
+    let numbers = |factor: i32| (0..1_000_000).map(|i| i % 1009 * factor % 256).collect::<Vec<i32>>();
+    let (a, b) = (device.buffer_from_slice(&numbers(7))?, device.buffer_from_slice(&numbers(31))?);
+    let mut out = device.uninitialized(1_000_000)?;
+    device.launch(&maximum::max_kernel, LaunchConfig::new(1000, 1000), (&a, &b, &mut out))?;
+    Ok("the maximum of two 1000 × 1000 matrices by 1000 blocks of 1000 threads".to_owned())
+}
+
+fn run_greyscale(device: &Device, kernel: &str) -> Result<String> {
+    let quads = 250_000;
+    let x: Vec<F32x4> = (0..quads).map(|i| F32x4::splat((i % 255) as f32)).collect();
+    let w: Vec<F32x4> = (0..quads).map(|i| F32x4::splat((i % 101) as f32 / 100.0)).collect();
+    let (x, w) = (device.buffer_from_slice(&x)?, device.buffer_from_slice(&w)?);
+    let mut out = device.uninitialized(quads)?;
+    let config = LaunchConfig::for_elements(quads, 256);
+    match kernel {
+        "normalize_kernel" => device.launch(&greyscale::normalize_kernel, config, (&x, &mut out))?,
+        "weigh_kernel" => device.launch(&greyscale::weigh_kernel, config, (&x, &w, &mut out))?,
+        "activate_kernel" => device.launch(&greyscale::activate_kernel, config, (&w, &mut out))?,
+        "normalize_weigh_activate_kernel" => {
+            device.launch(&greyscale::normalize_weigh_activate_kernel, config, (&x, &w, &mut out))?
+        }
+        _ => device.launch(&greyscale::normalize_weigh_activate_fast_kernel, config, (&x, &w, &mut out))?,
+    };
+    Ok(format!("{} greyscale values, four a thread, in blocks of 256 threads", 4 * quads))
+}
+
+/// Trains a network. Which kernels a step takes depends on its size: the first of these that takes the kernel is kept.
+fn run_network(device: &Device, kernel: &str) -> Result<Option<String>> {
+    let homework = Preset::Homework.sizes();
+    let one_wide_layer = vec![33, 4033, 2];
+    let sizes_and_steps = match kernel {
+        "network_train_persistently" => vec![(homework, 4, 16)],
+        _ => vec![
+            (homework.clone(), 1, 16),
+            (homework, 1, 1024),
+            (one_wide_layer.clone(), 1, 257),
+            (one_wide_layer, 1, 33),
+        ],
+    };
+    for (sizes, steps, batch_size) in sizes_and_steps {
+        let path = if kernel == "network_train_persistently" { GpuPath::Persistent } else { GpuPath::Steps };
+        train(device, path, &sizes, steps * batch_size, batch_size)?;
+        if device.ptx_launched(kernel) {
+            let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+            let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
+            return Ok(Some(format!("a network {}, {steps} of {batch_size} samples", sizes.join("-"))));
+        }
+        device.take_ptx_reports();
+    }
+    Ok(None)
+}
+
+fn train(device: &Device, path: GpuPath, sizes: &[usize], count: usize, batch_size: usize) -> Result<()> {
+    let preset = Preset::Homework;
+    let architecture = Architecture::new(sizes.to_vec(), preset.hidden_activation(), preset.output_activation())?;
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let network = Network::random(architecture, Initialization::Xavier, &mut rng);
+    let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
+    // Four pixels of five are black, as in MNIST.
+    let inputs = Array2::from_shape_fn((count, inputs), |(i, p)| if (i + p) % 5 == 0 { 0.5 } else { 0.0 });
+    let targets = Array2::from_shape_fn((count, outputs), |(i, k)| if i % outputs == k { 1.0 } else { 0.0 });
+    let samples = Samples::new(inputs, targets)?;
+    let hyperparameters = Hyperparameters { batch_size: Some(batch_size), ..preset.hyperparameters() };
+    let parameters = Parameters { network, velocities: None };
+    let options = GpuOptions { path, ..GpuOptions::default() };
+    let mut engine = GpuEngine::new(device, &samples, &parameters, &hyperparameters, &options)?;
+    let order: Vec<u32> = (0..count as u32).collect();
+    engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(()))?;
+    engine.evaluate_training_samples()?;
+    Ok(())
+}
+
+fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
+    macro_rules! launch {
+        ($($name:ident: $number:ty),* $(,)?) => {
+            match kernel {
+                $(stringify!($name) => {
+                    let x: Vec<$number> = numbers();
+                    let x = device.buffer_from_slice(&x)?;
+                    let mut out = device.uninitialized::<$number>(ROWS * ROWS)?;
+                    let config = LaunchConfig::new(1, product::THREADS);
+                    device.launch(&product::$name, config, (&x, ROWS as u32, COLUMNS as u32, &mut out))?;
+                })*
+                _ => return Ok(None),
+            }
+        };
+    }
+    launch! {
+        matmul_naive_f32: f32, matmul_naive_f64: f64, matmul_symmetric_f32: f32, matmul_symmetric_f64: f64,
+        matmul_tiles_f32: f32, matmul_tiles_f64: f64, matmul_registers_f32: f32, matmul_registers_f64: f64,
+        matmul_kernel_f32: f32, matmul_kernel_f64: f64,
+    }
+    Ok(Some(format!("X·Xᵀ for {ROWS} × {COLUMNS} by one block of {} threads", product::THREADS)))
+}
+
+const ROWS: usize = 784;
+const COLUMNS: usize = 128;
+
+/// ROWS × COLUMNS numbers.
+fn numbers<F: Element + From<u8>>() -> Vec<F> {
+    (0..ROWS * COLUMNS).map(|i| F::from((i * 7919 % 251) as u8)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_compiled_kernel_can_be_profiled() {
+        for variant in gpu::KERNELS {
+            let entries = variant.text.split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
+            let (mut compiled, mut known): (Vec<&str>, Vec<&str>) = (entries.collect(), names());
+            compiled.sort_unstable();
+            known.sort_unstable();
+            assert_eq!(known, compiled);
+        }
+    }
+}
