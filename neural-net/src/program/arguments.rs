@@ -94,7 +94,7 @@ pub(crate) enum DeviceArgument {
     Cuda,
     /// A simulator of a GPU, slow, which checks the kernels
     Simulator,
-    /// An interpreter of the PTX that a GPU would get, slow, which checks the compiled kernels
+    /// An interpreter of the PTX that a GPU would get, slow, which checks the compiled kernels, but not for races
     Ptx,
 }
 

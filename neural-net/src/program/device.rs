@@ -1,7 +1,7 @@
 //! The device that a network is trained on.
 
 use anyhow::{Context, Result, bail};
-use gpu::{Device, DeviceChoice};
+use gpu::{Device, DeviceChoice, InterpreterOptions};
 use neural_net::engine::{CpuEngine, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters};
 use neural_net::{Hyperparameters, Samples};
 
@@ -41,7 +41,12 @@ impl TrainingDevice {
             DeviceArgument::Cpu => Ok(Self::Cpu(None)),
             DeviceArgument::Cuda => Ok(Self::Gpu(Device::open(DeviceChoice::Cuda, gpu::KERNELS)?)),
             DeviceArgument::Simulator => Ok(Self::Gpu(Device::simulator())),
-            DeviceArgument::Ptx => Ok(Self::Gpu(Device::open(DeviceChoice::Ptx, gpu::KERNELS)?)),
+            DeviceArgument::Ptx => {
+                let newest = gpu::KERNELS.iter().max_by_key(|variant| variant.compute_capability);
+                // Races are looked for in the tests; here that would make a training several times slower.
+                let options = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
+                Ok(Self::Gpu(Device::interpreter(newest.context("there is no PTX of the kernels")?, options)?))
+            }
             DeviceArgument::Auto => {
                 let device = Device::open(DeviceChoice::Auto, gpu::KERNELS)
                     .context("the GPU cannot be used; --device cpu trains without it")?;
