@@ -141,12 +141,7 @@ impl<T: Element> Buffer<T> {
     pub fn copy_to(&self, values: &mut [T]) -> Result<(), Error> {
         recording::forbid("copying")?;
         self.check_length("copy_to", values.len())?;
-        match &self.place {
-            Place::Simulator(buffer) => values.copy_from_slice(buffer.as_slice()),
-            Place::Cuda(buffer) => buffer.copy_to(0, values)?,
-            Place::Interpreter(buffer) => buffer.copy_to(0, values)?,
-        }
-        Ok(())
+        self.read(0, values)
     }
 
     /// A copy of all elements, after the launches that were queued before.
@@ -164,18 +159,20 @@ impl<T: Element> Buffer<T> {
     pub fn to_vec_at(&self, range: Range<usize>) -> Result<Vec<T>, Error> {
         recording::forbid("copying")?;
         self.check_range("to_vec_at", range.clone())?;
+        let mut values = vec![T::POISON; range.len()];
+        self.read(range.start, &mut values)?;
+        Ok(values)
+    }
+
+    /// Reads elements from `first` on; they are in the buffer.
+    fn read(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
         match &self.place {
-            Place::Simulator(buffer) => Ok(buffer.as_slice()[range].to_vec()),
-            Place::Cuda(buffer) => {
-                let mut values = vec![T::POISON; range.len()];
-                buffer.copy_to(range.start, &mut values)?;
-                Ok(values)
+            Place::Simulator(buffer) => {
+                values.copy_from_slice(&buffer.as_slice()[first..first + values.len()]);
+                Ok(())
             }
-            Place::Interpreter(buffer) => {
-                let mut values = vec![T::POISON; range.len()];
-                buffer.copy_to(range.start, &mut values)?;
-                Ok(values)
-            }
+            Place::Cuda(buffer) => buffer.copy_to(first, values),
+            Place::Interpreter(buffer) => buffer.copy_to(first, values),
         }
     }
 

@@ -52,8 +52,8 @@ impl Device {
         match choice {
             DeviceChoice::Simulator => return Ok(Self::simulator()),
             DeviceChoice::Ptx => {
-                let newest = variants.iter().max_by_key(|variant| variant.compute_capability);
-                return Self::interpreter(newest.ok_or(OpenError::NoPtx)?, InterpreterOptions::default());
+                let newest = PtxVariant::newest(variants).ok_or(OpenError::NoPtx)?;
+                return Self::interpreter(newest, InterpreterOptions::default());
             }
             DeviceChoice::Auto | DeviceChoice::Cuda => {}
         }
@@ -101,14 +101,6 @@ impl Device {
         match &self.kind {
             Kind::Interpreter(interpreter) => interpreter.take_reports(),
             Kind::Cuda(_) | Kind::Simulator { .. } => Vec::new(),
-        }
-    }
-
-    /// Whether the interpreter has launched the kernel of this name since reports are kept.
-    pub fn ptx_launched(&self, kernel: &str) -> bool {
-        match &self.kind {
-            Kind::Interpreter(interpreter) => interpreter.has_launched(kernel),
-            Kind::Cuda(_) | Kind::Simulator { .. } => false,
         }
     }
 

@@ -67,11 +67,6 @@ impl Interpreter {
         self.reports.replace(Some(Vec::new())).unwrap_or_default()
     }
 
-    /// Whether a report of a launch of this kernel is kept.
-    pub(crate) fn has_launched(&self, kernel: &str) -> bool {
-        self.reports.borrow().iter().flatten().any(|report| *report.kernel == *kernel)
-    }
-
     fn machine(&self) -> Ref<'_, Machine> {
         self.machine.borrow()
     }

@@ -19,6 +19,13 @@ const fn variant(ptx: &kernels_gpu::Ptx) -> PtxVariant {
     PtxVariant { compute_capability: ptx.compute_capability, text: ptx.text }
 }
 
+impl PtxVariant {
+    /// The one for the newest architecture; None of none.
+    pub fn newest(variants: &'static [Self]) -> Option<&'static Self> {
+        variants.iter().max_by_key(|variant| variant.compute_capability)
+    }
+}
+
 impl std::fmt::Debug for PtxVariant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (major, minor) = self.compute_capability;

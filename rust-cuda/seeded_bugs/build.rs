@@ -1,22 +1,11 @@
-//! Provides the kernels' PTX: the committed one while it is fresh, else one that is built.
+//! Provides the kernels' PTX.
 
 #[path = "../cuda_std/build/kernel_crate.rs"]
 mod kernel_crate;
-
-use std::env;
-use std::path::PathBuf;
+#[path = "../cuda_std/build/provide.rs"]
+mod provide;
 
 fn main() {
-    if cuda_builder::compiling_kernels() {
-        return;
-    }
     println!("cargo::rerun-if-changed=../cuda_std/build");
-    let kernels = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    for arch in kernel_crate::ARCHS {
-        let builder = kernel_crate::builder(&kernels, arch).copy_to(out.join(format!("seeded_bugs.{arch}.ptx")));
-        if let Err(error) = builder.build() {
-            error.stop_the_build();
-        }
-    }
+    provide::provide("seeded_bugs", &kernel_crate::ARCHS, kernel_crate::builder);
 }

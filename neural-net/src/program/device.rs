@@ -1,7 +1,7 @@
 //! The device that a network is trained on.
 
 use anyhow::{Context, Result, bail};
-use gpu::{Device, DeviceChoice, InterpreterOptions};
+use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant};
 use neural_net::engine::{CpuEngine, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters};
 use neural_net::{Hyperparameters, Samples};
 
@@ -42,10 +42,10 @@ impl TrainingDevice {
             DeviceArgument::Cuda => Ok(Self::Gpu(Device::open(DeviceChoice::Cuda, gpu::KERNELS)?)),
             DeviceArgument::Simulator => Ok(Self::Gpu(Device::simulator())),
             DeviceArgument::Ptx => {
-                let newest = gpu::KERNELS.iter().max_by_key(|variant| variant.compute_capability);
+                let newest = PtxVariant::newest(gpu::KERNELS).context("there is no PTX of the kernels")?;
                 // Races are looked for in the tests; here that would make a training several times slower.
                 let options = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
-                Ok(Self::Gpu(Device::interpreter(newest.context("there is no PTX of the kernels")?, options)?))
+                Ok(Self::Gpu(Device::interpreter(newest, options)?))
             }
             DeviceArgument::Auto => {
                 let device = Device::open(DeviceChoice::Auto, gpu::KERNELS)

@@ -306,7 +306,7 @@ impl Context<'_> {
 
     /// The index in its block of the thread of this number.
     pub(super) fn thread_index(&self, thread: u32) -> Dim3 {
-        index_of(self.config.block, u64::from(thread))
+        self.config.block.index_of(u64::from(thread))
     }
 
     /// Who waits in which phase, for the race detector.
@@ -351,10 +351,4 @@ impl Context<'_> {
     pub(super) fn place(&self, pc: usize) -> Place {
         self.launch.program.place(self.kernel, pc)
     }
-}
-
-/// The index of this size that comes `linear`-th, x running fastest.
-pub(super) fn index_of(size: Dim3, linear: u64) -> Dim3 {
-    let (x, y) = (u64::from(size.x), u64::from(size.y));
-    Dim3::new((linear % x) as u32, (linear / x % y) as u32, (linear / (x * y)) as u32)
 }

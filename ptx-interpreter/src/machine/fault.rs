@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use cuda_std::Dim3;
+pub use cuda_std::simulator::Access;
 use thiserror::Error;
 
 use crate::memory::AccessError;
@@ -23,27 +24,6 @@ pub struct Fault {
     pub place: Place,
     /// What it was.
     pub kind: FaultKind,
-}
-
-/// A way of accessing memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// A load.
-    Read,
-    /// A store.
-    Write,
-    /// An atomic operation.
-    Atomic,
-}
-
-impl fmt::Display for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Read => "reads",
-            Self::Write => "writes",
-            Self::Atomic => "atomically changes",
-        })
-    }
 }
 
 /// The kinds of wrong that the interpreter finds.

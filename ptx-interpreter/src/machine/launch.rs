@@ -8,7 +8,7 @@ use cuda_std::{Dim3, LaunchConfig};
 use rayon::prelude::*;
 
 use super::Options;
-use super::block::{Block, BlockState, Context, index_of};
+use super::block::{Block, BlockState, Context};
 use super::counts::InstructionCounts;
 use super::fault::Fault;
 use crate::memory::{Extent, GlobalView, Region};
@@ -48,7 +48,7 @@ impl Lowest {
 impl Launch<'_> {
     /// The index in the grid of the block of this number.
     pub(super) fn block_index(&self, number: u64) -> Dim3 {
-        index_of(self.config.grid, number)
+        self.config.grid.index_of(number)
     }
 
     /// Runs all blocks.

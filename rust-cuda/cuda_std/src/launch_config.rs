@@ -26,7 +26,7 @@ impl Dim3 {
     }
 
     /// The index of this size that comes `linear`-th, x running fastest.
-    pub(crate) const fn index_of(self, linear: u64) -> Self {
+    pub const fn index_of(self, linear: u64) -> Self {
         let (x, y) = (self.x as u64, self.y as u64);
         // Most launches have one dimension; this spares them the divisions.
         if linear < x {

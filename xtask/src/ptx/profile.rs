@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use gpu::{Device, InterpreterOptions};
+use anyhow::{Result, bail};
+use gpu::{Device, InterpreterOptions, PtxVariant};
 use ptx_interpreter::{Access, AccessedSpace, InstructionCounts, LaunchReport, SourcePlace};
 use timing::say;
 
@@ -28,7 +28,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let name = |(major, minor): (u32, u32)| format!("sm_{major}{minor}");
     let variant = match &options.arch {
-        None => gpu::KERNELS.iter().max_by_key(|variant| variant.compute_capability),
+        None => PtxVariant::newest(gpu::KERNELS),
         Some(arch) => gpu::KERNELS.iter().find(|variant| name(variant.compute_capability) == *arch),
     };
     let Some(variant) = variant else {
@@ -37,16 +37,13 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     };
     let device = Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() })?;
     device.take_ptx_reports();
-    let Some(what) = workloads::run(&device, &options.kernel)? else {
+    let Some((what, report)) = workloads::run(&device, &options.kernel)? else {
         bail!("no launch of {} is known: take one of {}", options.kernel, workloads::names().join(", "));
     };
-    let reports = device.take_ptx_reports();
-    let reports: Vec<&LaunchReport> = reports.iter().filter(|report| *report.kernel == *options.kernel).collect();
-    let report = reports.first().context("the kernel was not launched")?;
     say!("[*] {} for {}: {what}", options.kernel, name(variant.compute_capability));
-    print_instructions(report);
-    print_memory(report);
-    print_lines(report, options.lines);
+    print_instructions(&report);
+    print_memory(&report);
+    print_lines(&report, options.lines);
     Ok(ExitCode::SUCCESS)
 }
 

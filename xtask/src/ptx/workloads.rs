@@ -11,6 +11,7 @@ use neural_net::engine::{Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::{Architecture, Hyperparameters, Network, Samples};
+use ptx_interpreter::LaunchReport;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
@@ -58,14 +59,21 @@ const NETWORK: [&str; 13] = [
     "network_train_persistently",
 ];
 
-/// Launches a kernel, and says what it computes; None if no launch of it is known.
-pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<String>> {
-    match kernel {
-        "max_kernel" => run_maximum(device).map(Some),
-        _ if GREYSCALE.contains(&kernel) => run_greyscale(device, kernel).map(Some),
-        _ if NETWORK.contains(&kernel) => run_network(device, kernel),
-        _ => run_product(device, kernel),
-    }
+/// Launches a kernel on a device that keeps reports, and says what was computed and what the kernel's first launch did; None
+/// if no launch of it is known.
+pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
+    let what = match kernel {
+        "max_kernel" => Some(run_maximum(device)?),
+        _ if GREYSCALE.contains(&kernel) => Some(run_greyscale(device, kernel)?),
+        _ if NETWORK.contains(&kernel) => return run_network(device, kernel),
+        _ => run_product(device, kernel)?,
+    };
+    Ok(what.zip(first_report(device, kernel)))
+}
+
+/// What the kernel's first launch did since the last call.
+fn first_report(device: &Device, kernel: &str) -> Option<LaunchReport> {
+    device.take_ptx_reports().into_iter().find(|report| *report.kernel == *kernel)
 }
 
 fn run_maximum(device: &Device) -> Result<String> {
@@ -96,7 +104,7 @@ fn run_greyscale(device: &Device, kernel: &str) -> Result<String> {
 }
 
 /// Trains a network. Which kernels a step takes depends on its size: the first of these that takes the kernel is kept.
-fn run_network(device: &Device, kernel: &str) -> Result<Option<String>> {
+fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
     let homework = Preset::Homework.sizes();
     let one_wide_layer = vec![33, 4033, 2];
     let sizes_and_steps = match kernel {
@@ -111,12 +119,12 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<String>> {
     for (sizes, steps, batch_size) in sizes_and_steps {
         let path = if kernel == "network_train_persistently" { GpuPath::Persistent } else { GpuPath::Steps };
         train(device, path, &sizes, steps * batch_size, batch_size)?;
-        if device.ptx_launched(kernel) {
+        if let Some(report) = first_report(device, kernel) {
             let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
             let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
-            return Ok(Some(format!("a network {}, {steps} of {batch_size} samples", sizes.join("-"))));
+            let what = format!("a network {}, the first launch in {steps} of {batch_size} samples", sizes.join("-"));
+            return Ok(Some((what, report)));
         }
-        device.take_ptx_reports();
     }
     Ok(None)
 }

@@ -1,0 +1,22 @@
+//! What the build script of every crate of kernels does.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use cuda_builder::{Arch, CudaBuilder};
+
+/// Provides the PTX of the crate `name` for each architecture, where the crate includes it: the committed one while it is
+/// fresh, else one that is built.
+pub(crate) fn provide(name: &str, archs: &[Arch], builder: fn(&Path, Arch) -> CudaBuilder) {
+    if cuda_builder::compiling_kernels() {
+        return;
+    }
+    let kernels = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    for &arch in archs {
+        let builder = builder(&kernels, arch).copy_to(out.join(format!("{name}.{arch}.ptx")));
+        if let Err(error) = builder.build() {
+            error.stop_the_build();
+        }
+    }
+}
