@@ -11,10 +11,13 @@ pub mod dispatch;
 mod elementwise;
 pub mod greyscale;
 pub mod maximum;
+pub mod nonzero_product;
+mod prefetch;
 pub mod product;
 mod real;
 pub mod tanh;
 
 pub use dispatch::InstructionSet;
+pub use prefetch::prefetch;
 pub use pulp::{Simd, WithSimd};
 pub use real::Real;

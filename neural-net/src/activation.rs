@@ -49,6 +49,17 @@ impl Activation {
         }
     }
 
+    /// [`Activation::apply`] for several samples: rows of `stride` elements, of which the first `columns` are a layer's sums
+    /// and the others padding, which may change.
+    pub(crate) fn apply_to_rows<F: Real>(self, rows: &mut [F], stride: usize, columns: usize) {
+        match self {
+            // One long slice is faster than many short ones.
+            Self::Sigmoid | Self::Relu | Self::Tanh => self.apply(rows),
+            Self::Identity => {}
+            Self::Softmax => rows.chunks_exact_mut(stride).for_each(|row| self.apply(&mut row[..columns])),
+        }
+    }
+
     /// The derivative da/dz, expressed by the activation a itself. Softmax, whose outputs depend on all sums, has none
     /// of this form and is treated in [`crate::Loss::output_error`]; here it counts as the identity.
     #[inline]

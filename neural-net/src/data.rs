@@ -6,7 +6,7 @@ pub mod idx;
 
 use std::path::{Path, PathBuf};
 
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{ArcArray2, Array2, s};
 
 use crate::Real;
 use crate::samples::Samples;
@@ -19,7 +19,7 @@ pub const CLASSES: usize = 10;
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelledImages {
     /// One image a row, 0 background … 255 ink, *N* × (rows · columns).
-    pub pixels: Array2<u8>,
+    pub pixels: ArcArray2<u8>,
     /// The digits, 0 … 9, *N* of them.
     pub labels: Vec<u8>,
     /// Rows and columns of an image.
@@ -55,15 +55,13 @@ impl LabelledImages {
     /// # Panics
     /// If there are not so many images.
     pub fn samples<F: Real>(&self, first: usize, count: usize) -> Samples<F> {
-        let pixels: ArrayView2<u8> = self.pixels.slice(s![first..first + count, ..]);
-        let white = F::from_f64(255.0);
-        let inputs = pixels.mapv(|pixel| F::from_f64(f64::from(pixel)) / white);
+        let pixels = self.pixels.clone().slice_move(s![first..first + count, ..]);
         let labels = &self.labels[first..first + count];
         let mut targets = Array2::zeros((count, CLASSES));
         for (mut target, &label) in targets.outer_iter_mut().zip(labels) {
             target[usize::from(label)] = F::one();
         }
-        match Samples::new(inputs, targets) {
+        match Samples::from_bytes(pixels, F::from_f64(255.0), targets) {
             Ok(samples) => samples,
             Err(error) => unreachable!("as many labels as images: {error}"),
         }
@@ -91,7 +89,7 @@ impl Dataset {
         let side = builtin_digits::SIDE;
         let (pixels, labels) = builtin_digits::draw(TRAIN + TEST, seed);
         let part = |first: usize, count: usize| LabelledImages {
-            pixels: Array2::from_shape_fn((count, side * side), |(image, pixel)| {
+            pixels: ArcArray2::from_shape_fn((count, side * side), |(image, pixel)| {
                 pixels[(first + image) * side * side + pixel]
             }),
             labels: labels[first..first + count].to_vec(),

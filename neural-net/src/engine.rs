@@ -5,7 +5,6 @@
 
 mod cpu;
 mod gpu;
-mod layer;
 
 use std::ops::ControlFlow;
 

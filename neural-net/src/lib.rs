@@ -25,7 +25,7 @@ pub use activation::Activation;
 pub use engine::{CpuEngine, Engine, GpuEngine};
 pub use loss::Loss;
 pub use network::{Architecture, Network};
-pub use samples::Samples;
+pub use samples::{InputRow, Samples};
 pub use training::{Hyperparameters, Training};
 
 /// The element types of a network: `f32` and `f64`.

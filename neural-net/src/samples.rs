@@ -1,16 +1,40 @@
 //! What a network learns from: inputs and the outputs they should give.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use ndarray::{Array2, ArrayView1, Axis};
+use ndarray::{ArcArray2, Array2, ArrayView1, Axis};
 
 use crate::Real;
 
 /// Samples row by row: `inputs` is *N* × inputs, `targets` is *N* × outputs. A clone shares them.
 #[derive(Clone, Debug)]
 pub struct Samples<F> {
-    inputs: Arc<Array2<F>>,
+    inputs: Arc<Inputs<F>>,
     targets: Arc<Array2<F>>,
+}
+
+/// The inputs, as numbers, or as bytes that become numbers when somebody asks for them.
+#[derive(Debug)]
+struct Inputs<F> {
+    numbers: OnceLock<Array2<F>>,
+    bytes: Option<ByteInputs<F>>,
+}
+
+/// Inputs that are multiples of one number, such as the pixels of grey images: a byte each instead of four or eight.
+#[derive(Debug)]
+struct ByteInputs<F> {
+    bytes: ArcArray2<u8>,
+    /// What each byte stands for.
+    values: Box<[F; 256]>,
+}
+
+/// The inputs of one sample.
+#[derive(Clone, Copy, Debug)]
+pub enum InputRow<'a, F> {
+    /// The inputs themselves.
+    Numbers(&'a [F]),
+    /// Bytes, and the inputs that they stand for.
+    Bytes(&'a [u8], &'a [F; 256]),
 }
 
 /// Inputs and targets of different number.
@@ -29,13 +53,26 @@ impl<F: Real> Samples<F> {
     /// # Errors
     /// If they differ in the number of rows.
     pub fn new(inputs: Array2<F>, targets: Array2<F>) -> Result<Self, SampleCountError> {
-        if inputs.nrows() != targets.nrows() {
-            return Err(SampleCountError { inputs: inputs.nrows(), targets: targets.nrows() });
-        }
+        let numbers = OnceLock::new();
+        SampleCountError::check(inputs.nrows(), targets.nrows())?;
         // Rows must be slices.
         let row_by_row =
             |array: Array2<F>| if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() };
-        Ok(Self { inputs: Arc::new(row_by_row(inputs)), targets: Arc::new(row_by_row(targets)) })
+        let _ = numbers.set(row_by_row(inputs));
+        Ok(Self { inputs: Arc::new(Inputs { numbers, bytes: None }), targets: Arc::new(row_by_row(targets)) })
+    }
+
+    /// Pairs inputs that are `bytes` / `white` with targets, row by row. The bytes are shared, not copied; an engine that
+    /// can do without the numbers never makes them.
+    ///
+    /// # Errors
+    /// If they differ in the number of rows.
+    pub fn from_bytes(bytes: ArcArray2<u8>, white: F, targets: Array2<F>) -> Result<Self, SampleCountError> {
+        SampleCountError::check(bytes.nrows(), targets.nrows())?;
+        let bytes = if bytes.is_standard_layout() { bytes } else { bytes.as_standard_layout().into_owned().into() };
+        let values = Box::new(std::array::from_fn(|byte| F::from_f64(byte as f64) / white));
+        let inputs = Inputs { numbers: OnceLock::new(), bytes: Some(ByteInputs { bytes, values }) };
+        Ok(Self { inputs: Arc::new(inputs), targets: Arc::new(targets.as_standard_layout().into_owned()) })
     }
 
     /// Whether these are the very same samples, not just equal ones.
@@ -45,7 +82,7 @@ impl<F: Real> Samples<F> {
 
     /// The number of samples.
     pub fn len(&self) -> usize {
-        self.inputs.nrows()
+        self.targets.nrows()
     }
 
     /// Whether there is no sample.
@@ -53,9 +90,20 @@ impl<F: Real> Samples<F> {
         self.len() == 0
     }
 
-    /// All inputs, *N* × inputs.
+    /// The number of inputs of a sample.
+    pub fn input_count(&self) -> usize {
+        match &self.inputs.bytes {
+            Some(inputs) => inputs.bytes.ncols(),
+            None => self.inputs().ncols(),
+        }
+    }
+
+    /// All inputs, *N* × inputs. Of bytes they are made at the first call, and then take as much memory as other inputs.
     pub fn inputs(&self) -> &Array2<F> {
-        &self.inputs
+        self.inputs.numbers.get_or_init(|| match &self.inputs.bytes {
+            Some(ByteInputs { bytes, values }) => bytes.map(|&byte| values[usize::from(byte)]),
+            None => unreachable!("inputs are numbers or bytes"),
+        })
     }
 
     /// All targets, *N* × outputs.
@@ -63,12 +111,39 @@ impl<F: Real> Samples<F> {
         &self.targets
     }
 
+    /// Where the inputs are kept as bytes, what each byte stands for.
+    pub fn byte_values(&self) -> Option<&[F; 256]> {
+        self.inputs.bytes.as_ref().map(|inputs| &*inputs.values)
+    }
+
+    /// The inputs of sample `index` in the form in which they are kept.
+    ///
+    /// # Panics
+    /// If there is no such sample.
+    pub fn input_row(&self, index: usize) -> InputRow<'_, F> {
+        match &self.inputs.bytes {
+            Some(ByteInputs { bytes, values }) => {
+                let row: ArrayView1<u8> = bytes.index_axis(Axis(0), index);
+                InputRow::Bytes(row.to_slice().unwrap_or_default(), values)
+            }
+            None => InputRow::Numbers(self.input(index)),
+        }
+    }
+
+    /// Asks for a sample's inputs to be in the cache soon.
+    pub(crate) fn prefetch(&self, index: usize) {
+        match self.input_row(index) {
+            InputRow::Numbers(row) => kernels_cpu::prefetch(row),
+            InputRow::Bytes(row, _) => kernels_cpu::prefetch(row),
+        }
+    }
+
     /// The inputs of sample `index`.
     ///
     /// # Panics
     /// If there is no such sample.
     pub fn input(&self, index: usize) -> &[F] {
-        row(&self.inputs, index)
+        row(self.inputs(), index)
     }
 
     /// The targets of sample `index`.
@@ -80,7 +155,43 @@ impl<F: Real> Samples<F> {
     }
 }
 
+impl SampleCountError {
+    fn check(inputs: usize, targets: usize) -> Result<(), Self> {
+        if inputs == targets { Ok(()) } else { Err(Self { inputs, targets }) }
+    }
+}
+
 fn row<F>(array: &Array2<F>, index: usize) -> &[F] {
     let row: ArrayView1<F> = array.index_axis(Axis(0), index);
     row.to_slice().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{array, s};
+
+    use super::*;
+
+    #[test]
+    fn part1_bytes_stand_for_the_numbers_that_the_homework_divides() {
+        let bytes = ArcArray2::from_shape_fn((256, 3), |(row, column)| (row * (column + 1)) as u8);
+        let targets = Array2::zeros((200, 1));
+        let samples = Samples::<f32>::from_bytes(bytes.clone().slice_move(s![56.., ..]), 255.0, targets).unwrap();
+        let numbers = bytes.slice(s![56.., ..]).mapv(|byte| f32::from(byte) / 255.0);
+        assert_eq!((samples.len(), samples.input_count()), (200, 3));
+        for index in 0..200 {
+            let InputRow::Bytes(row, values) = samples.input_row(index) else { panic!("{index}") };
+            let row: Vec<f32> = row.iter().map(|&byte| values[usize::from(byte)]).collect();
+            assert_eq!(row, numbers.row(index).to_vec());
+            assert_eq!(row, samples.input(index));
+        }
+        assert_eq!(samples.inputs(), numbers);
+    }
+
+    #[test]
+    fn part1_each_sample_needs_inputs_and_targets() {
+        let error = SampleCountError { inputs: 1, targets: 2 };
+        assert_eq!(Samples::new(array![[1.0]], array![[1.0], [2.0]]).unwrap_err(), error);
+        assert_eq!(Samples::from_bytes(array![[1]].into(), 1.0, array![[1.0], [2.0]]).unwrap_err(), error);
+    }
 }

@@ -108,7 +108,7 @@ pub fn read_labelled_images(directory: &Path, part: &str) -> Result<LabelledImag
         let (images, labels) = (pixels.nrows(), labels.len());
         return Err(IdxError::DifferentCounts { images_path, images, labels_path, labels });
     }
-    Ok(LabelledImages { pixels, labels, shape })
+    Ok(LabelledImages { pixels: pixels.into(), labels, shape })
 }
 
 /// Reads images: one a row of the matrix, and the rows and columns of an image.

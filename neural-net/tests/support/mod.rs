@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use ndarray::Array2;
+use ndarray::ArcArray2;
 use neural_net::data::builtin_digits::{SIDE, draw};
 use neural_net::data::{Dataset, LabelledImages};
 
@@ -30,7 +30,7 @@ pub(crate) fn small_dataset() -> Dataset {
     let (train_pixels, test_pixels) = pixels.split_at(TRAIN_IMAGES * SIDE * SIDE);
     let (train_labels, test_labels) = labels.split_at(TRAIN_IMAGES);
     let part = |pixels: &[u8], labels: &[u8]| LabelledImages {
-        pixels: Array2::from_shape_vec((labels.len(), SIDE * SIDE), pixels.to_vec()).unwrap(),
+        pixels: ArcArray2::from_shape_vec((labels.len(), SIDE * SIDE), pixels.to_vec()).unwrap(),
         labels: labels.to_vec(),
         shape: (SIDE, SIDE),
     };

@@ -62,6 +62,11 @@ pub(super) struct UpdateRule<F> {
 }
 
 impl<F: Real> UpdateRule<F> {
+    /// The rule for biases, which do not decay.
+    pub(super) fn without_decay(self) -> Self {
+        Self { decay: F::zero(), ..self }
+    }
+
     /// Changes `weights` by their gradients; the slices have the same length, whole cache lines.
     pub(super) fn apply(self, set: InstructionSet, weights: &mut [F], velocities: Option<&mut [F]>, gradients: &[F]) {
         set.dispatch(UpdateAll { weights, velocities, gradients, rule: self });
@@ -77,7 +82,9 @@ impl<F: Real> UpdateRule<F> {
         gradients: &[F::Vector<S>],
     ) {
         let minus_rate = F::splat(simd, -self.rate);
-        let weights = F::as_vectors_mut::<S>(weights).iter_mut();
+        // Just as long: where the compiler knows the number of gradients, they stay in registers.
+        let length = size_of_val(gradients) / size_of::<F>();
+        let weights = F::as_vectors_mut::<S>(&mut weights[..length]).iter_mut();
         match velocities {
             // w ← (1 − decay) · w − rate · g
             None => {
@@ -90,7 +97,7 @@ impl<F: Real> UpdateRule<F> {
             // v ← momentum · v − decay · w − rate · g;  w ← w + v
             Some(velocities) => {
                 let (momentum, minus_decay) = (F::splat(simd, self.momentum), F::splat(simd, -self.decay));
-                let velocities = F::as_vectors_mut::<S>(velocities).iter_mut();
+                let velocities = F::as_vectors_mut::<S>(&mut velocities[..length]).iter_mut();
                 for ((weight, velocity), &gradient) in weights.zip(velocities).zip(gradients) {
                     let kept = F::multiply_vectors(simd, momentum, *velocity);
                     let kept = F::multiply_add_vectors(simd, minus_decay, *weight, kept);
@@ -115,6 +122,61 @@ impl<F: Real> WithSimd for UpdateAll<'_, F> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         self.rule.apply_vectors(simd, self.weights, self.velocities, F::as_vectors::<S>(self.gradients));
+    }
+}
+
+/// Adds the biases, one padded row, to every row of `out`.
+pub(super) fn add_bias<F: Real>(set: InstructionSet, out: &mut [F], biases: &[F]) {
+    set.dispatch(AddBiasToRows { out, biases });
+}
+
+struct AddBiasToRows<'a, F> {
+    out: &'a mut [F],
+    biases: &'a [F],
+}
+
+impl<F: Real> WithSimd for AddBiasToRows<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let biases = F::as_vectors::<S>(self.biases);
+        for row in self.out.chunks_exact_mut(self.biases.len()) {
+            for (out, &bias) in F::as_vectors_mut::<S>(row).iter_mut().zip(biases) {
+                *out = F::add_vectors(simd, *out, bias);
+            }
+        }
+    }
+}
+
+/// Writes the sum of the first `count` rows, in order, to the row `sums`.
+pub(super) fn sum_of_rows<F: Real>(
+    set: InstructionSet,
+    matrix: &PaddedMatrix<F>,
+    count: usize,
+    sums: &mut PaddedMatrix<F>,
+) {
+    let rows = &matrix.padded()[..count * matrix.stride()];
+    set.dispatch(SumOfRows { rows, sums: sums.padded_mut() });
+}
+
+struct SumOfRows<'a, F> {
+    rows: &'a [F],
+    sums: &'a mut [F],
+}
+
+impl<F: Real> WithSimd for SumOfRows<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.sums.fill(F::zero());
+        let stride = self.sums.len();
+        for (column, sums) in F::as_vectors_mut::<S>(self.sums).iter_mut().enumerate() {
+            for row in self.rows.chunks_exact(stride) {
+                *sums = F::add_vectors(simd, *sums, F::as_vectors::<S>(row)[column]);
+            }
+        }
     }
 }
 

@@ -1,0 +1,458 @@
+//! The matrix product whose left matrix is mostly zeros, as images are: four pixels of five are background.
+//!
+//! Idea: 0 · w adds nothing to a sum, so that a product needs only the elements that are not zero. [`NonzeroRows`] has a
+//! bit for each element that is not, 64 neighbours of a row in a word, and again the rows of each column in a word. A
+//! layer's sums, left · right, go through a row's bits: one element is broadcast, a row of the right matrix is loaded, and
+//! up to [`WIDEST`] vectors of sums stay in registers. A weight gradient, leftᵀ · right, goes through each column's bits
+//! in the same way.
+//!
+//! How many bits a column has is not to be foreseen, and a processor that foresees a loop's end wrongly loses more time than
+//! a few multiply-adds take. So the columns are taken in the order of their number of bits: the loop's length changes
+//! seldom. ([`NonzeroRows::index`] sorts them.)
+//!
+//! The right matrix of the first product, the weights, is larger than the first-level cache. So the rows take turns: all
+//! of them use the 64 rows of the weights that one word of bits needs, then the next. The sums lie in `out` meanwhile.
+//!
+//! Every sum runs over the summation index in ascending order in one accumulator, as in [`crate::product`], and has the
+//! same bits as there, save that a sum of nothing but −0 is +0. Where the other factor is infinite or NaN, a zero that is
+//! left out makes no NaN.
+//!
+//! Roofline: every multiply-add loads a vector from the first-level cache, which gives two a clock: as many as the
+//! arithmetic units take. With a fifth of the elements, the floor is a fifth of the dense product's.
+
+use std::ops::Range;
+
+use bytemuck::Zeroable;
+use pulp::{Simd, WithSimd};
+
+use crate::product::{PaddedMatrix, Sink};
+use crate::{InstructionSet, Real};
+
+/// Vectors of sums that are kept in registers: enough to hide the latency of a multiply-add, which is four clocks of two.
+const WIDEST: usize = 8;
+/// Bits of a word.
+const WORD: usize = 64;
+
+/// A matrix of up to [`NonzeroRows::MOST`] rows, and which of its elements are not zero.
+#[derive(Clone, Debug)]
+pub struct NonzeroRows<F> {
+    elements: Elements<F>,
+    rows: usize,
+    columns: usize,
+    /// Words of a row.
+    words: usize,
+    /// For each row the bits of its elements, of element 64 · w + b bit b of word w.
+    bits: Vec<u64>,
+    /// For each column the bits of its elements, of row r bit r.
+    bits_of_columns: Vec<u64>,
+    /// The columns with bits, in the order of how many they have.
+    sorted_columns: Vec<u32>,
+    /// Whether the bits and the order belong to the rows.
+    is_indexed: bool,
+}
+
+/// The elements, row by row, each row padded with zeros to whole words.
+#[derive(Clone, Debug)]
+enum Elements<F> {
+    Numbers(Vec<[F; WORD]>),
+    /// Bytes, and what they stand for.
+    Bytes(Vec<[u8; WORD]>, Box<[F; 256]>),
+}
+
+impl<F: Real> NonzeroRows<F> {
+    /// The most rows there may be.
+    pub const MOST: usize = WORD;
+
+    /// No rows yet, for rows of `columns` numbers.
+    pub fn of_numbers(columns: usize) -> Self {
+        Self::new(columns, Elements::Numbers(Vec::new()))
+    }
+
+    /// No rows yet, for rows of `columns` bytes that stand for `values`; the byte 0 must stand for 0.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn of_bytes(columns: usize, values: &[F; 256]) -> Self {
+        assert!(values[0] == F::zero(), "NonzeroRows: the byte 0 stands for another number");
+        Self::new(columns, Elements::Bytes(Vec::new(), Box::new(*values)))
+    }
+
+    fn new(columns: usize, elements: Elements<F>) -> Self {
+        let words = columns.div_ceil(WORD);
+        Self {
+            elements,
+            rows: 0,
+            columns,
+            words,
+            bits: Vec::new(),
+            bits_of_columns: vec![0; words * WORD],
+            sorted_columns: Vec::with_capacity(columns),
+            is_indexed: false,
+        }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The number of elements that are not zero. Only known when they are indexed.
+    pub fn count(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Takes all rows away.
+    pub fn clear(&mut self) {
+        self.rows = 0;
+        self.is_indexed = false;
+        match &mut self.elements {
+            Elements::Numbers(elements) => elements.clear(),
+            Elements::Bytes(elements, _) => elements.clear(),
+        }
+    }
+
+    /// Adds a row of numbers.
+    ///
+    /// # Panics
+    /// If the row has not as many elements as there are columns, there are [`Self::MOST`] rows, or they are of bytes.
+    pub fn push(&mut self, row: &[F]) {
+        self.check(row.len());
+        let Elements::Numbers(elements) = &mut self.elements else { panic!("NonzeroRows: numbers among bytes") };
+        push_padded(elements, row, F::zero());
+    }
+
+    /// Adds a row of bytes.
+    ///
+    /// # Panics
+    /// As [`NonzeroRows::push`], and if the rows are of numbers.
+    pub fn push_bytes(&mut self, row: &[u8]) {
+        self.check(row.len());
+        let Elements::Bytes(elements, _) = &mut self.elements else { panic!("NonzeroRows: bytes among numbers") };
+        push_padded(elements, row, 0);
+    }
+
+    fn check(&mut self, columns: usize) {
+        assert!(columns == self.columns, "NonzeroRows: a row of {columns} elements, not {}", self.columns);
+        assert!(self.rows < Self::MOST, "NonzeroRows: more than {} rows", Self::MOST);
+        self.rows += 1;
+        self.is_indexed = false;
+    }
+
+    /// Finds what is not zero in the rows that were added. The products need it.
+    pub fn index(&mut self, set: InstructionSet) {
+        self.is_indexed = true;
+        self.bits.resize(self.rows * self.words, 0);
+        set.dispatch(Index(self));
+    }
+}
+
+struct Index<'a, F>(&'a mut NonzeroRows<F>);
+
+impl<F: Real> WithSimd for Index<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let NonzeroRows { elements, words, bits, bits_of_columns, sorted_columns, .. } = self.0;
+        match elements {
+            Elements::Numbers(elements) => mark(elements, *words, bits, bits_of_columns, |value| *value != F::zero()),
+            Elements::Bytes(elements, _) => mark(elements, *words, bits, bits_of_columns, |byte| *byte != 0),
+        }
+        sort_by_ones(bits_of_columns, sorted_columns);
+    }
+}
+
+/// Sets the bits of the rows' elements that are not zero, in words of rows and in words of columns.
+#[inline(always)]
+fn mark<T>(
+    elements: &[[T; WORD]],
+    words: usize,
+    bits: &mut [u64],
+    bits_of_columns: &mut [u64],
+    is_nonzero: impl Fn(&T) -> bool,
+) {
+    for (bits, elements) in bits.iter_mut().zip(elements) {
+        let word = elements.iter().enumerate().map(|(bit, element)| u64::from(is_nonzero(element)) << bit);
+        *bits = word.fold(0, |word, bit| word | bit);
+    }
+    bits_of_columns.fill(0);
+    for (word, columns) in bits_of_columns.as_chunks_mut::<WORD>().0.iter_mut().enumerate() {
+        let mut rows = elements.iter().skip(word).step_by(words);
+        // Eight rows at a time, in vectors of bytes.
+        for first_row in (0..WORD).step_by(8) {
+            let mut bytes = [0_u8; WORD];
+            for (row, elements) in rows.by_ref().take(8).enumerate() {
+                for (byte, element) in bytes.iter_mut().zip(elements) {
+                    *byte |= if is_nonzero(element) { 1 << row } else { 0 };
+                }
+            }
+            for (column, &byte) in columns.iter_mut().zip(&bytes) {
+                *column |= u64::from(byte) << first_row;
+            }
+            if rows.len() == 0 {
+                break;
+            }
+        }
+    }
+}
+
+/// Writes the numbers of the words that are not zero, in the order of how many bits they have.
+#[inline(always)]
+fn sort_by_ones(words: &[u64], sorted: &mut Vec<u32>) {
+    let mut ends = [0_u32; WORD + 1];
+    for word in words {
+        ends[word.count_ones() as usize] += 1;
+    }
+    let mut start = 0;
+    for end in &mut ends[1..] {
+        (start, *end) = (start + *end, start);
+    }
+    sorted.resize(start as usize, 0);
+    for (number, &word) in words.iter().enumerate() {
+        if word != 0 {
+            let place = &mut ends[word.count_ones() as usize];
+            sorted[*place as usize] = number as u32;
+            *place += 1;
+        }
+    }
+}
+
+fn push_padded<T: Copy>(elements: &mut Vec<[T; WORD]>, row: &[T], zero: T) {
+    let (words, rest) = row.as_chunks::<WORD>();
+    elements.extend_from_slice(words);
+    if !rest.is_empty() {
+        let mut word = [zero; WORD];
+        word[..rest.len()].copy_from_slice(rest);
+        elements.push(word);
+    }
+}
+
+/// The numbers of the bits that are set, in ascending order.
+struct Ones(u64);
+
+impl Iterator for Ones {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let bit = (self.0 != 0).then_some(self.0.trailing_zeros() as usize % WORD);
+        self.0 &= self.0.wrapping_sub(1);
+        bit
+    }
+}
+
+/// Reads an element of a word.
+trait Word<F>: Copy {
+    type Word;
+    fn element(self, word: &Self::Word, bit: usize) -> F;
+}
+
+#[derive(Clone, Copy)]
+struct AsNumbers;
+
+#[derive(Clone, Copy)]
+struct AsBytes<'a, F>(&'a [F; 256]);
+
+impl<F: Real> Word<F> for AsNumbers {
+    type Word = [F; WORD];
+    #[inline(always)]
+    fn element(self, word: &[F; WORD], bit: usize) -> F {
+        word[bit % WORD]
+    }
+}
+
+impl<F: Real> Word<F> for AsBytes<'_, F> {
+    type Word = [u8; WORD];
+    #[inline(always)]
+    fn element(self, word: &[u8; WORD], bit: usize) -> F {
+        self.0[usize::from(word[bit % WORD])]
+    }
+}
+
+/// Writes the product left · right to `out`: element (i, j) = Σₚ left\[i\]\[p\] · right\[p\]\[j\], padding included.
+/// `rows` are the rows of `left` that are wanted; the first of them goes to the first row of `out`.
+///
+/// # Panics
+/// If `left` is not indexed, `right` has not as many rows as `left` has columns, or `out` is not one row of `right`'s stride for each of `rows`.
+pub fn nonzero_product<F: Real>(
+    set: InstructionSet,
+    left: &NonzeroRows<F>,
+    rows: Range<usize>,
+    right: &PaddedMatrix<F>,
+    out: &mut [F],
+) {
+    assert!(left.is_indexed, "nonzero_product: not indexed");
+    assert!(left.columns == right.rows(), "nonzero_product: inner sizes differ");
+    assert!(rows.end <= left.rows && out.len() == rows.len() * right.stride(), "nonzero_product: shapes differ");
+    let words = rows.start * left.words..rows.end * left.words;
+    let bits = &left.bits[words.clone()];
+    match &left.elements {
+        Elements::Numbers(elements) => {
+            set.dispatch(NonzeroProduct { read: AsNumbers, elements: &elements[words], bits, right, out });
+        }
+        Elements::Bytes(elements, values) => {
+            set.dispatch(NonzeroProduct { read: AsBytes(values), elements: &elements[words], bits, right, out });
+        }
+    }
+}
+
+/// The product leftᵀ · right at the given `rows`, which are columns of `left`: element (i, j) =
+/// Σₚ left\[p\]\[i\] · right\[p\]\[j\]. Rows for which `left` has only zeros are left out if `only_nonzero`, else the
+/// sink gets zeros for them.
+///
+/// # Panics
+/// If `left` is not indexed, `right` has fewer rows than `left`, or `left` has fewer columns than `rows.end`.
+pub fn nonzero_product_of_transpose<F: Real, K: Sink<F>>(
+    set: InstructionSet,
+    left: &NonzeroRows<F>,
+    rows: Range<usize>,
+    right: &PaddedMatrix<F>,
+    only_nonzero: bool,
+    sink: K,
+) {
+    assert!(left.is_indexed, "nonzero_product_of_transpose: not indexed");
+    assert!(left.rows <= right.rows(), "nonzero_product_of_transpose: inner sizes differ");
+    assert!(rows.end <= left.columns, "nonzero_product_of_transpose: no such rows");
+    match &left.elements {
+        Elements::Numbers(elements) => {
+            let read = AsNumbers;
+            set.dispatch(NonzeroProductOfTranspose { read, elements, left, rows, right, only_nonzero, sink });
+        }
+        Elements::Bytes(elements, values) => {
+            let read = AsBytes(values);
+            set.dispatch(NonzeroProductOfTranspose { read, elements, left, rows, right, only_nonzero, sink });
+        }
+    }
+}
+
+struct NonzeroProduct<'a, F, R: Word<F>> {
+    read: R,
+    elements: &'a [R::Word],
+    bits: &'a [u64],
+    right: &'a PaddedMatrix<F>,
+    out: &'a mut [F],
+}
+
+impl<F: Real, R: Word<F>> WithSimd for NonzeroProduct<'_, F, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        self.out.fill(F::zero());
+        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+        let mut column = 0;
+        while column < self.right.stride() {
+            column += lanes
+                * match (self.right.stride() - column) / lanes {
+                    WIDEST.. => self.sweep::<S, WIDEST>(simd, column),
+                    4.. => self.sweep::<S, 4>(simd, column),
+                    2.. => self.sweep::<S, 2>(simd, column),
+                    _ => self.sweep::<S, 1>(simd, column),
+                };
+        }
+    }
+}
+
+impl<F: Real, R: Word<F>> NonzeroProduct<'_, F, R> {
+    /// Adds to V vectors of sums of every row, from `column` on, and returns V.
+    #[inline(always)]
+    fn sweep<S: Simd, const V: usize>(&mut self, simd: S, column: usize) -> usize {
+        let stride = self.right.stride();
+        let words = self.right.rows().div_ceil(WORD);
+        for (word, right) in self.right.padded().chunks(WORD * stride).enumerate() {
+            let right = &right[column..];
+            let elements = self.elements.iter().skip(word).step_by(words);
+            let rows = elements.zip(self.bits.iter().skip(word).step_by(words));
+            for ((elements, &bits), out) in rows.zip(self.out.chunks_exact_mut(stride)) {
+                let out = &mut F::as_vectors_mut::<S>(&mut out[column..])[..V];
+                let mut sums: [F::Vector<S>; V] = std::array::from_fn(|v| out[v]);
+                for bit in Ones(bits) {
+                    let value = self.read.element(elements, bit);
+                    add_products::<F, S, V>(simd, &mut sums, value, right, bit * stride);
+                }
+                // A copy, so that the array in the loop never needs an address and stays in registers.
+                let sums = sums;
+                out.copy_from_slice(&sums);
+            }
+        }
+        V
+    }
+}
+
+/// Adds value · right\[first…\] to V vectors of sums.
+#[inline(always)]
+fn add_products<F: Real, S: Simd, const V: usize>(
+    simd: S,
+    sums: &mut [F::Vector<S>; V],
+    value: F,
+    right: &[F],
+    first: usize,
+) {
+    let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+    let Some(right) = right.get(first..first + V * lanes) else { return };
+    let right = F::as_vectors::<S>(right);
+    let value = F::splat(simd, value);
+    for v in 0..V {
+        sums[v] = F::multiply_add_vectors(simd, value, right[v], sums[v]);
+    }
+}
+
+struct NonzeroProductOfTranspose<'a, F, R: Word<F>, K> {
+    read: R,
+    elements: &'a [R::Word],
+    left: &'a NonzeroRows<F>,
+    rows: Range<usize>,
+    right: &'a PaddedMatrix<F>,
+    only_nonzero: bool,
+    sink: K,
+}
+
+impl<F: Real, R: Word<F>, K: Sink<F>> WithSimd for NonzeroProductOfTranspose<'_, F, R, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+        let mut column = 0;
+        while column < self.right.stride() {
+            column += lanes
+                * match (self.right.stride() - column) / lanes {
+                    WIDEST.. => self.sweep::<S, WIDEST>(simd, column),
+                    4.. => self.sweep::<S, 4>(simd, column),
+                    2.. => self.sweep::<S, 2>(simd, column),
+                    _ => self.sweep::<S, 1>(simd, column),
+                };
+        }
+    }
+}
+
+impl<F: Real, R: Word<F>, K: Sink<F>> NonzeroProductOfTranspose<'_, F, R, K> {
+    /// V vectors of every row, from `column` on, and returns V.
+    #[inline(always)]
+    fn sweep<S: Simd, const V: usize>(&mut self, simd: S, column: usize) -> usize {
+        let (right, stride) = (self.right.padded(), self.right.stride());
+        let (words, bits_of_columns) = (self.left.words, &self.left.bits_of_columns);
+        if !self.only_nonzero {
+            let zeros = self.rows.clone().filter(|&row| bits_of_columns[row] == 0);
+            zeros.for_each(|row| self.sink.take(simd, row, column, &[F::Vector::<S>::zeroed(); V]));
+        }
+        for &row in &self.left.sorted_columns {
+            let row = row as usize;
+            let Some(&bits) = bits_of_columns.get(row).filter(|_| self.rows.contains(&row)) else { continue };
+            let mut sums = [F::Vector::<S>::zeroed(); V];
+            for p in Ones(bits) {
+                let Some(word) = self.elements.get(p * words + row / WORD) else { break };
+                let value = self.read.element(word, row);
+                add_products::<F, S, V>(simd, &mut sums, value, right, p * stride + column);
+            }
+            let sums = sums;
+            self.sink.take(simd, row, column, &sums);
+        }
+        V
+    }
+}

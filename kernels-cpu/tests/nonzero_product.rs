@@ -1,0 +1,140 @@
+//! The product that leaves zeros out has the bits of the dense one, on every instruction set.
+
+use kernels_cpu::nonzero_product::{NonzeroRows, nonzero_product, nonzero_product_of_transpose};
+use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose};
+use kernels_cpu::{InstructionSet, Real, Simd};
+use proptest::prelude::*;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+/// Stores the sums of a product, padding included.
+struct Store<'a, F> {
+    out: &'a mut [F],
+    stride: usize,
+}
+
+impl<F: Real> Sink<F> for Store<'_, F> {
+    #[inline(always)]
+    fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let sums = F::as_elements::<S>(sums);
+        self.out[row * self.stride + column..][..sums.len()].copy_from_slice(sums);
+    }
+}
+
+fn padded<F: Real>(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> PaddedMatrix<F> {
+    let mut matrix = PaddedMatrix::zeros(rows, columns);
+    for row in 0..rows {
+        matrix.row_mut(row).fill_with(|| F::from(rng.random_range(-1.0..1.0_f64)).unwrap());
+    }
+    matrix
+}
+
+/// Rows of which `share` is not zero, as numbers or as bytes that stand for `values`.
+fn mostly_zeros<F: Real>(rows: usize, columns: usize, share: f64, rng: &mut ChaCha8Rng) -> (Vec<Vec<u8>>, Vec<Vec<F>>) {
+    let values = values::<F>();
+    let mut byte = || if rng.random_bool(share) { rng.random_range(1..=255) } else { 0 };
+    let bytes: Vec<Vec<u8>> = (0..rows).map(|_| (0..columns).map(|_| byte()).collect()).collect();
+    let numbers = bytes.iter().map(|row| row.iter().map(|&byte| values[usize::from(byte)]).collect()).collect();
+    (bytes, numbers)
+}
+
+fn values<F: Real>() -> [F; 256] {
+    std::array::from_fn(|byte| F::from(byte as f64 / 255.0).unwrap())
+}
+
+/// The bits of a number, where −0 counts as 0: a sum of nothing but −0 is +0 where zeros are left out.
+fn bits<F: Real>(values: &[F]) -> Vec<(u64, i16, i8)> {
+    values.iter().map(|&value| (value + F::zero()).integer_decode()).collect()
+}
+
+fn check<F: Real>(rows: usize, depth: usize, columns: usize, share: f64, seed: u64) -> Result<(), TestCaseError> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (bytes, numbers) = mostly_zeros::<F>(rows, depth, share, &mut rng);
+    let (mut of_numbers, mut of_bytes) = (NonzeroRows::of_numbers(depth), NonzeroRows::of_bytes(depth, &values()));
+    // What was there before is forgotten.
+    of_numbers.push(&vec![F::one(); depth]);
+    of_numbers.clear();
+    numbers.iter().for_each(|row| of_numbers.push(row));
+    bytes.iter().for_each(|row| of_bytes.push_bytes(row));
+
+    let left: Vec<&[F]> = numbers.iter().map(Vec::as_slice).collect();
+    let (weights, errors) = (padded::<F>(depth, columns, &mut rng), padded::<F>(rows, columns, &mut rng));
+    let stride = weights.stride();
+    for set in InstructionSet::available() {
+        let mut expected = vec![F::nan(); rows * stride];
+        product(set, &left, &weights, 0..stride, Store { out: &mut expected, stride });
+        let mut gradient = vec![F::nan(); depth * stride];
+        product_of_transpose(set, &left, 0..depth, &errors, Store { out: &mut gradient, stride });
+        of_numbers.index(set);
+        of_bytes.index(set);
+        for nonzeros in [&of_numbers, &of_bytes] {
+            prop_assert_eq!((nonzeros.rows(), nonzeros.columns()), (rows, depth));
+            let split = rows / 3;
+            let mut got = vec![F::nan(); rows * stride];
+            let (first, second) = got.split_at_mut(split * stride);
+            nonzero_product(set, nonzeros, 0..split, &weights, first);
+            nonzero_product(set, nonzeros, split..rows, &weights, second);
+            prop_assert_eq!(bits(&got), bits(&expected), "{}", set.name());
+
+            let split = depth / 2;
+            for only_nonzero in [false, true] {
+                // What is left out stays what it was.
+                let mut got = vec![if only_nonzero { F::zero() } else { F::nan() }; depth * stride];
+                for rows in [0..split, split..depth] {
+                    let sink = Store { out: &mut got, stride };
+                    nonzero_product_of_transpose(set, nonzeros, rows, &errors, only_nonzero, sink);
+                }
+                prop_assert_eq!(bits(&got), bits(&gradient), "{}", set.name());
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn part1_leaving_zeros_out_changes_no_bit(
+        rows in 0..=64_usize, depth in 1..200_usize, columns in 1..150_usize, share in 0.0..0.6_f64, seed: u64
+    ) {
+        check::<f32>(rows, depth, columns, share, seed)?;
+        check::<f64>(rows, depth, columns, share, seed)?;
+    }
+}
+
+/// As many rows as there may be, more weights than fit the cache, more columns than the widest block of sums.
+#[test]
+fn part1_leaving_zeros_out_changes_no_bit_of_a_large_product() {
+    check::<f32>(64, 784, 301, 0.2, 1).unwrap();
+    check::<f64>(33, 784, 128, 0.2, 2).unwrap();
+}
+
+#[test]
+fn part1_only_zeros_are_left_out() {
+    let row = [0.0, -0.0, f32::NAN, f32::INFINITY, f32::MIN_POSITIVE / 2.0, -1.0, 0.0];
+    let mut left = NonzeroRows::of_numbers(row.len());
+    left.push(&row);
+    left.index(InstructionSet::detect());
+    for (column, &value) in row.iter().enumerate() {
+        let mut right = PaddedMatrix::zeros(row.len(), 1);
+        right.row_mut(column)[0] = 0.5;
+        for set in InstructionSet::available() {
+            let mut out = vec![7.0; right.stride()];
+            nonzero_product(set, &left, 0..1, &right, &mut out);
+            // All of the row's other elements meet zeros, which NaN and infinity make a NaN of.
+            assert!(out[0].is_nan(), "{} {value}", set.name());
+        }
+    }
+    let finite: Vec<f32> = row.iter().map(|value| if value.is_finite() { *value } else { 0.0 }).collect();
+    left.clear();
+    left.push(&finite);
+    left.index(InstructionSet::detect());
+    for (column, &value) in finite.iter().enumerate() {
+        let mut right = PaddedMatrix::zeros(row.len(), 1);
+        right.row_mut(column)[0] = 2.0;
+        for set in InstructionSet::available() {
+            let mut out = vec![7.0; right.stride()];
+            nonzero_product(set, &left, 0..1, &right, &mut out);
+            assert_eq!(out[0], 2.0 * value, "{}", set.name());
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The passes of a chunk: up to [`CHUNK`](super::CHUNK) samples that are computed together.
+
+use std::ops::Range;
+
+use kernels_cpu::InstructionSet;
+use kernels_cpu::nonzero_product::{NonzeroRows, nonzero_product, nonzero_product_of_transpose};
+use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose};
+use rayon::prelude::*;
+
+use super::layer::{AddBias, Backward, Layer, Update, UpdateRule, add_bias, sum_of_rows};
+use super::{CHUNK, Model, rows_per_task};
+use crate::{InputRow, Loss, Real, Samples};
+
+/// What the passes of a chunk write, layer by layer. A layer here is one with weights.
+#[derive(Clone, Debug)]
+pub(super) struct Chunk<F> {
+    /// The samples in it.
+    count: usize,
+    inputs: Inputs<F>,
+    /// capacity × units.
+    activations: Vec<PaddedMatrix<F>>,
+    /// ∂loss/∂z, capacity × units.
+    errors: Vec<PaddedMatrix<F>>,
+    /// ∂loss/∂b, one row.
+    bias_gradients: Vec<PaddedMatrix<F>>,
+}
+
+/// The first layer's inputs.
+#[derive(Clone, Debug)]
+enum Inputs<F> {
+    /// A copy of all numbers.
+    All(PaddedMatrix<F>),
+    /// Those that are not zero.
+    Nonzero(NonzeroRows<F>),
+}
+
+impl<F: Real> Chunk<F> {
+    /// Space for so many of these samples.
+    pub(super) fn new(model: &Model<F>, capacity: usize, samples: &Samples<F>) -> Self {
+        let sizes = model.architecture.sizes();
+        let matrices = |rows| sizes[1..].iter().map(|&size| PaddedMatrix::zeros(rows, size)).collect();
+        let inputs = match (model.leaves_zeros_out, samples.byte_values()) {
+            (true, None) => Inputs::Nonzero(NonzeroRows::of_numbers(sizes[0])),
+            (true, Some(values)) if values[0] == F::zero() => Inputs::Nonzero(NonzeroRows::of_bytes(sizes[0], values)),
+            _ => Inputs::All(PaddedMatrix::zeros(capacity, sizes[0])),
+        };
+        let (activations, errors) = (matrices(capacity), matrices(capacity));
+        Self { count: 0, inputs, activations, errors, bias_gradients: matrices(1) }
+    }
+
+    /// The outputs for the sample in this row.
+    pub(super) fn output(&self, row: usize) -> &[F] {
+        self.activations[self.activations.len() - 1].row(row)
+    }
+
+    /// Both passes; returns the samples' summed loss.
+    pub(super) fn run(
+        &mut self,
+        model: &Model<F>,
+        samples: &Samples<F>,
+        indices: impl Iterator<Item = usize> + Clone,
+        loss: Loss,
+    ) -> f64 {
+        self.forward(model, samples, indices.clone());
+        let activation = model.architecture.output_activation();
+        let last = model.layers.len() - 1;
+        let mut sum = 0.0;
+        for (row, index) in indices.enumerate() {
+            let (outputs, targets) = (self.activations[last].row(row), samples.target(index));
+            sum += loss.of(activation, outputs, targets);
+            loss.output_error(activation, outputs, targets, self.errors[last].row_mut(row));
+        }
+        self.backward(model);
+        sum
+    }
+
+    /// Computes all layers' activations for samples of these indices.
+    pub(super) fn forward(&mut self, model: &Model<F>, samples: &Samples<F>, indices: impl Iterator<Item = usize>) {
+        let set = model.instruction_set;
+        self.read(set, samples, indices);
+        let count = self.count;
+        for (index, layer) in model.layers.iter().enumerate() {
+            let (before, out) = self.activations.split_at_mut(index);
+            let (stride, columns) = (out[0].stride(), out[0].columns());
+            let out = &mut out[0].padded_mut()[..count * stride];
+            let activation = model.architecture.activation(index);
+            let activate = |out: &mut [F]| activation.apply_to_rows(out, stride, columns);
+            let left = match (before.last(), &self.inputs) {
+                (None, Inputs::Nonzero(nonzeros)) => {
+                    let rows_per_task = rows_per_task(count, nonzeros.count() / count.max(1) * stride);
+                    let compute = |(first, out): (usize, &mut [F])| {
+                        nonzero_product(set, nonzeros, first..first + out.len() / stride, &layer.weights, out);
+                        add_bias(set, out, layer.biases.padded());
+                        activate(out);
+                    };
+                    in_tasks(count, rows_per_task, out, stride, compute);
+                    continue;
+                }
+                (None, Inputs::All(inputs)) => inputs,
+                (Some(activations), _) => activations,
+            };
+            let left = first_rows(left, count);
+            let compute = |(first, out): (usize, &mut [F])| {
+                let left = &left[first..first + out.len() / stride];
+                let sink = AddBias { out, stride, biases: layer.biases.padded() };
+                product(set, left, &layer.weights, 0..stride, sink);
+                activate(out);
+            };
+            in_tasks(count, rows_per_task(count, layer.weights.rows() * stride), out, stride, compute);
+        }
+    }
+
+    /// Takes in the inputs of samples of these indices.
+    fn read(&mut self, set: InstructionSet, samples: &Samples<F>, indices: impl Iterator<Item = usize>) {
+        self.count = 0;
+        if let Inputs::Nonzero(nonzeros) = &mut self.inputs {
+            nonzeros.clear();
+        }
+        for index in indices {
+            match (&mut self.inputs, samples.input_row(index)) {
+                (Inputs::Nonzero(nonzeros), InputRow::Bytes(row, _)) => nonzeros.push_bytes(row),
+                (Inputs::Nonzero(nonzeros), InputRow::Numbers(row)) => nonzeros.push(row),
+                (Inputs::All(inputs), InputRow::Numbers(row)) => inputs.row_mut(self.count).copy_from_slice(row),
+                (Inputs::All(inputs), InputRow::Bytes(row, values)) => {
+                    let inputs = inputs.row_mut(self.count).iter_mut();
+                    inputs.zip(row).for_each(|(input, &byte)| *input = values[usize::from(byte)]);
+                }
+            }
+            self.count += 1;
+        }
+        if let Inputs::Nonzero(nonzeros) = &mut self.inputs {
+            nonzeros.index(set);
+        }
+    }
+
+    /// Computes all layers' errors but the last's, which are there.
+    fn backward(&mut self, model: &Model<F>) {
+        for index in (0..model.layers.len() - 1).rev() {
+            let (errors, next) = self.errors.split_at_mut(index + 1);
+            let left = first_rows(&next[0], self.count);
+            let right = &model.transposed[index];
+            let sink = Backward {
+                errors: &mut errors[index],
+                activations: &self.activations[index],
+                activation: model.architecture.activation(index),
+            };
+            product(model.instruction_set, &left[..self.count], right, 0..right.stride(), sink);
+        }
+    }
+
+    /// Changes the model by the gradients, which go from registers straight into the weights.
+    pub(super) fn update(&mut self, model: &mut Model<F>, rule: UpdateRule<F>) {
+        let set = model.instruction_set;
+        for index in 0..model.layers.len() {
+            let Layer { weights, biases, velocities } = &mut model.layers[index];
+            let (rows, stride) = (weights.rows(), weights.stride());
+            let update = |(first_row, (weights, velocities)): (usize, (&mut [F], Option<&mut [F]>))| {
+                let rows = first_row..first_row + weights.len() / stride;
+                // Without momentum and decay, a gradient of zeros changes nothing.
+                let only_nonzero = velocities.is_none() && rule.decay == F::zero();
+                let sink = Update { weights, velocities, stride, first_row, rule };
+                self.weight_gradients(model.instruction_set, index, rows, only_nonzero, sink);
+            };
+            let rows_per_task = rows_per_task(rows, self.inputs_of_layer(index) / rows.max(1) * stride);
+            let (mut weight_velocities, mut bias_velocities) = match velocities {
+                Some((weights, biases)) => (Some(weights), Some(biases)),
+                None => (None, None),
+            };
+            let weights = weights.padded_mut();
+            if rows_per_task >= rows {
+                update((0, (weights, weight_velocities.as_mut().map(|velocities| velocities.padded_mut()))));
+            } else {
+                let first_rows = (0..rows).into_par_iter().step_by(rows_per_task);
+                let size = rows_per_task * stride;
+                match weight_velocities {
+                    None => {
+                        first_rows.zip(weights.par_chunks_mut(size).map(|weights| (weights, None))).for_each(update);
+                    }
+                    Some(velocities) => first_rows
+                        .zip(weights.par_chunks_mut(size).zip(velocities.padded_mut().par_chunks_mut(size).map(Some)))
+                        .for_each(update),
+                }
+            }
+            let gradients = &mut self.bias_gradients[index];
+            sum_of_rows(set, &self.errors[index], self.count, gradients);
+            let velocities = bias_velocities.as_mut().map(|velocities| velocities.padded_mut());
+            rule.without_decay().apply(set, biases.padded_mut(), velocities, gradients.padded());
+        }
+    }
+
+    /// Hands the weight gradients of a layer, of these rows, to the sink; those that are zero may be left out.
+    pub(super) fn weight_gradients(
+        &self,
+        set: InstructionSet,
+        layer: usize,
+        rows: Range<usize>,
+        only_nonzero: bool,
+        sink: impl Sink<F>,
+    ) {
+        let errors = &self.errors[layer];
+        let left = match (layer.checked_sub(1), &self.inputs) {
+            (None, Inputs::Nonzero(nonzeros)) => {
+                return nonzero_product_of_transpose(set, nonzeros, rows, errors, only_nonzero, sink);
+            }
+            (None, Inputs::All(inputs)) => inputs,
+            (Some(before), _) => &self.activations[before],
+        };
+        product_of_transpose(set, &first_rows(left, self.count)[..self.count], rows, errors, sink);
+    }
+
+    /// The errors of a layer, summed over the samples: the gradients of its biases.
+    pub(super) fn bias_gradients(&mut self, set: InstructionSet, layer: usize) -> &PaddedMatrix<F> {
+        let gradients = &mut self.bias_gradients[layer];
+        sum_of_rows(set, &self.errors[layer], self.count, gradients);
+        gradients
+    }
+
+    /// How many inputs a layer has in all samples, where zeros are left out without these.
+    fn inputs_of_layer(&self, layer: usize) -> usize {
+        match (layer.checked_sub(1), &self.inputs) {
+            (None, Inputs::Nonzero(nonzeros)) => nonzeros.count(),
+            (None, Inputs::All(inputs)) => self.count * inputs.columns(),
+            (Some(before), _) => self.count * self.activations[before].columns(),
+        }
+    }
+}
+
+/// The first `count` rows, without allocating.
+fn first_rows<F: Real>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK] {
+    let mut rows: [&[F]; CHUNK] = [&[]; CHUNK];
+    for (row, slice) in rows[..count].iter_mut().enumerate() {
+        *slice = matrix.row(row);
+    }
+    rows
+}
+
+/// Computes `out`, `count` rows of `stride` elements, in tasks of so many rows; `compute` gets a task's first row and part.
+fn in_tasks<F: Real>(
+    count: usize,
+    rows_per_task: usize,
+    out: &mut [F],
+    stride: usize,
+    compute: impl Fn((usize, &mut [F])) + Send + Sync,
+) {
+    if rows_per_task >= count {
+        compute((0, out));
+    } else {
+        let first_rows = (0..count).into_par_iter().step_by(rows_per_task);
+        first_rows.zip(out.par_chunks_mut(rows_per_task * stride)).for_each(compute);
+    }
+}
