@@ -2,6 +2,7 @@
 
 pub mod builtin_digits;
 pub mod download;
+mod huge_pages;
 pub mod idx;
 
 use std::path::{Path, PathBuf};
@@ -69,17 +70,16 @@ impl LabelledImages {
 }
 
 impl Dataset {
-    /// Reads MNIST's four files from `directory`.
+    /// Reads MNIST's four files from `directory`, in parallel on rayon's current thread pool.
     ///
     /// # Errors
     /// If one is missing or wrong; the line names it.
     pub fn mnist(directory: &Path) -> Result<Self, IdxError> {
-        Ok(Self {
-            name: "MNIST".to_owned(),
-            is_mnist: true,
-            train: idx::read_labelled_images(directory, "train")?,
-            test: idx::read_labelled_images(directory, "t10k")?,
-        })
+        let (train, test) = rayon::join(
+            || idx::read_labelled_images(directory, "train"),
+            || idx::read_labelled_images(directory, "t10k"),
+        );
+        Ok(Self { name: "MNIST".to_owned(), is_mnist: true, train: train?, test: test? })
     }
 
     /// Draws 60,000 digits to train on and 10,000 to test on. The same seed gives the same digits.

@@ -3,8 +3,11 @@
 mod support;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ndarray::Array2;
 use neural_net::data::Dataset;
 use neural_net::data::idx::{IdxError, read_images, read_labelled_images, read_labels};
@@ -104,6 +107,39 @@ fn part1_idx_gzip_of_several_members_is_one_file() {
     let (start, end) = bytes.split_at(20);
     let (pixels, _) = read_images_from(&[gzip(start), gzip(end)].concat()).unwrap();
     assert_eq!(pixels.as_slice().unwrap(), PIXELS);
+}
+
+/// More than is read at once, and as much as deflate can make of few bytes.
+#[test]
+fn part1_idx_large_files_read_back_to_the_byte() {
+    let noise = |index: u32| (index.wrapping_mul(2_654_435_761) >> 24) as u8;
+    for pixels in [vec![0; 3000 * 784], (0..3000 * 784).map(noise).collect::<Vec<u8>>()] {
+        let bytes = idx(&[3000, 28, 28], &pixels);
+        let mut best = GzEncoder::new(Vec::new(), Compression::best());
+        best.write_all(&bytes).unwrap();
+        let members = bytes.chunks(700_001).map(gzip).collect::<Vec<_>>().concat();
+        for file in [&bytes, &best.finish().unwrap(), &members] {
+            let (read, _) = read_images_from(file).unwrap();
+            assert!(read.as_slice().unwrap() == pixels);
+            assert!(read_images_from(&file[..file.len() - 1]).is_err());
+        }
+    }
+}
+
+/// They are read in parallel; the message does not depend on which is read first.
+#[test]
+fn part1_idx_of_several_damaged_files_the_first_is_named() {
+    let directory = TempDir::new().unwrap();
+    support::write_dataset(directory.path(), &small_dataset());
+    for name in NAMES.iter().rev() {
+        fs::write(directory.path().join(name), b"").unwrap();
+        for threads in [1, 2, 4] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let error = pool.install(|| Dataset::mnist(directory.path())).unwrap_err();
+            assert!(matches!(error, IdxError::Empty(_)), "{error:?}");
+            assert_names(&error, &directory.path().join(name));
+        }
+    }
 }
 
 #[test]

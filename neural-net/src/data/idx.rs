@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::MultiGzDecoder;
 use ndarray::Array2;
 
-use super::{CLASSES, LabelledImages};
+use super::{CLASSES, LabelledImages, huge_pages};
 
 /// Unsigned bytes in three dimensions: images, rows, columns.
 const IMAGES_MAGIC: u32 = 0x0000_0803;
@@ -102,8 +102,8 @@ pub enum IdxError {
 pub fn read_labelled_images(directory: &Path, part: &str) -> Result<LabelledImages, IdxError> {
     let images_path = find_file(directory, &format!("{part}-images"), "idx3-ubyte")?;
     let labels_path = find_file(directory, &format!("{part}-labels"), "idx1-ubyte")?;
-    let (pixels, shape) = read_images(&images_path)?;
-    let labels = read_labels(&labels_path)?;
+    let (images, labels) = rayon::join(|| read_images(&images_path), || read_labels(&labels_path));
+    let ((pixels, shape), labels) = (images?, labels?);
     if pixels.nrows() != labels.len() {
         let (images, labels) = (pixels.nrows(), labels.len());
         return Err(IdxError::DifferentCounts { images_path, images, labels_path, labels });
@@ -158,7 +158,7 @@ fn find_file(directory: &Path, stem: &str, kind: &str) -> Result<PathBuf, IdxErr
 /// Reads an IDX file of bytes with `N` dimensions.
 fn read_idx<const N: usize>(path: &Path, magic: u32, kind: &'static str) -> Result<([usize; N], Vec<u8>), IdxError> {
     let read_error = |source| IdxError::Read { path: path.to_path_buf(), source };
-    let mut reader = open(path).map_err(read_error)?;
+    let (mut reader, most) = open(path).map_err(read_error)?;
 
     let header_bytes = 4 + 4 * N;
     let mut header = Vec::new();
@@ -184,9 +184,12 @@ fn read_idx<const N: usize>(path: &Path, magic: u32, kind: &'static str) -> Resu
     let Some(total) = total else { return Err(IdxError::WrongSizes { path: path.to_path_buf(), sizes }) };
     let expected = header_bytes as u64 + total;
 
+    // In one piece, as far as the file can hold what its header announces, so that nothing is moved.
+    let mut bytes = huge_pages::zeroed(total.min(most) as usize);
+    let filled = fill(&mut reader, &mut bytes).map_err(read_error)?;
+    bytes.truncate(filled);
     // One byte more than announced: it shows a longer file, and lets the decompressor check its checksum at the end.
-    let mut bytes = Vec::new();
-    reader.take(total + 1).read_to_end(&mut bytes).map_err(read_error)?;
+    reader.take(total + 1 - filled as u64).read_to_end(&mut bytes).map_err(read_error)?;
     let found = header_bytes as u64 + bytes.len() as u64;
     if found < expected {
         return Err(IdxError::CutOff { path: path.to_path_buf(), found, expected });
@@ -199,11 +202,36 @@ fn read_idx<const N: usize>(path: &Path, magic: u32, kind: &'static str) -> Resu
 
 /// The largest content that is believed, forty times MNIST's: a damaged header must not fill the memory.
 const MAX_BYTES: u64 = 2 << 30;
+/// The most bytes that deflate makes of one (RFC 1951: 258 of two bits).
+const MAX_RATIO: u64 = 1032;
+/// Bytes that are read from a file at once.
+const BUFFER_BYTES: usize = 64 << 10;
 
-/// Opens a file for reading, decompressed if it begins as gzip does, whatever its name.
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+/// Opens a file for reading, decompressed if it begins as gzip does, whatever its name. With it comes a bound on the
+/// content's bytes.
+fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
+    let mut file = File::open(path)?;
+    let bytes = file.metadata()?.len();
     let mut start = Vec::new();
-    File::open(path)?.take(2).read_to_end(&mut start)?;
-    let reader = BufReader::new(File::open(path)?);
-    Ok(if start == [0x1f, 0x8b] { Box::new(MultiGzDecoder::new(reader)) } else { Box::new(reader) })
+    file.by_ref().take(2).read_to_end(&mut start)?;
+    let is_compressed = start == [0x1f, 0x8b];
+    let reader = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(start).chain(file));
+    Ok(match is_compressed {
+        true => (Box::new(MultiGzDecoder::new(reader)), bytes.saturating_mul(MAX_RATIO)),
+        false => (Box::new(reader), bytes),
+    })
+}
+
+/// Reads until `buffer` is full or the end is reached; returns how much was read.
+fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }

@@ -14,13 +14,15 @@ use super::dataset;
 
 pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
     let model = model_file::load(&arguments.model)?;
-    let (dataset, origin) = dataset::load(&arguments.data)?;
-    dataset::require_fit(&dataset, model.network.architecture())?;
-    let test = dataset.test.samples(0, dataset.test.len());
     let parameters = Parameters { network: model.network, velocities: None };
-    let evaluation = with_worker_threads(arguments.cores, |_| {
+    let (dataset, origin, evaluation) = with_worker_threads(arguments.cores, |_| -> Result<_> {
+        let (dataset, origin) = dataset::load(&arguments.data)?;
+        dataset::require_fit(&dataset, parameters.network.architecture())?;
+        let test = dataset.test.samples(0, dataset.test.len());
         // An engine also says how to train; here it only evaluates.
-        CpuEngine::new(&test, &parameters, &Preset::Homework.hyperparameters()).evaluate_training_samples()
+        let mut engine = CpuEngine::new(&test, &parameters, &Preset::Homework.hyperparameters());
+        let evaluation = engine.evaluate_training_samples()?;
+        Ok((dataset, origin, evaluation))
     })??;
     if arguments.json {
         let object = json!({
