@@ -69,6 +69,7 @@ impl Preset {
             epochs: 5,
             shuffle: true,
             report_every: 1,
+            stop_at: None,
             initialization: Initialization::Xavier,
             seed: 0,
         };

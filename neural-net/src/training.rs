@@ -1,5 +1,7 @@
 //! Epochs of training: the order of the samples, the history, stopping and going on.
 
+mod stop_at;
+
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -11,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Parameters};
 use crate::network::Initialization;
 use crate::{Architecture, Loss, Network, Real, Samples};
+
+use self::stop_at::Batches;
+pub use self::stop_at::StopAt;
 
 /// Whether a batch's gradient is the sum over its samples or their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -46,6 +51,9 @@ pub struct Hyperparameters {
     pub shuffle: bool,
     /// After how many epochs the accuracy is measured and recorded; the last is always.
     pub report_every: usize,
+    /// Whether the training ends before that if it is accurate enough.
+    #[serde(default)]
+    pub stop_at: Option<StopAt>,
     /// How weights are drawn.
     pub initialization: Initialization,
     /// Seed of the weights and the permutations.
@@ -61,14 +69,17 @@ pub enum Validation<'a, F> {
     Apart(&'a Samples<F>),
 }
 
-/// What is known after an epoch.
+/// What is known after an epoch, or where a training stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
     /// The epoch, counted from 1.
     pub epoch: usize,
-    /// Seconds spent training since the last record, without the measurement itself.
+    /// How many samples of the epoch were seen, where the training stopped within it at its mark; None for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<usize>,
+    /// Seconds spent training since the last record, without measurements.
     pub seconds: f64,
-    /// The mean loss of a sample over the epoch, each before its step.
+    /// The mean loss of a sample over the epoch so far, each before its step.
     pub loss: f64,
     /// The share of samples that are classified right, 0 … 1.
     pub accuracy: f64,
@@ -98,7 +109,7 @@ pub trait Observer<F: Real, E: Engine<F>> {
     /// later.
     fn step(&mut self, epoch: usize, step: usize, steps: usize) -> ControlFlow<()>;
 
-    /// An epoch has been measured and recorded; `training` may be kept on disk here.
+    /// An epoch, or what is done of it where the training stops at its mark, has been measured and recorded; `training` may be kept on disk here.
     ///
     /// # Errors
     /// Stops the training with that error.
@@ -110,6 +121,8 @@ pub trait Observer<F: Real, E: Engine<F>> {
 pub enum Outcome {
     /// All epochs are done.
     Finished,
+    /// The accuracy has reached the mark of [`Hyperparameters::stop_at`]. The last record is of this moment.
+    Reached,
     /// The observer stopped it.
     Stopped,
 }
@@ -202,7 +215,17 @@ impl<E> Training<E> {
         &self.progress
     }
 
-    /// Trains until all epochs are done or the observer stops it.
+    /// The record of the training's end, if it has reached its mark there.
+    pub fn reached(&self) -> Option<&EpochRecord> {
+        let (mark, Progress { epoch, step, history, .. }) = (self.hyperparameters.stop_at?.accuracy, &self.progress);
+        let here = match step {
+            0 => (*epoch, None),
+            _ => (epoch + 1, Some(self.batches().seen(*step))),
+        };
+        history.last().filter(|record| (record.epoch, record.samples) == here && record.accuracy >= mark)
+    }
+
+    /// Trains until all epochs are done, the accuracy reaches its mark, or the observer stops it.
     ///
     /// # Errors
     /// If the loss is no longer finite, the device fails, or with the observer's error.
@@ -214,48 +237,102 @@ impl<E> Training<E> {
     where
         E: Engine<F>,
     {
+        if self.reached().is_some() {
+            return Ok(Outcome::Reached);
+        }
         while self.progress.epoch < self.hyperparameters.epochs {
-            if self.train_epoch(observer)? == Outcome::Stopped {
-                return Ok(Outcome::Stopped);
-            }
-            let epoch = self.progress.epoch;
-            if epoch.is_multiple_of(self.hyperparameters.report_every.max(1)) || epoch == self.hyperparameters.epochs {
-                let record = self.record(validation).map_err(|error| TrainingError::in_epoch(epoch, error))?;
-                observer.epoch(&record, self).map_err(TrainingError::Observer)?;
-            } else {
-                self.progress.loss = 0.0;
+            match self.train_epoch(validation, observer)? {
+                Outcome::Finished => {}
+                outcome => return Ok(outcome),
             }
         }
         Ok(Outcome::Finished)
     }
 
-    fn train_epoch<F: Real, O: Observer<F, E>>(&mut self, observer: &mut O) -> Result<Outcome, TrainingError<O::Error>>
+    fn batches(&self) -> Batches {
+        Batches { samples: self.samples, size: self.hyperparameters.batch_size.unwrap_or(self.samples).max(1) }
+    }
+
+    /// Trains what is left of an epoch, from one measurement to the next. Finished is the epoch.
+    fn train_epoch<F: Real, O: Observer<F, E>>(
+        &mut self,
+        validation: &Validation<F>,
+        observer: &mut O,
+    ) -> Result<Outcome, TrainingError<O::Error>>
     where
         E: Engine<F>,
     {
-        let epoch = self.progress.epoch + 1;
         let order = order_of_epoch(&self.hyperparameters, self.samples, self.progress.epoch);
-        let steps = order.len().div_ceil(self.hyperparameters.batch_size.unwrap_or(order.len()).max(1));
-        let start = Instant::now();
-        let progress = &mut self.progress;
-        let trained = self.engine.train(&order, progress.step, &mut |step, loss| {
-            progress.step = step + 1;
-            progress.loss += loss;
-            observer.step(epoch, step + 1, steps)
-        });
-        progress.seconds += start.elapsed().as_secs_f64();
-        trained.map_err(|error| TrainingError::in_epoch(epoch, error))?;
-        if progress.step < steps {
-            return Ok(Outcome::Stopped);
+        let Hyperparameters { epochs, report_every, stop_at, .. } = self.hyperparameters;
+        let (batches, epoch) = (self.batches(), self.progress.epoch);
+        loop {
+            let check = stop_at.and_then(|stop_at| stop_at.next_check(batches, epoch, self.progress.step));
+            let end = check.unwrap_or(batches.steps());
+            self.train_steps(&order, end, observer)?;
+            if self.progress.step < end {
+                return Ok(Outcome::Stopped);
+            }
+            // Where the observer stops it at the end of such a stretch, it is measured before the observer is asked again.
+            let is_complete = end == batches.steps();
+            if is_complete {
+                self.progress.epoch += 1;
+                self.progress.step = 0;
+            }
+            let done = self.progress.epoch;
+            let is_reported = is_complete && (done.is_multiple_of(report_every.max(1)) || done == epochs);
+            let measured = match is_reported || check.is_some() {
+                true => Some(self.measure(validation, end, is_complete)),
+                false => None,
+            };
+            let measured = measured.transpose().map_err(|error| TrainingError::in_epoch(epoch + 1, error))?;
+            if is_complete {
+                self.progress.loss = 0.0;
+            }
+            let is_reached = |record: &EpochRecord| stop_at.is_some_and(|stop_at| record.accuracy >= stop_at.accuracy);
+            if let Some(record) = measured.filter(|record| is_reported || is_reached(record)) {
+                self.progress.seconds = 0.0;
+                self.progress.history.push(record);
+                observer.epoch(&record, self).map_err(TrainingError::Observer)?;
+                if is_reached(&record) {
+                    return Ok(Outcome::Reached);
+                }
+            }
+            if is_complete {
+                return Ok(Outcome::Finished);
+            }
         }
-        progress.epoch = epoch;
-        progress.step = 0;
-        // Stopped at an epoch's last step: the epoch is complete, and is recorded before the observer is asked again.
-        Ok(Outcome::Finished)
     }
 
-    /// Measures and records an epoch. Its last step may have been the one that was too large.
-    fn record<F: Real>(&mut self, validation: &Validation<F>) -> Result<EpochRecord, EngineError>
+    /// Trains until step `end` of the epoch or until the observer stops it. The engine gets the order up to there only, so
+    /// that one that hands several steps at once to its device stops there too.
+    fn train_steps<F: Real, O: Observer<F, E>>(
+        &mut self,
+        order: &[u32],
+        end: usize,
+        observer: &mut O,
+    ) -> Result<(), TrainingError<O::Error>>
+    where
+        E: Engine<F>,
+    {
+        let (batches, epoch) = (self.batches(), self.progress.epoch + 1);
+        let start = Instant::now();
+        let progress = &mut self.progress;
+        let trained = self.engine.train(&order[..batches.seen(end)], progress.step, &mut |step, loss| {
+            progress.step = step + 1;
+            progress.loss += loss;
+            observer.step(epoch, step + 1, batches.steps())
+        });
+        progress.seconds += start.elapsed().as_secs_f64();
+        trained.map_err(|error| TrainingError::in_epoch(epoch, error))
+    }
+
+    /// Measures the network after `step` steps of an epoch. The last of them may have been the one that was too large.
+    fn measure<F: Real>(
+        &mut self,
+        validation: &Validation<F>,
+        step: usize,
+        is_complete: bool,
+    ) -> Result<EpochRecord, EngineError>
     where
         E: Engine<F>,
     {
@@ -264,18 +341,15 @@ impl<E> Training<E> {
             Validation::Apart(samples) => self.engine.evaluate(samples)?,
         };
         if !evaluation.loss.is_finite() {
-            let batch_size = self.hyperparameters.batch_size.unwrap_or(self.samples).max(1);
-            return Err(Diverged { step: self.samples.div_ceil(batch_size).saturating_sub(1) }.into());
+            return Err(Diverged { step: step.saturating_sub(1) }.into());
         }
-        let record = EpochRecord {
-            epoch: self.progress.epoch,
+        let seen = self.batches().seen(step);
+        Ok(EpochRecord {
+            epoch: self.progress.epoch + usize::from(!is_complete),
+            samples: (!is_complete).then_some(seen),
             seconds: self.progress.seconds,
-            loss: self.progress.loss / self.samples.max(1) as f64,
+            loss: self.progress.loss / seen.max(1) as f64,
             accuracy: evaluation.accuracy(),
-        };
-        self.progress.seconds = 0.0;
-        self.progress.loss = 0.0;
-        self.progress.history.push(record);
-        Ok(record)
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! What a training shows while it runs.
 
+use std::cell::LazyCell;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,17 +14,20 @@ use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Training};
 
 /// Shows progress, keeps checkpoints, and stops on Ctrl-C.
-pub(super) struct Console {
+pub(super) struct Console<'a> {
     pub(super) preset: Preset,
     pub(super) quiet: bool,
     pub(super) bar: ProgressBar,
     pub(super) interrupted: Arc<AtomicBool>,
     /// Where checkpoints go, and what they say beside the parameters and the progress.
     pub(super) checkpoint: Option<PathBuf>,
-    pub(super) run: Run,
+    pub(super) run: LazyRun<'a>,
 }
 
-impl Console {
+/// A checkpoint's description of a training. Its checksum of the images is computed when there is a checkpoint.
+pub(super) type LazyRun<'a> = LazyCell<Run, Box<dyn FnOnce() -> Run + 'a>>;
+
+impl Console<'_> {
     /// Writes a checkpoint of `training` to `directory`. A network that is not finite is not kept: there is nothing to go
     /// on with, and the last checkpoint would be lost.
     pub(super) fn keep<E: Engine<f32>>(
@@ -31,7 +35,7 @@ impl Console {
         directory: &std::path::Path,
         training: &Training<E>,
     ) -> anyhow::Result<()> {
-        let run = Run { progress: training.progress().clone(), ..self.run.clone() };
+        let run = Run { progress: training.progress().clone(), ..(*self.run).clone() };
         let parameters = training.engine().parameters()?;
         if !is_finite(&parameters.network) {
             return Err(NotFinite { epoch: run.progress.epoch, step: run.progress.step }.into());
@@ -56,7 +60,7 @@ fn is_finite(network: &Network<f32>) -> bool {
     values.all(|value| value.is_finite())
 }
 
-impl<E: Engine<f32>> Observer<f32, E> for Console {
+impl<E: Engine<f32>> Observer<f32, E> for Console<'_> {
     type Error = anyhow::Error;
 
     fn step(&mut self, epoch: usize, step: usize, steps: usize) -> ControlFlow<()> {
@@ -67,8 +71,9 @@ impl<E: Engine<f32>> Observer<f32, E> for Console {
     }
 
     fn epoch(&mut self, record: &EpochRecord, training: &Training<E>) -> anyhow::Result<()> {
-        let EpochRecord { epoch, accuracy, .. } = record;
-        if !self.quiet {
+        let EpochRecord { epoch, accuracy, samples, .. } = record;
+        // Where the training stops within an epoch, the program says so.
+        if !self.quiet && samples.is_none() {
             let word = self.preset.epoch_word();
             self.bar.suspend(|| match self.preset {
                 Preset::Homework => timing::say!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy),

@@ -5,9 +5,13 @@ use std::num::NonZeroUsize;
 use anyhow::{Result, bail};
 use neural_net::checkpoint::Run;
 use neural_net::preset::Preset;
+use neural_net::training::StopAt;
 use neural_net::{Architecture, Hyperparameters};
 
 use super::arguments::SettingsArguments;
+
+/// How many images are seen between two measurements for `--stop-at`.
+const CHECK_EVERY: NonZeroUsize = NonZeroUsize::new(5000).unwrap();
 
 /// Everything that a training's result depends on beside the images.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +35,8 @@ impl Settings {
         settings.overridden(flags)
     }
 
-    /// The settings of a training that goes on: those of the checkpoint. Only `--epochs` and `--report-every` may differ.
+    /// The settings of a training that goes on: those of the checkpoint. Only how long it trains and what
+    /// it reports may differ: `--epochs`, `--stop-at`, `--check-every` and `--report-every`.
     pub(super) fn of_checkpoint(
         architecture: &Architecture,
         run: &Run,
@@ -72,6 +77,11 @@ impl Settings {
             epochs: flags.epochs.map_or(old.epochs, NonZeroUsize::get),
             shuffle: flags.shuffle.unwrap_or(old.shuffle),
             report_every: flags.report_every.map_or(old.report_every, NonZeroUsize::get),
+            stop_at: flags.stop_at.map_or(old.stop_at, |accuracy| {
+                let kept = old.stop_at.map(|stop_at| stop_at.check_every);
+                let check_every = flags.check_every.or(kept).unwrap_or(CHECK_EVERY);
+                Some(StopAt { accuracy, check_every })
+            }),
             initialization: flags.initialization.unwrap_or(old.initialization),
             seed: flags.seed.unwrap_or(old.seed),
         };

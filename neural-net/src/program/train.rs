@@ -15,7 +15,7 @@ use serde_json::json;
 use timing::program::{CHECK_FAILED, require_memory, with_worker_threads};
 
 use super::arguments::TrainArguments;
-use super::console::{Console, INTERRUPTED, interrupt_flag, progress_bar};
+use super::console::{Console, INTERRUPTED, LazyRun, interrupt_flag, progress_bar};
 use super::dataset;
 use super::device::{ChosenEngine, TrainingDevice};
 use super::failure::{device_failed, failed, not_measured};
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
             bar: progress_bar(steps_done(&settings, settings.hyperparameters.epochs, 0), arguments.json),
             interrupted,
             checkpoint: arguments.checkpoint.clone(),
-            run: run_of(&settings, &dataset),
+            run: LazyRun::new(Box::new(|| run_of(&settings, &dataset))),
         };
         let (train, validation) = split(&dataset, settings.images)?;
         let (parameters, progress) = start(&settings, &console.run, kept)?;
@@ -87,7 +87,7 @@ struct Work<'a> {
     settings: &'a Settings,
     dataset: &'a Dataset,
     validation: Option<Samples<f32>>,
-    console: Console,
+    console: Console<'a>,
     threads: usize,
 }
 
@@ -118,7 +118,7 @@ impl Work<'_> {
         let outcome = training.run(&validation, &mut console);
         console.bar.finish_and_clear();
         match outcome {
-            Ok(Outcome::Finished) => {}
+            Ok(Outcome::Finished | Outcome::Reached) => {}
             Ok(Outcome::Stopped) => return interrupted(&console, &training).or_else(|error| failed(&console, error)),
             Err(TrainingError::Observer(error)) => return failed(&console, error),
             Err(error @ TrainingError::Diverged { .. }) => {
@@ -136,6 +136,11 @@ impl Work<'_> {
             }
         }
 
+        if !arguments.json
+            && let Some(line) = stop(settings, training.reached())
+        {
+            timing::say!("{line}");
+        }
         // Saved before it is measured: a device that fails now takes nothing along.
         if let Some(file) = &arguments.save {
             let network = match training.engine().parameters() {
@@ -151,7 +156,8 @@ impl Work<'_> {
             Ok(evaluation) => evaluation.accuracy(),
             Err(error) => return Err(not_measured(arguments.save.as_deref(), &console, &error)),
         };
-        let result = Report { settings, dataset, history: &training.progress().history, accuracy, threads };
+        let (reached, history) = (training.reached(), &training.progress().history);
+        let result = Report { settings, dataset, history, reached, accuracy, threads };
         if arguments.json {
             timing::say!("{}", result.to_json(&training.engine().device()));
         } else {
@@ -177,7 +183,7 @@ fn split(dataset: &Dataset, images: (usize, usize)) -> Result<(Samples<f32>, Opt
 }
 
 /// The parameters and the progress to begin with: the checkpoint's, if it is of the same images, else new ones.
-fn start(settings: &Settings, run: &Run, kept: Option<Checkpoint>) -> Result<(Parameters<f32>, Progress)> {
+fn start(settings: &Settings, run: &LazyRun, kept: Option<Checkpoint>) -> Result<(Parameters<f32>, Progress)> {
     let Some(kept) = kept else {
         return Ok((initial_parameters(settings.architecture.clone(), &settings.hyperparameters), Progress::default()));
     };
@@ -239,6 +245,22 @@ fn bytes_needed(architecture: &Architecture) -> Option<u64> {
     u64::try_from(weights.checked_mul(5 * size_of::<f32>())?).ok()
 }
 
+/// One line that says where `--stop-at` stopped the training, or that it did not.
+fn stop(settings: &Settings, reached: Option<&EpochRecord>) -> Option<String> {
+    let mark = 100.0 * settings.hyperparameters.stop_at?.accuracy;
+    let word = settings.preset.epoch_word();
+    Some(match reached {
+        Some(EpochRecord { epoch, samples, accuracy, .. }) => {
+            let (percent, all) = (100.0 * accuracy, settings.images.0);
+            let seen = samples.unwrap_or(all);
+            format!(
+                "{word} {epoch}, stopped after {seen} of {all} images: accuracy {percent:.2} %, the mark is {mark:.2} %."
+            )
+        }
+        None => format!("Not stopped early: the accuracy has not reached the mark of {mark:.2} %."),
+    })
+}
+
 fn shown_sizes(architecture: &Architecture) -> String {
     architecture.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join("-")
 }
@@ -267,6 +289,8 @@ struct Report<'a> {
     settings: &'a Settings,
     dataset: &'a Dataset,
     history: &'a [EpochRecord],
+    /// Where it reached the mark of `--stop-at`.
+    reached: Option<&'a EpochRecord>,
     accuracy: f64,
     threads: usize,
 }
@@ -292,15 +316,23 @@ impl Report<'_> {
             "device": device,
             "cores": self.threads,
             "epochs": self.history,
+            "stopped_at": self.reached.map(|record| self.stopped_at(record)),
             "seconds": self.seconds(),
             "test_accuracy": self.accuracy,
         })
     }
 
+    /// The epoch, and how many images were seen from the training's beginning on.
+    fn stopped_at(&self, record: &EpochRecord) -> serde_json::Value {
+        let images = self.settings.images.0;
+        let seen = (record.epoch.saturating_sub(1)).saturating_mul(images) + record.samples.unwrap_or(images);
+        json!({ "epoch": record.epoch, "images_seen": seen, "accuracy": record.accuracy })
+    }
+
     /// Success, unless the test accuracy is below the target: on MNIST the preset's, elsewhere only one that was asked for.
     fn verdict(&self, asked: Option<f64>) -> ExitCode {
         let of_preset = self.dataset.is_mnist.then(|| self.settings.preset.target_accuracy());
-        match asked.map(|percent| percent / 100.0).or(of_preset) {
+        match asked.or(of_preset) {
             Some(target) if self.accuracy < target => {
                 let (reached, target) = (100.0 * self.accuracy, 100.0 * target);
                 eprintln!("The test accuracy of {reached:.2} % is below the target of {target:.2} %.");
