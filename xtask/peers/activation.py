@@ -6,10 +6,12 @@ import numpy as np
 
 import peer
 
-options = peer.arguments(repeats=20).parse_args()
+parser = peer.arguments(repeats=20)
+parser.add_argument("-n", "--number", type=int, default=1_000_000)
+options = parser.parse_args()
 generator = np.random.default_rng(0)
-values = np.floor(generator.uniform(0, 255, 1_000_000)).astype(np.float32)
-weights = generator.normal(0.5, 0.1, 1_000_000).astype(np.float32)
+values = np.floor(generator.uniform(0, 255, options.number)).astype(np.float32)
+weights = generator.normal(0.5, 0.1, options.number).astype(np.float32)
 
 
 def three_passes():

@@ -25,7 +25,8 @@ LEARNING_RATES = {16: 0.1, 64: 0.1, 256: 0.025}
 def main():
     report = gpu_peer.Report()
     np, peer = gpu_peer.import_numpy(report)
-    import network
+    import mnist
+    from numpy_network import LAYERS
 
     parser = peer.arguments(repeats=3)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="the CPU is for trying this script out")
@@ -39,11 +40,11 @@ def main():
             raise RuntimeError("this PyTorch has no GPU that it can use")
         if not folder:
             raise FileNotFoundError("MNIST_DIR does not name the folder of MNIST's four files")
-        data = Data(np, network, torch, folder, options.device)
+        data = Data(np, mnist, LAYERS[-1], torch, folder, options.device)
         report.names.append(f"PyTorch {torch.__version__}")
         for batch, way in itertools.product(LEARNING_RATES, (Eager, Graphs)):
             label = f"PyTorch {way.name}, batch {batch}"
-            report.attempt(label, time_one, report, label, way, torch, network.LAYERS, data, batch, options)
+            report.attempt(label, time_one, report, label, way, torch, LAYERS, data, batch, options)
         to_target = report.seconds.get("to 95 %", {})
         report.facts["best"] = min(to_target, key=lambda label: to_target[label]["min"], default=None)
 
@@ -54,17 +55,17 @@ def main():
 class Data:
     """MNIST on the device: images as rows of numbers 0…1, and for the training images one-hot targets."""
 
-    def __init__(self, np, network, torch, folder, device):
+    def __init__(self, np, mnist, classes, torch, folder, device):
         def images(name):
-            pixels = network.read_idx(folder, name, header=16).reshape(-1, network.LAYERS[0])
+            pixels = mnist.read_idx(folder, name, header=16).reshape(-1, mnist.PIXELS)
             return torch.from_numpy(pixels.astype(np.float32) / np.float32(255)).to(device)
 
         def labels(name):
-            return torch.from_numpy(network.read_idx(folder, name, header=8).astype(np.int64)).to(device)
+            return torch.from_numpy(mnist.read_idx(folder, name, header=8).astype(np.int64)).to(device)
 
         known_images, known_labels = images("train-images-idx3-ubyte"), labels("train-labels-idx1-ubyte")
         self.images = known_images[:TRAINING_IMAGES].clone()
-        self.targets = torch.nn.functional.one_hot(known_labels[:TRAINING_IMAGES], network.LAYERS[-1]).float()
+        self.targets = torch.nn.functional.one_hot(known_labels[:TRAINING_IMAGES], classes).float()
         self.validation = known_images[TRAINING_IMAGES:].clone(), known_labels[TRAINING_IMAGES:].clone()
         self.test = images("t10k-images-idx3-ubyte"), labels("t10k-labels-idx1-ubyte")
 

@@ -1,4 +1,4 @@
-"""Times the element-wise maximum of two 1000×1000 matrices of integers 0…255 in NumPy and Numba."""
+"""Times the element-wise maximum of two matrices of integers 0…255 in NumPy and Numba."""
 
 import json
 
@@ -6,9 +6,11 @@ import numpy as np
 
 import peer
 
-options = peer.arguments(repeats=20).parse_args()
+parser = peer.arguments(repeats=20)
+parser.add_argument("--size", type=int, nargs=2, default=[1000, 1000], metavar=("ROWS", "COLUMNS"))
+options = parser.parse_args()
 generator = np.random.default_rng(0)
-a, b = generator.integers(0, 256, size=(2, 1000, 1000), dtype=np.int32)
+a, b = generator.integers(0, 256, size=(2, *options.size), dtype=np.int32)
 
 # NumPy has no parallel maximum: this is one thread, whatever --threads says.
 names = [peer.numpy_name()]
@@ -18,7 +20,7 @@ missing = {}
 try:
     import numba
 except ImportError:
-    missing["Numba"] = "numba"
+    missing |= {label: "numba" for label in (["Numba"] if options.threads == 1 else []) + ["Numba parallel"]}
 else:
     names.append(f"Numba {numba.__version__}")
 

@@ -14,16 +14,26 @@ def arguments(repeats):
     return parser
 
 
-def measure(repeats, work):
-    """Seconds per call of work, after one call to warm up. Its result is freed outside the timed span."""
+def measure(repeats, work, calls=1):
+    """Seconds per call of work, after one call to warm up; each repeat is the mean of so many calls.
+
+    The result of the last call is freed outside the timed span.
+    """
     work()
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
-        result = work()
-        seconds.append(time.perf_counter() - start)
+        for _ in range(calls):
+            result = work()
+        seconds.append((time.perf_counter() - start) / calls)
         del result
     return {"min": min(seconds), "median": statistics.median(seconds), "repeats": repeats}
+
+
+def fastest(measurements):
+    """Of several ways to do the same the one with the least time, with its name."""
+    name = min(measurements, key=lambda name: measurements[name]["min"])
+    return {**measurements[name], "way": name}
 
 
 def numpy_name():

@@ -15,13 +15,14 @@ use crate::capture::stdout_of;
 pub(super) const FOLDER: &str = "peers";
 
 /// All files that the scripts need.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("gpu_activation.py", include_str!("../../peers/gpu_activation.py")),
     ("gpu_matmul.py", include_str!("../../peers/gpu_matmul.py")),
     ("gpu_max.py", include_str!("../../peers/gpu_max.py")),
     ("gpu_network.py", include_str!("../../peers/gpu_network.py")),
     ("gpu_peer.py", include_str!("../../peers/gpu_peer.py")),
-    ("network.py", include_str!("../../peers/network.py")),
+    ("mnist.py", include_str!("../../peers/mnist.py")),
+    ("numpy_network.py", include_str!("../../peers/numpy_network.py")),
     ("peer.py", include_str!("../../peers/peer.py")),
 ];
 

@@ -56,7 +56,13 @@ pub(super) fn rows(programs: &Map<String, Value>, peers: &Map<String, Value>) ->
                 (None, _) => Outcome::Missing { reason: "our program has no time".to_owned() },
                 (_, None) => Outcome::Missing { reason: "the script has no time".to_owned() },
             };
-            rows.push(Row { work: (*title).to_owned(), threads: None, peer: Some(label.clone()), outcome });
+            rows.push(Row {
+                work: (*title).to_owned(),
+                threads: None,
+                peer: Some(label.clone()),
+                target: None,
+                outcome,
+            });
         }
     }
     rows

@@ -11,8 +11,31 @@ pub(crate) struct Row {
     pub(crate) threads: Option<NonZeroUsize>,
     /// None where our own program could not be timed, or the whole script.
     pub(crate) peer: Option<String>,
+    /// None where no ratio is asked for.
+    #[serde(flatten)]
+    pub(crate) target: Option<Target>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
+}
+
+/// A goal, and how far it was missed.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Target {
+    /// The largest ratio that is good.
+    pub(crate) goal: f64,
+    /// By what share of the goal the ratio is above it: 0 if it is reached, None if nothing was measured.
+    pub(crate) short_by: Option<f64>,
+}
+
+impl Target {
+    /// The goal beside what was measured.
+    pub(crate) fn of(goal: f64, outcome: &Outcome) -> Self {
+        let short_by = match outcome {
+            Outcome::Compared(comparison) => Some((comparison.ratio / goal - 1.0).max(0.0)),
+            Outcome::Missing { .. } => None,
+        };
+        Self { goal, short_by }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -78,19 +101,34 @@ mod tests {
     }
 
     #[test]
+    fn peers_a_goal_is_missed_by_a_share_of_it() {
+        let short_by = |goal, ours| {
+            let outcome = Outcome::Compared(Comparison::of(&[(ours, 4.0)]).unwrap());
+            Target::of(goal, &outcome).short_by
+        };
+        assert_eq!([0.25, 0.5, 1.0].map(|ours| short_by(0.125, ours)), [Some(0.0), Some(0.0), Some(1.0)]);
+        assert_eq!(Target::of(0.5, &Outcome::Missing { reason: String::new() }).short_by, None);
+    }
+
+    #[test]
     fn peers_json_rows_are_flat() {
         let row = |outcome| Row {
             work: "max".to_owned(),
             threads: Some(NonZeroUsize::MIN),
             peer: Some("NumPy".to_owned()),
+            target: None,
             outcome,
         };
         let compared = row(Outcome::Compared(Comparison::of(&[(1.0, 2.0)]).unwrap()));
         let expected = serde_json::json!({ "work": "max", "threads": 1, "peer": "NumPy", "ours_seconds": 1.0,
             "peer_seconds": 2.0, "ratio": 0.5, "median_ratio": 0.5, "slower": false });
         assert_eq!(serde_json::to_value(compared).unwrap(), expected);
-        let missing = row(Outcome::Missing { reason: "not installed".to_owned() });
+        let missing = || row(Outcome::Missing { reason: "not installed".to_owned() });
         let expected = serde_json::json!({ "work": "max", "threads": 1, "peer": "NumPy", "reason": "not installed" });
-        assert_eq!(serde_json::to_value(missing).unwrap(), expected);
+        assert_eq!(serde_json::to_value(missing()).unwrap(), expected);
+        let target = Some(Target { goal: 0.5, short_by: None });
+        let expected = serde_json::json!({ "work": "max", "threads": 1, "peer": "NumPy", "goal": 0.5, "short_by": null,
+            "reason": "not installed" });
+        assert_eq!(serde_json::to_value(Row { target, ..missing() }).unwrap(), expected);
     }
 }

@@ -3,17 +3,21 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::rust_program::positive;
+use super::rust_program::{OurTime, positive};
 use super::work::{EPOCH_IMAGES, Work};
 use crate::capture::stdout_of;
 
 /// Where BLAS, OpenMP and Numba read their number of threads when they are loaded.
 const THREAD_VARIABLES: [&str; 5] =
     ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"];
+
+/// The label of a script's time from the start of Python to its end.
+const WHOLE_PROCESS: &str = "NumPy whole process";
 
 /// A Python interpreter that has NumPy.
 pub(super) struct Python(OsString);
@@ -42,21 +46,30 @@ impl Python {
         format!("{} -m pip install {packages}", self.0.display())
     }
 
-    /// Runs the script of a work and returns what it found.
+    /// Runs the script of a work and returns what it found. Where our process is timed as a whole, the script's is too.
     ///
     /// # Errors
     /// If it fails, or does not print the JSON object that is expected.
-    pub(super) fn time(&self, work: &Work, threads: NonZeroUsize) -> Result<ScriptOutput> {
+    pub(super) fn time(&self, work: &Work, threads: NonZeroUsize, round: usize) -> Result<ScriptOutput> {
         let (script, threads) = (work.script, threads.to_string());
         let mut command = Command::new(&self.0);
         command
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(script))
             .args(&work.script_arguments)
+            .args(work.seed(round))
             .args(["--threads", &threads])
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .envs(THREAD_VARIABLES.map(|variable| (variable, &threads)));
+            .envs(THREAD_VARIABLES.map(|variable| (variable, &threads)))
+            .envs(super::mnist_variable());
+        let start = Instant::now();
         let json = stdout_of(&mut command).with_context(|| format!("{script} failed"))?;
-        ScriptOutput::parse(&json).with_context(|| format!("{script} printed something else than its JSON object"))
+        let process = start.elapsed().as_secs_f64();
+        let mut output = ScriptOutput::parse(&json)
+            .with_context(|| format!("{script} printed something else than its JSON object"))?;
+        if work.time == OurTime::Process {
+            output.seconds.insert(WHOLE_PROCESS.to_owned(), Fastest { min: process });
+        }
+        Ok(output)
     }
 }
 

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
@@ -11,67 +12,103 @@ use crate::capture::stdout_of;
 use crate::cargo::build_executable;
 use crate::workspace_root;
 
-/// The programs of the workspace, each built as `cargo run --package` builds it. None for one that does not build.
-pub(super) struct Executables(BTreeMap<&'static str, Option<PathBuf>>);
+/// A program of the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Program {
+    /// The package's own, of its name.
+    Main(&'static str),
+    /// An example of a package, which times what the package's program does not: the package, and the example's name.
+    Example(&'static str, &'static str),
+}
+
+impl Program {
+    /// The name of the executable.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Main(name) | Self::Example(_, name) => name,
+        }
+    }
+
+    /// What cargo builds it by.
+    fn build_arguments(self) -> Vec<&'static str> {
+        match self {
+            Self::Main(package) => vec!["build", "--package", package],
+            Self::Example(package, name) => vec!["build", "--package", package, "--example", name],
+        }
+    }
+}
+
+/// The programs of the workspace, each built as `cargo run` builds it. None for one that does not build.
+pub(super) struct Executables(BTreeMap<Program, Option<PathBuf>>);
 
 impl Executables {
-    /// Builds the packages; the compiler's messages go to stderr. That one does not build, or has no program, is no
+    /// Builds the programs; the compiler's messages go to stderr. That one does not build, or makes no such program, is no
     /// error here: [`Executables::time`] reports it.
     ///
     /// # Errors
     /// If cargo cannot be started.
-    pub(super) fn build(packages: BTreeSet<&'static str>) -> Result<Self> {
-        let find = |package| Ok((package, build_executable(&["build", "--package", package], package)?));
-        Ok(Self(packages.into_iter().map(find).collect::<Result<_>>()?))
+    pub(super) fn build(programs: BTreeSet<Program>) -> Result<Self> {
+        let find = |program: Program| Ok((program, build_executable(&program.build_arguments(), program.name())?));
+        Ok(Self(programs.into_iter().map(find).collect::<Result<_>>()?))
     }
 
     /// Runs our program for a work and returns its seconds.
     ///
     /// # Errors
     /// If there is no such program, it fails, or it does not print the JSON object that is expected.
-    pub(super) fn time(&self, work: &Work, threads: NonZeroUsize) -> Result<f64> {
-        let program = work.program;
-        let Some(path) = self.0.get(program).and_then(Option::as_ref) else {
-            bail!("cargo build --package {program} makes no program of that name")
+    pub(super) fn time(&self, work: &Work, threads: NonZeroUsize, round: usize) -> Result<f64> {
+        let program = work.program.name();
+        let Some(path) = self.0.get(&work.program).and_then(Option::as_ref) else {
+            bail!("cargo {} makes no program of that name", work.program.build_arguments().join(" "))
         };
         let mut command = Command::new(path);
-        command.args(&work.program_arguments).args(["--json", "-c", &threads.to_string()]);
-        let json = stdout_of(command.current_dir(workspace_root())).with_context(|| format!("{program} failed"))?;
-        (work.read_seconds)(&json).with_context(|| format!("{program} --json printed something else"))
+        command.args(&work.program_arguments).args(work.seed(round)).args(["--json", "-c", &threads.to_string()]);
+        command.current_dir(workspace_root()).envs(super::mnist_variable());
+        let start = Instant::now();
+        let json = stdout_of(&mut command).with_context(|| format!("{program} failed"))?;
+        let process = start.elapsed().as_secs_f64();
+        work.time.read(&json, process).with_context(|| format!("{program} --json printed something else"))
     }
 }
 
-/// The fastest call of the parallel version, from the JSON of `max_functions` and `matmul_functions`.
-pub(super) fn seconds_of_rayon(json: &str) -> Result<f64> {
-    seconds_of("rayon", json)
+/// How our time is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OurTime {
+    /// The fastest call under this key of `seconds` in the program's JSON.
+    Call(&'static str),
+    /// The fastest call for a batch of so many, in the JSON of the example that times predictions.
+    Batch(usize),
+    /// The fastest epoch of `neural-net`, scaled to [`EPOCH_IMAGES`].
+    Epoch,
+    /// The fastest iteration of `neural-net`, each the mean of those since the last record.
+    Iteration,
+    /// From the start of the process to its end, whatever it prints.
+    Process,
 }
 
-/// The fastest call of the parallel version in one pass, from the JSON of `activation_functions`.
-pub(super) fn seconds_of_rayon_fused(json: &str) -> Result<f64> {
-    seconds_of("rayon_fused", json)
+/// The parallel version, in the JSON of `max_functions` and `matmul_functions`.
+pub(super) const RAYON: OurTime = OurTime::Call("rayon");
+/// The parallel version in one pass, in the JSON of `activation_functions`.
+pub(super) const RAYON_FUSED: OurTime = OurTime::Call("rayon_fused");
+/// The GPU's version with its copies, and its kernel alone.
+pub(super) const CUDA: [OurTime; 2] = [OurTime::Call("cuda"), OurTime::Call("cuda_kernel")];
+/// The same of the GPU's version in one pass.
+pub(super) const CUDA_FUSED: [OurTime; 2] = [OurTime::Call("cuda_fused"), OurTime::Call("cuda_fused_kernel")];
+
+impl OurTime {
+    /// The time in seconds, by the JSON that the program printed and the seconds that its process took.
+    fn read(self, json: &str, process: f64) -> Result<f64> {
+        match self {
+            Self::Call(key) => call_of(key, json),
+            Self::Batch(batch) => call_of(&format!("batch_{batch}"), json),
+            Self::Epoch => epoch_of(json),
+            Self::Iteration => iteration_of(json),
+            Self::Process => positive(process),
+        }
+    }
 }
 
-/// The fastest call of the GPU's fused version with its copies, from the same JSON.
-pub(super) fn seconds_of_cuda_fused(json: &str) -> Result<f64> {
-    seconds_of("cuda_fused", json)
-}
-
-/// The fastest run of the GPU's fused kernel alone, from the same JSON.
-pub(super) fn seconds_of_cuda_fused_kernel(json: &str) -> Result<f64> {
-    seconds_of("cuda_fused_kernel", json)
-}
-
-/// The fastest call of the GPU's version with its copies, from the JSON of `max_functions` and `matmul_functions`.
-pub(super) fn seconds_of_cuda(json: &str) -> Result<f64> {
-    seconds_of("cuda", json)
-}
-
-/// The fastest run of the GPU's kernel alone, from the same JSON.
-pub(super) fn seconds_of_cuda_kernel(json: &str) -> Result<f64> {
-    seconds_of("cuda_kernel", json)
-}
-
-fn seconds_of(version: &str, json: &str) -> Result<f64> {
+fn call_of(key: &str, json: &str) -> Result<f64> {
     #[derive(Deserialize)]
     struct Output {
         seconds: BTreeMap<String, Fastest>,
@@ -81,24 +118,39 @@ fn seconds_of(version: &str, json: &str) -> Result<f64> {
         min: f64,
     }
     let output: Output = serde_json::from_str(json)?;
-    let fastest = output.seconds.get(version).with_context(|| format!("there is no time of {version:?}"))?;
+    let fastest = output.seconds.get(key).with_context(|| format!("there is no time of {key:?}"))?;
     positive(fastest.min)
 }
 
-/// The fastest epoch, from the JSON of `neural-net`, scaled to [`EPOCH_IMAGES`].
-pub(super) fn seconds_of_epoch(json: &str) -> Result<f64> {
-    #[derive(Deserialize)]
-    struct Output {
-        train_images: u32,
-        epochs: Vec<Epoch>,
-    }
-    #[derive(Deserialize)]
-    struct Epoch {
-        seconds: f64,
-    }
-    let output: Output = serde_json::from_str(json)?;
-    let fastest = output.epochs.iter().map(|epoch| epoch.seconds).min_by(f64::total_cmp).context("no epoch")?;
-    positive(fastest / f64::from(output.train_images) * EPOCH_IMAGES)
+/// The JSON of `neural-net`.
+#[derive(Deserialize)]
+struct TrainingOutput {
+    train_images: u32,
+    epochs: Vec<Record>,
+}
+
+/// What was recorded after an epoch, counted from 1: the seconds since the last record.
+#[derive(Clone, Copy, Deserialize)]
+struct Record {
+    epoch: u32,
+    seconds: f64,
+}
+
+fn epoch_of(json: &str) -> Result<f64> {
+    let output: TrainingOutput = serde_json::from_str(json)?;
+    Ok(fastest_epoch(&output.epochs)? / f64::from(output.train_images) * EPOCH_IMAGES)
+}
+
+fn iteration_of(json: &str) -> Result<f64> {
+    fastest_epoch(&serde_json::from_str::<TrainingOutput>(json)?.epochs)
+}
+
+/// The fewest seconds of an epoch, each the mean of those between two records.
+fn fastest_epoch(records: &[Record]) -> Result<f64> {
+    let before = std::iter::once(0).chain(records.iter().map(|record| record.epoch));
+    let each = records.iter().zip(before);
+    let each = each.map(|(record, before)| record.seconds / f64::from(record.epoch.saturating_sub(before)));
+    positive(each.min_by(f64::total_cmp).context("no epoch")?)
 }
 
 /// A time that can be divided by.
@@ -111,40 +163,63 @@ pub(super) fn positive(seconds: f64) -> Result<f64> {
 mod tests {
     use super::*;
 
+    fn read(time: OurTime, json: &str) -> Result<f64> {
+        time.read(json, 7.0)
+    }
+
     #[test]
     fn peers_our_time_is_the_fastest_parallel_call() {
         let json = r#"{"cores":1,"seconds":{"cpu":{"median":9.0,"min":8.0,"repeats":2},"rayon":{"median":3.0,"min":2.0,"repeats":2}}}"#;
-        assert_eq!(seconds_of_rayon(json).unwrap(), 2.0);
+        assert_eq!(read(RAYON, json).unwrap(), 2.0);
     }
 
     #[test]
     fn peers_the_gpus_two_times_are_told_apart() {
         let json = r#"{"seconds":{"rayon":{"min":3.0},"cuda":{"min":2.0},"cuda_kernel":{"min":1.0}}}"#;
-        assert_eq!((seconds_of_cuda(json).unwrap(), seconds_of_cuda_kernel(json).unwrap()), (2.0, 1.0));
-        assert!(seconds_of_cuda(r#"{"seconds":{"rayon":{"min":3.0}}}"#).is_err());
+        assert_eq!(CUDA.map(|time| read(time, json).unwrap()), [2.0, 1.0]);
+        assert!(read(CUDA[0], r#"{"seconds":{"rayon":{"min":3.0}}}"#).is_err());
     }
 
     #[test]
     fn peers_the_fused_times_are_told_from_the_others() {
         let json = r#"{"seconds":{"rayon":{"min":5.0},"rayon_fused":{"min":4.0},"cuda_fused":{"min":3.0},
             "cuda_fused_kernel":{"min":2.0},"cuda_fused_fast":{"min":1.0}}}"#;
-        let times = [seconds_of_rayon_fused, seconds_of_cuda_fused, seconds_of_cuda_fused_kernel];
-        assert_eq!(times.map(|read| read(json).unwrap()), [4.0, 3.0, 2.0]);
+        assert_eq!(read(RAYON_FUSED, json).unwrap(), 4.0);
+        assert_eq!(CUDA_FUSED.map(|time| read(time, json).unwrap()), [3.0, 2.0]);
     }
 
     #[test]
     fn peers_our_epoch_is_scaled_to_60000_images() {
         let json = r#"{"dataset":"mnist","train_images":50000,"epochs":[{"epoch":1,"seconds":1.5,"accuracy":0.9},{"epoch":2,"seconds":1.0,"accuracy":0.9}]}"#;
-        assert!((seconds_of_epoch(json).unwrap() - 1.2).abs() < 1e-12);
+        assert!((read(OurTime::Epoch, json).unwrap() - 1.2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn peers_an_iteration_is_the_mean_since_the_last_record() {
+        let json = r#"{"train_images":10000,"epochs":[{"epoch":10,"seconds":5.0},{"epoch":20,"seconds":2.5},{"epoch":25,"seconds":2.0}]}"#;
+        assert_eq!(read(OurTime::Iteration, json).unwrap(), 0.25);
+    }
+
+    #[test]
+    fn peers_a_process_is_timed_from_outside() {
+        assert_eq!(read(OurTime::Process, "{}").unwrap(), 7.0);
     }
 
     #[test]
     fn peers_what_is_no_time_of_ours_is_refused() {
         for json in ["", "Epoch 1, accuracy 92.61 %.", "{}", r#"{"seconds":{"rayon":{"min":0.0}}}"#] {
-            assert!(seconds_of_rayon(json).is_err(), "{json}");
+            assert!(read(RAYON, json).is_err(), "{json}");
         }
-        for json in [r#"{"train_images":50000,"epochs":[]}"#, r#"{"train_images":0,"epochs":[{"seconds":1.0}]}"#] {
-            assert!(seconds_of_epoch(json).is_err(), "{json}");
+        for records in ["", r#"{"epoch":0,"seconds":1.0}"#, r#"{"epoch":1,"seconds":0.0}"#] {
+            let json = format!(r#"{{"train_images":10000,"epochs":[{records}]}}"#);
+            assert!(read(OurTime::Iteration, &json).is_err() && read(OurTime::Epoch, &json).is_err(), "{json}");
         }
+    }
+
+    #[test]
+    fn peers_an_example_is_built_by_its_name() {
+        let example = Program::Example("neural-net", "time_prediction");
+        assert_eq!(example.build_arguments().join(" "), "build --package neural-net --example time_prediction");
+        assert_eq!((example.name(), Program::Main("neural-net").name()), ("time_prediction", "neural-net"));
     }
 }

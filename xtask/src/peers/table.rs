@@ -2,9 +2,11 @@ use std::fmt::Write;
 
 use timing::format_seconds;
 
-use super::comparison::{Outcome, Row};
+use super::comparison::{Outcome, Row, Target};
 
-const HEADINGS: [&str; 8] = ["work", "threads", "ours", "peer", "peer time", "ratio", "median", ""];
+const HEADINGS: [&str; 9] = ["work", "threads", "ours", "peer", "peer time", "ratio", "median", "goal", ""];
+/// The column that is left out where no row has a goal.
+const GOAL: usize = 7;
 
 /// The table as text, its columns aligned, with the peers' versions above and the meaning of the figures below.
 pub(crate) fn render(rows: &[Row], peers: &[String], meaning: &str) -> String {
@@ -13,6 +15,7 @@ pub(crate) fn render(rows: &[Row], peers: &[String], meaning: &str) -> String {
     let widths: Vec<_> = (0..HEADINGS.len() - 1)
         .map(|column| lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0))
         .collect();
+    let any_goal = rows.iter().any(|row| row.target.is_some());
 
     let mut text = String::new();
     if !peers.is_empty() {
@@ -20,8 +23,10 @@ pub(crate) fn render(rows: &[Row], peers: &[String], meaning: &str) -> String {
     }
     for cells in &lines {
         let mut line = String::new();
-        for (cell, width) in cells.iter().zip(&widths) {
-            let _ = write!(line, "{cell:width$}  ");
+        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            if column != GOAL || any_goal {
+                let _ = write!(line, "{cell:width$}  ");
+            }
         }
         line.push_str(&cells[HEADINGS.len() - 1]);
         let _ = writeln!(text, "{}", line.trim_end());
@@ -30,10 +35,11 @@ pub(crate) fn render(rows: &[Row], peers: &[String], meaning: &str) -> String {
     text
 }
 
-fn cells(row: &Row) -> [String; 8] {
+fn cells(row: &Row) -> [String; 9] {
     let absent = || "-".to_owned();
     let threads = row.threads.map_or_else(absent, |threads| threads.to_string());
     let (work, peer) = (row.work.clone(), row.peer.clone().unwrap_or_else(absent));
+    let goal = row.target.as_ref().map_or_else(absent, |target| target.goal.to_string());
     match &row.outcome {
         Outcome::Compared(comparison) => [
             work,
@@ -43,9 +49,25 @@ fn cells(row: &Row) -> [String; 8] {
             format_seconds(comparison.peer_seconds),
             format!("{:.3}", comparison.ratio),
             format!("{:.3}", comparison.median_ratio),
-            if comparison.slower { "slower".to_owned() } else { String::new() },
+            goal,
+            match &row.target {
+                Some(target) => verdict(target),
+                None if comparison.slower => "slower".to_owned(),
+                None => String::new(),
+            },
         ],
-        Outcome::Missing { reason } => [work, threads, absent(), peer, absent(), absent(), absent(), reason.clone()],
+        Outcome::Missing { reason } => {
+            [work, threads, absent(), peer, absent(), absent(), absent(), goal, reason.clone()]
+        }
+    }
+}
+
+/// What the table says of a goal. A miss is rounded up, so that none looks like 0 %.
+fn verdict(target: &Target) -> String {
+    match target.short_by {
+        None => "not measured".to_owned(),
+        Some(share) if share > 0.0 => format!("short by {:.0} %", (100.0 * share).ceil()),
+        Some(_) => "reached".to_owned(),
     }
 }
 
@@ -62,6 +84,7 @@ mod tests {
             work: work.to_owned(),
             threads: Some(NonZeroUsize::MIN),
             peer: Some(peer.to_owned()),
+            target: None,
             outcome,
         };
         let compared = |pairs: &[(f64, f64)]| Outcome::Compared(Comparison::of(pairs).unwrap());
@@ -80,5 +103,33 @@ epoch              1        1.500 s   NumPy  1.250 s    1.200  1.100   slower
 ";
         let peers = ["NumPy 2.4.6", "Numba 0.68.1"].map(str::to_owned);
         assert_eq!(render(&rows, &peers, "ratio: ours / peer."), expected);
+    }
+    #[test]
+    fn peers_the_table_shows_goals_and_marks_what_falls_short() {
+        let row = |peer: &str, goal: Option<f64>, outcome: Outcome| Row {
+            work: "max".to_owned(),
+            threads: Some(NonZeroUsize::MIN),
+            peer: Some(peer.to_owned()),
+            target: goal.map(|goal| Target::of(goal, &outcome)),
+            outcome,
+        };
+        let compared = |ours| Outcome::Compared(Comparison::of(&[(ours, 1.0)]).unwrap());
+        let rows = [
+            row("NumPy", Some(0.85), compared(0.85)),
+            row("Numba", Some(0.8), compared(0.8001)),
+            row("Numba parallel", Some(0.25), compared(1.5)),
+            row("CuPy", None, compared(1.5)),
+            row("PyTorch", Some(0.1), Outcome::Missing { reason: "not installed".to_owned() }),
+        ];
+        let expected = "\
+work  threads  ours      peer            peer time  ratio  median  goal
+max   1        850.0 ms  NumPy           1.000 s    0.850  0.850   0.85  reached
+max   1        800.1 ms  Numba           1.000 s    0.800  0.800   0.8   short by 1 %
+max   1        1.500 s   Numba parallel  1.000 s    1.500  1.500   0.25  short by 500 %
+max   1        1.500 s   CuPy            1.000 s    1.500  1.500   -     slower
+max   1        -         PyTorch         -          -      -       0.1   not installed
+[*] ratio: ours / peer.
+";
+        assert_eq!(render(&rows, &[], "ratio: ours / peer."), expected);
     }
 }

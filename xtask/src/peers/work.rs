@@ -1,48 +1,92 @@
 use std::num::NonZeroUsize;
 
-use anyhow::Result;
 use clap::ValueEnum;
 
-use super::rust_program::{
-    seconds_of_cuda, seconds_of_cuda_fused, seconds_of_cuda_fused_kernel, seconds_of_cuda_kernel, seconds_of_epoch,
-    seconds_of_rayon, seconds_of_rayon_fused,
-};
+use super::goal::{GOALS, GROWTH_AT_MOST};
+use super::rust_program::{CUDA, CUDA_FUSED, OurTime, Program, RAYON, RAYON_FUSED};
 
 /// The images that a time of the network stands for, whatever the number a run trained on.
 pub(super) const EPOCH_IMAGES: f64 = 60_000.0;
 
+/// The validation accuracy in percent that ends a training to its target, on both sides. On 10,000 validation images it is a
+/// little easier to reach than on the test images.
+const STOP_AT: f64 = 95.8;
+/// The test accuracy in percent that such a training must then have, on both sides.
+const TARGET: f64 = 95.0;
+/// What makes our training stop there.
+const UNTIL_TARGET: &str = "--epochs 3";
+
+/// Iterations of the notebook's network between two records, each of which is a time.
+const ITERATIONS: usize = 10;
+
 /// What `--only` chooses from.
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum WorkName {
     Max,
     Matmul,
     Activation,
     Network,
+    Notebook,
+    Prediction,
+    ToTarget,
 }
-
-/// Reads a time from the JSON that a program prints.
-type ReadSeconds = fn(&str) -> Result<f64>;
 
 /// One piece of work that our program and a Python script both do.
 pub(super) struct Work {
     /// Its name in the table.
     pub(super) title: String,
-    /// Our package and program.
-    pub(super) program: &'static str,
+    /// What is asked of the ratios.
+    pub(super) goals: Goals,
+    /// Our program.
+    pub(super) program: Program,
     /// The program's arguments, without the number of threads.
     pub(super) program_arguments: Vec<String>,
-    /// Reads our seconds from the program's JSON.
-    pub(super) read_seconds: ReadSeconds,
+    /// Where our seconds are found.
+    pub(super) time: OurTime,
     /// The script's file name in `xtask/peers`.
     pub(super) script: &'static str,
     /// The script's arguments, without the number of threads.
     pub(super) script_arguments: Vec<String>,
 }
 
+/// What is asked of a work's ratios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goals {
+    /// Nothing.
+    None,
+    /// What [`GOALS`] has of this work.
+    Of(WorkName),
+    /// [`GROWTH_AT_MOST`] beside every peer.
+    Growth,
+}
+
+impl Work {
+    /// The largest good ratio to a peer at so many threads on both sides, if one is asked for.
+    pub(super) fn goal(&self, peer: &str, threads: NonZeroUsize) -> Option<f64> {
+        match self.goals {
+            Goals::Of(_) => self.peers_with_goals(threads).find(|(known, _)| *known == peer).map(|(_, goal)| goal),
+            Goals::Growth => Some(GROWTH_AT_MOST),
+            Goals::None => None,
+        }
+    }
+
+    /// The peers that must be there for all goals to be measured, each with its goal.
+    pub(super) fn peers_with_goals(&self, threads: NonZeroUsize) -> impl Iterator<Item = (&'static str, f64)> {
+        let goals =
+            GOALS.iter().filter(move |goal| Goals::Of(goal.work) == self.goals && goal.threads == threads.get());
+        goals.map(|goal| (goal.peer, goal.at_most))
+    }
+
+    /// The arguments by which each round of a training to its target begins with other random numbers, as luck decides how
+    /// many steps it takes.
+    pub(super) fn seed(&self, round: usize) -> Vec<String> {
+        if self.time == OurTime::Process { words(&format!("--seed {round}")) } else { Vec::new() }
+    }
+}
+
 /// All works, or the chosen one's, in the table's order; on a GPU too where there is one.
 pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZeroUsize, with_gpu: bool) -> Vec<Work> {
-    let names = [WorkName::Max, WorkName::Matmul, WorkName::Activation, WorkName::Network];
-    let chosen = names.into_iter().filter(|name| only.is_none_or(|only| only == *name));
+    let chosen = WorkName::value_variants().iter().copied().filter(|name| only.is_none_or(|only| only == *name));
     chosen
         .flat_map(|name| match name {
             WorkName::Max => on_both(|| max(repeats), CUDA, with_gpu),
@@ -51,20 +95,19 @@ pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZero
             }
             WorkName::Activation => on_both(|| activation(repeats), CUDA_FUSED, with_gpu),
             WorkName::Network => vec![network(epochs)],
+            WorkName::Notebook => vec![notebook(repeats)],
+            WorkName::Prediction => vec![prediction()],
+            WorkName::ToTarget => vec![to_target()],
         })
         .collect()
 }
 
-/// How the GPU's two times are read: with the copies, and the kernel alone.
-const CUDA: [ReadSeconds; 2] = [seconds_of_cuda, seconds_of_cuda_kernel];
-const CUDA_FUSED: [ReadSeconds; 2] = [seconds_of_cuda_fused, seconds_of_cuda_fused_kernel];
-
-/// A work, and beside it the same on the GPU: with its copies, and the kernel alone.
-fn on_both(work: impl Fn() -> Work, gpu_seconds: [ReadSeconds; 2], with_gpu: bool) -> Vec<Work> {
-    let gpu = ["on the GPU", "GPU kernel"].into_iter().zip(gpu_seconds);
-    let on_gpu = gpu.filter(|_| with_gpu).map(|(place, read_seconds)| {
+/// A work, and beside it the same on the GPU: with its copies, and the kernel alone. The goals are the CPU's.
+fn on_both(work: impl Fn() -> Work, gpu_times: [OurTime; 2], with_gpu: bool) -> Vec<Work> {
+    let gpu = ["on the GPU", "GPU kernel"].into_iter().zip(gpu_times);
+    let on_gpu = gpu.filter(|_| with_gpu).map(|(place, time)| {
         let work = work();
-        Work { title: format!("{}, {place}", work.title), read_seconds, ..work }
+        Work { title: format!("{}, {place}", work.title), time, goals: Goals::None, ..work }
     });
     std::iter::once(work()).chain(on_gpu).collect()
 }
@@ -73,9 +116,10 @@ fn max(repeats: NonZeroUsize) -> Work {
     let arguments = words(&format!("--repeats {repeats}"));
     Work {
         title: "max 1000×1000 i32".to_owned(),
-        program: "max_functions",
+        goals: Goals::Of(WorkName::Max),
+        program: Program::Main("max_functions"),
         program_arguments: arguments.clone(),
-        read_seconds: seconds_of_rayon,
+        time: RAYON,
         script: "max.py",
         script_arguments: arguments,
     }
@@ -85,9 +129,10 @@ fn matmul(dtype: &str, repeats: NonZeroUsize) -> Work {
     let arguments = words(&format!("--dtype {dtype} --repeats {repeats}"));
     Work {
         title: format!("X·Xᵀ 784×128 {dtype}"),
-        program: "matmul_functions",
+        goals: Goals::Of(WorkName::Matmul),
+        program: Program::Main("matmul_functions"),
         program_arguments: arguments.clone(),
-        read_seconds: seconds_of_rayon,
+        time: RAYON,
         script: "matmul.py",
         script_arguments: arguments,
     }
@@ -97,9 +142,10 @@ fn activation(repeats: NonZeroUsize) -> Work {
     let arguments = words(&format!("--repeats {repeats}"));
     Work {
         title: "activation 10⁶ f32".to_owned(),
-        program: "activation_functions",
+        goals: Goals::Of(WorkName::Activation),
+        program: Program::Main("activation_functions"),
         program_arguments: arguments.clone(),
-        read_seconds: seconds_of_rayon_fused,
+        time: RAYON_FUSED,
         script: "activation.py",
         script_arguments: arguments,
     }
@@ -108,15 +154,58 @@ fn activation(repeats: NonZeroUsize) -> Work {
 fn network(epochs: NonZeroUsize) -> Work {
     Work {
         title: format!("epoch of {EPOCH_IMAGES} images"),
-        program: "neural-net",
-        program_arguments: words(&format!("--preset homework --device cpu --epochs {epochs}")),
-        read_seconds: seconds_of_epoch,
+        goals: Goals::Of(WorkName::Network),
+        program: Program::Main("neural-net"),
+        program_arguments: words(&format!("--preset homework --device cpu --epochs {epochs} --target-accuracy 0")),
+        time: OurTime::Epoch,
         script: "network.py",
         script_arguments: words(&format!("--images {EPOCH_IMAGES} --repeats {epochs}")),
     }
 }
 
-fn words(text: &str) -> Vec<String> {
+fn notebook(repeats: NonZeroUsize) -> Work {
+    let iterations = repeats.get().saturating_mul(ITERATIONS);
+    Work {
+        title: "iteration of the notebook".to_owned(),
+        goals: Goals::Of(WorkName::Notebook),
+        program: Program::Main("neural-net"),
+        program_arguments: words(&format!(
+            "--preset notebook --device cpu --epochs {iterations} --report-every {ITERATIONS} --target-accuracy 0"
+        )),
+        time: OurTime::Iteration,
+        script: "notebook.py",
+        script_arguments: words(&format!("--repeats {repeats} --iterations {ITERATIONS}")),
+    }
+}
+
+fn prediction() -> Work {
+    Work {
+        title: "one prediction 784-10-10".to_owned(),
+        goals: Goals::Of(WorkName::Prediction),
+        program: TIME_PREDICTION,
+        program_arguments: words("--batch 1 --repeats 200"),
+        time: OurTime::Batch(1),
+        script: "prediction.py",
+        script_arguments: words("--batch 1 --repeats 200"),
+    }
+}
+
+/// Times predictions of the notebook's network.
+pub(super) const TIME_PREDICTION: Program = Program::Example("neural-net", "time_prediction");
+
+fn to_target() -> Work {
+    Work {
+        title: format!("start to {TARGET} % of the test"),
+        goals: Goals::Of(WorkName::ToTarget),
+        program: Program::Main("neural-net"),
+        program_arguments: words(&format!("--preset homework --device cpu {UNTIL_TARGET} --target-accuracy {TARGET}")),
+        time: OurTime::Process,
+        script: "to_target.py",
+        script_arguments: words(&format!("--stop-at {STOP_AT} --target {TARGET}")),
+    }
+}
+
+pub(super) fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
@@ -124,30 +213,45 @@ fn words(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn all_of(only: Option<WorkName>) -> Vec<Work> {
+        all(only, NonZeroUsize::MIN, NonZeroUsize::MIN, false)
+    }
+
     #[test]
     fn peers_only_chooses_one_program() {
-        let all = |only| all(only, NonZeroUsize::MIN, NonZeroUsize::MIN, false);
-        let programs = |only| all(only).iter().map(|work| work.program).collect();
+        let programs = |only| all_of(only).iter().map(|work| work.program.name()).collect();
         let (everything, matmul): (Vec<_>, Vec<_>) = (programs(None), programs(Some(WorkName::Matmul)));
-        assert_eq!(
-            everything,
-            ["max_functions", "matmul_functions", "matmul_functions", "activation_functions", "neural-net"]
-        );
+        let kernels = ["max_functions", "matmul_functions", "matmul_functions", "activation_functions"];
+        let networks = ["neural-net", "neural-net", "time_prediction", "neural-net"];
+        assert_eq!(everything, [kernels, networks].concat());
         assert_eq!(matmul, ["matmul_functions"; 2]);
     }
 
     #[test]
-    fn peers_a_gpu_adds_its_two_times() {
+    fn peers_a_gpu_adds_its_two_times_without_goals() {
         let works = all(Some(WorkName::Max), NonZeroUsize::MIN, NonZeroUsize::MIN, true);
         let titles: Vec<&str> = works.iter().map(|work| work.title.as_str()).collect();
         assert_eq!(titles, ["max 1000×1000 i32", "max 1000×1000 i32, on the GPU", "max 1000×1000 i32, GPU kernel"]);
+        let goals = works.iter().map(|work| work.goal("NumPy", NonZeroUsize::MIN));
+        assert_eq!(goals.collect::<Vec<_>>(), [Some(0.85), None, None]);
     }
 
     #[test]
     fn peers_both_sides_repeat_as_often() {
-        let epochs = NonZeroUsize::MIN.saturating_add(4);
-        let network = network(epochs);
-        assert_eq!(network.program_arguments, ["--preset", "homework", "--device", "cpu", "--epochs", "5"]);
+        let five = NonZeroUsize::MIN.saturating_add(4);
+        let network = network(five);
+        assert_eq!(network.program_arguments[..6], ["--preset", "homework", "--device", "cpu", "--epochs", "5"]);
         assert_eq!(network.script_arguments, ["--images", "60000", "--repeats", "5"]);
+        let notebook = notebook(five);
+        assert_eq!(notebook.program_arguments[4..8], ["--epochs", "50", "--report-every", "10"]);
+        assert_eq!(notebook.script_arguments, ["--repeats", "5", "--iterations", "10"]);
+    }
+
+    #[test]
+    fn peers_only_a_training_to_its_target_has_a_seed_a_round() {
+        for work in all_of(None) {
+            let expected: &[&str] = if work.goals == Goals::Of(WorkName::ToTarget) { &["--seed", "2"] } else { &[] };
+            assert_eq!(work.seed(2), expected, "{}", work.title);
+        }
     }
 }

@@ -1,0 +1,52 @@
+//! Times the parallel maximum alone, at any size: `cargo xtask peers --growth` runs it. The program also times the trivial
+//! version, and checks the GPU's.
+
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use max_functions::{max_rayon, verify};
+use ndarray::Array2;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
+use timing::{Report, measure};
+
+/// Times the parallel element-wise maximum of two matrices of integers 0…255
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    homework: HomeworkOptions,
+    /// Rows and columns of the matrices
+    #[arg(long, num_args = 2, value_names = ["ROWS", "COLUMNS"], default_values = ["1000", "1000"], value_parser = parse_size)]
+    size: Vec<NonZeroUsize>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    program::run(|| {
+        let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
+        let bytes =
+            rows.checked_mul(columns).and_then(|cells| u64::try_from(cells.checked_mul(4 * size_of::<i32>())?).ok());
+        require_memory(&format!("the maximum of two {rows} × {columns} matrices"), bytes)?;
+        with_worker_threads(arguments.homework.cores, |threads| check_and_time(&arguments, threads))?
+    })
+}
+
+fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
+    let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
+    let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut random_matrix = || Array2::from_shape_simple_fn((rows, columns), || rng.random_range(0..=255));
+    let (a, b) = (random_matrix(), random_matrix());
+
+    let mut report = Report::new("time_max", json);
+    report.fact("size", vec![rows, columns]);
+    report.fact("cores", threads);
+    report.check("max_rayon", verify(&max_rayon(&a, &b)?, &a, &b));
+    if report.all_passed() {
+        report.time("Rayon", &format!(", {threads} threads"), measure(repeats, || max_rayon(&a, &b)));
+    }
+    Ok(report.finish())
+}

@@ -1,0 +1,147 @@
+//! Times predictions of the notebook's network, 784-10-10, one image at a time or many: `cargo xtask peers` runs it beside
+//! `xtask/peers/prediction.py`.
+
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use ndarray::{Array2, ArrayView2, s};
+use neural_net::Network;
+use neural_net::data::{Dataset, builtin_digits, find_mnist};
+use neural_net::network::Initialization;
+use neural_net::preset::Preset;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rayon::prelude::*;
+use timing::program::{self, HomeworkOptions, parse_size, with_worker_threads};
+use timing::{Measurement, Report, measure};
+
+/// The largest batch: the images of MNIST's test set.
+const MOST: usize = 10_000;
+/// Calls in a repeat of a batch of one image, as many as take far longer than reading the clock.
+const CALLS: usize = 100;
+/// The largest difference of an output from the plain computation's.
+const TOLERANCE: f32 = 1e-5;
+
+/// Times predictions of a 784-10-10 network with ReLU and softmax
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    homework: HomeworkOptions,
+    /// How many images a call predicts, at most 10000
+    #[arg(long, value_name = "N", num_args = 1.., default_values = ["1", "10", "100", "1000", "10000"], value_parser = parse_batch)]
+    batch: Vec<NonZeroUsize>,
+}
+
+fn parse_batch(text: &str) -> Result<NonZeroUsize, String> {
+    let size = parse_size(text)?;
+    if size.get() > MOST { Err(format!("at most {MOST} images: choose a smaller batch")) } else { Ok(size) }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    program::run(|| with_worker_threads(arguments.homework.cores, |threads| check_and_time(&arguments, threads))?)
+}
+
+fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
+    let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
+    let most = arguments.batch.iter().map(|batch| batch.get()).max().unwrap_or(1);
+    let (dataset, images) = images(most)?;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let network = Network::<f32>::random(Preset::Notebook.architecture()?, Initialization::Normal, &mut rng);
+    let mut predictor = Predictor::new(&network);
+
+    let mut report = Report::new("time_prediction", json);
+    report.fact("dataset", dataset);
+    report.fact("cores", threads);
+    report.check("predict", check(&network, &images, |image| predictor.predict(image).to_vec()));
+    let outputs = predictor.predict_all(images.view());
+    let mut rows = outputs.outer_iter();
+    report.check("predict_all", check(&network, &images, |_| rows.next().map(|row| row.to_vec()).unwrap_or_default()));
+    if report.all_passed() {
+        for &batch in &arguments.batch {
+            let measurement = match batch.get() {
+                1 => time_one(&mut predictor, &images, repeats),
+                size => {
+                    let images = images.slice(s![..size, ..]);
+                    measure(repeats, || predictor.predict_all(images))
+                }
+            };
+            report.time(&format!("Batch {batch}"), &format!(", {threads} threads"), measurement);
+        }
+    }
+    Ok(report.finish())
+}
+
+/// The mean of many calls, as one takes about a microsecond.
+fn time_one(predictor: &mut Predictor, images: &Array2<f32>, repeats: NonZeroUsize) -> Measurement {
+    let image = images.row(0);
+    let image = image.as_slice().unwrap_or_default();
+    let Measurement { min, median, repeats } = measure(repeats, || {
+        for _ in 0..CALLS {
+            black_box(predictor.predict(black_box(image)));
+        }
+    });
+    Measurement { min: min / CALLS as f64, median: median / CALLS as f64, repeats }
+}
+
+/// The name of the data, and the images as rows of numbers 0…1: MNIST's, else digits that are drawn.
+fn images(number: usize) -> Result<(&'static str, Array2<f32>)> {
+    let (name, pixels) = match find_mnist(None) {
+        Some(directory) => ("MNIST", Dataset::mnist(&directory)?.test.pixels),
+        None => {
+            let pixels = builtin_digits::draw(number, 0).0;
+            ("built-in digits", Array2::from_shape_vec((number, builtin_digits::SIDE.pow(2)), pixels)?)
+        }
+    };
+    anyhow::ensure!(pixels.nrows() >= number, "the test set has fewer images than the largest batch");
+    Ok((name, pixels.slice(s![..number, ..]).mapv(|pixel| f32::from(pixel) / 255.0)))
+}
+
+/// Compares the outputs of each image with what the network computes plainly.
+fn check(
+    network: &Network<f32>,
+    images: &Array2<f32>,
+    mut predict: impl FnMut(&[f32]) -> Vec<f32>,
+) -> Result<(), String> {
+    for (index, image) in images.outer_iter().enumerate() {
+        let image = image.as_slice().unwrap_or_default();
+        let (found, expected) = (predict(image), network.predict(image));
+        let close = |(found, expected): (&f32, &f32)| (found - expected).abs() <= TOLERANCE;
+        if found.len() != expected.len() || !found.iter().zip(&expected).all(close) {
+            return Err(format!("image {index}: {found:?} instead of {expected:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// What is timed: the network's plain prediction.
+struct Predictor<'a> {
+    network: &'a Network<f32>,
+    outputs: Vec<f32>,
+}
+
+impl<'a> Predictor<'a> {
+    fn new(network: &'a Network<f32>) -> Self {
+        Self { network, outputs: Vec::new() }
+    }
+
+    fn predict(&mut self, inputs: &[f32]) -> &[f32] {
+        self.outputs = self.network.predict(inputs);
+        &self.outputs
+    }
+
+    fn predict_all(&self, inputs: ArrayView2<f32>) -> Array2<f32> {
+        let inputs = inputs.as_standard_layout();
+        let (samples, units) = (inputs.nrows(), self.network.architecture().outputs());
+        let values = inputs.as_slice().unwrap_or_default();
+        let images = values.par_chunks(self.network.architecture().inputs());
+        let outputs = images.flat_map_iter(|image| self.network.predict(image)).collect();
+        match Array2::from_shape_vec((samples, units), outputs) {
+            Ok(outputs) => outputs,
+            Err(error) => unreachable!("each image has its outputs: {error}"),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What the ratios are to reach. Every goal of the table is in [`GOALS`].
+
+use serde::Serialize;
+
+use super::comparison::Row;
+use super::work::WorkName;
+
+/// A ratio that our time is to reach over a peer's.
+#[derive(Debug)]
+pub(super) struct Goal {
+    pub(super) work: WorkName,
+    /// The peer, as its script calls it.
+    pub(super) peer: &'static str,
+    pub(super) threads: usize,
+    /// The largest ratio that is good.
+    pub(super) at_most: f64,
+}
+
+/// Work, peer, threads on both sides, and what ours/peer is to be at most.
+pub(super) const GOALS: [Goal; 16] = [
+    goal(WorkName::Max, "NumPy", 1, 0.85),
+    goal(WorkName::Max, "Numba parallel", 2, 0.9),
+    // For f32 and for f64.
+    goal(WorkName::Matmul, "NumPy", 1, 0.85),
+    goal(WorkName::Matmul, "NumPy", 2, 0.8),
+    goal(WorkName::Activation, "NumPy three passes", 1, 0.05),
+    goal(WorkName::Activation, "NumPy three passes", 2, 0.05),
+    goal(WorkName::Activation, "NumPy tanh", 1, 0.5),
+    goal(WorkName::Activation, "NumPy tanh", 2, 0.3),
+    // On one thread only: what two threads do is shown beside it.
+    goal(WorkName::Network, "NumPy", 1, 0.25),
+    goal(WorkName::Network, "PyTorch", 1, 0.1),
+    goal(WorkName::Notebook, "NumPy", 1, 0.1),
+    goal(WorkName::Notebook, "NumPy", 2, 0.1),
+    goal(WorkName::Prediction, "NumPy", 1, 0.13),
+    goal(WorkName::Prediction, "NumPy", 2, 0.13),
+    goal(WorkName::ToTarget, WITHOUT_IMPORTS, 1, 0.25),
+    goal(WorkName::ToTarget, WITHOUT_IMPORTS, 2, 0.25),
+];
+
+/// What growth is to reach at every size and beside every peer: no peer is faster by more than 10 %.
+pub(super) const GROWTH_AT_MOST: f64 = 1.1;
+
+/// How the script of the training to its target calls its time after the imports, the fairer one to it.
+pub(super) const WITHOUT_IMPORTS: &str = "NumPy without imports";
+
+const fn goal(work: WorkName, peer: &'static str, threads: usize, at_most: f64) -> Goal {
+    Goal { work, peer, threads, at_most }
+}
+
+/// How many of the rows' goals are reached.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Count {
+    pub(super) goals: usize,
+    pub(super) reached: usize,
+    pub(super) short: usize,
+    pub(super) not_measured: usize,
+}
+
+impl Count {
+    pub(super) fn of(rows: &[Row]) -> Self {
+        let mut count = Self { goals: 0, reached: 0, short: 0, not_measured: 0 };
+        for target in rows.iter().filter_map(|row| row.target.as_ref()) {
+            count.goals += 1;
+            match target.short_by {
+                Some(share) if share > 0.0 => count.short += 1,
+                Some(_) => count.reached += 1,
+                None => count.not_measured += 1,
+            }
+        }
+        count
+    }
+
+    /// Whether each goal is reached. One that was not measured is not.
+    pub(super) fn all_reached(&self) -> bool {
+        self.reached == self.goals
+    }
+
+    /// The table's last line.
+    pub(super) fn line(&self) -> String {
+        let Self { goals, reached, short, not_measured } = self;
+        let missing = if *not_measured > 0 { format!(", {not_measured} not measured") } else { String::new() };
+        format!("[*] goals: {reached} of {goals} reached, {short} short{missing}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::comparison::{Comparison, Outcome, Target};
+    use crate::peers::work::Work;
+
+    fn row(goal: Option<f64>, ours: Option<f64>) -> Row {
+        let outcome = match ours.and_then(|ours| Comparison::of(&[(ours, 1.0)])) {
+            Some(comparison) => Outcome::Compared(comparison),
+            None => Outcome::Missing { reason: "not installed".to_owned() },
+        };
+        let target = goal.map(|goal| Target::of(goal, &outcome));
+        Row { work: "max".to_owned(), threads: None, peer: None, target, outcome }
+    }
+
+    #[test]
+    fn peers_goals_are_counted() {
+        let rows = [row(Some(0.5), Some(0.5)), row(Some(0.5), Some(0.6)), row(None, Some(9.0)), row(None, None)];
+        let count = Count::of(&rows);
+        assert_eq!(count, Count { goals: 2, reached: 1, short: 1, not_measured: 0 });
+        assert_eq!(count.line(), "[*] goals: 1 of 2 reached, 1 short");
+        assert!(!count.all_reached());
+        assert!(Count::of(&rows[..1]).all_reached() && Count::of(&rows[2..]).all_reached());
+    }
+
+    #[test]
+    fn peers_a_goal_that_is_not_measured_is_not_reached() {
+        let count = Count::of(&[row(Some(0.5), Some(0.1)), row(Some(0.1), None)]);
+        assert_eq!(count.line(), "[*] goals: 1 of 2 reached, 0 short, 1 not measured");
+        assert!(!count.all_reached());
+    }
+
+    #[test]
+    fn peers_every_goal_names_a_peer_of_its_script() {
+        let scripts = [
+            ("max.py", include_str!("../../peers/max.py")),
+            ("matmul.py", include_str!("../../peers/matmul.py")),
+            ("activation.py", include_str!("../../peers/activation.py")),
+            ("network.py", include_str!("../../peers/network.py")),
+            ("notebook.py", include_str!("../../peers/notebook.py")),
+            ("prediction.py", include_str!("../../peers/prediction.py")),
+            ("to_target.py", include_str!("../../peers/to_target.py")),
+        ];
+        let one = std::num::NonZeroUsize::MIN;
+        for goal in &GOALS {
+            let works: Vec<Work> = crate::peers::work::all(Some(goal.work), one, one, false);
+            for work in &works {
+                let (_, text) = scripts.iter().find(|(name, _)| *name == work.script).unwrap();
+                assert!(text.contains(&format!("{:?}", goal.peer)), "{goal:?}");
+            }
+            assert!(!works.is_empty() && (0.0..1.0).contains(&goal.at_most), "{goal:?}");
+        }
+    }
+
+    #[test]
+    fn peers_the_goals_are_those_of_the_table() {
+        let one = std::num::NonZeroUsize::MIN;
+        let goals = |threads: usize| {
+            let works = crate::peers::work::all(None, one, one, false);
+            let of_work = |work: &Work| {
+                let goals = work.peers_with_goals(one.saturating_add(threads - 1));
+                goals.map(|(_, goal)| goal).collect::<Vec<_>>()
+            };
+            works.iter().map(of_work).collect::<Vec<_>>()
+        };
+        let tables = [
+            [vec![0.85], vec![0.85], vec![0.85], vec![0.05, 0.5], vec![0.25, 0.1], vec![0.1], vec![0.13], vec![0.25]],
+            [vec![0.9], vec![0.8], vec![0.8], vec![0.05, 0.3], vec![], vec![0.1], vec![0.13], vec![0.25]],
+        ];
+        assert_eq!([1, 2].map(goals), tables.map(Vec::from));
+        assert!(goals(3).iter().all(Vec::is_empty));
+    }
+}

@@ -1,0 +1,169 @@
+//! The same works at other sizes: nowhere is a peer to be much faster.
+
+use std::num::NonZeroUsize;
+
+use anyhow::{Result, bail};
+
+use super::rust_program::{OurTime, Program, RAYON, RAYON_FUSED};
+use super::work::{Goals, TIME_PREDICTION, Work, WorkName, words};
+
+/// The programs of the homework check the trivial versions and time them, which takes minutes for large matrices. These
+/// examples time the parallel versions only, after the same check of a part.
+const TIME_MAX: Program = Program::Example("max_functions", "time_max");
+const TIME_MATMUL: Program = Program::Example("matmul_functions", "time_matmul");
+
+/// Sizes, and how often a run repeats them where the table's work is repeated `--repeats` times: a numerator and a
+/// denominator.
+const SIDES: [(usize, (usize, usize)); 5] =
+    [(250, (10, 1)), (500, (5, 1)), (1000, (1, 1)), (2000, (1, 2)), (4000, (1, 4))];
+/// The largest n of an n × n matrix in X·Xᵀ.
+const LARGEST_SQUARE: usize = 2000;
+const VALUES: [(usize, &str, (usize, usize)); 4] =
+    [(10_000, "10⁴", (10, 1)), (100_000, "10⁵", (5, 1)), (1_000_000, "10⁶", (1, 1)), (10_000_000, "10⁷", (1, 4))];
+/// Batch sizes of a training, and on how many images a run trains: fewer where a step has few images.
+const TRAINING_BATCHES: [(usize, usize); 7] =
+    [(1, 5_000), (4, 20_000), (16, 50_000), (64, 50_000), (256, 50_000), (1024, 50_000), (10_000, 50_000)];
+const PREDICTION_BATCHES: [(usize, usize); 5] = [(1, 200), (10, 200), (100, 200), (1000, 100), (10_000, 20)];
+
+/// The works at all sizes.
+///
+/// # Errors
+/// If the chosen one has no sizes.
+pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZeroUsize) -> Result<Vec<Work>> {
+    if matches!(only, Some(WorkName::Notebook | WorkName::ToTarget)) {
+        bail!("--growth has no other sizes of this work: choose max, matmul, activation, network or prediction");
+    }
+    let chosen = |name| only.is_none_or(|only| only == name);
+    let mut works = Vec::new();
+    if chosen(WorkName::Max) {
+        works.extend(SIDES.map(|(side, times)| max(side, scaled(repeats, times))));
+    }
+    if chosen(WorkName::Matmul) {
+        for dtype in ["f32", "f64"] {
+            works.extend(SIDES.map(|(side, times)| matmul(dtype, side, 128, scaled(repeats, times))));
+            let squares = SIDES.into_iter().filter(|(side, _)| *side <= LARGEST_SQUARE);
+            works.extend(squares.map(|(side, times)| matmul(dtype, side, side, scaled(repeats, times))));
+        }
+    }
+    if chosen(WorkName::Activation) {
+        works.extend(VALUES.map(|(number, shown, times)| activation(number, shown, scaled(repeats, times))));
+    }
+    if chosen(WorkName::Network) {
+        works.extend(TRAINING_BATCHES.map(|(batch, images)| network(batch, images, epochs)));
+    }
+    if chosen(WorkName::Prediction) {
+        works.extend(PREDICTION_BATCHES.map(|(batch, repeats)| prediction(batch, repeats)));
+    }
+    Ok(works)
+}
+
+/// At least 3 repeats, so that their minimum means something.
+fn scaled(repeats: NonZeroUsize, (numerator, denominator): (usize, usize)) -> usize {
+    (repeats.get().saturating_mul(numerator) / denominator).max(3)
+}
+
+fn max(side: usize, repeats: usize) -> Work {
+    let arguments = words(&format!("--size {side} {side} --repeats {repeats}"));
+    Work {
+        title: format!("max {side}×{side} i32"),
+        goals: Goals::Growth,
+        program: TIME_MAX,
+        program_arguments: arguments.clone(),
+        time: RAYON,
+        script: "max.py",
+        script_arguments: arguments,
+    }
+}
+
+fn matmul(dtype: &str, rows: usize, columns: usize, repeats: usize) -> Work {
+    let arguments = words(&format!("--dtype {dtype} --size {rows} {columns} --repeats {repeats}"));
+    Work {
+        title: format!("X·Xᵀ {rows}×{columns} {dtype}"),
+        goals: Goals::Growth,
+        program: TIME_MATMUL,
+        program_arguments: arguments.clone(),
+        time: RAYON,
+        script: "matmul.py",
+        script_arguments: arguments,
+    }
+}
+
+fn activation(number: usize, shown: &str, repeats: usize) -> Work {
+    let arguments = words(&format!("-n {number} --repeats {repeats}"));
+    Work {
+        title: format!("activation {shown} f32"),
+        goals: Goals::Growth,
+        program: Program::Main("activation_functions"),
+        program_arguments: arguments.clone(),
+        time: RAYON_FUSED,
+        script: "activation.py",
+        script_arguments: arguments,
+    }
+}
+
+fn network(batch: usize, images: usize, epochs: NonZeroUsize) -> Work {
+    // The gradients are summed: a larger batch needs a smaller rate, else its sigmoids saturate.
+    let learning_rate = (1.6 / batch as f64).min(0.1);
+    let shared = format!("--learning-rate {learning_rate}");
+    Work {
+        title: format!("epoch, batch {batch}"),
+        goals: Goals::Growth,
+        program: Program::Main("neural-net"),
+        program_arguments: words(&format!(
+            "--preset homework --device cpu --batch-size {batch} --train-images {images} --validation-images 1000 \
+             --epochs {epochs} --target-accuracy 0 {shared}"
+        )),
+        time: OurTime::Epoch,
+        script: "network.py",
+        script_arguments: words(&format!("--batch {batch} --images {images} --repeats {epochs} {shared}")),
+    }
+}
+
+fn prediction(batch: usize, repeats: usize) -> Work {
+    let arguments = words(&format!("--batch {batch} --repeats {repeats}"));
+    Work {
+        title: format!("predictions, batch {batch}"),
+        goals: Goals::Growth,
+        program: TIME_PREDICTION,
+        program_arguments: arguments.clone(),
+        time: OurTime::Batch(batch),
+        script: "prediction.py",
+        script_arguments: arguments,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn works(only: Option<WorkName>) -> Result<Vec<Work>> {
+        all(only, NonZeroUsize::MIN, NonZeroUsize::MIN)
+    }
+
+    #[test]
+    fn peers_growth_asks_the_same_of_every_peer() {
+        let works = works(None).unwrap();
+        assert_eq!(works.len(), 5 + 2 * (5 + 4) + 4 + 7 + 5);
+        assert!(works.iter().all(|work| work.goal("any peer", NonZeroUsize::MIN) == Some(1.1)));
+        assert!(works.iter().all(|work| work.peers_with_goals(NonZeroUsize::MIN).next().is_none()));
+    }
+
+    #[test]
+    fn peers_growth_gives_both_sides_the_same_size() {
+        for work in works(None).unwrap().iter().filter(|work| work.time != OurTime::Epoch) {
+            assert_eq!(work.program_arguments, work.script_arguments);
+        }
+        let network = &works(Some(WorkName::Network)).unwrap()[0];
+        for side in [&network.program_arguments, &network.script_arguments] {
+            assert!(side.iter().any(|argument| argument == "5000"), "{side:?}");
+        }
+    }
+
+    #[test]
+    fn peers_growth_names_what_it_has() {
+        for name in [WorkName::Notebook, WorkName::ToTarget] {
+            let error = works(Some(name)).err().unwrap().to_string();
+            assert!(error.contains("choose max, matmul"), "{error}");
+        }
+    }
+}
