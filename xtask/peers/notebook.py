@@ -29,15 +29,14 @@ def main():
         for shape in [(mnist.PIXELS, UNITS), (UNITS, UNITS)]
     ]
 
-    trained, seconds = {}, {}
-    for way in (Rows, Columns):
-        network = way(images, targets, [layer.copy() for layer in weights])
+    networks = [way(images, targets, [layer.copy() for layer in weights]) for way in (Rows, Columns)]
+    for network in networks:
         network.iterate()
-        trained[way] = network.weights_as_rows()
-        seconds[way.name] = peer.measure(options.repeats, network.iterate, calls=options.iterations)
-    for rows, columns in zip(trained[Rows], trained[Columns]):
+    for rows, columns in zip(*(network.weights_as_rows() for network in networks)):
         assert rows.dtype == columns.dtype == np.float32 and np.allclose(rows, columns, rtol=1e-3, atol=1e-5)
-    print(json.dumps({"peer": peer.numpy_name(), "seconds": {"NumPy": peer.fastest(seconds)}, "dataset": dataset}))
+    ways = {network.name: network.iterate for network in networks}
+    seconds = peer.measure_fastest(options.repeats, ways, calls=options.iterations)
+    print(json.dumps({"peer": peer.numpy_name(), "seconds": {"NumPy": seconds}, "dataset": dataset}))
 
 
 class Rows:
@@ -73,7 +72,7 @@ class Rows:
         self.b1 -= delta.sum(axis=0)
 
     def weights_as_rows(self):
-        return self.w1.copy(), self.w2.copy()
+        return self.w1, self.w2
 
 
 class Columns:
@@ -109,7 +108,7 @@ class Columns:
         self.b1 -= delta.sum(axis=1, keepdims=True)
 
     def weights_as_rows(self):
-        return self.w1.T.copy(), self.w2.T.copy()
+        return self.w1.T, self.w2.T
 
 
 if __name__ == "__main__":

@@ -81,5 +81,5 @@ for name, way in ways.items():
 
 # As many calls in a repeat as take far longer than reading the clock.
 calls = max(1, 100 // options.batch)
-seconds = peer.fastest({name: peer.measure(options.repeats, way, calls) for name, way in ways.items()})
+seconds = peer.measure_fastest(options.repeats, ways, calls)
 print(json.dumps({"peer": peer.numpy_name(), "seconds": {"NumPy": seconds}, "batch": options.batch}))

@@ -5,12 +5,10 @@ use std::num::NonZeroUsize;
 use anyhow::{Result, bail};
 
 use super::rust_program::{OurTime, Program, RAYON, RAYON_FUSED};
-use super::work::{Goals, TIME_PREDICTION, Work, WorkName, words};
+use super::work::{Goals, TIME_MATMUL, TIME_PREDICTION, Work, WorkName, words};
 
-/// The programs of the homework check the trivial versions and time them, which takes minutes for large matrices. These
-/// examples time the parallel versions only, after the same check of a part.
+/// Times the maximum without the trivial version, and without the GPU's, which a simulator checks.
 const TIME_MAX: Program = Program::Example("max_functions", "time_max");
-const TIME_MATMUL: Program = Program::Example("matmul_functions", "time_matmul");
 
 /// Sizes, and how often a run repeats them where the table's work is repeated `--repeats` times: a numerator and a
 /// denominator.

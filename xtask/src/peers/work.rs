@@ -89,11 +89,12 @@ pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZero
     let chosen = WorkName::value_variants().iter().copied().filter(|name| only.is_none_or(|only| only == *name));
     chosen
         .flat_map(|name| match name {
-            WorkName::Max => on_both(|| max(repeats), CUDA, with_gpu),
+            WorkName::Max => with_gpus(|| max(repeats), "max_functions", CUDA, with_gpu),
             WorkName::Matmul => {
-                ["f32", "f64"].into_iter().flat_map(|t| on_both(|| matmul(t, repeats), CUDA, with_gpu)).collect()
+                let with_gpus = |dtype| with_gpus(|| matmul(dtype, repeats), "matmul_functions", CUDA, with_gpu);
+                ["f32", "f64"].into_iter().flat_map(with_gpus).collect()
             }
-            WorkName::Activation => on_both(|| activation(repeats), CUDA_FUSED, with_gpu),
+            WorkName::Activation => with_gpus(|| activation(repeats), "activation_functions", CUDA_FUSED, with_gpu),
             WorkName::Network => vec![network(epochs)],
             WorkName::Notebook => vec![notebook(repeats)],
             WorkName::Prediction => vec![prediction()],
@@ -102,12 +103,13 @@ pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZero
         .collect()
 }
 
-/// A work, and beside it the same on the GPU: with its copies, and the kernel alone. The goals are the CPU's.
-fn on_both(work: impl Fn() -> Work, gpu_times: [OurTime; 2], with_gpu: bool) -> Vec<Work> {
-    let gpu = ["on the GPU", "GPU kernel"].into_iter().zip(gpu_times);
-    let on_gpu = gpu.filter(|_| with_gpu).map(|(place, time)| {
+/// A work, and beside it the same by a program on the GPU: with its copies, and the kernel alone. The goals are the CPU's.
+fn with_gpus(work: impl Fn() -> Work, program: &'static str, times: [OurTime; 2], with_gpu: bool) -> Vec<Work> {
+    let gpu = ["on the GPU", "GPU kernel"].into_iter().zip(times).filter(|_| with_gpu);
+    let on_gpu = gpu.map(|(place, time)| {
         let work = work();
-        Work { title: format!("{}, {place}", work.title), time, goals: Goals::None, ..work }
+        let title = format!("{}, {place}", work.title);
+        Work { title, program: Program::Main(program), time, goals: Goals::None, ..work }
     });
     std::iter::once(work()).chain(on_gpu).collect()
 }
@@ -130,13 +132,16 @@ fn matmul(dtype: &str, repeats: NonZeroUsize) -> Work {
     Work {
         title: format!("X·Xᵀ 784×128 {dtype}"),
         goals: Goals::Of(WorkName::Matmul),
-        program: Program::Main("matmul_functions"),
+        program: TIME_MATMUL,
         program_arguments: arguments.clone(),
         time: RAYON,
         script: "matmul.py",
         script_arguments: arguments,
     }
 }
+
+/// Times X·Xᵀ without the trivial version, which the program times too and which takes far longer.
+pub(super) const TIME_MATMUL: Program = Program::Example("matmul_functions", "time_matmul");
 
 fn activation(repeats: NonZeroUsize) -> Work {
     let arguments = words(&format!("--repeats {repeats}"));
@@ -221,10 +226,10 @@ mod tests {
     fn peers_only_chooses_one_program() {
         let programs = |only| all_of(only).iter().map(|work| work.program.name()).collect();
         let (everything, matmul): (Vec<_>, Vec<_>) = (programs(None), programs(Some(WorkName::Matmul)));
-        let kernels = ["max_functions", "matmul_functions", "matmul_functions", "activation_functions"];
+        let kernels = ["max_functions", "time_matmul", "time_matmul", "activation_functions"];
         let networks = ["neural-net", "neural-net", "time_prediction", "neural-net"];
         assert_eq!(everything, [kernels, networks].concat());
-        assert_eq!(matmul, ["matmul_functions"; 2]);
+        assert_eq!(matmul, ["time_matmul"; 2]);
     }
 
     #[test]
@@ -232,6 +237,9 @@ mod tests {
         let works = all(Some(WorkName::Max), NonZeroUsize::MIN, NonZeroUsize::MIN, true);
         let titles: Vec<&str> = works.iter().map(|work| work.title.as_str()).collect();
         assert_eq!(titles, ["max 1000×1000 i32", "max 1000×1000 i32, on the GPU", "max 1000×1000 i32, GPU kernel"]);
+        let works_of_matmul = all(Some(WorkName::Matmul), NonZeroUsize::MIN, NonZeroUsize::MIN, true);
+        let programs: Vec<&str> = works_of_matmul[..3].iter().map(|work| work.program.name()).collect();
+        assert_eq!(programs, ["time_matmul", "matmul_functions", "matmul_functions"]);
         let goals = works.iter().map(|work| work.goal("NumPy", NonZeroUsize::MIN));
         assert_eq!(goals.collect::<Vec<_>>(), [Some(0.85), None, None]);
     }

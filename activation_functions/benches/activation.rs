@@ -1,0 +1,42 @@
+//! Greyscale values normalized, weighed and activated, on all of rayon's threads: in three steps, and in one pass.
+//!
+//! `cargo bench -p activation_functions` takes about 20 seconds.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use activation_functions::{LengthMismatch, activate_rayon, fused_rayon, normalize_rayon, weigh_rayon};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+/// From what a core's cache holds to what no cache holds.
+const NUMBERS: [usize; 3] = [10_000, 1_000_000, 10_000_000];
+
+fn activation(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("activation");
+    for number in NUMBERS {
+        let mut rng = ChaCha8Rng::seed_from_u64(0);
+        let values: Vec<f32> = (0..number).map(|_| rng.random_range(0.0..255.0_f32).floor()).collect();
+        let weights: Vec<f32> = (0..number).map(|_| rng.random_range(0.2..0.8)).collect();
+        group.throughput(Throughput::Elements(number as u64));
+        group.bench_function(BenchmarkId::new("three steps", number), |bencher| {
+            bencher.iter_with_large_drop(|| three_steps(black_box(&values), black_box(&weights)));
+        });
+        group.bench_function(BenchmarkId::new("fused", number), |bencher| {
+            bencher.iter_with_large_drop(|| fused_rayon(black_box(&values), black_box(&weights)));
+        });
+    }
+    group.finish();
+}
+
+fn three_steps(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMismatch> {
+    Ok(activate_rayon(&weigh_rayon(&normalize_rayon(values), weights)?))
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2)).sample_size(50);
+    targets = activation
+}
+criterion_main!(benches);

@@ -1,0 +1,98 @@
+//! The networks of the homework and the notebook on the CPU, on all of rayon's threads, and the kernels of their activations.
+//!
+//! The images are the built-in digits, of which as in MNIST about four pixels of five are zero.
+//! `cargo bench -p neural-net` takes about 20 seconds.
+
+use std::hint::black_box;
+use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use kernels_cpu::{InstructionSet, activation, tanh};
+use ndarray::Array2;
+use neural_net::data::{LabelledImages, builtin_digits};
+use neural_net::preset::Preset;
+use neural_net::training::{Hyperparameters, initial_parameters};
+use neural_net::{CpuEngine, Engine, Samples};
+
+/// Images of a slice of an epoch.
+const SLICE: usize = 2_048;
+/// Images of the notebook's batch.
+const NOTEBOOK: usize = 10_000;
+/// Values that an activation's kernel takes: what stays in a core's cache.
+const VALUES: usize = 4_096;
+
+/// The first of the built-in digits.
+fn digits(number: usize) -> Samples<f32> {
+    let (pixels, labels) = builtin_digits::draw(number, 0);
+    let side = builtin_digits::SIDE;
+    let pixels = Array2::from_shape_vec((number, side * side), pixels).expect("draw returns so many pixels");
+    LabelledImages { pixels, labels, shape: (side, side) }.samples(0, number)
+}
+
+/// A training of a preset's network; each call of the result is one pass over the samples.
+fn pass<'a>(preset: Preset, samples: &'a Samples<f32>, batch_size: Option<usize>) -> impl FnMut() + 'a {
+    // The gradients of the homework's batches are summed: a larger batch needs a smaller rate.
+    let learning_rate = batch_size.map_or(0.1, |size| 0.1_f64.min(1.6 / size as f64));
+    let hyperparameters = Hyperparameters { batch_size, learning_rate, ..preset.hyperparameters() };
+    let architecture = preset.architecture().expect("both presets are networks");
+    let parameters = initial_parameters(architecture, &hyperparameters);
+    let mut engine = CpuEngine::new(samples, &parameters, &hyperparameters);
+    let order: Vec<u32> = (0..).take(samples.len()).collect();
+    move || {
+        engine.train(black_box(&order), 0, &mut |_, _| ControlFlow::Continue(())).expect("the loss stays finite");
+    }
+}
+
+fn homework(criterion: &mut Criterion) {
+    let samples = digits(SLICE);
+    let mut group = criterion.benchmark_group("homework");
+    group.throughput(Throughput::Elements(SLICE as u64));
+    for batch in [1, 4, 16, 64, 256, 1024] {
+        let mut pass = pass(Preset::Homework, &samples, Some(batch));
+        group.bench_function(BenchmarkId::new("batch", batch), |bencher| bencher.iter(&mut pass));
+    }
+    group.finish();
+}
+
+fn notebook(criterion: &mut Criterion) {
+    let samples = digits(NOTEBOOK);
+    let mut pass = pass(Preset::Notebook, &samples, None);
+    let mut group = criterion.benchmark_group("notebook");
+    group.throughput(Throughput::Elements(NOTEBOOK as u64));
+    group.bench_function("iteration", |bencher| bencher.iter(&mut pass));
+    group.finish();
+}
+
+fn prediction(criterion: &mut Criterion) {
+    let samples = digits(1);
+    let preset = Preset::Notebook;
+    let architecture = preset.architecture().expect("both presets are networks");
+    let network = initial_parameters::<f32>(architecture, &preset.hyperparameters()).network;
+    criterion.bench_function("one prediction 784-10-10", |bencher| {
+        bencher.iter(|| network.predict(black_box(samples.input(0))));
+    });
+}
+
+fn activations(criterion: &mut Criterion) {
+    let set = InstructionSet::detect();
+    let input: Vec<f32> = (0..VALUES).map(|index| (index as f32 / VALUES as f32 - 0.5) * 16.0).collect();
+    let mut group = criterion.benchmark_group("activation kernels");
+    group.throughput(Throughput::Elements(VALUES as u64));
+    let mut values = input.clone();
+    group.bench_function("sigmoid", |bencher| {
+        // In place: the values soon lie between 0.5 and 0.74, which takes as long as any others.
+        bencher.iter(|| activation::sigmoid_in_place(set, black_box(&mut values)));
+    });
+    let mut out = vec![MaybeUninit::uninit(); VALUES];
+    group.bench_function("tanh", |bencher| bencher.iter(|| tanh::tanh(set, black_box(&input), black_box(&mut out))));
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(30);
+    targets = homework, notebook, prediction, activations
+}
+criterion_main!(benches);
