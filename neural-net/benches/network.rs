@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use kernels_cpu::{InstructionSet, activation, tanh};
 use ndarray::Array2;
 use neural_net::data::{LabelledImages, builtin_digits};
@@ -48,7 +48,7 @@ fn pass<'a>(preset: Preset, samples: &'a Samples<f32>, batch_size: Option<usize>
 fn homework(criterion: &mut Criterion) {
     let samples = digits(SLICE);
     let mut group = criterion.benchmark_group("homework");
-    group.throughput(Throughput::Elements(SLICE as u64));
+    group.throughput(Throughput::Elements(SLICE as u64)).sampling_mode(SamplingMode::Flat);
     for batch in [1, 4, 16, 64, 256, 1024] {
         let mut pass = pass(Preset::Homework, &samples, Some(batch));
         group.bench_function(BenchmarkId::new("batch", batch), |bencher| bencher.iter(&mut pass));
@@ -60,7 +60,7 @@ fn notebook(criterion: &mut Criterion) {
     let samples = digits(NOTEBOOK);
     let mut pass = pass(Preset::Notebook, &samples, None);
     let mut group = criterion.benchmark_group("notebook");
-    group.throughput(Throughput::Elements(NOTEBOOK as u64));
+    group.throughput(Throughput::Elements(NOTEBOOK as u64)).sampling_mode(SamplingMode::Flat);
     group.bench_function("iteration", |bencher| bencher.iter(&mut pass));
     group.finish();
 }
@@ -92,7 +92,7 @@ fn activations(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(30);
+    config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
     targets = homework, notebook, prediction, activations
 }
 criterion_main!(benches);

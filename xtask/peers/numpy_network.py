@@ -41,6 +41,8 @@ class Network:
         activations = [images, *buffers.activations]
         self.forward(activations)
 
+        # Of one image the weights' gradient is an outer product, for which matmul is slow.
+        product = np.multiply if len(images) == 1 else np.matmul
         # The deltas carry the factor -learning_rate, so that the weights' gradients need no scaling.
         delta = np.subtract(targets, activations[-1], out=buffers.deltas[-1])
         delta *= self.learning_rate
@@ -48,7 +50,7 @@ class Network:
             slope = np.subtract(np.float32(1), activations[layer + 1], out=buffers.slopes[layer])
             slope *= activations[layer + 1]
             delta *= slope
-            np.matmul(activations[layer].T, delta, out=self.gradients[layer])
+            product(activations[layer].T, delta, out=self.gradients[layer])
             self.biases[layer] += delta.sum(axis=0)
             if layer > 0:
                 delta = np.matmul(delta, self.weights[layer].T, out=buffers.deltas[layer - 1])

@@ -94,7 +94,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
             options.rounds
         );
         timing::say!("{}", table::render(&rows, &peers, &meaning).trim_end());
-        timing::say!("{}", count.line());
+        if count.goals > 0 {
+            timing::say!("{}", count.line());
+        }
     }
     Ok(if options.require_goals && !count.all_reached() { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS })
 }
