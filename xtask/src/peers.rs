@@ -1,6 +1,7 @@
 //! `cargo xtask peers`: the programs as users run them, beside Python programs that do the same work.
 //!
-//! Ours and the peer run in turn, several rounds, so that a busy moment of the machine does not fall on one side only.
+//! Ours and the peer run in turn, several rounds, so that a busy moment of the machine does not fall on one side only. A round
+//! goes through all works, so that it does not fall on all rounds of one either.
 
 pub(crate) mod comparison;
 mod goal;
@@ -72,16 +73,20 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let python = Python::find(options.python.clone())?;
     let executables = Executables::build(works.iter().map(|work| work.program).collect::<BTreeSet<_>>())?;
 
-    let mut rows = Vec::new();
-    let mut peers = BTreeSet::new();
+    let mut contests = Vec::new();
     for work in &works {
-        for threads in threads_of(options) {
-            let contest = Contest { work, threads, python: &python, executables: &executables };
-            let (found, peer) = contest.hold(options.rounds);
-            rows.extend(found);
-            peers.extend(peer.iter().flat_map(|names| names.split(", ")).map(str::to_owned));
+        let at = |threads| Contest::new(work, threads, &python, &executables);
+        contests.extend(threads_of(options).into_iter().map(at));
+    }
+    for round in 1..=options.rounds.get() {
+        for contest in &mut contests {
+            eprintln!("[*] round {round} of {}: {}, threads: {}", options.rounds, contest.work.title, contest.threads);
+            contest.play(round);
         }
     }
+    let rows: Vec<Row> = contests.iter().flat_map(Contest::rows).collect();
+    let names = contests.iter().flat_map(|contest| &contest.last).flat_map(|output| output.peer.split(", "));
+    let peers: BTreeSet<String> = names.map(str::to_owned).collect();
 
     let peers = Vec::from_iter(peers);
     let count = Count::of(&rows);
@@ -116,37 +121,55 @@ fn threads_of(options: &Options) -> Vec<NonZeroUsize> {
     [1, 2].into_iter().filter_map(NonZeroUsize::new).filter(|threads| *threads <= cores).collect()
 }
 
-/// One work at one number of threads.
+/// One work at one number of threads, and its rounds so far.
 struct Contest<'a> {
     work: &'a Work,
     threads: NonZeroUsize,
     python: &'a Python,
     executables: &'a Executables,
+    /// Of each peer the rounds' pairs of our time and its, in seconds.
+    pairs: BTreeMap<String, Vec<(f64, f64)>>,
+    last: Option<ScriptOutput>,
+    failure: Option<String>,
 }
 
-impl Contest<'_> {
-    /// Runs all rounds. Returns one row for each peer of the script, one for each goal whose peer was not timed, and the
-    /// versions of the peers.
-    fn hold(&self, rounds: NonZeroUsize) -> (Vec<Row>, Option<String>) {
-        let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-        let mut last = None;
-        for round in 1..=rounds.get() {
-            eprintln!("[*] {}, threads: {}, round {round} of {rounds}", self.work.title, self.threads);
-            match self.round(round) {
-                Ok((ours, output)) => {
-                    for (label, peer) in output.times() {
-                        pairs.entry(label.to_owned()).or_default().push((ours, peer));
-                    }
-                    last = Some(output);
-                }
-                Err(error) => return (self.rows_of_failure(&format!("{error:#}")), None),
-            }
-        }
+impl<'a> Contest<'a> {
+    fn new(work: &'a Work, threads: NonZeroUsize, python: &'a Python, executables: &'a Executables) -> Self {
+        Self { work, threads, python, executables, pairs: BTreeMap::new(), last: None, failure: None }
+    }
 
-        let compared = pairs.iter().filter_map(|(label, pairs)| {
+    /// Runs a round. After a failure there are no more.
+    fn play(&mut self, round: usize) {
+        if self.failure.is_some() {
+            return;
+        }
+        match self.round(round) {
+            Ok((ours, output)) => {
+                for (label, peer) in output.times() {
+                    self.pairs.entry(label.to_owned()).or_default().push((ours, peer));
+                }
+                self.last = Some(output);
+            }
+            Err(error) => self.failure = Some(format!("{error:#}")),
+        }
+    }
+
+    /// Our time in seconds, and what the script found.
+    fn round(&self, round: usize) -> Result<(f64, ScriptOutput)> {
+        let ours = self.executables.time(self.work, self.threads, round)?;
+        let output = self.python.time(self.work, self.threads, round)?;
+        Ok((ours, output))
+    }
+
+    /// One row for each peer of the script and for each goal.
+    fn rows(&self) -> Vec<Row> {
+        if let Some(reason) = &self.failure {
+            return self.rows_of_failure(reason);
+        }
+        let compared = self.pairs.iter().filter_map(|(label, pairs)| {
             Comparison::of(pairs).map(|comparison| self.row(label, Outcome::Compared(comparison)))
         });
-        let missing = last.iter().flat_map(|output| &output.missing).map(|(label, package)| {
+        let missing = self.last.iter().flat_map(|output| &output.missing).map(|(label, package)| {
             self.row(label, Outcome::Missing { reason: format!("not installed: {}", self.python.install(package)) })
         });
         let mut rows: Vec<_> = compared.chain(missing).collect();
@@ -155,14 +178,7 @@ impl Contest<'_> {
                 rows.push(self.row(peer, Outcome::Missing { reason: "the script has no time of it".to_owned() }));
             }
         }
-        (rows, last.as_ref().map(|output| output.peer.clone()))
-    }
-
-    /// Our time in seconds, and what the script found.
-    fn round(&self, round: usize) -> Result<(f64, ScriptOutput)> {
-        let ours = self.executables.time(self.work, self.threads, round)?;
-        let output = self.python.time(self.work, self.threads, round)?;
-        Ok((ours, output))
+        rows
     }
 
     /// One row for each peer that has a goal; without one, a row of no peer.
