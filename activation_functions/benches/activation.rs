@@ -48,7 +48,7 @@ fn three_steps(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMismat
 
 criterion_group! {
     name = benches;
-    config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2)).sample_size(30);
+    config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2)).sample_size(30).nresamples(20_000);
     targets = activation
 }
 criterion_main!(benches);

@@ -92,7 +92,7 @@ fn activations(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
+    config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20).nresamples(20_000);
     targets = homework, notebook, prediction, activations
 }
 criterion_main!(benches);
