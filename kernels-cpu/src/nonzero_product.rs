@@ -20,6 +20,7 @@
 //! Roofline: every multiply-add loads a vector from the first-level cache, which gives two a clock: as many as the
 //! arithmetic units take. With a fifth of the elements, the floor is a fifth of the dense product's.
 
+use std::any::Any;
 use std::ops::Range;
 
 use bytemuck::Zeroable;
@@ -47,8 +48,10 @@ pub struct NonzeroRows<F> {
     bits_of_columns: Vec<u64>,
     /// The columns with bits, in the order of how many they have.
     sorted_columns: Vec<u32>,
-    /// Whether the bits and the order belong to the rows.
-    is_indexed: bool,
+    /// Whether the rows' bits are those of the rows.
+    rows_are_indexed: bool,
+    /// Whether the columns' bits and their order are those of the rows.
+    columns_are_indexed: bool,
 }
 
 /// The elements, row by row, each row padded with zeros to whole words.
@@ -87,7 +90,8 @@ impl<F: Real> NonzeroRows<F> {
             bits: Vec::new(),
             bits_of_columns: vec![0; words * WORD],
             sorted_columns: Vec::with_capacity(columns),
-            is_indexed: false,
+            rows_are_indexed: false,
+            columns_are_indexed: false,
         }
     }
 
@@ -109,7 +113,7 @@ impl<F: Real> NonzeroRows<F> {
     /// Takes all rows away.
     pub fn clear(&mut self) {
         self.rows = 0;
-        self.is_indexed = false;
+        self.forget_index();
         match &mut self.elements {
             Elements::Numbers(elements) => elements.clear(),
             Elements::Bytes(elements, _) => elements.clear(),
@@ -140,51 +144,112 @@ impl<F: Real> NonzeroRows<F> {
         assert!(columns == self.columns, "NonzeroRows: a row of {columns} elements, not {}", self.columns);
         assert!(self.rows < Self::MOST, "NonzeroRows: more than {} rows", Self::MOST);
         self.rows += 1;
-        self.is_indexed = false;
+        self.forget_index();
     }
 
-    /// Finds what is not zero in the rows that were added. The products need it.
+    fn forget_index(&mut self) {
+        self.rows_are_indexed = false;
+        self.columns_are_indexed = false;
+    }
+
+    /// Finds what is not zero in the rows that were added, as both products need it.
     pub fn index(&mut self, set: InstructionSet) {
-        self.is_indexed = true;
+        self.index_rows(set);
+        self.columns_are_indexed = true;
+        set.dispatch(IndexColumns(self));
+    }
+
+    /// Finds what is not zero in the rows that were added, as [`nonzero_product`] needs it.
+    pub fn index_rows(&mut self, set: InstructionSet) {
+        self.rows_are_indexed = true;
         self.bits.resize(self.rows * self.words, 0);
-        set.dispatch(Index(self));
+        set.dispatch(IndexRows(self));
     }
 }
 
-struct Index<'a, F>(&'a mut NonzeroRows<F>);
+struct IndexRows<'a, F>(&'a mut NonzeroRows<F>);
 
-impl<F: Real> WithSimd for Index<'_, F> {
+impl<F: Real> WithSimd for IndexRows<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let NonzeroRows { elements, bits, .. } = self.0;
+        match elements {
+            Elements::Numbers(elements) => {
+                bits.iter_mut().zip(elements).for_each(|(bits, numbers)| *bits = bits_of_numbers(numbers));
+            }
+            Elements::Bytes(elements, _) => {
+                bits.iter_mut().zip(elements).for_each(|(bits, bytes)| *bits = bits_of_bytes(simd, bytes));
+            }
+        }
+    }
+}
+
+/// Bit b of the result is set if number b is not zero; a NaN is not.
+#[inline(always)]
+fn bits_of_numbers<F: Real>(numbers: &[F; WORD]) -> u64 {
+    let bits = numbers.iter().enumerate().map(|(bit, value)| u64::from(*value != F::zero()) << bit);
+    bits.fold(0, |word, bit| word | bit)
+}
+
+/// Bit b of the result is set if byte b is not zero.
+#[inline(always)]
+fn bits_of_bytes<S: Simd>(simd: S, bytes: &[u8; WORD]) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = (&simd as &dyn Any).downcast_ref::<pulp::x86::V4>() {
+        let bytes = pulp::cast(*bytes);
+        return simd.avx512bw._mm512_test_epi8_mask(bytes, bytes);
+    }
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    // A product whose top byte gathers the top bits of all bytes.
+    const GATHER: u64 = 0x0002_0408_1020_4081;
+    let (eights, _) = bytes.as_chunks::<8>();
+    eights.iter().enumerate().fold(0, |word, (index, eight)| {
+        let eight = u64::from_le_bytes(*eight);
+        // The top bit of each byte that is not zero.
+        let marks = ((eight & LOW) + LOW | eight) & !LOW;
+        word | (marks >> 7).wrapping_mul(GATHER << 7) >> 56 << (8 * index)
+    })
+}
+
+struct IndexColumns<'a, F>(&'a mut NonzeroRows<F>);
+
+impl<F: Real> WithSimd for IndexColumns<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let NonzeroRows { elements, words, bits, bits_of_columns, sorted_columns, .. } = self.0;
+        let NonzeroRows { elements, words, bits_of_columns, sorted_columns, .. } = self.0;
         match elements {
-            Elements::Numbers(elements) => mark(elements, *words, bits, bits_of_columns, |value| *value != F::zero()),
-            Elements::Bytes(elements, _) => mark(elements, *words, bits, bits_of_columns, |byte| *byte != 0),
+            Elements::Numbers(elements) => {
+                mark_columns(elements, *words, bits_of_columns, sorted_columns, |value| *value != F::zero());
+            }
+            Elements::Bytes(elements, _) => {
+                mark_columns(elements, *words, bits_of_columns, sorted_columns, |byte| *byte != 0);
+            }
         }
-        sort_by_ones(bits_of_columns, sorted_columns);
     }
 }
 
-/// Sets the bits of the rows' elements that are not zero, in words of rows and in words of columns.
+/// Sets a bit for each row whose element is not zero, and writes the numbers of the columns that have one in the order of
+/// how many they have.
 #[inline(always)]
-fn mark<T>(
+fn mark_columns<T>(
     elements: &[[T; WORD]],
     words: usize,
-    bits: &mut [u64],
     bits_of_columns: &mut [u64],
+    sorted_columns: &mut Vec<u32>,
     is_nonzero: impl Fn(&T) -> bool,
 ) {
-    for (bits, elements) in bits.iter_mut().zip(elements) {
-        let word = elements.iter().enumerate().map(|(bit, element)| u64::from(is_nonzero(element)) << bit);
-        *bits = word.fold(0, |word, bit| word | bit);
-    }
-    bits_of_columns.fill(0);
-    for (word, columns) in bits_of_columns.as_chunks_mut::<WORD>().0.iter_mut().enumerate() {
+    let (bits_of_columns, _) = bits_of_columns.as_chunks_mut::<WORD>();
+    // How many columns have so many bits.
+    let mut ends = [0_u32; WORD + 1];
+    for (word, columns) in bits_of_columns.iter_mut().enumerate() {
+        columns.fill(0);
         let mut rows = elements.iter().skip(word).step_by(words);
         // Eight rows at a time, in vectors of bytes.
-        for first_row in (0..WORD).step_by(8) {
+        for first_row in (0..WORD).step_by(8).take_while(|first_row| first_row * words < elements.len()) {
             let mut bytes = [0_u8; WORD];
             for (row, elements) in rows.by_ref().take(8).enumerate() {
                 for (byte, element) in bytes.iter_mut().zip(elements) {
@@ -194,29 +259,20 @@ fn mark<T>(
             for (column, &byte) in columns.iter_mut().zip(&bytes) {
                 *column |= u64::from(byte) << first_row;
             }
-            if rows.len() == 0 {
-                break;
-            }
         }
-    }
-}
-
-/// Writes the numbers of the words that are not zero, in the order of how many bits they have.
-#[inline(always)]
-fn sort_by_ones(words: &[u64], sorted: &mut Vec<u32>) {
-    let mut ends = [0_u32; WORD + 1];
-    for word in words {
-        ends[word.count_ones() as usize] += 1;
+        for column in columns {
+            ends[column.count_ones() as usize] += 1;
+        }
     }
     let mut start = 0;
     for end in &mut ends[1..] {
         (start, *end) = (start + *end, start);
     }
-    sorted.resize(start as usize, 0);
-    for (number, &word) in words.iter().enumerate() {
-        if word != 0 {
-            let place = &mut ends[word.count_ones() as usize];
-            sorted[*place as usize] = number as u32;
+    sorted_columns.resize(start as usize, 0);
+    for (number, &column) in bits_of_columns.as_flattened().iter().enumerate() {
+        if column != 0 {
+            let place = &mut ends[column.count_ones() as usize];
+            sorted_columns[*place as usize] = number as u32;
             *place += 1;
         }
     }
@@ -286,7 +342,7 @@ pub fn nonzero_product<F: Real>(
     right: &PaddedMatrix<F>,
     out: &mut [F],
 ) {
-    assert!(left.is_indexed, "nonzero_product: not indexed");
+    assert!(left.rows_are_indexed, "nonzero_product: not indexed");
     assert!(left.columns == right.rows(), "nonzero_product: inner sizes differ");
     assert!(rows.end <= left.rows && out.len() == rows.len() * right.stride(), "nonzero_product: shapes differ");
     let words = rows.start * left.words..rows.end * left.words;
@@ -315,7 +371,7 @@ pub fn nonzero_product_of_transpose<F: Real, K: Sink<F>>(
     only_nonzero: bool,
     sink: K,
 ) {
-    assert!(left.is_indexed, "nonzero_product_of_transpose: not indexed");
+    assert!(left.columns_are_indexed, "nonzero_product_of_transpose: not indexed");
     assert!(left.rows <= right.rows(), "nonzero_product_of_transpose: inner sizes differ");
     assert!(rows.end <= left.columns, "nonzero_product_of_transpose: no such rows");
     match &left.elements {

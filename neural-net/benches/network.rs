@@ -28,7 +28,7 @@ fn digits(number: usize) -> Samples<f32> {
     let (pixels, labels) = builtin_digits::draw(number, 0);
     let side = builtin_digits::SIDE;
     let pixels = Array2::from_shape_vec((number, side * side), pixels).expect("draw returns so many pixels");
-    LabelledImages { pixels, labels, shape: (side, side) }.samples(0, number)
+    LabelledImages { pixels: pixels.into(), labels, shape: (side, side) }.samples(0, number)
 }
 
 /// A training of a preset's network; each call of the result is one pass over the samples.

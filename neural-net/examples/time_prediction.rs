@@ -93,7 +93,7 @@ fn images(number: usize) -> Result<(&'static str, Array2<f32>)> {
         Some(directory) => ("MNIST", Dataset::mnist(&directory)?.test.pixels),
         None => {
             let pixels = builtin_digits::draw(number, 0).0;
-            ("built-in digits", Array2::from_shape_vec((number, builtin_digits::SIDE.pow(2)), pixels)?)
+            ("built-in digits", Array2::from_shape_vec((number, builtin_digits::SIDE.pow(2)), pixels)?.into())
         }
     };
     anyhow::ensure!(pixels.nrows() >= number, "the test set has fewer images than the largest batch");

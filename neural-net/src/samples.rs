@@ -130,8 +130,9 @@ impl<F: Real> Samples<F> {
         }
     }
 
-    /// Asks for a sample's inputs to be in the cache soon.
+    /// Asks for a sample's inputs and targets to be in the cache soon.
     pub(crate) fn prefetch(&self, index: usize) {
+        kernels_cpu::prefetch(self.target(index));
         match self.input_row(index) {
             InputRow::Numbers(row) => kernels_cpu::prefetch(row),
             InputRow::Bytes(row, _) => kernels_cpu::prefetch(row),

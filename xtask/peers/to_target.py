@@ -16,7 +16,7 @@ from numpy_network import LAYERS, Network
 
 TRAINING_IMAGES, ALL_IMAGES, TEST_IMAGES = 50_000, 60_000, 10_000
 # After so many images the validation accuracy is measured.
-CHECK_EVERY = 5_000
+CHECK_EVERY = 25_000
 MOST_EPOCHS = 20
 
 

@@ -18,7 +18,7 @@ use kernels_cpu::InstructionSet;
 use kernels_cpu::product::PaddedMatrix;
 use rayon::prelude::*;
 
-use self::chunk::Chunk;
+use self::chunk::{Chunk, Purpose};
 use self::groups::Group;
 use self::layer::{Layer, UpdateRule, unpad, unpad_row};
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
@@ -113,7 +113,7 @@ impl<'a, F: Real> CpuEngine<'a, F> {
     }
 
     fn evaluate_range(&self, samples: &Samples<F>, range: Range<usize>, chunk: &mut Chunk<F>) -> (f64, usize) {
-        chunk.forward(&self.model, samples, range.clone());
+        chunk.forward(&self.model, samples, range.clone(), Purpose::Evaluation);
         let (mut loss, mut correct) = (0.0, 0);
         for (row, index) in range.enumerate() {
             let (output, target) = (chunk.output(row), samples.target(index));

@@ -25,6 +25,15 @@ pub(super) struct Chunk<F> {
     bias_gradients: Vec<PaddedMatrix<F>>,
 }
 
+/// What activations are computed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Gradients follow.
+    Training,
+    /// Nothing follows.
+    Evaluation,
+}
+
 /// The first layer's inputs.
 #[derive(Clone, Debug)]
 enum Inputs<F> {
@@ -61,7 +70,7 @@ impl<F: Real> Chunk<F> {
         indices: impl Iterator<Item = usize> + Clone,
         loss: Loss,
     ) -> f64 {
-        self.forward(model, samples, indices.clone());
+        self.forward(model, samples, indices.clone(), Purpose::Training);
         let activation = model.architecture.output_activation();
         let last = model.layers.len() - 1;
         let mut sum = 0.0;
@@ -75,9 +84,15 @@ impl<F: Real> Chunk<F> {
     }
 
     /// Computes all layers' activations for samples of these indices.
-    pub(super) fn forward(&mut self, model: &Model<F>, samples: &Samples<F>, indices: impl Iterator<Item = usize>) {
+    pub(super) fn forward(
+        &mut self,
+        model: &Model<F>,
+        samples: &Samples<F>,
+        indices: impl Iterator<Item = usize>,
+        purpose: Purpose,
+    ) {
         let set = model.instruction_set;
-        self.read(set, samples, indices);
+        self.read(set, samples, indices, purpose);
         let count = self.count;
         for (index, layer) in model.layers.iter().enumerate() {
             let (before, out) = self.activations.split_at_mut(index);
@@ -111,7 +126,13 @@ impl<F: Real> Chunk<F> {
     }
 
     /// Takes in the inputs of samples of these indices.
-    fn read(&mut self, set: InstructionSet, samples: &Samples<F>, indices: impl Iterator<Item = usize>) {
+    fn read(
+        &mut self,
+        set: InstructionSet,
+        samples: &Samples<F>,
+        indices: impl Iterator<Item = usize>,
+        purpose: Purpose,
+    ) {
         self.count = 0;
         if let Inputs::Nonzero(nonzeros) = &mut self.inputs {
             nonzeros.clear();
@@ -129,7 +150,10 @@ impl<F: Real> Chunk<F> {
             self.count += 1;
         }
         if let Inputs::Nonzero(nonzeros) = &mut self.inputs {
-            nonzeros.index(set);
+            match purpose {
+                Purpose::Training => nonzeros.index(set),
+                Purpose::Evaluation => nonzeros.index_rows(set),
+            }
         }
     }
 
