@@ -4,13 +4,14 @@ mod support;
 
 use std::ops::ControlFlow;
 
+use ndarray::ArcArray2;
 use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters};
 use neural_net::network::{Initialization, argmax};
 use neural_net::preset::Preset;
 use neural_net::{Activation, Architecture, Hyperparameters, Network, Real, Samples};
 use proptest::prelude::*;
-use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use support::cases::{Case, assert_close, case, random_samples, train_slowly};
 
 fn train<F: Real>(
@@ -84,6 +85,42 @@ proptest! {
             let (got, got_loss) = train(&samples, &parameters, &hyperparameters, &order, threads);
             prop_assert!(got == expected && got_loss.to_bits() == loss.to_bits(), "{} threads", threads);
         }
+    }
+}
+
+/// Images that are mostly background, as bytes and as the numbers that they stand for.
+fn images(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> (Samples<f32>, Samples<f32>) {
+    let pixel = |rng: &mut ChaCha8Rng| if rng.random_bool(0.2) { rng.random() } else { 0 };
+    let bytes = ArcArray2::from_shape_simple_fn((count, inputs), || pixel(rng));
+    let targets = random_samples::<f32>(count, inputs, outputs, rng).targets().clone();
+    let numbers = bytes.mapv(|byte| f32::from(byte) / 255.0);
+    (Samples::from_bytes(bytes.into(), 255.0, targets.clone()).unwrap(), Samples::new(numbers, targets).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn part1_inputs_that_are_mostly_zero_are_left_out_without_a_difference(case in case()) {
+        let Case { architecture, hyperparameters, count, seed } = case;
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
+        let (bytes, numbers) = images(count, architecture.inputs(), architecture.outputs(), &mut rng);
+        let order: Vec<u32> = (0..count as u32).rev().collect();
+        let parameters = Parameters { network: network.clone(), velocities: None };
+
+        let trained = train(&bytes, &parameters, &hyperparameters, &order, 1);
+        for threads in [1, 2, 3, 8] {
+            prop_assert!(train(&bytes, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
+            prop_assert!(train(&numbers, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
+        }
+        let (expected, _) = train_slowly(&numbers, &network, &hyperparameters, &order);
+        assert_close(&trained.0.network, &expected, 2e-4)?;
+
+        let evaluate = |samples| {
+            CpuEngine::new(samples, &trained.0, &hyperparameters).evaluate_training_samples().unwrap()
+        };
+        prop_assert_eq!(evaluate(&bytes), evaluate(&numbers));
     }
 }
 

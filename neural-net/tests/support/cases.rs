@@ -9,9 +9,10 @@ use proptest::prelude::*;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-/// Inputs of which most are zero, as in pictures, and one-hot targets.
+/// Inputs of which most are zero, as in pictures, or few, and one-hot targets.
 pub(crate) fn random_samples<F: Real>(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> Samples<F> {
-    let pixel = || match rng.random_bool(0.7) {
+    let zeros = if rng.random() { 0.8 } else { 0.1 };
+    let pixel = || match rng.random_bool(zeros) {
         true => F::zero(),
         false => F::from_f64(rng.random_range(-1.0..1.0)),
     };
