@@ -10,12 +10,14 @@ pub mod activation;
 pub mod dispatch;
 mod elementwise;
 pub mod greyscale;
+mod lanes;
 pub mod maximum;
 pub mod nonzero_product;
 mod prefetch;
 pub mod product;
 mod real;
 pub mod tanh;
+pub mod vector_product;
 
 pub use dispatch::InstructionSet;
 pub use prefetch::prefetch;

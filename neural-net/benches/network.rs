@@ -14,7 +14,7 @@ use ndarray::Array2;
 use neural_net::data::{LabelledImages, builtin_digits};
 use neural_net::preset::Preset;
 use neural_net::training::{Hyperparameters, initial_parameters};
-use neural_net::{CpuEngine, Engine, Samples};
+use neural_net::{CpuEngine, Engine, Predictor, Samples};
 
 /// Images of a slice of an epoch.
 const SLICE: usize = 2_048;
@@ -71,7 +71,8 @@ fn prediction(criterion: &mut Criterion) {
     let architecture = preset.architecture().expect("both presets are networks");
     let network = initial_parameters::<f32>(architecture, &preset.hyperparameters()).network;
     criterion.bench_function("one prediction 784-10-10", |bencher| {
-        bencher.iter(|| network.predict(black_box(samples.input(0))));
+        let mut predictor = Predictor::new(&network);
+        bencher.iter(|| black_box(predictor.predict(black_box(samples.input(0))))[0]);
     });
 }
 

@@ -7,14 +7,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use ndarray::{Array2, ArrayView2, s};
-use neural_net::Network;
+use ndarray::{Array2, s};
 use neural_net::data::{Dataset, builtin_digits, find_mnist};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
+use neural_net::{Network, Predictor};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use rayon::prelude::*;
 use timing::program::{self, HomeworkOptions, parse_size, with_worker_threads};
 use timing::{Measurement, Report, measure};
 
@@ -76,7 +75,7 @@ fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
 }
 
 /// The mean of many calls, as one takes about a microsecond.
-fn time_one(predictor: &mut Predictor, images: &Array2<f32>, repeats: NonZeroUsize) -> Measurement {
+fn time_one(predictor: &mut Predictor<f32>, images: &Array2<f32>, repeats: NonZeroUsize) -> Measurement {
     let image = images.row(0);
     let image = image.as_slice().unwrap_or_default();
     let Measurement { min, median, repeats } = measure(repeats, || {
@@ -115,33 +114,4 @@ fn check(
         }
     }
     Ok(())
-}
-
-/// What is timed: the network's plain prediction.
-struct Predictor<'a> {
-    network: &'a Network<f32>,
-    outputs: Vec<f32>,
-}
-
-impl<'a> Predictor<'a> {
-    fn new(network: &'a Network<f32>) -> Self {
-        Self { network, outputs: Vec::new() }
-    }
-
-    fn predict(&mut self, inputs: &[f32]) -> &[f32] {
-        self.outputs = self.network.predict(inputs);
-        &self.outputs
-    }
-
-    fn predict_all(&self, inputs: ArrayView2<f32>) -> Array2<f32> {
-        let inputs = inputs.as_standard_layout();
-        let (samples, units) = (inputs.nrows(), self.network.architecture().outputs());
-        let values = inputs.as_slice().unwrap_or_default();
-        let images = values.par_chunks(self.network.architecture().inputs());
-        let outputs = images.flat_map_iter(|image| self.network.predict(image)).collect();
-        match Array2::from_shape_vec((samples, units), outputs) {
-            Ok(outputs) => outputs,
-            Err(error) => unreachable!("each image has its outputs: {error}"),
-        }
-    }
 }

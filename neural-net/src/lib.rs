@@ -16,6 +16,7 @@ pub mod files;
 pub mod loss;
 pub mod model_file;
 pub mod network;
+pub mod predictor;
 pub mod preset;
 pub mod reference;
 pub mod samples;
@@ -25,6 +26,7 @@ pub use activation::Activation;
 pub use engine::{CpuEngine, Engine, GpuEngine};
 pub use loss::Loss;
 pub use network::{Architecture, Network};
+pub use predictor::Predictor;
 pub use samples::{InputRow, Samples};
 pub use training::{Hyperparameters, Training};
 

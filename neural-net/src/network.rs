@@ -194,7 +194,7 @@ impl<F: Real> Network<F> {
         &self.biases
     }
 
-    /// The outputs for one sample, computed plainly.
+    /// The outputs for one sample, computed plainly: what [`crate::Predictor`], the fast way, is checked against.
     ///
     /// # Panics
     /// If `inputs` is not as long as the network has inputs.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use neural_net::data::Dataset;
 use neural_net::network::argmax;
-use neural_net::{Activation, Architecture, Network, model_file};
+use neural_net::{Activation, Architecture, Predictor, model_file};
 use serde_json::{Value, json};
 use timing::say;
 
@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
             say!("{origin}");
         }
     }
+    let mut predictor = Predictor::new(&model.network);
     let mut predictions = Vec::new();
     for image in &arguments.images {
         let (pixels, label) = match (test_index(image), &dataset) {
@@ -35,7 +36,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
             }
             _ => (read_png(Path::new(image), model.network.architecture(), arguments.invert)?, None),
         };
-        predictions.push(Prediction::new(image, label, &model.network, &pixels));
+        predictions.push(Prediction::new(image, label, &mut predictor, &pixels));
     }
     if arguments.json {
         let predictions: Vec<Value> = predictions.iter().map(Prediction::to_json).collect();
@@ -59,11 +60,12 @@ struct Prediction<'a> {
 
 impl<'a> Prediction<'a> {
     /// Softmax outputs are probabilities; sigmoid outputs, each a probability of its own, are divided by their sum.
-    fn new(image: &'a str, label: Option<u8>, network: &Network<f32>, pixels: &[u8]) -> Self {
+    fn new(image: &'a str, label: Option<u8>, predictor: &mut Predictor<f32>, pixels: &[u8]) -> Self {
         let inputs: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
-        let outputs = network.predict(&inputs);
+        let outputs = predictor.predict(&inputs).to_vec();
         let total: f32 = outputs.iter().sum();
-        let probable = matches!(network.architecture().output_activation(), Activation::Softmax | Activation::Sigmoid);
+        let probable =
+            matches!(predictor.architecture().output_activation(), Activation::Softmax | Activation::Sigmoid);
         let probabilities =
             (probable && total.is_normal()).then(|| outputs.iter().map(|output| output / total).collect());
         Self { image, label, digit: argmax(&outputs), outputs, probabilities }

@@ -1,0 +1,207 @@
+//! A network made ready to predict: one sample in about a microsecond, or many at once.
+//!
+//! A prediction of one sample is dot products with the columns of the weights
+//! ([`kernels_cpu::vector_product`]); nothing is allocated. Many samples are cut into chunks of 64, which threads
+//! share. There, layers of more than 16 units are tiled products, which read the weights once for several
+//! samples ([`kernels_cpu::product`]); the others are dot products as before.
+//!
+//! The two kernels round differently, so that a sample's outputs among many may differ in the last bits from its outputs
+//! alone. Neither depends on the number of threads.
+
+use kernels_cpu::product::{PaddedMatrix, Sink, product};
+use kernels_cpu::vector_product::{Columns, vector_product};
+use kernels_cpu::{InstructionSet, Simd};
+use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
+
+use crate::{Architecture, Network, Real};
+
+/// Samples that are predicted together.
+const CHUNK: usize = 64;
+/// Samples from which on a tiled product is faster than dot products.
+const FEW_SAMPLES: usize = 2;
+/// Units up to which dot products are faster for any number of samples: they would not fill a tile.
+const FEW_UNITS: usize = 16;
+/// Multiply-adds that are worth waking other threads for.
+const PARALLEL_WORK: usize = 10_000_000;
+
+/// Computes a network's outputs, fast.
+///
+/// ```
+/// use neural_net::network::Initialization;
+/// use neural_net::{Activation, Architecture, Network, Predictor};
+/// use rand::SeedableRng;
+///
+/// let architecture = Architecture::new(vec![784, 10, 10], Activation::Relu, Activation::Softmax)?;
+/// let mut rng = rand::rngs::ChaCha8Rng::seed_from_u64(0);
+/// let network = Network::<f32>::random(architecture, Initialization::Normal, &mut rng);
+/// let mut predictor = Predictor::new(&network);
+/// let probabilities = predictor.predict(&[0.5; 784]);
+/// assert!((probabilities.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+/// # Ok::<(), neural_net::network::ArchitectureError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Predictor<F> {
+    architecture: Architecture,
+    layers: Vec<PredictorLayer<F>>,
+    /// The activations of each layer for one sample.
+    activations: Vec<Vec<F>>,
+    instruction_set: InstructionSet,
+}
+
+#[derive(Clone, Debug)]
+struct PredictorLayer<F> {
+    /// inputs × units, where tiles may be used.
+    weights: Option<PaddedMatrix<F>>,
+    /// The same, as dot products need them.
+    columns: Columns<F>,
+    /// One row of units.
+    biases: PaddedMatrix<F>,
+}
+
+impl<F: Real> Predictor<F> {
+    /// Copies the network's parameters.
+    pub fn new(network: &Network<F>) -> Self {
+        Self::with_instruction_set(network, InstructionSet::detect())
+    }
+
+    /// The same with another instruction set than the best, to compare them.
+    pub fn with_instruction_set(network: &Network<F>, instruction_set: InstructionSet) -> Self {
+        let layers = network.weights().iter().zip(network.biases()).map(|(weights, biases)| {
+            let (inputs, units) = weights.dim();
+            let columns = Columns::new(inputs, units, |input, unit| weights[[input, unit]]);
+            let tiles = (units > FEW_UNITS).then(|| {
+                let mut padded = PaddedMatrix::zeros(inputs, units);
+                for (input, row) in weights.rows().into_iter().enumerate() {
+                    padded.row_mut(input).iter_mut().zip(row).for_each(|(cell, &weight)| *cell = weight);
+                }
+                padded
+            });
+            let mut padded = PaddedMatrix::zeros(1, units);
+            padded.row_mut(0).iter_mut().zip(biases).for_each(|(cell, &bias)| *cell = bias);
+            PredictorLayer { weights: tiles, columns, biases: padded }
+        });
+        let architecture = network.architecture().clone();
+        Self {
+            layers: layers.collect(),
+            activations: architecture.sizes()[1..].iter().map(|&units| vec![F::zero(); units]).collect(),
+            architecture,
+            instruction_set,
+        }
+    }
+
+    /// The shape of the network.
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
+    }
+
+    /// The outputs for one sample.
+    ///
+    /// # Panics
+    /// If `inputs` is not as long as the network has inputs.
+    pub fn predict(&mut self, inputs: &[F]) -> &[F] {
+        assert_eq!(inputs.len(), self.architecture.inputs(), "predict: wrong number of inputs");
+        for (index, layer) in self.layers.iter().enumerate() {
+            let (before, rest) = self.activations.split_at_mut(index);
+            let inputs = before.last().map_or(inputs, |activations| activations);
+            layer.apply_to_one(self.instruction_set, inputs, &mut rest[0]);
+            self.architecture.activation(index).apply(&mut rest[0]);
+        }
+        self.activations.last().map_or(&[], |outputs| outputs)
+    }
+
+    /// The outputs for the samples that are the rows of `inputs`, *N* × inputs; the result is *N* × outputs. Uses rayon's
+    /// current threads where there is enough to do.
+    ///
+    /// # Panics
+    /// If `inputs` does not have as many columns as the network has inputs.
+    pub fn predict_all(&self, inputs: ArrayView2<F>) -> Array2<F> {
+        assert_eq!(inputs.ncols(), self.architecture.inputs(), "predict_all: wrong number of inputs");
+        let inputs = inputs.as_standard_layout();
+        let (samples, columns, units) = (inputs.nrows(), self.architecture.inputs(), self.architecture.outputs());
+        let mut outputs = vec![F::zero(); samples * units];
+        let values = inputs.as_slice().unwrap_or_default();
+        let workspace = || -> Vec<PaddedMatrix<F>> {
+            self.architecture.sizes()[1..].iter().map(|&units| PaddedMatrix::zeros(samples.min(CHUNK), units)).collect()
+        };
+        let predict = |workspace: &mut Vec<PaddedMatrix<F>>, (inputs, outputs): (&[F], &mut [F])| {
+            self.predict_chunk(inputs, outputs, workspace);
+        };
+        let work: usize = self.architecture.sizes().windows(2).map(|sizes| samples * sizes[0] * sizes[1]).sum();
+        if samples > CHUNK && work >= PARALLEL_WORK && rayon::current_num_threads() > 1 {
+            let chunks = values.par_chunks(CHUNK * columns).zip(outputs.par_chunks_mut(CHUNK * units));
+            chunks.for_each_init(workspace, predict);
+        } else {
+            let mut workspace = workspace();
+            let chunks = values.chunks(CHUNK * columns).zip(outputs.chunks_mut(CHUNK * units));
+            chunks.for_each(|chunk| predict(&mut workspace, chunk));
+        }
+        match Array2::from_shape_vec((samples, units), outputs) {
+            Ok(outputs) => outputs,
+            Err(error) => unreachable!("it was allocated of that size: {error}"),
+        }
+    }
+
+    /// Predicts up to [`CHUNK`] samples, given and returned row by row.
+    fn predict_chunk(&self, inputs: &[F], outputs: &mut [F], workspace: &mut [PaddedMatrix<F>]) {
+        let samples = inputs.len() / self.architecture.inputs();
+        for (index, layer) in self.layers.iter().enumerate() {
+            let (before, rest) = workspace.split_at_mut(index);
+            let mut rows: [&[F]; CHUNK] = [&[]; CHUNK];
+            let rows = &mut rows[..samples];
+            match before.last() {
+                None => rows.iter_mut().zip(inputs.chunks(self.architecture.inputs())).for_each(|(row, x)| *row = x),
+                Some(values) => rows.iter_mut().enumerate().for_each(|(sample, row)| *row = values.row(sample)),
+            }
+            layer.apply_to_many(self.instruction_set, rows, &mut rest[0]);
+            let activation = self.architecture.activation(index);
+            (0..samples).for_each(|sample| activation.apply(rest[0].row_mut(sample)));
+        }
+        let Some(last) = workspace.last() else { return };
+        for (sample, outputs) in outputs.chunks_mut(self.architecture.outputs()).enumerate() {
+            outputs.copy_from_slice(last.row(sample));
+        }
+    }
+}
+
+impl<F: Real> PredictorLayer<F> {
+    /// x·W + b for one sample.
+    fn apply_to_one(&self, set: InstructionSet, inputs: &[F], sums: &mut [F]) {
+        vector_product(set, inputs, &self.columns, sums);
+        sums.iter_mut().zip(self.biases.row(0)).for_each(|(sum, &bias)| *sum += bias);
+    }
+
+    /// x·W + b for each sample; row i of `sums` is of sample i.
+    fn apply_to_many(&self, set: InstructionSet, inputs: &[&[F]], sums: &mut PaddedMatrix<F>) {
+        match &self.weights {
+            Some(weights) if inputs.len() >= FEW_SAMPLES => {
+                let stride = sums.stride();
+                let sink = AddBias { out: sums.padded_mut(), stride, biases: self.biases.padded() };
+                product(set, inputs, weights, 0..stride, sink);
+            }
+            _ => {
+                for (sample, inputs) in inputs.iter().enumerate() {
+                    self.apply_to_one(set, inputs, sums.row_mut(sample));
+                }
+            }
+        }
+    }
+}
+
+/// Adds the bias to finished sums and stores them.
+struct AddBias<'a, F> {
+    out: &'a mut [F],
+    stride: usize,
+    biases: &'a [F],
+}
+
+impl<F: Real> Sink<F> for AddBias<'_, F> {
+    #[inline(always)]
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let out = F::as_vectors_mut::<S>(&mut self.out[row * self.stride + column..]);
+        let biases = F::as_vectors::<S>(&self.biases[column..]);
+        for ((out, &sum), &bias) in out.iter_mut().zip(sums).zip(biases) {
+            *out = F::add_vectors(simd, sum, bias);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The fast prediction gives what the plain one gives.
+
+use kernels_cpu::InstructionSet;
+use ndarray::{Array2, Axis};
+use neural_net::network::Initialization;
+use neural_net::{Activation, Architecture, Network, Predictor, Real};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+const ALL: [Activation; 5] =
+    [Activation::Sigmoid, Activation::Relu, Activation::Tanh, Activation::Identity, Activation::Softmax];
+
+fn assert_close<F: Real>(got: &[F], expected: &[F], tolerance: f64, what: &str) {
+    assert_eq!(got.len(), expected.len(), "{what}");
+    for (&got, &expected) in got.iter().zip(expected) {
+        let (got, expected) = (got.into_f64(), expected.into_f64());
+        let same = got == expected || got.is_nan() && expected.is_nan();
+        assert!(same || (got - expected).abs() <= tolerance * expected.abs().max(1.0), "{what}: {got} {expected}");
+    }
+}
+
+fn network<F: Real>(sizes: &[usize], hidden: Activation, output: Activation, rng: &mut ChaCha8Rng) -> Network<F> {
+    let architecture = Architecture::new(sizes.to_vec(), hidden, output).unwrap();
+    Network::random(architecture, Initialization::Xavier, rng)
+}
+
+fn samples<F: Real>(count: usize, inputs: usize, rng: &mut ChaCha8Rng) -> Array2<F> {
+    Array2::from_shape_simple_fn((count, inputs), || match rng.random_bool(0.5) {
+        true => F::zero(),
+        false => F::from_f64(rng.random_range(-1.0..1.0)),
+    })
+}
+
+fn check<F: Real>(tolerance: f64) {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let shapes: [&[usize]; 7] =
+        [&[1, 1], &[7, 3, 2], &[784, 10, 10], &[199, 17, 33, 5], &[15, 16, 17], &[101, 200, 1], &[31, 65, 64, 10]];
+    for (index, sizes) in shapes.into_iter().enumerate() {
+        for output in ALL {
+            let network = network::<F>(sizes, ALL[(index + 1) % 4], output, &mut rng);
+            let inputs = samples::<F>(131, sizes[0], &mut rng);
+            let expected: Vec<Vec<F>> = inputs.outer_iter().map(|row| network.predict(&row.to_vec())).collect();
+            for set in InstructionSet::available() {
+                let what = format!("{sizes:?}, {}, {}", output.name(), set.name());
+                let mut predictor = Predictor::with_instruction_set(&network, set);
+                for (row, expected) in inputs.outer_iter().zip(&expected).take(20) {
+                    assert_close(predictor.predict(&row.to_vec()), expected, tolerance, &what);
+                }
+                for count in [0, 1, 2, 3, 5, 64, 65, 131] {
+                    let outputs = predictor.predict_all(inputs.slice_axis(Axis(0), (..count).into()));
+                    assert_eq!(outputs.dim(), (count, sizes[sizes.len() - 1]), "{what}");
+                    for (row, expected) in outputs.outer_iter().zip(&expected) {
+                        assert_close(row.to_slice().unwrap(), expected, tolerance, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn part1_predictions_are_those_of_the_plain_network_in_single_precision() {
+    check::<f32>(1e-5);
+}
+
+#[test]
+fn part1_predictions_are_those_of_the_plain_network_in_double_precision() {
+    check::<f64>(1e-13);
+}
+
+#[test]
+fn part1_an_input_that_is_no_number_or_infinite_reaches_the_outputs() {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let network = network::<f32>(&[20, 18, 3], Activation::Identity, Activation::Identity, &mut rng);
+    for value in [f32::NAN, f32::INFINITY] {
+        let mut inputs = samples::<f32>(70, 20, &mut rng);
+        inputs[[4, 19]] = value;
+        let outputs = Predictor::new(&network).predict_all(inputs.view());
+        let finite: Vec<bool> = outputs.outer_iter().map(|row| row.iter().all(|a| a.is_finite())).collect();
+        assert!(finite.iter().enumerate().all(|(row, &finite)| finite == (row != 4)), "{value}");
+        let row = inputs.row(4).to_vec();
+        assert_close(Predictor::new(&network).predict(&row), &network.predict(&row), 1e-5, "one");
+    }
+}
+
+#[test]
+fn part1_predictions_have_the_same_bits_for_any_number_of_threads() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let network = network::<f32>(&[300, 40, 10], Activation::Sigmoid, Activation::Softmax, &mut rng);
+    let inputs = samples::<f32>(1001, 300, &mut rng);
+    let predict = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| Predictor::new(&network).predict_all(inputs.view()))
+    };
+    let expected = predict(1);
+    assert!([2, 3, 8].into_iter().all(|threads| predict(threads) == expected));
+    // Rows that are not next to each other in memory.
+    let turned = inputs.t().as_standard_layout().into_owned();
+    assert_eq!(Predictor::new(&network).predict_all(turned.t()), expected);
+}
+
+#[test]
+#[should_panic(expected = "wrong number of inputs")]
+fn part1_a_prediction_of_too_few_inputs_is_refused() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let network = network::<f32>(&[4, 2], Activation::Relu, Activation::Softmax, &mut rng);
+    Predictor::new(&network).predict(&[0.0; 3]);
+}
