@@ -43,7 +43,7 @@ impl WithSimd for Sigmoid<'_> {
 
 /// eˣ for x ≤ 0. Below −87.3, where the result would be subnormal, it is e^−87.3.
 #[inline(always)]
-fn exp_of_nonpositive<S: Simd>(x: f32) -> f32 {
+pub(crate) fn exp_of_nonpositive<S: Simd>(x: f32) -> f32 {
     // Adding 1.5 · 2²³ leaves the nearest integer in the sum's low bits.
     const ROUND: f32 = 12_582_912.0;
     // ln 2 in two parts; the first has trailing zero bits, so that n · LN2_HIGH is exact.

@@ -16,6 +16,8 @@ pub mod nonzero_product;
 mod prefetch;
 pub mod product;
 mod real;
+pub mod sample_lanes;
+pub mod softmax;
 pub mod tanh;
 pub mod vector_product;
 

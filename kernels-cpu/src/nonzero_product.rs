@@ -3,7 +3,7 @@
 //! Idea: 0 · w adds nothing to a sum, so that a product needs only the elements that are not zero. [`NonzeroRows`] has a
 //! bit for each element that is not, 64 neighbours of a row in a word, and again the rows of each column in a word. A
 //! layer's sums, left · right, go through a row's bits: one element is broadcast, a row of the right matrix is loaded, and
-//! up to [`WIDEST`] vectors of sums stay in registers. A weight gradient, leftᵀ · right, goes through each column's bits
+//! up to eight vectors of sums stay in registers. A weight gradient, leftᵀ · right, goes through each column's bits
 //! in the same way.
 //!
 //! How many bits a column has is not to be foreseen, and a processor that foresees a loop's end wrongly loses more time than

@@ -15,6 +15,9 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
     /// A vector register of these elements.
     type Vector<S: Simd>: Pod;
 
+    /// The number that is `value`.
+    fn from_byte(value: u8) -> Self;
+
     /// The register that holds `value` in every lane.
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
 
@@ -44,12 +47,21 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
         bytemuck::cast_slice(vectors)
     }
 
+    /// eˣ for x ≤ 0, for loops that become vector instructions of `S`. In f32 with a relative error of at most 2e-7 down to
+    /// x = −87.3, and below that e^−87.3, about 1.2e-38, instead of less; in f64 the standard library's. A NaN stays a NaN.
+    fn exp_of_nonpositive<S: Simd>(x: Self) -> Self;
+
     /// Replaces each element x by 1 / (1 + e⁻ˣ); see [`activation`] for the error bounds.
     fn sigmoid_in_place(values: &mut [Self]);
 }
 
 impl Real for f32 {
     type Vector<S: Simd> = S::f32s;
+
+    #[inline(always)]
+    fn from_byte(value: u8) -> Self {
+        Self::from(value)
+    }
 
     #[inline(always)]
     fn splat<S: Simd>(simd: S, value: Self) -> S::f32s {
@@ -81,6 +93,11 @@ impl Real for f32 {
         S::as_mut_simd_f32s(values).0
     }
 
+    #[inline(always)]
+    fn exp_of_nonpositive<S: Simd>(x: Self) -> Self {
+        activation::exp_of_nonpositive::<S>(x)
+    }
+
     fn sigmoid_in_place(values: &mut [Self]) {
         activation::sigmoid_in_place(InstructionSet::detect(), values);
     }
@@ -88,6 +105,11 @@ impl Real for f32 {
 
 impl Real for f64 {
     type Vector<S: Simd> = S::f64s;
+
+    #[inline(always)]
+    fn from_byte(value: u8) -> Self {
+        Self::from(value)
+    }
 
     #[inline(always)]
     fn splat<S: Simd>(simd: S, value: Self) -> S::f64s {
@@ -117,6 +139,11 @@ impl Real for f64 {
     #[inline(always)]
     fn as_vectors_mut<S: Simd>(values: &mut [Self]) -> &mut [S::f64s] {
         S::as_mut_simd_f64s(values).0
+    }
+
+    #[inline(always)]
+    fn exp_of_nonpositive<S: Simd>(x: Self) -> Self {
+        x.exp()
     }
 
     fn sigmoid_in_place(values: &mut [Self]) {

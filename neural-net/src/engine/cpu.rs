@@ -7,8 +7,11 @@
 //!
 //! Where most inputs are zero, the first layer's products leave the zeros out, which changes no bit of them
 //! ([`kernels_cpu::nonzero_product`]).
+//!
+//! Steps on all samples at once have a path of their own where every layer has few units ([`full_batch`]).
 
 mod chunk;
+mod full_batch;
 mod groups;
 mod layer;
 
@@ -19,6 +22,7 @@ use kernels_cpu::product::PaddedMatrix;
 use rayon::prelude::*;
 
 use self::chunk::{Chunk, Purpose};
+use self::full_batch::FullBatch;
 use self::groups::Group;
 use self::layer::{Layer, UpdateRule, unpad, unpad_row};
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
@@ -43,6 +47,8 @@ pub struct CpuEngine<'a, F> {
     model: Model<F>,
     chunk: Chunk<F>,
     groups: Vec<Group<F>>,
+    /// All samples arranged for steps on all of them, from the first such step on.
+    full_batch: Option<FullBatch<F>>,
 }
 
 /// What the passes of a chunk read.
@@ -86,7 +92,7 @@ impl<'a, F: Real> CpuEngine<'a, F> {
         let model =
             Model { architecture, layers, transposed, instruction_set: InstructionSet::detect(), leaves_zeros_out };
         let chunk = Chunk::new(&model, hyperparameters.batch_size.unwrap_or(samples.len()).clamp(1, CHUNK), samples);
-        Self { samples, hyperparameters: hyperparameters.clone(), model, chunk, groups: Vec::new() }
+        Self { samples, hyperparameters: hyperparameters.clone(), model, chunk, groups: Vec::new(), full_batch: None }
     }
 
     /// One step on the samples of these indices; returns their summed loss before it.
@@ -103,6 +109,10 @@ impl<'a, F: Real> CpuEngine<'a, F> {
             decay: F::from_f64(rate * self.hyperparameters.weight_decay),
         };
         let (samples, loss) = (self.samples, self.hyperparameters.loss);
+        if self.is_full_batch(batch) {
+            let full_batch = self.full_batch.get_or_insert_with(|| FullBatch::new(&self.model, samples, loss));
+            return full_batch.step(&mut self.model, rule);
+        }
         if batch.len() > CHUNK {
             return groups::step(&mut self.groups, &mut self.model, samples, loss, batch, rule);
         }
@@ -110,6 +120,20 @@ impl<'a, F: Real> CpuEngine<'a, F> {
         let loss = self.chunk.run(&self.model, samples, indices, loss);
         self.chunk.update(&mut self.model, rule);
         loss
+    }
+
+    /// Whether a batch is all samples, and they have a path of their own.
+    fn is_full_batch(&self, batch: &[u32]) -> bool {
+        let count = self.samples.len();
+        if batch.len() != count || !FullBatch::suits(&self.model, self.samples) {
+            return false;
+        }
+        // The usual order needs no second look.
+        if batch.iter().zip(0..).all(|(&index, expected)| index == expected) {
+            return true;
+        }
+        let mut seen = vec![false; count];
+        batch.iter().all(|&index| seen.get_mut(index as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
     }
 
     fn evaluate_range(&self, samples: &Samples<F>, range: Range<usize>, chunk: &mut Chunk<F>) -> (f64, usize) {

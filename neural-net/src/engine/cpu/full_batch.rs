@@ -1,0 +1,389 @@
+//! Steps on all samples at once, for networks of few units in every layer.
+//!
+//! Vectors run over samples instead of units ([`kernels_cpu::sample_lanes`]): activations and errors are units × samples.
+//! The inputs are arranged once for a whole training, similar samples together. A step then reads them once: forward and
+//! backward pass of a chunk of up to 848 samples follow each other while the chunk is in the second cache.
+//!
+//! Chunks are shared out to at most 16 parts, each of which adds its chunks' gradients in order; then the parts'
+//! gradients are added in order. Neither number depends on the threads.
+
+use bytemuck::Pod;
+use kernels_cpu::product::{PaddedMatrix, Sink, product};
+use kernels_cpu::sample_lanes::{
+    Chunk, LANES, MOST_INPUTS, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows, similar, weighted_sums,
+};
+use kernels_cpu::softmax::softmax_cross_entropy;
+use kernels_cpu::{InstructionSet, Simd};
+use rayon::prelude::*;
+
+use super::Model;
+use super::layer::{Backward, Layer, UpdateRule};
+use crate::{Activation, Architecture, InputRow, Loss, Real, Samples};
+
+/// The most units of a layer: with more, the tiles whose lanes are units are full, and as fast.
+const MOST_UNITS: usize = 32;
+/// Fewer samples are not worth arranging.
+const FEWEST_SAMPLES: usize = 256;
+/// Parts of a batch that may run in parallel.
+const PARTS: usize = 16;
+
+/// All samples, arranged, and what a step on them writes.
+#[derive(Clone, Debug)]
+pub(super) struct FullBatch<F> {
+    architecture: Architecture,
+    loss: Loss,
+    inputs: Inputs<F>,
+    /// The targets of each chunk, outputs × samples.
+    targets: Vec<PaddedMatrix<F>>,
+    /// Whether each sample's targets add up to 1.
+    targets_are_distributions: bool,
+    /// The first layer's weights, scaled so that they fit the inputs.
+    weights: Tiles<F>,
+    chunks_per_part: usize,
+    parts: Vec<Part<F>>,
+    /// A row of ones.
+    ones: PaddedMatrix<F>,
+    instruction_set: InstructionSet,
+}
+
+/// The inputs chunk by chunk.
+#[derive(Clone, Debug)]
+enum Inputs<F> {
+    /// Each input is a byte times `unit`.
+    Bytes {
+        chunks: Vec<Chunk<u8>>,
+        unit: F,
+    },
+    Numbers(Vec<Chunk<F>>),
+}
+
+/// What one part of the batch writes.
+#[derive(Clone, Debug)]
+struct Part<F> {
+    /// Of each layer, units × samples of a chunk.
+    activations: Vec<PaddedMatrix<F>>,
+    errors: Vec<PaddedMatrix<F>>,
+    /// Of the first layer's weights.
+    first_gradient: Tiles<F>,
+    /// Of the weights of each layer; the first one's is filled at the end.
+    weight_gradients: Vec<PaddedMatrix<F>>,
+    /// One row of units for each layer.
+    bias_gradients: Vec<PaddedMatrix<F>>,
+    loss: f64,
+}
+
+impl<F: Real> FullBatch<F> {
+    /// Whether this path suits a network and samples. Numbers of which few are zero do not: they are kept twice, and memory
+    /// decides.
+    pub(super) fn suits(model: &Model<F>, samples: &Samples<F>) -> bool {
+        samples.len() >= FEWEST_SAMPLES
+            && model.architecture.inputs() <= MOST_INPUTS
+            && model.architecture.sizes()[1..].iter().all(|&units| units <= MOST_UNITS)
+            && (byte_unit(samples).is_some() || model.leaves_zeros_out)
+    }
+
+    /// Arranges the samples.
+    pub(super) fn new(model: &Model<F>, samples: &Samples<F>, loss: Loss) -> Self {
+        let (architecture, instruction_set) = (&model.architecture, model.instruction_set);
+        let (inputs, outputs) = (architecture.inputs(), architecture.outputs());
+        let zero = F::zero();
+        let arranged =
+            |is_used: &dyn Fn(usize, usize) -> bool| similar(instruction_set, samples.len(), inputs, is_used);
+        let (order, inputs_of_chunks) = match byte_unit(samples) {
+            Some(unit) => {
+                let rows: Vec<&[u8]> = (0..samples.len()).map(|sample| bytes_of(samples, sample)).collect();
+                let order = arranged(&|sample, input| rows[sample][input] != 0);
+                let chunks = arrange(&rows, &order);
+                (order, Inputs::Bytes { chunks, unit })
+            }
+            None => {
+                let rows: Vec<&[F]> = (0..samples.len()).map(|sample| samples.input(sample)).collect();
+                let order = arranged(&|sample, input| rows[sample][input] != zero);
+                let chunks = arrange(&rows, &order);
+                (order, Inputs::Numbers(chunks))
+            }
+        };
+        let targets = order.par_chunks(SAMPLES).map(|order| {
+            let mut targets = PaddedMatrix::zeros(outputs, SAMPLES);
+            for (column, &sample) in order.iter().enumerate() {
+                for (row, &target) in samples.target(sample as usize).iter().enumerate() {
+                    targets.row_mut(row)[column] = target;
+                }
+            }
+            targets
+        });
+        let targets: Vec<_> = targets.collect();
+        let is_distribution = |sample| samples.target(sample).iter().fold(zero, |sum, &y| sum + y) == F::one();
+        let chunks_per_part = targets.len().div_ceil(PARTS);
+        let mut ones = PaddedMatrix::zeros(1, SAMPLES);
+        ones.row_mut(0).fill(F::one());
+        Self {
+            loss,
+            inputs: inputs_of_chunks,
+            targets_are_distributions: (0..samples.len()).all(is_distribution),
+            weights: Tiles::zeros(inputs, architecture.sizes()[1]),
+            chunks_per_part,
+            parts: vec![Part::new(architecture); targets.len().div_ceil(chunks_per_part.max(1))],
+            targets,
+            ones,
+            architecture: architecture.clone(),
+            instruction_set,
+        }
+    }
+
+    /// One step on all samples; returns their summed loss before it. The transposed weights must be up to date.
+    pub(super) fn step(&mut self, model: &mut Model<F>, rule: UpdateRule<F>) -> f64 {
+        let Model { layers, transposed, .. } = model;
+        let scale = match &self.inputs {
+            Inputs::Bytes { unit, .. } => *unit,
+            Inputs::Numbers(_) => F::one(),
+        };
+        self.weights.copy_scaled(&layers[0].weights, scale);
+        let mut parts = std::mem::take(&mut self.parts);
+        let (batch, per_part) = (&*self, self.chunks_per_part);
+        let run = |(index, part): (usize, &mut Part<F>)| {
+            part.clear();
+            for chunk in index * per_part..batch.targets.len().min((index + 1) * per_part) {
+                batch.add_chunk(chunk, part, layers, transposed);
+            }
+        };
+        match rayon::current_num_threads() {
+            1 => parts.iter_mut().enumerate().for_each(run),
+            _ => parts.par_iter_mut().enumerate().for_each(run),
+        }
+
+        let Some((total, others)) = parts.split_first_mut() else { return 0.0 };
+        others.iter().for_each(|part| total.add(part));
+        total.first_gradient.write_scaled(&mut total.weight_gradients[0], scale);
+        let set = self.instruction_set;
+        for (index, layer) in layers.iter_mut().enumerate() {
+            let (weights, biases) = (total.weight_gradients[index].padded(), total.bias_gradients[index].padded());
+            let (mut weight_velocities, mut bias_velocities) = match &mut layer.velocities {
+                Some((weights, biases)) => (Some(weights.padded_mut()), Some(biases.padded_mut())),
+                None => (None, None),
+            };
+            rule.apply(set, layer.weights.padded_mut(), weight_velocities.take(), weights);
+            rule.without_decay().apply(set, layer.biases.padded_mut(), bias_velocities.take(), biases);
+        }
+        let loss = total.loss;
+        self.parts = parts;
+        loss
+    }
+
+    /// Adds one chunk's gradients and loss to its part's.
+    fn add_chunk(&self, chunk: usize, part: &mut Part<F>, layers: &[Layer<F>], transposed: &[PaddedMatrix<F>]) {
+        let samples = match &self.inputs {
+            Inputs::Bytes { chunks, .. } => self.forward(&chunks[chunk], part, layers, transposed),
+            Inputs::Numbers(chunks) => self.forward(&chunks[chunk], part, layers, transposed),
+        };
+        part.loss += self.output_errors(chunk, part, samples);
+        let (set, columns) = (self.instruction_set, samples.next_multiple_of(LANES));
+        for index in (1..layers.len()).rev() {
+            let (errors, next) = part.errors.split_at_mut(index);
+            let (activations, next) = (&part.activations[index - 1], &next[0]);
+            add_products_of_rows(set, activations, next, columns, &mut part.weight_gradients[index]);
+            let sink = Backward {
+                errors: &mut errors[index - 1],
+                activations,
+                activation: self.architecture.activation(index - 1),
+            };
+            let mut rows: [&[F]; MOST_UNITS] = [&[]; MOST_UNITS];
+            product(set, rows_of(&layers[index].weights, &mut rows), next, 0..columns, sink);
+        }
+        for (errors, gradients) in part.errors.iter().zip(&mut part.bias_gradients) {
+            add_products_of_rows(set, &self.ones, errors, columns, gradients);
+        }
+        match &self.inputs {
+            Inputs::Bytes { chunks, .. } => {
+                add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient);
+            }
+            Inputs::Numbers(chunks) => add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient),
+        }
+    }
+
+    /// Computes all activations but a last softmax; returns the number of the chunk's samples.
+    fn forward<E: Value<F>>(
+        &self,
+        chunk: &Chunk<E>,
+        part: &mut Part<F>,
+        layers: &[Layer<F>],
+        transposed: &[PaddedMatrix<F>],
+    ) -> usize {
+        let set = self.instruction_set;
+        let columns = chunk.samples().next_multiple_of(LANES);
+        weighted_sums(set, chunk, &self.weights, layers[0].biases.row(0), &mut part.activations[0]);
+        for index in 0..layers.len() {
+            let (before, rest) = part.activations.split_at_mut(index);
+            if let Some(inputs) = before.last() {
+                let mut rows: [&[F]; MOST_UNITS] = [&[]; MOST_UNITS];
+                let sink = AddBiasOfRow { out: &mut rest[0], biases: layers[index].biases.row(0) };
+                product(set, rows_of(&transposed[index - 1], &mut rows), inputs, 0..columns, sink);
+            }
+            let activation = self.architecture.activation(index);
+            if activation != Activation::Softmax {
+                (0..rest[0].rows()).for_each(|row| activation.apply(&mut rest[0].row_mut(row)[..columns]));
+            }
+        }
+        chunk.samples()
+    }
+
+    /// Computes the output layer's softmax, if it has one, and errors; returns the chunk's loss.
+    fn output_errors(&self, chunk: usize, part: &mut Part<F>, samples: usize) -> f64 {
+        let last = part.errors.len() - 1;
+        let (outputs, errors) = (&mut part.activations[last], &mut part.errors[last]);
+        let (targets, activation) = (&self.targets[chunk], self.architecture.output_activation());
+        match (self.loss, activation) {
+            (Loss::CrossEntropy, Activation::Softmax) if self.targets_are_distributions => {
+                softmax_cross_entropy(self.instruction_set, outputs, targets, errors, samples)
+            }
+            (Loss::SquaredError, activation) if activation != Activation::Softmax => {
+                squared_error(activation, outputs, targets, errors, samples)
+            }
+            _ => self.output_errors_one_by_one(outputs, targets, errors, samples),
+        }
+    }
+
+    fn output_errors_one_by_one(
+        &self,
+        outputs: &mut PaddedMatrix<F>,
+        targets: &PaddedMatrix<F>,
+        errors: &mut PaddedMatrix<F>,
+        samples: usize,
+    ) -> f64 {
+        let (units, activation) = (outputs.rows(), self.architecture.output_activation());
+        let (mut output, mut target, mut error) =
+            ([F::zero(); MOST_UNITS], [F::zero(); MOST_UNITS], [F::zero(); MOST_UNITS]);
+        let (output, target, error) = (&mut output[..units], &mut target[..units], &mut error[..units]);
+        let mut loss = 0.0;
+        for column in 0..samples.next_multiple_of(LANES) {
+            for row in 0..units {
+                output[row] = outputs.row(row)[column];
+                target[row] = targets.row(row)[column];
+            }
+            if activation == Activation::Softmax {
+                activation.apply(output);
+            }
+            if column < samples {
+                loss += self.loss.of(activation, output, target);
+                self.loss.output_error(activation, output, target, error);
+            } else {
+                error.fill(F::zero());
+            }
+            for row in 0..units {
+                errors.row_mut(row)[column] = error[row];
+                outputs.row_mut(row)[column] = output[row];
+            }
+        }
+        loss
+    }
+}
+
+/// The errors (a − y) · da/dz of squared error, and the loss.
+fn squared_error<F: Real>(
+    activation: Activation,
+    outputs: &PaddedMatrix<F>,
+    targets: &PaddedMatrix<F>,
+    errors: &mut PaddedMatrix<F>,
+    samples: usize,
+) -> f64 {
+    let mut sums = [0.0; LANES];
+    for row in 0..outputs.rows() {
+        let (outputs, targets) = (&outputs.row(row)[..samples], &targets.row(row)[..samples]);
+        let (errors, rest) = errors.row_mut(row).split_at_mut(samples);
+        let chunks = errors.chunks_mut(LANES).zip(outputs.chunks(LANES).zip(targets.chunks(LANES)));
+        for (errors, (outputs, targets)) in chunks {
+            for (((error, &a), &y), sum) in errors.iter_mut().zip(outputs).zip(targets).zip(&mut sums) {
+                let difference = a - y;
+                *sum += (difference * difference).into_f64();
+                *error = difference * activation.derivative(a);
+            }
+        }
+        rest.fill(F::zero());
+    }
+    sums.iter().sum::<f64>() / 2.0
+}
+
+impl<F: Real> Part<F> {
+    fn new(architecture: &Architecture) -> Self {
+        let sizes = architecture.sizes();
+        let of_samples = || sizes[1..].iter().map(|&units| PaddedMatrix::zeros(units, SAMPLES)).collect();
+        Self {
+            activations: of_samples(),
+            errors: of_samples(),
+            first_gradient: Tiles::zeros(sizes[0], sizes[1]),
+            weight_gradients: sizes.windows(2).map(|pair| PaddedMatrix::zeros(pair[0], pair[1])).collect(),
+            bias_gradients: sizes[1..].iter().map(|&units| PaddedMatrix::zeros(1, units)).collect(),
+            loss: 0.0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.first_gradient.values_mut().fill(F::zero());
+        for gradients in self.weight_gradients[1..].iter_mut().chain(&mut self.bias_gradients) {
+            gradients.padded_mut().fill(F::zero());
+        }
+        self.loss = 0.0;
+    }
+
+    /// Adds another part's gradients and loss.
+    fn add(&mut self, other: &Self) {
+        let add = |total: &mut [F], part: &[F]| {
+            total.iter_mut().zip(part).for_each(|(total, &part)| *total += part);
+        };
+        add(self.first_gradient.values_mut(), other.first_gradient.values());
+        for (total, part) in self.weight_gradients[1..].iter_mut().zip(&other.weight_gradients[1..]) {
+            add(total.padded_mut(), part.padded());
+        }
+        for (total, part) in self.bias_gradients.iter_mut().zip(&other.bias_gradients) {
+            add(total.padded_mut(), part.padded());
+        }
+        self.loss += other.loss;
+    }
+}
+
+/// Sums are a layer's, units × samples: adds each unit's bias and stores them.
+struct AddBiasOfRow<'a, F> {
+    out: &'a mut PaddedMatrix<F>,
+    biases: &'a [F],
+}
+
+impl<F: Real> Sink<F> for AddBiasOfRow<'_, F> {
+    #[inline(always)]
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let bias = F::splat(simd, self.biases[row]);
+        let out = F::as_vectors_mut::<S>(&mut self.out.row_mut(row)[column..]);
+        for (out, &sum) in out.iter_mut().zip(sums) {
+            *out = F::add_vectors(simd, sum, bias);
+        }
+    }
+}
+
+/// The rows of a matrix of at most [`MOST_UNITS`], without an allocation.
+fn rows_of<'a, 'b, F: Real>(matrix: &'a PaddedMatrix<F>, rows: &'b mut [&'a [F]; MOST_UNITS]) -> &'b [&'a [F]] {
+    let rows = &mut rows[..matrix.rows()];
+    rows.iter_mut().enumerate().for_each(|(index, row)| *row = matrix.row(index));
+    rows
+}
+
+/// The samples in the given order, chunk by chunk.
+fn arrange<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], order: &[u32]) -> Vec<Chunk<E>> {
+    let chunk = |order: &[u32]| {
+        let rows: Vec<&[E]> = order.iter().map(|&sample| rows[sample as usize]).collect();
+        Chunk::new(&rows)
+    };
+    order.par_chunks(SAMPLES).map(chunk).collect()
+}
+
+/// What byte 1 stands for, if the inputs are bytes and 0 stands for zero.
+fn byte_unit<F: Real>(samples: &Samples<F>) -> Option<F> {
+    let values = samples.byte_values()?;
+    (values[0] == F::zero() && values[1].is_normal()).then_some(values[1])
+}
+
+/// A sample's inputs, which are bytes.
+fn bytes_of<F: Real>(samples: &Samples<F>, sample: usize) -> &[u8] {
+    match samples.input_row(sample) {
+        InputRow::Bytes(row, _) => row,
+        InputRow::Numbers(_) => unreachable!("all inputs are bytes, or none"),
+    }
+}
