@@ -208,8 +208,8 @@ fn bits_of_bytes<S: Simd>(simd: S, bytes: &[u8; WORD]) -> u64 {
     eights.iter().enumerate().fold(0, |word, (index, eight)| {
         let eight = u64::from_le_bytes(*eight);
         // The top bit of each byte that is not zero.
-        let marks = ((eight & LOW) + LOW | eight) & !LOW;
-        word | (marks >> 7).wrapping_mul(GATHER << 7) >> 56 << (8 * index)
+        let marks = (((eight & LOW) + LOW) | eight) & !LOW;
+        word | (((marks >> 7).wrapping_mul(GATHER << 7) >> 56) << (8 * index))
     })
 }
 

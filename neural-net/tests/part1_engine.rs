@@ -94,7 +94,7 @@ fn images(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> 
     let bytes = ArcArray2::from_shape_simple_fn((count, inputs), || pixel(rng));
     let targets = random_samples::<f32>(count, inputs, outputs, rng).targets().clone();
     let numbers = bytes.mapv(|byte| f32::from(byte) / 255.0);
-    (Samples::from_bytes(bytes.into(), 255.0, targets.clone()).unwrap(), Samples::new(numbers, targets).unwrap())
+    (Samples::from_bytes(bytes, 255.0, targets.clone()).unwrap(), Samples::new(numbers, targets).unwrap())
 }
 
 proptest! {
