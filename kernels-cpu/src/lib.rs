@@ -12,6 +12,7 @@ mod elementwise;
 pub mod greyscale;
 mod lanes;
 pub mod maximum;
+pub mod memory;
 pub mod nonzero_product;
 mod prefetch;
 pub mod product;

@@ -1,7 +1,7 @@
 use std::mem::MaybeUninit;
 
-use kernels_cpu::InstructionSet;
-use kernels_cpu::maximum::maximum;
+use kernels_cpu::maximum::{Stores, maximum};
+use kernels_cpu::{InstructionSet, memory};
 use ndarray::{Array2, ArrayRef2};
 use rayon::prelude::*;
 
@@ -10,10 +10,19 @@ use crate::ShapeMismatch;
 /// Elements that one task takes: enough that starting a task costs little beside its work.
 const ELEMENTS_PER_TASK: usize = 32 * 1024;
 
+/// Bytes that a core's own cache (the second level) holds on today's servers.
+const CACHE_OF_A_CORE: usize = 2 << 20;
+
+/// A result of more bytes lies in memory that the system has just cleared: glibc maps such blocks anew each time
+/// (`DEFAULT_MMAP_THRESHOLD_MAX`). Its lines are in the cache when they are written.
+const ALWAYS_NEW_MEMORY: usize = 32 << 20;
+
 /// The element-wise maximum in parallel, on rayon's current thread pool: the place of the homework's `max_numba`.
 /// `a`, `b` and the result are *M* × *N*.
 ///
-/// The result's memory is written once, by the kernel, and never cleared before: the work is bound by memory.
+/// The result's memory is written once, by the kernel, and never cleared before: the work is bound by memory. Results that
+/// outgrow the cache are written past it ([`kernels_cpu::maximum`]), and large ones lie in large pages
+/// ([`kernels_cpu::memory`]).
 ///
 /// # Errors
 /// If the shapes of `a` and `b` differ.
@@ -31,15 +40,40 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
     let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
     let (Some(a_values), Some(b_values)) = (a.as_slice(), b.as_slice()) else { return crate::max_cpu(&a, &b) };
 
-    let mut result = Array2::<i32>::uninit(a.dim());
-    let Some(cells) = result.as_slice_mut() else { return crate::max_cpu(&a, &b) };
-    let set = InstructionSet::detect();
+    let mut result = memory::vec_with_capacity(a.len());
+    let cells = &mut result.spare_capacity_mut()[..a.len()];
+    let (set, stores) = (InstructionSet::detect(), stores_for(a.len(), rayon::current_num_threads()));
     cells
         .par_chunks_mut(ELEMENTS_PER_TASK)
         .zip(a_values.par_chunks(ELEMENTS_PER_TASK))
         .zip(b_values.par_chunks(ELEMENTS_PER_TASK))
-        .for_each(|((cells, a), b): ((&mut [MaybeUninit<i32>], _), _)| maximum(set, a, b, cells));
+        .for_each(|((cells, a), b): ((&mut [MaybeUninit<i32>], _), _)| maximum(set, a, b, cells, stores));
     // SAFETY: `cells`, `a_values` and `b_values` have the same length, since the shapes are equal, so the zipped chunks
     // cover every cell, and `maximum` initialises every element of the chunk it is given.
-    Ok(unsafe { result.assume_init() })
+    unsafe { result.set_len(a.len()) };
+    match Array2::from_shape_vec(a.dim(), result) {
+        Ok(result) => Ok(result),
+        Err(error) => unreachable!("there are as many elements as in a: {error}"),
+    }
+}
+
+/// Past the cache where a thread's share of the operands and the result is more than its core's cache holds.
+fn stores_for(elements: usize, threads: usize) -> Stores {
+    let result = elements * size_of::<i32>();
+    let outgrows_the_cache = 3 * (result / threads) > CACHE_OF_A_CORE;
+    if outgrows_the_cache && result <= ALWAYS_NEW_MEMORY { Stores::Streaming } else { Stores::Cached }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn part2_results_are_streamed_between_the_cache_and_new_memory() {
+        assert_eq!(stores_for(250 * 250, 1), Stores::Cached);
+        assert_eq!(stores_for(500 * 500, 1), Stores::Streaming);
+        assert_eq!(stores_for(500 * 500, 2), Stores::Cached);
+        assert_eq!(stores_for(1000 * 1000, 2), Stores::Streaming);
+        assert_eq!(stores_for(4000 * 4000, 1), Stores::Cached);
+    }
 }

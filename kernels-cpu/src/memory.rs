@@ -1,0 +1,56 @@
+//! Memory for results that are too large to be served from what the program has used before.
+//!
+//! Idea: a large block comes from the operating system page by page, each at its first touch, which costs a fault and the
+//! clearing of the page. With pages of 2 MiB instead of 4 KiB there are 512 times fewer faults. Where Linux is set to
+//! give such pages to those who ask (`transparent_hugepage/enabled` is `madvise`, the usual default), this asks.
+//!
+//! The block is still the global allocator's, with the layout that a `Vec` frees: only a wish about its whole pages is sent to
+//! the kernel, and nothing depends on whether that is granted.
+
+/// Blocks of fewer bytes are left alone: they hold at most one large page, and are usually used again without any fault.
+const SMALLEST: usize = 4 << 20;
+
+/// An empty vector with room for `capacity` elements, in large pages where the system has them and the block is worth it.
+pub fn vec_with_capacity<T>(capacity: usize) -> Vec<T> {
+    let mut vector = Vec::with_capacity(capacity);
+    let room = vector.spare_capacity_mut();
+    if size_of_val(room) >= SMALLEST {
+        ask_for_large_pages(room);
+    }
+    vector
+}
+
+#[cfg(target_os = "linux")]
+fn ask_for_large_pages<T>(room: &mut [std::mem::MaybeUninit<T>]) {
+    /// A multiple of the size of a page, whatever that is: `madvise` refuses an address within a page.
+    const PAGE: usize = 64 << 10;
+    let bytes = size_of_val(room);
+    let first = room.as_mut_ptr().cast::<u8>();
+    let skipped = first.align_offset(PAGE).min(bytes);
+    let length = (bytes - skipped) / PAGE * PAGE;
+    let start = first.wrapping_add(skipped);
+    #[allow(unsafe_code)]
+    // SAFETY: the range lies inside `room`, and MADV_HUGEPAGE changes neither its contents nor whether it is mapped. A
+    // refusal needs no answer: then the pages are small.
+    let _refused = unsafe { libc::madvise(start.cast(), length, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_large_pages<T>(_room: &mut [std::mem::MaybeUninit<T>]) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_all_elements_and_it_can_be_written_and_freed() {
+        for capacity in [0, 1, 1000, SMALLEST / 4 - 1, SMALLEST / 4, SMALLEST / 4 + 12_345, 3 * SMALLEST] {
+            let mut vector = vec_with_capacity::<u32>(capacity);
+            assert!(vector.is_empty() && vector.capacity() >= capacity);
+            let start = vector.as_ptr();
+            vector.extend(0..capacity as u32);
+            assert_eq!(vector.as_ptr(), start, "{capacity}: the room was too small");
+            assert!(vector.iter().copied().eq(0..capacity as u32), "{capacity}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The element-wise maximum over the sizes that differ in where the data lies: a core's cache, the shared one, new memory.
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use max_functions::{max_cpu, max_rayon};
+use ndarray::Array2;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use rayon::ThreadPoolBuilder;
+
+const SIZES: [usize; 5] = [250, 500, 1000, 2000, 4000];
+/// The two loops are slow: only up to here.
+const LARGEST_OF_TRIVIAL: usize = 500;
+
+fn maximum(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("maximum");
+    group.sample_size(10).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(600));
+    let one_thread = ThreadPoolBuilder::new().num_threads(1).build().expect("one thread can be started");
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    for size in SIZES {
+        let mut random_matrix = || Array2::from_shape_simple_fn((size, size), || rng.random_range(0..=255));
+        let (a, b) = (random_matrix(), random_matrix());
+        group.throughput(Throughput::Elements((size * size) as u64));
+        if size <= LARGEST_OF_TRIVIAL {
+            group.bench_function(BenchmarkId::new("trivial", size), |bencher| {
+                bencher.iter_with_large_drop(|| max_cpu(&a, &b));
+            });
+        }
+        group.bench_function(BenchmarkId::new("one thread", size), |bencher| {
+            one_thread.install(|| bencher.iter_with_large_drop(|| max_rayon(&a, &b)));
+        });
+        group.bench_function(BenchmarkId::new("all threads", size), |bencher| {
+            bencher.iter_with_large_drop(|| max_rayon(&a, &b));
+        });
+    }
+}
+
+criterion_group!(benches, maximum);
+criterion_main!(benches);
