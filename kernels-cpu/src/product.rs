@@ -133,6 +133,11 @@ pub fn transpose<F: Real>(rows: &[&[F]], mut store: impl FnMut(usize, usize, &[F
 
 /// Where a product's finished sums go.
 pub trait Sink<F: Real> {
+    /// Puts what the sums at row `row` and columns `column`, `column + 1`, … start from into `sums`, which holds zeros: for
+    /// a product that goes on with an earlier one's sums, over further p. Mark it `#[inline(always)]`.
+    #[inline(always)]
+    fn start<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &mut [F::Vector<S>]) {}
+
     /// Takes `sums`, registers that hold the elements at row `row` and columns `column`, `column + 1`, … of the product
     /// ([`Real::as_elements`]). Columns may lie in the right matrix's padding. Mark it `#[inline(always)]`.
     fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]);
@@ -294,6 +299,11 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
     fn tile<S: Simd, const M: usize, const V: usize>(&mut self, simd: S, row: usize, column: usize) {
         let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
         let mut sums = [[F::Vector::<S>::zeroed(); V]; M];
+        for (i, sums) in sums.iter_mut().enumerate() {
+            self.sink.start(simd, row + i, column, sums);
+        }
+        // Copies before and after the loop, so that the array in it never needs an address and stays in registers.
+        let mut sums = sums;
         let (values, stride) = (self.right.padded(), self.right.stride);
         let mut start = column;
         self.left.columns::<M>(row, |left| {
@@ -308,7 +318,6 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
                 }
             }
         });
-        // A copy, so that the array in the loop never needs an address and stays in registers.
         let sums = sums;
         for (i, sums) in sums.iter().enumerate() {
             self.sink.take(simd, row + i, column, sums);

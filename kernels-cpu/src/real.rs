@@ -47,6 +47,21 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
         bytemuck::cast_slice(vectors)
     }
 
+    /// The elements of registers, in order.
+    #[inline(always)]
+    fn as_elements_mut<S: Simd>(vectors: &mut [Self::Vector<S>]) -> &mut [Self] {
+        bytemuck::cast_slice_mut(vectors)
+    }
+
+    /// The register that holds `elements`, from anywhere in memory.
+    ///
+    /// # Panics
+    /// If there are not as many elements as a register has.
+    #[inline(always)]
+    fn load_vector<S: Simd>(elements: &[Self]) -> Self::Vector<S> {
+        bytemuck::pod_read_unaligned(bytemuck::cast_slice(elements))
+    }
+
     /// eˣ for x ≤ 0, for loops that become vector instructions of `S`. In f32 with a relative error of at most 2e-7 down to
     /// x = −87.3, and below that e^−87.3, about 1.2e-38, instead of less; in f64 the standard library's. A NaN stays a NaN.
     fn exp_of_nonpositive<S: Simd>(x: Self) -> Self;
