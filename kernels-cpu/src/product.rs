@@ -100,7 +100,7 @@ impl<F: Real> PaddedMatrix<F> {
 ///
 /// # Panics
 /// If the rows differ in length.
-#[inline]
+#[inline(always)]
 pub fn transpose<F: Real>(rows: &[&[F]], mut store: impl FnMut(usize, usize, &[F])) {
     const BLOCK: usize = 16;
     let columns = rows.first().map_or(0, |row| row.len());

@@ -2,7 +2,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use kernels_cpu::product::{PaddedMatrix, Sink, product, transpose};
-use kernels_cpu::{InstructionSet, Simd, memory};
+use kernels_cpu::{InstructionSet, Simd, WithSimd, memory};
 use ndarray::{Array2, ArrayRef2};
 use rayon::prelude::*;
 
@@ -149,22 +149,45 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
             multiply(&left[above..], &right[block], cells, (first_row + above, panel * width), block > 0);
         }
     }
-    for panel in 0..panels.len() {
-        let (columns, below) = (panel * width..(panel + 1) * width, ((panel + 1) * width).max(first_row));
-        // SAFETY: the rows are this task's; their cells left of the diagonal block were just written and are written no more.
-        let left: Vec<&[F]> = (below..end).map(|row| unsafe { cells.read(row, columns.clone()) }).collect();
-        transpose(&left, |column, row, values| {
-            let (row, column) = (columns.start + column, below + row);
-            // SAFETY: row < below ≤ column < end, so the cell is above the diagonal block, at columns that only this task
-            // mirrors to.
-            unsafe {
-                match <&[F; 16]>::try_from(values) {
-                    // The same call, with a length that the compiler knows.
-                    Ok(values) => cells.write(row, column, values),
-                    Err(_) => cells.write(row, column, values),
-                }
-            }
-        });
+    InstructionSet::detect().dispatch(Mirror { rows: first_row..end, panels: panels.len(), cells });
+}
+
+/// The mirroring of one task's `rows`, whose cells in the first `panels` panels are computed.
+struct Mirror<'a, F> {
+    rows: Range<usize>,
+    panels: usize,
+    cells: &'a SharedCells<F>,
+}
+
+impl<F: Element> WithSimd for Mirror<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let (width, cells) = (panel_columns::<F>(), self.cells);
+        for panel in 0..self.panels {
+            let (columns, below) = (panel * width..(panel + 1) * width, ((panel + 1) * width).max(self.rows.start));
+            // SAFETY: the rows are this task's; their cells left of the diagonal block were just written and are written no more.
+            let left: Vec<&[F]> =
+                (below..self.rows.end).map(|row| unsafe { cells.read(row, columns.clone()) }).collect();
+            transpose(
+                &left,
+                #[inline(always)]
+                |column, row, values| {
+                    let (row, column) = (columns.start + column, below + row);
+                    // SAFETY: row < below ≤ column < end, so the cell is above the diagonal block, at columns that only
+                    // this task mirrors to.
+                    unsafe {
+                        match <&[F; 16]>::try_from(values) {
+                            // The same call, with a length that the compiler knows.
+                            Ok(values) => cells.write(row, column, values),
+                            Err(_) => cells.write(row, column, values),
+                        }
+                    }
+                },
+            );
+        }
     }
 }
 
