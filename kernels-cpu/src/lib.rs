@@ -20,6 +20,7 @@ mod real;
 pub mod sample_lanes;
 pub mod softmax;
 pub mod tanh;
+pub mod transpose;
 pub mod vector_product;
 
 pub use dispatch::InstructionSet;

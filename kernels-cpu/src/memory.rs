@@ -20,6 +20,21 @@ pub fn vec_with_capacity<T>(capacity: usize) -> Vec<T> {
     vector
 }
 
+/// Has the cache line of `place` fetched, as if it were going to be written, without waiting for it. Any address will do: where
+/// there is no memory, nothing happens.
+#[inline(always)]
+pub fn prefetch_for_writing<T>(place: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code)]
+    // SAFETY: a prefetch reads nothing that the program sees, and never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_ET0>(place.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
 #[cfg(target_os = "linux")]
 fn ask_for_large_pages<T>(room: &mut [std::mem::MaybeUninit<T>]) {
     /// A multiple of the size of a page, whatever that is: `madvise` refuses an address within a page.

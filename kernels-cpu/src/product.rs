@@ -18,6 +18,7 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable};
 use pulp::{Simd, WithSimd};
 
+use crate::transpose::transpose;
 use crate::{InstructionSet, Real};
 
 /// A cache line of elements of any type.
@@ -90,44 +91,7 @@ impl<F: Real> PaddedMatrix<F> {
         let fits = self.columns == rows.len() && rows.iter().all(|row| row.len() == self.rows);
         assert!(fits, "copy_transposed: shapes differ");
         let stride = self.stride;
-        let values = self.padded_mut();
-        transpose(rows, |column, row, cells| values[column * stride + row..][..cells.len()].copy_from_slice(cells));
-    }
-}
-
-/// Transposes the matrix whose rows are `rows`, block by block: calls `store(c, r, values)` so often that every element
-/// is covered once, where `values` are the elements of column `c` at rows `r`, `r + 1`, …
-///
-/// # Panics
-/// If the rows differ in length.
-#[inline(always)]
-pub fn transpose<F: Real>(rows: &[&[F]], mut store: impl FnMut(usize, usize, &[F])) {
-    const BLOCK: usize = 16;
-    let columns = rows.first().map_or(0, |row| row.len());
-    assert!(rows.iter().all(|row| row.len() == columns), "transpose: rows of different length");
-    for (block, rows) in rows.chunks(BLOCK).enumerate() {
-        let first_row = block * BLOCK;
-        let mut column = 0;
-        if let Ok(rows) = <&[&[F]; BLOCK]>::try_from(rows) {
-            // A whole block is copied to the stack by lines; what is left is loads and stores at fixed places.
-            while column + BLOCK <= columns {
-                let values: [[F; BLOCK]; BLOCK] =
-                    std::array::from_fn(|r| std::array::from_fn(|c| rows[r][column..column + BLOCK][c]));
-                #[allow(clippy::needless_range_loop)] // c counts columns: no row of `values` is walked through
-                for c in 0..BLOCK {
-                    let transposed: [F; BLOCK] = std::array::from_fn(|r| values[r][c]);
-                    store(column + c, first_row, &transposed);
-                }
-                column += BLOCK;
-            }
-        }
-        for column in column..columns {
-            let mut transposed = [F::zero(); BLOCK];
-            for (cell, row) in transposed.iter_mut().zip(rows) {
-                *cell = row[column];
-            }
-            store(column, first_row, &transposed[..rows.len()]);
-        }
+        transpose(InstructionSet::detect(), rows, self.padded_mut(), stride);
     }
 }
 

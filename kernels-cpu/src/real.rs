@@ -5,6 +5,7 @@ use num_traits::Float;
 use pulp::Simd;
 
 use crate::dispatch::is_fused;
+use crate::transpose::{self, BAND};
 use crate::{InstructionSet, activation};
 
 /// The element types of the floating-point kernels: `f32` and `f64`.
@@ -66,6 +67,15 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
     /// x = −87.3, and below that e^−87.3, about 1.2e-38, instead of less; in f64 the standard library's. A NaN stays a NaN.
     fn exp_of_nonpositive<S: Simd>(x: Self) -> Self;
 
+    /// Writes the columns of eight rows to `to`, `to` + `stride`, …, as many columns from the first on as fill whole registers;
+    /// returns how many those are. See [`transpose`].
+    ///
+    /// # Safety
+    /// As [`transpose::transpose_to`]; the rows have the same length.
+    #[doc(hidden)]
+    #[allow(unsafe_code)]
+    unsafe fn transpose_band<S: Simd>(simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize;
+
     /// Replaces each element x by 1 / (1 + e⁻ˣ); see [`activation`] for the error bounds.
     fn sigmoid_in_place(values: &mut [Self]);
 }
@@ -111,6 +121,18 @@ impl Real for f32 {
     #[inline(always)]
     fn exp_of_nonpositive<S: Simd>(x: Self) -> Self {
         activation::exp_of_nonpositive::<S>(x)
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn transpose_band<S: Simd>(_simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if transpose::avx::is_part_of::<S>() {
+            // SAFETY: there is an `S`, which only a processor with AVX has; the rest is the caller's promise.
+            return unsafe { transpose::avx::band_f32(rows, to, stride) };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { transpose::portable_band(rows, to, stride) }
     }
 
     fn sigmoid_in_place(values: &mut [Self]) {
@@ -159,6 +181,18 @@ impl Real for f64 {
     #[inline(always)]
     fn exp_of_nonpositive<S: Simd>(x: Self) -> Self {
         x.exp()
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn transpose_band<S: Simd>(_simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if transpose::avx::is_part_of::<S>() {
+            // SAFETY: there is an `S`, which only a processor with AVX has; the rest is the caller's promise.
+            return unsafe { transpose::avx::band_f64(rows, to, stride) };
+        }
+        // SAFETY: the caller's promise.
+        unsafe { transpose::portable_band(rows, to, stride) }
     }
 
     fn sigmoid_in_place(values: &mut [Self]) {

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::panic::catch_unwind;
 
-use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose, transpose};
+use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose};
+use kernels_cpu::transpose::transpose;
 use kernels_cpu::{InstructionSet, Real, Simd};
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
@@ -169,15 +170,16 @@ fn transposed<F: Real>(matrix: &Matrix<F>, columns: usize) -> Matrix<F> {
 
 fn transpose_is_right<F: Real>(rows: usize, columns: usize, seed: u64) -> Result<(), TestCaseError> {
     let matrix = random_matrix::<F>(rows, columns, &mut ChaCha8Rng::seed_from_u64(seed));
-    let mut found = vec![vec![None; rows]; columns];
-    let mut covered_once = true;
-    transpose(&rows_of(&matrix), |column, row, values| {
-        for (row, &value) in (row..).zip(values) {
-            covered_once &= found[column][row].replace(value).is_none();
+    let untouched = F::from(7).unwrap();
+    for set in InstructionSet::available() {
+        let stride = rows + 3;
+        let mut found = vec![untouched; columns * stride];
+        transpose(set, &rows_of(&matrix), &mut found, stride);
+        for (j, column) in found.chunks(stride).enumerate() {
+            prop_assert!((0..rows).all(|i| bits(column[i]) == bits(matrix[i][j])), "{}: column {j}", set.name());
+            prop_assert!(rows == 0 || column[rows..] == [untouched; 3], "{}: beside column {j}", set.name());
         }
-    });
-    prop_assert!(covered_once && found.iter().flatten().all(Option::is_some), "not every element was stored once");
-    prop_assert!((0..rows).all(|i| (0..columns).all(|j| found[j][i] == Some(matrix[i][j]))), "a wrong place");
+    }
 
     let mut packed = PaddedMatrix::zeros(if rows == 0 { 0 } else { columns }, rows);
     packed.copy_transposed(&rows_of(&matrix));
@@ -296,6 +298,14 @@ fn part1_product_of_transpose_panics_at_sizes_that_do_not_fit() {
 #[test]
 fn part3_transpose_panics_at_rows_of_different_length() {
     let row: &[f64] = &[1.0; 5];
-    assert!(panics(|| transpose(&[row, &row[..4]], |_, _, _| ())));
+    assert!(
+        panics(|| transpose(InstructionSet::detect(), &[row, &row[..4]], &mut [0.0; 20], 2)),
+        "rows of different length"
+    );
+    assert!(
+        panics(|| transpose(InstructionSet::detect(), &[row, row], &mut [0.0; 20], 1)),
+        "rows of the transpose that overlap"
+    );
+    assert!(panics(|| transpose(InstructionSet::detect(), &[row, row], &mut [0.0; 9], 2)), "no room");
     assert!(panics(|| PaddedMatrix::zeros(5, 3).copy_transposed(&[row, row])), "another shape");
 }

@@ -1,8 +1,9 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use kernels_cpu::product::{PaddedMatrix, Sink, product, transpose};
-use kernels_cpu::{InstructionSet, Simd, WithSimd, memory};
+use kernels_cpu::product::{PaddedMatrix, Sink, product};
+use kernels_cpu::transpose::transpose_to;
+use kernels_cpu::{InstructionSet, Simd, memory};
 use ndarray::{Array2, ArrayRef2};
 use rayon::prelude::*;
 
@@ -140,55 +141,51 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
     cells: &SharedCells<F>,
 ) {
     let (width, end) = (panel_columns::<F>(), first_row + rows.len());
-    let panels = &panels[..end.div_ceil(width)];
+    let last_block = blocks.len() - 1;
     for (block, depth) in blocks.iter().enumerate() {
         let left: Vec<&[F]> = rows.iter().map(|row| &row[depth.clone()]).collect();
-        for (panel, right) in panels.iter().enumerate() {
+        for (panel, right) in panels[..end.div_ceil(width)].iter().enumerate() {
+            let (first_column, below) = (panel * width, ((panel + 1) * width).max(first_row));
+            let mirrors = block == last_block && below < end;
+            if mirrors {
+                prefetch_mirrored(first_column..first_column + width, below..end, cells);
+            }
             // The rows above the panel's diagonal block are mirrored to, not computed.
-            let above = (panel * width).saturating_sub(first_row);
-            multiply(&left[above..], &right[block], cells, (first_row + above, panel * width), block > 0);
+            let above = first_column.saturating_sub(first_row);
+            multiply(&left[above..], &right[block], cells, (first_row + above, first_column), block > 0);
+            if mirrors {
+                // SAFETY: the rows are this task's, and these of their cells are complete; they are below the diagonal block.
+                unsafe { mirror(below..end, first_column..first_column + width, cells) };
+            }
         }
     }
-    InstructionSet::detect().dispatch(Mirror { rows: first_row..end, panels: panels.len(), cells });
 }
 
-/// The mirroring of one task's `rows`, whose cells in the first `panels` panels are computed.
-struct Mirror<'a, F> {
-    rows: Range<usize>,
-    panels: usize,
-    cells: &'a SharedCells<F>,
-}
-
-impl<F: Element> WithSimd for Mirror<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(unsafe_code)]
-    fn with_simd<S: Simd>(self, _simd: S) {
-        let (width, cells) = (panel_columns::<F>(), self.cells);
-        for panel in 0..self.panels {
-            let (columns, below) = (panel * width..(panel + 1) * width, ((panel + 1) * width).max(self.rows.start));
-            // SAFETY: the rows are this task's; their cells left of the diagonal block were just written and are written no more.
-            let left: Vec<&[F]> =
-                (below..self.rows.end).map(|row| unsafe { cells.read(row, columns.clone()) }).collect();
-            transpose(
-                &left,
-                #[inline(always)]
-                |column, row, values| {
-                    let (row, column) = (columns.start + column, below + row);
-                    // SAFETY: row < below ≤ column < end, so the cell is above the diagonal block, at columns that only
-                    // this task mirrors to.
-                    unsafe {
-                        match <&[F; 16]>::try_from(values) {
-                            // The same call, with a length that the compiler knows.
-                            Ok(values) => cells.write(row, column, values),
-                            Err(_) => cells.write(row, column, values),
-                        }
-                    }
-                },
-            );
+/// Has the cells fetched that [`mirror`] will write, while others are computed: the product leaves the memory idle.
+fn prefetch_mirrored<F: Element>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
+    for row in rows {
+        let (start, bytes) =
+            (cells.first.wrapping_add(row * cells.size + columns.start), columns.len() * size_of::<F>());
+        for line in (0..bytes + 63).step_by(64) {
+            memory::prefetch_for_writing(start.wrapping_byte_add(line.min(bytes - 1)));
         }
     }
+}
+
+/// Writes cell (i, j), for the given rows i and columns j, to cell (j, i).
+///
+/// # Safety
+/// 1. `rows` and `columns` are inside the matrix, and `columns.end` ≤ `rows.start`: all cells are below the diagonal.
+/// 2. The cells (i, j) have been written and nobody writes them meanwhile.
+/// 3. Nobody else reads or writes the cells (j, i) meanwhile.
+#[allow(unsafe_code)]
+unsafe fn mirror<F: Element>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
+    // SAFETY: conditions 1 and 2.
+    let left: Vec<&[F]> = rows.clone().map(|row| unsafe { cells.read(row, columns.clone()) }).collect();
+    let to = cells.first.wrapping_add(columns.start * cells.size + rows.start);
+    // SAFETY: the transpose's cells (j, i) are in the matrix (1), above the diagonal and so not the ones read, and nobody
+    // else's (3).
+    unsafe { transpose_to(InstructionSet::detect(), &left, to.cast(), cells.size) };
 }
 
 /// Adds one block's products to the cells from `place`, a row and a column, on; where they do not go on, to zeros.
