@@ -8,9 +8,9 @@
 //! Roofline: one comparison for 8 bytes read and 4 written, so memory decides; ordinary stores move 16 bytes. Measured on
 //! two cores of a Sapphire Rapids server (L2 2 MiB a core), one thread, 1000 × 1000: reading the operands alone takes
 //! 268 µs (30 GB/s), streaming the result alone 161 µs; if they overlap perfectly, 268 µs is the floor. Streaming stores
-//! take 337 µs, 80 % of it; ordinary ones 428 µs. Within a core's cache, ordinary ones win: 7 against 15 µs at 250 × 250.
+//! take 349 µs, 77 % of the floor's rate; ordinary ones 428 µs. Within a core's cache, ordinary ones win: 7 against 15 µs at 250 × 250.
 //!
-//! What did not pay: unrolling by hand (no change), software prefetch of the operands (1000 elements ahead, 4 % at most
+//! What did not pay: unrolling by hand (no change, tried in an AVX-512 variant only), software prefetch of the operands (1000 elements ahead, 4 % at most
 //! in one of four runs' minima and nothing in the median; non-temporal hints are far slower), `prefetchw` of the result
 //! (5 %, where streaming gives 21 %).
 

@@ -267,6 +267,7 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
             self.sink.start(simd, row + i, column, sums);
         }
         // Copies before and after the loop, so that the array in it never needs an address and stays in registers.
+        #[allow(clippy::redundant_locals)]
         let mut sums = sums;
         let (values, stride) = (self.right.padded(), self.right.stride);
         let mut start = column;

@@ -97,8 +97,10 @@ unsafe fn one_by_one<F: Real>(rows: &[&[F]], columns: std::ops::Range<usize>, to
 #[allow(unsafe_code)]
 pub(crate) unsafe fn portable_band<F: Real>(rows: &[&[F]; BAND], to: *mut F, stride: usize) -> usize {
     let rows: [&[[F; BAND]]; BAND] = blocks(rows);
+    #[allow(clippy::needless_range_loop)] // It counts blocks, and columns: no row is walked through.
     for block in 0..rows[0].len() {
         let values: [[F; BAND]; BAND] = std::array::from_fn(|row| rows[row][block]);
+        #[allow(clippy::needless_range_loop)]
         for column in 0..BAND {
             let transposed: [F; BAND] = std::array::from_fn(|row| values[row][column]);
             // SAFETY: the column's elements have their places next to each other.
@@ -149,6 +151,7 @@ pub(crate) mod avx {
     pub(crate) unsafe fn band_f32(rows: &[&[f32]; BAND], to: *mut f32, stride: usize) -> usize {
         const COLUMNS: usize = 4;
         let rows = blocks::<f32, COLUMNS>(rows);
+        #[allow(clippy::needless_range_loop)] // It counts blocks of eight rows at once.
         for block in 0..rows[0].len() {
             // Four rows in the lower halves of registers, the next four in the upper.
             let mut halves = [_mm256_setzero_ps(); 4];
@@ -181,6 +184,7 @@ pub(crate) mod avx {
     pub(crate) unsafe fn band_f64(rows: &[&[f64]; BAND], to: *mut f64, stride: usize) -> usize {
         const COLUMNS: usize = 2;
         let rows = blocks::<f64, COLUMNS>(rows);
+        #[allow(clippy::needless_range_loop)] // As above.
         for block in 0..rows[0].len() {
             for first in [0, 4] {
                 // Two rows in the lower halves of registers, the next two in the upper.
