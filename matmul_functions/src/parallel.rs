@@ -26,7 +26,8 @@ const fn panel_columns<F: Element>() -> usize {
 /// Four ideas. Xᵀ is packed into panels of columns, so that tiles of sums can stay in registers while they run down a
 /// panel ([`kernels_cpu::product`]). A panel is cut into blocks of rows that stay in the cache; between two blocks the sums
 /// wait in the result. Only the lower triangle is computed, since the result is symmetric: half the arithmetic. The upper
-/// triangle is mirrored from it, by the same task, while the rows are still in its cache.
+/// triangle is mirrored from it, panel by panel, by the same task: its cells are fetched while the panel's are computed, since
+/// the product leaves the memory idle, and the transpose stays in registers ([`kernels_cpu::transpose`]).
 ///
 /// Each element is one sum in ascending k, so that the result does not depend on the number of threads, nor on the blocks.
 ///
