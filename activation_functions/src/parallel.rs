@@ -1,6 +1,6 @@
 use std::mem::MaybeUninit;
 
-use kernels_cpu::{InstructionSet, greyscale, tanh};
+use kernels_cpu::{InstructionSet, greyscale, memory, tanh};
 use rayon::prelude::*;
 
 use crate::LengthMismatch;
@@ -59,7 +59,7 @@ pub fn fused_rayon(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMi
 /// gets a piece's first index and the piece, and initialises all of it.
 #[allow(unsafe_code)]
 fn collect(length: usize, kernel: impl Fn(usize, &mut [MaybeUninit<f32>]) + Sync) -> Vec<f32> {
-    let mut result = Vec::with_capacity(length);
+    let mut result = memory::vec_with_capacity(length);
     let cells = &mut result.spare_capacity_mut()[..length];
     cells.par_chunks_mut(ELEMENTS_PER_TASK).enumerate().for_each(|(task, out)| kernel(task * ELEMENTS_PER_TASK, out));
     // SAFETY: the chunks cover the first `length` cells, and each of the callers' kernels initialises the chunk it is given.

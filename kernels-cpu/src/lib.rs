@@ -24,6 +24,6 @@ pub mod transpose;
 pub mod vector_product;
 
 pub use dispatch::InstructionSet;
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_for_writing};
 pub use pulp::{Simd, WithSimd};
 pub use real::Real;

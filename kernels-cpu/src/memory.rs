@@ -1,4 +1,4 @@
-//! Memory for results that are too large to be served from what the program has used before.
+//! Memory for blocks that are too large to be served from what the program has used before.
 //!
 //! Idea: a large block comes from the operating system page by page, each at its first touch, which costs a fault and the
 //! clearing of the page. With pages of 2 MiB instead of 4 KiB there are 512 times fewer faults. Where Linux is set to
@@ -20,23 +20,17 @@ pub fn vec_with_capacity<T>(capacity: usize) -> Vec<T> {
     vector
 }
 
-/// Has the cache line of `place` fetched, as if it were going to be written, without waiting for it. Any address will do: where
-/// there is no memory, nothing happens.
-#[inline(always)]
-pub fn prefetch_for_writing<T>(place: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    #[allow(unsafe_code)]
-    // SAFETY: a prefetch reads nothing that the program sees, and never faults.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_ET0>(place.cast());
+/// So many zero bytes, in large pages where the system has them and the block is worth it.
+pub fn zero_bytes(length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    if length >= SMALLEST {
+        ask_for_large_pages(&mut bytes);
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
+    bytes
 }
 
 #[cfg(target_os = "linux")]
-fn ask_for_large_pages<T>(room: &mut [std::mem::MaybeUninit<T>]) {
+fn ask_for_large_pages<T>(room: &mut [T]) {
     /// A multiple of the size of a page, whatever that is: `madvise` refuses an address within a page.
     const PAGE: usize = 64 << 10;
     let bytes = size_of_val(room);
@@ -51,7 +45,7 @@ fn ask_for_large_pages<T>(room: &mut [std::mem::MaybeUninit<T>]) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ask_for_large_pages<T>(_room: &mut [std::mem::MaybeUninit<T>]) {}
+fn ask_for_large_pages<T>(_room: &mut [T]) {}
 
 #[cfg(test)]
 mod tests {
@@ -66,6 +60,16 @@ mod tests {
             vector.extend(0..capacity as u32);
             assert_eq!(vector.as_ptr(), start, "{capacity}: the room was too small");
             assert!(vector.iter().copied().eq(0..capacity as u32), "{capacity}");
+        }
+    }
+
+    #[test]
+    fn bytes_of_every_length_are_zero_and_can_be_written() {
+        for length in [0, 1, SMALLEST - 1, SMALLEST, SMALLEST + (1 << 20) + 3] {
+            let mut bytes = zero_bytes(length);
+            assert!(bytes.len() == length && bytes.iter().all(|&byte| byte == 0), "{length}");
+            bytes.fill(7);
+            assert!(bytes.iter().all(|&byte| byte == 7), "{length}");
         }
     }
 }

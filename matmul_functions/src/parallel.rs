@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use kernels_cpu::product::{PaddedMatrix, Sink, product};
 use kernels_cpu::transpose::transpose_to;
-use kernels_cpu::{InstructionSet, Simd, memory};
+use kernels_cpu::{InstructionSet, Simd, memory, prefetch_for_writing};
 use ndarray::{Array2, ArrayRef2};
 use rayon::prelude::*;
 
@@ -168,7 +168,7 @@ fn prefetch_mirrored<F: Element>(rows: Range<usize>, columns: Range<usize>, cell
         let (start, bytes) =
             (cells.first.wrapping_add(row * cells.size + columns.start), columns.len() * size_of::<F>());
         for line in (0..bytes + 63).step_by(64) {
-            memory::prefetch_for_writing(start.wrapping_byte_add(line.min(bytes - 1)));
+            prefetch_for_writing(start.wrapping_byte_add(line.min(bytes - 1)));
         }
     }
 }

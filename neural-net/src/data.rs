@@ -2,7 +2,6 @@
 
 pub mod builtin_digits;
 pub mod download;
-mod huge_pages;
 pub mod idx;
 
 use std::path::{Path, PathBuf};

@@ -6,9 +6,10 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
+use kernels_cpu::memory;
 use ndarray::Array2;
 
-use super::{CLASSES, LabelledImages, huge_pages};
+use super::{CLASSES, LabelledImages};
 
 /// Unsigned bytes in three dimensions: images, rows, columns.
 const IMAGES_MAGIC: u32 = 0x0000_0803;
@@ -185,7 +186,7 @@ fn read_idx<const N: usize>(path: &Path, magic: u32, kind: &'static str) -> Resu
     let expected = header_bytes as u64 + total;
 
     // In one piece, as far as the file can hold what its header announces, so that nothing is moved.
-    let mut bytes = huge_pages::zeroed(total.min(most) as usize);
+    let mut bytes = memory::zero_bytes(total.min(most) as usize);
     let filled = fill(&mut reader, &mut bytes).map_err(read_error)?;
     bytes.truncate(filled);
     // One byte more than announced: it shows a longer file, and lets the decompressor check its checksum at the end.
