@@ -18,7 +18,13 @@
 //! left out makes no NaN.
 //!
 //! Roofline: every multiply-add loads a vector from the first-level cache, which gives two a clock: as many as the
-//! arithmetic units take. With a fifth of the elements, the floor is a fifth of the dense product's.
+//! arithmetic units take. With a fifth of the elements, the floor is a fifth of the dense product's. Measured on one core of
+//! a Sapphire Rapids server, 16 images of MNIST (2417 pixels that are not zero) and 128 columns: eight multiply-adds from the
+//! first-level cache take 1.85 ns, so 4.5 µs is the floor; the sums take 8.9 µs, 50 % of its rate, the gradients 8.5 µs, and with
+//! the update of 784 × 128 weights in the second-level cache 10.8 µs. Loops whose length is not foreseen take the most of the rest.
+//!
+//! What did not pay: fetching the next 64 rows of the weights early (11.6 µs for the sums: they push the present ones out), leaving
+//! out the checks of indices (5 % of the gradients), lists of the elements instead of bits (12 µs for 16 images to write them).
 
 use std::any::Any;
 use std::ops::Range;
