@@ -23,7 +23,7 @@ const FEW_SAMPLES: usize = 2;
 /// Units up to which dot products are faster for any number of samples: they would not fill a tile.
 const FEW_UNITS: usize = 16;
 /// Multiply-adds that are worth waking other threads for.
-const PARALLEL_WORK: usize = 10_000_000;
+const PARALLEL_WORK: usize = 5_000_000;
 
 /// Computes a network's outputs, fast.
 ///
