@@ -106,6 +106,8 @@ proptest! {
 fn part1_leaving_zeros_out_changes_no_bit_of_a_large_product() {
     check::<f32>(64, 784, 301, 0.2, 1).unwrap();
     check::<f64>(33, 784, 128, 0.2, 2).unwrap();
+    // None at all.
+    check::<f32>(0, 100, 20, 0.2, 3).unwrap();
 }
 
 #[test]
