@@ -29,14 +29,14 @@ where
         group.throughput(Throughput::Elements((rows * rows * columns) as u64));
         if rows * rows * columns <= LARGEST_OF_TRIVIAL {
             group.bench_function(BenchmarkId::new("trivial", &shape), |bencher| {
-                bencher.iter_with_large_drop(|| matmul_transpose_trivial(&x));
+                bencher.iter(|| matmul_transpose_trivial(&x));
             });
         }
         group.bench_function(BenchmarkId::new("one thread", &shape), |bencher| {
-            one_thread.install(|| bencher.iter_with_large_drop(|| matmul_transpose_rayon(&x)));
+            one_thread.install(|| bencher.iter(|| matmul_transpose_rayon(&x)));
         });
         group.bench_function(BenchmarkId::new("all threads", &shape), |bencher| {
-            bencher.iter_with_large_drop(|| matmul_transpose_rayon(&x));
+            bencher.iter(|| matmul_transpose_rayon(&x));
         });
     }
 }

@@ -24,14 +24,14 @@ fn maximum(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements((size * size) as u64));
         if size <= LARGEST_OF_TRIVIAL {
             group.bench_function(BenchmarkId::new("trivial", size), |bencher| {
-                bencher.iter_with_large_drop(|| max_cpu(&a, &b));
+                bencher.iter(|| max_cpu(&a, &b));
             });
         }
         group.bench_function(BenchmarkId::new("one thread", size), |bencher| {
-            one_thread.install(|| bencher.iter_with_large_drop(|| max_rayon(&a, &b)));
+            one_thread.install(|| bencher.iter(|| max_rayon(&a, &b)));
         });
         group.bench_function(BenchmarkId::new("all threads", size), |bencher| {
-            bencher.iter_with_large_drop(|| max_rayon(&a, &b));
+            bencher.iter(|| max_rayon(&a, &b));
         });
     }
 }
