@@ -131,7 +131,7 @@ impl<F: Real> NonzeroRows<F> {
     /// # Panics
     /// If the row has not as many elements as there are columns, there are [`Self::MOST`] rows, or they are of bytes.
     pub fn push(&mut self, row: &[F]) {
-        self.check(row.len());
+        self.begin_row(row.len());
         let Elements::Numbers(elements) = &mut self.elements else { panic!("NonzeroRows: numbers among bytes") };
         push_padded(elements, row, F::zero());
     }
@@ -141,12 +141,13 @@ impl<F: Real> NonzeroRows<F> {
     /// # Panics
     /// As [`NonzeroRows::push`], and if the rows are of numbers.
     pub fn push_bytes(&mut self, row: &[u8]) {
-        self.check(row.len());
+        self.begin_row(row.len());
         let Elements::Bytes(elements, _) = &mut self.elements else { panic!("NonzeroRows: bytes among numbers") };
         push_padded(elements, row, 0);
     }
 
-    fn check(&mut self, columns: usize) {
+    /// Counts a row that is about to be added.
+    fn begin_row(&mut self, columns: usize) {
         assert!(columns == self.columns, "NonzeroRows: a row of {columns} elements, not {}", self.columns);
         assert!(self.rows < Self::MOST, "NonzeroRows: more than {} rows", Self::MOST);
         self.rows += 1;

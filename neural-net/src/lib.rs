@@ -16,6 +16,7 @@ pub mod files;
 pub mod loss;
 pub mod model_file;
 pub mod network;
+mod padded;
 pub mod predictor;
 pub mod preset;
 pub mod reference;

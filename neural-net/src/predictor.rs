@@ -8,12 +8,13 @@
 //! The two kernels round differently, so that a sample's outputs among many may differ in the last bits from its outputs
 //! alone. Neither depends on the number of threads.
 
-use kernels_cpu::product::{PaddedMatrix, Sink, product};
+use kernels_cpu::InstructionSet;
+use kernels_cpu::product::{PaddedMatrix, product};
 use kernels_cpu::vector_product::{Columns, vector_product};
-use kernels_cpu::{InstructionSet, Simd};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
+use crate::padded::{AddBias, pad, pad_row};
 use crate::{Architecture, Network, Real};
 
 /// Samples that are predicted together.
@@ -70,16 +71,7 @@ impl<F: Real> Predictor<F> {
         let layers = network.weights().iter().zip(network.biases()).map(|(weights, biases)| {
             let (inputs, units) = weights.dim();
             let columns = Columns::new(inputs, units, |input, unit| weights[[input, unit]]);
-            let tiles = (units > FEW_UNITS).then(|| {
-                let mut padded = PaddedMatrix::zeros(inputs, units);
-                for (input, row) in weights.rows().into_iter().enumerate() {
-                    padded.row_mut(input).iter_mut().zip(row).for_each(|(cell, &weight)| *cell = weight);
-                }
-                padded
-            });
-            let mut padded = PaddedMatrix::zeros(1, units);
-            padded.row_mut(0).iter_mut().zip(biases).for_each(|(cell, &bias)| *cell = bias);
-            PredictorLayer { weights: tiles, columns, biases: padded }
+            PredictorLayer { weights: (units > FEW_UNITS).then(|| pad(weights)), columns, biases: pad_row(biases) }
         });
         let architecture = network.architecture().clone();
         Self {
@@ -184,24 +176,6 @@ impl<F: Real> PredictorLayer<F> {
                     self.apply_to_one(set, inputs, sums.row_mut(sample));
                 }
             }
-        }
-    }
-}
-
-/// Adds the bias to finished sums and stores them.
-struct AddBias<'a, F> {
-    out: &'a mut [F],
-    stride: usize,
-    biases: &'a [F],
-}
-
-impl<F: Real> Sink<F> for AddBias<'_, F> {
-    #[inline(always)]
-    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
-        let out = F::as_vectors_mut::<S>(&mut self.out[row * self.stride + column..]);
-        let biases = F::as_vectors::<S>(&self.biases[column..]);
-        for ((out, &sum), &bias) in out.iter_mut().zip(sums).zip(biases) {
-            *out = F::add_vectors(simd, sum, bias);
         }
     }
 }

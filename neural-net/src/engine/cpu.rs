@@ -24,9 +24,10 @@ use rayon::prelude::*;
 use self::chunk::{Chunk, Purpose};
 use self::full_batch::FullBatch;
 use self::groups::Group;
-use self::layer::{Layer, UpdateRule, unpad, unpad_row};
+use self::layer::{Layer, UpdateRule};
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;
+use crate::padded::{unpad, unpad_row};
 use crate::training::{GradientScale, Hyperparameters};
 use crate::{Architecture, InputRow, Network, Real, Samples};
 

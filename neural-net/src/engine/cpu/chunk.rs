@@ -7,8 +7,9 @@ use kernels_cpu::nonzero_product::{NonzeroRows, nonzero_product, nonzero_product
 use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose};
 use rayon::prelude::*;
 
-use super::layer::{AddBias, Backward, Layer, Update, UpdateRule, add_bias, sum_of_rows};
+use super::layer::{Backward, Layer, Update, UpdateRule, add_bias, sum_of_rows};
 use super::{CHUNK, Model, rows_per_task};
+use crate::padded::AddBias;
 use crate::{InputRow, Loss, Real, Samples};
 
 /// What the passes of a chunk write, layer by layer. A layer here is one with weights.

@@ -157,13 +157,7 @@ impl<F: Real> FullBatch<F> {
         total.first_gradient.write_scaled(&mut total.weight_gradients[0], scale);
         let set = self.instruction_set;
         for (index, layer) in layers.iter_mut().enumerate() {
-            let (weights, biases) = (total.weight_gradients[index].padded(), total.bias_gradients[index].padded());
-            let (mut weight_velocities, mut bias_velocities) = match &mut layer.velocities {
-                Some((weights, biases)) => (Some(weights.padded_mut()), Some(biases.padded_mut())),
-                None => (None, None),
-            };
-            rule.apply(set, layer.weights.padded_mut(), weight_velocities.take(), weights);
-            rule.without_decay().apply(set, layer.biases.padded_mut(), bias_velocities.take(), biases);
+            layer.apply(set, rule, &total.weight_gradients[index], &total.bias_gradients[index]);
         }
         let loss = total.loss;
         self.parts = parts;

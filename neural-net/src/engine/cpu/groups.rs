@@ -56,12 +56,7 @@ pub(super) fn step<F: Real>(
             let part = group.gradients[index].1.row(0);
             gradients.1.row_mut(0).iter_mut().zip(part).for_each(|(total, &part)| *total += part);
         }
-        let (mut weight_velocities, mut bias_velocities) = match &mut layer.velocities {
-            Some((weights, biases)) => (Some(weights.padded_mut()), Some(biases.padded_mut())),
-            None => (None, None),
-        };
-        rule.apply(set, layer.weights.padded_mut(), weight_velocities.take(), gradients.0.padded());
-        rule.without_decay().apply(set, layer.biases.padded_mut(), bias_velocities.take(), gradients.1.padded());
+        layer.apply(set, rule, &gradients.0, &gradients.1);
     }
     groups[..count].iter().map(|group| group.loss).sum()
 }

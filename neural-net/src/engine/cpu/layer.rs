@@ -4,6 +4,7 @@ use kernels_cpu::product::{PaddedMatrix, Sink};
 use kernels_cpu::{InstructionSet, Simd, WithSimd};
 use ndarray::{Array1, Array2};
 
+use crate::padded::{pad, pad_row};
 use crate::{Activation, Real};
 
 /// A layer's parameters, padded to whole cache lines.
@@ -27,28 +28,22 @@ impl<F: Real> Layer<F> {
     }
 }
 
-fn pad<F: Real>(array: &Array2<F>) -> PaddedMatrix<F> {
-    let mut matrix = PaddedMatrix::zeros(array.nrows(), array.ncols());
-    for (row, values) in array.outer_iter().enumerate() {
-        matrix.row_mut(row).iter_mut().zip(values).for_each(|(cell, &value)| *cell = value);
+impl<F: Real> Layer<F> {
+    /// Changes all parameters by their gradients, the biases' as one row.
+    pub(super) fn apply(
+        &mut self,
+        set: InstructionSet,
+        rule: UpdateRule<F>,
+        weights: &PaddedMatrix<F>,
+        biases: &PaddedMatrix<F>,
+    ) {
+        let (weight_velocities, bias_velocities) = match &mut self.velocities {
+            Some((weights, biases)) => (Some(weights.padded_mut()), Some(biases.padded_mut())),
+            None => (None, None),
+        };
+        rule.apply(set, self.weights.padded_mut(), weight_velocities, weights.padded());
+        rule.without_decay().apply(set, self.biases.padded_mut(), bias_velocities, biases.padded());
     }
-    matrix
-}
-
-fn pad_row<F: Real>(array: &Array1<F>) -> PaddedMatrix<F> {
-    let mut matrix = PaddedMatrix::zeros(1, array.len());
-    matrix.row_mut(0).iter_mut().zip(array).for_each(|(cell, &value)| *cell = value);
-    matrix
-}
-
-/// The matrix without its padding.
-pub(super) fn unpad<F: Real>(matrix: &PaddedMatrix<F>) -> Array2<F> {
-    Array2::from_shape_fn((matrix.rows(), matrix.columns()), |(row, column)| matrix.row(row)[column])
-}
-
-/// The one row of a matrix without its padding.
-pub(super) fn unpad_row<F: Real>(matrix: &PaddedMatrix<F>) -> Array1<F> {
-    Array1::from(matrix.row(0).to_vec())
 }
 
 /// How a gradient changes a parameter; see [`crate::Hyperparameters`].
@@ -176,24 +171,6 @@ impl<F: Real> WithSimd for SumOfRows<'_, F> {
             for row in self.rows.chunks_exact(stride) {
                 *sums = F::add_vectors(simd, *sums, F::as_vectors::<S>(row)[column]);
             }
-        }
-    }
-}
-
-/// Sums are a layer's x·W: adds the bias and stores them.
-pub(super) struct AddBias<'a, F> {
-    pub(super) out: &'a mut [F],
-    pub(super) stride: usize,
-    pub(super) biases: &'a [F],
-}
-
-impl<F: Real> Sink<F> for AddBias<'_, F> {
-    #[inline(always)]
-    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
-        let out = F::as_vectors_mut::<S>(&mut self.out[row * self.stride + column..]);
-        let biases = F::as_vectors::<S>(&self.biases[column..]);
-        for ((out, &sum), &bias) in out.iter_mut().zip(sums).zip(biases) {
-            *out = F::add_vectors(simd, sum, bias);
         }
     }
 }

@@ -1,0 +1,51 @@
+//! Arrays as the fast kernels take them, padded to whole cache lines, and back.
+
+use kernels_cpu::Simd;
+use kernels_cpu::product::{PaddedMatrix, Sink};
+use ndarray::{Array1, Array2};
+
+use crate::Real;
+
+/// The matrix with its padding.
+pub(crate) fn pad<F: Real>(array: &Array2<F>) -> PaddedMatrix<F> {
+    let mut matrix = PaddedMatrix::zeros(array.nrows(), array.ncols());
+    for (row, values) in array.outer_iter().enumerate() {
+        matrix.row_mut(row).iter_mut().zip(values).for_each(|(cell, &value)| *cell = value);
+    }
+    matrix
+}
+
+/// The vector as a matrix of one row.
+pub(crate) fn pad_row<F: Real>(array: &Array1<F>) -> PaddedMatrix<F> {
+    let mut matrix = PaddedMatrix::zeros(1, array.len());
+    matrix.row_mut(0).iter_mut().zip(array).for_each(|(cell, &value)| *cell = value);
+    matrix
+}
+
+/// The matrix without its padding.
+pub(crate) fn unpad<F: Real>(matrix: &PaddedMatrix<F>) -> Array2<F> {
+    Array2::from_shape_fn((matrix.rows(), matrix.columns()), |(row, column)| matrix.row(row)[column])
+}
+
+/// The one row of a matrix without its padding.
+pub(crate) fn unpad_row<F: Real>(matrix: &PaddedMatrix<F>) -> Array1<F> {
+    Array1::from(matrix.row(0).to_vec())
+}
+
+/// Sums are a layer's x·W: adds the bias and stores them.
+pub(crate) struct AddBias<'a, F> {
+    pub(crate) out: &'a mut [F],
+    pub(crate) stride: usize,
+    pub(crate) biases: &'a [F],
+}
+
+impl<F: Real> Sink<F> for AddBias<'_, F> {
+    #[inline(always)]
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let out = F::as_vectors_mut::<S>(&mut self.out[row * self.stride + column..]);
+        let biases = F::as_vectors::<S>(&self.biases[column..]);
+        for ((out, &sum), &bias) in out.iter_mut().zip(sums).zip(biases) {
+            *out = F::add_vectors(simd, sum, bias);
+        }
+    }
+}
