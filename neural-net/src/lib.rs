@@ -10,6 +10,7 @@
 
 pub mod activation;
 pub mod checkpoint;
+mod compiled_once;
 pub mod data;
 pub mod engine;
 pub mod files;
@@ -32,7 +33,7 @@ pub use samples::{InputRow, Samples};
 pub use training::{Hyperparameters, Training};
 
 /// The element types of a network: `f32` and `f64`.
-pub trait Real: utils::Element + kernels_cpu::Real {
+pub trait Real: utils::Element + kernels_cpu::Real + compiled_once::CompiledOnce {
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
     /// The value in double precision.

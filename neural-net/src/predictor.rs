@@ -92,6 +92,10 @@ impl<F: Real> Predictor<F> {
     /// # Panics
     /// If `inputs` is not as long as the network has inputs.
     pub fn predict(&mut self, inputs: &[F]) -> &[F] {
+        F::predict(self, inputs)
+    }
+
+    pub(crate) fn predict_one(&mut self, inputs: &[F]) -> &[F] {
         assert_eq!(inputs.len(), self.architecture.inputs(), "predict: wrong number of inputs");
         for (index, layer) in self.layers.iter().enumerate() {
             let (before, rest) = self.activations.split_at_mut(index);
@@ -108,6 +112,10 @@ impl<F: Real> Predictor<F> {
     /// # Panics
     /// If `inputs` does not have as many columns as the network has inputs.
     pub fn predict_all(&self, inputs: ArrayView2<F>) -> Array2<F> {
+        F::predict_all(self, inputs)
+    }
+
+    pub(crate) fn predict_rows(&self, inputs: ArrayView2<F>) -> Array2<F> {
         assert_eq!(inputs.ncols(), self.architecture.inputs(), "predict_all: wrong number of inputs");
         let inputs = inputs.as_standard_layout();
         let (samples, columns, units) = (inputs.nrows(), self.architecture.inputs(), self.architecture.outputs());

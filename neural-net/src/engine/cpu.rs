@@ -97,7 +97,7 @@ impl<'a, F: Real> CpuEngine<'a, F> {
     }
 
     /// One step on the samples of these indices; returns their summed loss before it.
-    fn step(&mut self, batch: &[u32]) -> f64 {
+    pub(crate) fn step(&mut self, batch: &[u32]) -> f64 {
         self.model.transpose_weights();
         let rate = self.hyperparameters.learning_rate;
         let scale = match self.hyperparameters.gradient {
@@ -137,6 +137,19 @@ impl<'a, F: Real> CpuEngine<'a, F> {
         batch.iter().all(|&index| seen.get_mut(index as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
     }
 
+    /// The mean loss and the accuracy on other samples.
+    pub(crate) fn evaluate_all(&self, samples: &Samples<F>) -> Evaluation {
+        let starts: Vec<usize> = (0..samples.len()).step_by(CHUNK).collect();
+        let evaluate = |chunk: &mut Chunk<F>, &start: &usize| {
+            self.evaluate_range(samples, start..samples.len().min(start + CHUNK), chunk)
+        };
+        let parts: Vec<(f64, usize)> =
+            starts.par_iter().map_init(|| Chunk::new(&self.model, CHUNK, samples), evaluate).collect();
+        let loss: f64 = parts.iter().map(|part| part.0).sum();
+        let correct = parts.iter().map(|part| part.1).sum();
+        Evaluation { loss: loss / samples.len().max(1) as f64, correct, count: samples.len() }
+    }
+
     fn evaluate_range(&self, samples: &Samples<F>, range: Range<usize>, chunk: &mut Chunk<F>) -> (f64, usize) {
         chunk.forward(&self.model, samples, range.clone(), Purpose::Evaluation);
         let (mut loss, mut correct) = (0.0, 0);
@@ -168,7 +181,7 @@ impl<F: Real> Engine<F> for CpuEngine<'_, F> {
             {
                 next.iter().for_each(|&index| self.samples.prefetch(index as usize));
             }
-            let loss = self.step(batch);
+            let loss = F::step(self, batch);
             if !loss.is_finite() {
                 return Err(Diverged { step }.into());
             }
@@ -180,15 +193,7 @@ impl<F: Real> Engine<F> for CpuEngine<'_, F> {
     }
 
     fn evaluate(&mut self, samples: &Samples<F>) -> Result<Evaluation, DeviceError> {
-        let starts: Vec<usize> = (0..samples.len()).step_by(CHUNK).collect();
-        let evaluate = |chunk: &mut Chunk<F>, &start: &usize| {
-            self.evaluate_range(samples, start..samples.len().min(start + CHUNK), chunk)
-        };
-        let parts: Vec<(f64, usize)> =
-            starts.par_iter().map_init(|| Chunk::new(&self.model, CHUNK, samples), evaluate).collect();
-        let loss: f64 = parts.iter().map(|part| part.0).sum();
-        let correct = parts.iter().map(|part| part.1).sum();
-        Ok(Evaluation { loss: loss / samples.len().max(1) as f64, correct, count: samples.len() })
+        Ok(F::evaluate(self, samples))
     }
 
     fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError> {

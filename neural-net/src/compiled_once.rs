@@ -1,0 +1,51 @@
+//! The fast code, compiled once for each element type.
+//!
+//! Generic code is compiled wherever its types are chosen: anew in every program and every test. The engine's and the
+//! predictor's is large, for it holds each kernel for several instruction sets. What is called by way of this trait is compiled
+//! in this crate alone.
+
+use ndarray::{Array2, ArrayView2};
+
+use crate::engine::Evaluation;
+use crate::{CpuEngine, Predictor, Samples};
+
+/// Implemented for [`f32`] and [`f64`]; each function is the method of the same name.
+pub trait CompiledOnce: Sized {
+    #[doc(hidden)]
+    fn step(engine: &mut CpuEngine<'_, Self>, batch: &[u32]) -> f64;
+    #[doc(hidden)]
+    fn evaluate(engine: &CpuEngine<'_, Self>, samples: &Samples<Self>) -> Evaluation;
+    #[doc(hidden)]
+    fn predict<'a>(predictor: &'a mut Predictor<Self>, inputs: &[Self]) -> &'a [Self];
+    #[doc(hidden)]
+    fn predict_all(predictor: &Predictor<Self>, inputs: ArrayView2<Self>) -> Array2<Self>;
+}
+
+macro_rules! compile_for {
+    ($real:ty) => {
+        impl CompiledOnce for $real {
+            #[inline(never)]
+            fn step(engine: &mut CpuEngine<'_, Self>, batch: &[u32]) -> f64 {
+                engine.step(batch)
+            }
+
+            #[inline(never)]
+            fn evaluate(engine: &CpuEngine<'_, Self>, samples: &Samples<Self>) -> Evaluation {
+                engine.evaluate_all(samples)
+            }
+
+            #[inline(never)]
+            fn predict<'a>(predictor: &'a mut Predictor<Self>, inputs: &[Self]) -> &'a [Self] {
+                predictor.predict_one(inputs)
+            }
+
+            #[inline(never)]
+            fn predict_all(predictor: &Predictor<Self>, inputs: ArrayView2<Self>) -> Array2<Self> {
+                predictor.predict_rows(inputs)
+            }
+        }
+    };
+}
+
+compile_for!(f32);
+compile_for!(f64);
