@@ -99,6 +99,37 @@ fn part1_predictions_have_the_same_bits_for_any_number_of_threads() {
     assert_eq!(Predictor::new(&network).predict_all(turned.t()), expected);
 }
 
+/// Where no layer has more than 16 units, a sample among many has the bits of the sample alone, whatever it is among.
+#[test]
+fn part1_predictions_of_small_layers_have_the_bits_of_each_alone() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let network = network::<f32>(&[784, 10, 10], Activation::Relu, Activation::Softmax, &mut rng);
+    let mut inputs = samples::<f32>(1003, 784, &mut rng);
+    for (row, value) in [(0, f32::NAN), (17, f32::INFINITY), (64, f32::NEG_INFINITY), (1002, f32::NAN), (500, 1e-40)] {
+        inputs[[row, row % 784]] = value;
+    }
+    let bits = |outputs: &[f32]| -> Vec<u32> {
+        outputs.iter().map(|output| if output.is_nan() { f32::NAN.to_bits() } else { output.to_bits() }).collect()
+    };
+    for set in InstructionSet::available() {
+        let mut predictor = Predictor::with_instruction_set(&network, set);
+        let alone: Vec<_> = inputs.outer_iter().map(|row| bits(predictor.predict(row.as_slice().unwrap()))).collect();
+        for threads in [1, 2, 3, 8] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for count in [1, 2, 3, 63, 64, 65, 127, 200, 401, 1003] {
+                let outputs = pool.install(|| predictor.predict_all(inputs.slice_axis(Axis(0), (..count).into())));
+                let rows: Vec<_> = outputs.outer_iter().map(|row| bits(row.to_slice().unwrap())).collect();
+                assert!(rows == alone[..count], "{} samples, {threads} threads, {}", count, set.name());
+            }
+        }
+        for (row, alone) in inputs.outer_iter().zip(&alone) {
+            let expected = network.predict(&row.to_vec());
+            let alone: Vec<f32> = alone.iter().map(|&bits| f32::from_bits(bits)).collect();
+            assert_close(&alone, &expected, 1e-5, set.name());
+        }
+    }
+}
+
 #[test]
 #[should_panic(expected = "wrong number of inputs")]
 fn part1_a_prediction_of_too_few_inputs_is_refused() {
