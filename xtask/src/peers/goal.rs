@@ -76,6 +76,11 @@ impl Count {
         self.reached == self.goals
     }
 
+    /// Whether the command fails, if it is required that each goal is reached.
+    pub(super) fn must_fail(&self, require_goals: bool) -> bool {
+        require_goals && !self.all_reached()
+    }
+
     /// The table's last line.
     pub(super) fn line(&self) -> String {
         let Self { goals, reached, short, not_measured } = self;

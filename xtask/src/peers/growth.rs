@@ -1,11 +1,13 @@
 //! The same works at other sizes: nowhere is a peer to be much faster.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use anyhow::{Result, bail};
 
+use super::contest::Contest;
 use super::rust_program::{OurTime, Program, RAYON, RAYON_FUSED};
-use super::work::{Goals, TIME_MATMUL, TIME_PREDICTION, Work, WorkName, words};
+use super::work::{EPOCH_IMAGES, Goals, TIME_MATMUL, TIME_PREDICTION, Work, WorkName, words};
 
 /// Times the maximum without the trivial version, and without the GPU's, which a simulator checks.
 const TIME_MAX: Program = Program::Example("max_functions", "time_max");
@@ -53,6 +55,20 @@ pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZero
         works.extend(PREDICTION_BATCHES.map(|(batch, repeats)| prediction(batch, repeats)));
     }
     Ok(works)
+}
+
+/// What the table does not show: the peers that are not installed, and what the epochs are scaled from.
+pub(super) fn notes(contests: &[Contest]) -> Vec<String> {
+    let missing: BTreeSet<_> = contests.iter().flat_map(Contest::missing).collect();
+    let mut notes: Vec<_> = missing.into_iter().map(|(peer, reason)| format!("no rows for {peer}: {reason}")).collect();
+    if contests.iter().any(Contest::is_of_epochs) {
+        let sizes = TRAINING_BATCHES.map(|(batch, images)| format!("{images} at batch {batch}"));
+        notes.push(format!(
+            "epoch: of {EPOCH_IMAGES} images, scaled on all sides from epochs of fewer: {}",
+            sizes.join(", ")
+        ));
+    }
+    notes
 }
 
 /// At least 3 repeats, so that their minimum means something.

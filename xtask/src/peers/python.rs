@@ -92,7 +92,7 @@ struct Fastest {
 }
 
 impl ScriptOutput {
-    fn parse(json: &str) -> Result<Self> {
+    pub(super) fn parse(json: &str) -> Result<Self> {
         let output: Self = serde_json::from_str(json)?;
         for (_, seconds) in output.times() {
             positive(seconds)?;

@@ -1,0 +1,194 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroUsize;
+
+use anyhow::Result;
+
+use super::comparison::{Comparison, Outcome, Row, Target};
+use super::python::{Python, ScriptOutput};
+use super::rust_program::{Executables, OurTime};
+use super::work::{Goals, Work};
+
+/// One work at one number of threads, and its rounds so far.
+pub(super) struct Contest<'a> {
+    work: &'a Work,
+    threads: NonZeroUsize,
+    /// Of each peer the rounds' pairs of our time and its, in seconds.
+    pairs: BTreeMap<String, Vec<(f64, f64)>>,
+    last: Option<ScriptOutput>,
+    /// The peers that are not installed, each with why it has no time.
+    missing: BTreeMap<String, String>,
+    failure: Option<String>,
+}
+
+impl fmt::Display for Contest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, threads: {}", self.work.title, self.threads)
+    }
+}
+
+impl<'a> Contest<'a> {
+    pub(super) fn new(work: &'a Work, threads: NonZeroUsize) -> Self {
+        let (pairs, missing) = (BTreeMap::new(), BTreeMap::new());
+        Self { work, threads, pairs, last: None, missing, failure: None }
+    }
+
+    /// Runs a round. After a failure there are no more.
+    pub(super) fn play(&mut self, round: usize, python: &Python, executables: &Executables) {
+        if self.failure.is_some() {
+            return;
+        }
+        match self.round(round, python, executables) {
+            Ok((ours, output)) => self.record(ours, output, |package| python.install(package)),
+            Err(error) => self.failure = Some(format!("{error:#}")),
+        }
+    }
+
+    /// Our time in seconds, and what the script found.
+    fn round(&self, round: usize, python: &Python, executables: &Executables) -> Result<(f64, ScriptOutput)> {
+        let ours = executables.time(self.work, self.threads, round)?;
+        let output = python.time(self.work, self.threads, round)?;
+        Ok((ours, output))
+    }
+
+    /// Keeps a round's times; `install` makes the command that installs a package.
+    fn record(&mut self, ours: f64, output: ScriptOutput, install: impl Fn(&str) -> String) {
+        for (label, peer) in output.times() {
+            self.pairs.entry(label.to_owned()).or_default().push((ours, peer));
+        }
+        for (label, package) in &output.missing {
+            self.missing.insert(label.clone(), format!("not installed: {}", install(package)));
+        }
+        self.last = Some(output);
+    }
+
+    /// The names and versions of the peers that were timed.
+    pub(super) fn peers(&self) -> impl Iterator<Item = &str> {
+        self.last.iter().flat_map(|output| output.peer.split(", "))
+    }
+
+    /// Whether its times are scaled to epochs.
+    pub(super) fn is_of_epochs(&self) -> bool {
+        self.work.time == OurTime::Epoch
+    }
+
+    /// The peers that are not installed, each with why it has no time.
+    pub(super) fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.missing.iter().map(|(label, reason)| (label.as_str(), reason.as_str()))
+    }
+
+    /// One row for each peer of the script and for each goal. Growth has none for a peer that is not installed: its goals are
+    /// for those that are there.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        if let Some(reason) = &self.failure {
+            return self.rows_of_failure(reason);
+        }
+        let compared = self.pairs.iter().filter_map(|(label, pairs)| {
+            Comparison::of(pairs).map(|comparison| self.row(label, Outcome::Compared(comparison)))
+        });
+        let missing = self.missing().filter(|_| self.work.goals != Goals::Growth);
+        let missing = missing.map(|(label, reason)| self.row(label, Outcome::Missing { reason: reason.to_owned() }));
+        let mut rows: Vec<_> = compared.chain(missing).collect();
+        for (peer, _) in self.work.peers_with_goals(self.threads) {
+            if !rows.iter().any(|row| row.peer.as_deref() == Some(peer)) {
+                rows.push(self.row(peer, Outcome::Missing { reason: "the script has no time of it".to_owned() }));
+            }
+        }
+        rows
+    }
+
+    /// One row for each peer that has a goal; without one, a row of no peer.
+    fn rows_of_failure(&self, reason: &str) -> Vec<Row> {
+        let missing = || Outcome::Missing { reason: reason.to_owned() };
+        let rows: Vec<_> =
+            self.work.peers_with_goals(self.threads).map(|(peer, _)| self.row(peer, missing())).collect();
+        if !rows.is_empty() {
+            return rows;
+        }
+        // A growth's goal is for any peer.
+        vec![Row { peer: None, ..self.row("", missing()) }]
+    }
+
+    fn row(&self, peer: &str, outcome: Outcome) -> Row {
+        let target = self.work.goal(peer, self.threads).map(|goal| Target::of(goal, &outcome));
+        let work = self.work.title.clone();
+        Row { work, threads: Some(self.threads), peer: Some(peer.to_owned()), target, outcome }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::goal::Count;
+    use super::super::work::WorkName;
+    use super::super::{growth, work};
+    use super::*;
+
+    const ONE: NonZeroUsize = NonZeroUsize::MIN;
+
+    /// An epoch of 60,000 images in one second by NumPy, and PyTorch's if there is one.
+    fn output(torch: Option<f64>) -> ScriptOutput {
+        let (names, seconds, missing) = match torch {
+            Some(seconds) => (", PyTorch 2.15.0", format!(r#", "PyTorch": {{"min": {seconds}}}"#), ""),
+            None => ("", String::new(), r#""PyTorch": "torch""#),
+        };
+        let json = format!(
+            r#"{{"peer": "NumPy 2.4.6{names}", "images": 60000, "missing": {{{missing}}},
+                "seconds": {{"NumPy": {{"min": 1.0}}{seconds}}}}}"#
+        );
+        ScriptOutput::parse(&json).unwrap()
+    }
+
+    fn played(work: &Work, rounds: impl IntoIterator<Item = (f64, Option<f64>)>) -> Contest<'_> {
+        let mut contest = Contest::new(work, ONE);
+        for (ours, torch) in rounds {
+            contest.record(ours, output(torch), |package| format!("pip install {package}"));
+        }
+        contest
+    }
+
+    #[test]
+    fn peers_growth_fails_where_any_peer_is_faster_by_more_than_a_tenth() {
+        let works = growth::all(Some(WorkName::Network), ONE, ONE).unwrap();
+        let count = |ours, torch| Count::of(&played(&works[0], [(ours, torch)]).rows());
+        for (ours, torch, goals, short) in [
+            (1.10, None, 1, 0),
+            (1.11, None, 1, 1),
+            (1.10, Some(1.0), 2, 0),
+            (1.10, Some(0.9), 2, 1),
+            (1.20, Some(1.0), 2, 2),
+        ] {
+            let count = count(ours, torch);
+            assert_eq!((count.goals, count.short, count.not_measured), (goals, short, 0), "{ours} {torch:?}");
+            assert_eq!(count.must_fail(true), short > 0, "{ours} {torch:?}");
+            assert!(!count.must_fail(false));
+        }
+        // The fastest round counts.
+        assert!(!Count::of(&played(&works[0], [(1.5, None), (1.0, None)]).rows()).must_fail(true));
+    }
+
+    #[test]
+    fn peers_growth_fails_where_nothing_could_be_measured() {
+        let works = growth::all(Some(WorkName::Network), ONE, ONE).unwrap();
+        let contest = Contest { failure: Some("network.py failed".to_owned()), ..Contest::new(&works[0], ONE) };
+        let count = Count::of(&contest.rows());
+        assert!(count.not_measured == 1 && count.must_fail(true));
+    }
+
+    #[test]
+    fn peers_what_is_not_installed_is_a_row_of_the_table_and_a_note_of_growth() {
+        let table = work::all(Some(WorkName::Network), ONE, ONE, false);
+        let rows = played(&table[0], [(0.1, None)]).rows();
+        let absent = rows.iter().find(|row| row.peer.as_deref() == Some("PyTorch")).unwrap();
+        assert!(matches!(&absent.outcome, Outcome::Missing { reason } if reason == "not installed: pip install torch"));
+        assert!(Count::of(&rows).must_fail(true));
+
+        let growth = growth::all(Some(WorkName::Network), ONE, ONE).unwrap();
+        let contests = growth.iter().map(|work| played(work, [(0.1, None)])).collect::<Vec<_>>();
+        assert!(contests.iter().flat_map(Contest::rows).all(|row| row.peer.as_deref() == Some("NumPy")));
+        let notes = growth::notes(&contests);
+        assert_eq!(notes.len(), 2);
+        assert_eq!(notes[0], "no rows for PyTorch: not installed: pip install torch");
+        let present = growth.iter().map(|work| played(work, [(0.1, Some(1.0))])).collect::<Vec<_>>();
+        assert_eq!(growth::notes(&present), notes[1..]);
+    }
+}
