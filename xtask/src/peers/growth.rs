@@ -22,7 +22,7 @@ const VALUES: [(usize, &str, (usize, usize)); 4] =
     [(10_000, "10⁴", (10, 1)), (100_000, "10⁵", (5, 1)), (1_000_000, "10⁶", (1, 1)), (10_000_000, "10⁷", (1, 4))];
 /// Batch sizes of a training, and on how many images a run trains: fewer where a step has few images.
 const TRAINING_BATCHES: [(usize, usize); 7] =
-    [(1, 5_000), (4, 20_000), (16, 50_000), (64, 50_000), (256, 50_000), (1024, 50_000), (10_000, 50_000)];
+    [(1, 2_000), (4, 8_000), (16, 20_000), (64, 50_000), (256, 50_000), (1024, 50_000), (10_000, 50_000)];
 const PREDICTION_BATCHES: [(usize, usize); 5] = [(1, 200), (10, 200), (100, 200), (1000, 100), (10_000, 20)];
 
 /// The works at all sizes.
@@ -169,7 +169,7 @@ mod tests {
         }
         let network = &works(Some(WorkName::Network)).unwrap()[0];
         for side in [&network.program_arguments, &network.script_arguments] {
-            assert!(side.iter().any(|argument| argument == "5000"), "{side:?}");
+            assert!(side.iter().any(|argument| argument == "2000"), "{side:?}");
         }
     }
 
