@@ -16,8 +16,9 @@ const TIME_MAX: Program = Program::Example("max_functions", "time_max");
 /// denominator.
 const SIDES: [(usize, (usize, usize)); 5] =
     [(250, (10, 1)), (500, (5, 1)), (1000, (1, 1)), (2000, (1, 2)), (4000, (1, 4))];
-/// The largest n of an n × n matrix in X·Xᵀ.
-const LARGEST_SQUARE: usize = 2000;
+/// The n of an n × n matrix in X·Xᵀ. The largest takes about a second a call.
+const SQUARES: [(usize, (usize, usize)); 5] =
+    [(250, (10, 1)), (500, (5, 1)), (1000, (1, 1)), (2000, (1, 2)), (4000, (1, 8))];
 const VALUES: [(usize, &str, (usize, usize)); 4] =
     [(10_000, "10⁴", (10, 1)), (100_000, "10⁵", (5, 1)), (1_000_000, "10⁶", (1, 1)), (10_000_000, "10⁷", (1, 4))];
 /// Batch sizes of a training, and on how many images a run trains: fewer where a step has few images.
@@ -41,8 +42,7 @@ pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZero
     if chosen(WorkName::Matmul) {
         for dtype in ["f32", "f64"] {
             works.extend(SIDES.map(|(side, times)| matmul(dtype, side, 128, scaled(repeats, times))));
-            let squares = SIDES.into_iter().filter(|(side, _)| *side <= LARGEST_SQUARE);
-            works.extend(squares.map(|(side, times)| matmul(dtype, side, side, scaled(repeats, times))));
+            works.extend(SQUARES.map(|(side, times)| matmul(dtype, side, side, scaled(repeats, times))));
         }
     }
     if chosen(WorkName::Activation) {
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn peers_growth_asks_the_same_of_every_peer() {
         let works = works(None).unwrap();
-        assert_eq!(works.len(), 5 + 2 * (5 + 4) + 4 + 7 + 5);
+        assert_eq!(works.len(), 5 + 2 * (5 + 5) + 4 + 7 + 5);
         assert!(works.iter().all(|work| work.goal("any peer", NonZeroUsize::MIN) == Some(1.1)));
         assert!(works.iter().all(|work| work.peers_with_goals(NonZeroUsize::MIN).next().is_none()));
     }
@@ -170,6 +170,21 @@ mod tests {
         let network = &works(Some(WorkName::Network)).unwrap()[0];
         for side in [&network.program_arguments, &network.script_arguments] {
             assert!(side.iter().any(|argument| argument == "2000"), "{side:?}");
+        }
+    }
+
+    #[test]
+    fn peers_growth_multiplies_squares_up_to_4000_less_often() {
+        let repeats = NonZeroUsize::new(20).unwrap();
+        let works = all(Some(WorkName::Matmul), repeats, NonZeroUsize::MIN).unwrap();
+        for dtype in ["f32", "f64"] {
+            let expected = [(250, 200), (500, 100), (1000, 20), (2000, 10), (4000, 3)];
+            for (side, repeats) in expected {
+                let title = format!("X·Xᵀ {side}×{side} {dtype}");
+                let work = works.iter().find(|work| work.title == title).expect(&title);
+                let arguments = words(&format!("--dtype {dtype} --size {side} {side} --repeats {repeats}"));
+                assert_eq!(work.program_arguments, arguments);
+            }
         }
     }
 
