@@ -127,7 +127,8 @@ pub fn product<F: Real, S: Sink<F>>(
         left: Rows { rows: left, depth: right.rows },
         first: 0,
         count: left.len(),
-        right,
+        right: right.padded(),
+        stride: right.stride,
         columns,
         sink,
     });
@@ -150,8 +151,45 @@ pub fn product_of_transpose<F: Real, S: Sink<F>>(
 ) {
     assert!(left.len() <= right.rows, "product_of_transpose: inner sizes differ");
     assert!(left.iter().all(|row| row.len() >= rows.end), "product_of_transpose: a row is too short");
-    let columns = 0..right.stride;
-    set.dispatch(Product { left: Columns { rows: left }, first: rows.start, count: rows.len(), right, columns, sink });
+    set.dispatch(Product {
+        left: Columns { rows: left },
+        first: rows.start,
+        count: rows.len(),
+        right: right.padded(),
+        stride: right.stride,
+        columns: 0..right.stride,
+        sink,
+    });
+}
+
+/// The product of shape `rows` × `width` of the transpose of `left` and `right`, both matrices of `width` columns, row by
+/// row without gaps: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\], for the first `rows` columns i of `left`.
+///
+/// This is the form for matrices that outgrow the cache: a tile reads both operands from front to back.
+///
+/// # Panics
+/// If `left` and `right` differ in length, if that is no multiple of `width`, if `width` is no multiple of [`Real::LINE`]
+/// above 0, or if `rows` is more than `width`.
+pub fn product_of_panels<F: Real, S: Sink<F>>(
+    set: InstructionSet,
+    left: &[F],
+    rows: usize,
+    right: &[F],
+    width: usize,
+    sink: S,
+) {
+    assert!(width > 0 && width.is_multiple_of(F::LINE), "product_of_panels: a panel's rows are no whole lines");
+    let same = left.len() == right.len() && left.len().is_multiple_of(width);
+    assert!(same && rows <= width, "product_of_panels: sizes differ");
+    set.dispatch(Product {
+        left: Panel { values: left, width },
+        first: 0,
+        count: rows,
+        right,
+        stride: width,
+        columns: 0..width,
+        sink,
+    });
 }
 
 fn check_columns<F: Real>(columns: &Range<usize>, stride: usize) {
@@ -199,11 +237,28 @@ impl<F: Real> Left<F> for Columns<'_, F> {
     }
 }
 
+/// The left matrix given by its transpose, row by row.
+struct Panel<'a, F> {
+    values: &'a [F],
+    width: usize,
+}
+
+impl<F: Real> Left<F> for Panel<'_, F> {
+    #[inline(always)]
+    fn columns<const M: usize>(&self, row: usize, mut each: impl FnMut([F; M])) {
+        for values in self.values.chunks_exact(self.width) {
+            let values = &values[row..row + M];
+            each(std::array::from_fn(|i| values[i]));
+        }
+    }
+}
+
 struct Product<'a, F, L, S> {
     left: L,
     first: usize,
     count: usize,
-    right: &'a PaddedMatrix<F>,
+    right: &'a [F],
+    stride: usize,
     columns: Range<usize>,
     sink: S,
 }
@@ -269,7 +324,7 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
         // Copies before and after the loop, so that the array in it never needs an address and stays in registers.
         #[allow(clippy::redundant_locals)]
         let mut sums = sums;
-        let (values, stride) = (self.right.padded(), self.right.stride);
+        let (values, stride) = (self.right, self.stride);
         let mut start = column;
         self.left.columns::<M>(row, |left| {
             let Some(right) = values.get(start..start + V * lanes) else { return };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::panic::catch_unwind;
 
-use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose};
+use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_panels, product_of_transpose};
 use kernels_cpu::transpose::transpose;
 use kernels_cpu::{InstructionSet, Real, Simd};
 use proptest::prelude::*;
@@ -151,6 +151,23 @@ fn product_of_transpose_is_right<F: Real>(
     Ok(())
 }
 
+/// `product_of_panels` against its definition on all instruction sets, for panels of `lines` cache lines and a share of the rows.
+fn product_of_panels_is_right<F: Real>(lines: usize, depth: usize, rows: f64, seed: u64) -> Result<(), TestCaseError> {
+    let width = lines * F::LINE;
+    let rows = (rows * width as f64).round() as usize;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let [left, right] = [0, 1].map(|_| random_matrix::<F>(depth, width, &mut rng));
+    let [packed_left, packed_right] = [&left, &right].map(|matrix| matrix.concat());
+    for set in InstructionSet::available() {
+        let found =
+            collect(width, width, |sink| product_of_panels(set, &packed_left, rows, &packed_right, width, sink));
+        agree(set, &found, (&(0..rows), &(0..width)), |i, j| {
+            sum(set, left.iter().map(|left| left[i]), right.iter().map(|right| right[j]))
+        })?;
+    }
+    Ok(())
+}
+
 /// The product of random matrices and its form with the left one transposed, both as bits, on `set`.
 fn product_bits<F: Real>(set: InstructionSet, sizes: Sizes, seed: u64) -> [Vec<(u64, i16, i8)>; 2] {
     let Sizes { rows, depth, columns } = sizes;
@@ -232,6 +249,16 @@ proptest! {
     }
 
     #[test]
+    fn part3_product_of_panels_is_a_sum_in_ascending_order(
+        lines in 1..4_usize, depth in 0..40_usize, rows in 0.0..1.0_f64, seed: u64,
+    ) {
+        for rows in [rows, 1.0] {
+            product_of_panels_is_right::<f32>(lines, depth, rows, seed)?;
+            product_of_panels_is_right::<f64>(lines, depth, rows, seed)?;
+        }
+    }
+
+    #[test]
     fn part3_product_has_the_same_bits_on_avx2_and_avx512(sizes in any_sizes(), seed: u64) {
         let available: Vec<_> = InstructionSet::available().collect();
         if [InstructionSet::Avx2, InstructionSet::Avx512].iter().all(|set| available.contains(set)) {
@@ -283,6 +310,18 @@ fn part3_product_panics_at_sizes_that_do_not_fit() {
     assert!(panics(|| product(set, &[row], &right(), 0..20, Nowhere)), "no whole lines");
     assert!(panics(|| product(set, &[row], &right(), 8..32, Nowhere)), "no whole lines");
     assert!(panics(|| product(set, &[row], &right(), 0..48, Nowhere)), "more lines than there are");
+}
+
+#[test]
+fn part3_product_of_panels_panics_at_sizes_that_do_not_fit() {
+    let set = InstructionSet::Portable;
+    let panel: &[f32] = &[1.0; 3 * 32];
+    assert!(!panics(|| product_of_panels(set, panel, 32, panel, 32, Nowhere)));
+    assert!(panics(|| product_of_panels(set, panel, 33, panel, 32, Nowhere)), "more rows than the panel has");
+    assert!(panics(|| product_of_panels(set, panel, 1, &panel[32..], 32, Nowhere)), "panels of other depth");
+    assert!(panics(|| product_of_panels(set, &panel[1..], 1, &panel[1..], 32, Nowhere)), "a row that is not whole");
+    assert!(panics(|| product_of_panels(set, panel, 1, panel, 24, Nowhere)), "no whole lines");
+    assert!(panics(|| product_of_panels(set, &[], 0, &[], 0, Nowhere)), "no columns");
 }
 
 #[test]

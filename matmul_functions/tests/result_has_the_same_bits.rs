@@ -32,7 +32,7 @@ fn same_on_all<F: Element>(pools: &[ThreadPool], x: &Array2<F>) -> bool {
 
 #[test]
 fn part3_product_does_not_depend_on_the_number_of_threads() {
-    let pools = [1, 2, 3, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+    let pools = [1, 2, 3, 8].map(pool);
     let shapes = (1..300_usize, prop_oneof![0..60_usize, 250..600_usize]);
     proptest!(ProptestConfig::with_cases(24), |((rows, columns) in shapes, seed: u64)| {
         prop_assert!(same_on_all(&pools, &normal_matrix::<f32>(rows, columns, seed)), "f32");
@@ -40,32 +40,57 @@ fn part3_product_does_not_depend_on_the_number_of_threads() {
     });
 }
 
-/// Sums that run through several blocks of k, at the blocks' edges, have the bits of one sum in ascending k, NaN,
-/// infinities and subnormal numbers among them; with one rounding a step, or two where there is no fused multiply-add.
-fn is_one_ascending_sum<F: Element>(x: &Array2<F>) -> bool {
-    let product = matmul_transpose_rayon(x);
+/// Each sum in ascending k, below the diagonal and on it: with one rounding a step, or two where there is no fused
+/// multiply-add.
+fn ascending_sums<F: Element>(x: &Array2<F>) -> Array2<F> {
     let fused = kernels_cpu::InstructionSet::detect() != kernels_cpu::InstructionSet::Portable;
-    product.indexed_iter().all(|((i, j), got)| {
-        let (left, right) = if i >= j { (i, j) } else { (j, i) };
-        let expected =
-            x.row(left).iter().zip(x.row(right)).fold(F::zero(), |sum, (&left, &right)| {
-                if fused { left.mul_add(right, sum) } else { left * right + sum }
-            });
-        (got.is_nan() && expected.is_nan()) || got.integer_decode() == expected.integer_decode()
+    Array2::from_shape_fn((x.nrows(), x.nrows()), |(i, j)| {
+        let terms = x.row(i).into_iter().zip(x.row(j)).filter(|_| i >= j);
+        terms.fold(F::zero(), |sum, (&left, &right)| if fused { left.mul_add(right, sum) } else { left * right + sum })
     })
 }
 
+fn is_one_ascending_sum<F: Element>(pools: &[ThreadPool], x: &Array2<F>) -> bool {
+    let expected = ascending_sums(x);
+    pools.iter().all(|pool| {
+        pool.install(|| matmul_transpose_rayon(x)).indexed_iter().all(|((i, j), got)| {
+            let expected = expected[[i.max(j), i.min(j)]];
+            (got.is_nan() && expected.is_nan()) || got.integer_decode() == expected.integer_decode()
+        })
+    })
+}
+
+/// Normal numbers, then the same with NaN, infinities and subnormal numbers among them.
+fn are_ascending_sums(pools: &[ThreadPool], rows: usize, columns: usize) -> bool {
+    let (mut single, mut double) = (normal_matrix::<f32>(rows, columns, 3), normal_matrix::<f64>(rows, columns, 4));
+    let normal = is_one_ascending_sum(pools, &single) && is_one_ascending_sum(pools, &double);
+    let special = [f32::MIN_POSITIVE / 8.0, f32::NAN, f32::NEG_INFINITY, f32::MAX, -0.0, 1e-30];
+    for (place, value) in special.into_iter().enumerate() {
+        let place = (place * 5 % rows, place * 97 % columns);
+        (single[place], double[place]) = (value, f64::from(value) * f64::MIN_POSITIVE);
+    }
+    normal && is_one_ascending_sum(pools, &single) && is_one_ascending_sum(pools, &double)
+}
+
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+/// Around the edges of blocks of k and of panels.
 #[test]
 fn part3_sums_through_several_blocks_are_one_sum_in_ascending_order() {
-    for (rows, columns) in [(1, 255), (33, 256), (35, 257), (17, 511), (70, 513), (131, 900), (3, 2000)] {
-        let (mut single, mut double) = (normal_matrix::<f32>(rows, columns, 3), normal_matrix::<f64>(rows, columns, 4));
-        assert!(is_one_ascending_sum(&single) && is_one_ascending_sum(&double), "{rows} × {columns}");
-        let special = [f32::MIN_POSITIVE / 8.0, f32::NAN, f32::NEG_INFINITY, f32::MAX, -0.0, 1e-30];
-        for (place, value) in special.into_iter().enumerate() {
-            let place = (place * 5 % rows, place * 97 % columns);
-            (single[place], double[place]) = (value, f64::from(value) * f64::MIN_POSITIVE);
-        }
-        assert!(is_one_ascending_sum(&single) && is_one_ascending_sum(&double), "{rows} × {columns}, special values");
+    let shapes = [(1, 255), (33, 256), (35, 257), (17, 511), (16, 512), (70, 513), (131, 900), (3, 2000)];
+    for (rows, columns) in shapes {
+        assert!(are_ascending_sums(&[pool(2)], rows, columns), "{rows} × {columns}");
+    }
+}
+
+/// Around the edges of stripes, whose length depends on the threads, and of the columns that wait together.
+#[test]
+fn part3_sums_of_several_stripes_are_one_sum_in_ascending_order() {
+    let pools = [1, 2, 3, 8].map(pool);
+    for (rows, columns) in [(255, 257), (256, 30), (257, 300), (289, 257), (530, 260)] {
+        assert!(are_ascending_sums(&pools, rows, columns), "{rows} × {columns}");
     }
 }
 

@@ -1,0 +1,149 @@
+//! The order of the work: which sums are computed when, and by which task.
+
+use std::ops::Range;
+
+use kernels_cpu::product::{PaddedMatrix, Sink, product_of_panels};
+use kernels_cpu::{InstructionSet, Simd};
+use rayon::prelude::*;
+
+use super::cells::{Cells, SharedCells, mirror, prefetch_mirrored, start_from};
+use super::panel_columns;
+use super::panels::Panels;
+use crate::Element;
+
+/// The most values of k that are summed before the sums are put aside: so many rows of a panel fit the first-level cache.
+const DEPTH: usize = 256;
+
+/// The most columns whose sums wait at the same time, and the most rows of a task: their sums, and as many rows of X over
+/// one block of k, fit the second-level cache.
+const WAITING: usize = 256;
+
+/// Stripes of rows for each thread: few, since long stripes use what they load often, but enough to share out evenly.
+const STRIPES_PER_THREAD: usize = 4;
+
+/// Writes all cells of X·Xᵀ, for the matrix of which `panels` are.
+///
+/// # Safety
+/// `cells.size` is the number of X's rows, and nobody else reads or writes the cells meanwhile.
+#[allow(unsafe_code)]
+pub(super) unsafe fn multiply<F: Element>(panels: &Panels<F>, cells: &SharedCells<F>) {
+    let blocks = blocks_of_depth(panels.depth());
+    let rows = cells.size.div_ceil(STRIPES_PER_THREAD * rayon::current_num_threads());
+    let length = rows.max(1).next_multiple_of(32).min(WAITING) / panel_columns::<F>();
+    // The longest tasks first, each taken when a thread is free, so that no thread is left with one at the end.
+    (0..panels.count()).step_by(length).rev().par_bridge().for_each(|first| {
+        let own = first..(first + length).min(panels.count());
+        // SAFETY: each task has panels of its own.
+        unsafe { rows_and_mirrored_columns(own, &blocks, panels, cells) };
+    });
+    // All cells are written: the task that has row i writes (i, j) for every j of a panel up to i's own, and mirrors (i, j)
+    // to (j, i) for every j before i's panel.
+}
+
+/// The values of k, in ranges of about the same length; one, though empty, where there are none.
+fn blocks_of_depth(depth: usize) -> Vec<Range<usize>> {
+    let count = depth.div_ceil(DEPTH).max(1);
+    (0..count).map(|block| block * depth / count..(block + 1) * depth / count).collect()
+}
+
+/// Computes the rows of the `own` panels up to the diagonal, by whole panels, and mirrors what is left of each row's panel
+/// to the columns above it.
+///
+/// # Safety
+/// The panels are of a matrix of `cells.size` rows, and no other task has any of the `own` ones.
+#[allow(unsafe_code)]
+unsafe fn rows_and_mirrored_columns<F: Element>(
+    own: Range<usize>,
+    blocks: &[Range<usize>],
+    panels: &Panels<F>,
+    cells: &SharedCells<F>,
+) {
+    let (width, size) = (panel_columns::<F>(), cells.size);
+    let group = WAITING / width;
+    let waiting_rows = if blocks.len() > 1 { own.len() * group * width } else { 0 };
+    let mut waiting = PaddedMatrix::<F>::zeros(waiting_rows, width);
+    for first in (0..own.end).step_by(group) {
+        for (block, depth) in blocks.iter().enumerate() {
+            let last = block + 1 == blocks.len();
+            for panel in first..(first + group).min(own.end) {
+                let right = panels.rows(panel, depth);
+                let columns = panel * width..((panel + 1) * width).min(size);
+                let below = (own.start.max(panel + 1) * width).min(size)..(own.end * width).min(size);
+                if last {
+                    prefetch_mirrored(columns.clone(), below.clone(), cells);
+                }
+                // The rows above the panel's diagonal block are mirrored to, not computed.
+                for left in own.start.max(panel)..own.end {
+                    let tile = ((left - own.start) * group + panel - first) * width * width;
+                    let waiting = waiting.padded_mut().get_mut(tile..tile + width * width).unwrap_or_default();
+                    let place = (left * width, columns.start);
+                    let left = &panels.rows(left, depth);
+                    if last {
+                        // SAFETY: the rows are this task's, and the columns the matrix's.
+                        unsafe { finish((left, right), waiting, block > 0, (place, columns.len()), cells) };
+                    } else if block > 0 {
+                        multiply_panels(left, width, right, Waiting::<F, true> { waiting });
+                    } else {
+                        multiply_panels(left, width, right, Waiting::<F, false> { waiting });
+                    }
+                }
+                if last {
+                    // SAFETY: the rows are this task's, and these of their cells are complete; they are below the
+                    // diagonal block.
+                    unsafe { mirror(below, columns, cells) };
+                }
+            }
+        }
+    }
+}
+
+/// Writes two panels' sums over the last block to the cells from `place`, a row and a column, on, in so many columns. Where
+/// it `goes_on`, the sums start from `waiting`.
+///
+/// # Safety
+/// `place` is in the matrix, as are the columns, and the rows from there on that the matrix has are the task's own.
+#[allow(unsafe_code)]
+unsafe fn finish<F: Element>(
+    (left, right): (&[F], &[F]),
+    waiting: &[F],
+    goes_on: bool,
+    (place, inside): ((usize, usize), usize),
+    cells: &SharedCells<F>,
+) {
+    let rows = panel_columns::<F>().min(cells.size - place.0);
+    // Four kernels, so that the usual ones hold no branch and their sums never leave the registers.
+    match (inside == panel_columns::<F>(), goes_on) {
+        (true, false) => {
+            multiply_panels(left, rows, right, Cells::<F, true, false> { cells, place, inside, waiting });
+        }
+        (true, true) => multiply_panels(left, rows, right, Cells::<F, true, true> { cells, place, inside, waiting }),
+        (false, false) => {
+            multiply_panels(left, rows, right, Cells::<F, false, false> { cells, place, inside, waiting });
+        }
+        (false, true) => multiply_panels(left, rows, right, Cells::<F, false, true> { cells, place, inside, waiting }),
+    }
+}
+
+fn multiply_panels<F: Element, S: Sink<F>>(left: &[F], rows: usize, right: &[F], sink: S) {
+    product_of_panels(InstructionSet::detect(), left, rows, right, panel_columns::<F>(), sink);
+}
+
+/// A sink of sums that wait for the next block: rows of as many as a panel has columns. `GOES_ON`: they start from there, too.
+struct Waiting<'a, F, const GOES_ON: bool> {
+    waiting: &'a mut [F],
+}
+
+impl<F: Element, const GOES_ON: bool> Sink<F> for Waiting<'_, F, GOES_ON> {
+    #[inline(always)]
+    fn start<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &mut [F::Vector<S>]) {
+        if GOES_ON {
+            start_from::<F, S>(self.waiting, row, column, sums);
+        }
+    }
+
+    #[inline(always)]
+    fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+        let sums = F::as_elements::<S>(sums);
+        self.waiting[row * panel_columns::<F>() + column..][..sums.len()].copy_from_slice(sums);
+    }
+}
