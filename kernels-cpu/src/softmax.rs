@@ -60,51 +60,72 @@ impl<F: Real> WithSimd for SoftmaxCrossEntropy<'_, F> {
         let errors = self.errors.padded_mut().as_chunks_mut::<LANES>().0;
         let targets = self.targets.padded().as_chunks::<LANES>().0;
         let mut loss = 0.0;
-        let (mut product, mut weighted) = ([F::one(); LANES], [F::zero(); LANES]);
         let blocks = self.samples.div_ceil(LANES);
-        for block in 0..blocks {
-            // A NaN is never the largest, but its exponential is a NaN.
-            let mut largest = [F::neg_infinity(); LANES];
+        let (mut totals, mut inverses, mut own) = (
+            [[F::one(); LANES]; BLOCKS_AT_ONCE],
+            [[F::one(); LANES]; BLOCKS_AT_ONCE],
+            [[F::zero(); LANES]; BLOCKS_AT_ONCE],
+        );
+        for first in (0..blocks).step_by(BLOCKS_AT_ONCE) {
+            let count = (blocks - first).min(BLOCKS_AT_ONCE);
+            for index in 0..count {
+                let block = first + index;
+                // A NaN is never the largest, but its exponential is a NaN.
+                let mut largest = [F::neg_infinity(); LANES];
+                for unit in 0..units {
+                    let z = &sums[unit * stride + block];
+                    for lane in 0..LANES {
+                        largest[lane] = if z[lane] > largest[lane] { z[lane] } else { largest[lane] };
+                    }
+                }
+                let (mut total, mut weighted) = ([F::zero(); LANES], [F::zero(); LANES]);
+                for unit in 0..units {
+                    // Copies: the loop must not have to ask whether what it writes is what it reads.
+                    let (mut z, y) = (sums[unit * stride + block], targets[unit * stride + block]);
+                    for lane in 0..LANES {
+                        let shifted = z[lane] - largest[lane];
+                        z[lane] = F::exp_of_nonpositive::<S>(shifted);
+                        total[lane] = total[lane] + z[lane];
+                        // 0 · −∞ would be no number.
+                        let term = if y[lane] == F::zero() { F::zero() } else { y[lane] * shifted };
+                        weighted[lane] = weighted[lane] + term;
+                    }
+                    sums[unit * stride + block] = z;
+                }
+                (totals[index], own[index]) = (total, weighted);
+            }
+            for (inverse, &total) in inverses.as_flattened_mut().iter_mut().zip(totals.as_flattened()) {
+                *inverse = F::one() / total;
+            }
             for unit in 0..units {
-                let sums = &sums[unit * stride + block];
-                for lane in 0..LANES {
-                    largest[lane] = if sums[lane] > largest[lane] { sums[lane] } else { largest[lane] };
+                for (index, inverse) in inverses.iter().enumerate().take(count) {
+                    let at = unit * stride + first + index;
+                    let (mut a, mut error) = (sums[at], targets[at]);
+                    for lane in 0..LANES {
+                        a[lane] = a[lane] * inverse[lane];
+                        error[lane] = a[lane] - error[lane];
+                    }
+                    (sums[at], errors[at]) = (a, error);
                 }
             }
-            let (mut total, mut own) = ([F::zero(); LANES], [F::zero(); LANES]);
-            for unit in 0..units {
-                let (sums, targets) = (&mut sums[unit * stride + block], &targets[unit * stride + block]);
+            let end = self.samples - first * LANES;
+            if end < count * LANES {
+                let (last, used) = (count - 1, end % LANES);
+                (0..units).for_each(|unit| errors[unit * stride + first + last][used..].fill(F::zero()));
+                totals[last][used..].fill(F::one());
+                own[last][used..].fill(F::zero());
+            }
+            let wide = |value: F| value.to_f64().unwrap_or(f64::NAN);
+            let (mut product, mut weighted) = ([F::one(); LANES], [F::zero(); LANES]);
+            for (total, own) in totals.iter().zip(&own).take(count) {
                 for lane in 0..LANES {
-                    let shifted = sums[lane] - largest[lane];
-                    let exponential = F::exp_of_nonpositive::<S>(shifted);
-                    sums[lane] = exponential;
-                    total[lane] = total[lane] + exponential;
-                    // 0 · −∞ would be no number.
-                    let term = if targets[lane] == F::zero() { F::zero() } else { targets[lane] * shifted };
-                    own[lane] = own[lane] + term;
+                    product[lane] = product[lane] * total[lane];
+                    weighted[lane] = weighted[lane] + own[lane];
                 }
             }
-            let used = (self.samples - block * LANES).min(LANES);
-            let inverse: [F; LANES] = std::array::from_fn(|lane| F::one() / total[lane]);
-            for unit in 0..units {
-                let at = unit * stride + block;
-                let (exponentials, targets) = (sums[at], targets[at]);
-                let probabilities: [F; LANES] = std::array::from_fn(|lane| exponentials[lane] * inverse[lane]);
-                sums[at] = probabilities;
-                errors[at] = std::array::from_fn(|lane| probabilities[lane] - targets[lane]);
-                errors[at][used..].fill(F::zero());
-            }
-            for lane in 0..used {
-                product[lane] = product[lane] * total[lane];
-                weighted[lane] = weighted[lane] + own[lane];
-            }
-            if (block + 1).is_multiple_of(BLOCKS_AT_ONCE) || block + 1 == blocks {
-                let wide = |value: &F| value.to_f64().unwrap_or(f64::NAN);
-                let logarithm = |lanes: &[F]| lanes.iter().map(wide).product::<f64>().ln();
-                let (lower, upper) = product.split_at(LANES / 2);
-                loss += logarithm(lower) + logarithm(upper) - weighted.iter().map(wide).sum::<f64>();
-                (product, weighted) = ([F::one(); LANES], [F::zero(); LANES]);
-            }
+            let logarithm = |lanes: &[F]| lanes.iter().copied().map(wide).product::<f64>().ln();
+            let (lower, upper) = product.split_at(LANES / 2);
+            loss += logarithm(lower) + logarithm(upper) - weighted.into_iter().map(wide).sum::<f64>();
         }
         loss
     }
