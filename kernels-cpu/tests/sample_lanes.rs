@@ -2,7 +2,7 @@
 
 use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::sample_lanes::{
-    Chunk, LANES, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows, similar, weighted_sums,
+    Chunk, LANES, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows, products_of_units, similar, weighted_sums,
 };
 use kernels_cpu::softmax::softmax_cross_entropy;
 use kernels_cpu::{InstructionSet, Real};
@@ -162,18 +162,90 @@ fn products_of_rows_are_those_of_plain_loops() {
 }
 
 #[test]
+fn products_of_units_are_those_of_plain_loops_in_their_order() {
+    let mut rng = StdRng::seed_from_u64(6);
+    for (units, inputs, columns) in [(1, 1, 16), (10, 10, 848), (32, 23, 400), (3, 32, 0), (11, 2, 832), (0, 3, 16)] {
+        let mut weights = matrix::<f32>(units, inputs, &mut rng);
+        let mut values = matrix::<f32>(inputs, SAMPLES, &mut rng);
+        let biases: Vec<f32> = (0..units).map(|_| number(&mut rng)).collect();
+        if units > 1 {
+            (weights.row_mut(1)[0], values.row_mut(0)[5]) = (f32::INFINITY, f32::NAN);
+        }
+        for (set, biases) in InstructionSet::available().flat_map(|set| [(set, None), (set, Some(biases.as_slice()))]) {
+            let fma = |a: f32, b: f32, c| if set == InstructionSet::Portable { a * b + c } else { a.mul_add(b, c) };
+            let mut sums = matrix::<f32>(units, SAMPLES, &mut rng);
+            let before = sums.clone();
+            products_of_units(set, &weights, &values, biases, columns, &mut sums);
+            for unit in 0..units {
+                for sample in 0..SAMPLES {
+                    let terms = weights.row(unit).iter().enumerate();
+                    let sum = terms.fold(0.0, |sum, (p, &weight)| fma(weight, values.row(p)[sample], sum));
+                    let expected = match sample < columns {
+                        true => biases.map_or(sum, |biases| sum + biases[unit]),
+                        false => before.row(unit)[sample],
+                    };
+                    let got = sums.row(unit)[sample];
+                    let same = got.to_bits() == expected.to_bits() || (got.is_nan() && expected.is_nan());
+                    assert!(same, "{}, {units} × {inputs}, unit {unit}, sample {sample}: {got} {expected}", set.name());
+                }
+            }
+        }
+    }
+}
+
+/// The documented choice, one sample at a time: among the first 1024 that wait, each in a slot, which the next one takes over.
+fn similar_slowly(rows: &[&[u8]]) -> Vec<u32> {
+    let count = |sample: u32| rows[sample as usize].iter().filter(|&&x| x != 0).count() as i64;
+    let mut waiting: Vec<u32> = (0..rows.len() as u32).collect();
+    waiting.sort_by_key(|&sample| std::cmp::Reverse(count(sample)));
+    let mut waiting = waiting.into_iter();
+    let mut slots: Vec<Option<u32>> = waiting.by_ref().take(1024).map(Some).collect();
+    let mut order: Vec<u32> = vec![];
+    for place in 0..rows.len() {
+        let block = &order[place - place % LANES..];
+        let cost = |sample: u32| {
+            let in_block = |input: usize| block.iter().any(|&other| rows[other as usize][input] != 0);
+            let added = (0..rows[0].len()).filter(|&i| rows[sample as usize][i] != 0 && !in_block(i)).count();
+            if block.is_empty() { -count(sample) } else { 3 * added as i64 - count(sample) }
+        };
+        let costs = slots.iter().enumerate().filter_map(|(slot, sample)| sample.map(|sample| (cost(sample), slot)));
+        let (_, slot) = costs.min().unwrap();
+        order.push(slots[slot].unwrap());
+        slots[slot] = waiting.next();
+    }
+    order
+}
+
+#[test]
+fn the_order_of_similar_samples_is_the_documented_one() {
+    let mut rng = StdRng::seed_from_u64(8);
+    for (samples, inputs) in [(1, 1), (16, 5), (333, 150), (1024, 20), (1300, 64), (40, 65)] {
+        let rows: Vec<Vec<u8>> =
+            (0..samples).map(|_| (0..inputs).map(|_| u8::from(rng.random_bool(0.3)) * 7).collect()).collect();
+        let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+        let expected = similar_slowly(&rows);
+        for set in InstructionSet::available() {
+            assert_eq!(similar(set, &rows), expected, "{}, {samples} × {inputs}", set.name());
+        }
+    }
+}
+
+#[test]
 fn similar_samples_become_neighbours() {
     // Two kinds of samples, in turn.
     let is_used =
         |sample: usize, input: usize| sample.is_multiple_of(2) == (input < 70) && !(sample + input).is_multiple_of(5);
+    let rows: Vec<Vec<f32>> =
+        (0..333).map(|s| (0..150).map(|p| if is_used(s, p) { f32::NAN } else { -0.0 }).collect()).collect();
+    let rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();
     for set in InstructionSet::available() {
-        let order = similar(set, 333, 150, is_used);
+        let order = similar(set, &rows);
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert!(sorted.into_iter().eq(0..333), "each sample once");
         let mixed = order.chunks(LANES).filter(|block| block.iter().any(|&s| s % 2 != block[0] % 2)).count();
         assert!(mixed <= 2, "{}: {mixed} blocks of both kinds", set.name());
-        assert!(similar(set, 0, 5, |_, _| true).is_empty() && similar(set, 3, 0, |_, _| true).len() == 3);
+        assert!(similar::<u8>(set, &[]).is_empty() && similar::<u8>(set, &[&[], &[], &[]]).len() == 3);
     }
 }
 

@@ -7,21 +7,25 @@
 //! Chunks are shared out to at most 16 parts, each of which adds its chunks' gradients in order; then the parts'
 //! gradients are added in order. Neither number depends on the threads.
 
+mod units;
+
 use bytemuck::Pod;
-use kernels_cpu::product::{PaddedMatrix, Sink, product};
+use kernels_cpu::InstructionSet;
+use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::sample_lanes::{
-    Chunk, LANES, MOST_INPUTS, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows, similar, weighted_sums,
+    Chunk, LANES, MOST_INPUT_UNITS, MOST_INPUTS, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows,
+    products_of_units, similar, weighted_sums,
 };
 use kernels_cpu::softmax::softmax_cross_entropy;
-use kernels_cpu::{InstructionSet, Simd};
 use rayon::prelude::*;
 
+use self::units::{apply, multiply_by_derivative, squared_error};
 use super::Model;
-use super::layer::{Backward, Layer, UpdateRule};
+use super::layer::{Layer, UpdateRule, add_all};
 use crate::{Activation, Architecture, InputRow, Loss, Real, Samples};
 
 /// The most units of a layer: with more, the tiles whose lanes are units are full, and as fast.
-const MOST_UNITS: usize = 32;
+const MOST_UNITS: usize = MOST_INPUT_UNITS;
 /// Fewer samples are not worth arranging.
 const FEWEST_SAMPLES: usize = 256;
 /// Parts of a batch that may run in parallel.
@@ -87,23 +91,21 @@ impl<F: Real> FullBatch<F> {
         let (architecture, instruction_set) = (&model.architecture, model.instruction_set);
         let (inputs, outputs) = (architecture.inputs(), architecture.outputs());
         let zero = F::zero();
-        let arranged =
-            |is_used: &dyn Fn(usize, usize) -> bool| similar(instruction_set, samples.len(), inputs, is_used);
         let (order, inputs_of_chunks) = match byte_unit(samples) {
             Some(unit) => {
                 let rows: Vec<&[u8]> = (0..samples.len()).map(|sample| bytes_of(samples, sample)).collect();
-                let order = arranged(&|sample, input| rows[sample][input] != 0);
-                let chunks = arrange(&rows, &order);
+                let order = similar(instruction_set, &rows);
+                let chunks = arrange(&rows, &chunks_of(&order));
                 (order, Inputs::Bytes { chunks, unit })
             }
             None => {
                 let rows: Vec<&[F]> = (0..samples.len()).map(|sample| samples.input(sample)).collect();
-                let order = arranged(&|sample, input| rows[sample][input] != zero);
-                let chunks = arrange(&rows, &order);
+                let order = similar(instruction_set, &rows);
+                let chunks = arrange(&rows, &chunks_of(&order));
                 (order, Inputs::Numbers(chunks))
             }
         };
-        let targets = order.par_chunks(SAMPLES).map(|order| {
+        let targets = chunks_of(&order).into_par_iter().map(|order| {
             let mut targets = PaddedMatrix::zeros(outputs, SAMPLES);
             for (column, &sample) in order.iter().enumerate() {
                 for (row, &target) in samples.target(sample as usize).iter().enumerate() {
@@ -153,9 +155,9 @@ impl<F: Real> FullBatch<F> {
         }
 
         let Some((total, others)) = parts.split_first_mut() else { return 0.0 };
-        others.iter().for_each(|part| total.add(part));
-        total.first_gradient.write_scaled(&mut total.weight_gradients[0], scale);
         let set = self.instruction_set;
+        others.iter().for_each(|part| total.add(set, part));
+        total.first_gradient.write_scaled(&mut total.weight_gradients[0], scale);
         for (index, layer) in layers.iter_mut().enumerate() {
             layer.apply(set, rule, &total.weight_gradients[index], &total.bias_gradients[index]);
         }
@@ -176,13 +178,9 @@ impl<F: Real> FullBatch<F> {
             let (errors, next) = part.errors.split_at_mut(index);
             let (activations, next) = (&part.activations[index - 1], &next[0]);
             add_products_of_rows(set, activations, next, columns, &mut part.weight_gradients[index]);
-            let sink = Backward {
-                errors: &mut errors[index - 1],
-                activations,
-                activation: self.architecture.activation(index - 1),
-            };
-            let mut rows: [&[F]; MOST_UNITS] = [&[]; MOST_UNITS];
-            product(set, rows_of(&layers[index].weights, &mut rows), next, 0..columns, sink);
+            products_of_units(set, &layers[index].weights, next, None, columns, &mut errors[index - 1]);
+            let activation = self.architecture.activation(index - 1);
+            multiply_by_derivative(set, activation, activations, columns, &mut errors[index - 1]);
         }
         for (errors, gradients) in part.errors.iter().zip(&mut part.bias_gradients) {
             add_products_of_rows(set, &self.ones, errors, columns, gradients);
@@ -209,13 +207,12 @@ impl<F: Real> FullBatch<F> {
         for index in 0..layers.len() {
             let (before, rest) = part.activations.split_at_mut(index);
             if let Some(inputs) = before.last() {
-                let mut rows: [&[F]; MOST_UNITS] = [&[]; MOST_UNITS];
-                let sink = AddBiasOfRow { out: &mut rest[0], biases: layers[index].biases.row(0) };
-                product(set, rows_of(&transposed[index - 1], &mut rows), inputs, 0..columns, sink);
+                let biases = Some(layers[index].biases.row(0));
+                products_of_units(set, &transposed[index - 1], inputs, biases, columns, &mut rest[0]);
             }
             let activation = self.architecture.activation(index);
             if activation != Activation::Softmax {
-                (0..rest[0].rows()).for_each(|row| activation.apply(&mut rest[0].row_mut(row)[..columns]));
+                apply(set, activation, columns, &mut rest[0]);
             }
         }
         chunk.samples()
@@ -272,31 +269,6 @@ impl<F: Real> FullBatch<F> {
     }
 }
 
-/// The errors (a − y) · da/dz of squared error, and the loss.
-fn squared_error<F: Real>(
-    activation: Activation,
-    outputs: &PaddedMatrix<F>,
-    targets: &PaddedMatrix<F>,
-    errors: &mut PaddedMatrix<F>,
-    samples: usize,
-) -> f64 {
-    let mut sums = [0.0; LANES];
-    for row in 0..outputs.rows() {
-        let (outputs, targets) = (&outputs.row(row)[..samples], &targets.row(row)[..samples]);
-        let (errors, rest) = errors.row_mut(row).split_at_mut(samples);
-        let chunks = errors.chunks_mut(LANES).zip(outputs.chunks(LANES).zip(targets.chunks(LANES)));
-        for (errors, (outputs, targets)) in chunks {
-            for (((error, &a), &y), sum) in errors.iter_mut().zip(outputs).zip(targets).zip(&mut sums) {
-                let difference = a - y;
-                *sum += (difference * difference).into_f64();
-                *error = difference * activation.derivative(a);
-            }
-        }
-        rest.fill(F::zero());
-    }
-    sums.iter().sum::<f64>() / 2.0
-}
-
 impl<F: Real> Part<F> {
     fn new(architecture: &Architecture) -> Self {
         let sizes = architecture.sizes();
@@ -320,52 +292,33 @@ impl<F: Real> Part<F> {
     }
 
     /// Adds another part's gradients and loss.
-    fn add(&mut self, other: &Self) {
-        let add = |total: &mut [F], part: &[F]| {
-            total.iter_mut().zip(part).for_each(|(total, &part)| *total += part);
-        };
-        add(self.first_gradient.values_mut(), other.first_gradient.values());
+    fn add(&mut self, set: InstructionSet, other: &Self) {
+        add_all(set, self.first_gradient.values_mut(), other.first_gradient.values());
         for (total, part) in self.weight_gradients[1..].iter_mut().zip(&other.weight_gradients[1..]) {
-            add(total.padded_mut(), part.padded());
+            add_all(set, total.padded_mut(), part.padded());
         }
         for (total, part) in self.bias_gradients.iter_mut().zip(&other.bias_gradients) {
-            add(total.padded_mut(), part.padded());
+            add_all(set, total.padded_mut(), part.padded());
         }
         self.loss += other.loss;
     }
 }
 
-/// Sums are a layer's, units × samples: adds each unit's bias and stores them.
-struct AddBiasOfRow<'a, F> {
-    out: &'a mut PaddedMatrix<F>,
-    biases: &'a [F],
+/// The chunks of the samples in the given order. The first ones have the most inputs: they take turns with the last ones,
+/// so that threads that begin with one half each have as much to do.
+fn chunks_of(order: &[u32]) -> Vec<&[u32]> {
+    let chunks: Vec<&[u32]> = order.chunks(SAMPLES).collect();
+    let last = chunks.len().saturating_sub(1);
+    (0..chunks.len()).map(|index| chunks[if index % 2 == 0 { index / 2 } else { last - index / 2 }]).collect()
 }
 
-impl<F: Real> Sink<F> for AddBiasOfRow<'_, F> {
-    #[inline(always)]
-    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
-        let bias = F::splat(simd, self.biases[row]);
-        let out = F::as_vectors_mut::<S>(&mut self.out.row_mut(row)[column..]);
-        for (out, &sum) in out.iter_mut().zip(sums) {
-            *out = F::add_vectors(simd, sum, bias);
-        }
-    }
-}
-
-/// The rows of a matrix of at most [`MOST_UNITS`], without an allocation.
-fn rows_of<'a, 'b, F: Real>(matrix: &'a PaddedMatrix<F>, rows: &'b mut [&'a [F]; MOST_UNITS]) -> &'b [&'a [F]] {
-    let rows = &mut rows[..matrix.rows()];
-    rows.iter_mut().enumerate().for_each(|(index, row)| *row = matrix.row(index));
-    rows
-}
-
-/// The samples in the given order, chunk by chunk.
-fn arrange<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], order: &[u32]) -> Vec<Chunk<E>> {
-    let chunk = |order: &[u32]| {
+/// The samples, chunk by chunk.
+fn arrange<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], chunks: &[&[u32]]) -> Vec<Chunk<E>> {
+    let chunk = |order: &&[u32]| {
         let rows: Vec<&[E]> = order.iter().map(|&sample| rows[sample as usize]).collect();
         Chunk::new(&rows)
     };
-    order.par_chunks(SAMPLES).map(chunk).collect()
+    chunks.par_iter().map(chunk).collect()
 }
 
 /// What byte 1 stands for, if the inputs are bytes and 0 stands for zero.

@@ -120,6 +120,25 @@ impl<F: Real> WithSimd for UpdateAll<'_, F> {
     }
 }
 
+/// Adds `others` to `totals`, which are as many.
+pub(super) fn add_all<F: Real>(set: InstructionSet, totals: &mut [F], others: &[F]) {
+    set.dispatch(AddAll { totals, others });
+}
+
+struct AddAll<'a, F> {
+    totals: &'a mut [F],
+    others: &'a [F],
+}
+
+impl<F: Real> WithSimd for AddAll<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        self.totals.iter_mut().zip(self.others).for_each(|(total, &other)| *total += other);
+    }
+}
+
 /// Adds the biases, one padded row, to every row of `out`.
 pub(super) fn add_bias<F: Real>(set: InstructionSet, out: &mut [F], biases: &[F]) {
     set.dispatch(AddBiasToRows { out, biases });

@@ -1,0 +1,166 @@
+//! The products of a layer whose inputs are other units, for many samples: matrices are units × samples, and none of
+//! their numbers is left out.
+//!
+//! Idea: as for the first layer, the lanes are samples and the registers are units. A product of 10 × 10 is 100 multiply-adds
+//! for a block of 16 samples, whose operands are 10 vectors and 100 broadcast weights: its sums stay in registers.
+
+use bytemuck::Zeroable;
+use pulp::{Simd, WithSimd};
+
+use super::{BLOCKS, LANES, SAMPLES, tiles};
+use crate::lanes::add_lanes;
+use crate::product::PaddedMatrix;
+use crate::{InstructionSet, Real};
+
+/// The most units that [`products_of_units`] sums over.
+pub const MOST_INPUT_UNITS: usize = 32;
+
+/// Writes Σₚ `weights`\[u\]\[p\] · `inputs`\[p\]\[s\], p ascending, plus `biases`\[u\] if there are any, to `sums`\[u\]\[s\],
+/// for the first `columns` samples. `inputs` and `sums` have [`SAMPLES`] columns.
+///
+/// # Panics
+/// If shapes do not fit, `inputs` has more than [`MOST_INPUT_UNITS`] rows, or `columns` is no multiple of [`LANES`].
+pub fn products_of_units<F: Real>(
+    set: InstructionSet,
+    weights: &PaddedMatrix<F>,
+    inputs: &PaddedMatrix<F>,
+    biases: Option<&[F]>,
+    columns: usize,
+    sums: &mut PaddedMatrix<F>,
+) {
+    assert!(inputs.columns() == SAMPLES && sums.columns() == SAMPLES, "products_of_units: no rows of samples");
+    assert!(inputs.rows() <= MOST_INPUT_UNITS, "products_of_units: too many units");
+    let shape = (sums.rows(), inputs.rows());
+    assert!((weights.rows(), weights.columns()) == shape, "products_of_units: shapes differ");
+    assert!(biases.is_none_or(|biases| biases.len() == shape.0), "products_of_units: not a bias for each unit");
+    assert!(columns.is_multiple_of(LANES) && columns <= SAMPLES, "products_of_units: no whole blocks");
+    let inputs: &[[[F; LANES]; BLOCKS]] = inputs.padded().as_chunks().0.as_chunks().0;
+    for tile in tiles(shape.0) {
+        let sums = &mut sums.padded_mut().as_chunks_mut().0.as_chunks_mut().0[tile.first..][..tile.width];
+        let biases = biases.map(|biases| &biases[tile.first..][..tile.width]);
+        set.dispatch(ProductsOfUnits { weights, first: tile.first, inputs, biases, blocks: columns / LANES, sums });
+    }
+}
+
+struct ProductsOfUnits<'a, F> {
+    weights: &'a PaddedMatrix<F>,
+    /// The first of the weights' rows that are meant.
+    first: usize,
+    /// Unit by unit, block by block.
+    inputs: &'a [[[F; LANES]; BLOCKS]],
+    biases: Option<&'a [F]>,
+    blocks: usize,
+    sums: &'a mut [[[F; LANES]; BLOCKS]],
+}
+
+impl<F: Real> WithSimd for ProductsOfUnits<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        with_units!(self.sums.len(), self.run(simd));
+    }
+}
+
+impl<F: Real> ProductsOfUnits<'_, F> {
+    #[inline(always)]
+    fn run<S: Simd, const U: usize>(self, simd: S) {
+        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+        let Some(out): Option<&mut [[[F; LANES]; BLOCKS]; U]> = self.sums.first_chunk_mut() else { return };
+        let mut weights = [[F::zero(); U]; MOST_INPUT_UNITS];
+        for unit in 0..U {
+            let row = self.weights.row(self.first + unit);
+            weights.iter_mut().zip(row).for_each(|(weights, &weight)| weights[unit] = weight);
+        }
+        for block in 0..self.blocks.min(BLOCKS) {
+            for vector in 0..LANES / lanes {
+                let mut sums = [F::Vector::<S>::zeroed(); U];
+                for (inputs, weights) in self.inputs.iter().zip(&weights) {
+                    let x = F::as_vectors::<S>(&inputs[block])[vector];
+                    for (sum, &weight) in sums.iter_mut().zip(weights) {
+                        *sum = F::multiply_add_vectors(simd, F::splat(simd, weight), x, *sum);
+                    }
+                }
+                if let Some(biases) = self.biases {
+                    for (sum, &bias) in sums.iter_mut().zip(biases) {
+                        *sum = F::add_vectors(simd, *sum, F::splat(simd, bias));
+                    }
+                }
+                let sums = sums;
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    F::as_vectors_mut::<S>(&mut out[block])[vector] = sum;
+                }
+            }
+        }
+    }
+}
+
+/// Adds Σₛ `left`\[i\]\[s\] · `right`\[j\]\[s\] over the first `columns` samples to `sums`\[i\]\[j\]: the gradients of
+/// a layer whose inputs are other units. `left` and `right` have [`SAMPLES`] columns, `sums` as many rows as `left` and as
+/// many columns as `right` has rows.
+///
+/// # Panics
+/// If shapes do not fit, or `columns` is no multiple of [`LANES`].
+pub fn add_products_of_rows<F: Real>(
+    set: InstructionSet,
+    left: &PaddedMatrix<F>,
+    right: &PaddedMatrix<F>,
+    columns: usize,
+    sums: &mut PaddedMatrix<F>,
+) {
+    assert!(left.columns() == SAMPLES && right.columns() == SAMPLES, "add_products_of_rows: no rows of samples");
+    assert!((sums.rows(), sums.columns()) == (left.rows(), right.rows()), "add_products_of_rows: shapes differ");
+    assert!(columns.is_multiple_of(LANES) && columns <= SAMPLES, "add_products_of_rows: no whole blocks");
+    for tile in tiles(right.rows()) {
+        let right = &right.padded().as_chunks().0.as_chunks().0[tile.first..][..tile.width];
+        set.dispatch(AddProductsOfRows { left, right, blocks: columns / LANES, first: tile.first, sums });
+    }
+}
+
+struct AddProductsOfRows<'a, F> {
+    left: &'a PaddedMatrix<F>,
+    /// Row by row, block by block.
+    right: &'a [[[F; LANES]; BLOCKS]],
+    blocks: usize,
+    /// Where `right`'s first row is in the sums.
+    first: usize,
+    sums: &'a mut PaddedMatrix<F>,
+}
+
+impl<F: Real> WithSimd for AddProductsOfRows<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        with_units!(self.right.len(), self.run(simd));
+    }
+}
+
+impl<F: Real> AddProductsOfRows<'_, F> {
+    #[inline(always)]
+    fn run<S: Simd, const U: usize>(self, simd: S) {
+        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+        let Some(right): Option<&[[[F; LANES]; BLOCKS]; U]> = self.right.first_chunk() else { return };
+        for row in 0..self.left.rows() {
+            let left = self.left.row(row).as_chunks::<LANES>().0;
+            let mut partial_sums = [[F::zero(); LANES]; U];
+            for vector in 0..LANES / lanes {
+                let mut sums = [F::Vector::<S>::zeroed(); U];
+                for (block, left) in left.iter().enumerate().take(self.blocks.min(BLOCKS)) {
+                    let left = F::as_vectors::<S>(left)[vector];
+                    for unit in 0..U {
+                        let right = F::as_vectors::<S>(&right[unit][block])[vector];
+                        sums[unit] = F::multiply_add_vectors(simd, left, right, sums[unit]);
+                    }
+                }
+                let sums = sums;
+                for (partial, sum) in partial_sums.iter_mut().zip(sums) {
+                    F::as_vectors_mut::<S>(partial)[vector] = sum;
+                }
+            }
+            let added = add_lanes::<F, S, U>(simd, &partial_sums);
+            let sums = &mut self.sums.row_mut(row)[self.first..][..U];
+            sums.iter_mut().zip(added).for_each(|(sum, added)| *sum = *sum + added);
+        }
+    }
+}

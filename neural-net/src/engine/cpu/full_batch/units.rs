@@ -1,0 +1,103 @@
+//! What is done to each number of a layer's matrix, units × samples.
+
+use kernels_cpu::product::PaddedMatrix;
+use kernels_cpu::sample_lanes::LANES;
+use kernels_cpu::{InstructionSet, Simd, WithSimd};
+
+use crate::{Activation, Real};
+
+/// Replaces the first `columns` sums of each unit by their activations. Softmax, which needs all of a sample's sums, is
+/// not meant.
+pub(super) fn apply<F: Real>(set: InstructionSet, activation: Activation, columns: usize, sums: &mut PaddedMatrix<F>) {
+    match activation {
+        Activation::Relu => set.dispatch(Relu { columns, sums }),
+        _ => (0..sums.rows()).for_each(|row| activation.apply(&mut sums.row_mut(row)[..columns])),
+    }
+}
+
+struct Relu<'a, F> {
+    columns: usize,
+    sums: &'a mut PaddedMatrix<F>,
+}
+
+impl<F: Real> WithSimd for Relu<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        for row in 0..self.sums.rows() {
+            // As `Activation::apply` does: a NaN passes.
+            let sums = &mut self.sums.row_mut(row)[..self.columns];
+            sums.iter_mut().for_each(|z| *z = if *z < F::zero() { F::zero() } else { *z });
+        }
+    }
+}
+
+/// Multiplies the first `columns` errors of each unit by the derivative of its activation.
+pub(super) fn multiply_by_derivative<F: Real>(
+    set: InstructionSet,
+    activation: Activation,
+    activations: &PaddedMatrix<F>,
+    columns: usize,
+    errors: &mut PaddedMatrix<F>,
+) {
+    set.dispatch(MultiplyByDerivative { activation, activations, columns, errors });
+}
+
+struct MultiplyByDerivative<'a, F> {
+    activation: Activation,
+    activations: &'a PaddedMatrix<F>,
+    columns: usize,
+    errors: &'a mut PaddedMatrix<F>,
+}
+
+impl<F: Real> WithSimd for MultiplyByDerivative<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        // One loop for each, so that none asks for the activation within it.
+        match self.activation {
+            Activation::Sigmoid => self.with(|a| Activation::Sigmoid.derivative(a)),
+            Activation::Relu => self.with(|a| Activation::Relu.derivative(a)),
+            Activation::Tanh => self.with(|a| Activation::Tanh.derivative(a)),
+            Activation::Identity | Activation::Softmax => {}
+        }
+    }
+}
+
+impl<F: Real> MultiplyByDerivative<'_, F> {
+    #[inline(always)]
+    fn with(self, derivative: impl Fn(F) -> F) {
+        for row in 0..self.errors.rows() {
+            let activations = &self.activations.row(row)[..self.columns];
+            let errors = &mut self.errors.row_mut(row)[..self.columns];
+            errors.iter_mut().zip(activations).for_each(|(error, &a)| *error *= derivative(a));
+        }
+    }
+}
+
+/// The errors (a − y) · da/dz of squared error, and the loss.
+pub(super) fn squared_error<F: Real>(
+    activation: Activation,
+    outputs: &PaddedMatrix<F>,
+    targets: &PaddedMatrix<F>,
+    errors: &mut PaddedMatrix<F>,
+    samples: usize,
+) -> f64 {
+    let mut sums = [0.0; LANES];
+    for row in 0..outputs.rows() {
+        let (outputs, targets) = (&outputs.row(row)[..samples], &targets.row(row)[..samples]);
+        let (errors, rest) = errors.row_mut(row).split_at_mut(samples);
+        let chunks = errors.chunks_mut(LANES).zip(outputs.chunks(LANES).zip(targets.chunks(LANES)));
+        for (errors, (outputs, targets)) in chunks {
+            for (((error, &a), &y), sum) in errors.iter_mut().zip(outputs).zip(targets).zip(&mut sums) {
+                let difference = a - y;
+                *sum += (difference * difference).into_f64();
+                *error = difference * activation.derivative(a);
+            }
+        }
+        rest.fill(F::zero());
+    }
+    sums.iter().sum::<f64>() / 2.0
+}
