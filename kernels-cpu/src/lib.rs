@@ -7,6 +7,7 @@
 //! This crate knows no matrices, no threads and no files; the crates above it split the work.
 
 pub mod activation;
+pub mod ceiling;
 pub mod dispatch;
 mod elementwise;
 pub mod greyscale;

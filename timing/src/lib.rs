@@ -8,7 +8,7 @@ mod measurement;
 pub mod program;
 mod report;
 
-pub use measurement::{Measurement, format_seconds, measure};
+pub use measurement::{Measurement, format_seconds, measure, seconds_of_repeats};
 pub use report::Report;
 
 /// Prints a line to stdout as `println!` does, but without a panic where nobody reads it ([`program::print_line`]).

@@ -33,7 +33,13 @@ impl Measurement {
 /// Times `repeats` calls of `work`, after one call to warm up caches, pages and threads.
 ///
 /// What `work` returns is kept from being optimised away, and is dropped outside the timed span.
-pub fn measure<R>(repeats: NonZeroUsize, mut work: impl FnMut() -> R) -> Measurement {
+pub fn measure<R>(repeats: NonZeroUsize, work: impl FnMut() -> R) -> Measurement {
+    let seconds = seconds_of_repeats(repeats, work);
+    Measurement::of(seconds).unwrap_or(Measurement { min: f64::NAN, median: f64::NAN, repeats: 0 })
+}
+
+/// The same, for who wants to see every repeat: the seconds of each, in the order in which they ran.
+pub fn seconds_of_repeats<R>(repeats: NonZeroUsize, mut work: impl FnMut() -> R) -> Vec<f64> {
     drop(black_box(work()));
     let time = || {
         let start = Instant::now();
@@ -42,8 +48,7 @@ pub fn measure<R>(repeats: NonZeroUsize, mut work: impl FnMut() -> R) -> Measure
         drop(result);
         seconds
     };
-    let seconds = std::iter::repeat_with(time).take(repeats.get()).collect();
-    Measurement::of(seconds).unwrap_or(Measurement { min: f64::NAN, median: f64::NAN, repeats: 0 })
+    std::iter::repeat_with(time).take(repeats.get()).collect()
 }
 
 /// A time in the unit that suits it, with four significant digits.
