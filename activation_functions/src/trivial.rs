@@ -38,6 +38,7 @@ pub fn weigh(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMismatch
 /// ```
 /// assert_eq!(activation_functions::activate(&[0.0, 10.0, -10.0]), [0.0, 1.0, -1.0]);
 /// ```
+// report: begin activate
 pub fn activate(values: &[f32]) -> Vec<f32> {
     let mut activated = vec![0.0; values.len()];
     for i in 0..values.len() {
@@ -46,3 +47,4 @@ pub fn activate(values: &[f32]) -> Vec<f32> {
     }
     activated
 }
+// report: end activate

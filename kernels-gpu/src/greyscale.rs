@@ -43,14 +43,14 @@ pub fn activate_kernel(x: &[F32x4], out: GlobalMut<F32x4>) {
 }
 
 /// out\[i\] = tanh(x\[i\] / 255 · w\[i\]), within 1e-6: the three steps while the numbers are in registers.
-#[kernel]
+#[kernel] // report: begin fused_kernel
 pub fn normalize_weigh_activate_kernel(x: &[F32x4], w: &[F32x4], out: GlobalMut<F32x4>) {
     let i = thread::index_1d() as usize;
     if i < out.len() {
         let F32x4 { x, y, z, w } = normalized_and_weighed(x.get(i), w.get(i));
         out.set(i, F32x4::new(tanh(x), tanh(y), tanh(z), tanh(w)));
     }
-}
+} // report: end fused_kernel
 
 /// The same with the GPU's own approximation of tanh, one instruction with a relative error of 2⁻¹¹.
 #[kernel]

@@ -7,7 +7,7 @@ use cuda_std::{GlobalMut, kernel, thread};
 /// Idea: one thread an element, neighbours in neighbouring threads, so that a warp reads and writes whole lines of memory.
 /// The homework launches 1000 blocks of 1000 threads for 1,000,000 elements; where there are more elements than threads,
 /// each thread takes every so many-th.
-#[kernel]
+#[kernel] // report: begin max_kernel
 pub fn max_kernel(a: &[i32], b: &[i32], out: GlobalMut<i32>) {
     let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
     let mut i = thread::index_1d() as usize;
@@ -15,4 +15,4 @@ pub fn max_kernel(a: &[i32], b: &[i32], out: GlobalMut<i32>) {
         out.set(i, if a[i] > b[i] { a[i] } else { b[i] });
         i += threads;
     }
-}
+} // report: end max_kernel

@@ -10,6 +10,7 @@ use crate::Element;
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
 /// assert_eq!(matmul_functions::matmul_transpose_trivial(&x), array![[5.0, 11.0], [11.0, 25.0]]);
 /// ```
+// report: begin matmul_trivial
 pub fn matmul_transpose_trivial<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
     let (rows, columns) = x.dim();
     let mut product = Array2::zeros((rows, rows));
@@ -22,3 +23,4 @@ pub fn matmul_transpose_trivial<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
     }
     product
 }
+// report: end matmul_trivial

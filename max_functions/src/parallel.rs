@@ -43,11 +43,13 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
     let mut result = memory::vec_with_capacity(a.len());
     let cells = &mut result.spare_capacity_mut()[..a.len()];
     let (set, stores) = (InstructionSet::detect(), stores_for(a.len(), rayon::current_num_threads()));
+    // report: begin max_rayon
     cells
         .par_chunks_mut(ELEMENTS_PER_TASK)
         .zip(a_values.par_chunks(ELEMENTS_PER_TASK))
         .zip(b_values.par_chunks(ELEMENTS_PER_TASK))
         .for_each(|((cells, a), b): ((&mut [MaybeUninit<i32>], _), _)| maximum(set, a, b, cells, stores));
+    // report: end max_rayon
     // SAFETY: `cells`, `a_values` and `b_values` have the same length, since the shapes are equal, so the zipped chunks
     // cover every cell, and `maximum` initialises every element of the chunk it is given.
     unsafe { result.set_len(a.len()) };

@@ -13,6 +13,7 @@ use crate::ShapeMismatch;
 /// assert_eq!(maximum, array![[3, 7], [255, 0]]);
 /// # Ok::<(), max_functions::ShapeMismatch>(())
 /// ```
+// report: begin max_cpu
 pub fn max_cpu(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, ShapeMismatch> {
     ShapeMismatch::check(a.dim(), b.dim())?;
     let (rows, columns) = a.dim();
@@ -24,3 +25,4 @@ pub fn max_cpu(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, Sh
     }
     Ok(maximum)
 }
+// report: end max_cpu

@@ -45,6 +45,7 @@ pub fn gradients<F: Real>(network: &Network<F>, samples: &Samples<F>, loss: crat
         loss.output_error(architecture.output_activation(), &output, target, error.as_slice_mut().unwrap_or_default());
     }
 
+    // report: begin gradients
     let mut gradients = Gradients { weights: vec![], biases: vec![], loss: total_loss };
     for layer in (0..architecture.layers()).rev() {
         gradients.weights.insert(0, activations[layer].t().dot(&errors));
@@ -54,6 +55,7 @@ pub fn gradients<F: Real>(network: &Network<F>, samples: &Samples<F>, loss: crat
             errors = errors.dot(&network.weights()[layer].t()) * activations[layer].mapv(|a| activation.derivative(a));
         }
     }
+    // report: end gradients
     gradients
 }
 

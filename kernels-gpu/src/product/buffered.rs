@@ -49,7 +49,7 @@ pub fn matmul_kernel_f32(x: &[f32], rows: u32, columns: u32, out: GlobalMut<f32>
             thread::sync_threads();
             let mut first_p = 0;
             while first_p < columns {
-                let next = fetch(first_p + DEPTH);
+                let next = fetch(first_p + DEPTH); // report: begin matmul_buffered
                 let mut p = 0;
                 while p < DEPTH {
                     let left = pieces.get((buffer + p * STRIDE + ty) as usize).to_array();
@@ -61,7 +61,7 @@ pub fn matmul_kernel_f32(x: &[f32], rows: u32, columns: u32, out: GlobalMut<f32>
                 }
                 buffer = 2 * PIECE - buffer;
                 pieces.set((buffer + kept) as usize, next);
-                thread::sync_threads();
+                thread::sync_threads(); // report: end matmul_buffered
                 first_p += DEPTH;
             }
             for (i, sums) in sums.iter().enumerate() {

@@ -21,7 +21,7 @@ pub fn matmul_naive_f64(x: &[f64], rows: u32, columns: u32, out: GlobalMut<f64>)
 #[inline(always)]
 fn naive<T: Number>(x: Matrix<T>, out: GlobalMut<T>) {
     let rows = x.rows as usize;
-    let mut cell = thread::thread_idx_x() as usize;
+    let mut cell = thread::thread_idx_x() as usize; // report: begin matmul_naive
     while cell < rows * rows {
         let (i, j) = ((cell / rows) as u32, (cell % rows) as u32);
         let mut sum = T::ZERO;
@@ -32,5 +32,5 @@ fn naive<T: Number>(x: Matrix<T>, out: GlobalMut<T>) {
         }
         out.set(cell, sum);
         cell += thread::block_dim_x() as usize;
-    }
+    } // report: end matmul_naive
 }

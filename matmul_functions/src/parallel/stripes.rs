@@ -30,12 +30,14 @@ pub(super) unsafe fn multiply<F: Element>(panels: &Panels<F>, cells: &SharedCell
     let blocks = blocks_of_depth(panels.depth());
     let rows = cells.size.div_ceil(STRIPES_PER_THREAD * rayon::current_num_threads());
     let length = rows.max(1).next_multiple_of(32).min(WAITING) / panel_columns::<F>();
+    // report: begin matmul_rayon
     // The longest tasks first, each taken when a thread is free, so that no thread is left with one at the end.
     (0..panels.count()).step_by(length).rev().par_bridge().for_each(|first| {
         let own = first..(first + length).min(panels.count());
         // SAFETY: each task has panels of its own.
         unsafe { rows_and_mirrored_columns(own, &blocks, panels, cells) };
     });
+    // report: end matmul_rayon
     // All cells are written: the task that has row i writes (i, j) for every j of a panel up to i's own, and mirrors (i, j)
     // to (j, i) for every j before i's panel.
 }
