@@ -1,0 +1,16 @@
+//! Tells the program which compiler made it.
+
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let version =
+        Command::new(rustc).arg("--version").output().ok().and_then(|output| String::from_utf8(output.stdout).ok());
+    let profile = match std::env::var("PROFILE").as_deref() {
+        Ok("debug") => "dev profile, what is timed optimised as in release",
+        _ => "release profile",
+    };
+    let version = version.unwrap_or_else(|| "rustc of unknown version".to_owned());
+    println!("cargo::rustc-env=COMPILER={}, {profile}", version.trim());
+}

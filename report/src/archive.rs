@@ -1,0 +1,99 @@
+//! hw1.zip: the homework's crates and its report, and nothing else.
+
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipWriter};
+
+/// The homework's crates, in the order of its parts.
+pub const CRATES: [&str; 3] = ["utils", "max_functions", "matmul_functions"];
+/// What of a crate is source, beside its manifest.
+const FOLDERS: [&str; 4] = ["benches", "examples", "src", "tests"];
+/// The endings of source files; what editors and other programs leave behind has others.
+const ENDINGS: [&str; 3] = ["rs", "toml", "stderr"];
+
+/// Why there is no archive.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// A file or folder could not be read.
+    #[error("cannot read {}: {error}: run this from the workspace's sources, where {} was built", path.display(), env!("CARGO_PKG_NAME"))]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The archive could not be made.
+    #[error("cannot make the archive: {0}")]
+    Zip(#[from] zip::result::ZipError),
+    /// The same, while a file was added.
+    #[error("cannot make the archive: {0}")]
+    Write(#[from] std::io::Error),
+}
+
+/// The folder of the workspace that this program was built in.
+pub fn workspace() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// The archive's bytes: each crate's manifest and sources, and `pdf` as hw1.pdf. The same files give the same bytes.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn archive(workspace: &Path, pdf: &[u8]) -> Result<Vec<u8>, ArchiveError> {
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .last_modified_time(DateTime::default())
+        .unix_permissions(0o644);
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for name in files(workspace)? {
+        let path = workspace.join(&name);
+        let bytes = std::fs::read(&path).map_err(|error| ArchiveError::Read { path, error })?;
+        zip.start_file(name, options)?;
+        zip.write_all(&bytes)?;
+    }
+    zip.start_file("hw1.pdf", options)?;
+    zip.write_all(pdf)?;
+    Ok(zip.finish()?.into_inner())
+}
+
+/// The sources' names from the workspace on, with slashes, sorted.
+///
+/// # Errors
+/// If a crate's manifest or folder cannot be read.
+pub fn files(workspace: &Path) -> Result<Vec<String>, ArchiveError> {
+    let mut files = Vec::new();
+    for name in CRATES {
+        let manifest = workspace.join(name).join("Cargo.toml");
+        std::fs::metadata(&manifest).map_err(|error| ArchiveError::Read { path: manifest, error })?;
+        files.push(format!("{name}/Cargo.toml"));
+        for folder in FOLDERS {
+            let path = workspace.join(name).join(folder);
+            if path.is_dir() {
+                add_folder(&path, &format!("{name}/{folder}"), &mut files)?;
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn add_folder(path: &Path, name: &str, files: &mut Vec<String>) -> Result<(), ArchiveError> {
+    let read = |error| ArchiveError::Read { path: path.to_path_buf(), error };
+    for entry in std::fs::read_dir(path).map_err(read)? {
+        let entry = entry.map_err(read)?;
+        let (path, file) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        let name = format!("{name}/{file}");
+        let is_source = path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
+        // A link may lead anywhere.
+        let kind = entry.file_type().map_err(read)?;
+        if kind.is_dir() {
+            add_folder(&path, &name, files)?;
+        } else if kind.is_file() && is_source && !file.starts_with('.') {
+            files.push(name);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! The JSON value that the template reads: everything that is not the same in every report, as texts and tables.
+
+use serde_json::{Map, Value, json};
+
+use crate::charts::{self, Chart, ChartError};
+use crate::excerpts::{self, MarkerError};
+use crate::figures::{Counts, Figures, Gpu};
+use crate::statements::{self, Section, Statement};
+use crate::timed::Table;
+use crate::{tables, words};
+
+/// What the template reads, and the charts that it includes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// The value.
+    pub value: Value,
+    /// The charts.
+    pub charts: Vec<Chart>,
+}
+
+/// Why there is no document.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DocumentError {
+    /// A source has lost a marker.
+    #[error(transparent)]
+    Excerpt(#[from] MarkerError),
+    /// A chart could not be drawn.
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+}
+
+/// The document of the given figures, with the author's name if there is one.
+///
+/// # Errors
+/// If a source has lost a marker, or a chart cannot be drawn.
+pub fn document(figures: &Figures, author: Option<&str>) -> Result<Document, DocumentError> {
+    let charts = charts::all(figures)?;
+    let excerpts = excerpts::all()?;
+    let named = |excerpt: excerpts::Excerpt| (excerpt.name.to_owned(), json!(excerpt));
+    let value = json!({
+        "author": author,
+        "date": figures.made.date,
+        "quick": figures.made.quick,
+        "measured_in": words::seconds(figures.made.seconds),
+        "rounds": figures.made.rounds,
+        "checked_on": figures.made.checked_on,
+        "threads": thread_counts(figures),
+        "processor": figures.machine.processor,
+        "gpu": gpu(figures),
+        "counted": counted(figures),
+        "training": training(figures),
+        "missing": figures.peers.missing,
+        "text": texts(figures),
+        "tables": all_tables(figures),
+        "charts": charts.iter().map(|chart| (chart.name.clone(), json!(chart.alt))).collect::<Map<_, _>>(),
+        "code": excerpts.into_iter().map(named).collect::<Map<_, _>>(),
+    });
+    Ok(Document { value, charts })
+}
+
+/// Each section's sentences.
+fn texts(figures: &Figures) -> Map<String, Value> {
+    let texts = |(section, sentences): (Section, Vec<Statement>)| {
+        let sentences: Vec<String> = sentences.into_iter().map(|sentence| sentence.text).collect();
+        (section.key().to_owned(), json!(sentences))
+    };
+    statements::all(figures).into_iter().map(texts).collect()
+}
+
+fn all_tables(figures: &Figures) -> Map<String, Value> {
+    let mut all: Map<String, Value> =
+        Table::ALL.into_iter().map(|table| (table.key().to_owned(), json!(tables::times(figures, table)))).collect();
+    let others = [
+        ("machine", tables::machine(figures)),
+        ("ceiling", tables::ceiling(figures)),
+        ("threads", tables::by_threads(figures)),
+        ("counts", tables::counts(figures)),
+        ("training", tables::training(figures)),
+    ];
+    all.extend(others.map(|(name, table)| (name.to_owned(), json!(table))));
+    all
+}
+
+/// Where a GPU's figures are from, as captions say it; null without any.
+fn gpu(figures: &Figures) -> Value {
+    match &figures.gpu {
+        Gpu::Measured(run) => json!({ "name": run.gpu.name, "place": "measured on this machine" }),
+        Gpu::Recorded { date, run, .. } => {
+            let driver = run.gpu.driver.as_deref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
+            json!({ "name": run.gpu.name, "place": format!("recorded on {date}{driver}") })
+        }
+        Gpu::Missing(_) => Value::Null,
+    }
+}
+
+/// What was counted; null if nothing was.
+fn counted(figures: &Figures) -> Value {
+    match &figures.counts {
+        Counts::Counted(counts) => {
+            json!({ "architecture": counts.architecture, "rows": counts.size[0], "columns": counts.size[1] })
+        }
+        Counts::Missing(_) => Value::Null,
+    }
+}
+
+fn training(figures: &Figures) -> Value {
+    let training = &figures.training;
+    let sizes: Vec<String> = training.sizes.iter().map(ToString::to_string).collect();
+    json!({
+        "data": training.data,
+        "is_mnist": training.is_mnist,
+        "sizes": sizes.join("-"),
+        "batch": training.batch,
+        "learning_rate": training.learning_rate.to_string(),
+        "images": training.images.map(|count| words::grouped(&count.to_string())),
+        "epochs": training.epochs,
+        "device": training.device,
+        "seeds": statements::seeds(training),
+        "target": words::percent(training.target),
+    })
+}
+
+/// "1, 2, 4 and 8".
+fn thread_counts(figures: &Figures) -> String {
+    words::listed(&figures.maximum.rayon.iter().map(|on| on.threads.to_string()).collect::<Vec<_>>())
+}

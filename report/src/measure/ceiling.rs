@@ -1,0 +1,42 @@
+//! What the processor does at most: reading memory, and multiply-adds in registers.
+
+use kernels_cpu::InstructionSet;
+use kernels_cpu::ceiling::{multiply_adds, read};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::turns::{Version, take_turns};
+use super::{MeasureError, Plan};
+use crate::figures::Ceiling;
+
+/// Elements that one task reads: what a task of the maximum takes.
+const ELEMENTS_PER_TASK: usize = 32 * 1024;
+/// Steps of a thread's multiply-adds: about a millisecond.
+const STEPS: u64 = 400_000;
+
+/// Both on each pool; what is read is the maximum's operands.
+pub(super) fn measure(plan: &Plan, pools: &[ThreadPool], a: &[i32], b: &[i32]) -> Result<Vec<Ceiling>, MeasureError> {
+    let set = InstructionSet::detect();
+    let reading = pools.iter().map(|pool| {
+        Version::new("reading", plan.repeats(), pool, || {
+            let parts = a.par_chunks(ELEMENTS_PER_TASK).zip(b.par_chunks(ELEMENTS_PER_TASK));
+            parts.map(|(a, b)| read(set, a, b)).reduce(|| 0, i32::wrapping_add)
+        })
+    });
+    let arithmetic = pools.iter().map(|pool| {
+        Version::new("multiply-adds", plan.repeats(), pool, move || {
+            pool.broadcast(|_| multiply_adds(set, std::hint::black_box(0.5), std::hint::black_box(1.0), STEPS))
+        })
+    });
+    let mut times = take_turns(plan.rounds(), reading.chain(arithmetic).collect())?.into_iter();
+    let reading: Vec<_> = times.by_ref().take(pools.len()).collect();
+    let (_, operations) = multiply_adds(set, 0.5, 1.0, 1);
+    let ceiling = |(reading, arithmetic): (crate::figures::OnThreads, crate::figures::OnThreads)| Ceiling {
+        threads: reading.threads,
+        reading: reading.times,
+        bytes: (size_of_val(a) + size_of_val(b)) as f64,
+        arithmetic: arithmetic.times,
+        operations: (operations * STEPS) as f64 * arithmetic.threads as f64,
+    };
+    Ok(reading.into_iter().zip(times).map(ceiling).collect())
+}

@@ -1,0 +1,131 @@
+//! What this machine's GPU takes.
+
+use std::num::NonZeroUsize;
+
+use activation_functions::{ActivationGpu, ActivationGpuError, Step, Version};
+use gpu::{Device, Error};
+use matmul_functions::{MatmulGpu, Rung, matmul_transpose_gpu};
+use max_functions::{MaxGpu, max_gpu};
+use neural_net::data::Dataset;
+use timing::seconds_of_repeats;
+
+use super::{MeasureError, Plan, activation, maximum, product, training};
+use crate::Times;
+use crate::figures::{
+    Activation, GpuActivation, GpuMaximum, GpuProduct, GpuRun, Maximum, OnThreads, Product, RungTimes,
+};
+
+/// What the GPU computes from.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    pub(super) maximum: &'a maximum::Input,
+    pub(super) product: &'a product::Input,
+    pub(super) activation: &'a activation::Input,
+    pub(super) dataset: &'a Dataset,
+}
+
+/// Times the kernels by the GPU's clock and the whole by the host's, beside this machine's processor.
+pub(super) fn measure(
+    plan: &Plan,
+    device: &Device,
+    inputs: Inputs,
+    (maximum, product, activation): (&Maximum, &Product, &Activation),
+) -> Result<GpuRun, MeasureError> {
+    let gpu = crate::machine::facts_of(device).ok_or_else(|| MeasureError::Device("it is no GPU".to_owned()))?;
+    let repeats = plan.repeats().saturating_mul(NonZeroUsize::MIN.saturating_add(plan.rounds() - 1));
+    let timer = Timer { device, repeats };
+    Ok(GpuRun {
+        gpu,
+        maximum: Some(timer.maximum(inputs.maximum, maximum)?),
+        product: Some(timer.product(inputs.product, product)?),
+        activation: Some(timer.activation(inputs.activation, activation)?),
+        training: Some(training::on_the_gpu(device, inputs.dataset)?),
+    })
+}
+
+struct Timer<'a> {
+    device: &'a Device,
+    repeats: NonZeroUsize,
+}
+
+impl Timer<'_> {
+    fn maximum(&self, input: &maximum::Input, beside: &Maximum) -> Result<GpuMaximum, MeasureError> {
+        let mut work = MaxGpu::new(self.device, &input.a, &input.b).map_err(MeasureError::device)?;
+        Ok(GpuMaximum {
+            kernel: self.kernel("max_gpu", || work.launch())?,
+            with_copies: self.whole("max_gpu", || max_gpu(self.device, &input.a, &input.b))?,
+            cpu: beside.cpu,
+            rayon: fastest(&beside.rayon)?,
+        })
+    }
+
+    fn product(&self, input: &product::Input, beside: &Product) -> Result<GpuProduct, MeasureError> {
+        let name = "matmul_transpose_gpu";
+        let mut work = MatmulGpu::new(self.device, &input.0).map_err(MeasureError::device)?;
+        let mut time = |rung: Rung| {
+            let times = self.kernel(name, || work.launch(rung))?;
+            Ok(RungTimes { name: rung.name().to_owned(), times })
+        };
+        Ok(GpuProduct {
+            rungs: Rung::ALL.into_iter().map(&mut time).collect::<Result<_, MeasureError>>()?,
+            with_copies: self.whole(name, || matmul_transpose_gpu(self.device, &input.0))?,
+            trivial: beside.trivial,
+            rayon: fastest(&beside.rayon)?,
+        })
+    }
+
+    fn activation(&self, input: &activation::Input, beside: &Activation) -> Result<GpuActivation, MeasureError> {
+        let (values, weights) = (&input.values, &input.weights);
+        let mut work = ActivationGpu::new(self.device, values.len()).map_err(MeasureError::device)?;
+        work.upload(values, weights).map_err(MeasureError::device)?;
+        let three_kernels = self.kernel("three kernels", || work.launch(Version::ThreeLaunches))?;
+        let fused_kernel = self.kernel("one kernel", || work.launch(Version::Fused))?;
+        let fused_with_copies = self.whole("one kernel with copies", || -> Result<_, ActivationGpuError> {
+            work.upload(values, weights)?;
+            work.launch(Version::Fused)?;
+            Ok(work.result(Step::Activate)?)
+        })?;
+        let copied = self.whole("three kernels with copies", || -> Result<_, ActivationGpuError> {
+            work.upload(values, weights)?;
+            for step in [Step::Normalize, Step::Weigh] {
+                work.launch_step(step)?;
+                work.copy_to_host_and_back(step)?;
+            }
+            work.launch_step(Step::Activate)?;
+            Ok(work.result(Step::Activate)?)
+        })?;
+        Ok(GpuActivation {
+            three_kernels,
+            fused_kernel,
+            fused_with_copies,
+            copied_after_every_step: copied,
+            rayon_fused: fastest(&beside.fused)?,
+        })
+    }
+
+    /// By the GPU's clock.
+    fn kernel(&self, name: &'static str, launch: impl FnMut() -> Result<(), Error>) -> Result<Times, MeasureError> {
+        let seconds = self.device.time_repeats(self.repeats, launch).map_err(MeasureError::device)?;
+        seconds.and_then(Times::of).ok_or(MeasureError::NoTime { version: name })
+    }
+
+    /// By the host's clock.
+    fn whole<R, E: std::fmt::Display>(
+        &self,
+        name: &'static str,
+        mut work: impl FnMut() -> Result<R, E>,
+    ) -> Result<Times, MeasureError> {
+        let mut failed = None;
+        let seconds = seconds_of_repeats(self.repeats, || work().map_err(|error| failed = Some(error)));
+        match failed {
+            Some(error) => Err(MeasureError::device(error)),
+            None => Times::of(seconds).ok_or(MeasureError::NoTime { version: name }),
+        }
+    }
+}
+
+/// The number of threads with the lowest median.
+fn fastest(ladder: &[OnThreads]) -> Result<OnThreads, MeasureError> {
+    let fastest = ladder.iter().min_by(|a, b| a.times.median.total_cmp(&b.times.median));
+    fastest.copied().ok_or(MeasureError::NoTime { version: "the processor" })
+}

@@ -1,0 +1,291 @@
+//! The same work in Python, where there is a Python: optional, and never longer than a limit.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use crate::Times;
+use crate::figures::{Exercise, PeerTime, Peers};
+use crate::words::threads as on_threads;
+
+/// Where BLAS, OpenMP and Numba read their number of threads when they are loaded.
+const THREAD_VARIABLES: [&str; 5] =
+    ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"];
+
+/// How to measure them.
+#[derive(Clone, Debug)]
+pub struct PeerOptions {
+    /// The interpreter; None measures no peer.
+    pub python: Option<OsString>,
+    /// Where the workspace's scripts are.
+    pub scripts: Scripts,
+    /// The most time that one script may take.
+    pub limit: Duration,
+    /// The most time that all of them may take together.
+    pub budget: Duration,
+    /// Repeats of each peer, and of the interpreted loops.
+    pub repeats: [usize; 2],
+    /// Threads of those that can have several.
+    pub cores: usize,
+}
+
+/// The folders of the scripts.
+#[derive(Clone, Debug)]
+pub struct Scripts {
+    /// The scripts that `cargo xtask peers` runs too.
+    pub xtask: PathBuf,
+    /// The report's own.
+    pub report: PathBuf,
+}
+
+impl Scripts {
+    /// Those of the workspace that this program was built in.
+    pub fn of_workspace() -> Self {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Self { xtask: here.join("../xtask/peers"), report: here.join("peers") }
+    }
+}
+
+/// A script to run.
+struct Job {
+    exercise: Exercise,
+    script: PathBuf,
+    threads: usize,
+    repeats: usize,
+    /// The peers whose times are taken; all if there are none.
+    labels: &'static [&'static str],
+}
+
+/// Measures the peers; `progress` is told of each script before it runs.
+pub fn measure(options: &PeerOptions, mut progress: impl FnMut(&str)) -> Peers {
+    let mut peers = Peers::default();
+    let Some(python) = &options.python else {
+        peers.missing.push("Python's libraries were not measured, since that was not asked for".to_owned());
+        return peers;
+    };
+    let jobs = jobs(options);
+    let start = Instant::now();
+    for job in &jobs {
+        let name = job.script.file_name().unwrap_or_default().display().to_string();
+        progress(&name);
+        let limit = options.limit.min(options.budget.saturating_sub(start.elapsed()));
+        match run(python, job, limit) {
+            Ok(output) => {
+                let without_numpy = output.missing.values().any(|package| package == "numpy");
+                take(&mut peers, job, output);
+                if without_numpy {
+                    peers
+                        .missing
+                        .push("NumPy and Numba were not measured: the package numpy is not installed".to_owned());
+                    break;
+                }
+            }
+            Err(Failure::NoPython(error)) => {
+                let python = python.display();
+                peers
+                    .missing
+                    .push(format!("Python, NumPy and Numba were not measured: {python} cannot be started ({error})"));
+                break;
+            }
+            Err(Failure::Script(reason)) => {
+                peers.missing.push(format!("{name} on {} was not measured: {reason}", on_threads(job.threads)));
+            }
+        }
+    }
+    peers.missing.dedup();
+    peers
+}
+
+fn jobs(options: &PeerOptions) -> Vec<Job> {
+    let [repeats, interpreted] = options.repeats;
+    let script = |name: &str| options.scripts.xtask.join(name);
+    let mut jobs = vec![
+        Job {
+            exercise: Exercise::Maximum,
+            script: options.scripts.report.join("python_max.py"),
+            threads: 1,
+            repeats: interpreted,
+            labels: &[],
+        },
+        Job { exercise: Exercise::Maximum, script: script("max.py"), threads: 1, repeats, labels: &["NumPy", "Numba"] },
+        Job { exercise: Exercise::Product, script: script("matmul.py"), threads: 1, repeats, labels: &[] },
+        Job { exercise: Exercise::Activation, script: script("activation.py"), threads: 1, repeats, labels: &[] },
+    ];
+    if options.cores > 1 {
+        let threads = options.cores;
+        let parallel: &[&str] = &["Numba parallel"];
+        jobs.insert(
+            2,
+            Job { exercise: Exercise::Maximum, script: script("max.py"), threads, repeats, labels: parallel },
+        );
+        jobs.push(Job { exercise: Exercise::Product, script: script("matmul.py"), threads, repeats, labels: &[] });
+    }
+    jobs
+}
+
+/// What a script prints.
+#[derive(Debug, Deserialize)]
+struct Output {
+    peer: String,
+    seconds: BTreeMap<String, Times>,
+    #[serde(default)]
+    missing: BTreeMap<String, String>,
+}
+
+fn take(peers: &mut Peers, job: &Job, output: Output) {
+    let wanted = |label: &String| job.labels.is_empty() || job.labels.contains(&label.as_str());
+    for name in output.peer.split(", ").filter(|name| !name.is_empty()) {
+        if !peers.names.iter().any(|known| known == name) {
+            peers.names.push(name.to_owned());
+        }
+    }
+    for (label, times) in output.seconds.into_iter().filter(|(label, _)| wanted(label)) {
+        peers.times.push(PeerTime { exercise: job.exercise, label, threads: job.threads, times });
+    }
+    for (label, package) in output.missing.into_iter().filter(|(label, _)| wanted(label)) {
+        let line = format!("{label} was not measured: the package {package} is not installed");
+        if !peers.missing.contains(&line) {
+            peers.missing.push(line);
+        }
+    }
+}
+
+enum Failure {
+    NoPython(std::io::Error),
+    Script(String),
+}
+
+fn run(python: &OsStr, job: &Job, limit: Duration) -> Result<Output, Failure> {
+    let script = |error: std::io::Error| Failure::Script(error.to_string());
+    let threads = job.threads.to_string();
+    // Files, not pipes: nobody has to read them while the script runs.
+    let (mut stdout, mut stderr) = (tempfile::tempfile().map_err(script)?, tempfile::tempfile().map_err(script)?);
+    let mut command = Command::new(python);
+    command.arg(&job.script).args(["--repeats", &job.repeats.to_string()]);
+    if job.script.file_name() != Some(OsStr::new("python_max.py")) {
+        command.args(["--threads", &threads]);
+    }
+    command.env("PYTHONDONTWRITEBYTECODE", "1").envs(THREAD_VARIABLES.map(|variable| (variable, &threads)));
+    command.stdin(Stdio::null());
+    command.stdout(stdout.try_clone().map_err(script)?).stderr(stderr.try_clone().map_err(script)?);
+    let mut child = command.spawn().map_err(Failure::NoPython)?;
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(script)? {
+            break status;
+        }
+        if start.elapsed() > limit {
+            // It may have ended just now; either way nothing of it is used.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(Failure::Script(format!("it was stopped after {:.1} s", limit.as_secs_f64())));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    if !status.success() {
+        let text = contents(&mut stderr).map_err(script)?;
+        let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no message").trim().to_owned();
+        return Err(Failure::Script(last));
+    }
+    let text = contents(&mut stdout).map_err(script)?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::Script(format!("it printed something else than its times ({error})")))
+}
+
+fn contents(file: &mut std::fs::File) -> std::io::Result<String> {
+    file.rewind()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// The peers that a stand-in for Python gives.
+    fn peers_of(script: &str, limit: Duration) -> Peers {
+        let folder = tempfile::tempdir().unwrap();
+        let python = folder.path().join("python");
+        std::fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&python, PermissionsExt::from_mode(0o755)).unwrap();
+        let options = PeerOptions {
+            python: Some(python.into()),
+            scripts: Scripts { xtask: "xtask".into(), report: "report".into() },
+            limit,
+            budget: 10 * limit,
+            repeats: [2, 1],
+            cores: 2,
+        };
+        measure(&options, |_| {})
+    }
+
+    #[test]
+    fn each_script_gives_its_own_labels() {
+        let script = r#"case "$*" in
+            *python_max*) echo '{"peer": "Python 3", "seconds": {"Python loops over lists": {"min": 0.1, "median": 0.2, "repeats": 1}}}';;
+            *max.py*) echo '{"peer": "NumPy 2, Numba 0.6", "missing": {"Numba": "numba", "Numba parallel": "numba"},
+                "seconds": {"NumPy": {"min": 0.001, "median": 0.002, "repeats": 2}}}';;
+            *) exit 1;;
+        esac"#;
+        let peers = peers_of(script, Duration::from_secs(20));
+        let labels: Vec<(&str, usize)> = peers.times.iter().map(|time| (time.label.as_str(), time.threads)).collect();
+        assert_eq!(labels, [("Python loops over lists", 1), ("NumPy", 1)]);
+        assert_eq!(peers.names, ["Python 3", "NumPy 2", "Numba 0.6"]);
+        assert_eq!(
+            peers.missing[..2],
+            [
+                "Numba was not measured: the package numba is not installed",
+                "Numba parallel was not measured: the package numba is not installed",
+            ]
+        );
+        assert!(
+            peers.missing[2].ends_with("matmul.py on 1 thread was not measured: no message"),
+            "{:?}",
+            peers.missing
+        );
+    }
+
+    #[test]
+    fn a_script_that_hangs_is_stopped_and_named() {
+        let start = Instant::now();
+        let peers = peers_of("exec sleep 60", Duration::from_millis(100));
+        assert!(start.elapsed() < Duration::from_secs(30));
+        assert!(peers.times.is_empty());
+        assert_eq!(peers.missing[0], "python_max.py on 1 thread was not measured: it was stopped after 0.1 s");
+    }
+
+    #[test]
+    fn what_is_no_time_is_named_not_believed() {
+        let peers = peers_of(
+            r#"echo '{"peer": "", "seconds": {"NumPy": {"min": 0, "median": 0, "repeats": 1}}}'"#,
+            Duration::from_secs(20),
+        );
+        assert!(peers.times.is_empty());
+        assert!(peers.missing[0].contains("something else than its times"), "{:?}", peers.missing);
+    }
+
+    #[test]
+    fn without_python_one_reason_is_enough() {
+        let options = PeerOptions {
+            python: Some("/nowhere/python".into()),
+            scripts: Scripts::of_workspace(),
+            limit: Duration::from_secs(1),
+            budget: Duration::from_secs(1),
+            repeats: [1, 1],
+            cores: 2,
+        };
+        let peers = measure(&options, |_| {});
+        assert_eq!(peers.missing.len(), 1);
+        assert!(peers.missing[0].contains("/nowhere/python cannot be started"), "{:?}", peers.missing);
+        let none = measure(&PeerOptions { python: None, ..options }, |_| {});
+        assert_eq!(none.missing.len(), 1);
+    }
+}

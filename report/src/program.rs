@@ -1,0 +1,153 @@
+//! The program: its arguments, its progress on stderr, and the files that it writes.
+
+mod progress;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use gpu::{Device, DeviceChoice};
+use neural_net::data::{Dataset, find_mnist};
+use neural_net::files::{require_writable, write_atomically};
+use report::document::{Document, document};
+use report::measure::{MeasureError, Plan};
+use report::peers::{PeerOptions, Scripts};
+use report::{Figures, archive, measure, recorded, typeset};
+use timing::program::{self, CHECK_FAILED};
+
+use self::progress::Progress;
+
+/// Measures the homework on this machine and writes the report about it, hw1.pdf
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// Few repeats, two trainings, a smaller product to count: under 30 seconds instead of minutes
+    #[arg(long)]
+    quick: bool,
+    /// The report's file [default: report/hw1.pdf in the workspace]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The author's name, below the title
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+    /// Also write hw1.zip beside the report: the homework's three crates and the report
+    #[arg(long)]
+    zip: bool,
+    /// Also write the report as one self-contained HTML page beside it
+    #[arg(long)]
+    html: bool,
+    /// Print the figures as one JSON object on stdout
+    #[arg(long)]
+    json: bool,
+    /// Measure nothing: take the figures from a file that --json printed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "seed", "device", "python", "no_python", "data"])]
+    figures: Option<PathBuf>,
+    /// Seed of the random input
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    seed: u64,
+    /// Where the GPU's versions run; the simulator and the PTX interpreter check them, but are never timed
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
+    /// Python 3 with NumPy and Numba, to measure beside [default: $PYTHON, else python3]
+    #[arg(long, value_name = "PATH")]
+    python: Option<OsString>,
+    /// Do not measure Python's libraries
+    #[arg(long, conflicts_with = "python")]
+    no_python: bool,
+    /// The folder with MNIST's files [default: as neural-net finds them, else built-in digits]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+pub(crate) fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    program::run(|| run(&arguments))
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let out = arguments.out.clone().unwrap_or_else(|| archive::workspace().join("report/hw1.pdf"));
+    let mut files = vec![out.clone()];
+    files.extend(arguments.html.then(|| out.with_extension("html")));
+    files.extend(arguments.zip.then(|| out.with_extension("zip")));
+    if out.extension().is_some_and(|ending| ending == "html" || ending == "zip") {
+        bail!("{} is to be a PDF file: give --out a name that ends in .pdf", out.display());
+    }
+    for file in &files {
+        require_writable(file)
+            .with_context(|| format!("cannot write {}: choose another place by --out", file.display()))?;
+    }
+    let figures = match &arguments.figures {
+        Some(file) => read_figures(file)?,
+        None => match measured(arguments)? {
+            Ok(figures) => figures,
+            Err(error) => {
+                eprintln!("error: {error}");
+                return Ok(ExitCode::from(CHECK_FAILED));
+            }
+        },
+    };
+    let document = document(&figures, arguments.author.as_deref())?;
+    write(arguments, &out, &document)?;
+    if arguments.json {
+        timing::say!("{}", serde_json::to_string(&figures)?);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read_figures(file: &Path) -> Result<Figures> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the figures in {name}"))?;
+    serde_json::from_str(&text).with_context(|| format!("{name} holds no figures as --json prints them"))
+}
+
+/// Measures. The inner error is of a measurement that failed, not of what was asked for.
+fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
+    let dataset = match find_mnist(arguments.data.as_deref()) {
+        Some(directory) => Dataset::mnist(&directory)?,
+        None => Dataset::builtin(0),
+    };
+    let device = Device::open(arguments.device, gpu::KERNELS)?;
+    let named = || arguments.python.clone().or_else(|| std::env::var_os("PYTHON"));
+    let quick = arguments.quick;
+    let [limit, budget] = Plan::peer_limits(quick);
+    let plan = Plan {
+        quick,
+        seed: arguments.seed,
+        peers: PeerOptions {
+            python: (!arguments.no_python).then(|| named().unwrap_or_else(|| "python3".into())),
+            scripts: Scripts::of_workspace(),
+            limit,
+            budget,
+            repeats: Plan::peer_repeats(quick),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+        },
+        recorded: recorded::folder(),
+    };
+    let progress = Progress::new();
+    let figures = measure::run(&plan, &device, &dataset, &mut |stage, what| progress.stage(stage, what));
+    progress.finish();
+    Ok(figures)
+}
+
+/// Writes the report, and what else was asked for. Each file appears whole or not at all.
+fn write(arguments: &Arguments, out: &Path, document: &Document) -> Result<()> {
+    let pdf = typeset::pdf(document)?;
+    let keep = |file: &Path, bytes: &[u8]| {
+        write_atomically(file, bytes).with_context(|| format!("cannot write {}", file.display()))
+    };
+    keep(out, &pdf.bytes)?;
+    eprintln!("[*] {}: {} pages", out.display(), pdf.pages);
+    if arguments.html {
+        let file = out.with_extension("html");
+        keep(&file, typeset::html(document)?.as_bytes())?;
+        eprintln!("[*] {}", file.display());
+    }
+    if arguments.zip {
+        let file = out.with_extension("zip");
+        keep(&file, &archive::archive(&archive::workspace(), &pdf.bytes)?)?;
+        eprintln!("[*] {}: {} and the report", file.display(), archive::CRATES.join(", "));
+    }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+use std::cell::RefCell;
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use report::measure::STAGES;
+
+/// A bar on stderr with a step for each stage; lines where stderr is no terminal.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    stage: RefCell<String>,
+    start: Instant,
+}
+
+impl Progress {
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::new(STAGES.len() as u64);
+        let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} {elapsed} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(std::time::Duration::from_millis(200));
+        Self { bar, stage: RefCell::default(), start: Instant::now() }
+    }
+
+    /// A stage begins, or goes on with `what`.
+    pub(super) fn stage(&self, stage: &str, what: &str) {
+        let place = STAGES.iter().position(|known| *known == stage).unwrap_or_default();
+        self.bar.set_position(place as u64);
+        let line = if what.is_empty() { stage.to_owned() } else { format!("{stage}: {what}") };
+        if self.bar.is_hidden() && *self.stage.borrow() != line {
+            eprintln!("[*] {:5.1} s, {line}", self.start.elapsed().as_secs_f64());
+        }
+        self.stage.replace(line.clone());
+        self.bar.set_message(line);
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

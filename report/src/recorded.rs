@@ -1,0 +1,221 @@
+//! A GPU's times that were recorded on another machine: the files that `cargo xtask gpu-check` writes there, kept in
+//! docs/results.
+
+use std::path::{Path, PathBuf};
+
+use matmul_functions::Rung;
+use serde::Deserialize;
+use serde_json::Value;
+use time::OffsetDateTime;
+
+use crate::Times;
+use crate::figures::{
+    Gpu, GpuActivation, GpuFacts, GpuMaximum, GpuProduct, GpuRun, GpuTraining, OnThreads, Point, RungTimes,
+};
+
+/// Why a file in the folder was not taken.
+#[derive(Debug, thiserror::Error)]
+#[error("{} was left out: {reason}", path.display())]
+pub struct LeftOut {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// Where they are kept in the workspace that this program was built in.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results")
+}
+
+/// The newest results in a folder, if there are any, and what was left out: what is no such file, failed a check, or was
+/// written on a machine whose times nobody can use.
+pub fn newest(folder: &Path) -> (Option<Gpu>, Vec<LeftOut>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return (None, Vec::new()) };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    paths.sort();
+    let (mut newest, mut left_out) = (None::<(i64, Gpu)>, Vec::new());
+    for path in paths {
+        match read(&path) {
+            Ok((seconds, _)) if newest.as_ref().is_some_and(|(known, _)| *known > seconds) => {}
+            Ok(found) => newest = Some(found),
+            Err(reason) => left_out.push(LeftOut { path, reason }),
+        }
+    }
+    (newest.map(|(_, gpu)| gpu), left_out)
+}
+
+/// What `cargo xtask gpu-check` writes, as far as the report uses it.
+#[derive(Deserialize)]
+struct Results {
+    unix_time: i64,
+    /// What nvidia-smi says: name, driver, compute capability, memory.
+    gpu: String,
+    all_passed: bool,
+    programs: Value,
+}
+
+/// When the file was written, and its figures.
+fn read(path: &Path) -> Result<(i64, Gpu), String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let results: Results =
+        serde_json::from_str(&text).map_err(|error| format!("it is no result of gpu-check ({error})"))?;
+    if !results.all_passed {
+        return Err("a check failed there".to_owned());
+    }
+    let programs = Programs(&results.programs);
+    let run = GpuRun {
+        gpu: facts(&results.gpu),
+        maximum: programs.maximum(),
+        product: programs.product(),
+        activation: programs.activation(),
+        training: programs.training(),
+    };
+    if (&run.maximum, &run.product, &run.activation, &run.training) == (&None, &None, &None, &None) {
+        return Err("it holds no times".to_owned());
+    }
+    let date = OffsetDateTime::from_unix_timestamp(results.unix_time).map_err(|_| "it has no date".to_owned())?;
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((results.unix_time, Gpu::Recorded { file, date: date.date().to_string(), run }))
+}
+
+/// The GPU by nvidia-smi's line, such as "NVIDIA H200, 570.86, 9.0, 143771 MiB".
+fn facts(line: &str) -> GpuFacts {
+    let mut fields = line.lines().next().unwrap_or_default().split(',').map(str::trim);
+    let name =
+        fields.next().filter(|name| !name.is_empty() && !name.starts_with("unknown")).unwrap_or("GPU of unknown name");
+    let (driver, capability) = (fields.next(), fields.next());
+    let mebibytes = fields.next().and_then(|memory| memory.strip_suffix("MiB")?.trim().parse::<u64>().ok());
+    GpuFacts {
+        name: name.to_owned(),
+        driver: driver.map(str::to_owned),
+        compute_capability: capability.map(str::to_owned),
+        memory: mebibytes.map(|count| count << 20),
+        clock: None,
+    }
+}
+
+/// Each program's JSON object, by the names of gpu-check. What failed has no times.
+struct Programs<'a>(&'a Value);
+
+impl Programs<'_> {
+    fn times(&self, program: &str, key: &str) -> Option<Times> {
+        Times::deserialize(&self.0.get(program)?["seconds"][key]).ok()
+    }
+
+    fn on_threads(&self, program: &str, key: &str) -> Option<OnThreads> {
+        let threads = usize::deserialize(&self.0.get(program)?["cores"]).ok()?;
+        Some(OnThreads { threads, times: self.times(program, key)? })
+    }
+
+    fn maximum(&self) -> Option<GpuMaximum> {
+        Some(GpuMaximum {
+            kernel: self.times("max", "cuda_kernel")?,
+            with_copies: self.times("max", "cuda")?,
+            cpu: self.times("max", "cpu")?,
+            rayon: self.on_threads("max", "rayon")?,
+        })
+    }
+
+    fn product(&self) -> Option<GpuProduct> {
+        let program = "matmul_f32";
+        let rung = |rung: Rung| {
+            let key = format!("cuda_kernel_{}", rung.name().to_lowercase().replace([' ', ','], "_"));
+            Some(RungTimes { name: rung.name().to_owned(), times: self.times(program, &key)? })
+        };
+        Some(GpuProduct {
+            rungs: Rung::ALL.into_iter().map(rung).collect::<Option<_>>()?,
+            with_copies: self.times(program, "cuda")?,
+            trivial: self.times(program, "trivial")?,
+            rayon: self.on_threads(program, "rayon")?,
+        })
+    }
+
+    fn activation(&self) -> Option<GpuActivation> {
+        let program = "activation";
+        Some(GpuActivation {
+            three_kernels: self.times(program, "cuda_three_launches_kernel")?,
+            fused_kernel: self.times(program, "cuda_fused_kernel")?,
+            fused_with_copies: self.times(program, "cuda_fused")?,
+            copied_after_every_step: self.times(program, "cuda_copied")?,
+            rayon_fused: self.on_threads(program, "rayon_fused")?,
+        })
+    }
+
+    fn training(&self) -> Option<GpuTraining> {
+        #[derive(Deserialize)]
+        struct Epoch {
+            epoch: usize,
+            seconds: f64,
+            accuracy: f64,
+        }
+        let network = self.0.get("network")?;
+        let epochs: Vec<Epoch> = Vec::deserialize(network.get("epochs")?).ok()?;
+        let mut spent = 0.0;
+        let point = |Epoch { epoch, seconds, accuracy }| {
+            spent += seconds;
+            Point { epochs: epoch as f64, seconds: spent, accuracy }
+        };
+        Some(GpuTraining {
+            data: String::deserialize(network.get("dataset")?).ok()?,
+            curve: epochs.into_iter().map(point).collect(),
+            test_accuracy: network.get("test_accuracy")?.as_f64()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RESULTS: &str = r#"{
+        "unix_time": 1763683200, "gpu": "NVIDIA Test_GPU #1, 570.86, 9.0, 1024 MiB", "all_passed": true, "tests": {}, "peers": {},
+        "programs": {
+            "max": {"cores": 16, "seconds": {
+                "cpu": {"min": 0.004, "median": 0.005, "repeats": 20}, "rayon": {"min": 0.0002, "median": 0.0003, "repeats": 20},
+                "cuda_kernel": {"min": 4e-6, "median": 5e-6, "repeats": 20}, "cuda": {"min": 0.002, "median": 0.003, "repeats": 20}}},
+            "matmul_f32": {"failed": "the GPU has fallen off the bus"},
+            "network": {"dataset": "MNIST", "test_accuracy": 0.96,
+                "epochs": [{"epoch": 1, "seconds": 0.5, "loss": 0.2, "accuracy": 0.92}, {"epoch": 2, "seconds": 0.25, "loss": 0.1, "accuracy": 0.95}]}
+        }}"#;
+
+    #[test]
+    fn the_newest_results_are_taken_and_what_failed_has_no_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("new.json", RESULTS);
+        write("old.json", &RESULTS.replace("1763683200", "1763000000").replace("Test_GPU", "Old"));
+        write("zfailed.json", &RESULTS.replace("true", "false").replace("1763683200", "1764000000"));
+        write("other.json", "{}");
+        write("notes.txt", "no results");
+        let (gpu, left_out) = newest(folder.path());
+        let Some(Gpu::Recorded { file, date, run }) = gpu else { panic!("{gpu:?}") };
+        assert_eq!((file.as_str(), date.as_str()), ("new.json", "2025-11-21"));
+        assert_eq!((run.gpu.name.as_str(), run.gpu.memory), ("NVIDIA Test_GPU #1", Some(1 << 30)));
+        assert_eq!(run.maximum.unwrap().rayon.threads, 16);
+        assert!(run.product.is_none() && run.activation.is_none());
+        let training = run.training.unwrap();
+        assert_eq!(training.curve[1], Point { epochs: 2.0, seconds: 0.75, accuracy: 0.95 });
+        let reasons: Vec<&str> = left_out.iter().map(|left| left.reason.as_str()).collect();
+        assert!(reasons[0].starts_with("it is no result of gpu-check"), "{reasons:?}");
+        assert_eq!(reasons[1..], ["a check failed there"]);
+    }
+
+    #[test]
+    fn without_a_folder_there_are_no_results() {
+        let (gpu, left_out) = newest(Path::new("/nowhere/results"));
+        assert!(gpu.is_none() && left_out.is_empty());
+    }
+
+    #[test]
+    fn every_rung_is_found_by_the_key_that_its_program_prints() {
+        let keys: Vec<String> = Rung::ALL
+            .iter()
+            .map(|rung| format!("cuda_kernel_{}", rung.name().to_lowercase().replace([' ', ','], "_")))
+            .collect();
+        assert_eq!(keys[0], "cuda_kernel_1_naive");
+        // xtask reads the last one by this name.
+        assert_eq!(keys[4], "cuda_kernel_5_wide__buffered");
+    }
+}

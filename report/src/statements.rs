@@ -1,0 +1,203 @@
+//! Sentences that are chosen by the figures. Whatever they say about two times follows from one comparison, [`compare`].
+
+mod activation;
+mod conclusions;
+pub(crate) mod cores;
+mod gpu;
+mod maximum;
+mod product;
+mod training;
+
+pub(crate) use self::gpu::needed_share;
+pub(crate) use self::training::seeds;
+use crate::figures::{Exercise, Figures, OnThreads};
+use crate::timed::{self, Table, Timed, on_threads};
+use crate::{Times, words};
+
+/// How one time stands to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// So many times as fast, by the medians.
+    Faster(f64),
+    /// So many times as long, by the medians.
+    Slower(f64),
+    /// Their intervals overlap, or the medians differ by less than [`LEAST_DIFFERENCE`].
+    NoClearDifference,
+}
+
+/// The least difference of two medians that is called one, whatever the spread.
+pub const LEAST_DIFFERENCE: f64 = 0.02;
+
+/// How `subject` stands to `object`. It is faster or slower where their intervals ([`Times::interval`]) have no time in common.
+pub fn compare(subject: &Times, object: &Times) -> Verdict {
+    let ([lower, upper], [other_lower, other_upper]) = (subject.interval(), object.interval());
+    let factor = object.median / subject.median;
+    if upper < other_lower && factor > 1.0 + LEAST_DIFFERENCE {
+        Verdict::Faster(factor)
+    } else if other_upper < lower && 1.0 / factor > 1.0 + LEAST_DIFFERENCE {
+        Verdict::Slower(1.0 / factor)
+    } else {
+        Verdict::NoClearDifference
+    }
+}
+
+/// A sentence, and what it compares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// The sentence.
+    pub text: String,
+    /// The rows of a table that it compares.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// Two rows of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The table.
+    pub table: Table,
+    /// The label of the row that the sentence is about.
+    pub subject: String,
+    /// The label of the row that it is compared with.
+    pub object: String,
+    /// How the subject stands to the object.
+    pub verdict: Verdict,
+}
+
+impl From<String> for Statement {
+    fn from(text: String) -> Self {
+        Self { text, comparisons: Vec::new() }
+    }
+}
+
+impl From<&str> for Statement {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+/// The sentence that compares a row of a table with others of it.
+fn comparison<'a>(table: Table, subject: &Timed, objects: impl IntoIterator<Item = &'a Timed>) -> Statement {
+    let (mut results, mut comparisons) = (Vec::new(), Vec::new());
+    for object in objects {
+        let verdict = compare(&subject.times, &object.times);
+        results.push(format!(
+            "{} {} with {}",
+            result(verdict, subject, object),
+            object.label,
+            words::seconds(object.times.median)
+        ));
+        let (subject, object) = (subject.label.clone(), object.label.clone());
+        comparisons.push(Comparison { table, subject, object, verdict });
+    }
+    let takes = format!("{} takes {}", words::capitalised(&subject.label), words::seconds(subject.times.median));
+    let text = if results.is_empty() { format!("{takes}.") } else { format!("{takes}: {}.", words::listed(&results)) };
+    Statement { text, comparisons }
+}
+
+/// How the subject stands to the object, up to the object's name.
+fn result(verdict: Verdict, subject: &Timed, object: &Timed) -> String {
+    match verdict {
+        Verdict::Faster(factor) => format!("{} times as fast as", words::significant(factor)),
+        Verdict::Slower(factor) => format!("{} times as long as", words::significant(factor)),
+        Verdict::NoClearDifference if overlap(&subject.times, &object.times) => {
+            "no clear difference, since their middle halves overlap, to".to_owned()
+        }
+        Verdict::NoClearDifference => {
+            format!("no clear difference, less than {}, to", words::percent(LEAST_DIFFERENCE))
+        }
+    }
+}
+
+/// Our version on one thread and on all cores, each beside `others` and the peers that have as many threads.
+fn beside(
+    figures: &Figures,
+    (table, name, ladder): (Table, &str, &[OnThreads]),
+    others: &[Timed],
+    exercise: Exercise,
+) -> Vec<Statement> {
+    let (Some(one), Some(all)) = (ladder.first(), on_all_cores(ladder, figures.machine.cores)) else {
+        return vec![format!("{name} was not measured.").into()];
+    };
+    let mut chosen = vec![one];
+    chosen.extend((all.threads != one.threads).then_some(all));
+    let sentence = |on: &OnThreads| {
+        let peers = figures.peers.of(exercise).filter(|peer| peer.threads == on.threads);
+        let mut objects = others.to_vec();
+        objects.extend(peers.map(timed::peer));
+        comparison(table, &on_threads(name, on), &objects)
+    };
+    chosen.into_iter().map(sentence).collect()
+}
+
+fn overlap(a: &Times, b: &Times) -> bool {
+    let ([a_lower, a_upper], [b_lower, b_upper]) = (a.interval(), b.interval());
+    a_lower <= b_upper && b_lower <= a_upper
+}
+
+/// The part of the report that a paragraph belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// The abstract.
+    Abstract,
+    /// The maximum's times.
+    Maximum,
+    /// The maximum by number of threads.
+    MaximumCores,
+    /// The maximum on the GPU.
+    MaximumGpu,
+    /// X·Xᵀ's times.
+    Product,
+    /// X·Xᵀ by number of threads.
+    ProductCores,
+    /// X·Xᵀ on the GPU.
+    ProductGpu,
+    /// The activation.
+    Activation,
+    /// The activation on the GPU.
+    ActivationGpu,
+    /// The network.
+    Training,
+    /// What follows.
+    Conclusions,
+}
+
+impl Section {
+    /// Its name in the template.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Abstract => "abstract",
+            Self::Maximum => "maximum",
+            Self::MaximumCores => "maximum_cores",
+            Self::MaximumGpu => "maximum_gpu",
+            Self::Product => "product",
+            Self::ProductCores => "product_cores",
+            Self::ProductGpu => "product_gpu",
+            Self::Activation => "activation",
+            Self::ActivationGpu => "activation_gpu",
+            Self::Training => "training",
+            Self::Conclusions => "conclusions",
+        }
+    }
+}
+
+/// All sentences, by section: what the template shows.
+pub fn all(figures: &Figures) -> Vec<(Section, Vec<Statement>)> {
+    vec![
+        (Section::Abstract, conclusions::summary(figures)),
+        (Section::Maximum, maximum::times(figures)),
+        (Section::MaximumCores, maximum::cores(figures)),
+        (Section::MaximumGpu, gpu::maximum(figures)),
+        (Section::Product, product::times(figures)),
+        (Section::ProductCores, product::cores(figures)),
+        (Section::ProductGpu, gpu::product(figures)),
+        (Section::Activation, activation::times(figures)),
+        (Section::ActivationGpu, gpu::activation(figures)),
+        (Section::Training, training::sentences(figures)),
+        (Section::Conclusions, conclusions::conclusions(figures)),
+    ]
+}
+
+/// The entry on as many threads as there are cores, or else on the most that are not more.
+fn on_all_cores(ladder: &[OnThreads], cores: usize) -> Option<&OnThreads> {
+    ladder.iter().filter(|on| on.threads <= cores).max_by_key(|on| on.threads).or(ladder.first())
+}

@@ -1,0 +1,210 @@
+//! Sentences about what a GPU takes, or why that is not known.
+
+use super::cores::speedup;
+use super::{Statement, comparison};
+use crate::figures::{Counts, Figures, Gpu, GpuRun, KernelCounts, PeerTime};
+use crate::timed::{Table, Timed, rows};
+use crate::words::{grouped, percent, seconds, significant};
+
+/// Where the GPU's figures are from, or why there are none.
+fn origin(figures: &Figures) -> String {
+    match &figures.gpu {
+        Gpu::Measured(run) => format!("Measured on this machine's {}.", run.gpu.name),
+        Gpu::Recorded { file, date, run } => format!(
+            "No GPU was measured on this machine. The figures were recorded on another one with the GPU {}, on {date} \
+             (docs/results/{file}), and are compared with that machine's processor only.",
+            described(run)
+        ),
+        Gpu::Missing(reason) => format!("No time of a GPU is stated, since none was measured: {reason}."),
+    }
+}
+
+fn described(run: &GpuRun) -> String {
+    match &run.gpu.driver {
+        Some(driver) => format!("{} (driver {driver})", run.gpu.name),
+        None => run.gpu.name.clone(),
+    }
+}
+
+pub(super) fn maximum(figures: &Figures) -> Vec<Statement> {
+    let mut sentences: Vec<Statement> = vec![origin(figures).into()];
+    let Some(gpu) = figures.gpu.run() else {
+        sentences.push("The speed-ups max_gpu/max_numba and max_gpu/max_cpu are therefore not stated.".into());
+        return sentences;
+    };
+    let Some(times) = &gpu.maximum else {
+        sentences.push("The maximum was not measured there.".into());
+        return sentences;
+    };
+    let table = Table::GpuMaximum;
+    let rows = rows(figures, table);
+    let [cpu, rayon, kernel, whole] = rows.as_slice() else { return sentences };
+    for version in [kernel, whole] {
+        sentences.push(comparison(table, version, [cpu, rayon]));
+    }
+    sentences.push(numba(figures, kernel, whole).into());
+    sentences.extend(python(figures, kernel, whole));
+    let copies = times.with_copies.median - times.kernel.median;
+    if copies > 0.0 {
+        let share = significant(100.0 * copies / times.with_copies.median);
+        sentences.push(format!("The copies and what goes with them are {share} % of the whole.").into());
+    }
+    sentences
+}
+
+/// max_gpu/max_numba, if both ran on the same machine.
+fn numba(figures: &Figures, kernel: &Timed, whole: &Timed) -> String {
+    let Gpu::Measured(_) = figures.gpu else {
+        return "The speed-up max_gpu/max_numba is not stated: Numba was not measured on the GPU's machine, where max_rayon stands \
+                in its place."
+            .to_owned();
+    };
+    match figures.peers.max_numba() {
+        Some(numba) => over_peer("max_gpu/max_numba", numba, kernel, whole),
+        None => "The speed-up max_gpu/max_numba is not stated: Numba was not measured; max_rayon stands in its place."
+            .to_owned(),
+    }
+}
+
+/// The speed-up over the homework's interpreted loops, if they ran on the same machine.
+fn python(figures: &Figures, kernel: &Timed, whole: &Timed) -> Option<Statement> {
+    let Gpu::Measured(_) = figures.gpu else { return None };
+    let slowest = figures.peers.of(crate::figures::Exercise::Maximum).filter(|peer| peer.label.starts_with("Python"));
+    let slowest = slowest.max_by(|a, b| a.times.median.total_cmp(&b.times.median))?;
+    Some(over_peer("max_gpu/interpreted Python", slowest, kernel, whole).into())
+}
+
+fn over_peer(what: &str, peer: &PeerTime, kernel: &Timed, whole: &Timed) -> String {
+    format!(
+        "The speed-up {what} by the medians is {} for the kernel alone and {} with copies ({}: {}).",
+        significant(peer.times.median / kernel.times.median),
+        significant(peer.times.median / whole.times.median),
+        peer.label,
+        seconds(peer.times.median)
+    )
+}
+
+pub(super) fn product(figures: &Figures) -> Vec<Statement> {
+    let mut sentences = Vec::new();
+    let rows = rows(figures, Table::GpuProduct);
+    if let [trivial, rayon, rungs @ .., whole] = rows.as_slice() {
+        sentences.push(origin(figures).into());
+        for pair in rungs.windows(2) {
+            sentences.push(comparison(Table::GpuProduct, &pair[1], [&pair[0]]));
+        }
+        sentences.extend(rungs.last().map(|highest| comparison(Table::GpuProduct, highest, [trivial])));
+        sentences.push(comparison(Table::GpuProduct, whole, [rayon]));
+        sentences.extend(one_multiprocessor(figures).map(Statement::from));
+    } else {
+        match &figures.gpu {
+            Gpu::Missing(reason) => sentences.push(format!("No rung was timed: {reason}.").into()),
+            _ => sentences.push("No rung was timed there.".into()),
+        }
+    }
+    sentences.extend(counted(figures));
+    sentences
+}
+
+/// The share of one multiprocessor's peak, since the ladder is one block.
+fn one_multiprocessor(figures: &Figures) -> Option<String> {
+    let run = figures.gpu.run()?;
+    let (highest, peak) = (run.product.as_ref()?.rungs.last()?, run.gpu.multiprocessor_operations_per_second()?);
+    let done = figures.product.operations() / highest.times.median;
+    Some(format!(
+        "One block runs on one multiprocessor, whose peak at its highest clock is {}; {} reaches {} of it.",
+        crate::words::operations(peak),
+        rung(&highest.name),
+        percent(done / peak)
+    ))
+}
+
+/// What the interpreter counted: no time.
+fn counted(figures: &Figures) -> Vec<Statement> {
+    let counts = match &figures.counts {
+        Counts::Counted(counts) => counts,
+        Counts::Missing(reason) => {
+            return vec![format!("The kernels' instructions were not counted: {reason}.").into()];
+        }
+    };
+    let (Some(first), Some(last)) = (counts.rungs.first(), counts.rungs.last()) else { return Vec::new() };
+    let fewer = first.thread_instructions as f64 / last.thread_instructions.max(1) as f64;
+    let text = format!(
+        "By the interpreter's counts, which are no times, {} executes {} instructions of threads and {} {}: {} times {}.",
+        rung(&first.name),
+        grouped(&first.thread_instructions.to_string()),
+        rung(&last.name),
+        grouped(&last.thread_instructions.to_string()),
+        significant(if fewer < 1.0 { 1.0 / fewer } else { fewer }),
+        if fewer < 1.0 { "as many" } else { "fewer" },
+    );
+    let useful = format!(
+        "Of the instructions that warps issue, {} are the multiply-adds that the result needs in {}, and {} in {}: where a \
+         multiprocessor issues no more than one multiply-add for each lane and cycle, no larger share of its arithmetic roof can be \
+         reached.",
+        percent(needed_share(counts, 0)),
+        rung(&first.name),
+        percent(needed_share(counts, counts.rungs.len() - 1)),
+        rung(&last.name)
+    );
+    vec![text.into(), useful.into()]
+}
+
+/// "1 naive" as "rung 1 (naive)".
+fn rung(name: &str) -> String {
+    match name.split_once(' ') {
+        Some((number, idea)) => format!("rung {number} ({idea})"),
+        None => format!("rung {name}"),
+    }
+}
+
+/// The share of the instructions issued to warps that the result needs: multiply-adds of 32 lanes.
+pub(crate) fn needed_share(counts: &KernelCounts, rung: usize) -> f64 {
+    let issued = counts.rungs.get(rung).map_or(0, |rung| rung.warp_instructions);
+    counts.needed() / 32.0 / issued.max(1) as f64
+}
+
+pub(super) fn activation(figures: &Figures) -> Vec<Statement> {
+    let table = Table::GpuActivation;
+    let rows = rows(figures, table);
+    let [rayon, three, one, whole, copied] = rows.as_slice() else {
+        return match &figures.gpu {
+            Gpu::Missing(reason) => vec![format!("No kernel was timed: {reason}.").into()],
+            _ => vec!["The activation was not timed there.".into()],
+        };
+    };
+    vec![
+        origin(figures).into(),
+        comparison(table, one, [three, rayon]),
+        comparison(table, whole, [rayon]),
+        comparison(table, copied, [whole]),
+    ]
+}
+
+/// The speed-ups of the GPU's maximum in one sentence, for the abstract.
+pub(super) fn in_short(figures: &Figures) -> Statement {
+    match &figures.gpu {
+        Gpu::Missing(_) => {
+            "No GPU was at hand; its kernels were checked without one, and no time of a GPU is stated.".into()
+        }
+        Gpu::Measured(_) | Gpu::Recorded { .. } => {
+            let rows = rows(figures, Table::GpuMaximum);
+            match rows.as_slice() {
+                [cpu, _, _, whole] => {
+                    let mut sentence = comparison(Table::GpuMaximum, whole, [cpu]);
+                    let place = figures.gpu.run().map_or("the GPU", |run| run.gpu.name.as_str());
+                    let label =
+                        if matches!(figures.gpu, Gpu::Recorded { .. }) { "recorded on" } else { "on this machine's" };
+                    sentence.text = format!("{} ({label} {place}).", sentence.text.trim_end_matches('.'));
+                    sentence
+                }
+                _ => "The maximum was not measured on the GPU.".into(),
+            }
+        }
+    }
+}
+
+/// The speed-up on the most threads that have a core each.
+pub(super) fn best_speedup(ladder: &[crate::figures::OnThreads], cores: usize) -> Option<(usize, f64)> {
+    let (one, all) = (ladder.first()?, super::on_all_cores(ladder, cores)?);
+    (all.threads > one.threads).then(|| (all.threads, speedup(one, all)))
+}

@@ -1,0 +1,127 @@
+//! What was timed, by the name under which tables, charts and sentences show it.
+
+use crate::Times;
+use crate::figures::{Exercise, Figures, GpuMaximum, GpuProduct, OnThreads, PeerTime};
+use crate::words::threads;
+
+/// A table of times. Its rows are named once, and every sentence about them uses these names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// The maximum on this machine's processor.
+    Maximum,
+    /// X·Xᵀ on this machine's processor.
+    Product,
+    /// The activation on this machine's processor.
+    Activation,
+    /// The maximum on a GPU and the processor beside it.
+    GpuMaximum,
+    /// X·Xᵀ on a GPU and the processor beside it.
+    GpuProduct,
+    /// The activation on a GPU and the processor beside it.
+    GpuActivation,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Maximum, Self::Product, Self::Activation, Self::GpuMaximum, Self::GpuProduct, Self::GpuActivation];
+
+    /// Its name in the template.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Maximum => "maximum",
+            Self::Product => "product",
+            Self::Activation => "activation",
+            Self::GpuMaximum => "gpu_maximum",
+            Self::GpuProduct => "gpu_product",
+            Self::GpuActivation => "gpu_activation",
+        }
+    }
+}
+
+/// A row of a table of times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timed {
+    /// Its name.
+    pub label: String,
+    /// What it took.
+    pub times: Times,
+}
+
+impl Timed {
+    pub(crate) fn new(label: impl Into<String>, times: Times) -> Self {
+        Self { label: label.into(), times }
+    }
+}
+
+/// A version by its number of threads.
+pub(crate) fn on_threads(name: &str, on: &OnThreads) -> Timed {
+    Timed::new(format!("{name} ({})", threads(on.threads)), on.times)
+}
+
+/// A peer by its number of threads.
+pub(crate) fn peer(peer: &PeerTime) -> Timed {
+    Timed::new(format!("{} ({})", peer.label, threads(peer.threads)), peer.times)
+}
+
+pub(crate) const MAX_RAYON: &str = "max_rayon";
+pub(crate) const MATMUL_RAYON: &str = "matmul_transpose_rayon";
+pub(crate) const THREE_PASSES: &str = "three passes";
+pub(crate) const ONE_PASS: &str = "one pass";
+
+/// The rows of a table, its baseline first; none where nothing was measured.
+pub fn rows(figures: &Figures, table: Table) -> Vec<Timed> {
+    let ladder =
+        |name: &'static str, ladder: &[OnThreads]| ladder.iter().map(|on| on_threads(name, on)).collect::<Vec<_>>();
+    let peers = |exercise| figures.peers.of(exercise).map(peer);
+    let run = figures.gpu.run();
+    match table {
+        Table::Maximum => {
+            let mut rows = vec![Timed::new("max_cpu", figures.maximum.cpu)];
+            rows.extend(ladder(MAX_RAYON, &figures.maximum.rayon));
+            rows.extend(peers(Exercise::Maximum));
+            rows
+        }
+        Table::Product => {
+            let mut rows = vec![Timed::new("matmul_transpose_trivial", figures.product.trivial)];
+            rows.extend(ladder(MATMUL_RAYON, &figures.product.rayon));
+            rows.extend(peers(Exercise::Product));
+            rows
+        }
+        Table::Activation => {
+            let mut rows = vec![Timed::new("one loop a step", figures.activation.cpu)];
+            rows.extend(ladder(THREE_PASSES, &figures.activation.three_passes));
+            rows.extend(ladder(ONE_PASS, &figures.activation.fused));
+            rows.extend(peers(Exercise::Activation));
+            rows
+        }
+        Table::GpuMaximum => run.and_then(|run| run.maximum.as_ref()).map(gpu_maximum).unwrap_or_default(),
+        Table::GpuProduct => run.and_then(|run| run.product.as_ref()).map(gpu_product).unwrap_or_default(),
+        Table::GpuActivation => {
+            let Some(gpu) = run.and_then(|run| run.activation.as_ref()) else { return Vec::new() };
+            vec![
+                on_threads(ONE_PASS, &gpu.rayon_fused),
+                Timed::new("three kernels (alone)", gpu.three_kernels),
+                Timed::new("one kernel (alone)", gpu.fused_kernel),
+                Timed::new("one kernel (with copies)", gpu.fused_with_copies),
+                Timed::new("three kernels (copies after every step)", gpu.copied_after_every_step),
+            ]
+        }
+    }
+}
+
+fn gpu_maximum(gpu: &GpuMaximum) -> Vec<Timed> {
+    vec![
+        Timed::new("max_cpu", gpu.cpu),
+        on_threads(MAX_RAYON, &gpu.rayon),
+        Timed::new("max_gpu (kernel alone)", gpu.kernel),
+        Timed::new("max_gpu (with copies)", gpu.with_copies),
+    ]
+}
+
+fn gpu_product(gpu: &GpuProduct) -> Vec<Timed> {
+    let mut rows = vec![Timed::new("matmul_transpose_trivial", gpu.trivial), on_threads(MATMUL_RAYON, &gpu.rayon)];
+    rows.extend(gpu.rungs.iter().map(|rung| Timed::new(format!("rung {}", rung.name), rung.times)));
+    rows.push(Timed::new("matmul_transpose_gpu (with copies)", gpu.with_copies));
+    rows
+}

@@ -1,0 +1,133 @@
+//! Sets a document with Typst, in this process: one template, the fonts that are built in, no disk and no network.
+
+use std::collections::HashMap;
+
+use typst::diag::{FileError, FileResult, SourceDiagnostic};
+use typst::foundations::{Bytes, Datetime, Dict, Duration, IntoValue};
+use typst::syntax::{FileId, RootedPath, Source, VirtualPath, VirtualRoot};
+use typst::text::{Font, FontBook};
+use typst::utils::LazyHash;
+use typst::{Feature, Library, LibraryExt, World, WorldExt};
+use typst_html::{HtmlDocument, HtmlOptions};
+use typst_layout::PagedDocument;
+use typst_pdf::PdfOptions;
+
+use crate::document::Document;
+
+const TEMPLATE: &str = include_str!("../template/report.typ");
+const REFERENCES: &str = include_str!("../template/references.yml");
+
+/// Typst refused: the template and what it reads do not fit. This is a mistake in this crate, not in the figures.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the report could not be typeset: {0}")]
+pub struct TypesetError(String);
+
+/// A report as a PDF file.
+#[derive(Clone, Debug)]
+pub struct Pdf {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Its pages.
+    pub pages: usize,
+}
+
+/// Sets the document on pages.
+///
+/// # Errors
+/// If the template does not fit the document.
+pub fn pdf(document: &Document) -> Result<Pdf, TypesetError> {
+    let world = Closed::of(document, "paged")?;
+    let pages = typst::compile::<PagedDocument>(&world).output.map_err(|errors| world.explained(&errors))?;
+    let bytes = typst_pdf::pdf(&pages, &PdfOptions::default()).map_err(|errors| world.explained(&errors))?;
+    Ok(Pdf { bytes, pages: pages.pages().len() })
+}
+
+/// Sets the document as one page of HTML with its pictures in it.
+///
+/// # Errors
+/// If the template does not fit the document.
+pub fn html(document: &Document) -> Result<String, TypesetError> {
+    let world = Closed::of(document, "html")?;
+    let page = typst::compile::<HtmlDocument>(&world).output.map_err(|errors| world.explained(&errors))?;
+    typst_html::html(&page, &HtmlOptions::default()).map_err(|errors| world.explained(&errors))
+}
+
+/// All that Typst can see.
+struct Closed {
+    library: LazyHash<Library>,
+    book: LazyHash<FontBook>,
+    fonts: Vec<Font>,
+    template: Source,
+    files: HashMap<FileId, Bytes>,
+}
+
+impl Closed {
+    /// What the template sees of a document, and for what it is set.
+    fn of(document: &Document, target: &str) -> Result<Self, TypesetError> {
+        let inputs: Dict = [("target".into(), target.into_value())].into_iter().collect();
+        let library = Library::builder().with_features([Feature::Html].into_iter().collect()).with_inputs(inputs);
+        let fonts: Vec<Font> = typst_assets::fonts().flat_map(|font| Font::iter(Bytes::new(font))).collect();
+        let mut files = HashMap::new();
+        files.insert(file("report.json")?, Bytes::new(document.value.to_string().into_bytes()));
+        files.insert(file("references.yml")?, Bytes::new(REFERENCES.as_bytes()));
+        for chart in &document.charts {
+            files.insert(file(&format!("{}.svg", chart.name))?, Bytes::new(chart.svg.clone().into_bytes()));
+        }
+        Ok(Self {
+            library: LazyHash::new(library.build()),
+            book: LazyHash::new(FontBook::from_fonts(&fonts)),
+            fonts,
+            template: Source::new(file("report.typ")?, TEMPLATE.to_owned()),
+            files,
+        })
+    }
+
+    /// The first error, with its line in the template.
+    fn explained(&self, errors: &[SourceDiagnostic]) -> TypesetError {
+        let Some(error) = errors.first() else { return TypesetError("no reason was given".to_owned()) };
+        let is_template = error.span.id() == Some(self.template.id());
+        let range = self.range(error.span).filter(|_| is_template);
+        let line =
+            range.and_then(|range| self.template.text().get(..range.start)).map(|before| before.split('\n').count());
+        match line {
+            Some(line) => TypesetError(format!("report.typ, line {line}: {}", error.message)),
+            None => TypesetError(error.message.to_string()),
+        }
+    }
+}
+
+fn file(name: &str) -> Result<FileId, TypesetError> {
+    let path = VirtualPath::new(name).map_err(|error| TypesetError(format!("{name}: {error:?}")))?;
+    Ok(RootedPath::new(VirtualRoot::Project, path).intern())
+}
+
+impl World for Closed {
+    fn library(&self) -> &LazyHash<Library> {
+        &self.library
+    }
+
+    fn book(&self) -> &LazyHash<FontBook> {
+        &self.book
+    }
+
+    fn main(&self) -> FileId {
+        self.template.id()
+    }
+
+    fn source(&self, id: FileId) -> FileResult<Source> {
+        if id == self.template.id() { Ok(self.template.clone()) } else { Err(FileError::NotSource) }
+    }
+
+    fn file(&self, id: FileId) -> FileResult<Bytes> {
+        let missing = || FileError::NotFound(id.get().vpath().get_without_slash().into());
+        self.files.get(&id).cloned().ok_or_else(missing)
+    }
+
+    fn font(&self, index: usize) -> Option<Font> {
+        self.fonts.get(index).cloned()
+    }
+
+    fn today(&self, _offset: Option<Duration>) -> Option<Datetime> {
+        None
+    }
+}

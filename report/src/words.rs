@@ -1,0 +1,112 @@
+//! Numbers as the report prints them.
+
+use timing::format_seconds;
+
+/// A time in the unit that suits it.
+pub(crate) fn seconds(seconds: f64) -> String {
+    format_seconds(seconds)
+}
+
+/// A number with three significant digits, or all of those before the point, in groups of three.
+pub(crate) fn significant(value: f64) -> String {
+    let size = value.abs();
+    let decimals = match size {
+        s if s >= 99.95 => 0,
+        s if s >= 9.995 => 1,
+        s if s >= 0.9995 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.decimals$}");
+    if decimals == 0 { grouped(&text) } else { text }
+}
+
+/// 1234567 as "1,234,567".
+pub(crate) fn grouped(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+    let mut text = sign.to_owned();
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share as a whole percentage.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// An accuracy as the homework's programs print it.
+pub(crate) fn accuracy(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
+}
+
+/// "1 thread", "2 threads".
+pub(crate) fn threads(count: usize) -> String {
+    counted(count, "thread")
+}
+
+/// The count and the noun, in the plural where it must be.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// "a", "a and b", "a, b and c".
+pub(crate) fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A label at the beginning of a sentence. The name of a function stays as it is.
+pub(crate) fn capitalised(label: &str) -> String {
+    let mut letters = label.chars();
+    match letters.next() {
+        Some(first) if !label.contains('_') => first.to_uppercase().chain(letters).collect(),
+        _ => label.to_owned(),
+    }
+}
+
+/// Bytes a second.
+pub(crate) fn bandwidth(bytes_per_second: f64) -> String {
+    format!("{} GB/s", significant(bytes_per_second / 1e9))
+}
+
+/// Floating-point operations a second.
+pub(crate) fn operations(per_second: f64) -> String {
+    format!("{} GFLOP/s", significant(per_second / 1e9))
+}
+
+/// Bytes of memory or of a cache, in powers of 1024.
+pub(crate) fn bytes(count: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match units.into_iter().find(|(power, _)| count >> power > 0) {
+        Some((power, unit)) => {
+            let value = count as f64 / (1_u64 << power) as f64;
+            if value.fract() < 0.05 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
+        }
+        None => format!("{count} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_significant_digits() {
+        let shown = [0.0, 0.0264, 0.9999, 1.0, 9.996, 12.345, 99.96, 424.9, 1_509_613.0, -0.05].map(significant);
+        assert_eq!(shown, ["0.000", "0.026", "1.00", "1.00", "10.0", "12.3", "100", "425", "1,509,613", "-0.050"]);
+    }
+
+    #[test]
+    fn words_agree_with_their_numbers() {
+        assert_eq!([threads(1), threads(8)], ["1 thread", "8 threads"]);
+        assert_eq!(listed(&["1".into(), "2".into(), "4".into()]), "1, 2 and 4");
+        assert_eq!([bytes(48 << 10), bytes(5 << 29), bytes(100)], ["48 KiB", "2.5 GiB", "100 bytes"]);
+    }
+}

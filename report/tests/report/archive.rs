@@ -1,0 +1,72 @@
+//! hw1.zip holds exactly the homework's files.
+
+use std::io::Cursor;
+use std::process::Command;
+
+use report::archive::{CRATES, archive, files, workspace};
+
+#[test]
+fn the_archive_holds_the_sources_and_the_report_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, name).unwrap();
+    };
+    let mut expected = Vec::new();
+    for name in CRATES {
+        for file in
+            ["Cargo.toml", "src/lib.rs", "src/deep/er.rs", "tests/promise.rs", "benches/time.rs", "examples/show.rs"]
+        {
+            write(&format!("{name}/{file}"));
+            expected.push(format!("{name}/{file}"));
+        }
+        for file in [
+            "target/debug/junk.rs",
+            "src/lib.rs~",
+            "src/.lib.rs.swp",
+            "src/.hidden.rs",
+            "src/notes.tmp",
+            "secret.env",
+            "Cargo.lock",
+        ] {
+            write(&format!("{name}/{file}"));
+        }
+    }
+    write("neural-net/src/lib.rs");
+    write("hw1.pdf");
+    expected.sort();
+    expected.push("hw1.pdf".to_owned());
+
+    let bytes = archive(folder.path(), b"%PDF-the report").unwrap();
+    assert_eq!(bytes, archive(folder.path(), b"%PDF-the report").unwrap(), "the same files give the same bytes");
+    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
+    let names: Vec<String> = (0..zip.len()).map(|place| zip.by_index(place).unwrap().name().to_owned()).collect();
+    assert_eq!(names, expected);
+    let content = std::io::read_to_string(zip.by_name("utils/src/lib.rs").unwrap()).unwrap();
+    assert_eq!(content, "utils/src/lib.rs");
+    let report = std::io::read_to_string(zip.by_name("hw1.pdf").unwrap()).unwrap();
+    assert_eq!(report, "%PDF-the report");
+}
+
+#[test]
+fn the_workspaces_sources_are_those_that_git_knows() {
+    let mut command = Command::new("git");
+    command.args(["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--"]).args(CRATES);
+    let output = command.current_dir(workspace()).output();
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
+        println!("SKIPPED: the sources are not compared with git's list: this is no checkout, or there is no git");
+        return;
+    };
+    let mut known: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+    known.retain(|name| workspace().join(name).exists());
+    known.sort();
+    assert_eq!(files(&workspace()).unwrap(), known);
+}
+
+#[test]
+fn a_missing_crate_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = archive(folder.path(), b"").unwrap_err().to_string();
+    assert!(error.contains("utils") && error.contains("run this from the workspace's sources"), "{error}");
+}

@@ -1,0 +1,175 @@
+//! The report of fixed figures, as PDF and HTML: its pages, its text, and that no text of the figures can break it.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use report::figures::{Counts, Gpu};
+use report::timed::Table;
+use report::{Figures, document, statements, tables, typeset};
+
+use super::figures::{with_measured_gpu, with_recorded_gpu, without_gpu};
+
+/// Pages that a report has, with and without a GPU's figures.
+const PAGES: std::ops::RangeInclusive<usize> = 8..=12;
+
+/// The PDF's text without blanks and hyphens, which line breaks add and take; None where pdftotext is missing, which is said.
+fn text_of(pdf: &typeset::Pdf) -> Option<String> {
+    let mut command = Command::new("pdftotext");
+    let child = command.args(["-enc", "UTF-8", "-", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let Ok(mut child) = child else {
+        println!("SKIPPED: the PDF's text is not checked: pdftotext is not installed (apt-get install poppler-utils)");
+        return None;
+    };
+    let mut stdin = child.stdin.take().unwrap();
+    let bytes = pdf.bytes.clone();
+    let writer = std::thread::spawn(move || stdin.write_all(&bytes));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success());
+    Some(squeezed(&String::from_utf8(output.stdout).unwrap()))
+}
+
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect()
+}
+
+/// Sets the figures and checks what must hold of every report; returns the PDF's text.
+fn report_of(figures: &Figures) -> Option<String> {
+    let document = document::document(figures, Some("Ada Student")).unwrap();
+    let pdf = typeset::pdf(&document).unwrap();
+    assert!(pdf.bytes.starts_with(b"%PDF-"));
+    assert!(PAGES.contains(&pdf.pages), "{} pages", pdf.pages);
+    let text = text_of(&pdf)?;
+    let must_hold = |words: &str| assert!(text.contains(&squeezed(words)), "{words} is missing in {text}");
+    must_hold("Introduction to Parallel Deep Neural Networks, homework 1");
+    must_hold("Ada Student");
+    must_hold(&figures.machine.processor);
+    for table in Table::ALL {
+        for cell in tables::times(figures, table).rows.iter().flatten() {
+            must_hold(cell);
+        }
+    }
+    for heading in
+        ["Machine and method", "The element-wise maximum", "The activation", "The network", "Conclusions", "References"]
+    {
+        must_hold(heading);
+    }
+    for reference in
+        ["Roofline", "Validity of the single processor approach", "Measuring parallel processor performance"]
+    {
+        must_hold(reference);
+    }
+    Some(text)
+}
+
+#[test]
+fn without_a_gpu_no_time_of_one_is_stated() {
+    let Some(text) = report_of(&without_gpu()) else { return };
+    assert!(text.contains(&squeezed("No time of a GPU is stated, since none was measured: no CUDA driver")), "{text}");
+    assert!(text.contains(&squeezed("These are counts, not times")));
+    for words in ["max_gpu (kernel alone)", "by the GPU's clock", "Test GPU"] {
+        assert!(!text.contains(&squeezed(words)), "{words}");
+    }
+}
+
+#[test]
+fn recorded_times_of_a_gpu_are_labelled() {
+    let Some(text) = report_of(&with_recorded_gpu()) else { return };
+    for words in [
+        "recorded on another one with the GPU Test GPU 1 (driver 570.1), on 2026-10-01 (docs/results/test.json)",
+        "The speed-up max_gpu/max_numba is not stated: Numba was not measured on the GPU's machine",
+        "max_gpu (kernel alone)",
+    ] {
+        assert!(text.contains(&squeezed(words)), "{words} is missing in {text}");
+    }
+}
+
+#[test]
+fn a_measured_gpu_has_the_homeworks_speed_ups() {
+    let Some(text) = report_of(&with_measured_gpu()) else { return };
+    // 210 µs of Numba over 5 µs of the kernel and 2.5 ms with copies.
+    let words = "The speed-up max_gpu/max_numba by the medians is 42.0 for the kernel alone and 0.084 with copies";
+    assert!(text.contains(&squeezed(words)), "{text}");
+    // 4.2 ms over 5 µs.
+    assert!(
+        text.contains(&squeezed("max_gpu (kernel alone) takes 5.000 µs: 840 times as fast as max_cpu with 4.200 ms"))
+    );
+    // 784 · 785 · 128 operations in 500 µs of 2 · 128 · 1.98e9 a second.
+    assert!(text.contains(&squeezed("rung 5 (wide, buffered) reaches 31 % of it")), "{text}");
+}
+
+/// All that is markup to Typst, HTML, JSON, XML or a shell somewhere.
+const HOSTILE: &str = r##"$x^2$ #panic() _a_ <b> *c* `d` @e \u{41} [f] {g} //h /*i*/ "j" 'k' &amp; ]]> %s ~ = + 𝒜Ω"##;
+
+#[test]
+fn no_name_can_break_the_report() {
+    let mut figures = with_recorded_gpu();
+    HOSTILE.clone_into(&mut figures.machine.processor);
+    figures.machine.gpu = format!("{HOSTILE}\n= Heading\n#let x = 1");
+    HOSTILE.clone_into(&mut figures.machine.system);
+    HOSTILE.clone_into(&mut figures.training.data);
+    HOSTILE.clone_into(&mut figures.training.device);
+    HOSTILE.clone_into(&mut figures.made.checked_on);
+    figures.peers.names.push(HOSTILE.to_owned());
+    figures.peers.missing.push(HOSTILE.to_owned());
+    for peer in &mut figures.peers.times {
+        HOSTILE.clone_into(&mut peer.label);
+    }
+    if let Gpu::Recorded { file, run, .. } = &mut figures.gpu {
+        HOSTILE.clone_into(file);
+        HOSTILE.clone_into(&mut run.gpu.name);
+    }
+    if let Counts::Counted(counts) = &mut figures.counts {
+        HOSTILE.clone_into(&mut counts.rungs[0].name);
+    }
+    let document = document::document(&figures, Some(HOSTILE)).unwrap();
+    let pdf = typeset::pdf(&document).unwrap();
+    assert!((8..=14).contains(&pdf.pages), "{} pages", pdf.pages);
+    let html = typeset::html(&document).unwrap();
+    assert!(html.contains("&lt;b"));
+    assert!(tags_of(&html).all(|tag| tag != "b"), "the name is markup");
+    if let Some(text) = text_of(&pdf) {
+        let times = text.matches(&squeezed(r"$x^2$ #panic() _a_ <b> *c* `d` @e \u{41} [f] {g} //h /*i*/")).count();
+        assert!(times >= 8, "the name stands {times} times in {text}");
+    }
+}
+
+/// The names of a page's tags. A `<` within an attribute's quotes begins none.
+fn tags_of(html: &str) -> impl Iterator<Item = String> {
+    let (mut tags, mut in_tag, mut in_quotes) = (Vec::<String>::new(), false, false);
+    for letter in html.chars() {
+        match letter {
+            '<' if !in_tag => {
+                (in_tag, in_quotes) = (true, false);
+                tags.push(String::new());
+            }
+            '>' if in_tag && !in_quotes => in_tag = false,
+            '"' if in_tag => in_quotes = !in_quotes,
+            _ if in_tag => tags.last_mut().unwrap().push(letter),
+            _ => {}
+        }
+    }
+    tags.into_iter().map(|tag| tag.split_whitespace().next().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn the_page_of_html_holds_every_sentence_and_picture() {
+    for figures in [without_gpu(), with_recorded_gpu()] {
+        let document = document::document(&figures, None).unwrap();
+        let html = typeset::html(&document).unwrap();
+        assert!(!html.contains("src=\"http") && !html.contains("<link "), "the page is not self-contained");
+        assert_eq!(html.matches("<img ").count(), document.charts.len());
+        // Tags apart, since names of functions are marked.
+        let mut text = String::new();
+        for part in html.split('<') {
+            text.push_str(part.split_once('>').map_or(part, |(_, text)| text));
+        }
+        let text =
+            squeezed(&text.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'"));
+        for (section, sentences) in statements::all(&figures) {
+            for sentence in sentences {
+                assert!(text.contains(&squeezed(&sentence.text)), "{section:?}: {} is missing", sentence.text);
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The program writes whole files or none, and refuses bad input in one line with exit code 2.
+
+use std::path::Path;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use report::Figures;
+
+use super::figures::with_recorded_gpu;
+
+/// Exit code, stdout and stderr of the program.
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = cargo_bin_cmd!("report").args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn figures_become_a_report_a_page_an_archive_and_the_same_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let figures = with_recorded_gpu();
+    std::fs::write(path("figures.json"), serde_json::to_string(&figures).unwrap()).unwrap();
+    let arguments = ["--figures", &path("figures.json"), "--out", &path("my report.pdf"), "--html", "--zip", "--json"];
+    let (code, stdout, stderr) = run(&arguments);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(names_in(folder.path()), ["figures.json", "my report.html", "my report.pdf", "my report.zip"]);
+    assert_eq!(serde_json::from_str::<Figures>(&stdout).unwrap(), figures);
+    assert!(std::fs::read(path("my report.pdf")).unwrap().starts_with(b"%PDF-"));
+    assert!(std::fs::read_to_string(path("my report.html")).unwrap().contains("Test Processor 9000"));
+    let zip = std::fs::File::open(path("my report.zip")).unwrap();
+    assert!(zip::ZipArchive::new(zip).unwrap().by_name("hw1.pdf").is_ok());
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("bad.json"), "{\"made\": 3}").unwrap();
+    let mut zero = serde_json::to_value(with_recorded_gpu()).unwrap();
+    zero["maximum"]["cpu"]["min"] = 0.0.into();
+    std::fs::write(path("zero.json"), zero.to_string()).unwrap();
+    let before = names_in(folder.path());
+    let (nowhere, out) = (path("nowhere/hw1.pdf"), path("hw1.pdf"));
+    let cases: [(&[&str], &str); 5] = [
+        (&["--figures", &path("missing.json"), "--out", &out], "cannot read the figures in"),
+        (&["--figures", &path("bad.json"), "--out", &out], "holds no figures as --json prints them"),
+        (&["--figures", &path("zero.json"), "--out", &out], "are no times"),
+        (&["--figures", &path("zero.json"), "--out", &nowhere], "choose another place by --out"),
+        (&["--figures", &path("zero.json"), "--out", &path("hw1.zip")], "give --out a name that ends in .pdf"),
+    ];
+    for (arguments, words) in cases {
+        let (code, stdout, stderr) = run(arguments);
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+        assert!(stderr.starts_with("error: ") && stderr.lines().count() == 1 && stderr.contains(words), "{stderr}");
+        assert_eq!(names_in(folder.path()), before);
+    }
+    let (code, _, stderr) = run(&["--figures", "x.json", "--quick"]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("cannot be used with"), "{stderr}");
+}
