@@ -84,7 +84,7 @@ pub struct Plan {
 impl Plan {
     /// How often all versions of an exercise take turns.
     fn rounds(&self) -> usize {
-        if self.quick { 3 } else { 5 }
+        if self.quick { 3 } else { 10 }
     }
 
     /// Repeats in a round of what takes milliseconds or less.

@@ -23,7 +23,7 @@ use self::progress::Progress;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Few repeats, two trainings, a smaller product to count: under 30 seconds instead of minutes
+    /// Few repeats, two trainings, a smaller product to count: under 30 seconds instead of a minute or two
     #[arg(long)]
     quick: bool,
     /// The report's file [default: report/hw1.pdf in the workspace]

@@ -75,7 +75,7 @@ pub(super) fn accuracy(figures: &Figures) -> Result<Option<Chart>, ChartError> {
                 let at = (x(point.seconds), y(point.accuracy));
                 canvas.rectangle((at.0 - 1.0, at.1 - 1.0), (at.0 + 1.0, at.1 + 1.0), *colour)?;
             }
-            let at = TOP + 8.0 + 15.0 * place as f64;
+            let at = TOP + 8.0 + 13.0 * place as f64;
             canvas.line(&[(RIGHT + 22.0, at), (RIGHT + 40.0, at)], *colour, 1.5)?;
             canvas.text(name, (RIGHT + 46.0, at), Place::Right, 9.0, BLACK)?;
         }

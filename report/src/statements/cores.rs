@@ -31,6 +31,7 @@ pub(super) fn explain(figures: &Figures, table: Table, name: &str, ladder: &[OnT
     for on in more.iter().filter(|on| on.threads <= cores) {
         sentences.push(comparison(table, &on_threads(name, on), [&on_threads(name, one)]));
         sentences.push(beside_the_ideal(one, on).into());
+        sentences.extend(in_the_fastest_call(one, on).map(Statement::from));
     }
     sentences.push(what_decides(figures, ladder, need).into());
     sentences.extend(more_threads_than_cores(table, name, ladder, cores));
@@ -60,6 +61,18 @@ fn beside_the_ideal(one: &OnThreads, on: &OnThreads) -> String {
             "{ideal}: no serial fraction is seen, and what is beyond the ideal is a core's own cache or chance."
         ),
     }
+}
+
+/// Where the fastest calls gain much more than the median, what comes and goes from call to call.
+fn in_the_fastest_call(one: &OnThreads, on: &OnThreads) -> Option<String> {
+    let (usual, best) = (speedup(one, on), one.times.min / on.times.min);
+    (best > 1.2 * usual).then(|| {
+        format!(
+            "Between the fastest calls it is {}: threads that wait for work sleep, and whether one wakes in time differs from call to \
+             call where the work is so short.",
+            significant(best)
+        )
+    })
 }
 
 /// What a ceiling of the machine has to do with it.
@@ -150,8 +163,8 @@ fn more_threads_than_cores(table: Table, name: &str, ladder: &[OnThreads], cores
              threads costs time and warm caches{spread}."
         ),
         Some(Verdict::Faster(_)) => format!(
-            "With {n} on {available} no more work is done at once; where that is faster, the cores were shared with other programs, \
-             of which more threads get a larger part{spread}."
+            "With {n} on {available} no more work is done at once; it can be faster where one of more threads is found awake sooner, or \
+             where other programs share the cores, of which more threads get a larger part{spread}."
         ),
         _ => format!(
             "With {n} on {available} the threads take turns, and no more work is done at once; that it costs nothing clear is due \

@@ -1,8 +1,8 @@
 //! Which sentence is chosen by which figures.
 
-use report::Figures;
 use report::figures::{Counts, Gpu, OnThreads};
 use report::statements::{self, Section};
+use report::{Figures, Times};
 
 use super::figures::{around, ladder, with_measured_gpu, with_recorded_gpu, without_gpu};
 
@@ -80,6 +80,18 @@ fn two_threads_on_the_units_of_one_core_are_recognised() {
 }
 
 #[test]
+fn threads_that_do_not_always_wake_in_time_are_recognised() {
+    let mut figures = without_gpu();
+    assert!(!text(&figures, Section::ProductCores).contains("Between the fastest calls"));
+    figures.product.rayon[1].times =
+        Times { min: 300e-6, median: 610e-6, quartiles: Some([600e-6, 620e-6]), repeats: 100 };
+    assert_says(
+        &text(&figures, Section::ProductCores),
+        &["Between the fastest calls it is 2.03: threads that wait for work sleep"],
+    );
+}
+
+#[test]
 fn more_threads_than_cores_are_explained_by_what_they_took() {
     let mut figures = without_gpu();
     let said = text(&figures, Section::MaximumCores);
@@ -101,7 +113,7 @@ fn more_threads_than_cores_are_explained_by_what_they_took() {
     figures.maximum.rayon = ladder([330e-6, 170e-6, 120e-6, 100e-6]);
     assert_says(
         &text(&figures, Section::MaximumCores),
-        &["1.70 times as fast as max_rayon (2 threads)", "shared with other programs"],
+        &["1.70 times as fast as max_rayon (2 threads)", "found awake sooner"],
     );
 
     figures.machine.cores = 8;
