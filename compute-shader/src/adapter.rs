@@ -1,0 +1,181 @@
+//! Adapters, that is GPUs and what stands in for them, and the one that is used.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wgpu::{Backend, Backends, DeviceType};
+
+use crate::ShaderError;
+
+/// An open adapter, and the first thing that went wrong on it.
+#[derive(Debug)]
+pub struct Gpu {
+    info: wgpu::AdapterInfo,
+    has_timestamps: bool,
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    failure: Arc<Mutex<Option<ShaderError>>>,
+}
+
+impl Gpu {
+    /// Opens the adapter whose name, driver or back end contains `wanted`, in capitals or not; `software` is one that
+    /// computes on the CPU. Without a wish the best is opened: a GPU of its own, else one in the processor, else software.
+    ///
+    /// The environment variables `WGPU_BACKEND` (`vulkan`, `gl`, `dx12`, `metal`) and those of the driver limit what is found.
+    ///
+    /// # Errors
+    /// If there is none, none of that name, or it cannot be opened.
+    pub fn open(wanted: Option<&str>) -> Result<Self, ShaderError> {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+        descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG);
+        let backends = descriptor.backends;
+        let instance = wgpu::Instance::new(descriptor);
+        let all = pollster::block_on(instance.enumerate_adapters(backends & Backends::all()));
+        let mut usable: Vec<wgpu::Adapter> = all.iter().filter(|adapter| runs_compute(adapter)).cloned().collect();
+        if usable.is_empty() {
+            let unfit: Vec<String> = all.iter().map(|adapter| describe(&adapter.get_info())).collect();
+            let reason = match unfit.is_empty() {
+                true => "neither Vulkan, Metal, DirectX 12 nor OpenGL found one".to_owned(),
+                false => format!("there are: {}", unfit.join("; ")),
+            };
+            return Err(ShaderError::NoAdapter { reason });
+        }
+        usable.sort_by_key(|adapter| rank(&adapter.get_info()));
+        let chosen = match wanted {
+            None => usable.first(),
+            Some(wanted) => usable.iter().find(|adapter| is_called(&adapter.get_info(), wanted)),
+        };
+        match (chosen, wanted) {
+            (Some(adapter), _) => Self::open_adapter(adapter),
+            (None, wanted) => Err(ShaderError::NoSuchAdapter {
+                wanted: wanted.unwrap_or_default().to_owned(),
+                found: usable.iter().map(wgpu::Adapter::get_info).collect(),
+            }),
+        }
+    }
+
+    fn open_adapter(adapter: &wgpu::Adapter) -> Result<Self, ShaderError> {
+        let info = adapter.get_info();
+        let has_timestamps = adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        let descriptor = wgpu::DeviceDescriptor {
+            required_features: if has_timestamps { wgpu::Features::TIMESTAMP_QUERY } else { wgpu::Features::empty() },
+            required_limits: adapter.limits(),
+            ..Default::default()
+        };
+        let opened = pollster::block_on(adapter.request_device(&descriptor));
+        let (device, queue) =
+            opened.map_err(|error| ShaderError::Open { adapter: describe(&info), reason: error.to_string() })?;
+        // Without these, a failure would end the program with a panic.
+        let failure = Arc::new(Mutex::new(None));
+        let first = Arc::clone(&failure);
+        device.on_uncaptured_error(Arc::new(move |error| remember(&first, refusal(error))));
+        let first = Arc::clone(&failure);
+        device.set_device_lost_callback(move |reason, message| {
+            if reason != wgpu::DeviceLostReason::Destroyed || !message.is_empty() {
+                remember(&first, ShaderError::Lost { reason: message });
+            }
+        });
+        Ok(Self { info, has_timestamps, device, queue, failure })
+    }
+
+    /// The adapter's name, driver and back end in one line, which says plainly when it computes on the CPU.
+    pub fn description(&self) -> String {
+        describe(&self.info)
+    }
+
+    /// The adapter's name alone.
+    pub fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// Whether the adapter is software that computes on the CPU.
+    pub fn is_software(&self) -> bool {
+        self.info.device_type == DeviceType::Cpu
+    }
+
+    /// Whether the adapter can say when it began and ended a piece of work.
+    pub fn has_timestamps(&self) -> bool {
+        self.has_timestamps
+    }
+
+    /// The most bytes that a shader can see as one buffer.
+    pub(crate) fn largest_binding(&self) -> u64 {
+        let limits = self.device.limits();
+        limits.max_storage_buffer_binding_size.min(limits.max_buffer_size)
+    }
+
+    /// The most workgroups of a launch in one dimension.
+    pub(crate) fn most_workgroups(&self) -> u32 {
+        self.device.limits().max_compute_workgroups_per_dimension
+    }
+
+    /// Waits until all work is done.
+    pub(crate) fn wait(&self) -> Result<(), ShaderError> {
+        let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
+        self.check()?;
+        polled.map(|_| ()).map_err(|error| ShaderError::Lost { reason: error.to_string() })
+    }
+
+    /// Fails with the first failure of the device so far.
+    pub(crate) fn check(&self) -> Result<(), ShaderError> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Gives the device up, as a reset or an unplugged cable would. Whatever is asked of it from now on is an error.
+    pub fn lose(&self) {
+        self.device.destroy();
+        remember(&self.failure, ShaderError::Lost { reason: "it was given up".to_owned() });
+    }
+}
+
+/// Keeps the first failure; the others follow from it.
+fn remember(first: &Mutex<Option<ShaderError>>, failure: ShaderError) {
+    first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+}
+
+fn refusal(error: wgpu::Error) -> ShaderError {
+    let reason = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    match error {
+        wgpu::Error::OutOfMemory { .. } => ShaderError::OutOfMemory { reason },
+        wgpu::Error::Validation { .. } | wgpu::Error::Internal { .. } => ShaderError::Refused { reason },
+    }
+}
+
+fn runs_compute(adapter: &wgpu::Adapter) -> bool {
+    let limits = adapter.limits();
+    let capabilities = adapter.get_downlevel_capabilities();
+    capabilities.flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
+        && limits.max_compute_invocations_per_workgroup >= 256
+        && limits.max_storage_buffers_per_shader_stage >= 5
+}
+
+/// What comes first: GPUs before software, and native interfaces before OpenGL.
+fn rank(info: &wgpu::AdapterInfo) -> (u8, u8) {
+    let kind = match info.device_type {
+        DeviceType::DiscreteGpu => 0,
+        DeviceType::IntegratedGpu => 1,
+        DeviceType::VirtualGpu => 2,
+        DeviceType::Other => 3,
+        DeviceType::Cpu => 4,
+    };
+    (kind, u8::from(info.backend == Backend::Gl))
+}
+
+fn is_called(info: &wgpu::AdapterInfo, wanted: &str) -> bool {
+    let wanted = wanted.to_lowercase();
+    let texts = [&info.name, &info.driver, &info.driver_info, &info.backend.to_string()].map(|text| text.to_lowercase());
+    texts.iter().any(|text| text.contains(&wanted)) || (wanted == "software" && info.device_type == DeviceType::Cpu)
+}
+
+pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
+    let kind = match info.device_type {
+        DeviceType::DiscreteGpu => "GPU",
+        DeviceType::IntegratedGpu => "GPU in the processor",
+        DeviceType::VirtualGpu => "virtual GPU",
+        DeviceType::Other => "unknown kind",
+        DeviceType::Cpu => "software: it computes on the CPU",
+    };
+    let driver = [info.driver.as_str(), info.driver_info.as_str()].join(" ");
+    let driver = if driver.trim().is_empty() { String::new() } else { format!(", {}", driver.trim()) };
+    format!("{} ({kind}, {}{driver})", info.name, info.backend)
+}

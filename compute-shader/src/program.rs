@@ -1,0 +1,137 @@
+//! The program: its arguments, and the order in which it checks, times and tells.
+
+mod break_even;
+mod checks;
+mod input;
+mod plot;
+mod row;
+mod table;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use compute_shader::{Gpu, ShaderNetwork};
+use neural_net::Predictor;
+use serde_json::json;
+use timing::program::{self, HomeworkOptions, with_worker_threads};
+use timing::{Report, format_seconds, measure};
+
+use self::input::Input;
+use self::row::Row;
+
+/// The batches of the table.
+const BATCHES: [usize; 5] = [1, 10, 100, 1000, 10_000];
+
+/// A network's forward pass as a compute shader, beside the CPU: one prediction loses, and a batch may win
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    homework: HomeworkOptions,
+    /// The network, as `cargo run -p neural-net -- --save FILE` writes it [default: the notebook's, trained now]
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// MNIST's files [default: MNIST_DIR, data/mnist or the cache directory; else built-in digits]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The adapter whose name, driver or interface contains this, such as nvidia, vulkan or software [default: the best]
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+    /// Evaluate the whole test set on the adapter, with one number read back, beside reading all outputs back
+    #[arg(long)]
+    keep_on_device: bool,
+    /// Draw images per second over the batch size
+    #[arg(long, value_name = "FILE.svg", value_parser = plot::parse_path)]
+    plot: Option<PathBuf>,
+}
+
+pub(crate) fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    program::run(|| with_worker_threads(arguments.homework.cores, |threads| tell(&arguments, threads))?)
+}
+
+fn tell(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
+    if let Some(path) = &arguments.plot {
+        neural_net::files::require_writable(path)
+            .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))?;
+    }
+    let gpu = Gpu::open(arguments.adapter.as_deref())?;
+    let input = Input::new(arguments)?;
+    let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
+
+    let mut report = Report::new("compute-shader", json);
+    report.fact("seed", seed);
+    report.fact("cores", threads);
+    report.fact("software_adapter", gpu.is_software());
+    report.remark("adapter", &format!("Adapter: {}", gpu.description()));
+    report.remark("network", &format!("Network: {}", input.network_line));
+    report.remark("data", &format!("Data: {}", input.data_line));
+
+    let mut shader = ShaderNetwork::new(&gpu, &input.network)?;
+    let mut predictor = Predictor::new(&input.network);
+    checks::run(&mut report, &mut shader, &predictor, &input)?;
+    if !report.all_passed() {
+        return Ok(report.finish());
+    }
+    let mut rows = Vec::new();
+    for batch in BATCHES {
+        rows.push(Row::measure(&mut shader, &mut predictor, input.batch(batch), repeats)?);
+    }
+    report.fact("batches", rows.iter().map(Row::to_json).collect::<Vec<_>>());
+    if !json {
+        table::print(&rows, threads, gpu.has_timestamps());
+    }
+    let break_even = break_even::find(&rows, |batch| {
+        Ok(Row::measure(&mut shader, &mut predictor, input.batch(batch), repeats)?.ratio())
+    })?;
+    report.fact("break_even_batch", break_even.batch());
+    report.remark("break_even", &break_even.sentence(&rows, gpu.is_software()));
+    if arguments.keep_on_device {
+        keep_on_device(&mut report, &mut shader, &input, repeats)?;
+    }
+    if let Some(path) = &arguments.plot {
+        plot::write(path, &rows, &gpu)?;
+        report.remark("plot", &format!("Plot: {}", path.display()));
+    }
+    Ok(report.finish())
+}
+
+/// The notebook's lesson: what stays on the device costs nothing to move.
+fn keep_on_device(
+    report: &mut Report,
+    shader: &mut ShaderNetwork,
+    input: &Input,
+    repeats: NonZeroUsize,
+) -> Result<()> {
+    let Some(labels) = &input.labels else {
+        report.remark("kept_on_device", "Kept on the device: not measured, since random inputs have no labels");
+        return Ok(());
+    };
+    let resident = shader.place(input.inputs.view(), labels)?;
+    let correct = shader.count_correct(&resident)?;
+    let all = input.inputs.view();
+    let by_outputs = input::correct_of(&shader.predict(all)?, labels);
+    if correct != by_outputs {
+        anyhow::bail!("the adapter counts {correct} right images and its own outputs say {by_outputs}: its driver is wrong");
+    }
+    let kept = measure(repeats, || shader.count_correct(&resident));
+    let moved = measure(repeats, || shader.predict(all).map(|outputs| input::correct_of(&outputs, labels)));
+    let accuracy = correct as f64 / labels.len() as f64;
+    let line = format!(
+        "Kept on the device: {} images, one number read back: accuracy {:.2} %, {} (median {}); images moved there and all \
+         outputs back: {} (median {}), {:.2} times that",
+        labels.len(),
+        100.0 * accuracy,
+        format_seconds(kept.min),
+        format_seconds(kept.median),
+        format_seconds(moved.min),
+        format_seconds(moved.median),
+        moved.min / kept.min,
+    );
+    report.remark("kept_on_device", &line);
+    report.fact("kept_on_device_figures", json!({ "accuracy": accuracy, "seconds": kept, "seconds_moved": moved }));
+    Ok(())
+}

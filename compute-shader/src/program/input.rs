@@ -1,0 +1,74 @@
+//! The network and the images.
+
+use anyhow::{Context, Result};
+use ndarray::{Array2, ArrayView2, s};
+use neural_net::data::{Dataset, find_mnist};
+use neural_net::network::argmax;
+use neural_net::{Network, model_file};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+use super::{Arguments, BATCHES};
+
+/// Steps of the notebook's training: as many as the notebook takes.
+const STEPS: usize = 1000;
+/// Seed of the built-in digits.
+const BUILTIN_SEED: u64 = 0;
+
+pub(super) struct Input {
+    pub(super) network: Network<f32>,
+    /// As many samples as the largest batch has, row by row.
+    pub(super) inputs: Array2<f32>,
+    /// The digits, where the samples are images.
+    pub(super) labels: Option<Vec<u8>>,
+    pub(super) network_line: String,
+    pub(super) data_line: String,
+}
+
+impl Input {
+    pub(super) fn new(arguments: &Arguments) -> Result<Self> {
+        let saved = arguments.weights.as_deref().map(model_file::load).transpose()?;
+        let wanted_inputs = saved.as_ref().map(|model| model.network.architecture().inputs());
+        let dataset = match find_mnist(arguments.data.as_deref()) {
+            Some(directory) => Dataset::mnist(&directory)?,
+            None => Dataset::builtin(BUILTIN_SEED),
+        };
+        let (rows, columns) = dataset.test.shape;
+        let (network, origin) = match (saved, &arguments.weights) {
+            (Some(model), Some(path)) => (model.network, format!("from {}", path.display())),
+            _ => {
+                let network = compute_shader::notebook::train(&dataset.train, STEPS).context("the notebook's training")?;
+                (network, format!("trained for {STEPS} steps on {}", dataset.name))
+            }
+        };
+        let architecture = network.architecture();
+        let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
+        let (hidden, output) = (architecture.hidden_activation().name(), architecture.output_activation().name());
+        let network_line = format!("{}, {hidden} then {output}, {origin}", sizes.join("-"));
+        let most = BATCHES[BATCHES.len() - 1];
+        if wanted_inputs.is_some_and(|inputs| inputs != rows * columns) {
+            let data_line = format!("{most} random samples, since the network does not read {rows} × {columns} pixels");
+            let mut rng = ChaCha8Rng::seed_from_u64(arguments.homework.seed);
+            let inputs = Array2::from_shape_simple_fn((most, architecture.inputs()), || rng.random_range(0.0..1.0));
+            return Ok(Self { network, inputs, labels: None, network_line, data_line });
+        }
+        let count = dataset.test.len().min(most);
+        let samples = dataset.test.samples::<f32>(0, count);
+        let labels = dataset.test.labels[..count].to_vec();
+        let reads_digits = architecture.outputs() == neural_net::data::CLASSES;
+        let data_line = format!("{count} test images of {}", dataset.name);
+        let inputs = samples.inputs().clone();
+        Ok(Self { network, inputs, labels: reads_digits.then_some(labels), network_line, data_line })
+    }
+
+    /// The first so many samples, or all where there are fewer.
+    pub(super) fn batch(&self, size: usize) -> ArrayView2<'_, f32> {
+        self.inputs.slice(s![..size.min(self.inputs.nrows()), ..])
+    }
+}
+
+/// How many rows of outputs are largest where the label says.
+pub(super) fn correct_of(outputs: &Array2<f32>, labels: &[u8]) -> usize {
+    let is_correct = |(row, &label): (ndarray::ArrayView1<f32>, &u8)| argmax(row.to_slice().unwrap_or_default()) == usize::from(label);
+    outputs.outer_iter().zip(labels).filter(|pair| is_correct((pair.0, pair.1))).count()
+}

@@ -1,0 +1,58 @@
+//! The table of times.
+
+use timing::{format_seconds, say};
+
+use super::row::Row;
+
+pub(super) fn print(rows: &[Row], threads: usize, has_timestamps: bool) {
+    let plural = if threads == 1 { "" } else { "s" };
+    say!(
+        "{:>6}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {:>9}  {:>13}  {:>13}",
+        "batch", "CPU", "shader", "of it: up", "compute", "back", "ratio", "CPU images/s", "shader i/s"
+    );
+    for row in rows {
+        let compute = row.compute.map_or("-".to_owned(), |compute| format_seconds(compute.min));
+        say!(
+            "{:>6}  {:>10}  {:>10}  {:>10}  {compute:>10}  {:>10}  {:>9.3}  {:>13}  {:>13}",
+            row.batch,
+            format_seconds(row.cpu.min),
+            format_seconds(row.shader.min),
+            format_seconds(row.upload.min),
+            format_seconds(row.read_back.min),
+            row.ratio(),
+            thousands(row.batch as f64 / row.cpu.min),
+            thousands(row.batch as f64 / row.shader.min),
+        );
+    }
+    let repeats = rows.first().map_or(0, |row| row.shader.repeats);
+    say!(
+        "[*] CPU: {threads} thread{plural}. shader: from the CPU's memory and back to it. up, compute, back: each alone, with a \
+         wait after it. ratio: shader / CPU; below 1, the shader wins. The fastest of {repeats} each."
+    );
+    if !has_timestamps {
+        say!("[*] compute: this adapter cannot say when it began and ended");
+    }
+}
+
+/// A whole number with its thousands apart: 1 234 567.
+pub(super) fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut shown = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            shown.push(' ');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shader_table_sets_thousands_apart() {
+        assert_eq!([0.4, 12.0, 999.6, 123_456.0, 1_234_567.0].map(thousands), ["0", "12", "1 000", "123 456", "1 234 567"]);
+    }
+}

@@ -1,0 +1,97 @@
+//! A data set that stays on the device: it goes there once, and one number comes back.
+
+use ndarray::{ArrayView2, Axis};
+
+use crate::pipelines::ROWS_OF_WORKGROUP;
+use crate::{Gpu, ShaderError, ShaderNetwork};
+
+/// Samples and their labels on a device.
+#[derive(Debug)]
+pub struct Resident {
+    /// In parts that fit a binding.
+    parts: Vec<Part>,
+    labels: wgpu::Buffer,
+    count: wgpu::Buffer,
+    staging: wgpu::Buffer,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Part {
+    inputs: wgpu::Buffer,
+    rows: usize,
+}
+
+impl Resident {
+    /// The number of samples.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl ShaderNetwork<'_> {
+    /// Brings the samples that are the rows of `inputs`, *N* × inputs, and their labels to the device.
+    ///
+    /// # Errors
+    /// If the device fails.
+    ///
+    /// # Panics
+    /// If there are not as many labels as samples, or `inputs` does not have as many columns as the network has inputs.
+    pub fn place(&self, inputs: ArrayView2<f32>, labels: &[u8]) -> Result<Resident, ShaderError> {
+        assert_eq!(inputs.nrows(), labels.len(), "place: as many labels as samples are needed");
+        assert_eq!(inputs.ncols(), self.architecture().inputs(), "place: wrong number of inputs");
+        let gpu: &Gpu = self.gpu;
+        let part = |rows: ArrayView2<f32>| {
+            let values = rows.as_standard_layout();
+            Part { inputs: gpu.storage(values.as_slice().unwrap_or_default()), rows: rows.nrows() }
+        };
+        let parts = inputs.axis_chunks_iter(Axis(0), self.largest_batch()).map(part).collect();
+        let labels: Vec<u32> = labels.iter().copied().map(u32::from).collect();
+        let resident = Resident {
+            parts,
+            labels: gpu.storage(&labels),
+            count: gpu.storage(&[0_u32]),
+            staging: gpu.read_back(1),
+            len: labels.len(),
+        };
+        gpu.queue.submit([]);
+        gpu.wait()?;
+        Ok(resident)
+    }
+
+    /// How many samples have their largest output, the first of equals, where their label says. Everything stays on the device
+    /// but this number.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn count_correct(&mut self, resident: &Resident) -> Result<usize, ShaderError> {
+        self.reserve(resident.parts.iter().map(|part| part.rows).max().unwrap_or(1));
+        let (gpu, Some(workspace)) = (self.gpu, &self.workspace) else { return Ok(0) };
+        gpu.queue.write_buffer(&resident.count, 0, bytemuck::bytes_of(&0_u32));
+        let buffers = [&workspace.outputs_shape, workspace.outputs(), &resident.labels, &resident.count];
+        let classify = gpu.bind(&self.pipelines.classify, &buffers);
+        let mut first = 0;
+        for part in &resident.parts {
+            workspace.set_rows_from(gpu, &self.layers, part.rows, first);
+            let first_layer = workspace.bind_inputs(self, &part.inputs);
+            let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            self.launch_layers(&mut pass, workspace, &first_layer, part.rows);
+            pass.set_pipeline(&self.pipelines.classify);
+            pass.set_bind_group(0, &classify, &[]);
+            pass.dispatch_workgroups((part.rows as u32).div_ceil(ROWS_OF_WORKGROUP), 1, 1);
+            drop(pass);
+            gpu.queue.submit([encoder.finish()]);
+            first += part.rows;
+        }
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_buffer_to_buffer(&resident.count, 0, &resident.staging, 0, 4);
+        gpu.queue.submit([encoder.finish()]);
+        gpu.map(&resident.staging, 4, |bytes| bytes.first_chunk().map_or(0, |&count| u32::from_le_bytes(count) as usize))
+    }
+}

@@ -1,0 +1,105 @@
+//! Where the time of a prediction goes.
+
+use std::time::Instant;
+
+use ndarray::ArrayView2;
+
+use crate::{ShaderError, ShaderNetwork};
+
+/// The seconds of one prediction's phases, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phases {
+    /// From the CPU's memory to the device's.
+    pub upload: f64,
+    /// The launches alone, by the device's own clock; None where it has none.
+    pub compute: Option<f64>,
+    /// From the device's memory to the CPU's, when the launches are done.
+    pub read_back: f64,
+}
+
+impl ShaderNetwork<'_> {
+    /// Predicts and times each phase, waiting for each to end. All of it together takes longer than
+    /// [`ShaderNetwork::predict`], which waits once.
+    ///
+    /// # Errors
+    /// If the device fails.
+    ///
+    /// # Panics
+    /// If `inputs` does not have as many columns as the network has inputs, or more rows than
+    /// [`ShaderNetwork::largest_batch`].
+    pub fn time_phases(&mut self, inputs: ArrayView2<f32>) -> Result<Phases, ShaderError> {
+        let rows = inputs.nrows();
+        assert!(rows <= self.largest_batch(), "time_phases: more rows than are on the device at once");
+        let (gpu, path) = (self.gpu, self.path_for(rows));
+        self.reserve(rows);
+        gpu.wait()?;
+
+        let start = Instant::now();
+        self.upload(path, inputs)?;
+        gpu.queue.submit([]);
+        gpu.wait()?;
+        let upload = start.elapsed().as_secs_f64();
+
+        let stamps = gpu.has_timestamps().then(|| Stamps::new(gpu));
+        let mut encoder = self.encode(path, rows, stamps.as_ref().map(Stamps::writes))?;
+        if let Some(stamps) = &stamps {
+            stamps.resolve(&mut encoder);
+        }
+        gpu.queue.submit([encoder.finish()]);
+        gpu.wait()?;
+        let compute = stamps.map(|stamps| stamps.seconds(gpu)).transpose()?;
+
+        let mut outputs = Vec::with_capacity(rows * self.architecture().outputs());
+        let start = Instant::now();
+        self.read_back(path, rows, &mut outputs)?;
+        Ok(Phases { upload, compute, read_back: start.elapsed().as_secs_f64() })
+    }
+}
+
+/// Two times by the device's clock.
+struct Stamps {
+    set: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    staging: wgpu::Buffer,
+}
+
+/// The bytes of two times.
+const BYTES: u64 = 16;
+
+impl Stamps {
+    fn new(gpu: &crate::Gpu) -> Self {
+        let descriptor = wgpu::QuerySetDescriptor { label: None, ty: wgpu::QueryType::Timestamp, count: 2 };
+        let resolved = wgpu::BufferDescriptor {
+            label: None,
+            size: BYTES,
+            usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        };
+        Self {
+            set: gpu.device.create_query_set(&descriptor),
+            resolved: gpu.device.create_buffer(&resolved),
+            staging: gpu.read_back(4),
+        }
+    }
+
+    fn writes(&self) -> wgpu::ComputePassTimestampWrites<'_> {
+        wgpu::ComputePassTimestampWrites {
+            query_set: &self.set,
+            beginning_of_pass_write_index: Some(0),
+            end_of_pass_write_index: Some(1),
+        }
+    }
+
+    fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.resolve_query_set(&self.set, 0..2, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, BYTES);
+    }
+
+    fn seconds(&self, gpu: &crate::Gpu) -> Result<f64, ShaderError> {
+        let ticks = gpu.map(&self.staging, BYTES, |bytes| match bytes.as_chunks().0 {
+            [begin, end, ..] => u64::from_le_bytes(*end).saturating_sub(u64::from_le_bytes(*begin)),
+            _ => 0,
+        })?;
+        Ok(ticks as f64 * f64::from(gpu.queue.get_timestamp_period()) * 1e-9)
+    }
+}

@@ -1,0 +1,63 @@
+//! The shaders against the CPU, on whatever adapter this machine has; software does. Without one they are skipped, and say
+//! so, unless `SHADER_TESTS=require` makes that a failure.
+
+mod device;
+mod evaluation;
+mod mnist;
+mod prediction;
+mod program;
+mod wgsl;
+
+use compute_shader::{Gpu, ShaderError};
+use ndarray::{Array1, Array2};
+use neural_net::{Activation, Architecture, Network};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+/// The best adapter; None, with the reason printed, where there is none and none is required.
+fn gpu() -> Option<Gpu> {
+    match Gpu::open(None) {
+        Ok(gpu) => Some(gpu),
+        Err(error @ ShaderError::NoAdapter { .. }) if std::env::var("SHADER_TESTS").as_deref() != Ok("require") => {
+            eprintln!("SKIPPED: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Weights of about 1/√fan_in, biases up to ½, so that sums are neither all small nor all large.
+fn network(sizes: &[usize], hidden: Activation, output: Activation, seed: u64) -> Network<f32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let architecture = Architecture::new(sizes.to_vec(), hidden, output).unwrap();
+    let weights = sizes.windows(2).map(|pair| {
+        let range = 2.0 / (pair[0] as f32).sqrt();
+        Array2::from_shape_simple_fn((pair[0], pair[1]), || rng.random_range(-range..range))
+    });
+    let weights = weights.collect();
+    let biases = sizes[1..].iter().map(|&units| Array1::from_shape_simple_fn(units, || rng.random_range(-0.5..0.5)));
+    let biases = biases.collect();
+    Network::new(architecture, weights, biases).unwrap()
+}
+
+fn inputs(rows: usize, columns: usize, seed: u64) -> Array2<f32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-1.0..1.0))
+}
+
+/// The plain loops' outputs.
+fn expected(network: &Network<f32>, inputs: &Array2<f32>) -> Array2<f32> {
+    let mut outputs = Array2::zeros((inputs.nrows(), network.architecture().outputs()));
+    for (mut output, input) in outputs.outer_iter_mut().zip(inputs.outer_iter()) {
+        output.assign(&Array1::from(network.predict(&input.to_vec())));
+    }
+    outputs
+}
+
+fn assert_close(found: &Array2<f32>, expected: &Array2<f32>, what: &str) {
+    assert_eq!(found.dim(), expected.dim(), "{what}");
+    for ((place, &found), &expected) in found.indexed_iter().zip(expected) {
+        let error = (found - expected).abs();
+        assert!(error <= 1e-5 * expected.abs().max(1.0), "{what}, at {place:?}: {found} instead of {expected}");
+    }
+}

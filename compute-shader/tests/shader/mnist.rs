@@ -1,0 +1,34 @@
+use std::path::Path;
+
+use compute_shader::{ShaderNetwork, notebook};
+use neural_net::Predictor;
+use neural_net::data::Dataset;
+use neural_net::network::argmax;
+
+use crate::{assert_close, gpu};
+
+#[test]
+fn shader_reads_all_test_images_as_the_cpu_does() {
+    let Some(gpu) = gpu() else { return };
+    let Some(directory) = std::env::var_os("MNIST_DIR") else {
+        eprintln!("SKIPPED: MNIST_DIR does not say where MNIST's files are");
+        return;
+    };
+    let dataset = Dataset::mnist(Path::new(&directory)).unwrap();
+    let network = notebook::train(&dataset.train, 1000).unwrap();
+    let test = dataset.test.samples::<f32>(0, dataset.test.len());
+    let mut shader = ShaderNetwork::new(&gpu, &network).unwrap();
+    let found = shader.predict(test.inputs().view()).unwrap();
+    let cpu = Predictor::new(&network).predict_all(test.inputs().view());
+    assert_eq!(found.nrows(), 10_000);
+    assert_close(&found, &cpu, "MNIST");
+    let class = |row: ndarray::ArrayView1<f32>| argmax(row.to_slice().unwrap());
+    let classes: Vec<usize> = found.outer_iter().map(class).collect();
+    assert_eq!(classes, cpu.outer_iter().map(class).collect::<Vec<_>>());
+
+    let right = classes.iter().zip(&dataset.test.labels).filter(|(class, label)| **class == usize::from(**label)).count();
+    // The notebook's network reaches about 91 %; a perfect one would have seen the test images.
+    assert!((9000..9900).contains(&right), "{right}");
+    let resident = shader.place(test.inputs().view(), &dataset.test.labels).unwrap();
+    assert_eq!(shader.count_correct(&resident).unwrap(), right);
+}

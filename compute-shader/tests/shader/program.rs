@@ -1,0 +1,81 @@
+use assert_cmd::Command;
+use serde_json::Value;
+
+use crate::{gpu, network};
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_compute-shader"));
+    command.env_remove("MNIST_DIR").args(["--repeats", "2", "-c", "1"]);
+    command
+}
+
+#[test]
+fn shader_program_checks_times_and_tells() {
+    let Some(gpu) = gpu() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let plot = directory.path().join("plot.svg");
+    let output = program().args(["--keep-on-device", "--plot"]).arg(&plot).assert().success().get_output().clone();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for expected in [
+        "[*] Adapter: ", gpu.name(), "784-10-10, relu then softmax", "[+] shader_batch_10000 passed (largest error",
+        "[+] shader_single_against_plain_loops passed", "[+] shader_same_predictions passed", "[+] All tests passed",
+        "[*] Break-even: ", "[*] Kept on the device: 10000 images, one number read back: accuracy ",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
+    }
+    assert_eq!(text.contains("software: it computes on the CPU"), gpu.is_software());
+    for batch in ["     1  ", "    10  ", "   100  ", "  1000  ", " 10000  "] {
+        assert_eq!(text.lines().filter(|line| line.starts_with(batch)).count(), 1, "{batch:?} in:\n{text}");
+    }
+    assert!(std::fs::read_to_string(plot).unwrap().starts_with("<svg"));
+}
+
+#[test]
+fn shader_program_prints_one_json_object_for_a_network_of_any_size() {
+    let Some(gpu) = gpu() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("small.safetensors");
+    let network = network(&[7, 33, 2], neural_net::Activation::Tanh, neural_net::Activation::Identity, 3);
+    neural_net::model_file::save(&file, &neural_net::model_file::Model { network, dataset: "none".to_owned() }).unwrap();
+    let output = program().args(["--json", "--keep-on-device", "--weights"]).arg(&file).assert().success().get_output().clone();
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(object["program"], "compute-shader");
+    assert_eq!(object["software_adapter"], gpu.is_software());
+    assert!(object["checks"].as_object().unwrap().values().all(|passed| passed == true), "{object}");
+    let batches = object["batches"].as_array().unwrap();
+    assert_eq!(batches.iter().map(|row| row["batch"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 10, 100, 1000, 10_000]);
+    for row in batches {
+        for name in ["cpu", "shader", "upload", "read_back"] {
+            assert!(row["seconds"][name]["min"].as_f64().unwrap() > 0.0, "{name} of {row}");
+        }
+        assert_eq!(row["seconds"]["compute"].is_object(), gpu.has_timestamps(), "{row}");
+    }
+    assert!(object["kept_on_device"].as_str().unwrap().contains("random inputs have no labels"));
+}
+
+#[test]
+fn shader_program_refuses_in_one_line() {
+    let missing = ["--weights", "no/such/file.safetensors"];
+    let cases: [(&[&str], &str); 4] = [
+        (&missing, "no/such/file.safetensors: cannot read"),
+        (&["--adapter", "no such adapter"], "no adapter"),
+        (&["--plot", "plot.png"], "ends in .svg"),
+        (&["--plot", "no/such/folder/plot.svg"], "no/such/folder/plot.svg: cannot be written"),
+    ];
+    for (arguments, expected) in cases {
+        let output = program().args(arguments).assert().code(2).get_output().clone();
+        let error = String::from_utf8(output.stderr).unwrap();
+        let is_ours = error.contains(expected) || (gpu().is_none() && error.contains("no adapter that runs"));
+        assert!(is_ours && output.stdout.is_empty(), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn shader_program_says_in_one_line_that_there_is_no_adapter() {
+    // Only an interface that this system does not have.
+    let absent = if cfg!(target_os = "macos") { "dx12" } else { "metal" };
+    let output = program().env("WGPU_BACKEND", absent).assert().code(2).get_output().clone();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.starts_with("error: no adapter that runs compute shaders") && error.contains("mesa-vulkan-drivers"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
