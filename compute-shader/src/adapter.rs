@@ -25,12 +25,21 @@ impl Gpu {
     /// # Errors
     /// If there is none, none of that name, or it cannot be opened.
     pub fn open(wanted: Option<&str>) -> Result<Self, ShaderError> {
-        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
-        descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG);
-        let backends = descriptor.backends;
-        let instance = wgpu::Instance::new(descriptor);
-        let all = pollster::block_on(instance.enumerate_adapters(backends & Backends::all()));
-        let mut usable: Vec<wgpu::Adapter> = all.iter().filter(|adapter| runs_compute(adapter)).cloned().collect();
+        let asked_for = wgpu::InstanceDescriptor::new_without_display_handle_from_env().backends;
+        // OpenGL only where nothing else will do: merely to look for it prints warnings on systems without a display.
+        let (mut all, mut usable) = (Vec::new(), Vec::new());
+        for backends in [asked_for & !Backends::GL, asked_for & Backends::GL] {
+            let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+            descriptor.backends = backends;
+            descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG);
+            let instance = wgpu::Instance::new(descriptor);
+            let found = pollster::block_on(instance.enumerate_adapters(backends));
+            usable.extend(found.iter().filter(|adapter| runs_compute(adapter)).cloned());
+            all.extend(found);
+            if usable.iter().any(|adapter| wanted.is_none_or(|wanted| is_called(&adapter.get_info(), wanted))) {
+                break;
+            }
+        }
         if usable.is_empty() {
             let unfit: Vec<String> = all.iter().map(|adapter| describe(&adapter.get_info())).collect();
             let reason = match unfit.is_empty() {
@@ -163,7 +172,8 @@ fn rank(info: &wgpu::AdapterInfo) -> (u8, u8) {
 
 fn is_called(info: &wgpu::AdapterInfo, wanted: &str) -> bool {
     let wanted = wanted.to_lowercase();
-    let texts = [&info.name, &info.driver, &info.driver_info, &info.backend.to_string()].map(|text| text.to_lowercase());
+    let texts =
+        [&info.name, &info.driver, &info.driver_info, &info.backend.to_string()].map(|text| text.to_lowercase());
     texts.iter().any(|text| text.contains(&wanted)) || (wanted == "software" && info.device_type == DeviceType::Cpu)
 }
 

@@ -2,22 +2,20 @@
 
 use bytemuck::Pod;
 use wgpu::BufferUsages;
-use wgpu::util::DeviceExt;
 
 use crate::{Gpu, ShaderError};
 
 impl Gpu {
-    /// A buffer that holds `values` for shaders to read; at least one, since none may be empty.
+    /// A buffer that holds `values` for shaders to read; at least four bytes, since none may be empty.
     pub(crate) fn storage<T: Pod>(&self, values: &[T]) -> wgpu::Buffer {
-        let contents: &[u8] = if values.is_empty() { &[0; 4] } else { bytemuck::cast_slice(values) };
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-        self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: None, contents, usage })
+        let buffer = self.numbers(size_of_val(values) / 4);
+        self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(values));
+        buffer
     }
 
-    /// A few numbers that all invocations share.
-    pub(crate) fn uniform(&self, values: [u32; 4]) -> wgpu::Buffer {
-        let (contents, usage) = (bytemuck::cast_slice(&values), BufferUsages::UNIFORM | BufferUsages::COPY_DST);
-        self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: None, contents, usage })
+    /// Four numbers that all invocations share, to be written later.
+    pub(crate) fn uniform(&self) -> wgpu::Buffer {
+        self.buffer(4, BufferUsages::UNIFORM | BufferUsages::COPY_DST)
     }
 
     /// A buffer for `count` numbers of 4 bytes that shaders read and write.
@@ -31,6 +29,7 @@ impl Gpu {
         self.buffer(count, BufferUsages::MAP_READ | BufferUsages::COPY_DST)
     }
 
+    /// Not created with contents: where the device is lost, that panics.
     fn buffer(&self, count: usize, usage: BufferUsages) -> wgpu::Buffer {
         let size = bytes_of(count.max(1));
         self.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
@@ -50,7 +49,12 @@ impl Gpu {
     }
 
     /// Waits for the submitted work, then gives `read` the first bytes of a buffer of [`Gpu::read_back`].
-    pub(crate) fn map<R>(&self, buffer: &wgpu::Buffer, bytes: u64, read: impl FnOnce(&[u8]) -> R) -> Result<R, ShaderError> {
+    pub(crate) fn map<R>(
+        &self,
+        buffer: &wgpu::Buffer,
+        bytes: u64,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, ShaderError> {
         self.check()?;
         let (sender, receiver) = std::sync::mpsc::channel();
         buffer.map_async(wgpu::MapMode::Read, ..bytes, move |outcome| {

@@ -41,7 +41,9 @@ pub enum ShaderError {
         reason: String,
     },
     /// The network does not fit the adapter.
-    #[error("{what} takes {bytes} bytes, and this adapter binds at most {limit}: choose a smaller layer or another adapter")]
+    #[error(
+        "{what} takes {bytes} bytes, and this adapter binds at most {limit}: choose a smaller layer or another adapter"
+    )]
     TooLarge {
         /// What does not fit.
         what: String,

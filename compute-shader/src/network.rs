@@ -205,7 +205,9 @@ impl<'g> ShaderNetwork<'g> {
         let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         encoder.copy_buffer_to_buffer(source, 0, &workspace.staging, 0, bytes);
         self.gpu.queue.submit([encoder.finish()]);
-        self.gpu.map(&workspace.staging, bytes, |read| outputs.extend(read.as_chunks().0.iter().copied().map(f32::from_le_bytes)))
+        self.gpu.map(&workspace.staging, bytes, |read| {
+            outputs.extend(read.as_chunks().0.iter().copied().map(f32::from_le_bytes));
+        })
     }
 
     /// Makes room for `rows` samples.

@@ -100,12 +100,7 @@ fn tell(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
 }
 
 /// The notebook's lesson: what stays on the device costs nothing to move.
-fn keep_on_device(
-    report: &mut Report,
-    shader: &mut ShaderNetwork,
-    input: &Input,
-    repeats: NonZeroUsize,
-) -> Result<()> {
+fn keep_on_device(report: &mut Report, shader: &mut ShaderNetwork, input: &Input, repeats: NonZeroUsize) -> Result<()> {
     let Some(labels) = &input.labels else {
         report.remark("kept_on_device", "Kept on the device: not measured, since random inputs have no labels");
         return Ok(());
@@ -115,7 +110,9 @@ fn keep_on_device(
     let all = input.inputs.view();
     let by_outputs = input::correct_of(&shader.predict(all)?, labels);
     if correct != by_outputs {
-        anyhow::bail!("the adapter counts {correct} right images and its own outputs say {by_outputs}: its driver is wrong");
+        anyhow::bail!(
+            "the adapter counts {correct} right images and its own outputs say {by_outputs}: its driver is wrong"
+        );
     }
     let kept = measure(repeats, || shader.count_correct(&resident));
     let moved = measure(repeats, || shader.predict(all).map(|outputs| input::correct_of(&outputs, labels)));

@@ -92,6 +92,8 @@ impl ShaderNetwork<'_> {
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         encoder.copy_buffer_to_buffer(&resident.count, 0, &resident.staging, 0, 4);
         gpu.queue.submit([encoder.finish()]);
-        gpu.map(&resident.staging, 4, |bytes| bytes.first_chunk().map_or(0, |&count| u32::from_le_bytes(count) as usize))
+        gpu.map(&resident.staging, 4, |bytes| {
+            bytes.first_chunk().map_or(0, |&count| u32::from_le_bytes(count) as usize)
+        })
     }
 }

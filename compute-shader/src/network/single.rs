@@ -18,8 +18,8 @@ impl Single {
     /// None where all parameters together are more than the adapter binds at once.
     pub(super) fn new(gpu: &Gpu, pipelines: &Pipelines, network: &Network<f32>) -> Option<Self> {
         let architecture = network.architecture();
-        let count: usize =
-            network.weights().iter().map(|weights| weights.len()).sum::<usize>() + network.biases().iter().map(|biases| biases.len()).sum::<usize>();
+        let count: usize = network.weights().iter().map(|weights| weights.len()).sum::<usize>()
+            + network.biases().iter().map(|biases| biases.len()).sum::<usize>();
         if bytes_of(count) > gpu.largest_binding() || u32::try_from(count).is_err() {
             return None;
         }
@@ -36,8 +36,7 @@ impl Single {
         }
         let widest = architecture.sizes()[1..].iter().copied().max().unwrap_or(1);
         let (sample, result) = (gpu.numbers(architecture.inputs()), gpu.numbers(architecture.outputs()));
-        let buffers =
-            [&gpu.storage(&layers), &gpu.storage(&parameters), &sample, &gpu.numbers(2 * widest), &result];
+        let buffers = [&gpu.storage(&layers), &gpu.storage(&parameters), &sample, &gpu.numbers(2 * widest), &result];
         let group = gpu.bind(&pipelines.single, &buffers);
         Some(Self { sample, result, group })
     }

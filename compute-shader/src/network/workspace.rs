@@ -29,7 +29,7 @@ impl Workspace {
         let inputs = gpu.numbers(rows * architecture.inputs());
         let activations: Vec<wgpu::Buffer> =
             network.layers.iter().map(|layer| gpu.numbers(rows * layer.units)).collect();
-        let shapes: Vec<wgpu::Buffer> = network.layers.iter().map(|_| gpu.uniform([0; 4])).collect();
+        let shapes: Vec<wgpu::Buffer> = network.layers.iter().map(|_| gpu.uniform()).collect();
         let bind = |index: usize, input: &wgpu::Buffer| {
             let layer = &network.layers[index];
             let buffers = [&shapes[index], input, &layer.weights, &layer.biases, &activations[index]];
@@ -37,7 +37,7 @@ impl Workspace {
         };
         let first_layer = bind(0, &inputs);
         let later_layers = (1..network.layers.len()).map(|index| bind(index, &activations[index - 1])).collect();
-        let outputs_shape = gpu.uniform([0; 4]);
+        let outputs_shape = gpu.uniform();
         let outputs = &activations[activations.len() - 1];
         let softmax = (architecture.output_activation() == Activation::Softmax)
             .then(|| gpu.bind(&pipelines.softmax, &[&outputs_shape, outputs]));
@@ -65,8 +65,7 @@ impl Workspace {
     /// The same for rows that begin with row `first` of a data set.
     pub(crate) fn set_rows_from(&self, gpu: &Gpu, layers: &[Layer], rows: usize, first: usize) {
         for (layer, shape) in layers.iter().zip(&self.shapes) {
-            let numbers =
-                [rows as u32, layer.inputs as u32, layer.units as u32, activation_code(layer.activation)];
+            let numbers = [rows as u32, layer.inputs as u32, layer.units as u32, activation_code(layer.activation)];
             gpu.queue.write_buffer(shape, 0, bytemuck::cast_slice(&numbers));
         }
         let units = layers.last().map_or(0, |layer| layer.units);

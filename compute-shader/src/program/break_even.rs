@@ -48,7 +48,8 @@ impl BreakEven {
                 let closest = best.map_or(String::new(), |row| {
                     format!(" It comes closest at {} images, with {:.2} times the CPU's time.", row.batch, row.ratio())
                 });
-                let why = if is_software { " This adapter is software: shader and CPU share the same cores." } else { "" };
+                let why =
+                    if is_software { " This adapter is software: shader and CPU share the same cores." } else { "" };
                 format!("Break-even: none. The CPU is faster at every batch that was measured.{closest}{why}")
             }
             Self::Always(batch) => {
@@ -93,7 +94,9 @@ mod tests {
         let never = find(&[row(1, 1.0, 9.0), row(10, 1.0, 1.25)], |_| unreachable!()).unwrap();
         assert_eq!((never, never.batch()), (BreakEven::Never, None));
         let sentence = never.sentence(&[row(1, 1.0, 9.0), row(10, 1.0, 1.25)], true);
-        assert!(sentence.contains("none") && sentence.contains("10 images, with 1.25") && sentence.contains("software"));
+        assert!(
+            sentence.contains("none") && sentence.contains("10 images, with 1.25") && sentence.contains("software")
+        );
         let always = find(&[row(1, 1.0, 0.5), row(10, 1.0, 0.25)], |_| unreachable!()).unwrap();
         assert_eq!(always, BreakEven::Always(1));
         assert!(always.sentence(&[], false).contains("from 1 on"));

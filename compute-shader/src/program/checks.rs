@@ -15,7 +15,12 @@ const TOLERANCE: f32 = 1e-5;
 /// Samples that are predicted plainly too, and one by one.
 const SOME: usize = 200;
 
-pub(super) fn run(report: &mut Report, shader: &mut ShaderNetwork, predictor: &Predictor<f32>, input: &Input) -> Result<()> {
+pub(super) fn run(
+    report: &mut Report,
+    shader: &mut ShaderNetwork,
+    predictor: &Predictor<f32>,
+    input: &Input,
+) -> Result<()> {
     let expected = predictor.predict_all(input.inputs.view());
     for batch in BATCHES {
         let samples = input.batch(batch);
@@ -54,8 +59,7 @@ fn compare(found: ArrayView2<f32>, expected: ArrayView2<f32>) -> Result<f32, Str
     let mut largest = 0.0_f32;
     for ((place, &found), &expected) in found.indexed_iter().zip(&expected) {
         let error = (found - expected).abs() / expected.abs().max(1.0);
-        // Written so that a NaN is an error.
-        if !(error <= TOLERANCE) {
+        if error.is_nan() || error > TOLERANCE {
             let (sample, output) = place;
             return Err(format!("sample {sample}, output {output}: {found} instead of {expected}"));
         }
@@ -66,8 +70,11 @@ fn compare(found: ArrayView2<f32>, expected: ArrayView2<f32>) -> Result<f32, Str
 
 fn same_predictions(found: &Array2<f32>, expected: &Array2<f32>) -> Result<(), String> {
     let class = |row: ndarray::ArrayView1<f32>| argmax(&row.to_vec());
-    let other = found.outer_iter().zip(expected.outer_iter()).position(|(found, expected)| class(found) != class(expected));
-    other.map_or(Ok(()), |sample| Err(format!("sample {sample} is class {} instead of {}", class(found.row(sample)), class(expected.row(sample)))))
+    let other =
+        found.outer_iter().zip(expected.outer_iter()).position(|(found, expected)| class(found) != class(expected));
+    other.map_or(Ok(()), |sample| {
+        Err(format!("sample {sample} is class {} instead of {}", class(found.row(sample)), class(expected.row(sample))))
+    })
 }
 
 #[cfg(test)]

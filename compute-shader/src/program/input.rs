@@ -37,7 +37,8 @@ impl Input {
         let (network, origin) = match (saved, &arguments.weights) {
             (Some(model), Some(path)) => (model.network, format!("from {}", path.display())),
             _ => {
-                let network = compute_shader::notebook::train(&dataset.train, STEPS).context("the notebook's training")?;
+                let network =
+                    compute_shader::notebook::train(&dataset.train, STEPS).context("the notebook's training")?;
                 (network, format!("trained for {STEPS} steps on {}", dataset.name))
             }
         };
@@ -69,6 +70,8 @@ impl Input {
 
 /// How many rows of outputs are largest where the label says.
 pub(super) fn correct_of(outputs: &Array2<f32>, labels: &[u8]) -> usize {
-    let is_correct = |(row, &label): (ndarray::ArrayView1<f32>, &u8)| argmax(row.to_slice().unwrap_or_default()) == usize::from(label);
+    let is_correct = |(row, &label): (ndarray::ArrayView1<f32>, &u8)| {
+        argmax(row.to_slice().unwrap_or_default()) == usize::from(label)
+    };
     outputs.outer_iter().zip(labels).filter(|pair| is_correct((pair.0, pair.1))).count()
 }

@@ -24,7 +24,8 @@ pub(super) fn parse_path(text: &str) -> Result<PathBuf, String> {
 /// Writes the plot, whole or not at all.
 pub(super) fn write(path: &Path, rows: &[Row], gpu: &Gpu) -> Result<()> {
     let drawing = draw(rows, gpu.name()).map_err(|error| anyhow!("the plot cannot be drawn: {error}"))?;
-    write_atomically(path, drawing.as_bytes()).map_err(|error| anyhow!("{}: cannot be written: {error}", path.display()))
+    write_atomically(path, drawing.as_bytes())
+        .map_err(|error| anyhow!("{}: cannot be written: {error}", path.display()))
 }
 
 /// One line of the plot: its name, and images per second by batch size.

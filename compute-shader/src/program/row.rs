@@ -43,8 +43,7 @@ impl Row {
         if let Some(failure) = failure {
             return Err(failure.into());
         }
-        let phases: Vec<Phases> =
-            (0..repeats.get()).map(|_| shader.time_phases(inputs)).collect::<Result<_, _>>()?;
+        let phases: Vec<Phases> = (0..repeats.get()).map(|_| shader.time_phases(inputs)).collect::<Result<_, _>>()?;
         let of = |phase: fn(&Phases) -> Option<f64>| Measurement::of(phases.iter().filter_map(phase).collect());
         Ok(Self {
             batch: inputs.nrows(),

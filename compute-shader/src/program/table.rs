@@ -8,7 +8,15 @@ pub(super) fn print(rows: &[Row], threads: usize, has_timestamps: bool) {
     let plural = if threads == 1 { "" } else { "s" };
     say!(
         "{:>6}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {:>9}  {:>13}  {:>13}",
-        "batch", "CPU", "shader", "of it: up", "compute", "back", "ratio", "CPU images/s", "shader i/s"
+        "batch",
+        "CPU",
+        "shader",
+        "of it: up",
+        "compute",
+        "back",
+        "ratio",
+        "CPU images/s",
+        "shader i/s"
     );
     for row in rows {
         let compute = row.compute.map_or("-".to_owned(), |compute| format_seconds(compute.min));
@@ -53,6 +61,9 @@ mod tests {
 
     #[test]
     fn shader_table_sets_thousands_apart() {
-        assert_eq!([0.4, 12.0, 999.6, 123_456.0, 1_234_567.0].map(thousands), ["0", "12", "1 000", "123 456", "1 234 567"]);
+        assert_eq!(
+            [0.4, 12.0, 999.6, 123_456.0, 1_234_567.0].map(thousands),
+            ["0", "12", "1 000", "123 456", "1 234 567"]
+        );
     }
 }

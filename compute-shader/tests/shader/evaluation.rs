@@ -12,8 +12,11 @@ fn shader_counts_on_the_device_what_its_outputs_say() {
     let classes: Vec<u8> =
         expected(&network, &inputs).outer_iter().map(|row| argmax(row.as_slice().unwrap()) as u8).collect();
     // Every third label is wrong.
-    let labels: Vec<u8> =
-        classes.iter().enumerate().map(|(index, &class)| if index % 3 == 0 { (class + 1) % 10 } else { class }).collect();
+    let labels: Vec<u8> = classes
+        .iter()
+        .enumerate()
+        .map(|(index, &class)| if index % 3 == 0 { (class + 1) % 10 } else { class })
+        .collect();
     for rows in [1, 64, 100, 776, 777, 5000] {
         let mut shader = ShaderNetwork::new(&gpu, &network).unwrap().with_largest_batch(rows.try_into().unwrap());
         let resident = shader.place(inputs.view(), &labels).unwrap();

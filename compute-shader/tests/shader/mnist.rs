@@ -26,7 +26,8 @@ fn shader_reads_all_test_images_as_the_cpu_does() {
     let classes: Vec<usize> = found.outer_iter().map(class).collect();
     assert_eq!(classes, cpu.outer_iter().map(class).collect::<Vec<_>>());
 
-    let right = classes.iter().zip(&dataset.test.labels).filter(|(class, label)| **class == usize::from(**label)).count();
+    let right =
+        classes.iter().zip(&dataset.test.labels).filter(|(class, label)| **class == usize::from(**label)).count();
     // The notebook's network reaches about 91 %; a perfect one would have seen the test images.
     assert!((9000..9900).contains(&right), "{right}");
     let resident = shader.place(test.inputs().view(), &dataset.test.labels).unwrap();

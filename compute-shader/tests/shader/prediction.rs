@@ -11,7 +11,8 @@ const ACTIVATIONS: [(Activation, Activation); 6] =
 #[test]
 fn shader_predicts_as_plain_loops_do() {
     let Some(gpu) = gpu() else { return };
-    let shapes: [&[usize]; 6] = [&[784, 10, 10], &[1, 1], &[3, 17, 1, 65], &[300, 65, 300], &[65, 257, 3], &[16, 64, 16, 16]];
+    let shapes: [&[usize]; 6] =
+        [&[784, 10, 10], &[1, 1], &[3, 17, 1, 65], &[300, 65, 300], &[65, 257, 3], &[16, 64, 16, 16]];
     for (index, sizes) in shapes.into_iter().enumerate() {
         for (hidden, output) in ACTIVATIONS {
             let network = network(sizes, hidden, output, index as u64);
@@ -66,7 +67,11 @@ fn shader_takes_batches_of_any_size_and_order_in_turn() {
     for (first, rows) in [(0, 300), (5, 1), (10, 0), (200, 100), (299, 1), (0, 65), (3, 2)] {
         let part = inputs.slice(s![first..first + rows, ..]);
         let outputs = shader.predict(part).unwrap();
-        assert_close(&outputs, &all.slice(s![first..first + rows, ..]).to_owned(), &format!("{rows} rows from {first}"));
+        assert_close(
+            &outputs,
+            &all.slice(s![first..first + rows, ..]).to_owned(),
+            &format!("{rows} rows from {first}"),
+        );
     }
     // Columns that lie apart in memory.
     let turned = inputs.t().as_standard_layout().into_owned();
@@ -80,7 +85,8 @@ fn shader_activations_do_not_overflow() {
     let identity = Array2::from_diag(&array![1.0, 1.0, 1.0, 1.0, 1.0]);
     for activation in [Identity, Relu, Sigmoid, Tanh, Softmax] {
         let architecture = Architecture::new(vec![5, 5], Identity, activation).unwrap();
-        let network = Network::new(architecture, vec![identity.clone()], vec![array![0.0, 0.0, 0.0, 0.0, 0.0]]).unwrap();
+        let network =
+            Network::new(architecture, vec![identity.clone()], vec![array![0.0, 0.0, 0.0, 0.0, 0.0]]).unwrap();
         let mut shader = ShaderNetwork::new(&gpu, &network).unwrap();
         for path in [Path::Single, Path::Batch] {
             let found = shader.predict_by(path, sums.view()).unwrap();

@@ -17,9 +17,15 @@ fn shader_program_checks_times_and_tells() {
     let output = program().args(["--keep-on-device", "--plot"]).arg(&plot).assert().success().get_output().clone();
     let text = String::from_utf8(output.stdout).unwrap();
     for expected in [
-        "[*] Adapter: ", gpu.name(), "784-10-10, relu then softmax", "[+] shader_batch_10000 passed (largest error",
-        "[+] shader_single_against_plain_loops passed", "[+] shader_same_predictions passed", "[+] All tests passed",
-        "[*] Break-even: ", "[*] Kept on the device: 10000 images, one number read back: accuracy ",
+        "[*] Adapter: ",
+        gpu.name(),
+        "784-10-10, relu then softmax",
+        "[+] shader_batch_10000 passed (largest error",
+        "[+] shader_single_against_plain_loops passed",
+        "[+] shader_same_predictions passed",
+        "[+] All tests passed",
+        "[*] Break-even: ",
+        "[*] Kept on the device: 10000 images, one number read back: accuracy ",
     ] {
         assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
     }
@@ -36,14 +42,19 @@ fn shader_program_prints_one_json_object_for_a_network_of_any_size() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("small.safetensors");
     let network = network(&[7, 33, 2], neural_net::Activation::Tanh, neural_net::Activation::Identity, 3);
-    neural_net::model_file::save(&file, &neural_net::model_file::Model { network, dataset: "none".to_owned() }).unwrap();
-    let output = program().args(["--json", "--keep-on-device", "--weights"]).arg(&file).assert().success().get_output().clone();
+    neural_net::model_file::save(&file, &neural_net::model_file::Model { network, dataset: "none".to_owned() })
+        .unwrap();
+    let output =
+        program().args(["--json", "--keep-on-device", "--weights"]).arg(&file).assert().success().get_output().clone();
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(object["program"], "compute-shader");
     assert_eq!(object["software_adapter"], gpu.is_software());
     assert!(object["checks"].as_object().unwrap().values().all(|passed| passed == true), "{object}");
     let batches = object["batches"].as_array().unwrap();
-    assert_eq!(batches.iter().map(|row| row["batch"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 10, 100, 1000, 10_000]);
+    assert_eq!(
+        batches.iter().map(|row| row["batch"].as_u64().unwrap()).collect::<Vec<_>>(),
+        [1, 10, 100, 1000, 10_000]
+    );
     for row in batches {
         for name in ["cpu", "shader", "upload", "read_back"] {
             assert!(row["seconds"][name]["min"].as_f64().unwrap() > 0.0, "{name} of {row}");
@@ -76,6 +87,9 @@ fn shader_program_says_in_one_line_that_there_is_no_adapter() {
     let absent = if cfg!(target_os = "macos") { "dx12" } else { "metal" };
     let output = program().env("WGPU_BACKEND", absent).assert().code(2).get_output().clone();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.starts_with("error: no adapter that runs compute shaders") && error.contains("mesa-vulkan-drivers"), "{error}");
+    assert!(
+        error.starts_with("error: no adapter that runs compute shaders") && error.contains("mesa-vulkan-drivers"),
+        "{error}"
+    );
     assert_eq!(error.lines().count(), 1, "{error}");
 }

@@ -14,7 +14,8 @@ const SHADERS: [(&str, &[&str], [u32; 3]); 4] = [
 fn shader_sources_are_valid_wgsl() {
     for (name, files, size) in SHADERS {
         let source = files.concat();
-        let module = naga::front::wgsl::parse_str(&source).unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
+        let module = naga::front::wgsl::parse_str(&source)
+            .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
         // No capability beyond what every implementation has.
         let validated = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
         validated.unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
