@@ -1,0 +1,297 @@
+//! Everything that the user chooses, as plain data, and as a TOML file.
+
+mod field;
+mod problems;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::field::Field;
+pub use self::problems::Problem;
+use crate::table::{csv, synthetic};
+use crate::{Table, table};
+
+/// Everything that the user chooses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// What is learned from.
+    pub data: DataSettings,
+    /// What is trained on, and what is kept apart.
+    #[serde(default)]
+    pub split: SplitSettings,
+    /// The network.
+    #[serde(default)]
+    pub network: NetworkSettings,
+    /// How it is trained.
+    #[serde(default)]
+    pub training: TrainingSettings,
+}
+
+/// What is learned from: rows of a table, some columns of which tell another one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataSettings {
+    /// Where the table comes from.
+    pub source: Source,
+    /// How many of its rows are used, from the first on; None for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<usize>,
+    /// The columns that the network sees. A text column becomes one input for each of its texts.
+    pub features: Vec<String>,
+    /// The column that it learns to tell, of numbers.
+    pub target: String,
+    /// Whether it learns ln(1 + target) in place of the target: for numbers of 0 or more that span powers of ten.
+    #[serde(default)]
+    pub log_target: bool,
+    /// Whether it sees sign(x)·ln(1 + |x|) in place of each number x, for features that span powers of ten.
+    #[serde(default)]
+    pub log_features: bool,
+    /// What happens to rows in which a feature or the target is missing or no number.
+    #[serde(default)]
+    pub bad_rows: BadRows,
+    /// The most distinct texts of a text feature.
+    #[serde(default = "default_one_hot_limit")]
+    pub one_hot_limit: usize,
+}
+
+/// Where a table comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Source {
+    /// A file of comma-separated values, possibly compressed by gzip.
+    File(PathBuf),
+    /// The built-in stock market.
+    Synthetic {
+        /// Its rows.
+        rows: usize,
+        /// Another seed makes another market.
+        #[serde(default)]
+        seed: u64,
+    },
+}
+
+/// What happens to rows in which something is missing or no number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BadRows {
+    /// They are left out, and counted.
+    #[default]
+    Drop,
+    /// The first of them is an error that names line and column.
+    Error,
+}
+
+/// The parts of the rows: one to train on, one to choose the best epoch by, one to judge the result by.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SplitSettings {
+    /// The training part, in any unit: 70 : 15 : 15 is 0.7 : 0.15 : 0.15.
+    pub train: f64,
+    /// The validation part.
+    pub validation: f64,
+    /// The test part.
+    pub test: f64,
+    /// Which rows go where.
+    pub order: SplitOrder,
+    /// Seed of the shuffle.
+    pub seed: u64,
+}
+
+/// Which rows go into which part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SplitOrder {
+    /// Any, by the seed.
+    #[default]
+    Shuffled,
+    /// In the file's order: the first are trained on, the last test it, as the future would.
+    Time,
+}
+
+/// The network between the features and the one output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NetworkSettings {
+    /// Neurons of each hidden layer, from the inputs on; none makes a linear model.
+    pub hidden: Vec<usize>,
+    /// What a hidden neuron makes of its weighted sum.
+    pub activation: HiddenActivation,
+    /// The sigmoid's gain g: how steep it is.
+    pub gain: f64,
+    /// The sigmoid's threshold θ: the weighted sum at which it is 0.
+    pub threshold: f64,
+}
+
+/// What a hidden neuron makes of its weighted sum z.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HiddenActivation {
+    /// 2 / (1 + e^(−g(z − θ))) − 1, between −1 and 1, with gain g and threshold θ.
+    #[default]
+    Sigmoid,
+    /// (eᶻ − e⁻ᶻ) / (eᶻ + e⁻ᶻ)
+    Tanh,
+    /// max(0, z)
+    Relu,
+}
+
+/// How the network is trained: Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w, where E is half the squared error, its mean over a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainingSettings {
+    /// η.
+    pub learning_rate: f64,
+    /// α.
+    pub momentum: f64,
+    /// λ, the pull of every weight, but no bias, towards 0.
+    pub regularization: f64,
+    /// Samples in a step.
+    pub batch_size: usize,
+    /// How often each training sample is seen at the most.
+    pub epochs: usize,
+    /// After how many epochs without a smaller validation error the training ends; None never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience: Option<usize>,
+    /// Seed of the first weights and of the order of the samples.
+    pub seed: u64,
+    /// Where it is computed.
+    pub device: DeviceChoice,
+    /// Threads of the processor; None takes one for each core. The result does not depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
+}
+
+/// Where a network is trained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceChoice {
+    /// A GPU where there is one, else the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
+    /// The GPU's kernels, run by the CPU: slow, for a look.
+    Simulator,
+}
+
+fn default_one_hot_limit() -> usize {
+    DataSettings::default().one_hot_limit
+}
+
+impl Default for DataSettings {
+    /// The built-in stock market.
+    fn default() -> Self {
+        Self {
+            source: Source::Synthetic { rows: 800_000, seed: 0 },
+            samples: None,
+            features: synthetic::FEATURES.map(str::to_owned).to_vec(),
+            target: synthetic::TARGET.to_owned(),
+            log_target: true,
+            log_features: false,
+            bad_rows: BadRows::Drop,
+            one_hot_limit: 32,
+        }
+    }
+}
+
+impl Default for SplitSettings {
+    fn default() -> Self {
+        Self { train: 70.0, validation: 15.0, test: 15.0, order: SplitOrder::Shuffled, seed: 0 }
+    }
+}
+
+impl Default for NetworkSettings {
+    fn default() -> Self {
+        Self { hidden: vec![32, 16], activation: HiddenActivation::Sigmoid, gain: 2.0, threshold: 0.0 }
+    }
+}
+
+impl Default for TrainingSettings {
+    fn default() -> Self {
+        Self {
+            learning_rate: 0.05,
+            momentum: 0.9,
+            regularization: 0.0,
+            batch_size: 256,
+            epochs: 20,
+            patience: Some(5),
+            seed: 0,
+            device: DeviceChoice::Auto,
+            threads: None,
+        }
+    }
+}
+
+/// A settings file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// It cannot be read.
+    #[error("{}: cannot read: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no TOML, or has a name or value that there is not.
+    #[error("{}: {message}", path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// Line and reason, on one line.
+        message: String,
+    },
+}
+
+impl Source {
+    /// Reads or makes the table.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is no table.
+    pub fn table(&self) -> Result<Table, csv::CsvError> {
+        match self {
+            Self::File(path) => table::csv::read(path),
+            Self::Synthetic { rows, seed } => Ok(synthetic::stock_market(*rows, *seed)),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads a settings file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or something in it is unknown. Whether the values make sense, [`Settings::problems`] says.
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        let text =
+            std::fs::read_to_string(path).map_err(|source| SettingsError::Io { path: path.to_path_buf(), source })?;
+        Self::from_toml(&text).map_err(|message| SettingsError::Toml { path: path.to_path_buf(), message })
+    }
+
+    /// Settings from TOML.
+    ///
+    /// # Errors
+    /// If something in it is unknown or of the wrong type; one line that names the text's line.
+    pub fn from_toml(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| {
+            let message = error.message().replace('\n', "; ");
+            match error.span() {
+                Some(span) => format!("line {}: {message}", 1 + text[..span.start].matches('\n').count()),
+                None => message,
+            }
+        })
+    }
+
+    /// The settings as TOML, which [`Settings::from_toml`] reads.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// All wrong values at once, those of the columns only where there is a table to look at. None: a training can begin.
+    pub fn problems(&self, table: Option<&Table>) -> Vec<Problem> {
+        problems::problems(self, table)
+    }
+}

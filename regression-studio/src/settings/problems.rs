@@ -1,0 +1,144 @@
+//! What is wrong with settings: every value that no training can begin with, and the way out.
+
+use super::{Field, HiddenActivation, Settings, Source};
+use crate::Table;
+use crate::table::{Column, Kind};
+
+/// A wrong value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which.
+    pub field: Field,
+    /// One line: what is wrong, and the way out.
+    pub message: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}: {}", self.field.label(), self.message)
+    }
+}
+
+/// The most hidden layers, and the most neurons of one.
+const MOST_LAYERS: usize = 8;
+const MOST_NEURONS: usize = 1024;
+/// Fewer rows cannot be shared out to three parts with two to train on.
+pub(crate) const FEWEST_ROWS: usize = 4;
+
+pub(super) fn problems(settings: &Settings, table: Option<&Table>) -> Vec<Problem> {
+    let mut found = Found(Vec::new());
+    found.data(settings, table);
+    found.split(settings);
+    found.network(settings);
+    found.training(settings);
+    found.0
+}
+
+struct Found(Vec<Problem>);
+
+impl Found {
+    fn require(&mut self, is_right: bool, field: Field, message: impl FnOnce() -> String) {
+        if !is_right {
+            self.0.push(Problem { field, message: message() });
+        }
+    }
+
+    /// A number must lie in the field's range.
+    fn in_range(&mut self, field: Field, value: impl std::fmt::Display, is_right: bool) {
+        self.require(is_right, field, || format!("{value} does not do: choose {}", field.range()));
+    }
+
+    fn data(&mut self, Settings { data, .. }: &Settings, table: Option<&Table>) {
+        if let Source::Synthetic { rows, .. } = data.source {
+            let is_right = (FEWEST_ROWS..=100_000_000).contains(&rows);
+            self.require(is_right, Field::Source, || format!("{rows} rows do not do: choose 4 … 100,000,000"));
+        }
+        if let Some(samples) = data.samples {
+            self.in_range(Field::Samples, samples, samples >= FEWEST_ROWS);
+        }
+        self.in_range(Field::OneHotLimit, data.one_hot_limit, (2..=1000).contains(&data.one_hot_limit));
+        self.require(!data.features.is_empty(), Field::Features, || {
+            "none is chosen: choose at least one column".into()
+        });
+        self.require(!data.target.is_empty(), Field::Target, || "none is chosen: choose a column of numbers".into());
+        let is_feature = data.features.contains(&data.target);
+        self.require(!is_feature, Field::Target, || {
+            format!("{:?} is a feature too, which would give the answer away: choose it once", data.target)
+        });
+        for (index, name) in data.features.iter().enumerate() {
+            let is_first = !data.features[..index].contains(name);
+            self.require(is_first, Field::Features, || format!("{name:?} is chosen twice: leave it out once"));
+        }
+        if let Some(table) = table {
+            self.columns(data, table);
+        }
+    }
+
+    fn columns(&mut self, data: &super::DataSettings, table: &Table) {
+        let unknown = |name: &str| {
+            let names: Vec<&str> = table.columns().iter().map(Column::name).take(20).collect();
+            let more = if table.columns().len() > names.len() { ", …" } else { "" };
+            format!("{} has no column {name:?}: it has {}{more}", table.source(), names.join(", "))
+        };
+        for name in &data.features {
+            let Some(column) = table.column(name) else {
+                self.require(false, Field::Features, || unknown(name));
+                continue;
+            };
+            let texts = column.categories().map_or(0, |categories| categories.names.len());
+            self.require(texts <= data.one_hot_limit, Field::Features, || {
+                format!(
+                    "{name:?} has {texts} different texts, more than the limit of {}: leave it out or raise the limit",
+                    data.one_hot_limit
+                )
+            });
+            self.require(column.missing() < table.rows() || table.rows() == 0, Field::Features, || {
+                format!("{name:?} has no value in any row: leave it out")
+            });
+        }
+        if data.target.is_empty() {
+            return;
+        }
+        match table.column(&data.target) {
+            None => self.require(false, Field::Target, || unknown(&data.target)),
+            Some(column) => self.require(column.kind() == Kind::Number, Field::Target, || {
+                format!("{:?} holds texts: choose a column of numbers", data.target)
+            }),
+        }
+    }
+
+    fn split(&mut self, Settings { split, .. }: &Settings) {
+        for (field, share) in [
+            (Field::TrainShare, split.train),
+            (Field::ValidationShare, split.validation),
+            (Field::TestShare, split.test),
+        ] {
+            self.in_range(field, share, share.is_finite() && share > 0.0);
+        }
+    }
+
+    fn network(&mut self, Settings { network, .. }: &Settings) {
+        let layers = &network.hidden;
+        let is_right = layers.len() <= MOST_LAYERS && layers.iter().all(|units| (1..=MOST_NEURONS).contains(units));
+        self.require(is_right, Field::Hidden, || format!("{layers:?} do not do: choose {}", Field::Hidden.range()));
+        if network.activation == HiddenActivation::Sigmoid {
+            self.in_range(Field::Gain, network.gain, network.gain > 0.0 && network.gain <= 100.0);
+            self.in_range(Field::Threshold, network.threshold, (-100.0..=100.0).contains(&network.threshold));
+        }
+    }
+
+    fn training(&mut self, Settings { training, .. }: &Settings) {
+        let rate = training.learning_rate;
+        self.in_range(Field::LearningRate, rate, rate > 0.0 && rate <= 10.0);
+        self.in_range(Field::Momentum, training.momentum, (0.0..1.0).contains(&training.momentum));
+        self.in_range(Field::Regularization, training.regularization, (0.0..=1.0).contains(&training.regularization));
+        self.in_range(Field::BatchSize, training.batch_size, (1..=1_000_000).contains(&training.batch_size));
+        self.in_range(Field::Epochs, training.epochs, (1..=1_000_000).contains(&training.epochs));
+        if let Some(patience) = training.patience {
+            self.in_range(Field::Patience, patience, patience >= 1);
+        }
+        if let Some(threads) = training.threads {
+            self.in_range(Field::Threads, threads, (1..=1024).contains(&threads));
+        }
+    }
+}
