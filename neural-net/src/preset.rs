@@ -62,6 +62,7 @@ impl Preset {
         let homework = Hyperparameters {
             loss: Loss::SquaredError,
             learning_rate: 0.1,
+            learning_rate_factors: vec![],
             momentum: 0.0,
             weight_decay: 0.0,
             batch_size: Some(16),

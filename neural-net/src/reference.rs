@@ -81,10 +81,11 @@ pub fn step<F: Real>(
     let decay = F::from_f64(hyperparameters.weight_decay);
     let (mut weights, mut biases) = (network.weights().to_vec(), network.biases().to_vec());
     for layer in 0..weights.len() {
-        let change = (&gradients.weights[layer] + &(&weights[layer] * decay)) * rate;
+        let factor = F::from_f64(hyperparameters.learning_rate_factor(layer));
+        let change = (&gradients.weights[layer] * factor + &(&weights[layer] * decay)) * rate;
         velocities.weights[layer] = &velocities.weights[layer] * momentum - change;
         weights[layer] += &velocities.weights[layer];
-        velocities.biases[layer] = &velocities.biases[layer] * momentum - &gradients.biases[layer] * rate;
+        velocities.biases[layer] = &velocities.biases[layer] * momentum - &gradients.biases[layer] * (factor * rate);
         biases[layer] += &velocities.biases[layer];
     }
     match Network::new(network.architecture().clone(), weights, biases) {

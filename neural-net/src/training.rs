@@ -30,13 +30,19 @@ pub enum GradientScale {
 
 /// How a network is trained. One step on a batch changes each weight w by v and each bias likewise, without decay:
 ///
-/// v ← momentum · v − learning_rate · (∂loss/∂w + weight_decay · w)
+/// v ← momentum · v − learning_rate · (factor · ∂loss/∂w + weight_decay · w)
+///
+/// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], most often 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hyperparameters {
     /// What is minimised.
     pub loss: Loss,
     /// The step size.
     pub learning_rate: f64,
+    /// By what the gradients of each layer with weights are multiplied, from the inputs on; 1 where the list ends. Weight decay and
+    /// momentum stay as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learning_rate_factors: Vec<f64>,
     /// The share of the last change that is added to the next, 0 … 1.
     pub momentum: f64,
     /// The pull of each weight towards 0.
@@ -58,6 +64,13 @@ pub struct Hyperparameters {
     pub initialization: Initialization,
     /// Seed of the weights and the permutations.
     pub seed: u64,
+}
+
+impl Hyperparameters {
+    /// By what the gradients of layer `layer` with weights, counted from 0, are multiplied.
+    pub fn learning_rate_factor(&self, layer: usize) -> f64 {
+        self.learning_rate_factors.get(layer).copied().unwrap_or(1.0)
+    }
 }
 
 /// On which samples the accuracy after an epoch is measured.

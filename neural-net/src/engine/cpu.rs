@@ -78,7 +78,8 @@ impl<'a, F: Real> CpuEngine<'a, F> {
         let mut layers: Vec<Layer<F>> = Vec::new();
         for (index, (weights, biases)) in network.weights().iter().zip(network.biases()).enumerate() {
             let velocities = parameters.velocities.as_ref().and_then(|velocities| velocities.get(index));
-            let mut layer = Layer::new(weights, biases, velocities);
+            let factor = hyperparameters.learning_rate_factor(index);
+            let mut layer = Layer::new(weights, biases, velocities, factor);
             if hyperparameters.momentum != 0.0 && layer.velocities.is_none() {
                 let zeros = |matrix: &PaddedMatrix<F>| PaddedMatrix::zeros(matrix.rows(), matrix.columns());
                 layer.velocities = Some((zeros(&layer.weights), zeros(&layer.biases)));

@@ -84,7 +84,10 @@ impl GpuEngine {
 
         let device = device.clone();
         let has_momentum = parameters.velocities.is_some() || hyperparameters.momentum != 0.0;
-        let persistent = || Persistent::new(&device, &layout, batch_size, has_momentum, options);
+        let persistent = || match hyperparameters.learning_rate_factors.iter().all(|&factor| factor == 1.0) {
+            true => Persistent::new(&device, &layout, batch_size, has_momentum, options),
+            false => Err(NotPersistent::LearningRateFactors.into()),
+        };
         let persistent = match options.path {
             GpuPath::Steps => None,
             GpuPath::Persistent => Some(persistent()?),

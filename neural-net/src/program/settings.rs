@@ -70,6 +70,7 @@ impl Settings {
         let hyperparameters = Hyperparameters {
             loss: flags.loss.unwrap_or(old.loss),
             learning_rate: flags.learning_rate.unwrap_or(old.learning_rate),
+            learning_rate_factors: old.learning_rate_factors.clone(),
             momentum: flags.momentum.unwrap_or(old.momentum),
             weight_decay: flags.weight_decay.unwrap_or(old.weight_decay),
             batch_size: flags.batch_size.map_or(old.batch_size, |batch_size| batch_size.0),

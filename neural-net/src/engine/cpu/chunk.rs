@@ -177,7 +177,8 @@ impl<F: Real> Chunk<F> {
     pub(super) fn update(&mut self, model: &mut Model<F>, rule: UpdateRule<F>) {
         let set = model.instruction_set;
         for index in 0..model.layers.len() {
-            let Layer { weights, biases, velocities } = &mut model.layers[index];
+            let Layer { weights, biases, velocities, rate_factor } = &mut model.layers[index];
+            let rule = rule.for_layer(*rate_factor);
             let (rows, stride) = (weights.rows(), weights.stride());
             let update = |(first_row, (weights, velocities)): (usize, (&mut [F], Option<&mut [F]>))| {
                 let rows = first_row..first_row + weights.len() / stride;

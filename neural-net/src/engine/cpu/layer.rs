@@ -16,14 +16,22 @@ pub(super) struct Layer<F> {
     pub(super) biases: PaddedMatrix<F>,
     /// The last changes, if there is momentum.
     pub(super) velocities: Option<(PaddedMatrix<F>, PaddedMatrix<F>)>,
+    /// By what its gradients are multiplied.
+    pub(super) rate_factor: F,
 }
 
 impl<F: Real> Layer<F> {
-    pub(super) fn new(weights: &Array2<F>, biases: &Array1<F>, velocities: Option<&(Array2<F>, Array1<F>)>) -> Self {
+    pub(super) fn new(
+        weights: &Array2<F>,
+        biases: &Array1<F>,
+        velocities: Option<&(Array2<F>, Array1<F>)>,
+        rate_factor: f64,
+    ) -> Self {
         Self {
             weights: pad(weights),
             biases: pad_row(biases),
             velocities: velocities.map(|(weights, biases)| (pad(weights), pad_row(biases))),
+            rate_factor: F::from_f64(rate_factor),
         }
     }
 }
@@ -37,6 +45,7 @@ impl<F: Real> Layer<F> {
         weights: &PaddedMatrix<F>,
         biases: &PaddedMatrix<F>,
     ) {
+        let rule = rule.for_layer(self.rate_factor);
         let (weight_velocities, bias_velocities) = match &mut self.velocities {
             Some((weights, biases)) => (Some(weights.padded_mut()), Some(biases.padded_mut())),
             None => (None, None),
@@ -57,6 +66,11 @@ pub(super) struct UpdateRule<F> {
 }
 
 impl<F: Real> UpdateRule<F> {
+    /// The rule for a layer whose gradients are multiplied by `factor`.
+    pub(super) fn for_layer(self, factor: F) -> Self {
+        Self { rate: self.rate * factor, ..self }
+    }
+
     /// The rule for biases, which do not decay.
     pub(super) fn without_decay(self) -> Self {
         Self { decay: F::zero(), ..self }

@@ -14,23 +14,31 @@ use crate::{Hyperparameters, Loss};
 
 /// How gradients change the parameters, as the kernels are told it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+pub(super) struct Rule<'a> {
     pub(super) rate: f32,
+    /// By what each layer's rate is multiplied.
+    factors: &'a [f64],
     pub(super) is_mean: u32,
     pub(super) momentum: f32,
     /// Learning rate · weight decay.
     pub(super) decay: f32,
 }
 
-impl Rule {
-    pub(super) fn new(hyperparameters: &Hyperparameters) -> Self {
-        let Hyperparameters { learning_rate, momentum, weight_decay, gradient, .. } = *hyperparameters;
+impl<'a> Rule<'a> {
+    pub(super) fn new(hyperparameters: &'a Hyperparameters) -> Self {
+        let &Hyperparameters { learning_rate, momentum, weight_decay, gradient, .. } = hyperparameters;
         Self {
             rate: learning_rate as f32,
+            factors: &hyperparameters.learning_rate_factors,
             is_mean: u32::from(gradient == GradientScale::Mean),
             momentum: momentum as f32,
             decay: (learning_rate * weight_decay) as f32,
         }
+    }
+
+    /// The rate of layer `layer` with weights.
+    fn rate_of(self, layer: usize) -> f32 {
+        self.factors.get(layer).map_or(self.rate, |&factor| self.rate * factor as f32)
     }
 }
 
@@ -231,7 +239,7 @@ impl Work<'_> {
         };
         let (errors, state) = (&self.scratch.errors[index], &*self.state);
         let (batch_size, samples) = (self.batch_size, self.order.len() as u32);
-        let Rule { rate, is_mean, momentum, decay } = rule;
+        let (Rule { is_mean, momentum, decay, .. }, rate) = (rule, rule.rate_of(index));
         let tiles = Tiles::of(features + 1, units);
         let parts = parts_of_batch(batch_size, &self.layout.layers()[index]);
         if parts > 1 {

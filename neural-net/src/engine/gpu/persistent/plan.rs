@@ -29,6 +29,9 @@ pub enum NotPersistent {
         /// Bytes that there are.
         limit: u32,
     },
+    /// The kernel has one learning rate.
+    #[error("layers with learning rates of their own need launches for each step")]
+    LearningRateFactors,
     /// The device cannot run blocks that wait for each other.
     #[error("{0}")]
     Device(String),
