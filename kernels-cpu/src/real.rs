@@ -6,7 +6,7 @@ use pulp::Simd;
 
 use crate::dispatch::is_fused;
 use crate::transpose::{self, BAND};
-use crate::{InstructionSet, activation};
+use crate::{InstructionSet, activation, tanh};
 
 /// The element types of the floating-point kernels: `f32` and `f64`.
 pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
@@ -78,6 +78,9 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
 
     /// Replaces each element x by 1 / (1 + e⁻ˣ); see [`activation`] for the error bounds.
     fn sigmoid_in_place(values: &mut [Self]);
+
+    /// Replaces each element x by tanh x; see [`tanh`](mod@tanh) for the error bounds.
+    fn tanh_in_place(values: &mut [Self]);
 }
 
 impl Real for f32 {
@@ -138,6 +141,10 @@ impl Real for f32 {
     fn sigmoid_in_place(values: &mut [Self]) {
         activation::sigmoid_in_place(InstructionSet::detect(), values);
     }
+
+    fn tanh_in_place(values: &mut [Self]) {
+        tanh::tanh_in_place(InstructionSet::detect(), values);
+    }
 }
 
 impl Real for f64 {
@@ -197,5 +204,9 @@ impl Real for f64 {
 
     fn sigmoid_in_place(values: &mut [Self]) {
         activation::sigmoid_in_place_f64(values);
+    }
+
+    fn tanh_in_place(values: &mut [Self]) {
+        values.iter_mut().for_each(|value| *value = value.tanh());
     }
 }

@@ -12,7 +12,7 @@
 
 use std::mem::MaybeUninit;
 
-use pulp::Simd;
+use pulp::{Simd, WithSimd};
 
 use crate::dispatch::{InstructionSet, is_fused};
 use crate::elementwise::{self, Unary};
@@ -23,6 +23,26 @@ use crate::elementwise::{self, Unary};
 /// If the slices differ in length.
 pub fn tanh(set: InstructionSet, x: &[f32], out: &mut [MaybeUninit<f32>]) {
     elementwise::map::<Tanh>(set, x, out);
+}
+
+/// Replaces each x by tanh x: the same bits as [`tanh`].
+pub fn tanh_in_place(set: InstructionSet, values: &mut [f32]) {
+    set.dispatch(InPlace { values });
+}
+
+struct InPlace<'a> {
+    values: &'a mut [f32],
+}
+
+impl WithSimd for InPlace<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        for value in self.values {
+            *value = tanh_of::<S>(*value);
+        }
+    }
 }
 
 struct Tanh;
@@ -90,6 +110,9 @@ mod tests {
                 assert!(ulps <= 3.0 && error <= 1e-7, "{} at {x}: {got}, {ulps} ulp", set.name());
                 assert!(got <= 1.0, "{} at {x}: {got}", set.name());
             }
+            let mut in_place = x.clone();
+            tanh_in_place(set, &mut in_place);
+            assert!(in_place == got, "{}", set.name());
             for ((x, got), mirrored) in x.iter().zip(&got).zip(tanh_on(set, &negative)) {
                 assert_eq!(mirrored.to_bits(), (-got).to_bits(), "{} at −{x}", set.name());
             }

@@ -33,7 +33,8 @@ impl Activation {
         }
     }
 
-    /// Replaces one layer's sums, for one sample, by its activations.
+    /// Replaces one layer's sums, for one sample, by its activations. The engines and the predictor have a faster tanh, which
+    /// differs in the last bits.
     pub fn apply<F: Real>(self, sums: &mut [F]) {
         match self {
             Self::Sigmoid => F::sigmoid_in_place(sums),
@@ -50,7 +51,8 @@ impl Activation {
     pub(crate) fn apply_to_rows<F: Real>(self, rows: &mut [F], stride: usize, columns: usize) {
         match self {
             // One long slice is faster than many short ones.
-            Self::Sigmoid | Self::Relu | Self::Tanh => self.apply(rows),
+            Self::Tanh => F::tanh_in_place(rows),
+            Self::Sigmoid | Self::Relu => self.apply(rows),
             Self::Identity => {}
             Self::Softmax => rows.chunks_exact_mut(stride).for_each(|row| self.apply(&mut row[..columns])),
         }

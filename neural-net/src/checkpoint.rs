@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Parameters;
-use crate::files::write_atomically;
 use crate::model_file::{
-    Model, ModelFileError, TensorFile, io_error, layer_tensors, metadata, network_tensors, serialize,
+    Model, ModelFileError, io_error, metadata, parameter_tensors, read_ours, write_tensors,
 };
 use crate::training::{Hyperparameters, Progress};
 
@@ -54,18 +53,13 @@ pub fn save(directory: &Path, checkpoint: &Checkpoint) -> Result<(), ModelFileEr
     let path = path_in(directory);
     std::fs::create_dir_all(directory).map_err(io_error(directory, "create"))?;
     let Checkpoint { parameters, run } = checkpoint;
-    let mut tensors = network_tensors("layers", &parameters.network);
-    if let Some(velocities) = &parameters.velocities {
-        tensors.extend(layer_tensors("velocities", velocities.iter().map(|(weights, biases)| (weights, biases))));
-    }
+    let tensors = parameter_tensors(parameters);
     let model = Model { network: parameters.network.clone(), dataset: run.dataset.clone() };
     let mut metadata = metadata(&model);
     let run = serde_json::to_string(run).map_err(|error| io_error(&path, "write")(error.into()))?;
     metadata.insert("run".to_owned(), run);
     metadata.insert("momentum".to_owned(), parameters.velocities.is_some().to_string());
-    let bytes = serialize(&tensors, metadata)
-        .map_err(|source| ModelFileError::NotSafetensors { path: path.clone(), source })?;
-    write_atomically(&path, &bytes).map_err(io_error(&path, "write"))
+    write_tensors(&path, &tensors, metadata)
 }
 
 /// Reads the checkpoint in `directory`; None if there is none.
@@ -77,18 +71,11 @@ pub fn load(directory: &Path) -> Result<Option<Checkpoint>, ModelFileError> {
     if !path.try_exists().map_err(io_error(&path, "read"))? {
         return Ok(None);
     }
-    let file = TensorFile::read(&path)?;
+    let file = read_ours(&path)?;
     let architecture = file.architecture()?;
-    let network = file.network("layers", architecture.clone())?;
-    let velocities = match file.metadata("momentum")? {
-        // They have a network's shapes, and are checked like one.
-        "true" => {
-            let changes = file.network("velocities", architecture)?;
-            Some(changes.weights().iter().cloned().zip(changes.biases().iter().cloned()).collect())
-        }
-        _ => None,
-    };
+    let has_velocities = file.metadata("momentum")? == "true";
+    let parameters = file.parameters(&architecture, has_velocities)?;
     let run = serde_json::from_str(file.metadata("run")?)
         .map_err(|error| file.not_ours(format!("its run cannot be read: {error}")))?;
-    Ok(Some(Checkpoint { parameters: Parameters { network, velocities }, run }))
+    Ok(Some(Checkpoint { parameters, run }))
 }

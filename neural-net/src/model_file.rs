@@ -11,6 +11,7 @@ use ndarray::{Array1, Array2};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 
+use crate::engine::Parameters;
 use crate::files::write_atomically;
 use crate::network::{ArchitectureError, ParameterShapeError};
 use crate::{Architecture, Network};
@@ -52,10 +53,12 @@ pub enum ModelFileError {
         source: safetensors::SafeTensorError,
     },
     /// It is one, but not of this program.
-    #[error("{}: not saved by neural-net: {reason}", path.display())]
+    #[error("{}: not saved by {program}: {reason}", path.display())]
     NotOurs {
         /// The file.
         path: PathBuf,
+        /// The program whose files were looked for.
+        program: &'static str,
         /// What is missing or wrong.
         reason: String,
     },
@@ -82,9 +85,7 @@ pub enum ModelFileError {
 /// # Errors
 /// If the file cannot be written; what was there before is then still there.
 pub fn save(path: &Path, model: &Model) -> Result<(), ModelFileError> {
-    let bytes = serialize(&network_tensors("layers", &model.network), metadata(model))
-        .map_err(|source| ModelFileError::NotSafetensors { path: path.to_path_buf(), source })?;
-    write_atomically(path, &bytes).map_err(io_error(path, "write"))
+    write_tensors(path, &network_tensors("layers", &model.network), metadata(model))
 }
 
 /// Makes sure that a model can be saved to `path` later, before a training that would be lost.
@@ -100,7 +101,7 @@ pub fn require_writable(path: &Path) -> Result<(), ModelFileError> {
 /// # Errors
 /// If the file cannot be read, is no model of this program, or does not fit together.
 pub fn load(path: &Path) -> Result<Model, ModelFileError> {
-    let file = TensorFile::read(path)?;
+    let file = read_ours(path)?;
     let architecture = file.architecture()?;
     let network = file.network("layers", architecture)?;
     Ok(Model { network, dataset: file.metadata("dataset")?.to_owned() })
@@ -127,15 +128,24 @@ pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
 type Layer = (Array2<f32>, Array1<f32>);
 
 /// A tensor's name, shape and elements.
-pub(crate) type NamedTensor = (String, Vec<usize>, Vec<f32>);
+pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
 
 /// A network's tensors, under names that begin with `prefix`.
-pub(crate) fn network_tensors(prefix: &str, network: &Network<f32>) -> Vec<NamedTensor> {
+pub fn network_tensors(prefix: &str, network: &Network<f32>) -> Vec<NamedTensor> {
     layer_tensors(prefix, network.weights().iter().zip(network.biases()))
 }
 
+/// A network's tensors, and those of its velocities where it has some.
+pub fn parameter_tensors(parameters: &Parameters<f32>) -> Vec<NamedTensor> {
+    let mut tensors = network_tensors("layers", &parameters.network);
+    if let Some(velocities) = &parameters.velocities {
+        tensors.extend(layer_tensors("velocities", velocities.iter().map(|(weights, biases)| (weights, biases))));
+    }
+    tensors
+}
+
 /// The tensors of pairs of a matrix and a vector.
-pub(crate) fn layer_tensors<'a>(
+fn layer_tensors<'a>(
     prefix: &str,
     layers: impl Iterator<Item = (&'a Array2<f32>, &'a Array1<f32>)>,
 ) -> Vec<NamedTensor> {
@@ -148,8 +158,22 @@ pub(crate) fn layer_tensors<'a>(
     layers.enumerate().flat_map(pair).collect()
 }
 
+/// Writes a safetensors file, atomically.
+///
+/// # Errors
+/// If the file cannot be written; what was there before is then still there.
+pub fn write_tensors(
+    path: &Path,
+    tensors: &[NamedTensor],
+    metadata: HashMap<String, String>,
+) -> Result<(), ModelFileError> {
+    let bytes = serialize(tensors, metadata)
+        .map_err(|source| ModelFileError::NotSafetensors { path: path.to_path_buf(), source })?;
+    write_atomically(path, &bytes).map_err(io_error(path, "write"))
+}
+
 /// The bytes of a safetensors file.
-pub(crate) fn serialize(
+fn serialize(
     tensors: &[NamedTensor],
     metadata: HashMap<String, String>,
 ) -> Result<Vec<u8>, safetensors::SafeTensorError> {
@@ -165,21 +189,32 @@ pub(crate) fn serialize(
     safetensors::serialize(views, Some(metadata))
 }
 
+/// Reads a file of this program.
+pub(crate) fn read_ours(path: &Path) -> Result<TensorFile, ModelFileError> {
+    TensorFile::read(path, "neural-net", &[("format", FORMAT), ("normalisation", NORMALISATION)])
+}
+
 /// A safetensors file in memory.
-pub(crate) struct TensorFile {
+#[derive(Debug)]
+pub struct TensorFile {
     path: PathBuf,
+    program: &'static str,
     bytes: Vec<u8>,
     metadata: HashMap<String, String>,
 }
 
 impl TensorFile {
-    pub(crate) fn read(path: &Path) -> Result<Self, ModelFileError> {
+    /// Reads a file that `program` has saved, whose metadata must have these names and values.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no such file.
+    pub fn read(path: &Path, program: &'static str, required: &[(&str, &str)]) -> Result<Self, ModelFileError> {
         let bytes = std::fs::read(path).map_err(io_error(path, "read"))?;
         let (_, header) = SafeTensors::read_metadata(&bytes)
             .map_err(|source| ModelFileError::NotSafetensors { path: path.to_path_buf(), source })?;
         let metadata = header.metadata().clone().unwrap_or_default();
-        let file = Self { path: path.to_path_buf(), bytes, metadata };
-        for (name, expected) in [("format", FORMAT), ("normalisation", NORMALISATION)] {
+        let file = Self { path: path.to_path_buf(), program, bytes, metadata };
+        for &(name, expected) in required {
             let found = file.metadata(name)?;
             if found != expected {
                 return Err(file.not_ours(format!("its {name} is {found:?} instead of {expected:?}")));
@@ -188,13 +223,18 @@ impl TensorFile {
         Ok(file)
     }
 
-    pub(crate) fn metadata(&self, name: &str) -> Result<&str, ModelFileError> {
+    /// A value of its metadata.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn metadata(&self, name: &str) -> Result<&str, ModelFileError> {
         let value = self.metadata.get(name);
         value.map(String::as_str).ok_or_else(|| self.not_ours(format!("its metadata have no {name:?}")))
     }
 
-    pub(crate) fn not_ours(&self, reason: String) -> ModelFileError {
-        ModelFileError::NotOurs { path: self.path.clone(), reason }
+    /// An error that names the file.
+    pub fn not_ours(&self, reason: String) -> ModelFileError {
+        ModelFileError::NotOurs { path: self.path.clone(), program: self.program, reason }
     }
 
     pub(crate) fn architecture(&self) -> Result<Architecture, ModelFileError> {
@@ -212,7 +252,10 @@ impl TensorFile {
     }
 
     /// The network whose tensors' names begin with `prefix`.
-    pub(crate) fn network(&self, prefix: &str, architecture: Architecture) -> Result<Network<f32>, ModelFileError> {
+    ///
+    /// # Errors
+    /// If the tensors are not there, or do not fit the architecture.
+    pub fn network(&self, prefix: &str, architecture: Architecture) -> Result<Network<f32>, ModelFileError> {
         let count = architecture.layers();
         let (weights, biases) = self.layers(prefix, count)?.into_iter().unzip();
         let network = Network::new(architecture, weights, biases)
@@ -222,6 +265,27 @@ impl TensorFile {
             Ok(_) => Err(self.not_ours(format!("it has a tensor {surplus:?}, but by its sizes only {count} layers"))),
             Err(_) => Ok(network),
         }
+    }
+
+    /// What [`parameter_tensors`] made tensors of.
+    ///
+    /// # Errors
+    /// If the tensors are not there, or do not fit the architecture.
+    pub fn parameters(
+        &self,
+        architecture: &Architecture,
+        has_velocities: bool,
+    ) -> Result<Parameters<f32>, ModelFileError> {
+        let network = self.network("layers", architecture.clone())?;
+        let velocities = match has_velocities {
+            // They have a network's shapes, and are checked like one.
+            true => {
+                let changes = self.network("velocities", architecture.clone())?;
+                Some(changes.weights().iter().cloned().zip(changes.biases().iter().cloned()).collect())
+            }
+            false => None,
+        };
+        Ok(Parameters { network, velocities })
     }
 
     fn tensors(&self) -> Result<SafeTensors<'_>, ModelFileError> {

@@ -101,7 +101,8 @@ impl<F: Real> Predictor<F> {
             let (before, rest) = self.activations.split_at_mut(index);
             let inputs = before.last().map_or(inputs, |activations| activations);
             layer.apply_to_one(self.instruction_set, inputs, &mut rest[0]);
-            self.architecture.activation(index).apply(&mut rest[0]);
+            let units = rest[0].len();
+            self.architecture.activation(index).apply_to_rows(&mut rest[0], units, units);
         }
         self.activations.last().map_or(&[], |outputs| outputs)
     }
@@ -154,8 +155,9 @@ impl<F: Real> Predictor<F> {
                 Some(values) => rows.iter_mut().enumerate().for_each(|(sample, row)| *row = values.row(sample)),
             }
             layer.apply_to_many(self.instruction_set, rows, &mut rest[0]);
-            let activation = self.architecture.activation(index);
-            (0..samples).for_each(|sample| activation.apply(rest[0].row_mut(sample)));
+            let (stride, units) = (rest[0].stride(), rest[0].columns());
+            let sums = &mut rest[0].padded_mut()[..samples * stride];
+            self.architecture.activation(index).apply_to_rows(sums, stride, units);
         }
         let Some(last) = workspace.last() else { return };
         for (sample, outputs) in outputs.chunks_mut(self.architecture.outputs()).enumerate() {

@@ -1,7 +1,18 @@
-//! Trains a network on a table, with a window or without.
+//! Trains a network on a table: with a window, or without one by `train` and `predict`.
+
+mod program;
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use program::arguments::{Arguments, Command};
+
 fn main() -> ExitCode {
-    timing::program::run(|| anyhow::bail!("say what to do: see --help"))
+    let arguments = Arguments::parse();
+    timing::program::run(|| match arguments.command {
+        None => program::window(),
+        Some(Command::Train(arguments)) => program::train::run(&arguments),
+        Some(Command::Predict(arguments)) => program::predict::run(&arguments),
+        Some(Command::ExampleConfig) => program::example::run(),
+    })
 }

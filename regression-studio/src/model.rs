@@ -1,10 +1,24 @@
 //! A trained network with all that a prediction needs: what to do with a table's columns, and with the network's output.
+//!
+//! On disk it is a safetensors file: `layers.i.weight` of shape (inputs, outputs) and `layers.i.bias`, both F32, are W and b;
+//! the metadata `neuron` and `transform` say, as JSON, what neurons they belong to and what inputs and output mean.
 
-use neural_net::{Network, Predictor};
+use std::collections::HashMap;
+use std::path::Path;
+
+use neural_net::model_file::{self, ModelFileError, TensorFile};
+use neural_net::{Architecture, Network, Predictor};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::Table;
 use crate::prepared::Transform;
 use crate::sigmoid::Neuron;
+
+/// What the file says of its format; other programs' files say something else or nothing.
+const FORMAT: &str = "regression-studio 1";
+/// The program that such files are of.
+pub(crate) const PROGRAM: &str = "regression-studio";
 
 /// A trained network and what its inputs and output mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,11 +49,69 @@ impl Model {
     /// training did not know is none of those that it knew.
     ///
     /// # Errors
-    /// If the table lacks a feature.
+    /// If the table lacks a feature, or has texts where there were numbers.
     pub fn predict(&self, table: &Table) -> Result<Vec<Option<f64>>, PredictError> {
         let (inputs, complete) = self.transform.inputs(table)?;
         let outputs = Predictor::new(&self.neuron.fold(&self.network)).predict_all(inputs.view());
         let mut outputs = outputs.iter().map(|&output| self.transform.target_of(output));
         Ok(complete.into_iter().map(|is_complete| if is_complete { outputs.next() } else { None }).collect())
     }
+
+    /// Writes the model, atomically.
+    ///
+    /// # Errors
+    /// If the file cannot be written; what was there before is then still there.
+    pub fn save(&self, path: &Path) -> Result<(), ModelFileError> {
+        let mut metadata = self.metadata();
+        metadata.insert("format".to_owned(), FORMAT.to_owned());
+        model_file::write_tensors(path, &model_file::network_tensors("layers", &self.network), metadata)
+    }
+
+    /// Reads a model.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no model of this program, or does not fit together.
+    pub fn load(path: &Path) -> Result<Self, ModelFileError> {
+        let file = TensorFile::read(path, PROGRAM, &[("format", FORMAT)])?;
+        Self::from_file(&file, "layers")
+    }
+
+    /// What a file says of the network beside its tensors.
+    pub(crate) fn metadata(&self) -> HashMap<String, String> {
+        let sizes = to_json(&self.network.architecture().sizes());
+        let values = [("sizes", sizes), ("neuron", to_json(&self.neuron)), ("transform", to_json(&self.transform))];
+        values.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
+    /// The model in a file with such metadata, whose tensors' names begin with `prefix`.
+    pub(crate) fn from_file(file: &TensorFile, prefix: &str) -> Result<Self, ModelFileError> {
+        let (neuron, transform): (Neuron, Transform) = (from_json(file, "neuron")?, from_json(file, "transform")?);
+        let network = file.network(prefix, architecture(file, &neuron)?)?;
+        let inputs = network.architecture().inputs();
+        if inputs != transform.inputs.len() {
+            let named = transform.inputs.len();
+            return Err(file.not_ours(format!("its network has {inputs} inputs, and {named} are named")));
+        }
+        Ok(Self { network, neuron, transform })
+    }
+}
+
+/// The shape of the network in a file.
+pub(crate) fn architecture(file: &TensorFile, neuron: &Neuron) -> Result<Architecture, ModelFileError> {
+    let sizes: Vec<usize> = from_json(file, "sizes")?;
+    let [inputs, hidden @ .., 1] = &sizes[..] else {
+        return Err(file.not_ours(format!("sizes {sizes:?} are not those of a network with one output")));
+    };
+    neuron.architecture(*inputs, hidden).map_err(|error| file.not_ours(error.to_string()))
+}
+
+/// Plain data as JSON, which always works.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// What [`to_json`] made, from a file's metadata.
+pub(crate) fn from_json<T: DeserializeOwned>(file: &TensorFile, name: &str) -> Result<T, ModelFileError> {
+    serde_json::from_str(file.metadata(name)?)
+        .map_err(|error| file.not_ours(format!("its {name} cannot be read: {error}")))
 }

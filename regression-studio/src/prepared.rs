@@ -1,12 +1,20 @@
 //! Samples made of a table: rows chosen, split, standardised by the training part's figures.
 
+mod linear;
+mod rows;
+mod split;
 mod transform;
 
 use std::sync::Arc;
 
+use ndarray::Array2;
 use neural_net::Samples;
 
+pub use self::linear::Baselines;
+pub use self::split::{part_sizes, split};
+pub(crate) use self::transform::signed_log;
 pub use self::transform::{Input, Scale, Transform};
+use crate::settings::DataSettings;
 use crate::{Settings, Table};
 
 /// What a training needs of a table.
@@ -33,19 +41,10 @@ pub struct Prepared {
 pub struct Part {
     /// Standardised inputs and targets.
     pub samples: Samples<f32>,
-    /// The rows of the table, one for each sample.
+    /// The rows of the table, ascending, one for each sample.
     pub rows: Arc<[u32]>,
     /// The targets in their own unit.
     pub truth: Arc<[f64]>,
-}
-
-/// What a network must be better than. Both are fitted to the training part, on the scale that is learned.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Baselines {
-    /// The mean, standardised: 0 but for rounding.
-    pub mean: f64,
-    /// Linear least squares: a coefficient for each input, then the constant; all standardised.
-    pub linear: Vec<f64>,
 }
 
 /// A table that no samples can be made of.
@@ -56,20 +55,18 @@ pub enum PrepareError {
     Problem(String),
     /// A cell is missing or no number, and the user wants to know.
     #[error(
-        "{place}, column {column:?}: {cell:?} is {what}: mend it, leave the column out, or let incomplete rows be left out (bad_rows = \"drop\")"
+        "{place}, column {column:?}: {what}: mend it, leave the column out, or have incomplete rows left out (bad_rows = \"drop\")"
     )]
     Cell {
         /// File and line.
         place: String,
         /// The column's name.
         column: String,
-        /// What stands there.
-        cell: String,
-        /// "missing" or "no number".
-        what: &'static str,
+        /// What is wrong with it.
+        what: String,
     },
     /// Too few rows are complete.
-    #[error("{table}: {rows} of {all} rows are complete, and {needed} are needed: {way_out}")]
+    #[error("{table}: {rows} of {all} rows are complete, and at least {needed} are needed{way_out}")]
     TooFewRows {
         /// Where the table comes from.
         table: String,
@@ -79,7 +76,7 @@ pub enum PrepareError {
         all: usize,
         /// How many there must be.
         needed: usize,
-        /// What to do.
+        /// What to do, after a colon, where there is something.
         way_out: String,
     },
     /// There is nothing to learn.
@@ -92,15 +89,19 @@ pub enum PrepareError {
         /// Its only value.
         value: f64,
     },
-    /// The logarithm is not defined.
-    #[error("{place}: the target {target:?} is {value}, and ln(1 + target) needs 0 or more: switch the logarithm off")]
-    NegativeTarget {
-        /// File and line.
-        place: String,
-        /// The target's name.
-        target: String,
-        /// Its value there.
-        value: String,
+    /// There is nothing to learn from.
+    #[error("{table}: every feature has the same value in all rows of the training part: choose others")]
+    ConstantFeatures {
+        /// Where the table comes from.
+        table: String,
+    },
+    /// Numbers that no mean can be computed of.
+    #[error("{table}: the numbers of {column:?} are too large: take their logarithm, or leave the column out")]
+    TooLarge {
+        /// Where the table comes from.
+        table: String,
+        /// The column's name.
+        column: String,
     },
 }
 
@@ -112,6 +113,50 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     if let Some(problem) = settings.problems(Some(table)).first() {
         return Err(PrepareError::Problem(problem.to_string()));
     }
-    let (table, all) = (table.source().to_owned(), table.rows());
-    Err(PrepareError::TooFewRows { table, rows: 0, all, needed: 4, way_out: "choose a larger table".to_owned() })
+    let data = &settings.data;
+    let (complete, dropped) = rows::complete(table, data)?;
+    let [train, validation, test] = split(complete, &settings.split);
+    let (transform, mut notes) = transform::fit(table, data, &train)?;
+    if dropped > 0 {
+        let used = train.len() + validation.len() + test.len() + dropped;
+        notes.insert(0, format!("{dropped} of {used} rows are incomplete and were left out"));
+    }
+    let part = |rows: Vec<u32>| part(table, data, &transform, rows);
+    let (train, validation, test) = (part(train), part(validation), part(test));
+    let baselines = Baselines::fit(&train.samples);
+    Ok(Prepared { train, validation, test, transform, dropped, notes, baselines })
+}
+
+fn part(table: &Table, data: &DataSettings, transform: &Transform, rows: Vec<u32>) -> Part {
+    let inputs = transform.encode(table, &rows);
+    let number = |&row: &u32| table.column(&data.target).and_then(|column| column.number(row as usize));
+    let truth: Vec<f64> = rows.iter().map(|row| number(row).unwrap_or(f64::NAN)).collect();
+    let targets: Vec<f32> = truth.iter().map(|&value| transform.target_scale.standardised(value)).collect();
+    let samples = Array2::from_shape_vec((targets.len(), 1), targets)
+        .map_err(|error| error.to_string())
+        .and_then(|targets| Samples::new(inputs, targets).map_err(|error| error.to_string()));
+    match samples {
+        Ok(samples) => Part { samples, rows: rows.into(), truth: truth.into() },
+        Err(error) => unreachable!("there is a row of inputs and one target for each row: {error}"),
+    }
+}
+
+impl Prepared {
+    /// Training, validation and test, with their names.
+    pub fn parts(&self) -> [(&'static str, &Part); 3] {
+        [("training", &self.train), ("validation", &self.validation), ("test", &self.test)]
+    }
+
+    /// A checksum of all that is trained on, by which a run knows its data again.
+    pub fn checksum(&self) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        for (_, part) in self.parts() {
+            for array in [part.samples.inputs(), part.samples.targets()] {
+                hasher.update(&(array.nrows() as u64).to_le_bytes());
+                hasher.update(&(array.ncols() as u64).to_le_bytes());
+                array.iter().for_each(|value| hasher.update(&value.to_le_bytes()));
+            }
+        }
+        hasher.finalize()
+    }
 }

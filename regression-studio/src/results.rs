@@ -1,6 +1,11 @@
 //! How good a network is, in the target's own unit, beside what needs no network.
 
+use neural_net::Predictor;
 use serde::{Deserialize, Serialize};
+
+use crate::Model;
+use crate::prepared::{Part, Prepared, Transform, signed_log};
+use crate::session::EpochRecord;
 
 /// Errors on some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -12,7 +17,7 @@ pub struct Metrics {
     /// 1 − squared error / squared deviation from the mean: 1 is perfect, 0 is no better than the mean of these
     /// very rows. NaN where all targets are the same.
     pub r2: f64,
-    /// The same of ln(1 + target), where that is learned.
+    /// The same of sign(y)·ln(1 + |y|), where that is learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r2_log: Option<f64>,
 }
@@ -52,7 +57,7 @@ pub struct Results {
 }
 
 /// True and predicted values in the target's unit.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Predicted {
     /// "training", "validation" or "test".
     pub part: String,
@@ -71,7 +76,7 @@ pub const MOST_PAIRS: usize = 2000;
 pub fn metrics(truth: &[f64], predicted: &[f64], log_target: bool) -> Metrics {
     let count = truth.len().max(1) as f64;
     let errors = || truth.iter().zip(predicted).map(|(truth, predicted)| predicted - truth);
-    let log = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln_1p()).collect() };
+    let log = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| signed_log(*value)).collect() };
     Metrics {
         rmse: (errors().map(|error| error * error).sum::<f64>() / count).sqrt(),
         mae: errors().map(f64::abs).sum::<f64>() / count,
@@ -86,4 +91,51 @@ fn r2(truth: &[f64], predicted: &[f64]) -> f64 {
     let error = squares(&mut truth.iter().zip(predicted).map(|(truth, predicted)| predicted - truth));
     let deviation = squares(&mut truth.iter().map(|truth| truth - mean));
     if deviation > 0.0 { 1.0 - error / deviation } else { f64::NAN }
+}
+
+/// What a model makes of all parts.
+pub(crate) fn of(
+    prepared: &Prepared,
+    model: &Model,
+    history: &[EpochRecord],
+    best_epoch: usize,
+    device: String,
+) -> Results {
+    let predictor = Predictor::new(&model.neuron.fold(&model.network));
+    let (scale, baselines) = (prepared.transform.target_scale, &prepared.baselines);
+    let parts = prepared.parts().map(|(name, part)| {
+        let inputs = part.samples.inputs().view();
+        let errors = |predicted: &mut dyn Iterator<Item = f64>| {
+            let predicted: Vec<f64> = predicted.map(|value| scale.original(value)).collect();
+            metrics(&part.truth, &predicted, scale.log)
+        };
+        PartResult {
+            name: name.to_owned(),
+            rows: part.rows.len(),
+            network: errors(&mut predictor.predict_all(inputs).iter().map(|&output| f64::from(output))),
+            mean: errors(&mut std::iter::repeat_n(baselines.mean, part.rows.len())),
+            linear: errors(&mut baselines.linear_outputs(inputs).into_iter()),
+        }
+    });
+    Results {
+        best_epoch,
+        epochs: history.len(),
+        seconds: history.iter().map(|record| record.seconds).sum(),
+        device,
+        dropped: prepared.dropped,
+        notes: prepared.notes.clone(),
+        parts,
+    }
+}
+
+/// True and predicted values of up to [`MOST_PAIRS`] rows of a part, by the network's outputs for all of them.
+pub(crate) fn pairs(name: &str, part: &Part, outputs: &[f32], transform: &Transform) -> Predicted {
+    let every = part.rows.len().div_ceil(MOST_PAIRS).max(1);
+    let pair = |(&truth, &output): (&f64, &f32)| [truth, transform.target_of(output)];
+    Predicted {
+        part: name.to_owned(),
+        target: transform.target.clone(),
+        is_logarithmic: transform.target_scale.log,
+        pairs: part.truth.iter().zip(outputs).step_by(every).map(pair).collect(),
+    }
 }

@@ -3,23 +3,26 @@
 //! Whoever started it looks at snapshots, which never wait for it, and tells it to pause, to go on, to do one epoch, or to
 //! stop. It is the same on any number of threads and after any interruption: [`Snapshot::run`] has all it needs to go on.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+mod control;
+mod device;
+mod trainer;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use neural_net::Network;
 use serde::{Deserialize, Serialize};
 
+use self::control::Shared;
 use crate::results::{Predicted, Results};
 use crate::run_folder::Run;
 use crate::{Settings, Table};
 
-/// A training in its own thread, which ends when this is dropped.
+/// A training in its own thread. Dropped, it stops the training after the current step and waits for that.
+#[derive(Debug)]
 pub struct Session {
     shared: Arc<Shared>,
-}
-
-struct Shared {
-    snapshot: Mutex<Arc<Snapshot>>,
-    wake: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// What is known of a training.
@@ -55,7 +58,7 @@ pub struct Snapshot {
     pub notes: Arc<[String]>,
     /// When it has ended.
     pub results: Option<Arc<Results>>,
-    /// All that is to be kept of it, from the first epoch on: what [`crate::run_folder::save`] saves.
+    /// All that is to be kept of it, from the beginning of the training on: what [`crate::run_folder::save`] saves.
     pub run: Option<Arc<Run>>,
 }
 
@@ -73,6 +76,8 @@ pub enum State {
     Finished(Ending),
     /// It cannot go on; one line that says why, and the way out.
     Failed(String),
+    /// The steps were too large; one line that says where, and the way out. [`Snapshot::run`] is of before.
+    Diverged(String),
 }
 
 /// How a training ended.
@@ -107,41 +112,87 @@ pub struct EpochRecord {
 impl Session {
     /// Prepares the samples and trains. Errors arrive in the snapshot.
     pub fn start(table: Arc<Table>, settings: Settings) -> Self {
-        let failure = crate::prepare(&table, &settings).err().map(|error| error.to_string());
-        let state = failure.map_or(State::Finished(Ending::Stopped), State::Failed);
-        let snapshot = Mutex::new(Arc::new(Snapshot { state, ..Snapshot::default() }));
-        Self { shared: Arc::new(Shared { snapshot, wake: Mutex::new(None) }) }
+        Self::spawn(table, settings, None)
     }
 
-    /// Goes on where a run was stopped, with the same table. Errors arrive in the snapshot.
+    /// Goes on where a run was stopped, with the same table; epochs and patience may be others than then. Errors arrive in the
+    /// snapshot.
     pub fn resume(table: Arc<Table>, run: Run) -> Self {
-        Self::start(table, run.settings)
+        Self::spawn(table, run.settings.clone(), Some(run))
+    }
+
+    fn spawn(table: Arc<Table>, settings: Settings, run: Option<Run>) -> Self {
+        let shared = Arc::new(Shared::default());
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("training".to_owned()).spawn(move || {
+            // A bug must not leave a session that seems to go on for ever.
+            let work = std::panic::AssertUnwindSafe(|| trainer::run(table, settings, run, &of_thread));
+            let state = match std::panic::catch_unwind(work) {
+                Ok(Ok(())) => return,
+                Ok(Err(state)) => state,
+                Err(_) => State::Failed("the training met a bug of this program and cannot go on".to_owned()),
+            };
+            of_thread.publish(Snapshot { state, ..(*of_thread.snapshot()).clone() });
+        });
+        if let Err(error) = &thread {
+            let state = State::Failed(format!("no thread can be started for the training: {error}"));
+            shared.publish(Snapshot { state, ..Snapshot::default() });
+        }
+        Self { shared, thread: thread.ok() }
     }
 
     /// Waits after the current step, until [`Session::go_on`] or [`Session::step_epoch`].
-    pub fn pause(&self) {}
+    pub fn pause(&self) {
+        self.shared.wish(control::Wish::Pause);
+    }
 
     /// Trains on after a pause.
-    pub fn go_on(&self) {}
+    pub fn go_on(&self) {
+        self.shared.wish(control::Wish::Run);
+    }
 
     /// Trains to the end of the current epoch, then pauses.
-    pub fn step_epoch(&self) {}
+    pub fn step_epoch(&self) {
+        self.shared.wish(control::Wish::Epoch);
+    }
 
     /// Ends the training after the current step; results follow.
-    pub fn stop(&self) {}
+    pub fn stop(&self) {
+        self.shared.wish(control::Wish::Stop);
+    }
 
     /// What is known now. Never waits for the training.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&lock(&self.shared.snapshot))
+        self.shared.snapshot()
     }
 
     /// Has `wake` called, from the training's thread, when there is something new.
     pub fn set_wake(&self, wake: Box<dyn Fn() + Send + Sync>) {
-        *lock(&self.shared.wake) = Some(wake);
+        self.shared.set_wake(wake);
+    }
+
+    /// Waits until the training has ended or failed, and returns the last snapshot.
+    pub fn wait(mut self) -> Arc<Snapshot> {
+        self.join();
+        self.snapshot()
+    }
+
+    fn join(&mut self) {
+        // Its panics are caught inside.
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// A value that no panic of another thread can have left half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.stop();
+        self.join();
+    }
+}
+
+impl State {
+    /// Whether nothing more will happen.
+    pub fn has_ended(&self) -> bool {
+        matches!(self, Self::Finished(_) | Self::Failed(_) | Self::Diverged(_))
+    }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use self::field::Field;
+pub(crate) use self::problems::FEWEST_ROWS;
 pub use self::problems::Problem;
 use crate::table::{csv, synthetic};
 use crate::{Table, table};
@@ -42,7 +43,7 @@ pub struct DataSettings {
     pub features: Vec<String>,
     /// The column that it learns to tell, of numbers.
     pub target: String,
-    /// Whether it learns ln(1 + target) in place of the target: for numbers of 0 or more that span powers of ten.
+    /// Whether it learns sign(y)·ln(1 + |y|) in place of the target y: for numbers that span powers of ten.
     #[serde(default)]
     pub log_target: bool,
     /// Whether it sees sign(x)·ln(1 + |x|) in place of each number x, for features that span powers of ten.
@@ -261,14 +262,19 @@ impl Source {
 }
 
 impl Settings {
-    /// Reads a settings file.
+    /// Reads a settings file. A data file's relative path in it is relative to the settings file.
     ///
     /// # Errors
     /// If it cannot be read, or something in it is unknown. Whether the values make sense, [`Settings::problems`] says.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let text =
             std::fs::read_to_string(path).map_err(|source| SettingsError::Io { path: path.to_path_buf(), source })?;
-        Self::from_toml(&text).map_err(|message| SettingsError::Toml { path: path.to_path_buf(), message })
+        let mut settings =
+            Self::from_toml(&text).map_err(|message| SettingsError::Toml { path: path.to_path_buf(), message })?;
+        if let (Source::File(file), Some(folder)) = (&mut settings.data.source, path.parent()) {
+            *file = folder.join(&*file);
+        }
+        Ok(settings)
     }
 
     /// Settings from TOML.

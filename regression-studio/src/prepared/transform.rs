@@ -1,10 +1,14 @@
 //! From a table's columns to a network's inputs, and from its output to the target.
 
 use ndarray::Array2;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::{PrepareError, rows};
 use crate::Table;
 use crate::model::PredictError;
+use crate::settings::DataSettings;
+use crate::table::{Column, Kind};
 
 /// From columns to inputs, and from the output to the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +32,7 @@ pub enum Input {
         /// How it is standardised.
         scale: Scale,
     },
-    /// Whether a column of texts has this one.
+    /// Whether a column of texts has this one: 1 or 0.
     Text {
         /// The column's name.
         column: String,
@@ -46,26 +50,190 @@ pub struct Scale {
     pub log: bool,
     /// The mean of t over the training part.
     pub mean: f64,
-    /// The standard deviation of t over the training part; 1 where t is the same in all rows.
+    /// The standard deviation of t over the training part.
     pub deviation: f64,
+}
+
+impl Scale {
+    /// Zero mean and unit variance for these numbers; None where all are the same.
+    ///
+    /// # Errors
+    /// If mean or variance cannot be computed in double precision.
+    pub fn fit(values: &[f64], log: bool) -> Result<Option<Self>, NotFinite> {
+        let mut values: Vec<f64> = values.to_vec();
+        if log {
+            values.iter_mut().for_each(|value| *value = signed_log(*value));
+        }
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        if values.iter().all(|value| *value == values[0]) {
+            return Ok(None);
+        }
+        let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
+        // Below, the squares of differences have vanished.
+        let is_usable = variance.is_finite() && variance >= f64::MIN_POSITIVE;
+        if is_usable { Ok(Some(Self { log, mean, deviation: variance.sqrt() })) } else { Err(NotFinite) }
+    }
+
+    /// The number as a network sees it.
+    pub fn standardised(&self, value: f64) -> f32 {
+        let value = if self.log { signed_log(value) } else { value };
+        ((value - self.mean) / self.deviation) as f32
+    }
+
+    /// The number that `value` is the standardised form of.
+    pub fn original(&self, value: f64) -> f64 {
+        let value = value * self.deviation + self.mean;
+        if self.log { value.signum() * value.abs().exp_m1() } else { value }
+    }
+}
+
+/// Numbers that no mean and variance can be computed of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotFinite;
+
+/// sign(x)·ln(1 + |x|): the logarithm for large numbers of both signs, x itself near 0.
+pub(crate) fn signed_log(x: f64) -> f64 {
+    x.signum() * x.abs().ln_1p()
+}
+
+/// From this largest to median size on, a feature's giants squeeze the others together.
+const HEAVY_TAIL: f64 = 1000.0;
+
+/// Fits the inputs to the training rows. Columns that are constant there are left out, and noted.
+pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(Transform, Vec<String>), PrepareError> {
+    let fit = |name: &String, values: &[f64], log| {
+        let too_large = |NotFinite| PrepareError::TooLarge { table: table.source().to_owned(), column: name.clone() };
+        Scale::fit(values, log).map_err(too_large)
+    };
+    let inputs_of = |name: &String| -> Result<(Vec<Input>, Vec<String>), PrepareError> {
+        let Some(column) = table.column(name) else { return Ok((vec![], vec![])) };
+        let (mut inputs, mut notes) = (vec![], vec![]);
+        match column.categories() {
+            None => {
+                let values = numbers(column, train);
+                match fit(name, &values, data.log_features)? {
+                    Some(scale) => inputs.push(Input::Number { column: name.clone(), scale }),
+                    None => {
+                        notes.push(format!("{name} is {} in every row of the training part, and left out", values[0]))
+                    }
+                }
+                if !data.log_features && is_heavy_tailed(values) {
+                    notes.push(format!(
+                        "{name} spans several powers of ten: the logarithm of the features may do better"
+                    ));
+                }
+            }
+            Some(categories) => {
+                for (index, text) in (0..).zip(categories.names) {
+                    let is_text = |&row: &u32| f64::from(u8::from(categories.indices[row as usize] == index));
+                    let values: Vec<f64> = train.iter().map(is_text).collect();
+                    if let Some(scale) = fit(name, &values, false)? {
+                        inputs.push(Input::Text { column: name.clone(), text: text.clone(), scale });
+                    }
+                }
+                if inputs.is_empty() {
+                    notes.push(format!("{name} is the same text in every row of the training part, and left out"));
+                }
+            }
+        }
+        Ok((inputs, notes))
+    };
+    let found: Vec<_> = data.features.par_iter().map(inputs_of).collect::<Result<_, _>>()?;
+    let (inputs, notes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    let inputs: Vec<Input> = inputs.into_iter().flatten().collect();
+    let source = || table.source().to_owned();
+    if inputs.is_empty() {
+        return Err(PrepareError::ConstantFeatures { table: source() });
+    }
+    let values = table.column(&data.target).map(|column| numbers(column, train)).unwrap_or_default();
+    let Some(target_scale) = fit(&data.target, &values, data.log_target)? else {
+        return Err(PrepareError::ConstantTarget { table: source(), target: data.target.clone(), value: values[0] });
+    };
+    Ok((Transform { inputs, target: data.target.clone(), target_scale }, notes.into_iter().flatten().collect()))
+}
+
+fn numbers(column: &Column, rows: &[u32]) -> Vec<f64> {
+    rows.iter().map(|&row| column.number(row as usize).unwrap_or(f64::NAN)).collect()
+}
+
+fn is_heavy_tailed(values: Vec<f64>) -> bool {
+    let mut sizes: Vec<f64> = values.into_iter().map(f64::abs).collect();
+    let middle = sizes.len() / 2;
+    let (_, median, above) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
+    let largest = above.iter().copied().fold(*median, f64::max);
+    *median > 0.0 && largest / *median >= HEAVY_TAIL
 }
 
 impl Transform {
     /// The inputs of the table's complete rows, and which rows are complete.
     ///
     /// # Errors
-    /// If the table lacks a feature.
+    /// If the table lacks a feature, or has texts where there were numbers.
     pub fn inputs(&self, table: &Table) -> Result<(Array2<f32>, Vec<bool>), PredictError> {
-        Ok((Array2::zeros((0, self.inputs.len())), vec![false; table.rows()]))
+        let mut is_complete = vec![true; table.rows()];
+        for input in &self.inputs {
+            let name = input.column();
+            let error = |reason| PredictError::Column { table: table.source().to_owned(), reason };
+            let Some(column) = table.column(name) else {
+                let reason =
+                    format!("the model was trained with a column {name:?}, and there is none: rename one or add it");
+                return Err(error(reason));
+            };
+            if matches!(input, Input::Number { .. }) && column.kind() == Kind::Text {
+                return Err(error(format!(
+                    "column {name:?} holds texts, and the model was trained with numbers in it"
+                )));
+            }
+            rows::mark_incomplete(column, &mut is_complete);
+        }
+        let rows: Vec<u32> =
+            (0..).zip(&is_complete).filter(|(_, is_complete)| **is_complete).map(|(row, _)| row).collect();
+        Ok((self.encode(table, &rows), is_complete))
+    }
+
+    /// The inputs of complete rows, rows × inputs.
+    pub(super) fn encode(&self, table: &Table, rows: &[u32]) -> Array2<f32> {
+        let mut inputs = Array2::zeros((rows.len(), self.inputs.len()));
+        for (index, input) in self.inputs.iter().enumerate() {
+            let Some(column) = table.column(input.column()) else { continue };
+            let mut out = inputs.column_mut(index);
+            let mut write = |value: &dyn Fn(usize) -> f32| {
+                out.iter_mut().zip(rows).for_each(|(out, &row)| *out = value(row as usize));
+            };
+            match (input, column.numbers(), column.categories()) {
+                (Input::Number { scale, .. }, Some(numbers), _) => write(&|row| scale.standardised(numbers[row])),
+                (Input::Text { text, scale, .. }, _, Some(categories)) => {
+                    let index = categories.names.iter().position(|name| name == text);
+                    let index = index.and_then(|index| u32::try_from(index).ok());
+                    let [no, yes] = [0.0, 1.0].map(|value| scale.standardised(value));
+                    write(&|row| if Some(categories.indices[row]) == index { yes } else { no });
+                }
+                // The texts happen to be numbers in this table.
+                (Input::Text { text, scale, .. }, ..) => {
+                    let [no, yes] = [0.0, 1.0].map(|value| scale.standardised(value));
+                    write(&|row| if column.text(row) == text.as_str() { yes } else { no });
+                }
+                (Input::Number { .. }, None, _) => {}
+            }
+        }
+        inputs
     }
 
     /// The target, in its unit, of a network's output.
     pub fn target_of(&self, output: f32) -> f64 {
-        f64::from(output) * self.target_scale.deviation + self.target_scale.mean
+        self.target_scale.original(f64::from(output))
     }
 }
 
 impl Input {
+    /// The column that it looks at.
+    pub fn column(&self) -> &str {
+        match self {
+            Self::Number { column, .. } | Self::Text { column, .. } => column,
+        }
+    }
+
     /// What it is called in drawings: the column, or column = text.
     pub fn label(&self) -> String {
         match self {

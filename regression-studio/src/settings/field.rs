@@ -115,8 +115,8 @@ impl Field {
             Self::LogTarget => (
                 "Logarithm of the target",
                 "",
-                "on or off; needs values of 0 or more",
-                "Learns ln(1 + target). Use it where the target spans several powers of ten, such as money: an error of \
+                "on or off",
+                "Learns ln(1 + target), and for negative ones −ln(1 − target). Use it where the target spans several powers of ten, such as money: an error of \
                  10 % then counts the same for small and large values. Results are in the target's own unit all the same.",
             ),
             Self::LogFeatures => (

@@ -1,0 +1,72 @@
+//! Which rows of a table are complete.
+
+use super::PrepareError;
+use crate::Table;
+use crate::settings::{BadRows, DataSettings, FEWEST_ROWS};
+use crate::table::{Categories, Column};
+
+/// The complete rows among those that are used, ascending, and how many are not.
+pub(super) fn complete(table: &Table, data: &DataSettings) -> Result<(Vec<u32>, usize), PrepareError> {
+    let used = data.samples.unwrap_or(usize::MAX).min(table.rows());
+    let mut is_complete = vec![true; used];
+    for column in columns(table, data) {
+        mark_incomplete(column, &mut is_complete);
+    }
+    if data.bad_rows == BadRows::Error
+        && let Some(row) = is_complete.iter().position(|is_complete| !is_complete)
+    {
+        return Err(first_bad_cell(table, data, row));
+    }
+    let complete: Vec<u32> =
+        (0..).zip(&is_complete).filter_map(|(row, &is_complete)| is_complete.then_some(row)).collect();
+    if complete.len() < FEWEST_ROWS {
+        let (table, rows, all) = (table.source().to_owned(), complete.len(), used);
+        let way_out = match rows < all {
+            true => ": choose columns that have numbers in more rows".to_owned(),
+            false => ": choose a larger table".to_owned(),
+        };
+        return Err(PrepareError::TooFewRows { table, rows, all, needed: FEWEST_ROWS, way_out });
+    }
+    let dropped = used - complete.len();
+    Ok((complete, dropped))
+}
+
+fn columns<'a>(table: &'a Table, data: &'a DataSettings) -> impl Iterator<Item = &'a Column> {
+    data.features.iter().chain([&data.target]).filter_map(|name| table.column(name))
+}
+
+/// Takes note of the rows in which a column has nothing, or no number where it is a column of numbers.
+pub(super) fn mark_incomplete(column: &Column, is_complete: &mut [bool]) {
+    if let Some(numbers) = column.numbers() {
+        is_complete.iter_mut().zip(numbers).for_each(|(is_complete, number)| *is_complete &= number.is_finite());
+    }
+    if let Some(categories) = column.categories() {
+        let indices = categories.indices.iter();
+        is_complete
+            .iter_mut()
+            .zip(indices)
+            .for_each(|(is_complete, &index)| *is_complete &= index != Categories::MISSING);
+    }
+}
+
+fn first_bad_cell(table: &Table, data: &DataSettings, row: usize) -> PrepareError {
+    let is_bad = |column: &&Column| {
+        let mut is_complete = vec![true; row + 1];
+        mark_incomplete(column, &mut is_complete);
+        !is_complete[row]
+    };
+    let place = match table.line(row) {
+        Some(line) => format!("{}, line {line}", table.source()),
+        None => format!("{}, row {}", table.source(), row + 1),
+    };
+    let Some(column) = columns(table, data).find(is_bad) else {
+        return PrepareError::Problem(format!("{place}: the row is incomplete"));
+    };
+    let what = match (column.text(row).trim(), column.missing(), column.not_numeric()) {
+        (_, _, 0) => "the value is missing".to_owned(),
+        ("", _, _) => "the value is missing or no number".to_owned(),
+        (text, 0, _) => format!("{text:?} is no number"),
+        (text, ..) => format!("{text:?} is missing or no number"),
+    };
+    PrepareError::Cell { place, column: column.name().to_owned(), what }
+}

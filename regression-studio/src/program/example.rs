@@ -1,0 +1,93 @@
+//! `regression-studio example-config`: settings that explain themselves.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use regression_studio::Settings;
+use regression_studio::settings::Field;
+
+pub(crate) fn run() -> Result<ExitCode> {
+    timing::program::print_line(format_args!("{}", text().trim_end()));
+    Ok(ExitCode::SUCCESS)
+}
+
+const HEAD: &str = "\
+# Settings of regression-studio. What begins with # explains the line below it.
+# This file trains as it is: regression-studio train THIS-FILE --out FOLDER
+#
+# To learn from a table of your own, replace [data.source.synthetic] and the lines below it by
+#
+#     [data.source]
+#     file = \"prices.csv\"
+#
+# where the file is looked for beside this one, and name its columns as features and target.
+";
+
+/// The default settings, each line with its explanation above it.
+pub(crate) fn text() -> String {
+    let (mut text, mut section) = (HEAD.to_owned(), String::new());
+    for line in Settings::default().to_toml().lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']').to_owned();
+        }
+        if let Some(field) = line.split_once(" = ").and_then(|(key, _)| field(&section, key)) {
+            let unit = if field.unit().is_empty() { String::new() } else { format!(" ({})", field.unit()) };
+            text += &format!("\n# {}{unit}: {}\n# Choose {}.\n", field.label(), field.explanation(), field.range());
+        }
+        text += line;
+        text.push('\n');
+    }
+    text
+}
+
+fn field(section: &str, key: &str) -> Option<Field> {
+    Some(match (section, key) {
+        ("data", "samples") => Field::Samples,
+        ("data", "features") => Field::Features,
+        ("data", "target") => Field::Target,
+        ("data", "log_target") => Field::LogTarget,
+        ("data", "log_features") => Field::LogFeatures,
+        ("data", "bad_rows") => Field::BadRows,
+        ("data", "one_hot_limit") => Field::OneHotLimit,
+        ("data.source.synthetic", "rows") => Field::Source,
+        ("split", "train") => Field::TrainShare,
+        ("split", "validation") => Field::ValidationShare,
+        ("split", "test") => Field::TestShare,
+        ("split", "order") => Field::SplitOrder,
+        ("split", "seed") => Field::SplitSeed,
+        ("network", "hidden") => Field::Hidden,
+        ("network", "activation") => Field::Activation,
+        ("network", "gain") => Field::Gain,
+        ("network", "threshold") => Field::Threshold,
+        ("training", "learning_rate") => Field::LearningRate,
+        ("training", "momentum") => Field::Momentum,
+        ("training", "regularization") => Field::Regularization,
+        ("training", "batch_size") => Field::BatchSize,
+        ("training", "epochs") => Field::Epochs,
+        ("training", "patience") => Field::Patience,
+        ("training", "seed") => Field::Seed,
+        ("training", "device") => Field::Device,
+        ("training", "threads") => Field::Threads,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_is_the_default_settings() {
+        let settings = Settings::from_toml(&text()).unwrap();
+        assert_eq!(settings, Settings::default());
+        assert_eq!(settings.problems(None), []);
+    }
+
+    #[test]
+    fn the_example_explains_every_choice_but_those_that_are_not_made() {
+        let text = text();
+        for field in Field::ALL.into_iter().filter(|field| ![Field::Samples, Field::Threads].contains(field)) {
+            assert!(text.contains(field.explanation()), "{field:?}");
+        }
+    }
+}

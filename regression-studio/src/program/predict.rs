@@ -1,0 +1,47 @@
+//! `regression-studio predict`: a trained network on a new table.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use neural_net::files::write_atomically;
+use regression_studio::{Model, run_folder, table};
+
+use super::arguments::PredictArguments;
+
+pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
+    let PredictArguments { model, csv, out } = arguments;
+    let model = Model::load(&if model.is_dir() { model.join(run_folder::MODEL) } else { model.clone() })?;
+    let table = table::csv::read(csv)?;
+    let predictions = model.predict(&table)?;
+    let left_out = predictions.iter().filter(|prediction| prediction.is_none()).count();
+
+    let mut text = format!("row,{}\n", csv_cell(&model.transform.target));
+    for (row, prediction) in (1..).zip(&predictions) {
+        match prediction {
+            Some(value) => writeln!(text, "{row},{value}")?,
+            None => writeln!(text, "{row},")?,
+        }
+    }
+    match out {
+        Some(path) => {
+            write_atomically(path, text.as_bytes()).with_context(|| format!("{}: cannot write", path.display()))?
+        }
+        None => timing::program::print_line(format_args!("{}", text.trim_end_matches('\n'))),
+    }
+    if left_out > 0 {
+        eprintln!(
+            "{left_out} of {} rows have no prediction: a feature is missing or no number there",
+            predictions.len()
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A text as one cell.
+fn csv_cell(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}

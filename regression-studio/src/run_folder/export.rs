@@ -1,0 +1,26 @@
+//! What is written for other programs to read.
+
+use std::fmt::Write;
+
+use crate::results::Predicted;
+use crate::session::EpochRecord;
+
+/// A line for each epoch.
+pub(super) fn history(history: &[EpochRecord]) -> String {
+    let mut text = "epoch,seconds,train_rmse,validation_rmse,train_rmse_in_unit,validation_rmse_in_unit\n".to_owned();
+    for record in history {
+        let EpochRecord { epoch, seconds, train_rmse, validation_rmse, .. } = record;
+        let (train, validation) = (record.train_rmse_in_unit, record.validation_rmse_in_unit);
+        let _ = writeln!(text, "{epoch},{seconds},{train_rmse},{validation_rmse},{train},{validation}");
+    }
+    text
+}
+
+/// A line for each pair.
+pub(super) fn predicted(predicted: &Predicted) -> String {
+    let mut text = "true,predicted\n".to_owned();
+    for [truth, predicted] in &predicted.pairs {
+        let _ = writeln!(text, "{truth},{predicted}");
+    }
+    text
+}

@@ -1,0 +1,38 @@
+//! The device that a network is trained on.
+
+use gpu::Device;
+use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions, Parameters};
+use neural_net::{Hyperparameters, Samples};
+
+use crate::settings::DeviceChoice;
+
+/// An engine on the device that was asked for, and one line on the choice where there is something to say.
+///
+/// # Errors
+/// If the device cannot be used; one line.
+pub(super) fn engine<'a>(
+    choice: DeviceChoice,
+    samples: &'a Samples<f32>,
+    parameters: &Parameters<f32>,
+    hyperparameters: &Hyperparameters,
+) -> Result<(Box<dyn Engine<f32> + 'a>, Option<String>), String> {
+    let on_cpu = |remark| {
+        let engine: Box<dyn Engine<f32>> = Box::new(CpuEngine::new(samples, parameters, hyperparameters));
+        Ok((engine, remark))
+    };
+    let way_out = |error: &dyn std::fmt::Display| format!("{error}; the device \"cpu\" needs no GPU");
+    let device = match choice {
+        DeviceChoice::Cpu => return on_cpu(None),
+        DeviceChoice::Simulator => Device::simulator(),
+        DeviceChoice::Cuda => Device::open(gpu::DeviceChoice::Cuda, gpu::KERNELS).map_err(|error| way_out(&error))?,
+        DeviceChoice::Auto => {
+            let device = Device::open(gpu::DeviceChoice::Auto, gpu::KERNELS).map_err(|error| way_out(&error))?;
+            match device.why_not_cuda() {
+                Some(reason) => return on_cpu(Some(format!("CUDA: not used: {reason}"))),
+                None => device,
+            }
+        }
+    };
+    let engine = GpuEngine::new(&device, samples, parameters, hyperparameters, &GpuOptions::default());
+    Ok((Box::new(engine.map_err(|error| way_out(&error))?), None))
+}

@@ -1,0 +1,328 @@
+//! What a training's thread does.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use neural_net::engine::{Engine, EngineError, Parameters};
+use neural_net::network::Initialization;
+use neural_net::training::{GradientScale, initial_parameters, order_of_epoch};
+use neural_net::{Hyperparameters, Loss, Network, Predictor};
+
+use super::control::Shared;
+use super::{Ending, EpochRecord, Snapshot, State, device};
+use crate::prepared::{Part, Prepared, prepare};
+use crate::results::{self, Predicted};
+use crate::run_folder::{Checkpoint, Progress, Run};
+use crate::sigmoid::Neuron;
+use crate::{Model, Settings, Table};
+
+/// How often watchers hear of a training that goes on.
+const PUBLISH_EVERY: Duration = Duration::from_millis(50);
+/// Rows of the training part on which the error in the target's unit is measured.
+const MEASURED_TRAINING_ROWS: usize = 20_000;
+
+/// Prepares and trains, and publishes what is known, its end too.
+///
+/// # Errors
+/// The state of a training that cannot begin or go on.
+pub(super) fn run(table: Arc<Table>, settings: Settings, run: Option<Run>, shared: &Shared) -> Result<(), State> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(settings.training.threads.unwrap_or(0)).build();
+    let pool = pool.map_err(|error| State::Failed(format!("the threads cannot be started ({error}): choose fewer")))?;
+    pool.install(|| {
+        let prepared = prepare(&table, &settings).map_err(|error| State::Failed(error.to_string()))?;
+        // The samples are a copy; the table may be large.
+        drop(table);
+        Trainer::new(settings, &prepared, run, shared)?.train()
+    })
+}
+
+struct Trainer<'a> {
+    shared: &'a Shared,
+    settings: Settings,
+    prepared: &'a Prepared,
+    neuron: Neuron,
+    hyperparameters: Hyperparameters,
+    engine: Box<dyn Engine<f32> + 'a>,
+    device: String,
+    checksum: u32,
+    progress: Progress,
+    history: Vec<EpochRecord>,
+    /// The weights W and biases b of the best epoch, and what they predict.
+    best: Network<f32>,
+    predicted: Arc<Predicted>,
+    published: Instant,
+    /// When this thread began to train, and how many samples it has seen since, in how many seconds of training.
+    began: Instant,
+    seen: (usize, f64),
+}
+
+impl<'a> Trainer<'a> {
+    fn new(settings: Settings, prepared: &'a Prepared, run: Option<Run>, shared: &'a Shared) -> Result<Self, State> {
+        let neuron = Neuron::of(&settings.network);
+        let hyperparameters = hyperparameters(&settings, &neuron);
+        let checksum = prepared.checksum();
+        let inputs = prepared.transform.inputs.len();
+        let (parameters, progress, history, best) = match run {
+            Some(Run { checkpoint, history, model, .. }) => {
+                let is_same = checkpoint.data_checksum == checksum && model.network.architecture().inputs() == inputs;
+                if !is_same {
+                    let reason = "the data are others than when the run was begun: begin a new one";
+                    return Err(State::Failed(reason.to_owned()));
+                }
+                (checkpoint.parameters, checkpoint.progress, history, model.network)
+            }
+            None => {
+                let architecture = neuron.architecture(inputs, &settings.network.hidden);
+                let architecture = architecture.map_err(|error| State::Failed(error.to_string()))?;
+                let drawn: Network<f32> = initial_parameters(architecture, &hyperparameters).network;
+                let parameters = Parameters { network: neuron.fold(&drawn), velocities: None };
+                (parameters, Progress::default(), vec![], drawn)
+            }
+        };
+        let samples = &prepared.train.samples;
+        let (engine, remark) =
+            device::engine(settings.training.device, samples, &parameters, &hyperparameters).map_err(State::Failed)?;
+        let device = engine.device() + &remark.map(|remark| format!(" ({remark})")).unwrap_or_default();
+        let mut trainer = Self {
+            shared,
+            predicted: Arc::default(),
+            settings,
+            prepared,
+            neuron,
+            hyperparameters,
+            engine,
+            device,
+            checksum,
+            progress,
+            history,
+            best,
+            published: Instant::now(),
+            began: Instant::now(),
+            seen: (0, 0.0),
+        };
+        trainer.predicted =
+            Arc::new(trainer.pairs("validation", &prepared.validation, &trainer.outputs_of_best(&prepared.validation)));
+        Ok(trainer)
+    }
+
+    fn train(mut self) -> Result<(), State> {
+        self.publish(State::Running)?;
+        let ending = loop {
+            let training = &self.settings.training;
+            if training.patience.is_some_and(|patience| {
+                self.progress.epoch - self.progress.best_epoch.min(self.progress.epoch) >= patience
+            }) {
+                break Ending::EarlyStopped;
+            }
+            if self.progress.epoch >= training.epochs {
+                break Ending::AllEpochs;
+            }
+            let mut published = Ok(());
+            let shared = self.shared;
+            let may_go_on = shared.may_go_on(|| published = self.publish(State::Paused));
+            published?;
+            if !may_go_on {
+                break Ending::Stopped;
+            }
+            self.train_until_interrupted()?;
+        };
+        self.end(ending)
+    }
+
+    /// Trains to the end of the epoch, or until there is a wish or something to publish.
+    fn train_until_interrupted(&mut self) -> Result<(), State> {
+        let count = self.prepared.train.samples.len();
+        let order = order_of_epoch(&self.hyperparameters, count, self.progress.epoch);
+        let (steps, batch_size) = (self.steps(), self.settings.training.batch_size);
+        while self.progress.step < steps {
+            let (first, start) = (self.progress.step, Instant::now());
+            let (progress, shared) = (&mut self.progress, self.shared);
+            let trained = self.engine.train(&order, first, &mut |step, loss| {
+                progress.step = step + 1;
+                progress.loss += loss;
+                match shared.is_interrupted() || start.elapsed() >= PUBLISH_EVERY {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            });
+            let seconds = start.elapsed().as_secs_f64();
+            self.progress.seconds += seconds;
+            self.seen.0 += (self.progress.step * batch_size).min(count) - (first * batch_size).min(count);
+            self.seen.1 += seconds;
+            trained.map_err(|error| self.failed(&error))?;
+            if self.progress.step < steps && self.shared.is_interrupted() {
+                return Ok(());
+            }
+            if self.progress.step < steps {
+                self.publish(State::Running)?;
+            }
+        }
+        self.end_epoch(count)?;
+        self.shared.epoch_done();
+        if self.published.elapsed() >= PUBLISH_EVERY {
+            self.publish(State::Running)?;
+        }
+        Ok(())
+    }
+
+    /// Measures the network, records the epoch, and keeps the weights if they are the best so far.
+    fn end_epoch(&mut self, count: usize) -> Result<(), State> {
+        let folded = self.parameters()?.network;
+        let predictor = Predictor::new(&folded);
+        let Prepared { train, validation, transform, .. } = self.prepared;
+        let outputs: Vec<f32> = predictor.predict_all(validation.samples.inputs().view()).into_raw_vec_and_offset().0;
+        let errors = outputs.iter().zip(validation.samples.targets()).map(|(&a, &y)| f64::from(a) - f64::from(y));
+        let validation_rmse = (errors.map(|error| error * error).sum::<f64>() / outputs.len() as f64).sqrt();
+        let epoch = self.progress.epoch + 1;
+        if !validation_rmse.is_finite() {
+            return Err(State::Diverged(format!(
+                "the training diverged in epoch {epoch}: choose a smaller learning rate"
+            )));
+        }
+        let in_unit = |outputs: &[f32], truth: &mut dyn Iterator<Item = f64>| {
+            let squares =
+                outputs.iter().zip(truth).map(|(&output, truth)| (transform.target_of(output) - truth).powi(2));
+            (squares.sum::<f64>() / outputs.len().max(1) as f64).sqrt()
+        };
+        let every = train.rows.len().div_ceil(MEASURED_TRAINING_ROWS).max(1);
+        let some = train.samples.inputs().slice(ndarray::s![..;every, ..]);
+        let train_outputs: Vec<f32> = predictor.predict_all(some).into_raw_vec_and_offset().0;
+        let record = EpochRecord {
+            epoch,
+            seconds: self.progress.seconds,
+            train_rmse: (2.0 * self.progress.loss / count as f64).sqrt(),
+            validation_rmse,
+            train_rmse_in_unit: in_unit(&train_outputs, &mut train.truth.iter().copied().step_by(every)),
+            validation_rmse_in_unit: in_unit(&outputs, &mut validation.truth.iter().copied()),
+        };
+        let is_best = self.best_record().is_none_or(|best| record.validation_rmse < best.validation_rmse);
+        self.history.push(record);
+        self.progress = Progress { epoch, best_epoch: self.progress.best_epoch, ..Progress::default() };
+        if is_best {
+            self.progress.best_epoch = epoch;
+            self.best = self.neuron.unfold(&folded);
+            self.predicted = Arc::new(self.pairs("validation", validation, &outputs));
+        }
+        Ok(())
+    }
+
+    fn best_record(&self) -> Option<&EpochRecord> {
+        self.history.get(self.progress.best_epoch.checked_sub(1)?)
+    }
+
+    /// Measures the best network on all parts.
+    fn end(&mut self, ending: Ending) -> Result<(), State> {
+        if self.progress.best_epoch == 0 {
+            // Stopped in the first epoch: there is no other than the current one.
+            self.best = self.neuron.unfold(&self.parameters()?.network);
+        }
+        let model = self.model();
+        let results = results::of(self.prepared, &model, &self.history, self.progress.best_epoch, self.device.clone());
+        let test = &self.prepared.test;
+        self.predicted = Arc::new(self.pairs("test", test, &self.outputs_of_best(test)));
+        let mut snapshot = self.snapshot(State::Finished(ending))?;
+        let run = snapshot.run.take().map(|run| Run { ended: Some((ending, results.clone())), ..(*run).clone() });
+        snapshot.run = run.map(Arc::new);
+        snapshot.results = Some(Arc::new(results));
+        self.shared.publish(snapshot);
+        Ok(())
+    }
+
+    fn model(&self) -> Model {
+        Model { network: self.best.clone(), neuron: self.neuron, transform: self.prepared.transform.clone() }
+    }
+
+    fn outputs_of_best(&self, part: &Part) -> Vec<f32> {
+        let predictor = Predictor::new(&self.neuron.fold(&self.best));
+        predictor.predict_all(part.samples.inputs().view()).into_raw_vec_and_offset().0
+    }
+
+    fn pairs(&self, name: &str, part: &Part, outputs: &[f32]) -> Predicted {
+        results::pairs(name, part, outputs, &self.prepared.transform)
+    }
+
+    fn steps(&self) -> usize {
+        self.prepared.train.samples.len().div_ceil(self.settings.training.batch_size.max(1))
+    }
+
+    fn parameters(&self) -> Result<Parameters<f32>, State> {
+        self.engine.parameters().map_err(|error| State::Failed(format!("the training's device failed: {error}")))
+    }
+
+    fn failed(&self, error: &EngineError) -> State {
+        let epoch = self.progress.epoch + 1;
+        match error {
+            EngineError::Diverged(diverged) => State::Diverged(format!(
+                "the training diverged in epoch {epoch}: {diverged}; choose a smaller learning rate"
+            )),
+            EngineError::Device(error) => {
+                State::Failed(format!("the training's device failed in epoch {epoch}: {error}"))
+            }
+        }
+    }
+
+    fn publish(&mut self, state: State) -> Result<(), State> {
+        let snapshot = self.snapshot(state)?;
+        self.shared.publish(snapshot);
+        self.published = Instant::now();
+        Ok(())
+    }
+
+    fn snapshot(&self, state: State) -> Result<Snapshot, State> {
+        let parameters = self.parameters()?;
+        let (Progress { epoch, step, best_epoch, .. }, steps) = (self.progress, self.steps());
+        let training = &self.settings.training;
+        let (samples, seconds) = self.seen;
+        // Measurements count: it is the time until the end.
+        let steps_done = samples.div_ceil(training.batch_size.max(1));
+        let steps_left =
+            training.epochs.saturating_sub(epoch) * steps - step.min(training.epochs.saturating_sub(epoch) * steps);
+        let seconds_left = self.began.elapsed().as_secs_f64() / steps_done as f64 * steps_left as f64;
+        let history = Arc::new(self.history.clone());
+        Ok(Snapshot {
+            state,
+            epoch,
+            epochs: training.epochs,
+            step,
+            steps,
+            best_epoch,
+            samples_per_second: if seconds > 0.0 { samples as f64 / seconds } else { 0.0 },
+            seconds_left: (steps_done > 0).then_some(seconds_left),
+            device: self.device.clone(),
+            inputs: self.prepared.transform.inputs.iter().map(|input| input.label()).collect(),
+            network: Some(Arc::new(self.neuron.unfold(&parameters.network))),
+            predicted: Some(Arc::clone(&self.predicted)),
+            notes: self.prepared.notes.clone().into(),
+            results: None,
+            run: Some(Arc::new(Run {
+                settings: self.settings.clone(),
+                history: self.history.clone(),
+                model: self.model(),
+                predicted: (*self.predicted).clone(),
+                ended: None,
+                checkpoint: Checkpoint { parameters, progress: self.progress, data_checksum: self.checksum },
+            })),
+            history,
+        })
+    }
+}
+
+fn hyperparameters(settings: &Settings, neuron: &Neuron) -> Hyperparameters {
+    let training = &settings.training;
+    Hyperparameters {
+        loss: Loss::SquaredError,
+        learning_rate: training.learning_rate,
+        learning_rate_factors: neuron.learning_rate_factors(settings.network.hidden.len() + 1),
+        momentum: training.momentum,
+        weight_decay: training.regularization,
+        batch_size: Some(training.batch_size),
+        gradient: GradientScale::Mean,
+        epochs: training.epochs,
+        shuffle: true,
+        report_every: 1,
+        stop_at: None,
+        initialization: Initialization::Xavier,
+        seed: training.seed,
+    }
+}
