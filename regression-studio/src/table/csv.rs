@@ -1,46 +1,55 @@
-//! Files of comma-separated values.
+//! Tables in text files: CSV, with commas, semicolons or tabs, plain or packed by gzip.
+//!
+//! - **The header** is the first line that is not blank. The most frequent of comma, semicolon and tab in it separates the
+//!   cells of the file. Names are trimmed; empty ones become "column 3", repeated ones "PRICE (2)".
+//! - **Cells**: blanks around a cell are no part of it. Quotes, doubled quotes and line breaks in quotes are as in RFC 4180;
+//!   blanks may stand before an opening quote. Blank lines are skipped. Lines end with a line feed, with or without a
+//!   carriage return before it, or all with a carriage return. Text is UTF-8, with or without a byte order mark; a cell
+//!   that is not is read as Windows-1252.
+//! - **Numbers** are written as 12, -0.5, .5, 1e-3; beside semicolons, as 0,5 too. Only finite ones are numbers.
+//! - **Missing** is an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, in capital or small letters.
+//! - **A column** holds numbers where more than half of what is not missing is a number; else it holds texts.
+//!
+//! The file is cut into pieces of whole records by whoever comes first, and the pieces are read by rayon's threads. What
+//! comes out does not depend on where the pieces are cut.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+mod error;
+mod grammar;
+mod header;
+mod merge;
+mod parse;
+mod pass;
+mod pieces;
+mod source;
+mod value;
 
-use super::{Column, Table};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
-/// A file that is no table. Every message names the file, and the line where there is one.
-#[derive(Debug, thiserror::Error)]
-pub enum CsvError {
-    /// The operating system's error.
-    #[error("{}: cannot read: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Nothing in it.
-    #[error("{}: empty: a table needs a line of column names and rows below it", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A row with more or fewer cells than there are columns.
-    #[error("{}, line {line}: {found} cells, but the header has {expected} columns", path.display())]
-    Ragged {
-        /// The file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: u32,
-        /// Cells in the row.
-        found: usize,
-        /// Columns in the header.
-        expected: usize,
-    },
-    /// The user stopped it.
-    #[error("{}: reading was stopped", path.display())]
-    Cancelled {
-        /// The file.
-        path: PathBuf,
-    },
+pub use self::error::{CsvError, CsvProblem};
+use self::pass::{Outcome, Pass};
+use self::pieces::Surroundings;
+use super::Table;
+
+/// The most columns that are read, as many as a spreadsheet holds.
+pub const COLUMN_LIMIT: usize = 16_384;
+
+/// The longest row that is read, in bytes.
+pub const RECORD_LIMIT: usize = 16 << 20;
+
+/// How a file is read. Tests read with others than the usual ones.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Bytes in a piece.
+    piece: usize,
+    /// Bytes at the beginning of the rows by which a column's kind is guessed.
+    sample: usize,
+    /// Bytes in a record.
+    record: usize,
 }
+
+const LIMITS: Limits = Limits { piece: 1 << 19, sample: 1 << 16, record: RECORD_LIMIT };
 
 /// Reads a table.
 ///
@@ -52,6 +61,8 @@ pub fn read(path: &Path) -> Result<Table, CsvError> {
 
 /// The same, telling `progress` the share that is done, 0 … 1, until `cancel` is true.
 ///
+/// `progress` is called by several threads, and begins again where the first rows of a column told its kind wrongly.
+///
 /// # Errors
 /// If the file cannot be read, is no table, or `cancel` was set.
 pub fn read_with_progress(
@@ -59,31 +70,24 @@ pub fn read_with_progress(
     progress: &(dyn Fn(f32) + Sync),
     cancel: &AtomicBool,
 ) -> Result<Table, CsvError> {
-    let source = |source| CsvError::Io { path: path.to_path_buf(), source };
-    let text = std::fs::read_to_string(path).map_err(source)?;
-    let mut lines = text.lines().zip(1_u32..);
-    let Some((header, _)) = lines.next() else { return Err(CsvError::Empty { path: path.to_path_buf() }) };
-    let names: Vec<&str> = header.split(',').map(str::trim).collect();
-    let (mut cells, mut starts): (Vec<Vec<&str>>, Vec<u32>) = (vec![Vec::new(); names.len()], Vec::new());
-    for (row, line) in lines.filter(|(row, _)| !row.is_empty()) {
-        let row: Vec<&str> = row.split(',').map(str::trim).collect();
-        if row.len() != names.len() {
-            let (found, expected) = (row.len(), names.len());
-            return Err(CsvError::Ragged { path: path.to_path_buf(), line, found, expected });
-        }
-        cells.iter_mut().zip(row).for_each(|(column, cell)| column.push(cell));
-        starts.push(line);
-    }
-    if cancel.load(Ordering::Relaxed) {
-        return Err(CsvError::Cancelled { path: path.to_path_buf() });
-    }
+    read_within(path, LIMITS, progress, cancel)
+}
+
+fn read_within(
+    path: &Path,
+    limits: Limits,
+    progress: &(dyn Fn(f32) + Sync),
+    cancel: &AtomicBool,
+) -> Result<Table, CsvError> {
+    let (buffers, stop) = (&Mutex::new(Vec::new()), &AtomicBool::new(false));
+    let pass = Pass { path, around: Surroundings { limits, buffers, stop, progress, cancel } };
+    let table = match pass.run(None)? {
+        Outcome::Table(table) => table,
+        Outcome::Misjudged(known) => match pass.run(Some(known))? {
+            Outcome::Table(table) => table,
+            Outcome::Misjudged(..) => return Err(pass.error(None, CsvProblem::Changed)),
+        },
+    };
     progress(1.0);
-    let columns = names.iter().zip(&cells).map(|(name, cells)| {
-        let numbers: Vec<f64> = cells.iter().map(|cell| cell.parse().unwrap_or(f64::NAN)).collect();
-        match 2 * numbers.iter().filter(|number| !number.is_nan()).count() > cells.len() {
-            true => Column::of_numbers(*name, numbers),
-            false => Column::of_texts(*name, cells),
-        }
-    });
-    Ok(Table::new(path.display().to_string(), columns.collect(), starts))
+    Ok(table)
 }

@@ -36,5 +36,5 @@ pub fn stock_market(rows: usize, seed: u64) -> Table {
     }
     let names = FEATURES.into_iter().chain([TARGET]);
     let columns = names.zip(columns).map(|(name, values)| Column::of_numbers(name, values));
-    Table::new("synthetic stock market".to_owned(), columns.collect(), Vec::new())
+    Table::new("synthetic stock market".to_owned(), columns.collect())
 }

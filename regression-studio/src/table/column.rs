@@ -1,0 +1,212 @@
+//! One column of a table: numbers, or texts.
+
+use std::borrow::Cow;
+
+use super::texts::{Dictionary, Texts};
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Numbers: more than half of what is not missing is one.
+    Number,
+    /// Anything else, and a column in which everything is missing.
+    Text,
+}
+
+/// One column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    name: String,
+    missing: usize,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    Numbers {
+        /// Finite, or NaN where there is none.
+        values: Vec<f64>,
+        not_numeric: NotNumeric,
+    },
+    Texts {
+        texts: Texts,
+        indices: Vec<u32>,
+    },
+}
+
+/// The cells of a column of numbers that are neither missing nor a number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NotNumeric {
+    /// The row and the index of its text, in order of rows.
+    pub(crate) cells: Vec<(u32, u32)>,
+    pub(crate) texts: Texts,
+}
+
+/// A text column's distinct texts and which of them each row has.
+#[derive(Clone, Copy, Debug)]
+pub struct Categories<'a> {
+    /// In the order of their first appearance.
+    pub names: &'a Texts,
+    /// Of each row, the index in `names`; [`Categories::MISSING`] where the cell is missing.
+    pub indices: &'a [u32],
+}
+
+impl Categories<'_> {
+    /// Stands for a missing cell.
+    pub const MISSING: u32 = u32::MAX;
+}
+
+impl Column {
+    /// A column of numbers; NaN stands for a missing one, and infinities are not numeric.
+    ///
+    /// # Panics
+    /// If there are 2³² rows or more.
+    pub fn of_numbers(name: impl Into<String>, mut values: Vec<f64>) -> Self {
+        let missing = values.iter().filter(|value| value.is_nan()).count();
+        let mut dictionary = Dictionary::default();
+        let mut cells = Vec::new();
+        for (row, value) in values.iter_mut().enumerate().filter(|(_, value)| value.is_infinite()) {
+            cells.push((index(row), dictionary.code(&value.to_string())));
+            *value = f64::NAN;
+        }
+        Self::from_numbers(name.into(), values, missing, NotNumeric { cells, texts: dictionary.into_texts() })
+    }
+
+    /// A column of texts; an empty one is missing.
+    ///
+    /// # Panics
+    /// If there are 2³² rows or more.
+    pub fn of_texts<T: AsRef<str>>(name: impl Into<String>, cells: &[T]) -> Self {
+        let mut dictionary = Dictionary::default();
+        let code = |cell: &T| match cell.as_ref() {
+            "" => Categories::MISSING,
+            text => dictionary.code(text),
+        };
+        index(cells.len());
+        let indices: Vec<u32> = cells.iter().map(code).collect();
+        Self::from_texts(name.into(), dictionary.into_texts(), indices)
+    }
+
+    pub(crate) fn from_numbers(name: String, values: Vec<f64>, missing: usize, not_numeric: NotNumeric) -> Self {
+        Self { name, missing, values: Values::Numbers { values, not_numeric } }
+    }
+
+    pub(crate) fn from_texts(name: String, texts: Texts, indices: Vec<u32>) -> Self {
+        let missing = indices.iter().filter(|&&index| index == Categories::MISSING).count();
+        Self { name, missing, values: Values::Texts { texts, indices } }
+    }
+
+    /// The column's name, from the header.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it holds.
+    pub fn kind(&self) -> Kind {
+        match self.values {
+            Values::Numbers { .. } => Kind::Number,
+            Values::Texts { .. } => Kind::Text,
+        }
+    }
+
+    /// How many cells are empty or stand for nothing; [`super::csv`] lists what does.
+    pub fn missing(&self) -> usize {
+        self.missing
+    }
+
+    /// Of a column of numbers: how many cells are neither missing nor a finite number.
+    pub fn not_numeric(&self) -> usize {
+        match &self.values {
+            Values::Numbers { not_numeric, .. } => not_numeric.cells.len(),
+            Values::Texts { .. } => 0,
+        }
+    }
+
+    /// The number in a row, always finite; None where it is missing or not numeric, and in columns of text.
+    pub fn number(&self, row: usize) -> Option<f64> {
+        self.numbers()?.get(row).copied().filter(|value| !value.is_nan())
+    }
+
+    /// A cell as the preview shows it: empty where it is missing, and the text where a number should stand.
+    pub fn text(&self, row: usize) -> Cow<'_, str> {
+        match &self.values {
+            Values::Numbers { values, not_numeric } => match values.get(row) {
+                Some(value) if !value.is_nan() => shown(*value).into(),
+                _ => not_numeric.text(row).unwrap_or_default().into(),
+            },
+            Values::Texts { texts, indices } => {
+                let text = indices.get(row).and_then(|&index| texts.get(index as usize));
+                text.unwrap_or_default().into()
+            }
+        }
+    }
+
+    /// All numbers of a column of numbers, each finite, or NaN where there is none.
+    pub fn numbers(&self) -> Option<&[f64]> {
+        match &self.values {
+            Values::Numbers { values, .. } => Some(values),
+            Values::Texts { .. } => None,
+        }
+    }
+
+    /// The distinct texts of a column of text.
+    pub fn categories(&self) -> Option<Categories<'_>> {
+        match &self.values {
+            Values::Numbers { .. } => None,
+            Values::Texts { texts, indices } => Some(Categories { names: texts, indices }),
+        }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        match &self.values {
+            Values::Numbers { values, .. } => values.len(),
+            Values::Texts { indices, .. } => indices.len(),
+        }
+    }
+}
+
+impl NotNumeric {
+    fn text(&self, row: usize) -> Option<&str> {
+        let found = self.cells.binary_search_by_key(&row, |cell| cell.0 as usize).ok()?;
+        self.texts.get(self.cells.get(found)?.1 as usize)
+    }
+}
+
+/// As few digits as tell the number from every other.
+fn shown(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e16 || (size > 0.0 && size < 1e-5) => format!("{value:e}"),
+        _ => value.to_string(),
+    }
+}
+
+/// A row's number as the columns keep it.
+fn index(row: usize) -> u32 {
+    u32::try_from(row).expect("a table has fewer than 2³² rows")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_finite_or_missing_or_shown_as_they_were_written() {
+        let column = Column::of_numbers("price", vec![1.5, f64::NAN, f64::INFINITY, -0.0, f64::NEG_INFINITY]);
+        assert_eq!((column.kind(), column.missing(), column.not_numeric()), (Kind::Number, 1, 2));
+        let cells: Vec<_> = (0..6).map(|row| (column.number(row), column.text(row).into_owned())).collect();
+        let wanted = [(Some(1.5), "1.5"), (None, ""), (None, "inf"), (Some(-0.0), "-0"), (None, "-inf"), (None, "")];
+        assert_eq!(cells, wanted.map(|(number, text)| (number, text.to_owned())));
+        assert!(column.categories().is_none());
+        assert!(column.numbers().is_some_and(|numbers| numbers.iter().all(|number| !number.is_infinite())));
+    }
+
+    #[test]
+    fn texts_are_categories() {
+        let column = Column::of_texts("series", &["EQ", "", "BE", "EQ"]);
+        assert_eq!((column.kind(), column.missing(), column.not_numeric()), (Kind::Text, 1, 0));
+        let categories = column.categories().unwrap();
+        assert_eq!(categories.indices, [0, Categories::MISSING, 1, 0]);
+        assert_eq!(categories.names.iter().collect::<Vec<_>>(), ["EQ", "BE"]);
+        assert_eq!((column.text(1), column.text(3), column.number(0)), ("".into(), "EQ".into(), None));
+    }
+}

@@ -1,0 +1,192 @@
+//! Where the cells and the records of a text begin and end: RFC 4180, and blanks around cells.
+//!
+//! A record ends at a line break outside quotes. A quote opens a quoted cell where it is the first of a cell but blanks;
+//! anywhere else it is a letter like others. In a quoted cell two quotes stand for one; what follows the closing quote
+//! belongs to the cell as it is.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr_iter, memrchr};
+
+/// The bytes that separate cells and records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grammar {
+    /// A comma, a semicolon or a tab.
+    pub(super) separator: u8,
+    /// A line feed; a carriage return in files of old Macintoshes.
+    pub(super) line_end: u8,
+}
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cell<'a> {
+    /// What it says, without quotes, and without blanks around it if it was not quoted.
+    pub(super) bytes: Cow<'a, [u8]>,
+    /// Where the next cell begins, behind the separator or the line break.
+    pub(super) next: usize,
+    /// Whether it is the last of its record.
+    pub(super) is_last: bool,
+    /// Line breaks in the cell.
+    pub(super) lines: u64,
+}
+
+/// What [`Grammar::complete_records`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Records {
+    /// Where the last complete record ends, behind its line break; 0 if none is complete.
+    pub(super) end: usize,
+    /// Where a quote opens that is not closed.
+    pub(super) open_quote: Option<usize>,
+}
+
+impl Grammar {
+    /// The cell that begins at `start`. The text's end ends it too.
+    #[inline]
+    pub(super) fn cell<'a>(&self, text: &'a [u8], start: usize) -> Cell<'a> {
+        let first = self.skip_blanks(text, start);
+        if text.get(first) == Some(&b'"') {
+            return self.quoted_cell(text, first);
+        }
+        let end = self.unquoted_end(text, first);
+        let (next, is_last) = self.behind(text, end);
+        Cell { bytes: self.trim_end(&text[first..end]).into(), next, is_last, lines: 0 }
+    }
+
+    /// The end of a blank line that begins at `start`, behind its line break; None if there is something in it.
+    pub(super) fn blank_line(&self, text: &[u8], start: usize) -> Option<usize> {
+        let first = self.skip_blanks(text, start);
+        match text.get(first) {
+            None => Some(first),
+            Some(&byte) => (byte == self.line_end).then_some(first + 1),
+        }
+    }
+
+    /// Finds the last complete record of a text that begins with a record.
+    pub(super) fn complete_records(&self, text: &[u8]) -> Records {
+        let (mut end, mut at) = (0, 0);
+        // What is outside quotes, stretch by stretch.
+        let mut outside = 0;
+        while let Some(quote) = text.get(at..).and_then(|rest| memchr(b'"', rest)).map(|offset| at + offset) {
+            if !self.opens_cell(text, quote) {
+                at = quote + 1;
+                continue;
+            }
+            end = self.last_line(text, outside, quote).unwrap_or(end);
+            match closing_quote(text, quote) {
+                Some(closing) => (outside, at) = (closing + 1, closing + 1),
+                None => return Records { end, open_quote: Some(quote) },
+            }
+        }
+        Records { end: self.last_line(text, outside, text.len()).unwrap_or(end), open_quote: None }
+    }
+
+    fn quoted_cell<'a>(&self, text: &'a [u8], quote: usize) -> Cell<'a> {
+        let closing = closing_quote(text, quote).unwrap_or(text.len());
+        let content = &text[quote + 1..closing];
+        let lines = memchr_iter(self.line_end, content).count() as u64;
+        let rest_start = (closing + 1).min(text.len());
+        let end = self.unquoted_end(text, rest_start);
+        let rest = self.trim_end(&text[rest_start..end]);
+        let (next, is_last) = self.behind(text, end);
+        let bytes = match memchr(b'"', content) {
+            None if rest.is_empty() => Cow::Borrowed(content),
+            _ => {
+                let mut bytes = without_doubled_quotes(content);
+                bytes.extend_from_slice(rest);
+                bytes.into()
+            }
+        };
+        Cell { bytes, next, is_last, lines }
+    }
+
+    /// Whether the quote at `quote` is the first of its cell.
+    fn opens_cell(&self, text: &[u8], quote: usize) -> bool {
+        match text[..quote].iter().rev().find(|&&byte| !self.is_blank(byte)) {
+            None => true,
+            Some(&before) => before == self.separator || before == self.line_end,
+        }
+    }
+
+    /// Behind the last line break between `start` and `end`.
+    fn last_line(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
+        memrchr(self.line_end, &text[start..end]).map(|offset| start + offset + 1)
+    }
+
+    /// Where the next separator or line break is, from `start` on.
+    #[inline]
+    fn unquoted_end(&self, text: &[u8], start: usize) -> usize {
+        let (separators, line_ends) = (repeated(self.separator), repeated(self.line_end));
+        let mut at = start;
+        // Eight bytes at once: most cells end within them.
+        while let Some(eight) = text.get(at..).and_then(|rest| rest.first_chunk()) {
+            let eight = u64::from_le_bytes(*eight);
+            let found = zero_bytes(eight ^ separators) | zero_bytes(eight ^ line_ends);
+            if found != 0 {
+                return at + found.trailing_zeros() as usize / 8;
+            }
+            at += 8;
+        }
+        let rest = text.get(at..).unwrap_or_default();
+        at + rest.iter().position(|&byte| byte == self.separator || byte == self.line_end).unwrap_or(rest.len())
+    }
+
+    /// Where the cell behind the one that ends at `end` begins, and whether that is in another record.
+    fn behind(&self, text: &[u8], end: usize) -> (usize, bool) {
+        match text.get(end) {
+            Some(&byte) => (end + 1, byte != self.separator),
+            None => (end, true),
+        }
+    }
+
+    #[inline]
+    fn skip_blanks(&self, text: &[u8], start: usize) -> usize {
+        let mut at = start;
+        while text.get(at).is_some_and(|&byte| self.is_blank(byte)) {
+            at += 1;
+        }
+        at
+    }
+
+    fn trim_end<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        &bytes[..bytes.iter().rposition(|&byte| !self.is_blank(byte)).map_or(0, |last| last + 1)]
+    }
+
+    /// Spaces, tabs and carriage returns, unless they separate.
+    #[inline]
+    fn is_blank(&self, byte: u8) -> bool {
+        matches!(byte, b' ' | b'\t' | b'\r') && byte != self.separator && byte != self.line_end
+    }
+}
+
+/// The quote that closes the one at `quote`.
+fn closing_quote(text: &[u8], quote: usize) -> Option<usize> {
+    let mut at = quote + 1;
+    loop {
+        at += memchr(b'"', text.get(at..)?)?;
+        if text.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+fn without_doubled_quotes(content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(content.len());
+    let mut rest = content;
+    while let Some(quote) = memchr(b'"', rest) {
+        bytes.extend_from_slice(&rest[..=quote]);
+        rest = rest.get(quote + 2..).unwrap_or_default();
+    }
+    bytes.extend_from_slice(rest);
+    bytes
+}
+
+fn repeated(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// The high bit of each byte that is 0, exact up to the lowest such byte.
+#[inline]
+fn zero_bytes(eight: u64) -> u64 {
+    eight.wrapping_sub(repeated(0x01)) & !eight & repeated(0x80)
+}

@@ -1,0 +1,233 @@
+//! The first line: the columns' names, and how the file is written.
+
+use std::collections::{HashMap, HashSet};
+
+use memchr::memchr;
+
+use super::grammar::Grammar;
+use super::value;
+use super::{COLUMN_LIMIT, CsvProblem};
+
+/// The separators that are looked for; of two that are as frequent in the header the first is taken, which is seldom in names.
+const SEPARATORS: [u8; 3] = [b'\t', b';', b','];
+
+/// UTF-8's mark at the beginning of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What files that are no text begin with, and what to do with them.
+const NOT_TEXT: [(&[u8], &str); 9] = [
+    (b"\xff\xfe", ": it is UTF-16; save it as UTF-8"),
+    (b"\xfe\xff", ": it is UTF-16; save it as UTF-8"),
+    (b"PK\x03\x04", ": it is a spreadsheet or a ZIP archive; save the table as CSV, or unpack it"),
+    (b"\xd0\xcf\x11\xe0", ": it is a spreadsheet; save the table as CSV"),
+    (b"%PDF", ": it is a PDF document; find the table as CSV"),
+    (b"PAR1", ": it is a Parquet file; save the table as CSV"),
+    (b"BZh", ": it is packed by bzip2; unpack it"),
+    (b"\xfd7zXZ", ": it is packed by xz; unpack it"),
+    (b"\x28\xb5\x2f\xfd", ": it is packed by Zstandard; unpack it"),
+];
+
+/// The columns' names and the grammar of the file.
+#[derive(Debug, PartialEq)]
+pub(super) struct Header {
+    /// All different, none empty.
+    pub(super) names: Vec<String>,
+    pub(super) grammar: Grammar,
+    /// Where the first row begins, in bytes.
+    pub(super) end: usize,
+    /// Line breaks before it.
+    pub(super) lines: u64,
+}
+
+/// Finds the header in the first bytes of a file. None if they end before the header does, and `is_whole` is false: there is more.
+///
+/// # Errors
+/// The line, counted from 0, and the problem.
+pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Option<u64>, CsvProblem)> {
+    if let Some((_, advice)) = NOT_TEXT.iter().find(|(signature, _)| text.starts_with(signature)) {
+        return Err((None, CsvProblem::NotText(advice)));
+    }
+    if memchr(0, text).is_some() {
+        return Err((None, CsvProblem::NotText(": it has zero bytes; save the table as CSV in UTF-8")));
+    }
+    let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let Some(first) = text.iter().skip(mark).position(|byte| !byte.is_ascii_whitespace()).map(|first| mark + first)
+    else {
+        return if is_whole { Err((None, CsvProblem::Empty)) } else { Ok(None) };
+    };
+    let is_line_end = |&byte: &u8| byte == b'\n' || byte == b'\r';
+    let start = text[mark..first].iter().rposition(is_line_end).map_or(mark, |last| mark + last + 1);
+    let Some(extent) = Extent::of(text, start, is_whole) else { return Ok(None) };
+    let lines_until = |end: usize| memchr::memchr_iter(extent.line_end, &text[..end]).count() as u64;
+    let line = lines_until(start);
+    if extent.is_binary {
+        return Err((
+            None,
+            CsvProblem::NotText(": its first line has control characters; save the table as CSV in UTF-8"),
+        ));
+    }
+    if let Some(quote) = extent.open_quote {
+        return Err((Some(lines_until(quote)), CsvProblem::UnclosedQuote));
+    }
+    let grammar = Grammar { separator: extent.separator(), line_end: extent.line_end };
+    let names = cells(grammar, &text[start..extent.end]);
+    match names.len() {
+        0 | 1 => {
+            let name = names.first().map_or(String::new(), |name| name.chars().take(40).collect());
+            Err((Some(line), CsvProblem::OneColumn(name)))
+        }
+        count if count > COLUMN_LIMIT => Err((Some(line), CsvProblem::TooManyColumns(count))),
+        _ => Ok(Some(Header { names: distinct(names), grammar, end: extent.end, lines: lines_until(extent.end) })),
+    }
+}
+
+/// What is seen of the header before the separator is known.
+struct Extent {
+    /// Behind the line break.
+    end: usize,
+    line_end: u8,
+    /// How often each of [`SEPARATORS`] is in it, outside quotes.
+    counts: [usize; SEPARATORS.len()],
+    open_quote: Option<usize>,
+    is_binary: bool,
+}
+
+/// Where in a cell outside quotes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before its first letter: a quote opens it.
+    CellStart,
+    /// Directly behind a closing quote: another one opens it again, two stand for one.
+    BehindQuote,
+    /// A quote is a letter.
+    InCell,
+}
+
+impl Extent {
+    /// None if the text ends before the header does and is not whole.
+    fn of(text: &[u8], start: usize, is_whole: bool) -> Option<Self> {
+        let mut extent = Self { end: text.len(), line_end: b'\n', counts: [0; 3], open_quote: None, is_binary: false };
+        let has_line_feeds = memchr(b'\n', text).is_some();
+        let mut place = Place::CellStart;
+        for (at, &byte) in text.iter().enumerate().skip(start) {
+            extent.is_binary |= (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0x7f;
+            if extent.open_quote.is_some() {
+                if byte == b'"' {
+                    (extent.open_quote, place) = (None, Place::BehindQuote);
+                }
+                continue;
+            }
+            let separator = SEPARATORS.iter().position(|&separator| separator == byte);
+            match byte {
+                b'"' if place != Place::InCell => extent.open_quote = Some(at),
+                b'\n' => return Some(Self { end: at + 1, ..extent }),
+                // Files of old Macintoshes end lines so.
+                b'\r' if !has_line_feeds => {
+                    let is_certain = is_whole || text.len() > at + 1;
+                    return is_certain.then_some(Self { end: at + 1, line_end: b'\r', ..extent });
+                }
+                _ => {}
+            }
+            if let Some(count) = separator.and_then(|separator| extent.counts.get_mut(separator)) {
+                *count += 1;
+            }
+            place = match byte {
+                _ if separator.is_some() => Place::CellStart,
+                b' ' | b'\r' if place == Place::CellStart => Place::CellStart,
+                _ => Place::InCell,
+            };
+        }
+        is_whole.then_some(extent)
+    }
+
+    fn separator(&self) -> u8 {
+        let most = self.counts.iter().max();
+        let found = SEPARATORS.iter().zip(&self.counts).find(|(_, count)| Some(*count) == most);
+        found.map_or(b',', |(&separator, _)| separator)
+    }
+}
+
+/// The header's cells, with single spaces for blanks and line breaks.
+fn cells(grammar: Grammar, line: &[u8]) -> Vec<String> {
+    let (mut names, mut at) = (Vec::new(), 0);
+    loop {
+        let cell = grammar.cell(line, at);
+        names.push(value::text(&cell.bytes).split_whitespace().collect::<Vec<_>>().join(" "));
+        if cell.is_last {
+            return names;
+        }
+        at = cell.next;
+    }
+}
+
+/// The names, numbered where they are empty ("column 3") or there already ("PRICE (2)").
+fn distinct(names: Vec<String>) -> Vec<String> {
+    let given: HashSet<String> = names.iter().cloned().collect();
+    // Of each name that is taken, the number for the next column of that name.
+    let mut taken: HashMap<String, usize> = HashMap::new();
+    let mut distinct = Vec::with_capacity(names.len());
+    for (index, name) in names.into_iter().enumerate() {
+        let wanted = if name.is_empty() { format!("column {}", index + 1) } else { name };
+        let mut name = wanted.clone();
+        while taken.contains_key(&name) || (name != wanted && given.contains(&name)) {
+            let number = taken.entry(wanted.clone()).or_insert(2);
+            name = format!("{wanted} ({number})");
+            *number += 1;
+        }
+        taken.insert(name.clone(), 2);
+        distinct.push(name);
+    }
+    distinct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(text: &str) -> Header {
+        find(text.as_bytes(), true).unwrap().unwrap()
+    }
+
+    #[test]
+    fn the_most_frequent_separator_of_the_header_is_taken() {
+        for (text, separator) in
+            [("a,b\n", b','), ("a;b\n", b';'), ("a\tb\n", b'\t'), ("a;b,c;d\n", b';'), ("\"a;b;c\",d\n", b',')]
+        {
+            assert_eq!(header(text).grammar, Grammar { separator, line_end: b'\n' }, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_trimmed_and_made_distinct() {
+        let names = header("\u{feff}a, b ,a,,\"a\n (2)\",a (2),\"x \"\"y\"\"\",column 4").names;
+        assert_eq!(names, ["a", "b", "a (3)", "column 4", "a (2)", "a (2) (2)", "x \"y\"", "column 4 (2)"]);
+    }
+
+    #[test]
+    fn many_equal_names_are_numbered_at_once() {
+        let names = header(&vec!["x"; COLUMN_LIMIT].join(";")).names;
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), COLUMN_LIMIT);
+        assert_eq!(names.last(), Some(&format!("x ({COLUMN_LIMIT})")));
+    }
+
+    #[test]
+    fn rows_begin_behind_the_header_and_blank_lines_before_it() {
+        let found = |text| (header(text).end, header(text).lines, header(text).names.concat());
+        assert_eq!(found("a,b\r\n1,2"), (5, 1, "ab".to_owned()));
+        assert_eq!(found("\n \r\n  a,b\n1,2"), (10, 3, "ab".to_owned()));
+        assert_eq!(found("\"a\nc\",b\n1,2"), (8, 2, "a cb".to_owned()));
+        assert_eq!(found("a,b"), (3, 0, "ab".to_owned()));
+        assert_eq!(header("a,b\r1,2\r").grammar, Grammar { separator: b',', line_end: b'\r' });
+        // An empty name at the beginning is one.
+        assert_eq!(header("\ta\n").names, ["column 1", "a"]);
+    }
+
+    #[test]
+    fn a_header_that_goes_on_is_not_found_yet() {
+        let whole = "\u{feff}\r\n\"a \"\"x\"\"\n\", b\r\n";
+        for end in BYTE_ORDER_MARK.len()..whole.len() {
+            assert_eq!(find(&whole.as_bytes()[..end], false).unwrap(), None, "{end}");
+        }
+        assert_eq!(find(whole.as_bytes(), false).unwrap(), Some(header(whole)));
+    }
+}

@@ -1,0 +1,71 @@
+//! At which line of the file each row begins.
+
+/// Runs of rows that follow one another line by line: one run for a whole file, unless blank lines or line breaks in
+/// quotes come between.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lines {
+    /// The first row and its line, of each run.
+    runs: Vec<(usize, u64)>,
+}
+
+impl Lines {
+    /// Adds the next row, `row`, that begins at `line`.
+    pub(crate) fn push(&mut self, row: usize, line: u64) {
+        if self.line(row) != Some(line) {
+            self.runs.push((row, line));
+        }
+    }
+
+    /// Adds the runs of the rows that follow: their row 0 is `row` here, their line 0 is `line`.
+    pub(crate) fn append(&mut self, other: &Self, row: usize, line: u64) {
+        for &(first, at) in &other.runs {
+            self.push(row + first, line + at);
+        }
+    }
+
+    /// The line of a row.
+    pub(crate) fn line(&self, row: usize) -> Option<u64> {
+        // New rows are at the end, where push asks.
+        let run = match self.runs.last() {
+            Some(last) if last.0 <= row => last,
+            _ => self.runs.get(self.runs.partition_point(|run| run.0 <= row).checked_sub(1)?)?,
+        };
+        Some(run.1 + (row - run.0) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_gaps_are_one_run() {
+        let mut lines = Lines::default();
+        (0..1000).for_each(|row| lines.push(row, row as u64 + 2));
+        assert_eq!(lines.runs, [(0, 2)]);
+        assert_eq!(lines.line(999), Some(1001));
+    }
+
+    #[test]
+    fn every_row_keeps_its_line_through_gaps_and_pieces() {
+        let wanted: Vec<u64> = (0..200).map(|row| 2 + row + row / 7 + u64::from(row > 50) * 3).collect();
+        for cut in 0..=wanted.len() {
+            let (mut first, mut second, start) = (Lines::default(), Lines::default(), 40);
+            wanted[..cut].iter().enumerate().for_each(|(row, &line)| first.push(row, line));
+            // The second piece counts its lines from its own beginning.
+            let base = wanted.get(cut).map_or(0, |line| line - 1);
+            wanted[cut..].iter().enumerate().for_each(|(row, &line)| second.push(row, line - base));
+            let mut whole = Lines::default();
+            whole.append(&first, 0, start);
+            whole.append(&second, cut, start + base);
+            for (row, line) in wanted.iter().enumerate() {
+                assert_eq!(whole.line(row), Some(line + start), "row {row}, cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_rows_have_no_line() {
+        assert_eq!(Lines::default().line(0), None);
+    }
+}

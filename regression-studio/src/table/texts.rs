@@ -1,0 +1,117 @@
+//! Many texts in one allocation, and a dictionary of them.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// Texts in order, kept in one string: a column of a million different texts takes little more than their letters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    all: String,
+    /// Where each text ends in `all`.
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The text at `index`.
+    pub fn get(&self, index: usize) -> Option<&str> {
+        let start = if index == 0 { 0 } else { *self.ends.get(index - 1)? };
+        self.all.get(start..*self.ends.get(index)?)
+    }
+
+    /// All of them in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|index| self.get(index).unwrap_or_default())
+    }
+
+    fn push(&mut self, text: &str) {
+        self.all.push_str(text);
+        self.ends.push(self.all.len());
+    }
+}
+
+/// Texts without repetition, each of which is found by what it says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dictionary {
+    texts: Texts,
+    codes: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    last: u32,
+}
+
+impl Dictionary {
+    /// The index of `text`, which is added if it is new.
+    ///
+    /// # Panics
+    /// If there are as many texts as indices: 2³² − 1. Tables have fewer rows.
+    pub(crate) fn code(&mut self, text: &str) -> u32 {
+        // Sorted and grouped columns repeat the text of the row above.
+        if self.texts.get(self.last as usize) == Some(text) {
+            return self.last;
+        }
+        let hash = self.hasher.hash_one(text);
+        let known = self.codes.find(hash, |&code| self.texts.get(code as usize) == Some(text));
+        self.last = match known {
+            Some(&code) => code,
+            None => self.add(text, hash),
+        };
+        self.last
+    }
+
+    /// The texts in order of their first appearance.
+    pub(crate) fn texts(&self) -> &Texts {
+        &self.texts
+    }
+
+    /// The same, without the means to find one.
+    pub(crate) fn into_texts(self) -> Texts {
+        self.texts
+    }
+
+    fn add(&mut self, text: &str, hash: u64) -> u32 {
+        // u32::MAX stands for a missing cell.
+        let code = u32::try_from(self.texts.len()).ok().filter(|&code| code != u32::MAX);
+        let code = code.expect("a table has fewer than 2³² − 1 rows");
+        self.texts.push(text);
+        let (texts, hasher) = (&self.texts, &self.hasher);
+        self.codes.insert_unique(hash, code, |&code| hasher.hash_one(texts.get(code as usize).unwrap_or_default()));
+        code
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_count_texts_by_first_appearance() {
+        let mut dictionary = Dictionary::default();
+        let codes = ["b", "b", "", "a", "b", "", "é", "aé"].map(|text| dictionary.code(text));
+        assert_eq!(codes, [0, 0, 1, 2, 0, 1, 3, 4]);
+        let texts = dictionary.into_texts();
+        assert_eq!(texts.iter().collect::<Vec<_>>(), ["b", "", "a", "é", "aé"]);
+        assert_eq!((texts.len(), texts.get(4), texts.get(5), texts.get(usize::MAX)), (5, Some("aé"), None, None));
+    }
+
+    #[test]
+    fn many_texts_are_found_again() {
+        let mut dictionary = Dictionary::default();
+        let texts: Vec<String> = (0..5000).map(|number| format!("{}", number * 7919 % 5000)).collect();
+        for _ in 0..2 {
+            for (code, text) in texts.iter().enumerate() {
+                assert_eq!(dictionary.code(text), code as u32);
+            }
+        }
+        assert!(dictionary.texts().iter().eq(texts.iter().map(String::as_str)));
+    }
+}
