@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Parameters;
-use crate::model_file::{
-    Model, ModelFileError, io_error, metadata, parameter_tensors, read_ours, write_tensors,
-};
+use crate::model_file::{Model, ModelFileError, io_error, metadata, parameter_tensors, read_ours, write_tensors};
 use crate::training::{Hyperparameters, Progress};
 
 /// The file's name in the checkpoint directory.

@@ -152,8 +152,8 @@ pub struct TrainingSettings {
     pub batch_size: usize,
     /// How often each training sample is seen at the most.
     pub epochs: usize,
-    /// After how many epochs without a smaller validation error the training ends; None never.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// After how many epochs without a smaller validation error the training ends; None, in files 0, never.
+    #[serde(with = "zero_is_none")]
     pub patience: Option<usize>,
     /// Seed of the first weights and of the order of the samples.
     pub seed: u64,
@@ -177,6 +177,19 @@ pub enum DeviceChoice {
     Cuda,
     /// The GPU's kernels, run by the CPU: slow, for a look.
     Simulator,
+}
+
+/// None as 0: a file that leaves a setting out has its default, which need not be None.
+mod zero_is_none {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<usize>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.unwrap_or(0).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+        Ok(Some(usize::deserialize(deserializer)?).filter(|value| *value > 0))
+    }
 }
 
 fn default_one_hot_limit() -> usize {

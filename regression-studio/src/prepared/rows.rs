@@ -62,11 +62,9 @@ fn first_bad_cell(table: &Table, data: &DataSettings, row: usize) -> PrepareErro
     let Some(column) = columns(table, data).find(is_bad) else {
         return PrepareError::Problem(format!("{place}: the row is incomplete"));
     };
-    let what = match (column.text(row).trim(), column.missing(), column.not_numeric()) {
-        (_, _, 0) => "the value is missing".to_owned(),
-        ("", _, _) => "the value is missing or no number".to_owned(),
-        (text, 0, _) => format!("{text:?} is no number"),
-        (text, ..) => format!("{text:?} is missing or no number"),
+    let what = match &*column.text(row) {
+        "" => "the value is missing".to_owned(),
+        text => format!("{text:?} is no number"),
     };
     PrepareError::Cell { place, column: column.name().to_owned(), what }
 }

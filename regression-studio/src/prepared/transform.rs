@@ -125,11 +125,11 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
                 }
             }
             Some(categories) => {
-                for (index, text) in (0..).zip(categories.names) {
+                for (index, text) in (0..).zip(categories.names.iter()) {
                     let is_text = |&row: &u32| f64::from(u8::from(categories.indices[row as usize] == index));
                     let values: Vec<f64> = train.iter().map(is_text).collect();
                     if let Some(scale) = fit(name, &values, false)? {
-                        inputs.push(Input::Text { column: name.clone(), text: text.clone(), scale });
+                        inputs.push(Input::Text { column: name.clone(), text: text.to_owned(), scale });
                     }
                 }
                 if inputs.is_empty() {

@@ -179,19 +179,26 @@ fn show(results: &Results, state: &State) {
     );
     let is_log = results.parts[0].network.r2_log.is_some();
     let log_column = if is_log { format!("{:>12}", "R² of logs") } else { String::new() };
-    say!("{:<12}{:>9}  {:<22}{:>14}{:>14}{:>10}{log_column}", "part", "rows", "by", "RMSE", "MAE", "R²");
+    say!("{:<12}{:>9}  {:<22}{:>14}{:>14}{:>14}{log_column}", "part", "rows", "by", "RMSE", "MAE", "R²");
     for part in &results.parts {
         let rows: [(&str, &Metrics); 3] =
             [("the network", &part.network), ("linear least squares", &part.linear), ("the mean", &part.mean)];
         for (by, metrics) in rows {
             let log = metrics.r2_log.map(|r2| format!("{r2:>12.4}")).unwrap_or_default();
             let Metrics { rmse, mae, r2, .. } = metrics;
-            say!("{:<12}{:>9}  {by:<22}{:>14}{:>14}{r2:>10.4}{log}", part.name, part.rows, number(*rmse), number(*mae));
+            say!(
+                "{:<12}{:>9}  {by:<22}{:>14}{:>14}{:>14}{log}",
+                part.name,
+                part.rows,
+                number(*rmse),
+                number(*mae),
+                number(*r2)
+            );
         }
     }
 }
 
 /// Five digits, whatever the size.
 fn number(value: f64) -> String {
-    if (0.001..1e6).contains(&value) { format!("{value:.4}") } else { format!("{value:.4e}") }
+    if value == 0.0 || (0.001..1e6).contains(&value.abs()) { format!("{value:.4}") } else { format!("{value:.4e}") }
 }

@@ -221,7 +221,7 @@ impl Field {
             Self::Patience => (
                 "Patience",
                 "epochs",
-                "1 or more, or off",
+                "1 or more, or 0 for never",
                 "The training ends when the validation error has not become smaller for so many epochs. The best \
                  epoch's weights are kept in any case.",
             ),

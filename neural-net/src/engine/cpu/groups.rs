@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::chunk::Chunk;
 use super::layer::{Accumulate, UpdateRule};
-use super::{CHUNK, GROUPS, Model, rows_per_task};
+use super::{CHUNK, GROUPS, Model, TASK_WORK, rows_per_task};
 use crate::{Loss, Real, Samples};
 
 /// A part of a large batch: its chunk in work and its gradients.
@@ -31,12 +31,18 @@ pub(super) fn step<F: Real>(
     groups.resize_with(groups.len().max(count), || Group::new(model, samples));
 
     let shared = &*model;
-    groups[..count].par_iter_mut().zip(chunks.par_chunks(chunks_per_group)).for_each(|(group, chunks)| {
+    let run = |(group, chunks): (&mut Group<F>, &[&[u32]])| {
         group.clear();
         for batch in chunks {
             group.add(shared, samples, loss, batch);
         }
-    });
+    };
+    // Forward, backward, and the gradients: little of that is not worth waking other threads for.
+    let work: usize = model.architecture.sizes().windows(2).map(|pair| 3 * pair[0] * pair[1]).sum();
+    match batch.len() * work < TASK_WORK {
+        true => groups[..count].iter_mut().zip(chunks.chunks(chunks_per_group)).for_each(run),
+        false => groups[..count].par_iter_mut().zip(chunks.par_chunks(chunks_per_group)).for_each(run),
+    }
 
     // In the groups' order, row by row, whoever does it.
     let set = model.instruction_set;

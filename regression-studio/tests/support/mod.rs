@@ -1,0 +1,80 @@
+//! What several test files need.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use regression_studio::settings::{DeviceChoice, HiddenActivation, Settings};
+use regression_studio::table::{Column, Table};
+use regression_studio::{Session, Snapshot};
+
+/// A table of `rows` rows: x and y between −1 and 1, a text, and target = sin(3x) + y², more by 1 where the text is "up".
+pub(crate) fn small_table(rows: usize, seed: u64) -> Table {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut numbers = || -> Vec<f64> { (0..rows).map(|_| rng.random_range(-1.0..1.0)).collect() };
+    let (x, y) = (numbers(), numbers());
+    let texts: Vec<&str> = (0..rows).map(|row| if row % 3 == 0 { "up" } else { "down" }).collect();
+    let target = |row: usize| (3.0 * x[row]).sin() + y[row] * y[row] + f64::from(u8::from(row % 3 == 0));
+    let target: Vec<f64> = (0..rows).map(target).collect();
+    let columns = vec![
+        Column::of_numbers("x", x),
+        Column::of_numbers("y", y),
+        Column::of_texts("direction", &texts),
+        Column::of_numbers("target", target),
+    ];
+    Table::new("a small table", columns)
+}
+
+/// Settings for [`small_table`].
+pub(crate) fn small_settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.data.features = ["x", "y", "direction"].map(str::to_owned).to_vec();
+    settings.data.target = "target".to_owned();
+    settings.data.log_target = false;
+    settings.network.hidden = vec![7, 5];
+    settings.network.activation = HiddenActivation::Sigmoid;
+    settings.network.gain = 1.5;
+    settings.network.threshold = 0.25;
+    settings.training.batch_size = 32;
+    settings.training.epochs = 12;
+    settings.training.patience = None;
+    settings.training.device = DeviceChoice::Cpu;
+    settings
+}
+
+/// Trains to the end.
+pub(crate) fn trained(table: Table, settings: Settings) -> Arc<Snapshot> {
+    Session::start(Arc::new(table), settings).wait()
+}
+
+/// The real stock file, or a line that says why the calling test is skipped.
+pub(crate) fn stocks() -> Option<PathBuf> {
+    let path = std::env::var_os("STOCKS_CSV").filter(|value| !value.is_empty()).map(PathBuf::from);
+    if path.is_none() {
+        eprintln!("skipped: the environment variable STOCKS_CSV does not name the stock file");
+    }
+    path
+}
+
+/// The features of the stock file.
+pub(crate) const STOCK_FEATURES: [&str; 8] = [
+    "PREV_CLOSE",
+    "OPEN_PRICE",
+    "HIGH_PRICE",
+    "LOW_PRICE",
+    "LAST_PRICE",
+    "CLOSE_PRICE",
+    "TTL_TRD_QNTY",
+    "NO_OF_TRADES",
+];
+
+/// All names in a directory, sorted.
+pub(crate) fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
