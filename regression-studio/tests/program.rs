@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
+use regression_studio::Model;
 use support::names_in;
 use tempfile::TempDir;
 
@@ -82,7 +83,7 @@ fn a_training_is_kept_in_a_folder_and_predicts() {
     assert!(message.contains("config-run: there is a training already: --resume"), "{message}");
     let arguments = ["train", "config-run/settings.toml", "--out", "again"];
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
-    let read = |path: &str| fs::read(folder.path().join(path)).unwrap();
+    let read = |path: &str| Model::load(&folder.path().join(path)).unwrap();
     assert_eq!(read("again/model.safetensors"), read("config-run/model.safetensors"));
 
     // More epochs, and then what may not be changed.

@@ -111,14 +111,15 @@ fn the_same_settings_give_the_same_bits_on_any_number_of_threads() {
 
 #[test]
 fn pauses_single_epochs_and_interruptions_change_nothing() {
-    let (table, settings) = (Arc::new(small_table(3000, 1)), small_settings());
+    let (table, mut settings) = (Arc::new(small_table(3000, 1)), small_settings());
+    settings.training.epochs = 400;
     let expected = essence(&Session::start(Arc::clone(&table), settings.clone()).wait());
     let folder = tempfile::tempdir().unwrap();
 
     let session = Session::start(Arc::clone(&table), settings.clone());
     session.step_epoch();
     let paused = wait_until(&session, |snapshot| snapshot.state == State::Paused || snapshot.state.has_ended());
-    assert!(paused.epoch < 12 || paused.state.has_ended());
+    assert!(paused.epoch < 400);
     let before = paused.epoch;
     session.step_epoch();
     let paused = wait_until(&session, |snapshot| {
@@ -132,14 +133,10 @@ fn pauses_single_epochs_and_interruptions_change_nothing() {
 
     // Stopped again and again, wherever it happens to be, kept on disk and read again.
     let mut session = Session::start(Arc::clone(&table), settings);
-    let mut interruptions = 0;
+    let (mut from, mut interruptions) = ((0, 0), 0);
     let ended = loop {
-        let (steps, epoch) = {
-            let s = session.snapshot();
-            (s.step, s.epoch)
-        };
-        let ended = wait_until(&session, |s| (s.epoch, s.step) != (epoch, steps) || s.state.has_ended());
-        if !ended.state.has_ended() {
+        let seen = wait_until(&session, |s| (s.epoch, s.step) > from || s.state.has_ended());
+        if !seen.state.has_ended() {
             session.stop();
         }
         let ended = session.wait();
@@ -147,10 +144,12 @@ fn pauses_single_epochs_and_interruptions_change_nothing() {
             break ended;
         }
         interruptions += 1;
-        assert!(interruptions < 10_000);
         run_folder::save(folder.path(), ended.run.as_ref().unwrap()).unwrap();
-        session = Session::resume(Arc::clone(&table), run_folder::open(folder.path()).unwrap());
+        let run = run_folder::open(folder.path()).unwrap();
+        from = (run.checkpoint.progress.epoch, run.checkpoint.progress.step);
+        session = Session::resume(Arc::clone(&table), run);
     };
+    assert!(interruptions > 0);
     assert_eq!(essence(&ended), expected);
 }
 
