@@ -17,6 +17,9 @@ const SIZE: (u32, u32) = (800, 500);
 const TRAINING: RGBColor = RGBColor(31, 119, 180);
 const VALIDATION: RGBColor = RGBColor(214, 94, 0);
 
+/// A curve's name, its colour, and its value in an epoch.
+type Series = (&'static str, RGBColor, fn(&EpochRecord) -> f64);
+
 impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for PlotError {
     fn from(error: DrawingAreaErrorKind<E>) -> Self {
         Self(error.to_string())
@@ -60,7 +63,7 @@ where
             .x_label_formatter(&|epoch| format!("{epoch:.0}"))
             .y_label_formatter(&|error| shown(*error))
             .draw()?;
-        let series: [(&str, RGBColor, fn(&EpochRecord) -> f64); 2] = [
+        let series: [Series; 2] = [
             ("training", TRAINING, |record| record.train_rmse),
             ("validation", VALIDATION, |record| record.validation_rmse),
         ];

@@ -115,7 +115,7 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
                 match fit(name, &values, data.log_features)? {
                     Some(scale) => inputs.push(Input::Number { column: name.clone(), scale }),
                     None => {
-                        notes.push(format!("{name} is {} in every row of the training part, and left out", values[0]))
+                        notes.push(format!("{name} is {} in every row of the training part, and left out", values[0]));
                     }
                 }
                 if !data.log_features && is_heavy_tailed(values) {

@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     }
     match out {
         Some(path) => {
-            write_atomically(path, text.as_bytes()).with_context(|| format!("{}: cannot write", path.display()))?
+            write_atomically(path, text.as_bytes()).with_context(|| format!("{}: cannot write", path.display()))?;
         }
         None => timing::program::print_line(format_args!("{}", text.trim_end_matches('\n'))),
     }

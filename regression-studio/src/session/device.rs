@@ -6,7 +6,10 @@ use neural_net::{Hyperparameters, Samples};
 
 use crate::settings::DeviceChoice;
 
-/// An engine on the device that was asked for, and one line on the choice where there is something to say.
+/// An engine, and one line on the choice of its device where there is something to say.
+pub(super) type EngineAndRemark<'a> = (Box<dyn Engine<f32> + 'a>, Option<String>);
+
+/// An engine on the device that was asked for.
 ///
 /// # Errors
 /// If the device cannot be used; one line.
@@ -15,7 +18,7 @@ pub(super) fn engine<'a>(
     samples: &'a Samples<f32>,
     parameters: &Parameters<f32>,
     hyperparameters: &Hyperparameters,
-) -> Result<(Box<dyn Engine<f32> + 'a>, Option<String>), String> {
+) -> Result<EngineAndRemark<'a>, String> {
     let on_cpu = |remark| {
         let engine: Box<dyn Engine<f32>> = Box::new(CpuEngine::new(samples, parameters, hyperparameters));
         Ok((engine, remark))

@@ -110,9 +110,8 @@ impl<'a> Trainer<'a> {
         self.publish(State::Running)?;
         let ending = loop {
             let training = &self.settings.training;
-            if training.patience.is_some_and(|patience| {
-                self.progress.epoch - self.progress.best_epoch.min(self.progress.epoch) >= patience
-            }) {
+            let since_best = self.progress.epoch - self.progress.best_epoch;
+            if training.patience.is_some_and(|patience| since_best >= patience) {
                 break Ending::EarlyStopped;
             }
             if self.progress.epoch >= training.epochs {
@@ -276,8 +275,7 @@ impl<'a> Trainer<'a> {
         let (samples, seconds) = self.seen;
         // Measurements count: it is the time until the end.
         let steps_done = samples.div_ceil(training.batch_size.max(1));
-        let steps_left =
-            training.epochs.saturating_sub(epoch) * steps - step.min(training.epochs.saturating_sub(epoch) * steps);
+        let steps_left = (training.epochs.saturating_sub(epoch) * steps).saturating_sub(step);
         let seconds_left = self.began.elapsed().as_secs_f64() / steps_done as f64 * steps_left as f64;
         let history = Arc::new(self.history.clone());
         Ok(Snapshot {

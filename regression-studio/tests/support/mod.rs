@@ -16,8 +16,8 @@ pub(crate) fn small_table(rows: usize, seed: u64) -> Table {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut numbers = || -> Vec<f64> { (0..rows).map(|_| rng.random_range(-1.0..1.0)).collect() };
     let (x, y) = (numbers(), numbers());
-    let texts: Vec<&str> = (0..rows).map(|row| if row % 3 == 0 { "up" } else { "down" }).collect();
-    let target = |row: usize| (3.0 * x[row]).sin() + y[row] * y[row] + f64::from(u8::from(row % 3 == 0));
+    let texts: Vec<&str> = (0..rows).map(|row| if row.is_multiple_of(3) { "up" } else { "down" }).collect();
+    let target = |row: usize| (3.0 * x[row]).sin() + y[row] * y[row] + f64::from(u8::from(row.is_multiple_of(3)));
     let target: Vec<f64> = (0..rows).map(target).collect();
     let columns = vec![
         Column::of_numbers("x", x),
