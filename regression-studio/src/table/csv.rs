@@ -21,6 +21,8 @@ mod parse;
 mod pass;
 mod pieces;
 mod source;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use std::path::Path;

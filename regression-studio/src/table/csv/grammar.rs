@@ -190,3 +190,158 @@ fn repeated(byte: u8) -> u64 {
 fn zero_bytes(eight: u64) -> u64 {
     eight.wrapping_sub(repeated(0x01)) & !eight & repeated(0x80)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GRAMMAR: Grammar = Grammar { separator: b',', line_end: b'\n' };
+
+    /// All records' cells, and where the records end.
+    fn records(text: &[u8]) -> (Vec<Vec<Vec<u8>>>, Vec<usize>) {
+        let (mut records, mut ends, mut at) = (Vec::new(), Vec::new(), 0);
+        while at < text.len() {
+            if let Some(next) = GRAMMAR.blank_line(text, at) {
+                at = next;
+                continue;
+            }
+            let mut record = Vec::new();
+            loop {
+                let cell = GRAMMAR.cell(text, at);
+                record.push(cell.bytes.into_owned());
+                at = cell.next;
+                if cell.is_last {
+                    break;
+                }
+            }
+            records.push(record);
+            ends.push(at);
+        }
+        (records, ends)
+    }
+
+    /// The csv crate, which knows no blanks around cells.
+    fn records_by_csv_crate(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
+        let mut reader = csv::ReaderBuilder::new();
+        reader.has_headers(false).flexible(true).terminator(csv::Terminator::Any(b'\n'));
+        let records = reader.from_reader(text).into_byte_records().map(|record| record.unwrap());
+        let cells = records.map(|record| record.iter().map(<[u8]>::to_vec).collect::<Vec<_>>());
+        cells.collect()
+    }
+
+    /// One letter after another.
+    fn records_by_letters(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
+        let (mut records, mut record, mut at) = (Vec::new(), Vec::new(), 0);
+        let is_blank = |byte: u8| matches!(byte, b' ' | b'\t' | b'\r');
+        while at < text.len() {
+            let mut cell = Vec::new();
+            while at < text.len() && is_blank(text[at]) {
+                at += 1;
+            }
+            if record.is_empty() && (at == text.len() || text[at] == b'\n') {
+                at += 1;
+                continue;
+            }
+            let mut kept = 0;
+            if at < text.len() && text[at] == b'"' {
+                at += 1;
+                while at < text.len() {
+                    if text[at] != b'"' {
+                        cell.push(text[at]);
+                    } else if text.get(at + 1) == Some(&b'"') {
+                        cell.push(b'"');
+                        at += 1;
+                    } else {
+                        break;
+                    }
+                    at += 1;
+                }
+                at += 1;
+                kept = cell.len();
+            }
+            while at < text.len() && text[at] != b',' && text[at] != b'\n' {
+                cell.push(text[at]);
+                at += 1;
+            }
+            while cell.len() > kept && is_blank(cell[cell.len() - 1]) {
+                cell.pop();
+            }
+            record.push(cell);
+            let is_last = at >= text.len() || text[at] == b'\n';
+            at += 1;
+            if is_last {
+                records.push(std::mem::take(&mut record));
+            }
+        }
+        // A separator at the very end has an empty cell behind it.
+        if !record.is_empty() {
+            record.push(Vec::new());
+            records.push(record);
+        }
+        records
+    }
+
+    fn text_of(tokens: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
+        let token = proptest::sample::select(tokens);
+        proptest::collection::vec(token, 0..60).prop_map(|tokens| tokens.concat().into_bytes())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn cells_are_those_of_the_csv_crate(text in text_of(&["a", "bcdefghijk", ",", ",", "\"", "\"\"", "\n", "\r\n"])) {
+            // The csv crate keeps the carriage return before a line feed that it is told to end lines at, so that it does
+            // not tell a blank line from a quoted empty cell. A separator at the very end has an empty cell behind it.
+            let comparable = |records: Vec<Vec<Vec<u8>>>| -> Vec<Vec<Vec<u8>>> {
+                let trimmed = |cell: Vec<u8>| cell.strip_suffix(b"\r").map(<[u8]>::to_vec).unwrap_or(cell);
+                let trimmed = records.into_iter().map(|record| record.into_iter().map(trimmed).collect::<Vec<_>>());
+                trimmed.filter(|record| *record != [b""]).collect()
+            };
+            let (found, wanted) = (comparable(records(&text).0), comparable(records_by_csv_crate(&text)));
+            prop_assert_eq!(found, wanted, "{:?}", String::from_utf8_lossy(&text));
+        }
+
+        #[test]
+        fn cells_are_those_of_reading_letter_by_letter(
+            text in text_of(&["a", "bcdefghijk", ",", "\"", " ", "\t", "\r", "\n", "\r\n", ", \"", "\" ,", "é"])
+        ) {
+            prop_assert_eq!(records(&text).0, records_by_letters(&text), "{:?}", String::from_utf8_lossy(&text));
+        }
+
+        #[test]
+        fn records_are_complete_where_they_end(text in text_of(&["a", "bcdefghi", ",", "\"", "\"\"", " ", "\n", "\r\n"])) {
+            let (_, mut ends) = records(&text);
+            let followed = records_by_letters(&[text.as_slice(), b"\nZ"].concat());
+            if followed.last() != Some(&vec![b"Z".to_vec()]) {
+                // A quote is open at the end.
+                ends.pop();
+            }
+            for length in 0..=text.len() {
+                let found = GRAMMAR.complete_records(&text[..length]);
+                // Blank lines are complete too, and belong to no record.
+                let wanted = ends.iter().rfind(|&&end| end <= length && text[..end].ends_with(b"\n"));
+                let wanted = wanted.copied().unwrap_or(0);
+                prop_assert!(found.end >= wanted, "{found:?} {wanted} {:?}", String::from_utf8_lossy(&text[..length]));
+                let skipped = &text[wanted..found.end];
+                prop_assert!(skipped.iter().all(u8::is_ascii_whitespace), "{:?}", String::from_utf8_lossy(&text));
+                prop_assert!(found.open_quote.is_none_or(|quote| quote >= found.end && text[quote] == b'"'));
+            }
+        }
+    }
+
+    #[test]
+    fn cells_end_at_every_place_of_eight_bytes() {
+        for length in 0..40 {
+            let letters = vec![b'x'; length];
+            for (end, is_last) in [(b",".as_slice(), false), (b"\n", true), (b"", true)] {
+                let text = [letters.as_slice(), end, b"yyyyyyyyyyyy,"].concat();
+                let text = if end.is_empty() { &text[..length] } else { &text };
+                let cell = GRAMMAR.cell(text, 0);
+                assert_eq!((&*cell.bytes, cell.is_last, cell.next), (&*letters, is_last, length + end.len()));
+            }
+        }
+    }
+}
