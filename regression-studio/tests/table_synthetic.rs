@@ -1,0 +1,93 @@
+//! The synthetic stock market is a market: prices fit together, values spread, and a seed tells all.
+
+use std::collections::HashMap;
+
+use regression_studio::table::{Column, Table, synthetic};
+
+fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
+    table.column(name).and_then(Column::numbers).unwrap()
+}
+
+#[test]
+fn prices_quantities_and_trades_fit_together() {
+    let table = synthetic::stock_market(50_000, 3);
+    assert_eq!((table.rows(), table.columns().len()), (50_000, 15));
+    let [previous, open, high, low, last, close, quantity, trades] =
+        synthetic::FEATURES.map(|name| numbers(&table, name));
+    let (average, turnover) = (numbers(&table, "AVG_PRICE"), numbers(&table, synthetic::TARGET));
+    let symbols = table.column("SYMBOL").unwrap();
+    let mut close_before: HashMap<String, f64> = HashMap::new();
+    for row in 0..table.rows() {
+        for price in [open, last, close, average].map(|prices| prices[row]) {
+            assert!(0.0 < low[row] && low[row] <= price && price <= high[row], "row {row}");
+        }
+        assert!(trades[row] >= 1.0 && trades[row] <= quantity[row], "row {row}");
+        assert_eq!((trades[row].fract(), quantity[row].fract()), (0.0, 0.0), "row {row}");
+        assert_eq!(turnover[row], average[row] * quantity[row] / 1e5, "row {row}");
+        let yesterday = close_before.insert(symbols.text(row).into_owned(), close[row]);
+        assert!(yesterday.is_none_or(|yesterday| yesterday == previous[row]), "row {row}");
+    }
+    assert_eq!(close_before.len(), 446);
+}
+
+#[test]
+fn days_follow_one_another_with_all_shares_in_order() {
+    let table = synthetic::stock_market(1_000, 3);
+    let text = |row, name: &str| table.column(name).unwrap().text(row).into_owned();
+    let shares = 62;
+    assert!((1..shares).all(|row| text(row - 1, "SYMBOL") < text(row, "SYMBOL")));
+    for row in shares..table.rows() {
+        assert_eq!(text(row, "SYMBOL"), text(row - shares, "SYMBOL"));
+        assert_eq!(text(row, "SERIES"), text(row - shares, "SERIES"));
+    }
+    assert_eq!(
+        [0, 61, 62, 999].map(|row| text(row, "DATE1")),
+        ["01-Jan-2024", "01-Jan-2024", "02-Jan-2024", "23-Jan-2024"]
+    );
+    assert_eq!((table.source(), table.line(0)), ("synthetic stock market", None));
+}
+
+#[test]
+fn a_seed_tells_the_whole_table() {
+    let cells = |table: &Table| -> Vec<Vec<u64>> {
+        let bits =
+            |column: &Column| column.numbers().map(|numbers| numbers.iter().map(|number| number.to_bits()).collect());
+        table.columns().iter().filter_map(bits).collect()
+    };
+    let (first, again, other) =
+        (synthetic::stock_market(3_000, 7), synthetic::stock_market(3_000, 7), synthetic::stock_market(3_000, 8));
+    assert_eq!(cells(&first), cells(&again));
+    assert!(cells(&first).iter().zip(cells(&other)).all(|(first, other)| *first != other));
+    let in_one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(cells(&first), cells(&in_one_thread.install(|| synthetic::stock_market(3_000, 7))));
+}
+
+#[test]
+fn trade_values_spread_over_many_powers_of_ten_and_a_tenth_tells_no_delivery() {
+    let table = synthetic::stock_market(200_000, 1);
+    let mut turnover = numbers(&table, synthetic::TARGET).to_vec();
+    turnover.sort_by(f64::total_cmp);
+    let quantile = |share: f64| turnover[(share * (turnover.len() - 1) as f64) as usize].log10();
+    assert!(quantile(1.0) - quantile(0.0) > 7.0, "{} … {}", quantile(0.0), quantile(1.0));
+    assert!(quantile(0.99) - quantile(0.01) > 4.5, "{} … {}", quantile(0.01), quantile(0.99));
+    // Heavy tails: the mean is far above the median, as 3,538 and 135 in the price files.
+    let mean = turnover.iter().sum::<f64>() / turnover.len() as f64;
+    assert!(mean > 5.0 * turnover[turnover.len() / 2], "mean {mean}, median {}", turnover[turnover.len() / 2]);
+    for column in table.columns() {
+        let share = column.missing() as f64 / table.rows() as f64;
+        match column.name() {
+            "DELIV_QTY" | "DELIV_PER" => assert!((0.06..0.14).contains(&share), "{}: {share}", column.name()),
+            name => assert_eq!(column.missing(), 0, "{name}"),
+        }
+        assert_eq!(column.not_numeric(), 0, "{}", column.name());
+    }
+}
+
+#[test]
+fn any_number_of_rows_is_a_table() {
+    for rows in [0, 1, 2, 3, 17] {
+        let table = synthetic::stock_market(rows, 0);
+        assert_eq!((table.rows(), table.columns().len()), (rows, 15));
+        assert!(table.columns().iter().all(|column| column.missing() <= rows && column.name().len() > 4));
+    }
+}
