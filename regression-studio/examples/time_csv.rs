@@ -1,4 +1,5 @@
-//! Times reading a CSV file: `cargo run -p regression-studio --example time_csv -- FILE [REPEATS]`.
+//! Times reading a CSV file: `cargo run -p regression-studio --example time_csv -- FILE [REPEATS]`; a number of rows in
+//! place of FILE times making the synthetic stock market.
 //!
 //! Prints the table's size, the minimum and the median of the repeats, and the most memory the process had.
 
@@ -6,8 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use regression_studio::table::csv;
-use timing::{format_seconds, measure};
+use regression_studio::table::{csv, synthetic};
+use timing::{format_seconds, measure, say};
 
 fn main() -> ExitCode {
     timing::program::run(|| {
@@ -17,18 +18,23 @@ fn main() -> ExitCode {
             Some(count) => count.to_string_lossy().parse().context("REPEATS is a number from 1 on")?,
             None => std::num::NonZeroUsize::MIN.saturating_add(9),
         };
-        let table = csv::read(&path)?;
-        println!("{} rows, {} columns", table.rows(), table.columns().len());
-        for column in table.columns() {
+        let rows = path.to_str().and_then(|text| text.parse::<usize>().ok());
+        let table = || match rows {
+            Some(rows) => Ok(synthetic::stock_market(rows, 1)),
+            None => csv::read(&path),
+        };
+        let first = table()?;
+        say!("{} rows, {} columns", first.rows(), first.columns().len());
+        for column in first.columns() {
             let (kind, missing, not_numeric) = (column.kind(), column.missing(), column.not_numeric());
-            println!("  {:20} {kind:?}, {missing} missing, {not_numeric} not numeric", column.name());
+            say!("  {:20} {kind:?}, {missing} missing, {not_numeric} not numeric", column.name());
         }
-        drop(table);
-        let measurement = measure(repeats, || csv::read(&path));
+        drop(first);
+        let measurement = measure(repeats, table);
         let seconds = (format_seconds(measurement.min), format_seconds(measurement.median));
-        println!("minimum {}, median {} of {repeats}", seconds.0, seconds.1);
+        say!("minimum {}, median {} of {repeats}", seconds.0, seconds.1);
         if let Some(peak) = peak_memory() {
-            println!("most memory {peak}");
+            say!("most memory {peak}");
         }
         Ok(ExitCode::SUCCESS)
     })
