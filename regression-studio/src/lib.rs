@@ -6,7 +6,7 @@
 //! - [`results`], [`plots`]: what came of it. [`model`]: the trained network with all that a prediction needs.
 //! - [`run_folder`]: all of it on disk. [`sigmoid`]: the scaled sigmoid with gain and threshold.
 //!
-//! The window is a program over this library; nothing here knows it. Nothing here prints.
+//! `window`, a feature that is on by default, is the desktop program over all of it. Nothing else here knows it; nothing prints.
 
 pub mod model;
 pub mod plots;
@@ -17,6 +17,8 @@ pub mod session;
 pub mod settings;
 pub mod sigmoid;
 pub mod table;
+#[cfg(feature = "window")]
+pub mod window;
 
 pub use model::Model;
 pub use prepared::{Prepared, prepare};

@@ -8,6 +8,14 @@ pub(crate) mod train;
 use std::process::ExitCode;
 
 /// Opens the window.
+#[cfg(feature = "window")]
+pub(crate) fn window() -> anyhow::Result<ExitCode> {
+    regression_studio::window::run(regression_studio::Settings::default())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says that there is none.
+#[cfg(not(feature = "window"))]
 pub(crate) fn window() -> anyhow::Result<ExitCode> {
     anyhow::bail!(
         "this regression-studio was built without its window: say train, predict or example-config, or see --help"

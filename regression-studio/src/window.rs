@@ -1,0 +1,65 @@
+//! The desktop program's window: a form, a table, a network that learns in sight, and what came of it.
+//!
+//! All views look at a [`crate::Snapshot`], so the training never waits for the window nor the window for the training. Every
+//! action has a key (F1 lists them), every input a label for screen readers, by which the tests find it too.
+//!
+//! It is drawn by OpenGL (2.1, or OpenGL ES 2.0).
+
+mod action;
+mod app;
+mod compare;
+mod curves;
+mod dashboard;
+mod dialogs;
+mod form;
+mod frame_times;
+mod loading;
+mod network_drawing;
+mod number;
+mod preview;
+mod results_card;
+mod scatter;
+mod theme;
+mod typed;
+mod watched;
+
+use eframe::egui::ViewportBuilder;
+use eframe::icon_data;
+
+pub use self::app::App;
+use self::frame_times::{Timed, VARIABLE};
+use crate::Settings;
+
+/// A window that cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no window can be opened: {0}; it needs a desktop with OpenGL 2.1: without one, see `regression-studio train --help`"
+)]
+pub struct WindowError(String);
+
+/// Opens the window with these settings, and returns when the user closes it.
+///
+/// # Errors
+/// If there is no desktop, or none that can draw.
+pub fn run(settings: Settings) -> Result<(), WindowError> {
+    let mut viewport = ViewportBuilder::default()
+        .with_title("Regression Studio")
+        .with_app_id("regression-studio")
+        .with_inner_size([1280.0, 800.0])
+        .with_min_inner_size([960.0, 600.0]);
+    // A window without its picture is a window all the same.
+    if let Ok(icon) = icon_data::from_png_bytes(include_bytes!("../../packaging/regression-studio.png")) {
+        viewport = viewport.with_icon(icon);
+    }
+    let options = eframe::NativeOptions { viewport, ..eframe::NativeOptions::default() };
+    let is_timed = std::env::var_os(VARIABLE).is_some();
+    let open = eframe::run_native(
+        "regression-studio",
+        options,
+        Box::new(move |creation| {
+            let app = App::new(&creation.egui_ctx, settings, true);
+            Ok(if is_timed { Box::new(Timed::new(app)) } else { Box::new(app) })
+        }),
+    );
+    open.map_err(|error| WindowError(error.to_string()))
+}

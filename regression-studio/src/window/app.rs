@@ -1,0 +1,158 @@
+//! The window's state, and what each action does to it.
+
+mod layout;
+mod perform;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use eframe::egui::{Context, Ui};
+
+use super::action::{self, Action, Tab};
+use super::compare::Runs;
+use super::curves::Scale;
+use super::dialogs::{self, Failure, PathDialog};
+use super::form::Form;
+use super::loading::{Loaded, Loading};
+use super::preview::Preview;
+use super::theme;
+use super::watched::Watched;
+use crate::session::State;
+use crate::{Settings, Table};
+
+/// The window's state.
+pub struct App {
+    form: Form,
+    table: Option<Arc<Table>>,
+    loading: Option<Loading>,
+    watched: Option<Watched>,
+    runs: Runs,
+    tab: Tab,
+    scale: Scale,
+    preview: Preview,
+    failures: VecDeque<Failure>,
+    path_dialog: Option<PathDialog>,
+    shows_keys: bool,
+    /// What was done last, for the line at the bottom.
+    notice: String,
+    uses_system_dialogs: bool,
+}
+
+impl App {
+    /// A window that begins with these settings and loads their data.
+    ///
+    /// `uses_system_dialogs`: whether paths are first asked for by the system's file dialog; they can be typed in any case.
+    pub fn new(context: &Context, settings: Settings, uses_system_dialogs: bool) -> Self {
+        theme::apply(context);
+        let loading = Loading::start(settings.data.source.clone(), None, context);
+        Self {
+            form: Form::new(settings),
+            table: None,
+            loading: Some(loading),
+            watched: None,
+            runs: Runs::default(),
+            tab: Tab::Data,
+            scale: Scale::default(),
+            preview: Preview::default(),
+            failures: VecDeque::new(),
+            path_dialog: None,
+            shows_keys: false,
+            notice: String::new(),
+            uses_system_dialogs,
+        }
+    }
+
+    /// One frame.
+    pub fn show(&mut self, ui: &mut Ui) {
+        let context = ui.ctx().clone();
+        self.take_what_is_new();
+        if !self.shows_dialog() {
+            self.take_dropped_file(&context);
+            let pressed = action::pressed(&context, self.loading.is_some());
+            if let Some(action) = pressed.filter(|&action| self.refusal(action).is_none()) {
+                self.perform(action, &context);
+            }
+        }
+        if let Some(action) = self.layout(ui) {
+            self.perform(action, &context);
+        }
+        self.dialogs(&context);
+    }
+
+    /// What the settings are now.
+    pub fn settings(&self) -> &Settings {
+        self.form.settings()
+    }
+
+    fn shows_dialog(&self) -> bool {
+        self.shows_keys || self.path_dialog.is_some() || !self.failures.is_empty()
+    }
+
+    /// Looks at the threads in the background.
+    fn take_what_is_new(&mut self) {
+        match self.loading.as_mut().and_then(Loading::poll) {
+            None => {}
+            Some(Loaded::Table(table, source, settings)) => {
+                self.loading = None;
+                if let Some(settings) = settings {
+                    self.form = Form::new(*settings);
+                }
+                self.form.take_table(source, &table);
+                self.preview = Preview::default();
+                self.table = Some(table);
+            }
+            Some(Loaded::Cancelled) => self.loading = None,
+            Some(Loaded::Failed(message)) => {
+                self.loading = None;
+                self.fail("The data could not be loaded", message, "Mend the file, or open another one.");
+            }
+        }
+        let Some(watched) = &mut self.watched else { return };
+        watched.look();
+        if let State::Failed(message) | State::Diverged(message) = watched.snapshot().state.clone()
+            && !watched.failure_told
+        {
+            watched.failure_told = true;
+            self.fail("The training cannot go on", message, "Change the settings on the left, then start again.");
+            return;
+        }
+        self.runs.take(watched);
+    }
+
+    fn take_dropped_file(&mut self, context: &Context) {
+        let dropped = context.input(|input| input.raw.dropped_files.first().cloned());
+        if let Some(path) = dropped.map(|file| file.path().to_path_buf())
+            && self.refusal(Action::OpenData).is_none()
+        {
+            self.load(crate::settings::Source::File(path), None, context);
+        }
+    }
+
+    fn fail(&mut self, title: &'static str, message: String, way_out: &'static str) {
+        self.failures.push_back(Failure { title, message, way_out });
+    }
+
+    fn dialogs(&mut self, context: &Context) {
+        if let Some(failure) = self.failures.front() {
+            if dialogs::failure(context, failure) {
+                self.failures.pop_front();
+            }
+        } else if let Some(dialog) = &mut self.path_dialog {
+            if let Some(path) = dialog.show(context) {
+                let purpose = dialog.purpose();
+                self.path_dialog = None;
+                if let Some(path) = path {
+                    self.use_path(purpose, path, context);
+                }
+            }
+        } else if self.shows_keys && dialogs::keys(context) {
+            self.shows_keys = false;
+        }
+    }
+}
+
+impl eframe::App for App {
+    fn ui(&mut self, ui: &mut Ui, _: &mut eframe::Frame) {
+        self.show(ui);
+    }
+}

@@ -1,0 +1,110 @@
+//! Where everything stands: the bar of actions above, the form on the left, the views in the middle.
+
+use eframe::egui::{self, Align, Layout, Margin, RichText, Ui};
+
+use super::App;
+use crate::window::action::{Action, Tab};
+use crate::window::{compare, dashboard, theme};
+
+/// How wide the form is.
+const FORM_WIDTH: f32 = 348.0;
+
+impl App {
+    /// The whole window. Returns what the user wants to be done.
+    pub(super) fn layout(&mut self, ui: &mut Ui) -> Option<Action> {
+        let mut action = None;
+        let panel = egui::Frame::new().fill(ui.visuals().panel_fill);
+        egui::Panel::top("actions").frame(panel.inner_margin(Margin::symmetric(14, 8))).show(ui, |ui| {
+            action = self.actions(ui);
+        });
+        egui::Panel::left("form")
+            .resizable(false)
+            .exact_size(FORM_WIDTH)
+            .frame(panel.inner_margin(Margin { left: 14, right: 4, top: 10, bottom: 8 }))
+            .show(ui, |ui| {
+                let scroll = egui::ScrollArea::vertical().id_salt("form").auto_shrink(false);
+                let inner = scroll.content_margin(Margin { right: 10, ..Margin::ZERO }).show(ui, |ui| {
+                    let is_on = self.watched.as_ref().is_some_and(super::Watched::is_on);
+                    self.form.show(ui, self.table.as_deref(), self.loading.as_ref(), is_on)
+                });
+                action = action.or(inner.inner);
+            });
+        egui::CentralPanel::no_frame()
+            .frame(panel.inner_margin(Margin { left: 10, right: 14, top: 10, bottom: 10 }))
+            .show(ui, |ui| {
+                action = action.or(self.tabs(ui));
+                ui.add_space(4.0);
+                match self.tab {
+                    Tab::Data => self.preview.show(ui, self.table.as_deref(), self.form.settings()),
+                    Tab::Training => dashboard::show(ui, self.watched.as_ref(), self.form.settings(), &mut self.scale),
+                    Tab::Compare => compare::show(ui, &mut self.runs, &mut self.scale),
+                }
+            });
+        action
+    }
+
+    fn actions(&mut self, ui: &mut Ui) -> Option<Action> {
+        let mut action = None;
+        let refusal_to_start = self.refusal(Action::Start);
+        let is_on = self.watched.as_ref().is_some_and(super::Watched::is_on);
+        ui.horizontal(|ui| {
+            for button in [Action::Start, Action::Pause, Action::Resume, Action::Step, Action::Stop] {
+                self.button(ui, button, &mut action);
+            }
+            ui.separator();
+            for button in [Action::OpenRun, Action::SaveRun] {
+                self.button(ui, button, &mut action);
+            }
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                self.button(ui, Action::Help, &mut action);
+                let icon = if ui.visuals().dark_mode { "☀" } else { "🌙" };
+                let switch = ui.button(icon).on_hover_text(Action::SwitchTheme.tooltip(ui.ctx()));
+                if switch.accessible_name(Action::SwitchTheme.label()).clicked() {
+                    action = Some(Action::SwitchTheme);
+                }
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    let palette = theme::palette(ui);
+                    let (text, color) = match refusal_to_start {
+                        Some(why) if !is_on && self.loading.is_none() => (format!("⚠ Start: {why}"), palette.red),
+                        _ => (self.notice.clone(), palette.grey),
+                    };
+                    if !text.is_empty() {
+                        let label = egui::Label::new(RichText::new(&text).color(color)).truncate();
+                        ui.add(label).on_hover_text(&text);
+                    }
+                });
+            });
+        });
+        action
+    }
+
+    /// A button, with the reason where it cannot be pressed.
+    fn button(&mut self, ui: &mut Ui, action: Action, chosen: &mut Option<Action>) {
+        let refusal = self.refusal(action);
+        let button = match (action, &refusal) {
+            (Action::Start, None) => theme::primary_button(ui, action.label()),
+            _ => egui::Button::new(action.label()),
+        };
+        let tooltip = action.tooltip(ui.ctx());
+        let response = ui.add_enabled(refusal.is_none(), button).on_hover_text(&tooltip);
+        let response =
+            response.on_disabled_hover_text(format!("{tooltip}\n{}", refusal.as_deref().unwrap_or_default()));
+        if response.clicked() {
+            *chosen = Some(action);
+        }
+    }
+
+    fn tabs(&self, ui: &mut Ui) -> Option<Action> {
+        let mut action = None;
+        ui.horizontal(|ui| {
+            for tab in [Tab::Data, Tab::Training, Tab::Compare] {
+                let show = Action::Show(tab);
+                let button = egui::Button::selectable(self.tab == tab, show.label());
+                if ui.add(button).on_hover_text(show.tooltip(ui.ctx())).clicked() {
+                    action = Some(show);
+                }
+            }
+        });
+        action
+    }
+}

@@ -1,0 +1,189 @@
+//! What each action does, and when it cannot be done.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use eframe::egui::{Context, Theme, ViewportCommand};
+
+use super::App;
+use crate::run_folder;
+use crate::session::State;
+use crate::settings::Source;
+use crate::window::action::{Action, Tab};
+use crate::window::dialogs::{PathDialog, Purpose};
+use crate::window::form::Form;
+use crate::window::loading::Loading;
+use crate::window::watched::Watched;
+use crate::{Session, Settings};
+
+impl App {
+    /// Why an action cannot be done now; None if it can.
+    pub(super) fn refusal(&mut self, action: Action) -> Option<String> {
+        let state = self.watched.as_ref().map(|watched| watched.snapshot().state.clone());
+        let is_on = self.watched.as_ref().is_some_and(Watched::is_on);
+        let refuse = |is_refused: bool, why: &str| is_refused.then(|| why.to_owned());
+        match action {
+            Action::Start => self.refusal_to_start(),
+            Action::Step if state == Some(State::Paused) => None,
+            Action::Step => self.refusal_to_start(),
+            Action::Pause => refuse(state != Some(State::Running), "Nothing is being trained."),
+            Action::Resume if state == Some(State::Paused) => None,
+            Action::Resume => self.refusal_to_resume(),
+            Action::Stop => refuse(!is_on, "Nothing is being trained."),
+            Action::SaveRun => {
+                let run = self.watched.as_ref().and_then(|watched| watched.snapshot().run.clone());
+                refuse(run.is_none(), "There is no run to save yet: train at least one epoch.")
+            }
+            Action::OpenData | Action::BuiltIn | Action::OpenRun => refuse(is_on, "A training is on: stop it first.")
+                .or_else(|| refuse(self.loading.is_some(), "Data are being loaded: wait, or cancel.")),
+            Action::CancelLoading => refuse(self.loading.is_none(), "Nothing is being loaded."),
+            Action::Show(_) | Action::SwitchTheme | Action::Help | Action::Quit => None,
+        }
+    }
+
+    fn refusal_to_start(&mut self) -> Option<String> {
+        if self.watched.as_ref().is_some_and(Watched::is_on) {
+            return Some("A training is on: stop it to start another.".to_owned());
+        }
+        if self.loading.is_some() {
+            return Some("The data are still being loaded.".to_owned());
+        }
+        let Some(table) = self.table.clone() else { return Some("There are no data: open a file first.".to_owned()) };
+        match self.form.problems(Some(&table)) {
+            [] => None,
+            [problem] => Some(problem.to_string()),
+            [problem, others @ ..] => Some(format!("{problem} (and {} more)", others.len())),
+        }
+    }
+
+    fn refusal_to_resume(&self) -> Option<String> {
+        let Some(run) = self.watched.as_ref().and_then(Watched::stopped_run) else {
+            return Some("Nothing was paused or stopped.".to_owned());
+        };
+        if self.loading.is_some() {
+            return Some("The data are still being loaded.".to_owned());
+        }
+        let has_its_data = self.table.is_some() && self.form.settings().data.source == run.settings.data.source;
+        (!has_its_data).then(|| "The run learned from other data: open them first.".to_owned())
+    }
+
+    /// Does what the user wants.
+    pub(super) fn perform(&mut self, action: Action, context: &Context) {
+        match action {
+            Action::OpenData => {
+                let path = match &self.form.settings().data.source {
+                    Source::File(path) => path.display().to_string(),
+                    Source::Synthetic { .. } => String::new(),
+                };
+                self.ask(Purpose::OpenData, path, context);
+            }
+            Action::BuiltIn => self.load(Settings::default().data.source, None, context),
+            Action::CancelLoading => self.loading.iter().for_each(Loading::cancel),
+            Action::Start => self.start(false, context),
+            Action::Step if self.session().is_some() && self.watched.as_ref().is_some_and(Watched::is_on) => {
+                self.session().into_iter().for_each(Session::step_epoch);
+            }
+            Action::Step => self.start(true, context),
+            Action::Pause => self.session().into_iter().for_each(Session::pause),
+            Action::Resume => self.resume(context),
+            Action::Stop => self.session().into_iter().for_each(Session::stop),
+            Action::OpenRun => self.ask(Purpose::OpenRun, String::new(), context),
+            Action::SaveRun => {
+                let folder = std::env::home_dir().unwrap_or_default().join("regression-runs");
+                let name = self.watched.as_ref().map_or_else(|| "run".to_owned(), |watched| self.runs.name_of(watched));
+                self.ask(
+                    Purpose::SaveRun,
+                    folder.join(name.to_lowercase().replace(' ', "-")).display().to_string(),
+                    context,
+                );
+            }
+            Action::Show(tab) => self.tab = tab,
+            Action::SwitchTheme => {
+                let other = if context.theme() == Theme::Dark { Theme::Light } else { Theme::Dark };
+                context.set_theme(other);
+            }
+            Action::Help => self.shows_keys = true,
+            Action::Quit => context.send_viewport_cmd(ViewportCommand::Close),
+        }
+    }
+
+    /// Does what a path was wanted for.
+    pub(super) fn use_path(&mut self, purpose: Purpose, path: PathBuf, context: &Context) {
+        match purpose {
+            Purpose::OpenData => self.load(Source::File(path), None, context),
+            Purpose::OpenRun => self.open_run(&path, context),
+            Purpose::SaveRun => self.save_run(&path),
+        }
+    }
+
+    /// Loads a table in the background, and takes these settings when it is there.
+    pub(super) fn load(&mut self, source: Source, settings: Option<Settings>, context: &Context) {
+        if self.watched.as_ref().is_none_or(|watched| !watched.is_on()) && settings.is_none() {
+            self.tab = Tab::Data;
+        }
+        self.loading = Some(Loading::start(source, settings, context));
+    }
+
+    fn session(&self) -> Option<&Session> {
+        self.watched.as_ref().and_then(Watched::session)
+    }
+
+    fn ask(&mut self, purpose: Purpose, suggestion: String, context: &Context) {
+        self.path_dialog = Some(PathDialog::new(purpose, suggestion, self.uses_system_dialogs, context));
+    }
+
+    fn start(&mut self, one_epoch: bool, context: &Context) {
+        let Some(table) = self.table.clone() else { return };
+        self.watched = Some(Watched::start(table, self.form.settings().clone(), one_epoch, context));
+        self.tab = Tab::Training;
+        self.notice.clear();
+    }
+
+    fn resume(&mut self, context: &Context) {
+        let Some(watched) = &self.watched else { return };
+        match (watched.stopped_run(), &self.table) {
+            (Some(run), Some(table)) => {
+                let (run, listed) = (Arc::unwrap_or_clone(Arc::clone(run)), watched.listed);
+                let mut resumed = Watched::resume(Arc::clone(table), run, context);
+                resumed.listed = listed;
+                self.form = Form::new(resumed.settings().clone());
+                self.watched = Some(resumed);
+                self.tab = Tab::Training;
+            }
+            _ => self.session().into_iter().for_each(Session::go_on),
+        }
+    }
+
+    fn open_run(&mut self, folder: &Path, context: &Context) {
+        match run_folder::open(folder) {
+            Ok(run) => {
+                let run = Arc::new(run);
+                let name =
+                    folder.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+                let mut watched = Watched::opened(Arc::clone(&run));
+                watched.listed = Some(self.runs.add(name, Arc::clone(&run)));
+                self.watched = Some(watched);
+                self.notice = format!("Opened {}", folder.display());
+                self.tab = Tab::Training;
+                let has_its_data = self.table.is_some() && self.form.settings().data.source == run.settings.data.source;
+                match has_its_data {
+                    true => self.form = Form::new(run.settings.clone()),
+                    false => self.load(run.settings.data.source.clone(), Some(run.settings.clone()), context),
+                }
+            }
+            Err(error) => {
+                self.fail("The run could not be opened", error.to_string(), "Choose a folder that a run was saved to.");
+            }
+        }
+    }
+
+    fn save_run(&mut self, folder: &Path) {
+        let Some(run) = self.watched.as_ref().and_then(|watched| watched.snapshot().run.clone()) else { return };
+        match run_folder::save(folder, &run) {
+            Ok(()) => self.notice = format!("Saved to {}", folder.display()),
+            Err(error) => {
+                self.fail("The run could not be saved", error.to_string(), "Choose another folder, and save again.");
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Two runs side by side: their curves, what differs in their settings, their results.
+
+use std::sync::Arc;
+
+use eframe::egui::{self, RichText, Ui};
+
+use super::curves::{self, Scale};
+use super::form::source_name;
+use super::typed::{self, TYPED};
+use super::watched::Watched;
+use super::{number, theme};
+use crate::Settings;
+use crate::results::Metrics;
+use crate::run_folder::Run;
+use crate::settings::Field;
+
+/// All runs since the window was opened: trained and opened ones.
+#[derive(Default)]
+pub(crate) struct Runs {
+    runs: Vec<(String, Arc<Run>)>,
+    trained: usize,
+    /// The two that are compared.
+    chosen: [usize; 2],
+}
+
+impl Runs {
+    /// Adds a run, and compares it with the one that was added before. Returns its place.
+    pub(crate) fn add(&mut self, name: String, run: Arc<Run>) -> usize {
+        self.runs.push((name, run));
+        let last = self.runs.len() - 1;
+        self.chosen = [last.saturating_sub(1), last];
+        last
+    }
+
+    /// Takes over how far the run that is watched has come.
+    pub(crate) fn take(&mut self, watched: &mut Watched) {
+        let Some(run) = watched.snapshot().run.clone() else { return };
+        match watched.listed.and_then(|place| self.runs.get_mut(place)) {
+            Some((_, known)) => *known = run,
+            None => {
+                self.trained += 1;
+                watched.listed = Some(self.add(format!("Run {}", self.trained), run));
+            }
+        }
+    }
+
+    /// What a run is called.
+    pub(crate) fn name_of(&self, watched: &Watched) -> String {
+        let named = watched.listed.and_then(|place| self.runs.get(place));
+        named.map_or_else(|| "run".to_owned(), |(name, _)| name.clone())
+    }
+}
+
+/// The comparison.
+pub(crate) fn show(ui: &mut Ui, runs: &mut Runs, scale: &mut Scale) {
+    if runs.runs.len() < 2 {
+        theme::card(ui, |ui| {
+            ui.set_min_size(ui.available_size());
+            ui.heading("Compare runs");
+            ui.label("Two runs are needed: train twice with different settings, or open saved ones.");
+        });
+        return;
+    }
+    let palette = theme::palette(ui);
+    let colors = [palette.blue, palette.orange];
+    theme::card(ui, |ui| {
+        let target = runs.runs[runs.chosen[1]].1.settings.data.target.clone();
+        ui.horizontal(|ui| {
+            for (side, color) in colors.into_iter().enumerate() {
+                let label = ui.label(RichText::new(["First", "Second"][side]).color(color).strong());
+                choose(ui, runs, side, label.id);
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| scale.show(ui, &target));
+        });
+        let pair = runs.chosen.map(|place| &runs.runs[place]);
+        let epochs = pair.iter().map(|(_, run)| run.history.len()).max().unwrap_or(0);
+        let of_run = |(side, (name, run)): (usize, &(String, Arc<Run>))| {
+            let names = [format!("{name}, training (dashed)"), format!("{name}, validation")];
+            curves::of_history(&run.history, *scale, names, [colors[side]; 2])
+        };
+        let lines = pair.into_iter().enumerate().flat_map(of_run).collect();
+        let height = (ui.available_height() * 0.58).max(160.0);
+        ui.allocate_ui(egui::vec2(ui.available_width(), height), |ui| {
+            curves::show(ui, "of two runs", *scale, epochs, None, lines);
+        });
+        ui.add_space(6.0);
+        egui::ScrollArea::vertical().id_salt("differences").auto_shrink(false).show(ui, |ui| {
+            differences(ui, pair);
+        });
+    });
+}
+
+fn choose(ui: &mut Ui, runs: &mut Runs, side: usize, label: egui::Id) {
+    let mut chosen = runs.chosen[side];
+    let combo = egui::ComboBox::from_id_salt(("run", side)).selected_text(&runs.runs[chosen].0).width(140.0);
+    let response = combo.show_ui(ui, |ui| {
+        for (place, (name, _)) in runs.runs.iter().enumerate() {
+            ui.selectable_value(&mut chosen, place, name);
+        }
+    });
+    response.response.labelled_by(label);
+    runs.chosen[side] = chosen;
+}
+
+/// A figure's name, and where it stands.
+type Figure = (&'static str, fn(&Metrics) -> Option<f64>);
+
+/// A table of what differs, with the test part's figures below.
+fn differences(ui: &mut Ui, pair: [&(String, Arc<Run>); 2]) {
+    let palette = theme::palette(ui);
+    egui::Grid::new("differences").num_columns(3).spacing([32.0, 4.0]).striped(true).show(ui, |ui| {
+        ui.label("");
+        for ((name, _), color) in pair.into_iter().zip([palette.blue, palette.orange]) {
+            ui.label(RichText::new(name).color(color).strong());
+        }
+        ui.end_row();
+        for field in Field::ALL {
+            let values = pair.map(|(_, run)| value(&run.settings, field));
+            if values[0] != values[1] {
+                line(ui, field.label(), values);
+            }
+        }
+        line(ui, "Epochs trained", pair.map(|(_, run)| number::count(run.history.len())));
+        let figures: [Figure; 4] = [
+            ("Test RMSE", |test| Some(test.rmse)),
+            ("Test MAE", |test| Some(test.mae)),
+            ("Test R²", |test| Some(test.r2)),
+            ("Test R² (log)", |test| test.r2_log),
+        ];
+        for (name, figure) in figures {
+            let of_run = |(_, run): &(String, Arc<Run>)| {
+                let (_, results) = run.ended.as_ref()?;
+                figure(&results.parts[2].network)
+            };
+            let values = pair.map(of_run);
+            if values.iter().any(Option::is_some) {
+                line(ui, name, values.map(|value| value.map_or_else(|| "–".to_owned(), number::short)));
+            }
+        }
+    });
+}
+
+fn line(ui: &mut Ui, name: &str, values: [String; 2]) {
+    ui.label(RichText::new(name).color(theme::palette(ui).grey));
+    for value in values {
+        ui.label(value);
+    }
+    ui.end_row();
+}
+
+/// A field's value in words.
+fn value(settings: &Settings, field: Field) -> String {
+    let on = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
+    match field {
+        Field::Source => source_name(&settings.data.source),
+        Field::Features => settings.data.features.join(", "),
+        Field::Target => settings.data.target.clone(),
+        Field::LogTarget => on(settings.data.log_target),
+        Field::LogFeatures => on(settings.data.log_features),
+        Field::BadRows => format!("{:?}", settings.data.bad_rows).to_lowercase(),
+        Field::SplitOrder => format!("{:?}", settings.split.order).to_lowercase(),
+        Field::Activation => format!("{:?}", settings.network.activation).to_lowercase(),
+        Field::Device => format!("{:?}", settings.training.device).to_lowercase(),
+        field if TYPED.contains(&field) => match typed::text_of(settings, field) {
+            text if text.is_empty() => typed::hint(field).to_owned(),
+            text => text,
+        },
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,174 @@
+//! The training as it goes, and what came of it: state, network, curves, results, predictions.
+
+use eframe::egui::{self, Rect, RichText, Ui, UiBuilder, vec2};
+
+use super::curves::{self, Scale};
+use super::network_drawing::{self, Drawing};
+use super::watched::Watched;
+use super::{number, results_card, scatter, theme};
+use crate::session::{Ending, State};
+use crate::{Settings, Snapshot};
+
+const GAP: f32 = 8.0;
+
+/// All of it. Without a run, the network that the settings would make.
+pub(crate) fn show(ui: &mut Ui, watched: Option<&Watched>, chosen: &Settings, scale: &mut Scale) {
+    let empty = std::sync::Arc::new(Snapshot::default());
+    let snapshot = watched.map_or(&empty, Watched::snapshot);
+    let settings = watched.map_or(chosen, Watched::settings);
+    theme::card(ui, |ui| status(ui, watched.is_some(), snapshot));
+    ui.add_space(GAP - ui.spacing().item_spacing.y);
+    let area = ui.available_rect_before_wrap();
+    let [network, errors, results, predicted] = quarters(area);
+    tile(
+        ui,
+        network,
+        "Network",
+        |_| (),
+        |ui| {
+            let drawing = Drawing::new(snapshot, settings);
+            network_drawing::show(ui, &drawing);
+        },
+    );
+    let target = &settings.data.target;
+    let shown = *scale;
+    tile(
+        ui,
+        errors,
+        "Error",
+        |ui| scale.show(ui, target),
+        |ui| {
+            let palette = theme::palette(ui);
+            let names = ["training".to_owned(), "validation".to_owned()];
+            let lines = curves::of_history(&snapshot.history, shown, names, [palette.blue, palette.orange]);
+            let best = (snapshot.best_epoch, palette.green);
+            let epochs = if watched.is_some() { snapshot.epochs.min(snapshot.epoch.max(10) * 2) } else { 10 };
+            let epochs = if matches!(snapshot.state, State::Finished(_)) { snapshot.epoch } else { epochs };
+            curves::show(ui, "over the epochs", shown, epochs, Some(best), lines.into());
+        },
+    );
+    tile(
+        ui,
+        results,
+        "Results",
+        |_| (),
+        |ui| match (&snapshot.results, &snapshot.state) {
+            (Some(results), State::Finished(ending)) => results_card::show(ui, results, *ending, target),
+            _ => so_far(ui, snapshot, target),
+        },
+    );
+    let title = match &snapshot.predicted {
+        Some(predicted) => format!("Predicted against true: {} part", predicted.part),
+        None => "Predicted against true".to_owned(),
+    };
+    tile(
+        ui,
+        predicted,
+        &title,
+        |_| (),
+        |ui| match &snapshot.predicted {
+            Some(predicted) => scatter::show(ui, predicted),
+            None => {
+                hint(ui, "After the first epoch: each point is a row; a perfect network's points lie on the diagonal.");
+            }
+        },
+    );
+    ui.advance_cursor_after_rect(area);
+}
+
+/// The four tiles.
+fn quarters(area: Rect) -> [Rect; 4] {
+    let left = (area.width() - GAP) * 0.5;
+    let upper = (area.height() - GAP) * 0.5;
+    let (left, right) = (area.left()..=area.left() + left, area.left() + left + GAP..=area.right());
+    let (upper, lower) = (area.top()..=area.top() + upper, area.top() + upper + GAP..=area.bottom());
+    [
+        Rect::from_x_y_ranges(left.clone(), upper.clone()),
+        Rect::from_x_y_ranges(right.clone(), upper),
+        Rect::from_x_y_ranges(left, lower.clone()),
+        Rect::from_x_y_ranges(right, lower),
+    ]
+}
+
+/// A card in a given place, with its title and, on the right of it, switches.
+fn tile(ui: &mut Ui, area: Rect, title: &str, switches: impl FnOnce(&mut Ui), contents: impl FnOnce(&mut Ui)) {
+    let builder = UiBuilder::new().max_rect(area).id_salt((title.split(':').next(), "tile"));
+    ui.scope_builder(builder, |ui| {
+        theme::card(ui, |ui| {
+            ui.set_min_size(ui.available_size());
+            ui.horizontal(|ui| {
+                ui.heading(title);
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), switches);
+            });
+            contents(ui);
+        });
+    });
+}
+
+/// Before there are results: the errors of the last and of the best epoch.
+fn so_far(ui: &mut Ui, snapshot: &Snapshot, target: &str) {
+    hint(ui, "When the training has ended: how good the network is, beside the mean and linear least squares.");
+    let best = snapshot.history.iter().find(|record| record.epoch == snapshot.best_epoch);
+    for (name, record) in [("Last", snapshot.history.last()), ("Best", best)] {
+        let Some(record) = record else { continue };
+        let error = format!(
+            "{name} epoch, {}: validation error {}, or {} in the unit of {target}",
+            record.epoch,
+            number::short(record.validation_rmse),
+            number::short(record.validation_rmse_in_unit)
+        );
+        ui.label(error);
+    }
+}
+
+fn hint(ui: &mut Ui, text: &str) {
+    ui.add(egui::Label::new(RichText::new(text).weak()).wrap());
+}
+
+/// What the training is doing: one line that is always in the same place.
+fn status(ui: &mut Ui, is_there: bool, snapshot: &Snapshot) {
+    let palette = theme::palette(ui);
+    ui.set_width(ui.available_width());
+    let (text, color) = match &snapshot.state {
+        _ if !is_there => ("Ready".to_owned(), palette.grey),
+        State::Preparing => ("Preparing the data …".to_owned(), palette.blue),
+        State::Running => ("Training".to_owned(), palette.blue),
+        State::Paused => ("Paused".to_owned(), palette.orange),
+        State::Finished(Ending::AllEpochs) => ("Finished".to_owned(), palette.green),
+        State::Finished(Ending::EarlyStopped) => ("Finished early".to_owned(), palette.green),
+        State::Finished(Ending::Stopped) => ("Stopped".to_owned(), palette.orange),
+        State::Diverged(_) => ("Diverged".to_owned(), palette.red),
+        State::Failed(_) => ("Failed".to_owned(), palette.red),
+    };
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(text).heading().color(color));
+        let done = snapshot.epoch as f32 + snapshot.step as f32 / snapshot.steps.max(1) as f32;
+        let share = if snapshot.epochs > 0 { done / snapshot.epochs as f32 } else { 0.0 };
+        let share = if matches!(snapshot.state, State::Finished(_)) { 1.0 } else { share };
+        ui.add(egui::ProgressBar::new(share).desired_width(160.0).desired_height(8.0).fill(color));
+        let shown = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
+        let epoch = (snapshot.epochs > 0).then(|| format!("{} / {}", snapshot.epoch, snapshot.epochs));
+        let speed = (snapshot.samples_per_second > 0.0).then(|| number::count(snapshot.samples_per_second as usize));
+        let facts = [
+            ("Epoch", shown(epoch)),
+            (
+                "Time left",
+                shown(
+                    snapshot
+                        .seconds_left
+                        .filter(|_| !matches!(snapshot.state, State::Finished(_)))
+                        .map(number::duration),
+                ),
+            ),
+            ("Samples per second", shown(speed)),
+            ("Device", if snapshot.device.is_empty() { "–".to_owned() } else { snapshot.device.clone() }),
+        ];
+        for (name, value) in facts {
+            ui.add_space(8.0);
+            ui.spacing_mut().item_spacing = vec2(5.0, 0.0);
+            ui.label(RichText::new(name).small().color(palette.grey));
+            let label = egui::Label::new(RichText::new(&value).strong()).truncate();
+            ui.add(label).on_hover_text(format!("{name}: {value}"));
+        }
+    });
+}

@@ -1,0 +1,161 @@
+//! Which file or folder: by the system's own dialog, or typed where there is none.
+
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use eframe::egui::{self, Context, Key, RichText, Ui};
+
+use super::dialog;
+use crate::window::theme;
+
+/// What a path is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A table to learn from.
+    OpenData,
+    /// A run's folder.
+    OpenRun,
+    /// A folder to save a run to.
+    SaveRun,
+}
+
+/// Asks for a path.
+pub(crate) struct PathDialog {
+    purpose: Purpose,
+    text: String,
+    /// The system's dialog, while it is open.
+    system: Option<SystemDialog>,
+    note: &'static str,
+    is_new: bool,
+}
+
+struct SystemDialog {
+    chosen: mpsc::Receiver<Option<PathBuf>>,
+    since: Instant,
+}
+
+/// How a dialog of the system that cannot be shown differs from one that the user closes: nobody is as fast.
+const FASTEST_USER: Duration = Duration::from_millis(350);
+
+impl PathDialog {
+    /// Asks for a path, first by the system's dialog if `use_system`.
+    pub(crate) fn new(purpose: Purpose, suggestion: String, use_system: bool, context: &Context) -> Self {
+        let mut dialog = Self { purpose, text: suggestion, system: None, note: "", is_new: true };
+        if use_system {
+            dialog.browse(context);
+        }
+        dialog
+    }
+
+    /// What the path is wanted for.
+    pub(crate) fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+
+    /// Shows it. Returns Some when it has ended: the path, or None where the user wants none.
+    pub(crate) fn show(&mut self, context: &Context) -> Option<Option<PathBuf>> {
+        if let Some(answer) = self.system_answer() {
+            return Some(answer);
+        }
+        let mut answer = None;
+        let has_ended = dialog(context, "path", |ui| {
+            answer = self.contents(ui);
+            answer.is_some()
+        });
+        has_ended.then_some(answer.flatten())
+    }
+
+    fn contents(&mut self, ui: &mut Ui) -> Option<Option<PathBuf>> {
+        let (title, hint, verb) = match self.purpose {
+            Purpose::OpenData => ("Open a file", "Path of a .csv, .tsv or .csv.gz file", "Open"),
+            Purpose::OpenRun => ("Open a run", "Path of a run's folder", "Open"),
+            Purpose::SaveRun => ("Save the run", "Path of a new folder", "Save"),
+        };
+        ui.heading(title);
+        ui.add_space(4.0);
+        let label = ui.label(hint);
+        let edit = ui.horizontal(|ui| {
+            let width = ui.available_width() - 104.0;
+            let edit = egui::TextEdit::singleline(&mut self.text).desired_width(width).margin(egui::vec2(8.0, 5.0));
+            let edit = ui.add(edit).labelled_by(label.id);
+            if ui.add_enabled(self.system.is_none(), egui::Button::new("Browse…")).clicked() {
+                self.browse(ui.ctx());
+            }
+            edit
+        });
+        let edit = edit.inner;
+        if std::mem::take(&mut self.is_new) {
+            edit.request_focus();
+        }
+        let note =
+            if self.system.is_some() { "The system's file dialog is open; or type the path here." } else { self.note };
+        if !note.is_empty() {
+            ui.label(RichText::new(note).small().weak());
+        }
+        ui.add_space(8.0);
+        let path = self.text.trim();
+        let mut answer = None;
+        ui.horizontal(|ui| {
+            let verb = ui.add_enabled(!path.is_empty(), theme::primary_button(ui, verb));
+            let is_entered = edit.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) && !path.is_empty();
+            if verb.clicked() || is_entered {
+                answer = Some(Some(expand_home(path)));
+            }
+            if ui.button("Cancel").clicked() {
+                answer = Some(None);
+            }
+        });
+        answer
+    }
+
+    /// Opens the system's dialog. It is made on this thread, as some systems want, and waited for on another.
+    fn browse(&mut self, context: &Context) {
+        let dialog = rfd::AsyncFileDialog::new();
+        let future: std::pin::Pin<Box<dyn Future<Output = Option<rfd::FileHandle>> + Send>> = match self.purpose {
+            Purpose::OpenData => {
+                let dialog = dialog.set_title("Open a table").add_filter("Tables", &["csv", "tsv", "txt", "gz"]);
+                Box::pin(dialog.add_filter("All files", &["*"]).pick_file())
+            }
+            Purpose::OpenRun => Box::pin(dialog.set_title("Open a run's folder").pick_folder()),
+            Purpose::SaveRun => {
+                let name = self.text.rsplit('/').next().unwrap_or("run").to_owned();
+                Box::pin(dialog.set_title("Save the run to a new folder").set_file_name(name).save_file())
+            }
+        };
+        let (sender, chosen) = mpsc::channel();
+        let context = context.clone();
+        std::thread::spawn(move || {
+            let path = pollster::block_on(future).map(|handle| handle.path().to_path_buf());
+            // Nobody listens any more where the user has typed a path.
+            let _ = sender.send(path);
+            context.request_repaint();
+        });
+        self.system = Some(SystemDialog { chosen, since: Instant::now() });
+    }
+
+    /// The system's dialog's answer, once there is one. Where it could not be shown, the path is typed.
+    fn system_answer(&mut self) -> Option<Option<PathBuf>> {
+        let system = self.system.as_ref()?;
+        let chosen = match system.chosen.try_recv() {
+            Ok(chosen) => chosen,
+            Err(mpsc::TryRecvError::Empty) => return None,
+            Err(mpsc::TryRecvError::Disconnected) => None,
+        };
+        let was_shown = system.since.elapsed() > FASTEST_USER;
+        self.system = None;
+        if chosen.is_none() && !was_shown {
+            self.note = "This system has no file dialog to show: type the path.";
+            return None;
+        }
+        Some(chosen)
+    }
+}
+
+/// `~/` as shells read it.
+fn expand_home(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}

@@ -1,0 +1,273 @@
+//! The form: every input with its unit, and what is wrong with it.
+
+mod columns;
+mod field;
+
+use std::collections::HashMap;
+
+use eframe::egui::{self, RichText, Ui};
+
+pub(super) use self::columns::describe;
+use self::field::Row;
+use super::action::Action;
+use super::loading::Loading;
+use super::typed::{self, TYPED};
+use super::{number, theme};
+use crate::settings::{BadRows, DeviceChoice, Field, HiddenActivation, Problem, Source, SplitOrder};
+use crate::table::Kind;
+use crate::{Settings, Table};
+
+/// What the user chose, and what is typed but cannot be read.
+pub(crate) struct Form {
+    settings: Settings,
+    /// What stands in the typed fields.
+    texts: HashMap<Field, String>,
+    /// Texts that are no numbers.
+    unread: Vec<Problem>,
+    /// What is wrong, as of the last look.
+    problems: Vec<Problem>,
+    checked: Option<(Settings, Option<*const Table>)>,
+}
+
+impl Form {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let texts = TYPED.into_iter().map(|field| (field, typed::text_of(&settings, field))).collect();
+        Self { settings, texts, unread: Vec::new(), problems: Vec::new(), checked: None }
+    }
+
+    /// What the user chose; sound only where there are no problems.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// All that is wrong, in the form's order. It is found anew only when something has changed.
+    pub(crate) fn problems(&mut self, table: Option<&Table>) -> &[Problem] {
+        let table_of = table.map(std::ptr::from_ref);
+        let is_fresh =
+            self.checked.as_ref().is_some_and(|(settings, of)| *settings == self.settings && *of == table_of);
+        if !is_fresh {
+            let found = self.settings.problems(table);
+            let readable =
+                found.into_iter().filter(|problem| self.unread.iter().all(|text| text.field != problem.field));
+            self.problems = self.unread.iter().cloned().chain(readable).collect();
+            let place = |problem: &Problem| Field::ALL.iter().position(|&field| field == problem.field);
+            self.problems.sort_by_key(place);
+            self.checked = Some((self.settings.clone(), table_of));
+        }
+        &self.problems
+    }
+
+    /// Takes a table that has been loaded, and chooses columns where those that were chosen are not there.
+    pub(crate) fn take_table(&mut self, source: Source, table: &Table) {
+        let data = &mut self.settings.data;
+        data.source = source;
+        let is_there = |name: &String| table.column(name).is_some();
+        let fits = !data.features.is_empty() && data.features.iter().all(is_there) && is_there(&data.target);
+        if fits {
+            return;
+        }
+        let mut numbers: Vec<String> = table
+            .columns()
+            .iter()
+            .filter(|column| column.kind() == Kind::Number && column.missing() < table.rows())
+            .map(|column| column.name().to_owned())
+            .collect();
+        data.target = numbers.pop().unwrap_or_default();
+        data.features = numbers;
+        data.log_target = false;
+        data.log_features = false;
+    }
+
+    /// The form. Returns what the user wants to be done.
+    pub(crate) fn show(
+        &mut self,
+        ui: &mut Ui,
+        table: Option<&Table>,
+        loading: Option<&Loading>,
+        is_training: bool,
+    ) -> Option<Action> {
+        self.problems(table);
+        ui.spacing_mut().item_spacing.y = 5.0;
+        if is_training {
+            ui.label(RichText::new("Locked while it trains: stop it to change something.").small().weak());
+        }
+        let mut action = None;
+        ui.add_enabled_ui(!is_training, |ui| {
+            section(ui, "Data", |ui| {
+                action = self.data_set(ui, table, loading);
+                self.typed(ui, Field::Samples);
+                columns::target(ui, self, table);
+                columns::features(ui, self, table);
+                self.data_switches(ui);
+            });
+            section(ui, "Split", |ui| self.split(ui));
+            section(ui, "Network", |ui| self.network(ui));
+            section(ui, "Training", |ui| self.training(ui));
+        });
+        action
+    }
+
+    fn data_set(&self, ui: &mut Ui, table: Option<&Table>, loading: Option<&Loading>) -> Option<Action> {
+        let mut action = None;
+        if let Some(loading) = loading {
+            ui.label(format!("Loading {} …", loading.name()));
+            ui.horizontal(|ui| {
+                let bar = match loading.progress() {
+                    Some(share) => egui::ProgressBar::new(share).show_percentage(),
+                    None => egui::ProgressBar::new(0.0).animate(true),
+                };
+                ui.add(bar.desired_width(ui.available_width() - 84.0));
+                if ui.button("Cancel").on_hover_text("Keeps the data as it was (Esc)").clicked() {
+                    action = Some(Action::CancelLoading);
+                }
+            });
+            return action;
+        }
+        let name = source_name(&self.settings.data.source);
+        let row = Row::new(self, Field::Source);
+        row.show(ui, |ui| ui.add(egui::Label::new(RichText::new(name).strong()).truncate()));
+        if let Some(table) = table {
+            let columns = table.columns().len();
+            let size = format!("{} rows, {columns} columns", number::count(table.rows()));
+            ui.label(RichText::new(size).small().weak());
+        }
+        ui.horizontal(|ui| {
+            let open = ui.button("Open a file…").on_hover_text("A table as .csv, .tsv or .csv.gz (Ctrl+O)");
+            if open.clicked() {
+                action = Some(Action::OpenData);
+            }
+            let is_file = matches!(self.settings.data.source, Source::File(_)) || table.is_none();
+            let built_in = ui.add_enabled(is_file, egui::Button::new("Built-in stock market"));
+            let built_in =
+                built_in.on_hover_text("A stock market that the program makes up: prices, volumes and trades");
+            if built_in.on_disabled_hover_text("It is what you see.").clicked() {
+                action = Some(Action::BuiltIn);
+            }
+        });
+        action
+    }
+
+    fn data_switches(&mut self, ui: &mut Ui) {
+        field::switch(ui, Field::LogTarget, &mut self.settings.data.log_target);
+        self.note(ui, Field::LogTarget);
+        field::switch(ui, Field::LogFeatures, &mut self.settings.data.log_features);
+        self.note(ui, Field::LogFeatures);
+        let choices = [(BadRows::Drop, "leave out"), (BadRows::Error, "stop with an error")];
+        field::choice(ui, Field::BadRows, &mut self.settings.data.bad_rows, &choices);
+        self.typed(ui, Field::OneHotLimit);
+    }
+
+    fn split(&mut self, ui: &mut Ui) {
+        let shares = [Field::TrainShare, Field::ValidationShare, Field::TestShare];
+        ui.columns_const(|cells: &mut [Ui; 3]| {
+            for (ui, field) in cells.iter_mut().zip(shares) {
+                let label = ui.label(RichText::new(field.label()).small());
+                let is_wrong = self.is_wrong(field);
+                let width = ui.available_width();
+                field::text(ui, field, self.texts.entry(field).or_default(), is_wrong, width).labelled_by(label.id);
+                field::explain(&label, field);
+            }
+        });
+        for field in shares {
+            self.read(field);
+            self.note(ui, field);
+        }
+        let choices = [(SplitOrder::Shuffled, "shuffled"), (SplitOrder::Time, "in time")];
+        field::choice(ui, Field::SplitOrder, &mut self.settings.split.order, &choices);
+        let is_shuffled = self.settings.split.order == SplitOrder::Shuffled;
+        ui.add_enabled_ui(is_shuffled, |ui| self.typed(ui, Field::SplitSeed));
+    }
+
+    fn network(&mut self, ui: &mut Ui) {
+        self.typed(ui, Field::Hidden);
+        let choices = [
+            (HiddenActivation::Sigmoid, "sigmoid"),
+            (HiddenActivation::Tanh, "tanh"),
+            (HiddenActivation::Relu, "ReLU"),
+        ];
+        field::choice(ui, Field::Activation, &mut self.settings.network.activation, &choices);
+        let is_sigmoid = self.settings.network.activation == HiddenActivation::Sigmoid;
+        ui.add_enabled_ui(is_sigmoid, |ui| {
+            self.typed(ui, Field::Gain);
+            self.typed(ui, Field::Threshold);
+        });
+    }
+
+    fn training(&mut self, ui: &mut Ui) {
+        for field in [Field::LearningRate, Field::Momentum, Field::Regularization, Field::BatchSize] {
+            self.typed(ui, field);
+        }
+        for field in [Field::Epochs, Field::Patience, Field::Seed] {
+            self.typed(ui, field);
+        }
+        let choices = [
+            (DeviceChoice::Auto, "automatic"),
+            (DeviceChoice::Cpu, "CPU"),
+            (DeviceChoice::Cuda, "CUDA"),
+            (DeviceChoice::Simulator, "simulator"),
+        ];
+        field::choice(ui, Field::Device, &mut self.settings.training.device, &choices);
+        self.note(ui, Field::Device);
+        self.typed(ui, Field::Threads);
+    }
+
+    /// A typed field with its label, its unit and what is wrong with it.
+    fn typed(&mut self, ui: &mut Ui, field: Field) {
+        let is_wrong = self.is_wrong(field);
+        let row = Row::new(self, field);
+        let text = self.texts.entry(field).or_default();
+        let changed = row.show(ui, |ui| {
+            let width = if field == Field::Hidden { ui.available_width() - 44.0 } else { 96.0 };
+            field::text(ui, field, text, is_wrong, width)
+        });
+        if changed {
+            self.read(field);
+        }
+        self.note(ui, field);
+    }
+
+    /// Takes a field's text over into the settings, or notes why it cannot.
+    fn read(&mut self, field: Field) {
+        let text = self.texts.get(&field).map_or("", String::as_str);
+        let before = self.unread.len();
+        self.unread.retain(|problem| problem.field != field);
+        if let Err(message) = typed::read(&mut self.settings, field, text) {
+            self.unread.push(Problem { field, message });
+        }
+        if before > 0 || !self.unread.is_empty() {
+            self.checked = None;
+        }
+    }
+
+    fn is_wrong(&self, field: Field) -> bool {
+        self.problems.iter().any(|problem| problem.field == field)
+    }
+
+    /// Below a field: what is wrong with it.
+    fn note(&self, ui: &mut Ui, field: Field) {
+        for problem in self.problems.iter().filter(|problem| problem.field == field) {
+            let color = theme::palette(ui).red;
+            ui.label(RichText::new(format!("⚠ {problem}")).small().color(color));
+        }
+    }
+}
+
+/// What the data set is called in the window.
+pub(crate) fn source_name(source: &Source) -> String {
+    match source {
+        Source::File(path) => {
+            path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+        }
+        Source::Synthetic { .. } => "Built-in stock market".to_owned(),
+    }
+}
+
+fn section(ui: &mut Ui, title: &str, add_contents: impl FnOnce(&mut Ui)) {
+    theme::card(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.heading(title);
+        ui.add_space(2.0);
+        add_contents(ui);
+    });
+    ui.add_space(4.0);
+}

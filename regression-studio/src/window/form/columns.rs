@@ -1,0 +1,97 @@
+//! Which columns the network sees, and which it learns to tell.
+
+use eframe::egui::{self, RichText, Ui};
+
+use super::{Form, field};
+use crate::Table;
+use crate::settings::Field;
+use crate::table::{Column, Kind};
+use crate::window::number;
+
+/// The column to learn.
+pub(super) fn target(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
+    let names: Vec<&str> = numbers(table).map(Column::name).collect();
+    let mut chosen = form.settings.data.target.clone();
+    let row = field::Row::new(form, Field::Target);
+    row.show(ui, |ui| {
+        let text = if chosen.is_empty() { "choose a column" } else { &chosen };
+        let combo =
+            egui::ComboBox::from_id_salt(Field::Target).selected_text(text).width(ui.available_width()).truncate();
+        let response = combo.show_ui(ui, |ui| {
+            for name in &names {
+                ui.selectable_value(&mut chosen, (*name).to_owned(), *name);
+            }
+        });
+        response.response
+    });
+    if chosen != form.settings.data.target {
+        // What is to be told cannot be told from itself.
+        form.settings.data.features.retain(|feature| *feature != chosen);
+        form.settings.data.target = chosen;
+    }
+    form.note(ui, Field::Target);
+}
+
+/// The columns to learn from: a check box each.
+pub(super) fn features(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
+    let Some(table) = table else { return };
+    ui.horizontal(|ui| {
+        let label = ui.label(Field::Features.label());
+        field::explain(&label, Field::Features);
+        let chosen = format!("{} of {} columns", form.settings.data.features.len(), table.columns().len());
+        ui.label(RichText::new(chosen).small().weak());
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            if ui.small_button("none").on_hover_text("Takes no column").clicked() {
+                form.settings.data.features.clear();
+            }
+            if ui.small_button("numbers").on_hover_text("Takes all columns of numbers but the target").clicked() {
+                let target = &form.settings.data.target;
+                let names = numbers(Some(table)).map(Column::name).filter(|name| name != target);
+                form.settings.data.features = names.map(str::to_owned).collect();
+            }
+        });
+    });
+    let frame = egui::Frame::canvas(ui.style()).inner_margin(6).corner_radius(6);
+    frame.show(ui, |ui| {
+        egui::ScrollArea::vertical().id_salt("features").max_height(146.0).auto_shrink([false, true]).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 1.0;
+            ui.spacing_mut().interact_size.y = 20.0;
+            for column in table.columns().iter().filter(|column| column.name() != form.settings.data.target) {
+                feature(ui, &mut form.settings.data.features, column, table);
+            }
+        });
+    });
+    form.note(ui, Field::Features);
+}
+
+fn feature(ui: &mut Ui, features: &mut Vec<String>, column: &Column, table: &Table) {
+    let mut is_chosen = features.iter().any(|feature| feature == column.name());
+    let label = egui::Checkbox::new(&mut is_chosen, column.name());
+    let response = ui.add(label).on_hover_text(describe(column));
+    if response.changed() && is_chosen {
+        features.push(column.name().to_owned());
+        // In the table's order, so that the same choice makes the same network.
+        let place = |name: &String| table.columns().iter().position(|column| column.name() == name);
+        features.sort_by_key(place);
+    } else if response.changed() {
+        features.retain(|feature| feature != column.name());
+    }
+}
+
+/// Kind and gaps of a column, in words.
+pub(in crate::window) fn describe(column: &Column) -> String {
+    let kind = match column.categories() {
+        Some(categories) => format!("{} different texts", number::count(categories.names.len())),
+        None => "numbers".to_owned(),
+    };
+    let gaps = match (column.missing(), column.not_numeric()) {
+        (0, 0) => "nothing missing".to_owned(),
+        (missing, 0) => format!("{} missing", number::count(missing)),
+        (missing, wrong) => format!("{} missing, {} no numbers", number::count(missing), number::count(wrong)),
+    };
+    format!("{kind}, {gaps}")
+}
+
+fn numbers(table: Option<&Table>) -> impl Iterator<Item = &Column> {
+    table.into_iter().flat_map(Table::columns).filter(|column| column.kind() == Kind::Number)
+}

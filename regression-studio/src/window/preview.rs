@@ -1,0 +1,189 @@
+//! The table's rows, of which only those in sight are drawn.
+
+use eframe::egui::{self, Align2, Color32, FontId, Rect, RichText, Sense, TextStyle, Ui, pos2, vec2};
+
+use super::form::describe;
+use super::{number, theme};
+use crate::table::{Column, Kind};
+use crate::{Settings, Table};
+
+const ROW_HEIGHT: f32 = 24.0;
+const HEADER_HEIGHT: f32 = 46.0;
+const NUMBER_WIDTH: f32 = 76.0;
+const PADDING: f32 = 10.0;
+/// Rows that are looked at to choose a column's width.
+const MEASURED_ROWS: usize = 200;
+
+/// The view of a table.
+#[derive(Default)]
+pub(crate) struct Preview {
+    /// Of each column; measured when the table is first seen.
+    widths: Vec<f32>,
+}
+
+impl Preview {
+    /// Shows the table; features and target are marked.
+    pub(crate) fn show(&mut self, ui: &mut Ui, table: Option<&Table>, settings: &Settings) {
+        theme::card(ui, |ui| {
+            ui.set_min_size(ui.available_size());
+            let Some(table) = table else {
+                ui.centered_and_justified(|ui| ui.label("Loading the data …"));
+                return;
+            };
+            summary(ui, table, settings);
+            if self.widths.len() != table.columns().len() {
+                self.widths = table.columns().iter().map(|column| width(ui, column, table.rows())).collect();
+            }
+            self.rows(ui, table, settings);
+        });
+    }
+
+    fn rows(&self, ui: &mut Ui, table: &Table, settings: &Settings) {
+        let size =
+            vec2(NUMBER_WIDTH + self.widths.iter().sum::<f32>(), HEADER_HEIGHT + ROW_HEIGHT * table.rows() as f32);
+        egui::ScrollArea::both().id_salt("preview").auto_shrink(false).show_viewport(ui, |ui, viewport| {
+            ui.set_min_size(size);
+            let palette = theme::palette(ui);
+            let clip = ui.clip_rect();
+            let origin = clip.min - viewport.min.to_vec2();
+            // From the place in view, not from the first row: sums of many rows' heights lose pixels.
+            let first = (viewport.min.y / ROW_HEIGHT).floor().max(0.0) as usize;
+            let shift = viewport.min.y - first as f32 * ROW_HEIGHT;
+            let in_view = (clip.height() / ROW_HEIGHT).ceil() as usize + 1;
+            let top = |index: usize| clip.top() + HEADER_HEIGHT + index as f32 * ROW_HEIGHT - shift;
+            let font = TextStyle::Body.resolve(ui.style());
+            for (index, row) in (first..table.rows().min(first + in_view)).enumerate() {
+                let area = Rect::from_min_size(pos2(clip.left(), top(index)), vec2(clip.width(), ROW_HEIGHT));
+                if row % 2 == 1 {
+                    ui.painter().rect_filled(area, 0.0, palette.stripe);
+                }
+                let text = number::count(row + 1);
+                let place = pos2(origin.x + NUMBER_WIDTH - PADDING, area.center().y);
+                ui.painter().text(place, Align2::RIGHT_CENTER, text, font.clone(), palette.grey);
+                self.row(ui, table, row, origin.x, area, &font);
+            }
+            self.header(ui, table, settings, origin.x, clip);
+        });
+    }
+
+    fn row(&self, ui: &Ui, table: &Table, row: usize, left: f32, area: Rect, font: &FontId) {
+        let palette = theme::palette(ui);
+        let mut left = left + NUMBER_WIDTH;
+        let mut spoken = format!("Row {}", row + 1);
+        for (column, &width) in table.columns().iter().zip(&self.widths) {
+            let cell = Rect::from_min_size(pos2(left, area.top()), vec2(width, ROW_HEIGHT));
+            left += width;
+            if !cell.intersects(area) {
+                continue;
+            }
+            let text = column.text(row);
+            spoken.extend([", ", column.name(), " ", &text]);
+            let is_missing = column.kind() == Kind::Number && column.number(row).is_none();
+            let (text, color) = match text.is_empty() {
+                true => ("missing", palette.orange),
+                false if is_missing => (&*text, palette.orange),
+                false => (&*text, ui.visuals().text_color()),
+            };
+            let (place, align) = match column.kind() {
+                Kind::Number => (cell.right_center() - vec2(PADDING, 0.0), Align2::RIGHT_CENTER),
+                Kind::Text => (cell.left_center() + vec2(PADDING, 0.0), Align2::LEFT_CENTER),
+            };
+            ui.painter().with_clip_rect(cell.intersect(area)).text(place, align, text, font.clone(), color);
+        }
+        let response = ui.interact(area.intersect(ui.clip_rect()), ui.scope_id().with(row), Sense::hover());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Row, true, &spoken));
+    }
+
+    /// Names, kinds and gaps; always in sight.
+    fn header(&self, ui: &Ui, table: &Table, settings: &Settings, left: f32, clip: Rect) {
+        let palette = theme::palette(ui);
+        let area = Rect::from_min_size(clip.min, vec2(clip.width(), HEADER_HEIGHT));
+        ui.painter().rect_filled(area, 0.0, palette.card);
+        ui.painter().hline(area.x_range(), area.bottom(), egui::Stroke::new(1.0, palette.line));
+        let (body, small) = (TextStyle::Body.resolve(ui.style()), TextStyle::Small.resolve(ui.style()));
+        let place = pos2(left + NUMBER_WIDTH - PADDING, area.top() + 12.0);
+        ui.painter().text(place, Align2::RIGHT_CENTER, "row", small.clone(), palette.grey);
+        let mut left = left + NUMBER_WIDTH;
+        for (column, &width) in table.columns().iter().zip(&self.widths) {
+            let cell = Rect::from_min_size(pos2(left, area.top()), vec2(width, HEADER_HEIGHT));
+            left += width;
+            if !cell.intersects(area) {
+                continue;
+            }
+            let role = role(column, settings);
+            let color = match role {
+                "target" => palette.orange,
+                "feature" => palette.blue,
+                _ => ui.visuals().text_color(),
+            };
+            let painter = ui.painter().with_clip_rect(cell.intersect(area));
+            let (x, align) = match column.kind() {
+                Kind::Number => (cell.right() - PADDING, Align2::RIGHT_CENTER),
+                Kind::Text => (cell.left() + PADDING, Align2::LEFT_CENTER),
+            };
+            painter.text(pos2(x, area.top() + 12.0), align, column.name(), body.clone(), color);
+            painter.text(
+                pos2(x, area.top() + 31.0),
+                align,
+                note(column, role),
+                small.clone(),
+                note_color(column, palette),
+            );
+            let response = ui.interact(cell.intersect(area), ui.scope_id().with(column.name()), Sense::hover());
+            let spoken = format!("{}: {}", column.name(), describe(column));
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::ColumnHeader, true, &spoken));
+            response.on_hover_text(if role.is_empty() { spoken.clone() } else { format!("{spoken} ({role})") });
+        }
+    }
+}
+
+fn summary(ui: &mut Ui, table: &Table, settings: &Settings) {
+    let palette = theme::palette(ui);
+    ui.horizontal(|ui| {
+        ui.heading(super::form::source_name(&settings.data.source));
+        let missing: usize = table.columns().iter().map(|column| column.missing() + column.not_numeric()).sum();
+        let size = format!("{} rows, {} columns", number::count(table.rows()), table.columns().len());
+        ui.label(RichText::new(size).weak());
+        if missing > 0 {
+            ui.label(RichText::new(format!("{} cells without a value", number::count(missing))).color(palette.orange));
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            ui.label(RichText::new("target").color(palette.orange).small());
+            ui.label(RichText::new("feature").color(palette.blue).small());
+        });
+    });
+    ui.add_space(2.0);
+}
+
+fn role(column: &Column, settings: &Settings) -> &'static str {
+    match column.name() {
+        name if settings.data.target == name => "target",
+        name if settings.data.features.iter().any(|feature| feature == name) => "feature",
+        _ => "",
+    }
+}
+
+/// Kind and gaps, as short as a column is wide.
+fn note(column: &Column, role: &str) -> String {
+    let gaps = column.missing() + column.not_numeric();
+    let kind = match (column.kind(), role) {
+        (_, "target") => "target",
+        (Kind::Number, _) => "number",
+        (Kind::Text, _) => "text",
+    };
+    if gaps == 0 { kind.to_owned() } else { format!("{kind}, {} missing", number::count(gaps)) }
+}
+
+fn note_color(column: &Column, palette: theme::Palette) -> Color32 {
+    if column.missing() + column.not_numeric() == 0 { palette.grey } else { palette.orange }
+}
+
+/// Wide enough for the name, the note and the first rows.
+fn width(ui: &Ui, column: &Column, rows: usize) -> f32 {
+    let (body, small) = (TextStyle::Body.resolve(ui.style()), TextStyle::Small.resolve(ui.style()));
+    let wide =
+        |text: String, font: &FontId| ui.painter().layout_no_wrap(text, font.clone(), Color32::PLACEHOLDER).size().x;
+    let cells = (0..rows.min(MEASURED_ROWS)).map(|row| wide(column.text(row).into_owned(), &body));
+    let widest = cells.fold(wide(column.name().to_owned(), &body), f32::max).max(wide(note(column, ""), &small));
+    (widest + 2.0 * PADDING).clamp(60.0, 260.0)
+}

@@ -1,0 +1,116 @@
+//! How good the network is, beside what needs no network.
+
+use eframe::egui::{self, Align, Layout, RichText, Ui, vec2};
+
+use super::{number, theme};
+use crate::results::{Metrics, PartResult, Results};
+use crate::session::Ending;
+
+/// The card.
+pub(crate) fn show(ui: &mut Ui, results: &Results, ending: Ending, target: &str) {
+    let palette = theme::palette(ui);
+    let [.., test] = &results.parts;
+    egui::ScrollArea::vertical().id_salt("results").auto_shrink(false).show(ui, |ui| {
+        ui.spacing_mut().interact_size.y = ROW_HEIGHT;
+        ui.label(
+            RichText::new(verdict(test)).color(if beats_line(test) { palette.green } else { palette.orange }).strong(),
+        );
+        ui.add_space(2.0);
+        table(ui, results);
+        ui.add_space(4.0);
+        let ending = match ending {
+            Ending::AllEpochs => "All epochs are done",
+            Ending::EarlyStopped => "Ended early: the validation error grew no smaller",
+            Ending::Stopped => "Stopped",
+        };
+        let (best, epochs) = (results.best_epoch, results.epochs);
+        let left_out = match results.dropped {
+            0 => String::new(),
+            dropped => format!(" {} incomplete rows were left out.", number::count(dropped)),
+        };
+        let rows = results.parts.each_ref().map(|part| number::count(part.rows)).join(" : ");
+        let facts = format!(
+            "{ending}. Weights of epoch {best} of {epochs}; {} of training on {rows} rows. RMSE, MAE: in {target}.{left_out}",
+            number::duration(results.seconds)
+        );
+        ui.label(RichText::new(facts).small().weak());
+        for note in &results.notes {
+            ui.label(RichText::new(note).small().weak());
+        }
+    });
+}
+
+/// What it comes to, in one sentence.
+fn verdict(test: &PartResult) -> String {
+    let share = |metrics: &Metrics| {
+        let r2 = metrics.r2_log.unwrap_or(metrics.r2);
+        if r2.is_finite() { format!("{:.1} %", 100.0 * r2.max(0.0)) } else { "–".to_owned() }
+    };
+    let scale = if test.network.r2_log.is_some() { " of the logarithm's variation" } else { " of the variation" };
+    format!(
+        "On rows it has never seen the network explains {}{scale}; linear least squares {}.",
+        share(&test.network),
+        share(&test.linear)
+    )
+}
+
+fn beats_line(test: &PartResult) -> bool {
+    let r2 = |metrics: &Metrics| metrics.r2_log.unwrap_or(metrics.r2);
+    r2(&test.network) > r2(&test.linear)
+}
+
+/// Widths of the columns, in shares of the card.
+const COLUMNS: [(&str, f32); 6] =
+    [("part", 0.18), ("model", 0.15), ("RMSE", 0.19), ("MAE", 0.18), ("R²", 0.15), ("R² (log)", 0.15)];
+const ROW_HEIGHT: f32 = 18.0;
+
+fn table(ui: &mut Ui, results: &Results) {
+    let palette = theme::palette(ui);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    row(ui, COLUMNS.map(|(title, _)| RichText::new(title).small().color(palette.grey)));
+    for part in &results.parts {
+        for (name, metrics) in [("network", &part.network), ("linear", &part.linear), ("mean", &part.mean)] {
+            let is_network = name == "network";
+            let style = |text: String| match is_network {
+                true => RichText::new(text).strong(),
+                false => RichText::new(text).color(palette.grey),
+            };
+            let Metrics { rmse, mae, r2, r2_log } = *metrics;
+            let part = if is_network { part.name.clone() } else { String::new() };
+            let figures = [number::short(rmse), number::short(mae), share(r2), r2_log.map_or_else(String::new, share)];
+            let [rmse, mae, r2, r2_log] = figures.map(style);
+            row(ui, [RichText::new(part), style(name.to_owned()), rmse, mae, r2, r2_log]);
+        }
+    }
+}
+
+/// Texts on the left, numbers on the right of their columns.
+fn row(ui: &mut Ui, cells: [RichText; 6]) {
+    let width = ui.available_width();
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 0.0;
+        for (index, (text, (_, share))) in cells.into_iter().zip(COLUMNS).enumerate() {
+            let layout = match index {
+                0 | 1 => Layout::left_to_right(Align::Center),
+                _ => Layout::right_to_left(Align::Center),
+            };
+            ui.allocate_ui_with_layout(vec2(width * share, ROW_HEIGHT), layout, |ui| {
+                ui.set_min_size(vec2(width * share, ROW_HEIGHT));
+                ui.set_max_height(ROW_HEIGHT);
+                if !text.text().is_empty() {
+                    ui.label(text);
+                }
+            });
+        }
+    });
+}
+
+/// R² with three decimals, or that it is far below 0.
+fn share(r2: f64) -> String {
+    match r2 {
+        _ if r2.is_nan() => "–".to_owned(),
+        _ if r2 < -99.0 => "< −99".to_owned(),
+        // Adding 0 makes a rounded −0.000 positive.
+        _ => format!("{:.3}", (r2 * 1000.0).round() / 1000.0 + 0.0).replace('-', "−"),
+    }
+}
