@@ -1,0 +1,104 @@
+//! Wrong values are marked where they stand, and Start says why it cannot be pressed.
+
+use eframe::egui::{Key, Modifiers};
+
+use crate::harness::{Window, small};
+
+#[test]
+fn the_first_click_on_start_is_possible() {
+    let window = Window::open(small());
+    assert!(window.is_enabled("▶ Start"));
+    assert!(!window.shows_part("⚠"), "nothing is wrong at first");
+    for button in ["⏸ Pause", "▶ Resume", "⏹ Stop", "Save the run…"] {
+        assert!(!window.is_enabled(button), "{button} before there is a run");
+    }
+    assert!(window.is_enabled("⏭ Step"));
+}
+
+#[test]
+fn a_wrong_value_is_marked_and_start_says_why() {
+    let mut window = Window::open(small());
+    window.fill("Learning rate", "fast");
+    assert!(!window.is_enabled("▶ Start"));
+    let reason = r#"Learning rate: "fast" is no number: choose above 0, up to 10"#;
+    assert!(window.shows(&format!("⚠ {reason}")), "at the field");
+    assert!(window.shows(&format!("⚠ Start: {reason}")), "beside Start");
+    window.press(Modifiers::NONE, Key::F5);
+    assert!(!window.shows("Preparing the data …"), "its key does nothing either");
+
+    window.fill("Learning rate", "11");
+    assert!(window.shows_part("⚠ Learning rate: 11 does not do"));
+    window.fill("Momentum", "1");
+    assert!(window.shows_part("(and 1 more)"));
+    window.fill("Momentum", "0.5");
+    window.fill("Learning rate", "0.02");
+    assert!(window.is_enabled("▶ Start") && !window.shows_part("⚠"));
+    assert_eq!(window.settings().training.learning_rate, 0.02);
+    assert_eq!(window.settings().training.momentum, 0.5);
+}
+
+#[test]
+fn every_input_of_the_paper_is_there_by_its_name() {
+    let window = Window::open(small());
+    for field in ["Samples", "Neurons per layer", "Gain", "Threshold", "Learning rate", "Momentum", "Regularization"] {
+        window.text_in(field);
+    }
+    for field in
+        ["Training part", "Validation part", "Test part", "Batch size", "Epochs", "Patience", "Seed of the training"]
+    {
+        window.text_in(field);
+    }
+    for label in ["Data set", "Target", "Features", "Logarithm of the target", "Incomplete rows", "Device"] {
+        assert!(window.shows(label), "{label}");
+    }
+    assert_eq!(window.text_in("Neurons per layer"), "4");
+    assert_eq!(window.text_in("Samples"), "", "all of them");
+}
+
+#[test]
+fn layers_and_samples_are_read_as_they_are_typed() {
+    let mut window = Window::open(small());
+    window.fill("Neurons per layer", "12-8, 4");
+    window.fill("Samples", "500");
+    assert_eq!(window.settings().network.hidden, [12, 8, 4]);
+    assert_eq!(window.settings().data.samples, Some(500));
+    window.fill("Samples", "");
+    assert_eq!(window.settings().data.samples, None);
+}
+
+#[test]
+fn a_column_is_left_out_by_its_check_box() {
+    let mut window = Window::open(small());
+    let before = window.settings().data.features;
+    window.click(&before[0]);
+    assert_eq!(window.settings().data.features, before[1..]);
+    window.click(&before[0]);
+    assert_eq!(window.settings().data.features, before, "in the table's order again");
+    window.click("none");
+    assert!(!window.is_enabled("▶ Start"));
+    assert!(window.shows_part("⚠ Features: none is chosen"));
+    window.click("numbers");
+    assert!(window.is_enabled("▶ Start"));
+}
+
+#[test]
+fn the_keyboard_reaches_the_buttons_and_fields() {
+    let mut window = Window::open(small());
+    let mut reached = Vec::new();
+    for _ in 0..70 {
+        window.press(Modifiers::NONE, Key::Tab);
+        reached.extend(window.focused());
+    }
+    for label in ["▶ Start", "⏭ Step", "Open a run…", "Light or dark", "Keys", "Open a file…", "Training"] {
+        assert!(reached.iter().any(|name| name == label), "{label} is not among {reached:?}");
+    }
+}
+
+#[test]
+fn f1_lists_the_keys_and_escape_closes_the_list() {
+    let mut window = Window::open(small());
+    window.press(Modifiers::NONE, Key::F1);
+    assert!(window.shows("Ctrl+O") && window.shows("F5"));
+    window.press(Modifiers::NONE, Key::Escape);
+    assert!(!window.shows("Ctrl+O"));
+}

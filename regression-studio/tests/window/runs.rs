@@ -1,0 +1,56 @@
+//! Runs are saved, opened and compared.
+
+use eframe::egui::{Key, Modifiers};
+
+use crate::harness::{Window, small};
+
+const OPEN_HINT: &str = "Path of a run's folder";
+
+#[test]
+fn two_runs_are_compared() {
+    let mut window = Window::open(small());
+    window.click("Compare runs");
+    assert!(window.shows_part("Two runs are needed"));
+    window.train();
+    window.fill("Learning rate", "0.01");
+    window.train();
+    window.press(Modifiers::COMMAND, Key::Num3);
+    assert!(window.shows("Error curves of two runs"));
+    assert!(window.shows("0.05") && window.shows("0.01"), "what differs");
+    assert!(window.shows("Test RMSE"));
+    assert!(window.shows("Run 1") && window.shows("Run 2"));
+}
+
+#[test]
+fn a_saved_run_is_opened_in_another_window() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("first run");
+    let mut window = Window::open(small());
+    window.train();
+    window.press(Modifiers::COMMAND, Key::S);
+    window.type_path("Path of a new folder", &path, "Save");
+    assert!(window.shows_part("Saved to"));
+    assert!(path.join("settings.toml").is_file());
+
+    let mut settings = small();
+    settings.training.learning_rate = 0.01;
+    let mut other = Window::open(settings);
+    other.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::O);
+    other.type_path(OPEN_HINT, &path, "Open");
+    other.wait_until("the run is shown", |window| window.shows("Finished"));
+    assert!(other.shows_part("On rows it has never seen the network explains"));
+    assert!(other.shows("3 / 3"));
+    assert_eq!(other.settings(), small(), "with the settings it was trained with");
+}
+
+#[test]
+fn a_folder_without_a_run_is_a_dialog() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut window = Window::open(small());
+    window.click("Open a run…");
+    window.type_path(OPEN_HINT, folder.path(), "Open");
+    assert!(window.shows("⚠ The run could not be opened"));
+    assert!(window.shows("Choose a folder that a run was saved to."));
+    window.press(Modifiers::NONE, Key::Escape);
+    assert!(!window.shows("⚠ The run could not be opened"));
+}
