@@ -112,17 +112,24 @@ pub struct EpochRecord {
 impl Session {
     /// Prepares the samples and trains. Errors arrive in the snapshot.
     pub fn start(table: Arc<Table>, settings: Settings) -> Self {
-        Self::spawn(table, settings, None)
+        Self::spawn(table, settings, None, control::Wish::Run)
+    }
+
+    /// The same for one epoch, after which it is paused.
+    pub fn start_epoch(table: Arc<Table>, settings: Settings) -> Self {
+        Self::spawn(table, settings, None, control::Wish::Epoch)
     }
 
     /// Goes on where a run was stopped, with the same table; epochs and patience may be others than then. Errors arrive in the
     /// snapshot.
     pub fn resume(table: Arc<Table>, run: Run) -> Self {
-        Self::spawn(table, run.settings.clone(), Some(run))
+        Self::spawn(table, run.settings.clone(), Some(run), control::Wish::Run)
     }
 
-    fn spawn(table: Arc<Table>, settings: Settings, run: Option<Run>) -> Self {
+    fn spawn(table: Arc<Table>, settings: Settings, run: Option<Run>, wish: control::Wish) -> Self {
         let shared = Arc::new(Shared::default());
+        // Before the thread begins: a short training would be over before a wish that comes later.
+        shared.wish(wish);
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("training".to_owned()).spawn(move || {
             // A bug must not leave a session that seems to go on for ever.

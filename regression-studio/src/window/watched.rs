@@ -27,10 +27,10 @@ pub(crate) struct Watched {
 impl Watched {
     /// A training from the first epoch on; of one epoch if `one_epoch`.
     pub(crate) fn start(table: Arc<Table>, settings: Settings, one_epoch: bool, context: &Context) -> Self {
-        let session = Session::start(table, settings.clone());
-        if one_epoch {
-            session.step_epoch();
-        }
+        let session = match one_epoch {
+            true => Session::start_epoch(table, settings.clone()),
+            false => Session::start(table, settings.clone()),
+        };
         Self::of_session(session, settings, context)
     }
 
