@@ -1,7 +1,11 @@
 //! Error curves: over the epochs, of one run or of two.
 
-use eframe::egui::{self, Color32, Ui};
-use egui_plot::{Corner, GridInput, GridMark, HoverPosition, Legend, Line, LineStyle, Plot, PlotPoints, VLine};
+use std::ops::RangeInclusive;
+
+use eframe::egui::{self, Color32, Rangef, Ui};
+use egui_plot::{
+    AxisHints, Corner, GridInput, GridMark, HoverPosition, Legend, Line, LineStyle, Plot, PlotPoints, VLine,
+};
 
 use super::{number, theme};
 use crate::session::EpochRecord;
@@ -81,12 +85,6 @@ pub(crate) fn show(
     let plot = Plot::new(name)
         .legend(Legend::default().position(Corner::RightTop).follow_insertion_order(true))
         .x_axis_label("epoch")
-        .y_axis_label(if scale.is_in_unit {
-            "error (RMSE, in the target's unit)"
-        } else {
-            "error (RMSE, standardised)"
-        })
-        .y_axis_min_width(44.0)
         .show_background(false)
         .grid_color(theme::palette(ui).line)
         .allow_scroll(false)
@@ -97,7 +95,7 @@ pub(crate) fn show(
             if mark.value.fract() == 0.0 { number::count(mark.value.max(0.0) as usize) } else { String::new() }
         })
         .x_grid_spacer(egui_plot::uniform_grid_spacer(whole_steps))
-        .y_axis_formatter(move |mark, _| axis_label(scale, mark))
+        .custom_y_axes(vec![error_axis(scale)])
         .label_formatter(move |position| match position {
             HoverPosition::NearDataPoint { plot_name, position, .. } if !plot_name.is_empty() => {
                 let error = number::short(scale.error_at(position.y));
@@ -141,12 +139,20 @@ pub(crate) fn decades(input: GridInput) -> Vec<GridMark> {
     marks.filter(|mark| (low..=high).contains(&mark.value)).collect()
 }
 
-fn axis_label(scale: Scale, mark: GridMark) -> String {
+fn error_axis(scale: Scale) -> AxisHints<'static> {
+    let name = if scale.is_in_unit { "error (RMSE, in the target's unit)" } else { "error (RMSE, standardised)" };
+    let axis = AxisHints::new_y().label(name).min_thickness(44.0);
+    let axis = axis.formatter(move |mark, shown| axis_label(scale, mark, shown));
+    if scale.is_logarithmic { axis.label_spacing(Rangef::new(12.0, 24.0)) } else { axis }
+}
+
+fn axis_label(scale: Scale, mark: GridMark, shown: &RangeInclusive<f64>) -> String {
     if !scale.is_logarithmic {
         return if mark.value == 0.0 { "0".to_owned() } else { number::tick(mark.value) };
     }
     let power = number::power_of_ten(mark.value);
-    // Between the powers: 2 and 5 of each, where a training's errors mostly lie.
-    let digit = 10.0_f64.powf(mark.value - mark.value.floor()).round();
-    if power.is_empty() && matches!(digit as i32, 2 | 5) { number::tick(scale.error_at(mark.value)) } else { power }
+    let digit = 10.0_f64.powf(mark.value - mark.value.floor()).round() as i32;
+    // Between the powers: as many as there is room for.
+    let told: &[i32] = if shown.end() - shown.start() < 1.2 { &[2, 3, 4, 6, 8] } else { &[2, 5] };
+    if power.is_empty() && told.contains(&digit) { number::tick(scale.error_at(mark.value)) } else { power }
 }

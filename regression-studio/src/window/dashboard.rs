@@ -53,7 +53,7 @@ pub(crate) fn show(ui: &mut Ui, watched: Option<&Watched>, chosen: &Settings, sc
         "Results",
         |_| (),
         |ui| match (&snapshot.results, &snapshot.state) {
-            (Some(results), State::Finished(ending)) => results_card::show(ui, results, *ending, target),
+            (Some(results), State::Finished(_)) => results_card::show(ui, results, target),
             _ => so_far(ui, snapshot, target),
         },
     );

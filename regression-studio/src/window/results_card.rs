@@ -1,16 +1,17 @@
 //! How good the network is, beside what needs no network.
 
-use eframe::egui::{self, Align, Layout, RichText, Ui, vec2};
+use eframe::egui::{self, Align, Layout, Margin, RichText, Ui, vec2};
 
 use super::{number, theme};
 use crate::results::{Metrics, PartResult, Results};
-use crate::session::Ending;
 
 /// The card.
-pub(crate) fn show(ui: &mut Ui, results: &Results, ending: Ending, target: &str) {
+pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
     let palette = theme::palette(ui);
     let [.., test] = &results.parts;
-    egui::ScrollArea::vertical().id_salt("results").auto_shrink(false).show(ui, |ui| {
+    // So that the scroll bar covers no figures.
+    let margin = Margin { right: 8, ..Margin::ZERO };
+    egui::ScrollArea::vertical().id_salt("results").auto_shrink(false).content_margin(margin).show(ui, |ui| {
         ui.spacing_mut().interact_size.y = ROW_HEIGHT;
         ui.label(
             RichText::new(verdict(test)).color(if beats_line(test) { palette.green } else { palette.orange }).strong(),
@@ -18,11 +19,6 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, ending: Ending, target: &str)
         ui.add_space(2.0);
         table(ui, results);
         ui.add_space(4.0);
-        let ending = match ending {
-            Ending::AllEpochs => "All epochs are done",
-            Ending::EarlyStopped => "Ended early: the validation error grew no smaller",
-            Ending::Stopped => "Stopped",
-        };
         let (best, epochs) = (results.best_epoch, results.epochs);
         let left_out = match results.dropped {
             0 => String::new(),
@@ -30,7 +26,7 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, ending: Ending, target: &str)
         };
         let rows = results.parts.each_ref().map(|part| number::count(part.rows)).join(" : ");
         let facts = format!(
-            "{ending}. Weights of epoch {best} of {epochs}; {} of training on {rows} rows. RMSE, MAE: in {target}.{left_out}",
+            "Weights of epoch {best} of {epochs}; {} of training on {rows} rows. RMSE and MAE in {target}.{left_out}",
             number::duration(results.seconds)
         );
         ui.label(RichText::new(facts).small().weak());
@@ -44,7 +40,12 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, ending: Ending, target: &str)
 fn verdict(test: &PartResult) -> String {
     let share = |metrics: &Metrics| {
         let r2 = metrics.r2_log.unwrap_or(metrics.r2);
-        if r2.is_finite() { format!("{:.1} %", 100.0 * r2.max(0.0)) } else { "–".to_owned() }
+        match r2 {
+            _ if !r2.is_finite() => "–".to_owned(),
+            // All of it would be told only of a perfect network.
+            _ if r2 > 0.999 && r2 < 1.0 => "more than 99.9 %".to_owned(),
+            _ => format!("{:.1} %", 100.0 * r2.max(0.0)),
+        }
     };
     let scale = if test.network.r2_log.is_some() { " of the logarithm's variation" } else { " of the variation" };
     format!(
@@ -110,6 +111,7 @@ fn share(r2: f64) -> String {
     match r2 {
         _ if r2.is_nan() => "–".to_owned(),
         _ if r2 < -99.0 => "< −99".to_owned(),
+        _ if r2 > 0.9995 && r2 < 1.0 => "> 0.999".to_owned(),
         // Adding 0 makes a rounded −0.000 positive.
         _ => format!("{:.3}", (r2 * 1000.0).round() / 1000.0 + 0.0).replace('-', "−"),
     }
