@@ -61,5 +61,23 @@ pub fn run(settings: Settings) -> Result<(), WindowError> {
             Ok(if is_timed { Box::new(Timed::new(app)) } else { Box::new(app) })
         }),
     );
-    open.map_err(|error| WindowError(error.to_string()))
+    open.map_err(|error| WindowError(reason(&error.to_string())))
+}
+
+/// What the system says, without the source line at which winit met it.
+fn reason(error: &str) -> String {
+    let plain = error.split_once("os error at ").and_then(|(_, rest)| rest.split_once(": "));
+    plain.map_or(error, |(_, reason)| reason).trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason;
+
+    #[test]
+    fn a_reason_names_no_source_line() {
+        let error = "winit EventLoopError: os error at /a/b/mod.rs:765: neither DISPLAY nor the other is set.";
+        assert_eq!(reason(error), "neither DISPLAY nor the other is set");
+        assert_eq!(reason("no suitable OpenGL"), "no suitable OpenGL");
+    }
 }
