@@ -5,13 +5,13 @@ use neural_net::Predictor;
 use neural_net::data::Dataset;
 use neural_net::network::argmax;
 
-use crate::{assert_close, gpu};
+use crate::{assert_close, gpu, skipped};
 
 #[test]
 fn shader_reads_all_test_images_as_the_cpu_does() {
     let Some(gpu) = gpu() else { return };
     let Some(directory) = std::env::var_os("MNIST_DIR") else {
-        eprintln!("SKIPPED: MNIST_DIR does not say where MNIST's files are");
+        skipped("MNIST_DIR does not say where MNIST's files are");
         return;
     };
     let dataset = Dataset::mnist(Path::new(&directory)).unwrap();
