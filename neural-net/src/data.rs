@@ -15,6 +15,10 @@ use idx::IdxError;
 /// The classes: the digits 0 … 9.
 pub const CLASSES: usize = 10;
 
+/// Seed of the built-in digits that stand in for MNIST: always the same, so that a network can be evaluated on the digits
+/// that it has not seen.
+pub const BUILTIN_SEED: u64 = 0;
+
 /// Grey images with the digits they show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelledImages {
@@ -69,6 +73,17 @@ impl LabelledImages {
 }
 
 impl Dataset {
+    /// MNIST where [`find_mnist`] finds it, else the built-in digits.
+    ///
+    /// # Errors
+    /// If one of MNIST's files is missing or wrong; the line names it.
+    pub fn find(explicit: Option<&Path>) -> Result<Self, IdxError> {
+        match find_mnist(explicit) {
+            Some(directory) => Self::mnist(&directory),
+            None => Ok(Self::builtin(BUILTIN_SEED)),
+        }
+    }
+
     /// Reads MNIST's four files from `directory`, in parallel on rayon's current thread pool.
     ///
     /// # Errors

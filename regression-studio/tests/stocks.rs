@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use regression_studio::Session;
 use regression_studio::settings::{DeviceChoice, HiddenActivation, Settings, Source};
-use support::{STOCK_FEATURES, stocks};
+use regression_studio::table::synthetic::FEATURES;
+use support::stocks;
 
 /// With the same network and rule PyTorch reaches an R² of 0.913 on the logarithms of the test part after 6 epochs; linear least squares
 /// gives 0.380.
@@ -15,7 +16,7 @@ fn the_trade_value_is_told_as_well_as_by_pytorch_within_six_epochs() {
     let Some(path) = stocks() else { return };
     let mut settings = Settings::default();
     settings.data.source = Source::File(path);
-    settings.data.features = STOCK_FEATURES.map(str::to_owned).to_vec();
+    settings.data.features = FEATURES.map(str::to_owned).to_vec();
     settings.data.target = "TURNOVER_LACS".to_owned();
     settings.data.log_target = true;
     settings.network.hidden = vec![32, 16];

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use gpu::{Device, DeviceChoice};
-use neural_net::data::{Dataset, find_mnist};
+use neural_net::data::Dataset;
 use neural_net::files::{require_writable, write_atomically};
 use report::document::{Document, document};
 use report::measure::{MeasureError, Plan};
@@ -104,10 +104,7 @@ fn read_figures(file: &Path) -> Result<Figures> {
 
 /// Measures. The inner error is of a measurement that failed, not of what was asked for.
 fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
-    let dataset = match find_mnist(arguments.data.as_deref()) {
-        Some(directory) => Dataset::mnist(&directory)?,
-        None => Dataset::builtin(0),
-    };
+    let dataset = Dataset::find(arguments.data.as_deref())?;
     let device = Device::open(arguments.device, gpu::KERNELS)?;
     let named = || arguments.python.clone().or_else(|| std::env::var_os("PYTHON"));
     let quick = arguments.quick;

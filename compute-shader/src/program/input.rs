@@ -1,9 +1,10 @@
 //! The network and the images.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use ndarray::{Array2, ArrayView2, s};
-use neural_net::data::{Dataset, find_mnist};
+use neural_net::data::Dataset;
 use neural_net::network::argmax;
+use neural_net::preset::Preset;
 use neural_net::{Network, model_file};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -12,8 +13,6 @@ use super::{Arguments, BATCHES};
 
 /// Steps of the notebook's training: as many as the notebook takes.
 const STEPS: usize = 1000;
-/// Seed of the built-in digits.
-const BUILTIN_SEED: u64 = 0;
 
 pub(super) struct Input {
     pub(super) network: Network<f32>,
@@ -28,15 +27,19 @@ pub(super) struct Input {
 impl Input {
     pub(super) fn new(arguments: &Arguments) -> Result<Self> {
         let saved = arguments.weights.as_deref().map(model_file::load).transpose()?;
-        let wanted_inputs = saved.as_ref().map(|model| model.network.architecture().inputs());
-        let dataset = match find_mnist(arguments.data.as_deref()) {
-            Some(directory) => Dataset::mnist(&directory)?,
-            None => Dataset::builtin(BUILTIN_SEED),
-        };
+        let dataset = Dataset::find(arguments.data.as_deref())?;
         let (rows, columns) = dataset.test.shape;
         let (network, origin) = match (saved, &arguments.weights) {
             (Some(model), Some(path)) => (model.network, format!("from {}", path.display())),
             _ => {
+                let (rows, columns) = dataset.train.shape;
+                let wanted = Preset::Notebook.sizes()[0];
+                ensure!(
+                    rows * columns == wanted,
+                    "{} has images of {rows} × {columns} pixels, and the notebook's network reads {wanted}: name other files \
+                     by --data, or a network by --weights",
+                    dataset.name
+                );
                 let network =
                     compute_shader::notebook::train(&dataset.train, STEPS).context("the notebook's training")?;
                 (network, format!("trained for {STEPS} steps on {}", dataset.name))
@@ -47,7 +50,7 @@ impl Input {
         let (hidden, output) = (architecture.hidden_activation().name(), architecture.output_activation().name());
         let network_line = format!("{}, {hidden} then {output}, {origin}", sizes.join("-"));
         let most = BATCHES[BATCHES.len() - 1];
-        if wanted_inputs.is_some_and(|inputs| inputs != rows * columns) {
+        if architecture.inputs() != rows * columns {
             let data_line = format!("{most} random samples, since the network does not read {rows} × {columns} pixels");
             let mut rng = ChaCha8Rng::seed_from_u64(arguments.homework.seed);
             let inputs = Array2::from_shape_simple_fn((most, architecture.inputs()), || rng.random_range(0.0..1.0));

@@ -82,6 +82,22 @@ fn shader_program_refuses_in_one_line() {
 }
 
 #[test]
+fn shader_program_refuses_images_that_the_notebooks_network_does_not_read() {
+    let Some(_) = gpu() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    for part in ["train", "t10k"] {
+        let sizes = [0x803_u32, 2, 20, 21].map(u32::to_be_bytes).concat();
+        let images = [sizes, vec![7; 2 * 20 * 21]].concat();
+        std::fs::write(directory.path().join(format!("{part}-images-idx3-ubyte")), images).unwrap();
+        let labels = [[0x801_u32, 2].map(u32::to_be_bytes).concat(), vec![3, 4]].concat();
+        std::fs::write(directory.path().join(format!("{part}-labels-idx1-ubyte")), labels).unwrap();
+    }
+    let output = program().arg("--data").arg(directory.path()).assert().code(2).get_output().clone();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("20 × 21 pixels") && error.contains("--weights"), "{error}");
+}
+
+#[test]
 fn shader_program_says_in_one_line_that_there_is_no_adapter() {
     // Only an interface that this system does not have.
     let absent = if cfg!(target_os = "macos") { "dx12" } else { "metal" };

@@ -5,13 +5,10 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use neural_net::data::download::{Downloader, MNIST_FILES, Progress, RemoteFile};
-use neural_net::data::{Dataset, download_directory, find_mnist};
+use neural_net::data::{BUILTIN_SEED, Dataset, download_directory, find_mnist};
 use neural_net::network::Architecture;
 
 use super::arguments::DataArguments;
-
-/// Seed of the built-in digits: always the same, so that a network can be evaluated on the digits that it has not seen.
-const BUILTIN_SEED: u64 = 0;
 
 /// The images, and one line that says where they come from.
 pub(super) fn load(arguments: &DataArguments) -> Result<(Dataset, String)> {

@@ -59,18 +59,6 @@ pub(crate) fn stocks() -> Option<PathBuf> {
     path
 }
 
-/// The features of the stock file.
-pub(crate) const STOCK_FEATURES: [&str; 8] = [
-    "PREV_CLOSE",
-    "OPEN_PRICE",
-    "HIGH_PRICE",
-    "LOW_PRICE",
-    "LAST_PRICE",
-    "CLOSE_PRICE",
-    "TTL_TRD_QNTY",
-    "NO_OF_TRADES",
-];
-
 /// All names in a directory, sorted.
 pub(crate) fn names_in(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();

@@ -4,7 +4,7 @@ use kernels_cpu::product::PaddedMatrix;
 use rayon::prelude::*;
 
 use super::chunk::Chunk;
-use super::layer::{Accumulate, UpdateRule};
+use super::layer::{Accumulate, UpdateRule, add_all};
 use super::{CHUNK, GROUPS, Model, TASK_WORK, rows_per_task};
 use crate::{Loss, Real, Samples};
 
@@ -54,13 +54,12 @@ pub(super) fn step<F: Real>(
         let add = |(task, total): (usize, &mut [F])| {
             for group in others.iter() {
                 let part = &group.gradients[index].0.padded()[task * rows_per_task * stride..][..total.len()];
-                total.iter_mut().zip(part).for_each(|(total, &part)| *total += part);
+                add_all(set, total, part);
             }
         };
         gradients.0.padded_mut().par_chunks_mut(rows_per_task * stride).enumerate().for_each(add);
         for group in others.iter() {
-            let part = group.gradients[index].1.row(0);
-            gradients.1.row_mut(0).iter_mut().zip(part).for_each(|(total, &part)| *total += part);
+            add_all(set, gradients.1.row_mut(0), group.gradients[index].1.row(0));
         }
         layer.apply(set, rule, &gradients.0, &gradients.1);
     }
@@ -91,7 +90,7 @@ impl<F: Real> Group<F> {
             let sink = Accumulate { gradients: weights.padded_mut(), stride };
             self.chunk.weight_gradients(set, index, rows, true, sink);
             let sums = self.chunk.bias_gradients(set, index);
-            biases.row_mut(0).iter_mut().zip(sums.row(0)).for_each(|(total, &sum)| *total += sum);
+            add_all(set, biases.row_mut(0), sums.row(0));
         }
     }
 }
