@@ -5,11 +5,12 @@ use num_traits::Float;
 use pulp::Simd;
 
 use crate::dispatch::is_fused;
+use crate::sample_lanes::CompiledOnce;
 use crate::transpose::{self, BAND};
 use crate::{InstructionSet, activation, tanh};
 
 /// The element types of the floating-point kernels: `f32` and `f64`.
-pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
+pub trait Real: Float + Pod + Send + Sync + Debug + CompiledOnce + 'static {
     /// Elements in a 64-byte cache line, the unit to which matrices are padded.
     const LINE: usize = 64 / size_of::<Self>();
 

@@ -42,6 +42,7 @@ macro_rules! with_units {
     };
 }
 
+mod compiled_once;
 mod dense;
 mod similar;
 
@@ -52,6 +53,8 @@ use crate::lanes::{self, add_lanes};
 use crate::product::PaddedMatrix;
 use crate::{InstructionSet, Real};
 
+#[doc(hidden)]
+pub use compiled_once::CompiledOnce;
 pub use dense::{MOST_INPUT_UNITS, add_products_of_rows, products_of_units};
 pub use similar::similar;
 
@@ -70,6 +73,12 @@ pub const MOST_INPUTS: usize = u32::MAX as usize / BLOCKS;
 pub trait Value<F>: Pod + PartialEq + Send + Sync {
     /// The number.
     fn widen(self) -> F;
+
+    #[doc(hidden)]
+    fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, F, Self>);
+
+    #[doc(hidden)]
+    fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, F, Self>);
 }
 
 impl<F: Real> Value<F> for u8 {
@@ -77,12 +86,28 @@ impl<F: Real> Value<F> for u8 {
     fn widen(self) -> F {
         F::from_byte(self)
     }
+
+    fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, F, Self>) {
+        F::weighted_sums_of_bytes(set, kernel);
+    }
+
+    fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, F, Self>) {
+        F::add_gradients_of_bytes(set, kernel);
+    }
 }
 
 impl<F: Real> Value<F> for F {
     #[inline(always)]
     fn widen(self) -> F {
         self
+    }
+
+    fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, F, Self>) {
+        F::weighted_sums_of_numbers(set, kernel);
+    }
+
+    fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, F, Self>) {
+        F::add_gradients_of_numbers(set, kernel);
     }
 }
 
@@ -250,7 +275,7 @@ pub fn weighted_sums<F: Real, E: Value<F>>(
         let weights = &weights.values[weights.inputs * tile.first..][..weights.inputs * tile.width];
         let biases = &biases[tile.first..][..tile.width];
         let sums = &mut sums.padded_mut().as_chunks_mut().0[tile.first..][..tile.width];
-        set.dispatch(WeightedSums { chunk, weights, biases, sums });
+        E::weighted_sums(set, WeightedSums { chunk, weights, biases, sums });
     }
 }
 
@@ -271,18 +296,24 @@ pub fn add_gradients<F: Real, E: Value<F>>(
     for tile in tiles(units) {
         let gradients = &mut gradients.values[gradients.inputs * tile.first..][..gradients.inputs * tile.width];
         let errors = &errors.padded().as_chunks().0.as_chunks().0[tile.first..][..tile.width];
-        set.dispatch(AddGradients { chunk, errors, gradients });
+        E::add_gradients(set, AddGradients { chunk, errors, gradients });
     }
 }
 
-struct WeightedSums<'a, F, E> {
+/// What [`weighted_sums`] does for one tile of units.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct WeightedSums<'a, F, E> {
     chunk: &'a Chunk<E>,
     weights: &'a [F],
     biases: &'a [F],
     sums: &'a mut [[F; SAMPLES]],
 }
 
-struct AddGradients<'a, F, E> {
+/// What [`add_gradients`] does for one tile of units.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct AddGradients<'a, F, E> {
     chunk: &'a Chunk<E>,
     /// Unit by unit, block by block.
     errors: &'a [[[F; LANES]; BLOCKS]],

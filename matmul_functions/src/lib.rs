@@ -8,7 +8,7 @@ mod parallel;
 mod trivial;
 mod verify;
 
-use ndarray::NdFloat;
+use ndarray::{Array2, ArrayRef2, NdFloat};
 
 pub use on_gpu::{MatmulGpu, MatmulGpuError, Rung, matmul_transpose_gpu};
 pub use parallel::matmul_transpose_rayon;
@@ -16,7 +16,32 @@ pub use trivial::matmul_transpose_trivial;
 pub use verify::Reference;
 
 /// The element types of the product: `f32` and `f64`.
-pub trait Element: NdFloat + kernels_cpu::Real + on_gpu::OnGpu {}
+pub trait Element: NdFloat + kernels_cpu::Real + on_gpu::OnGpu {
+    /// [`matmul_transpose_rayon`], compiled in this crate alone: it is large, for it holds the kernel for several instruction
+    /// sets, and generic code would be compiled anew in every program and test.
+    #[doc(hidden)]
+    fn product_with_transpose(x: &ArrayRef2<Self>) -> Array2<Self>;
 
-impl Element for f32 {}
-impl Element for f64 {}
+    /// [`matmul_transpose_trivial`], for who times it in a crate that is not optimised as this one is.
+    #[doc(hidden)]
+    fn trivial_product_with_transpose(x: &ArrayRef2<Self>) -> Array2<Self>;
+}
+
+macro_rules! compile_for {
+    ($real:ty) => {
+        impl Element for $real {
+            #[inline(never)]
+            fn product_with_transpose(x: &ArrayRef2<Self>) -> Array2<Self> {
+                parallel::product_with_transpose(x)
+            }
+
+            #[inline(never)]
+            fn trivial_product_with_transpose(x: &ArrayRef2<Self>) -> Array2<Self> {
+                matmul_transpose_trivial(x)
+            }
+        }
+    };
+}
+
+compile_for!(f32);
+compile_for!(f64);

@@ -38,8 +38,12 @@ const fn panel_columns<F: Element>() -> usize {
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
 /// assert_eq!(matmul_functions::matmul_transpose_rayon(&x), array![[5.0, 11.0], [11.0, 25.0]]);
 /// ```
-#[allow(unsafe_code)]
 pub fn matmul_transpose_rayon<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
+    F::product_with_transpose(x)
+}
+
+#[allow(unsafe_code)]
+pub(crate) fn product_with_transpose<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
     let (size, depth) = x.dim();
     let x = x.as_standard_layout();
     let rows: Vec<&[F]> = x.outer_iter().map(|row| row.to_slice().unwrap_or_default()).collect();

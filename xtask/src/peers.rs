@@ -49,7 +49,7 @@ pub(crate) struct Options {
     /// Exit with 1 if a goal is not reached, or not measured
     #[arg(long)]
     require_goals: bool,
-    /// How often each run times a call of max, matmul, activation and the notebook, after one call to warm up
+    /// How often each run times ten iterations of the notebook, after one to warm up; max, matmul and activation five times as often
     #[arg(long, value_name = "N", default_value = "20")]
     repeats: NonZeroUsize,
     /// How many epochs of the network each run times

@@ -58,7 +58,7 @@ pub(crate) const ABSENT: &str = "no-such-libcuda.so.1";
 /// Set in the process that runs a test's body.
 const IN_CHILD: &str = "GPU_TEST_IN_CHILD";
 
-/// Runs `body`, the body of the test called `test`, in a process of its own.
+/// Runs `body`, the body of the test called `test` with the modules it is in, in a process of its own.
 ///
 /// # Panics
 /// If the test fails there, or if there is none of that name.
@@ -92,7 +92,7 @@ pub(crate) fn with_stand_in(test: &str, defines: &[&str], environment: &[(&str, 
     if std::env::var_os(IN_CHILD).is_some() {
         return body();
     }
-    if let Some(library) = stand_in::compile(test, defines) {
+    if let Some(library) = stand_in::compile(&test.replace("::", "_"), defines) {
         with_library(test, &library, environment, body);
     }
 }

@@ -38,11 +38,17 @@ pub fn products_of_units<F: Real>(
     for tile in tiles(shape.0) {
         let sums = &mut sums.padded_mut().as_chunks_mut().0.as_chunks_mut().0[tile.first..][..tile.width];
         let biases = biases.map(|biases| &biases[tile.first..][..tile.width]);
-        set.dispatch(ProductsOfUnits { weights, first: tile.first, inputs, biases, blocks: columns / LANES, sums });
+        F::products_of_units(
+            set,
+            ProductsOfUnits { weights, first: tile.first, inputs, biases, blocks: columns / LANES, sums },
+        );
     }
 }
 
-struct ProductsOfUnits<'a, F> {
+/// What [`products_of_units`] does for one tile of units.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ProductsOfUnits<'a, F> {
     weights: &'a PaddedMatrix<F>,
     /// The first of the weights' rows that are meant.
     first: usize,
@@ -113,11 +119,17 @@ pub fn add_products_of_rows<F: Real>(
     assert!(columns.is_multiple_of(LANES) && columns <= SAMPLES, "add_products_of_rows: no whole blocks");
     for tile in tiles(right.rows()) {
         let right = &right.padded().as_chunks().0.as_chunks().0[tile.first..][..tile.width];
-        set.dispatch(AddProductsOfRows { left, right, blocks: columns / LANES, first: tile.first, sums });
+        F::add_products_of_rows(
+            set,
+            AddProductsOfRows { left, right, blocks: columns / LANES, first: tile.first, sums },
+        );
     }
 }
 
-struct AddProductsOfRows<'a, F> {
+/// What [`add_products_of_rows`] does for one tile of units.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct AddProductsOfRows<'a, F> {
     left: &'a PaddedMatrix<F>,
     /// Row by row, block by block.
     right: &'a [[[F; LANES]; BLOCKS]],

@@ -1,5 +1,8 @@
 //! The PTX holds every kernel, and the instructions for which the kernels are there.
 
+use std::path::Path;
+
+use cuda_builder::{Arch, PtxasError, generic_accesses, ptxas};
 use test_kernels::PTX;
 
 /// The kernels of every architecture.
@@ -103,5 +106,54 @@ fn ptx_tells_lines_of_these_kernels() {
         assert!(files.iter().any(|file| file.ends_with("\"test_kernels/src/lib.rs\"")), "{files:?}");
         let of_others: Vec<_> = files.iter().filter(|file| !file.contains("\"test_kernels/src/")).collect();
         assert!(of_others.is_empty(), "{of_others:?}");
+    }
+}
+
+#[test]
+fn ptx_accesses_no_memory_without_saying_which() {
+    for ptx in PTX {
+        assert_eq!(generic_accesses(ptx.text), []);
+    }
+}
+
+/// A fence, the addition, loads that acquire, all between two barriers of the block: what `grid::sync` is.
+#[test]
+fn ptx_orders_the_barrier_of_the_grid() {
+    for ptx in PTX {
+        let kernel =
+            ptx.text.split(".entry ").find(|entry| entry.starts_with("grid_sums(")).expect("the kernel is there");
+        let barrier = ["bar.sync", "fence.acq_rel.gpu", "atom.relaxed.gpu.global.add.u32", "ld.acquire.gpu.global.u32"];
+        let mut rest = kernel;
+        for instruction in barrier.into_iter().chain(["bar.sync"]) {
+            let Some((_, after)) = rest.split_once(instruction) else {
+                panic!("no {instruction} in its place in\n{kernel}")
+            };
+            rest = after;
+        }
+        let syncs = kernel.matches(barrier[1]).count();
+        assert!(barrier.iter().skip(1).all(|instruction| kernel.matches(instruction).count() == syncs), "{kernel}");
+    }
+}
+
+#[test]
+fn ptx_is_accepted_by_the_assembler_without_spills() {
+    for ptx in PTX {
+        let target = ptx.text.lines().find_map(|line| line.strip_prefix(".target "));
+        let arch: Arch = target.expect("the target is there").parse().unwrap();
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("test_kernels.{arch}.ptx"));
+        std::fs::write(&path, ptx.text).unwrap();
+        match ptxas(&path, arch) {
+            Ok(report) => {
+                let names: Vec<_> = report.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+                assert!(names.contains(&"grid_sums") && names.contains(&"matmul_transpose"), "{names:?}");
+                assert!(report.kernels.iter().all(|kernel| kernel.spill_stores == 0), "{report:?}");
+            }
+            Err(PtxasError::NotFound) => {
+                let required = std::env::var_os("PTX_TESTS").is_some_and(|value| value == "require");
+                assert!(!required, "PTX_TESTS=require, but ptxas is not installed");
+                return eprintln!("skipped: ptxas is not installed");
+            }
+            Err(error) => panic!("{error}"),
+        }
     }
 }

@@ -15,12 +15,12 @@ const TIME_MAX: Program = Program::Example("max_functions", "time_max");
 /// Sizes, and how often a run repeats them where the table's work is repeated `--repeats` times: a numerator and a
 /// denominator.
 const SIDES: [(usize, (usize, usize)); 5] =
-    [(250, (10, 1)), (500, (5, 1)), (1000, (1, 1)), (2000, (1, 2)), (4000, (1, 4))];
+    [(250, (20, 1)), (500, (10, 1)), (1000, (5, 1)), (2000, (2, 1)), (4000, (1, 1))];
 /// The n of an n × n matrix in X·Xᵀ. The largest takes about a second a call.
 const SQUARES: [(usize, (usize, usize)); 5] =
     [(250, (10, 1)), (500, (5, 1)), (1000, (1, 1)), (2000, (1, 2)), (4000, (1, 8))];
 const VALUES: [(usize, &str, (usize, usize)); 4] =
-    [(10_000, "10⁴", (10, 1)), (100_000, "10⁵", (5, 1)), (1_000_000, "10⁶", (1, 1)), (10_000_000, "10⁷", (1, 4))];
+    [(10_000, "10⁴", (20, 1)), (100_000, "10⁵", (10, 1)), (1_000_000, "10⁶", (5, 1)), (10_000_000, "10⁷", (1, 1))];
 /// Batch sizes of a training, and on how many images a run trains: fewer where a step has few images.
 const TRAINING_BATCHES: [(usize, usize); 7] =
     [(1, 2_000), (4, 8_000), (16, 20_000), (64, 50_000), (256, 50_000), (1024, 50_000), (10_000, 50_000)];

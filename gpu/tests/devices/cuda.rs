@@ -1,0 +1,224 @@
+//! On a GPU, for which the stand-in stands, the driver gets the right calls, and its errors become telling ones.
+
+use crate::support::{PTX, absent, calls, changed, overrun, scale, vector_max, with_stand_in};
+use gpu::{Device, DeviceChoice, Error, LaunchConfig};
+
+fn open() -> Device {
+    Device::open(DeviceChoice::Cuda, PTX).unwrap()
+}
+
+/// The calls that are launches.
+fn launches() -> Vec<String> {
+    calls().into_iter().filter(|call| call.starts_with("launch")).collect()
+}
+
+#[test]
+fn buffers_keep_what_they_are_given() {
+    with_stand_in("cuda::buffers_keep_what_they_are_given", &[], &[], || {
+        let device = open();
+        let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3]).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3]);
+        buffer.copy_from(&[4, 5, 6]).unwrap();
+        let mut back = device.pinned(3).unwrap();
+        assert_eq!(*back, [0, 0, 0]);
+        buffer.copy_to(&mut back).unwrap();
+        assert_eq!(*back, [4, 5, 6]);
+        back[0] = 7;
+        buffer.copy_from(&back).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [7, 5, 6]);
+        assert_eq!(device.zeroed::<f64>(2).unwrap().to_vec().unwrap(), [0.0, 0.0]);
+        assert_eq!(device.uninitialized::<u8>(2).unwrap().to_vec().unwrap(), [0xEE, 0xEE]);
+        let empty = device.buffer_from_slice::<f32>(&[]).unwrap();
+        assert_eq!(empty.to_vec().unwrap(), [0.0; 0]);
+        assert_ne!(address(&empty), 0);
+        assert_eq!(device.zeroed::<f32>(0).unwrap().len(), 0);
+        assert!(calls().contains(&"lock 12 bytes".to_owned()));
+    });
+}
+
+#[test]
+fn other_lengths_are_refused() {
+    with_stand_in("cuda::other_lengths_are_refused", &[], &[], || {
+        let mut buffer = open().buffer_from_slice(&[1_u32, 2, 3]).unwrap();
+        let error = buffer.copy_from(&[1, 2]).unwrap_err();
+        assert!(matches!(error, Error::Length { operation: "copy_from", buffer: 3, slice: 2 }), "{error}");
+        let error = buffer.copy_to(&mut [0; 4]).unwrap_err();
+        assert!(matches!(error, Error::Length { operation: "copy_to", buffer: 3, slice: 4 }), "{error}");
+    });
+}
+
+#[test]
+fn too_large_a_buffer_is_refused() {
+    with_stand_in("cuda::too_large_a_buffer_is_refused", &[], &[], || {
+        let device = open();
+        let held = device.zeroed::<f32>(200_000).unwrap();
+        let error = device.zeroed::<f32>(100_000).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the GPU has no memory for a buffer of 100000 × 4 bytes: 248576 of its 1048576 bytes are free"
+        );
+        drop(held);
+        device.zeroed::<f32>(100_000).unwrap();
+        let error = device.uninitialized::<f64>(usize::MAX / 4).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { element_bytes: 8, free: 1_048_576, .. }), "{error}");
+    });
+}
+
+#[test]
+fn a_launch_has_its_shape_and_its_parameters() {
+    with_stand_in("cuda::a_launch_has_its_shape_and_its_parameters", &[], &[], || {
+        let device = open();
+        let a = device.buffer_from_slice(&[1.0, 5.0, 3.0]).unwrap();
+        let b = device.buffer_from_slice(&[4.0, 2.0, 6.0]).unwrap();
+        let mut out = device.uninitialized(3).unwrap();
+        let config = LaunchConfig::new((1, 2, 3), (32, 4, 2)).with_dynamic_shared(64);
+        assert_eq!(device.launch(&vector_max, config, (&a, &b, &mut out)).unwrap(), None);
+        assert_eq!(out.to_vec().unwrap(), [4.0, 5.0, 6.0]);
+        let stream = device.stream().unwrap();
+        stream.launch(&scale, LaunchConfig::for_elements(3, 128), (&mut out, 2.5, 1)).unwrap();
+        stream.launch(&scale, LaunchConfig::for_elements(3, 128), (&mut out, 2.0, 2)).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(out.to_vec().unwrap(), [4.0, 12.5, 30.0]);
+
+        let [a, b, out] = [&a, &b, &out].map(address);
+        assert_eq!(
+            launches(),
+            [
+                format!("launch vector_max grid 1 2 3 block 32 4 2 shared 64 stream 1: {a} 3 {b} 3 {out} 3"),
+                format!("launch scale grid 1 1 1 block 128 1 1 shared 0 stream 2: {out} 3 2.5 1"),
+                format!("launch scale grid 1 1 1 block 128 1 1 shared 0 stream 2: {out} 3 2 2"),
+            ]
+        );
+        let looked_up = calls().into_iter().filter(|call| call.starts_with("look up")).count();
+        assert_eq!(looked_up, 2, "each kernel is looked up once");
+    });
+}
+
+#[test]
+fn time_is_between_two_events_around_the_launch() {
+    with_stand_in("cuda::time_is_between_two_events_around_the_launch", &[], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
+        let before = calls().len();
+        let (report, seconds) =
+            device.time(|| device.launch(&scale, LaunchConfig::new(1, 2), (&mut x, 2.0, 0))).unwrap();
+        assert_eq!((report, seconds), (None, Some(0.0015)));
+        let calls: Vec<String> = calls().split_off(before);
+        let verbs: Vec<&str> = calls.iter().map(|call| call.split(" grid").next().unwrap()).collect();
+        assert_eq!(
+            verbs,
+            ["record stream 1", "look up scale", "launch scale", "record stream 1", "synchronize stream 1"]
+        );
+    });
+}
+
+#[test]
+fn a_failed_launch_comes_to_light_where_it_is_waited_for() {
+    with_stand_in("cuda::a_failed_launch_comes_to_light_where_it_is_waited_for", &[], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
+        let config = LaunchConfig::new(1, 32);
+        device.launch(&vector_max, config, (&device.zeroed(2).unwrap(), &device.zeroed(2).unwrap(), &mut x)).unwrap();
+        device.synchronize().unwrap();
+        for _ in 0..2 {
+            device.launch(&scale, config, (&mut x, 2.0, 0)).unwrap();
+        }
+        device.launch(&overrun, config, (&mut x,)).unwrap();
+        let text = "illegal address (CUDA error 700), in one of the launches since the device was last waited for: \
+                    scale (grid (1, 1, 1), block (32, 1, 1)) × 2, overrun (grid (1, 1, 1), block (32, 1, 1)) \
+                    (GPU_LAUNCH_BLOCKING=1 finds out which)";
+        assert_eq!(x.to_vec().unwrap_err().to_string(), text);
+        // Nothing works any more, and each error says why.
+        assert_eq!(device.launch(&scale, config, (&mut x, 2.0, 0)).unwrap_err().to_string(), text);
+        assert_eq!(device.synchronize().unwrap_err().to_string(), text);
+        assert_eq!(device.zeroed::<f32>(1).unwrap_err().to_string(), text);
+    });
+}
+
+#[test]
+fn blocking_launches_name_the_one() {
+    with_stand_in("cuda::blocking_launches_name_the_one", &[], &[("GPU_LAUNCH_BLOCKING", "1")], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
+        let config = LaunchConfig::new(1, 32);
+        device.launch(&scale, config, (&mut x, 2.0, 0)).unwrap();
+        let error = device.launch(&overrun, config, (&mut x,)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "illegal address (CUDA error 700), in the launch of overrun (grid (1, 1, 1), block (32, 1, 1))"
+        );
+    });
+}
+
+#[test]
+fn a_launch_that_the_driver_refuses_is_named() {
+    with_stand_in("cuda::a_launch_that_the_driver_refuses_is_named", &["LAUNCH_RESULT=701"], &[], || {
+        let device = open();
+        let mut x = device.zeroed(2).unwrap();
+        let error = device.launch(&scale, LaunchConfig::new(3, 1024), (&mut x, 2.0, 0)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the launch of scale (grid (3, 1, 1), block (1024, 1, 1)) failed: some error (CUDA error 701)"
+        );
+        device.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn launches_that_cannot_be_right_do_not_reach_the_driver() {
+    with_stand_in("cuda::launches_that_cannot_be_right_do_not_reach_the_driver", &[], &[], || {
+        let (device, config) = (open(), LaunchConfig::new(1, 32));
+        let mut x = device.zeroed(2).unwrap();
+        let error = device.launch(&scale, LaunchConfig::new(0, 32), (&mut x, 2.0, 0)).unwrap_err();
+        assert_eq!(error.to_string(), "kernel scale: the grid (0, 1, 1) has no blocks");
+        let error = device.launch(&absent, config, (&mut x,)).unwrap_err();
+        assert!(matches!(error, Error::NoSuchKernel { kernel: "absent" }), "{error}");
+        let error = device.launch(&changed, config, (&mut x,)).unwrap_err();
+        assert!(matches!(error, Error::Parameters { kernel: "changed", in_ptx: 3, in_program: 2 }), "{error}");
+
+        let simulator = Device::simulator();
+        let error = simulator.launch(&scale, config, (&mut x, 2.0, 0)).unwrap_err();
+        assert!(error.to_string().contains("`x` is on a GPU; the launch is on the simulator"), "{error}");
+        let mut simulated = simulator.zeroed(2).unwrap();
+        let error = device.launch(&scale, config, (&mut simulated, 2.0, 0)).unwrap_err();
+        assert!(error.to_string().contains("`x` is in the simulator; the launch is on a GPU"), "{error}");
+        assert_eq!(launches(), [""; 0]);
+    });
+}
+
+#[test]
+fn the_context_goes_last() {
+    with_stand_in("cuda::the_context_goes_last", &[], &[], || {
+        let device = open();
+        let buffer = device.zeroed::<f32>(2).unwrap();
+        let stream = device.stream().unwrap();
+        drop(device);
+        drop(stream);
+        assert_eq!(buffer.to_vec().unwrap(), [0.0, 0.0], "a buffer keeps its device open");
+        drop(buffer);
+        let expected =
+            ["destroy stream 2", "free", "synchronize", "destroy stream 1", "unload module", "release context"];
+        assert_eq!(calls(), expected);
+    });
+}
+
+#[test]
+fn a_device_outlives_another_of_the_same_gpu() {
+    with_stand_in("cuda::a_device_outlives_another_of_the_same_gpu", &[], &[], || {
+        let (first, second) = (open(), open());
+        let buffer = first.buffer_from_slice(&[1_i32]).unwrap();
+        drop(first);
+        assert_eq!(second.zeroed::<i32>(1).unwrap().to_vec().unwrap(), [0]);
+        assert_eq!(buffer.to_vec().unwrap(), [1]);
+        drop((buffer, second));
+        assert_eq!(open().zeroed::<i32>(1).unwrap().to_vec().unwrap(), [0]);
+    });
+}
+
+/// Where the buffer is in the GPU's memory.
+fn address(buffer: &gpu::Buffer<f32>) -> u64 {
+    match <gpu::DeviceMemory as cuda_std::Memory>::buffer_ref(buffer) {
+        cuda_std::BufferRef::Device { address, .. } => address,
+        cuda_std::BufferRef::Simulator(_) => panic!("the buffer is in the simulator"),
+    }
+}

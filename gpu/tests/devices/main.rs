@@ -1,0 +1,10 @@
+//! Devices: the simulator, and CUDA by a stand-in for its driver.
+
+mod choice;
+mod cooperative;
+mod cuda;
+mod parts_of_buffers;
+mod replay;
+mod simulator;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,313 @@
+//! Launches that are replayed do what they would do one by one, on either device; on a GPU the driver gets them once.
+
+use std::cell::Cell;
+
+use crate::support::{PTX, calls, overrun, scale, vector_max, with_stand_in};
+use gpu::{Buffer, Device, DeviceChoice, Error, LaunchConfig};
+
+const CONFIG: LaunchConfig = LaunchConfig {
+    grid: gpu::Dim3::new(1, 1, 1),
+    block: gpu::Dim3::new(32, 1, 1),
+    dynamic_shared_bytes: 0,
+    cooperative: false,
+};
+
+fn open() -> Device {
+    Device::open(DeviceChoice::Cuda, PTX).unwrap()
+}
+
+/// The first words of the calls after the first `before`.
+fn verbs(before: usize) -> Vec<String> {
+    let calls = calls().split_off(before);
+    calls.iter().map(|call| call.split(" grid").next().unwrap().to_owned()).collect()
+}
+
+/// x ← the larger of 2x and 3 elements, `times` times; how often the recording ran.
+fn doubled(device: &Device, x: &mut Buffer<f32>, times: usize) -> Result<usize, Error> {
+    let least = device.buffer_from_slice(&[3.0, 3.0, 3.0])?;
+    let mut twice = device.buffer_from_slice(&[0.0, 0.0, 0.0])?;
+    let runs = Cell::new(0);
+    device.replay(times, |recorder| {
+        runs.set(runs.get() + 1);
+        recorder.launch(&scale, CONFIG, (x, 2.0, 0))?;
+        recorder.launch(&vector_max, CONFIG, (&*x, &least, &mut twice))?;
+        recorder.launch(&vector_max, CONFIG, (&twice, &least, x))
+    })?;
+    Ok(runs.get())
+}
+
+#[test]
+fn on_the_simulator_the_launches_run_so_often() {
+    let device = Device::simulator();
+    let mut x = device.buffer_from_slice(&[1.0, 2.0, 0.5]).unwrap();
+    assert_eq!(doubled(&device, &mut x, 3).unwrap(), 3);
+    assert_eq!(x.to_vec().unwrap(), [12.0, 16.0, 12.0]);
+    assert_eq!(doubled(&device, &mut x, 0).unwrap(), 0);
+    assert_eq!(x.to_vec().unwrap(), [12.0, 16.0, 12.0]);
+}
+
+#[test]
+fn on_a_gpu_the_launches_are_captured_once() {
+    with_stand_in("replay::on_a_gpu_the_launches_are_captured_once", &[], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0, 2.0, 0.5]).unwrap();
+        assert_eq!(doubled(&device, &mut x, 0).unwrap(), 0);
+        let before = calls().len();
+        assert_eq!(doubled(&device, &mut x, 3).unwrap(), 1);
+        assert_eq!(x.to_vec().unwrap(), [12.0, 16.0, 12.0]);
+        let round = ["launch graph stream 1", "launch scale", "launch vector_max", "launch vector_max"];
+        let expected = ["stream 2 waits for no other", "begin capture stream 2 mode 2"]
+            .into_iter()
+            .chain(["look up scale", "look up vector_max", "end capture stream 2", "destroy stream 2"])
+            .chain(["instantiate 3 launches", "destroy graph"])
+            .chain([round, round, round].into_iter().flatten())
+            // The two buffers of `doubled`; then the copy has waited for the graph.
+            .chain(["free", "free", "destroy executable"]);
+        assert_eq!(verbs(before), expected.collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn a_graph_is_kept_until_it_has_run_and_not_too_many_of_them() {
+    with_stand_in("replay::a_graph_is_kept_until_it_has_run_and_not_too_many_of_them", &[], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+        let mut replay = || device.replay(1, |recorder| recorder.launch(&scale, CONFIG, (&mut x, 1.0, 0)));
+        let destroyed = || calls().iter().filter(|call| *call == "destroy executable").count();
+        for _ in 0..16 {
+            replay().unwrap();
+        }
+        assert_eq!(destroyed(), 0);
+        replay().unwrap();
+        assert_eq!(destroyed(), 16);
+        device.stream().unwrap().synchronize().unwrap();
+        assert_eq!(destroyed(), 16, "the graph is in another stream");
+        device.synchronize().unwrap();
+        assert_eq!(destroyed(), 17);
+        replay().unwrap();
+        drop((x, device));
+        let last = calls().split_off(calls().len() - 5);
+        assert_eq!(last, ["synchronize", "destroy executable", "destroy stream 1", "unload module", "release context"]);
+    });
+}
+
+#[test]
+fn a_cooperative_launch_can_be_replayed() {
+    with_stand_in("replay::a_cooperative_launch_can_be_replayed", &[], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+        device.replay(2, |recorder| recorder.launch(&scale, CONFIG.cooperative(), (&mut x, 3.0, 0))).unwrap();
+        assert_eq!(x.to_vec().unwrap(), [9.0]);
+        assert_eq!(calls().iter().filter(|call| call.starts_with("launch cooperatively scale")).count(), 2);
+    });
+}
+
+/// Whatever is not a launch of the recorder is refused while launches are recorded, and nothing of it has happened.
+fn only_the_recorder_launches(device: &Device) {
+    let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
+    let (stream, other) = (device.stream().unwrap(), Device::simulator());
+    let mut refused = Vec::new();
+    device
+        .replay(1, |recorder| {
+            let attempts = [
+                device.launch(&scale, CONFIG, (&mut x, 5.0, 0)).map(drop),
+                stream.launch(&scale, CONFIG, (&mut x, 5.0, 0)).map(drop),
+                stream.synchronize(),
+                device.synchronize(),
+                device.time(|| Ok(())).map(drop),
+                device.replay(1, |_| Ok(())),
+                device.stream().map(drop),
+                device.zeroed::<f32>(1).map(drop),
+                device.uninitialized::<f32>(1).map(drop),
+                device.buffer_from_slice(&[1.0]).map(drop),
+                device.pinned::<f32>(1).map(drop),
+                other.synchronize(),
+                x.copy_from(&[7.0, 7.0]),
+                x.copy_from_at(1, &[7.0]),
+                x.copy_to(&mut [0.0; 2]),
+                x.to_vec().map(drop),
+                x.to_vec_at(0..1).map(drop),
+            ];
+            refused.extend(attempts.into_iter().map(|attempt| attempt.unwrap_err()));
+            recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))
+        })
+        .unwrap();
+    assert_eq!(refused.len(), 17);
+    assert!(refused.iter().all(|error| matches!(error, Error::Recording { .. })), "{refused:?}");
+    assert_eq!(
+        refused[0].to_string(),
+        "launch while launches are recorded: what replay runs may only launch, and only by its recorder"
+    );
+    assert_eq!(x.to_vec().unwrap(), [2.0, 4.0]);
+    device.launch(&scale, CONFIG, (&mut x, 2.0, 0)).unwrap();
+    assert_eq!(x.to_vec().unwrap(), [4.0, 8.0]);
+}
+
+#[test]
+fn only_the_recorder_launches_on_the_simulator() {
+    only_the_recorder_launches(&Device::simulator());
+}
+
+#[test]
+fn only_the_recorder_launches_on_a_gpu() {
+    with_stand_in("replay::only_the_recorder_launches_on_a_gpu", &[], &[], || only_the_recorder_launches(&open()));
+}
+
+#[test]
+fn a_buffer_that_is_dropped_in_between_outlives_the_launches() {
+    with_stand_in("replay::a_buffer_that_is_dropped_in_between_outlives_the_launches", &[], &[], || {
+        let (device, other) = (open(), open());
+        let mut given = Some((device.buffer_from_slice(&[1.0]).unwrap(), other.buffer_from_slice(&[4.0]).unwrap()));
+        let mut x = device.buffer_from_slice(&[0.0]).unwrap();
+        let before = calls().len();
+        device
+            .replay(2, |recorder| {
+                let (a, b) = given.take().expect("it is recorded once");
+                recorder.launch(&vector_max, CONFIG, (&a, &b, &mut x))
+            })
+            .unwrap();
+        let verbs = verbs(before);
+        let last = |verb: &str| verbs.iter().rposition(|call| call == verb).unwrap();
+        let first_free = verbs.iter().position(|call| call == "free").unwrap();
+        assert!(last("launch vector_max") < first_free, "{verbs:?}");
+        assert_eq!(verbs.iter().filter(|call| *call == "free").count(), 2);
+        assert_eq!(x.to_vec().unwrap(), [4.0]);
+    });
+}
+
+#[test]
+fn a_recording_that_fails_is_ended_and_leaves_nothing() {
+    with_stand_in("replay::a_recording_that_fails_is_ended_and_leaves_nothing", &[], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+        for _ in 0..2 {
+            let before = calls().len();
+            let error = device.replay(3, |recorder| {
+                recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))?;
+                recorder.launch(&scale, LaunchConfig::new(0, 1), (&mut x, 2.0, 0))
+            });
+            assert!(matches!(error.unwrap_err(), Error::Limit { kernel: "scale", .. }));
+            let verbs = verbs(before);
+            let ended = verbs.iter().position(|call| call.starts_with("end capture")).expect("the capture has ended");
+            assert!(verbs[ended + 1].starts_with("destroy stream"), "{verbs:?}");
+            assert_eq!(verbs[ended + 2..], ["destroy graph"]);
+        }
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            device.replay(3, |_| panic!("in the middle of a recording"))
+        }));
+        assert!(panic.is_err());
+        device.replay(3, |_| Ok(())).unwrap();
+        device.launch(&scale, CONFIG, (&mut x, 2.0, 0)).unwrap();
+        assert_eq!(x.to_vec().unwrap(), [2.0], "only the last launch has run");
+        assert!(!calls().iter().any(|call| call.starts_with("instantiate")));
+    });
+}
+
+#[test]
+fn a_capture_that_fails_in_the_middle_names_the_launch() {
+    with_stand_in("replay::a_capture_that_fails_in_the_middle_names_the_launch", &["CAPTURE_LIMIT=2"], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+        let error =
+            device.replay(2, |recorder| (0..3).try_for_each(|_| recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))));
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "the launch of scale (grid (1, 1, 1), block (32, 1, 1)) failed: some error (CUDA error 900)"
+        );
+        // Who pays no heed to that is told at the end.
+        let error = device.replay(2, |recorder| {
+            for _ in 0..3 {
+                let _ = recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0));
+            }
+            Ok(())
+        });
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "recording a replay of scale (grid (1, 1, 1), block (32, 1, 1)) × 2 failed: some error (CUDA error 901)"
+        );
+        assert_eq!(x.to_vec().unwrap(), [1.0]);
+    });
+}
+
+#[test]
+fn a_driver_that_takes_no_graph_is_quoted_with_the_launches() {
+    let test = "replay::a_driver_that_takes_no_graph_is_quoted_with_the_launches";
+    with_stand_in(test, &["INSTANTIATE_RESULT=2"], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+        let error = device.replay(2, |recorder| recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "preparing a replay of scale (grid (1, 1, 1), block (32, 1, 1)) failed: some error (CUDA error 2)"
+        );
+        assert_eq!(x.to_vec().unwrap(), [1.0]);
+    });
+}
+
+#[test]
+fn a_replay_that_stops_half_way_keeps_its_graph() {
+    with_stand_in("replay::a_replay_that_stops_half_way_keeps_its_graph", &["GRAPH_LAUNCHES=2"], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+        let error = device.replay(5, |recorder| recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "repeating a replay of scale (grid (1, 1, 1), block (32, 1, 1)) failed: some error (CUDA error 2)"
+        );
+        assert!(!calls().contains(&"destroy executable".to_owned()));
+        assert_eq!(x.to_vec().unwrap(), [4.0]);
+        assert!(calls().contains(&"destroy executable".to_owned()));
+    });
+}
+
+#[test]
+fn a_failed_launch_names_all_that_were_replayed() {
+    with_stand_in("replay::a_failed_launch_names_all_that_were_replayed", &[], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+        device
+            .replay(1, |recorder| {
+                recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))?;
+                recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))?;
+                recorder.launch(&overrun, CONFIG, (&mut x,))
+            })
+            .unwrap();
+        let text = "illegal address (CUDA error 700), in one of the launches since the device was last waited for: \
+                    scale (grid (1, 1, 1), block (32, 1, 1)) × 2, overrun (grid (1, 1, 1), block (32, 1, 1)) \
+                    (GPU_LAUNCH_BLOCKING=1 finds out which)";
+        assert_eq!(x.to_vec().unwrap_err().to_string(), text);
+        let error = device.replay(1, |recorder| recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0)));
+        assert_eq!(error.unwrap_err().to_string(), text);
+    });
+}
+
+#[test]
+fn blocking_launches_name_the_one() {
+    with_stand_in("replay::blocking_launches_name_the_one", &[], &[("GPU_LAUNCH_BLOCKING", "1")], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0, 2.0, 0.5]).unwrap();
+        assert_eq!(doubled(&device, &mut x, 3).unwrap(), 3);
+        assert_eq!(x.to_vec().unwrap(), [12.0, 16.0, 12.0]);
+        let error = device.replay(2, |recorder| {
+            recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))?;
+            recorder.launch(&overrun, CONFIG, (&mut x,))
+        });
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "illegal address (CUDA error 700), in the launch of overrun (grid (1, 1, 1), block (32, 1, 1))"
+        );
+        assert!(!calls().iter().any(|call| call.contains("capture")));
+    });
+}
+
+#[test]
+fn a_fault_on_the_simulator_is_named() {
+    let device = Device::simulator();
+    let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+    let error = device.replay(2, |recorder| {
+        recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))?;
+        recorder.launch(&overrun, LaunchConfig::new(1, 1), (&mut x,))
+    });
+    assert_eq!(error.unwrap_err().fault().map(|fault| fault.kernel), Some("overrun"));
+    assert_eq!(x.to_vec().unwrap(), [2.0]);
+}

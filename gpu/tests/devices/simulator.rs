@@ -1,0 +1,72 @@
+//! On the simulator buffers keep what they are given, and launches have results, counts and faults.
+
+use crate::support::{overrun, scale, vector_max};
+use cuda_std::simulator::FaultKind;
+use gpu::{Device, Error, LaunchConfig, SimulatorOptions};
+
+#[test]
+fn buffers_keep_what_they_are_given() {
+    let device = Device::simulator();
+    let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3]).unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3]);
+    buffer.copy_from(&[4, 5, 6]).unwrap();
+    let mut back = device.pinned(3).unwrap();
+    assert_eq!(*back, [0, 0, 0]);
+    buffer.copy_to(&mut back).unwrap();
+    assert_eq!(*back, [4, 5, 6]);
+    assert_eq!(device.zeroed::<f64>(2).unwrap().to_vec().unwrap(), [0.0, 0.0]);
+    assert!(device.uninitialized::<f32>(0).unwrap().is_empty());
+}
+
+#[test]
+fn other_lengths_are_refused() {
+    let device = Device::simulator();
+    let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3]).unwrap();
+    let error = buffer.copy_from(&[1, 2]).unwrap_err();
+    assert_eq!(error.to_string(), "copy_from: the buffer has 3 elements, the slice 2");
+    let error = buffer.copy_to(&mut [0; 4]).unwrap_err();
+    assert!(matches!(error, Error::Length { operation: "copy_to", buffer: 3, slice: 4 }), "{error}");
+}
+
+#[test]
+fn a_launch_has_results_and_counts() {
+    let device = Device::simulator();
+    let a = device.buffer_from_slice(&[1.0, 5.0, 3.0]).unwrap();
+    let b = device.buffer_from_slice(&[4.0, 2.0, 6.0]).unwrap();
+    let mut out = device.uninitialized(3).unwrap();
+    let report = device.launch(&vector_max, LaunchConfig::new(2, 2), (&a, &b, &mut out)).unwrap().unwrap();
+    assert_eq!(out.to_vec().unwrap(), [4.0, 5.0, 6.0]);
+    assert_eq!((report.blocks, report.threads, report.global_loads, report.global_stores), (2, 4, 6, 3));
+
+    let stream = device.stream().unwrap();
+    let report = stream.launch(&scale, LaunchConfig::new(1, 32), (&mut out, 2.0, 1)).unwrap().unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(out.to_vec().unwrap(), [4.0, 10.0, 12.0]);
+    assert_eq!((report.global_loads, report.global_stores), (2, 2));
+}
+
+#[test]
+fn it_is_never_timed() {
+    let device = Device::simulator();
+    let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+    let (report, seconds) = device.time(|| device.launch(&scale, LaunchConfig::new(1, 1), (&mut x, 2.0, 0))).unwrap();
+    assert_eq!((report.unwrap().threads, seconds), (1, None));
+}
+
+#[test]
+fn a_fault_says_what_was_wrong() {
+    let device = Device::simulator_with(SimulatorOptions { check_races: false, ..SimulatorOptions::default() });
+    let mut x = device.zeroed(4).unwrap();
+    let error = device.launch(&overrun, LaunchConfig::new(1, 1), (&mut x,)).unwrap_err();
+    let fault = error.fault().expect("a fault");
+    assert_eq!(fault.kernel, "overrun");
+    assert!(matches!(fault.kind, FaultKind::OutOfBounds { index: 4, length: 4, .. }), "{fault}");
+}
+
+#[test]
+fn a_block_that_is_too_large_is_refused() {
+    let device = Device::simulator();
+    let mut x = device.zeroed(4).unwrap();
+    let error = device.launch(&scale, LaunchConfig::new(1, 2048), (&mut x, 2.0, 0)).unwrap_err();
+    assert!(matches!(error, Error::Limit { kernel: "scale", .. }), "{error}");
+}

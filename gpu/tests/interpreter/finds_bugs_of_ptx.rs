@@ -1,0 +1,97 @@
+//! Bugs that no Rust code is compiled to, only PTX written by hand can have, are found at their line of the PTX.
+//!
+//! In the PTX a comment `shows: name` marks that line.
+
+use crate::interpreters::{fault_of, with_and_without_races};
+use cuda_std::{Dim3, GlobalMut, LaunchConfig, Ptx, kernel};
+use gpu::InterpreterOptions;
+use ptx_interpreter::memory::AccessError;
+use ptx_interpreter::syntax::Space;
+use ptx_interpreter::{Access, Fault, FaultKind};
+
+const PTX: Ptx = Ptx { compute_capability: (7, 5), text: include_str!("interpreters/bugs_of_ptx.ptx") };
+
+/// What the PTX of this name means to do: out[i] = i, by way of shared memory.
+#[kernel]
+pub fn generic_without_cvta(out: GlobalMut<u32>) {
+    let i = cuda_std::thread::index_1d();
+    out.set(i as usize, i);
+}
+
+/// What the PTX of this name means to do: out[0] = 7, by way of shared memory.
+#[kernel]
+pub fn generic_that_hits(out: GlobalMut<u32>) {
+    out.set(0, 7);
+}
+
+/// What the PTX of this name means to do: ones.
+#[kernel]
+pub fn vector_load_of_a_low_alignment(out: GlobalMut<f32>) {
+    out.set(cuda_std::thread::index_1d() as usize, 1.0);
+}
+
+/// Asserts that the fault is at the marked line of the PTX, of which no other source is known.
+fn assert_at_mark(fault: &Fault, name: &str) {
+    let mark = format!("// shows: {name}");
+    let (number, line) = PTX.text.lines().enumerate().find(|(_, line)| line.ends_with(&mark)).expect("a mark");
+    assert_eq!(fault.place.line as usize, number + 1, "{fault}");
+    assert_eq!(fault.place.source, None);
+    let instruction = line.split("; //").next().unwrap().trim();
+    assert_eq!(&*fault.place.text, instruction);
+}
+
+#[test]
+fn an_offset_in_shared_memory_as_a_generic_address() {
+    with_and_without_races(&[PTX], |device| {
+        let mut out = device.uninitialized(32).unwrap();
+        let error = device.launch(&generic_without_cvta, LaunchConfig::new(1, 32), (&mut out,)).unwrap_err();
+        let fault = fault_of::<generic_without_cvta>(&error);
+        assert_at_mark(&fault, "generic_without_cvta");
+        let FaultKind::Access { access: Access::Write, error: AccessError::WrongSpace { bytes: 4, looks_like, .. } } =
+            fault.kind
+        else {
+            panic!("{fault}")
+        };
+        assert_eq!((looks_like, fault.thread), (Space::Shared, Dim3::default()));
+        assert!(error.to_string().ends_with("this looks like an offset in shared memory; cvta.shared is missing"));
+    });
+}
+
+/// A store that goes to a buffer of the launch is none that can be told from a right one. It shows in the result.
+#[test]
+fn a_generic_address_that_hits_something_else_by_accident() {
+    with_and_without_races(&[PTX], |device| {
+        let mut out = device.buffer_from_slice(&[1, 1, 1]).unwrap();
+        device.launch(&generic_that_hits, LaunchConfig::new(1, 1), (&mut out,)).unwrap();
+        // Meant were 7, 1, 1.
+        assert_eq!(out.to_vec().unwrap(), [0, 7, 1]);
+    });
+}
+
+#[test]
+fn a_vector_in_an_array_that_is_not_aligned_for_it() {
+    with_and_without_races(&[PTX], |device| {
+        let mut out = device.uninitialized(8).unwrap();
+        let launched = device.launch(&vector_load_of_a_low_alignment, LaunchConfig::new(1, 8), (&mut out,));
+        let fault = fault_of::<vector_load_of_a_low_alignment>(&launched.unwrap_err());
+        assert_at_mark(&fault, "vector_load_of_a_low_alignment");
+        let FaultKind::Access { error: AccessError::Misaligned { address, alignment: 16, space }, access } = fault.kind
+        else {
+            panic!("{fault}")
+        };
+        assert_eq!((address % 16, space, access), (4, Space::Shared, Access::Read));
+        assert_eq!(fault.thread, Dim3::default());
+    });
+}
+
+/// The PTX's own mistakes apart, the interpreter knows where its kernels come from.
+#[test]
+fn a_fault_reads_well() {
+    let device = crate::interpreters::device(&PTX, InterpreterOptions::default());
+    let mut out = device.uninitialized(32).unwrap();
+    let error = device.launch(&generic_without_cvta, LaunchConfig::new(1, 32), (&mut out,)).unwrap_err();
+    let expected = "kernel generic_without_cvta, block (0, 0, 0), thread (0, 0, 0), \
+                    PTX line 16 `st.u32 [%p], %thread`: writes 4 bytes at 0x400 of global memory: \
+                    this looks like an offset in shared memory; cvta.shared is missing";
+    assert_eq!(error.to_string(), expected);
+}

@@ -1,0 +1,244 @@
+//! Bugs around the barrier of the grid are found in the PTX of their kernels, where a GPU computes anything or hangs.
+//!
+//! The kernels are those of `seeded_bugs::cooperative`; what the simulator says of them is in the tests of `cuda_std`.
+//! In PTX the barrier is a loop that reads its state until all blocks have added to it. The interpreter knows nothing of
+//! its meaning: blocks that wait in vain wait as on a GPU, until the instructions of a block come to their limit.
+
+use crate::interpreters::{fault_at, with_and_without_races, with_races};
+use cuda_std::{Dim3, LaunchConfig, Ptx};
+use gpu::{Device, Error, InterpreterOptions, LaunchReport};
+use ptx_interpreter::memory::AccessError;
+use ptx_interpreter::{Access, Fault, FaultKind};
+use seeded_bugs::PTX;
+use seeded_bugs::cooperative::{
+    barrier_of_the_block, block_or_grid, block_that_returns, missing_grid_barrier, one_round_more,
+    panics_after_the_barrier, race_in_a_later_epoch, threads_that_return, two_grid_barriers, two_states, waits,
+    warp_or_grid, writes_the_state,
+};
+
+/// More than a block of these kernels executes, and soon executed.
+const LIMIT: u64 = 1 << 15;
+
+/// The place of a mark, as the PTX tells it.
+fn mark(name: &str) -> (&'static str, u32) {
+    let line = seeded_bugs::cooperative::marked_line(name).expect("the mark is in the kernels' file");
+    ("seeded_bugs/src/cooperative.rs", line)
+}
+
+fn config(blocks: u32, threads: u32) -> LaunchConfig {
+    LaunchConfig::new(blocks, threads).cooperative()
+}
+
+/// The error of a launch.
+fn error(launched: Result<Option<LaunchReport>, Error>) -> Error {
+    launched.expect_err("the kernel has a bug")
+}
+
+/// Runs `test` with the kernels of each PTX on a device that soon counts as endless what does not end.
+///
+/// It looks for races: blocks then have their turns in order, on one thread of the host. Without, on several, who waits
+/// in vain first is left to chance, as on a GPU.
+fn with_low_limit(ptx: &[Ptx], test: impl Fn(&Device)) {
+    let options = InterpreterOptions { check_races: true, block_instructions: LIMIT };
+    ptx.iter().for_each(|ptx| test(&crate::interpreters::device(ptx, options)));
+}
+
+#[track_caller]
+fn assert_endless(fault: &Fault) {
+    assert!(matches!(fault.kind, FaultKind::Endless { instructions } if instructions > LIMIT), "{fault}");
+}
+
+#[test]
+fn a_missing_barrier_between_blocks_is_a_race() {
+    with_races(&PTX, |device| {
+        let (mut values, mut barrier) = (device.zeroed(8).unwrap(), device.zeroed(1).unwrap());
+        let error = error(device.launch(&missing_grid_barrier, config(8, 1), (&mut values, &mut barrier)));
+        let fault = fault_at(&missing_grid_barrier, mark("missing_grid_barrier"), &error);
+        let FaultKind::Race { access, other_access, other_block, .. } = fault.kind else { panic!("{fault}") };
+        assert_eq!((access, other_access), (Access::Write, Access::Read));
+        assert_eq!((fault.block, other_block), (Dim3::new(1, 0, 0), Dim3::default()));
+    });
+}
+
+#[test]
+fn a_race_after_some_barriers_is_found_there() {
+    with_races(&PTX, |device| {
+        let (mut values, mut barrier) = (device.zeroed(4).unwrap(), device.zeroed(1).unwrap());
+        let error = error(device.launch(&race_in_a_later_epoch, config(4, 1), (&mut values, &mut barrier)));
+        let fault = fault_at(&race_in_a_later_epoch, mark("race_in_a_later_epoch"), &error);
+        let FaultKind::Race { other_place, other_block, .. } = &fault.kind else { panic!("{fault}") };
+        assert_eq!(**other_place, fault.place);
+        // Each two neighbours write one element. The third block is the last to come to the second barrier and so the
+        // first to leave it.
+        assert_eq!((fault.block, *other_block), (Dim3::new(3, 0, 0), Dim3::new(2, 0, 0)));
+    });
+}
+
+#[test]
+fn a_barrier_of_the_block_does_not_order_blocks() {
+    with_races(&PTX, |device| {
+        let (mut values, mut out) = (device.zeroed(64).unwrap(), device.uninitialized(64).unwrap());
+        let error = error(device.launch(&barrier_of_the_block, config(2, 32), (&mut values, &mut out)));
+        // Blocks have their turns at barriers: the second has written when the first goes on, two lines below.
+        let (file, line) = mark("barrier_of_the_block");
+        let fault = fault_at(&barrier_of_the_block, (file, line + 2), &error);
+        let FaultKind::Race { access: Access::Read, other_access: Access::Write, other_block, other_place, .. } =
+            fault.kind
+        else {
+            panic!("{fault}")
+        };
+        assert_eq!((fault.block, fault.thread), (Dim3::default(), Dim3::new(31, 0, 0)));
+        assert_eq!((other_block, other_place.source.unwrap().line), (Dim3::new(1, 0, 0), line));
+    });
+}
+
+#[test]
+fn a_block_that_returns_early() {
+    for check_races in [true, false] {
+        for ptx in PTX {
+            let device =
+                crate::interpreters::device(&ptx, InterpreterOptions { check_races, block_instructions: LIMIT });
+            let mut barrier = device.zeroed(1).unwrap();
+            let error = error(device.launch(&block_that_returns, config(5, 32), (100, &mut barrier)));
+            let fault = fault_at(&block_that_returns, mark("block_that_returns"), &error);
+            assert_endless(&fault);
+            assert_eq!(fault.thread, Dim3::default());
+        }
+    }
+}
+
+#[test]
+fn a_block_that_waits_once_too_often() {
+    with_low_limit(&PTX, |device| {
+        let mut barrier = device.zeroed(1).unwrap();
+        let error = error(device.launch(&one_round_more, config(3, 40), (&mut barrier,)));
+        let fault = fault_at(&one_round_more, mark("one_round_more"), &error);
+        assert_endless(&fault);
+        assert_eq!((fault.block, fault.thread), (Dim3::default(), Dim3::default()));
+    });
+}
+
+/// Blocks meet at the barrier's state, wherever in the kernel they are: in PTX this is no bug.
+#[test]
+fn different_barriers_of_the_grid_with_one_state_are_one() {
+    with_and_without_races(&PTX, |device| {
+        let mut barrier = device.zeroed::<u32>(1).unwrap();
+        device.launch(&two_grid_barriers, config(3, 8), (&mut barrier,)).unwrap();
+        assert_eq!(barrier.to_vec().unwrap(), [1 << 31]);
+    });
+}
+
+#[test]
+fn different_states() {
+    with_low_limit(&PTX, |device| {
+        let (mut a, mut b) = (device.zeroed(1).unwrap(), device.zeroed(1).unwrap());
+        let error = error(device.launch(&two_states, config(2, 8), (&mut a, &mut b)));
+        assert_endless(&fault_at(&two_states, mark("two_states"), &error));
+    });
+}
+
+#[test]
+fn threads_that_return_early() {
+    with_and_without_races(&PTX, |device| {
+        let mut barrier = device.zeroed(1).unwrap();
+        let error = error(device.launch(&threads_that_return, config(4, 32), (100, &mut barrier)));
+        let fault = fault_at(&threads_that_return, mark("threads_that_return"), &error);
+        // The others have gone to the kernel's end, where they wait for these.
+        assert_eq!(fault.kind, FaultKind::BarrierDivergence { waiting: 4, exited: 0, other_place: None });
+        assert_eq!((fault.block, fault.thread), (Dim3::new(3, 0, 0), Dim3::default()));
+    });
+}
+
+#[test]
+fn a_barrier_of_the_block_beside_one_of_the_grid() {
+    with_and_without_races(&PTX, |device| {
+        let mut barrier = device.zeroed(1).unwrap();
+        let error = error(device.launch(&block_or_grid, config(2, 32), (&mut barrier,)));
+        let fault = fault_at(&block_or_grid, mark("block_or_grid"), &error);
+        let FaultKind::BarrierDivergence { waiting: 32, exited: 0, other_place: Some(other) } = fault.kind else {
+            panic!("{fault}")
+        };
+        assert_eq!(other.source.map(|source| source.line), Some(mark("waits_for_the_block").1));
+    });
+}
+
+#[test]
+fn a_lane_that_waits_for_its_warp_beside_the_grid() {
+    with_and_without_races(&PTX, |device| {
+        let mut barrier = device.zeroed(1).unwrap();
+        let error = error(device.launch(&warp_or_grid, config(2, 32), (&mut barrier,)));
+        let fault = fault_at(&warp_or_grid, mark("warp_or_grid"), &error);
+        assert_eq!(fault.kind, FaultKind::MissingLanes { expected: u32::MAX, missing: !(1 << 3) });
+    });
+}
+
+#[test]
+fn a_launch_that_is_not_cooperative() {
+    with_low_limit(&PTX, |device| {
+        // The only block waits for no other.
+        let mut barrier = device.zeroed(1).unwrap();
+        device.launch(&waits, LaunchConfig::new(1, 32), (&mut barrier,)).unwrap();
+
+        let mut barrier = device.zeroed(1).unwrap();
+        let error = error(device.launch(&waits, LaunchConfig::new(3, 32), (&mut barrier,)));
+        let fault = fault_at(&waits, mark("waits"), &error);
+        assert_endless(&fault);
+    });
+}
+
+#[test]
+fn a_state_that_is_not_there() {
+    with_and_without_races(&PTX, |device| {
+        let mut unwritten = device.uninitialized(1).unwrap();
+        let error = error(device.launch(&waits, config(2, 32), (&mut unwritten,)));
+        let fault = fault_at(&waits, mark("waits"), &error);
+        let FaultKind::Access { access: Access::Atomic, error: AccessError::Uninitialised { first: 0, .. } } =
+            fault.kind
+        else {
+            panic!("{fault}")
+        };
+    });
+    with_and_without_races(&PTX, |device| {
+        let mut empty = device.zeroed(0).unwrap();
+        let error = error(device.launch(&waits, config(2, 32), (&mut empty,)));
+        assert_eq!(fault_at(&waits, mark("waits"), &error).kind, FaultKind::Trap);
+    });
+}
+
+/// The first block alone turns the highest bit over and goes on; the others wait for it to be turned.
+#[test]
+fn a_state_that_is_not_zero() {
+    with_low_limit(&PTX, |device| {
+        let mut barrier = device.buffer_from_slice(&[5]).unwrap();
+        let error = error(device.launch(&waits, config(2, 32), (&mut barrier,)));
+        assert_endless(&fault_at(&waits, mark("waits"), &error));
+        assert_eq!(barrier.to_vec().unwrap(), [(1 << 31) + 5]);
+    });
+}
+
+#[test]
+fn a_state_that_the_kernel_changes() {
+    with_low_limit(&PTX, |device| {
+        let mut barrier = device.zeroed(1).unwrap();
+        let error = error(device.launch(&writes_the_state, config(3, 2), (&mut barrier,)));
+        assert_endless(&fault_at(&writes_the_state, mark("writes_the_state"), &error));
+    });
+}
+
+#[test]
+fn a_panic_after_a_barrier_names_its_block_and_the_next_launch_is_right() {
+    with_and_without_races(&PTX, |device| {
+        let mut out = device.uninitialized(12).unwrap();
+        for _ in 0..2 {
+            let mut barrier = device.zeroed(1).unwrap();
+            let error = error(device.launch(&panics_after_the_barrier, config(3, 4), (&mut barrier, &mut out)));
+            let fault = fault_at(&panics_after_the_barrier, mark("panics_after_the_barrier"), &error);
+            assert_eq!(fault.kind, FaultKind::Trap);
+            // Which of its threads goes on first from a barrier where some wait long is left to chance.
+            assert_eq!(fault.block, Dim3::new(2, 0, 0));
+            let mut barrier = device.zeroed::<u32>(1).unwrap();
+            device.launch(&waits, config(4, 4), (&mut barrier,)).unwrap();
+            assert_eq!(barrier.to_vec().unwrap(), [1 << 31]);
+        }
+    });
+}

@@ -1,0 +1,80 @@
+//! Devices that interpret the PTX of test kernels, and what they find.
+
+use std::fmt::Debug;
+
+use cuda_std::{Kernel, Ptx};
+use gpu::{Device, Error, InterpreterOptions, PtxVariant};
+use ptx_interpreter::Fault;
+
+/// A device with the kernels of one PTX.
+pub(crate) fn device(ptx: &Ptx, options: InterpreterOptions) -> Device {
+    let variant = PtxVariant { compute_capability: ptx.compute_capability, text: ptx.text };
+    Device::interpreter(&variant, options).expect("the interpreter understands the PTX")
+}
+
+/// Runs `test` with the kernels of each PTX, once with race checks and once without.
+pub(crate) fn with_and_without_races(ptx: &[Ptx], test: impl Fn(&Device)) {
+    for check_races in [true, false] {
+        let options = InterpreterOptions { check_races, ..InterpreterOptions::default() };
+        ptx.iter().for_each(|ptx| test(&device(ptx, options)));
+    }
+}
+
+/// Runs `test` with the kernels of each PTX, with race checks.
+pub(crate) fn with_races(ptx: &[Ptx], test: impl Fn(&Device)) {
+    ptx.iter().for_each(|ptx| test(&device(ptx, InterpreterOptions::default())));
+}
+
+/// The fault of a launch, whose kernel must be `K` and whose source line the given one. Its text is one line.
+#[track_caller]
+pub(crate) fn fault_at<K: Kernel>(_: &K, (file, line): (&str, u32), error: &Error) -> Fault {
+    let fault = fault_of::<K>(error);
+    let source = fault.place.source.as_ref().unwrap_or_else(|| panic!("no source line: {fault}"));
+    assert_eq!((&*source.file, source.line), (file, line), "{fault}");
+    fault
+}
+
+/// The fault of a launch, whose kernel must be `K`. Its text is one line.
+#[track_caller]
+pub(crate) fn fault_of<K: Kernel>(error: &Error) -> Fault {
+    let Some(fault) = error.ptx_fault() else { panic!("no fault: {error}") };
+    assert_eq!(&*fault.kernel, K::NAME, "{fault}");
+    assert!(!error.to_string().contains('\n'), "{error}");
+    fault.clone()
+}
+
+thread_local! {
+    /// The simulator, and a device with each PTX of the test kernels, opened once a test.
+    static TEST_DEVICES: Vec<Device> = {
+        let interpreters = test_kernels::PTX.iter().map(|ptx| device(ptx, InterpreterOptions::default()));
+        [Device::simulator()].into_iter().chain(interpreters).collect()
+    };
+}
+
+/// Runs `run`, which launches the test kernel `K`, on the simulator and on each PTX that has the kernel, with all
+/// checks. Returns the results by the devices' names, the simulator's first.
+pub(crate) fn on_every_device<K: Kernel, T>(_: &K, run: impl Fn(&Device) -> T) -> Vec<(String, T)> {
+    let has_kernel = |device: &&Device| match device.compute_capability() {
+        None => true,
+        Some(compute_capability) => {
+            let ptx = test_kernels::PTX.iter().find(|ptx| ptx.compute_capability == compute_capability);
+            ptx.is_some_and(|ptx| ptx.text.contains(&format!(".visible .entry {}(", K::NAME)))
+        }
+    };
+    let results: Vec<_> = TEST_DEVICES.with(|devices| {
+        devices.iter().filter(has_kernel).map(|device| (device.name().to_owned(), run(device))).collect()
+    });
+    assert!(results.len() >= 2, "no PTX has the kernel {}", K::NAME);
+    results
+}
+
+/// As [`on_every_device`]; returns the simulator's result, which the others must equal.
+#[track_caller]
+pub(crate) fn same_everywhere<K: Kernel, T: PartialEq + Debug>(kernel: &K, run: impl Fn(&Device) -> T) -> T {
+    let mut results = on_every_device(kernel, run).into_iter();
+    let (_, simulated) = results.next().expect("the simulator is the first");
+    for (device, result) in results {
+        assert_eq!(result, simulated, "{} on the {device}, and on the simulator", K::NAME);
+    }
+    simulated
+}

@@ -1,0 +1,206 @@
+//! The interpreter of PTX is a device like the others: buffers, launches, streams, replays, names and errors.
+
+use crate::support::{PTX, absent, changed, overrun, scale, vector_max};
+use cuda_std::simulator::most_cooperative_blocks;
+use gpu::{Device, DeviceChoice, Error, InterpreterOptions, LaunchConfig, OpenError, PtxVariant};
+use ptx_interpreter::memory::{AccessError, MemoryError};
+use ptx_interpreter::{FaultKind, LaunchError};
+use test_kernels::grid_sums;
+
+/// With the kernels of `support`.
+fn open() -> Device {
+    Device::open(DeviceChoice::Ptx, PTX).unwrap()
+}
+
+#[test]
+fn the_newest_variant_is_taken_and_named() {
+    let device = open();
+    assert_eq!(device.name(), "PTX interpreter, sm_75");
+    assert_eq!(device.remark(), " (PTX interpreter, sm_75)");
+    assert_eq!(device.compute_capability(), Some((7, 5)));
+    assert!(!device.is_gpu() && !device.is_simulator());
+    assert!(device.why_not_cuda().is_none());
+    assert_eq!(device.why_not_timed(), "CUDA: not timed: the PTX interpreter was asked for");
+    assert_eq!((device.total_memory(), device.multiprocessors()), (None, None));
+    assert_eq!(device.max_shared_bytes(), 227 * 1024);
+
+    assert_eq!(Device::open(DeviceChoice::Ptx, gpu::KERNELS).unwrap().name(), "PTX interpreter, sm_90");
+    let oldest = Device::interpreter(&gpu::KERNELS[0], InterpreterOptions::default()).unwrap();
+    assert_eq!(oldest.name(), "PTX interpreter, sm_75");
+}
+
+#[test]
+fn ptx_that_it_does_not_understand_is_an_error_with_the_line() {
+    let variant = |text| PtxVariant { compute_capability: (8, 6), text };
+    let open = |text| Device::interpreter(&variant(text), InterpreterOptions::default()).unwrap_err();
+    let error =
+        open(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n    nonsense.u32 %r1;\n}\n");
+    assert!(matches!(error, OpenError::Interpreter { variant: (8, 6), .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(text.starts_with("the interpreter cannot run the kernels' PTX for 8.6: "), "{text}");
+    assert!(text.contains("line 5") && !text.contains('\n'), "{text}");
+    assert!(matches!(open(""), OpenError::Interpreter { .. }));
+
+    let error = Device::open(DeviceChoice::Ptx, &[]).unwrap_err();
+    assert_eq!(error.to_string(), "there is no PTX of the kernels to interpret");
+}
+
+#[test]
+fn buffers_keep_what_they_are_given() {
+    let device = open();
+    let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3]).unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3]);
+    buffer.copy_from(&[4, 5, 6]).unwrap();
+    let mut back = device.pinned(3).unwrap();
+    assert_eq!(*back, [0, 0, 0]);
+    buffer.copy_to(&mut back).unwrap();
+    assert_eq!(*back, [4, 5, 6]);
+    buffer.copy_from_at(1, &[50]).unwrap();
+    assert_eq!(buffer.to_vec_at(0..2).unwrap(), [4, 50]);
+    assert_eq!(device.zeroed::<f64>(2).unwrap().to_vec().unwrap(), [0.0, 0.0]);
+
+    let error = buffer.copy_from(&[1, 2]).unwrap_err();
+    assert_eq!(error.to_string(), "copy_from: the buffer has 3 elements, the slice 2");
+    let error = buffer.to_vec_at(2..4).unwrap_err();
+    assert!(matches!(error, Error::Range { operation: "to_vec_at", buffer: 3, start: 2, end: 4 }), "{error}");
+}
+
+#[test]
+fn buffers_of_no_elements_can_be_used() {
+    let device = open();
+    let mut empty = device.uninitialized::<f32>(0).unwrap();
+    assert!(empty.is_empty());
+    empty.copy_from(&[]).unwrap();
+    assert_eq!(empty.to_vec().unwrap(), [0.0; 0]);
+    device.launch(&scale, LaunchConfig::new(1, 32), (&mut empty, 2.0, 0)).unwrap();
+    assert!(device.zeroed::<f64>(0).unwrap().to_vec().unwrap().is_empty());
+}
+
+#[test]
+fn what_nobody_has_written_is_a_fault_to_read() {
+    let device = open();
+    let mut x = device.uninitialized(4).unwrap();
+    x.copy_from_at(0, &[1.0, 2.0]).unwrap();
+    let error = device.launch(&scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 0)).unwrap_err();
+    let Some(FaultKind::Access { error: AccessError::Uninitialised { first, .. }, .. }) =
+        error.ptx_fault().map(|fault| &fault.kind)
+    else {
+        panic!("{error}")
+    };
+    assert_eq!(*first, 2 * 4);
+    assert!(error.fault().is_none());
+
+    // A kernel may write it.
+    let (a, mut out) = (device.buffer_from_slice(&[1.0, -2.0]).unwrap(), device.uninitialized(2).unwrap());
+    device.launch(&vector_max, LaunchConfig::new(1, 2), (&a, &a, &mut out)).unwrap();
+    assert_eq!(out.to_vec().unwrap(), [1.0, -2.0]);
+}
+
+#[test]
+fn memory_has_an_end() {
+    let device = open();
+    for length in [1 << 40, usize::MAX] {
+        let error = device.uninitialized::<f64>(length).unwrap_err();
+        assert!(matches!(error, Error::InterpreterMemory(MemoryError::OutOfMemory { .. })), "{error}");
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+    // What is asked for counts, and what is freed counts no more.
+    for _ in 0..3 {
+        drop(device.uninitialized::<u8>(1 << 20).unwrap());
+    }
+}
+
+#[test]
+fn launches_work_in_streams_and_replays_too() {
+    let device = open();
+    let mut x = device.buffer_from_slice(&[1.0, 2.0, 3.0]).unwrap();
+    let config = LaunchConfig::for_elements(3, 2);
+    assert_eq!(device.launch(&scale, config, (&mut x, 2.0, 1)).unwrap(), None);
+    assert_eq!(x.to_vec().unwrap(), [1.0, 4.0, 6.0]);
+
+    let stream = device.stream().unwrap();
+    stream.launch(&scale, config, (&mut x, 2.0, 0)).unwrap();
+    stream.synchronize().unwrap();
+    device.synchronize().unwrap();
+    assert_eq!(x.to_vec().unwrap(), [2.0, 8.0, 12.0]);
+
+    device.replay(3, |recorder| recorder.launch(&scale, config, (&mut x, 2.0, 2))).unwrap();
+    assert_eq!(x.to_vec().unwrap(), [2.0, 8.0, 96.0]);
+    device.replay(0, |_| panic!("it is not recorded")).unwrap();
+    let error = device.replay(1, |_| device.synchronize()).unwrap_err();
+    assert!(matches!(error, Error::Recording { operation: "synchronize" }), "{error}");
+
+    let (result, seconds) = device.time(|| device.launch(&scale, config, (&mut x, 0.5, 0))).unwrap();
+    assert_eq!((result, seconds), (None, None));
+}
+
+#[test]
+fn a_launch_that_cannot_be_says_why() {
+    let device = open();
+    let mut x = device.zeroed(4).unwrap();
+    let error = device.launch(&absent, LaunchConfig::new(1, 1), (&mut x,)).unwrap_err();
+    assert!(matches!(error, Error::NoSuchKernel { kernel: "absent" }), "{error}");
+    let error = device.launch(&changed, LaunchConfig::new(1, 1), (&mut x,)).unwrap_err();
+    assert!(matches!(error, Error::Parameters { kernel: "changed", in_program: 2, .. }), "{error}");
+    let error = device.launch(&scale, LaunchConfig::new(1, 2048), (&mut x, 2.0, 0)).unwrap_err();
+    assert!(matches!(error, Error::Limit { kernel: "scale", .. }), "{error}");
+    let config = LaunchConfig::new(1, 1).with_dynamic_shared(227 * 1024 + 1);
+    let error = device.launch(&scale, config, (&mut x, 2.0, 0)).unwrap_err();
+    let is_typed = match &error {
+        Error::Limit { kernel, .. } => *kernel == "scale",
+        Error::Interpreter(error) => matches!(**error, LaunchError::SharedMemory { .. }),
+        _ => false,
+    };
+    assert!(is_typed, "{error}");
+
+    let mut simulated = Device::simulator().zeroed(4).unwrap();
+    let error = device.launch(&scale, LaunchConfig::new(1, 4), (&mut simulated, 2.0, 0)).unwrap_err();
+    assert!(matches!(error, Error::Argument { kernel: "scale", .. }), "{error}");
+    let error = Device::simulator().launch(&scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 0)).unwrap_err();
+    assert!(matches!(error, Error::Argument { kernel: "scale", .. }), "{error}");
+    assert_eq!(x.to_vec().unwrap(), [0.0; 4]);
+}
+
+#[test]
+fn a_fault_is_one_readable_line_and_the_device_lives_on() {
+    let device = open();
+    let mut x = device.zeroed(4).unwrap();
+    let error = device.launch(&overrun, LaunchConfig::new(1, 1), (&mut x,)).unwrap_err();
+    let line = PTX[0].text.lines().position(|line| line.contains(".entry overrun")).unwrap() + 1;
+    let fault = error.ptx_fault().expect("a fault");
+    assert!((line as u32..line as u32 + 12).contains(&fault.place.line), "{fault}");
+    let text = error.to_string();
+    // The PTX of `overrun` writes to address 0.
+    let start = format!(
+        "kernel overrun, block (0, 0, 0), thread (0, 0, 0), PTX line {} `{}`: writes 4 bytes at 0x0 of global memory",
+        fault.place.line, fault.place.text
+    );
+    assert!(text.starts_with(&start) && !text.contains('\n'), "{text}");
+    assert!(text.ends_with("a null pointer"), "{text}");
+
+    device.launch(&scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 0)).unwrap();
+    assert_eq!(x.to_vec().unwrap(), [0.0; 4]);
+}
+
+#[test]
+fn blocks_of_a_cooperative_launch_have_the_simulators_limit() {
+    let device = crate::interpreters::device(&test_kernels::PTX[0], InterpreterOptions::default());
+    let most = device.most_cooperative_blocks(&grid_sums, 1024, 0).unwrap();
+    assert_eq!(most, most_cooperative_blocks(1024));
+    let error = device.most_cooperative_blocks(&grid_sums, 2048, 0).unwrap_err();
+    assert!(matches!(error, Error::Limit { kernel: "grid_sums", .. }), "{error}");
+}
+
+#[test]
+fn reports_are_kept_once_they_are_asked_for() {
+    let device = open();
+    let mut x = device.zeroed(64).unwrap();
+    let config = LaunchConfig::for_elements(64, 32);
+    device.launch(&scale, config, (&mut x, 2.0, 0)).unwrap();
+    assert!(device.take_ptx_reports().is_empty());
+    device.launch(&scale, config, (&mut x, 2.0, 0)).unwrap();
+    device.launch(&scale, config, (&mut x, 3.0, 0)).unwrap();
+    assert_eq!(device.take_ptx_reports().len(), 2);
+    assert!(device.take_ptx_reports().is_empty());
+    assert!(Device::simulator().take_ptx_reports().is_empty());
+}

@@ -1,0 +1,161 @@
+//! The fast engine computes what the slow reference computes, with the same bits for any number of threads.
+
+use std::ops::ControlFlow;
+
+use crate::support::cases::{Case, assert_close, case, random_samples, train_slowly};
+use ndarray::ArcArray2;
+use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters};
+use neural_net::network::{Initialization, argmax};
+use neural_net::preset::Preset;
+use neural_net::{Activation, Architecture, Hyperparameters, Network, Real, Samples};
+use proptest::prelude::*;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+fn train<F: Real>(
+    samples: &Samples<F>,
+    parameters: &Parameters<F>,
+    hyperparameters: &Hyperparameters,
+    order: &[u32],
+    threads: usize,
+) -> (Parameters<F>, f64) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let mut engine = CpuEngine::new(samples, parameters, hyperparameters);
+        let mut total = 0.0;
+        let mut observe = |_, loss| {
+            total += loss;
+            ControlFlow::Continue(())
+        };
+        engine.train(order, 0, &mut observe).unwrap();
+        (engine.parameters().unwrap(), total)
+    })
+}
+
+fn check<F: Real>(case: &Case, tolerance: f64) -> Result<(), TestCaseError> {
+    let Case { architecture, hyperparameters, count, seed } = case;
+    let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+    let network = Network::<F>::random(architecture.clone(), Initialization::Xavier, &mut rng);
+    let samples = random_samples::<F>(*count, architecture.inputs(), architecture.outputs(), &mut rng);
+    let order: Vec<u32> = (0..*count as u32).rev().collect();
+    let parameters = Parameters { network: network.clone(), velocities: None };
+
+    let (trained, loss) = train(&samples, &parameters, hyperparameters, &order, 1);
+    let (expected, expected_loss) = train_slowly(&samples, &network, hyperparameters, &order);
+    assert_close(&trained.network, &expected, tolerance)?;
+    prop_assert!((loss - expected_loss).abs() <= tolerance * expected_loss.max(1.0), "{} not {}", loss, expected_loss);
+
+    let evaluation = CpuEngine::new(&samples, &trained, hyperparameters).evaluate_training_samples().unwrap();
+    let outputs = samples.inputs().outer_iter().map(|input| trained.network.predict(&input.to_vec()));
+    let correct =
+        outputs.enumerate().filter(|(index, output)| argmax(output) == argmax(samples.target(*index))).count();
+    // Equal outputs, which ReLU makes, may be told apart by their last bit.
+    if architecture.output_activation() != Activation::Relu {
+        prop_assert_eq!(evaluation.correct, correct);
+    }
+    prop_assert_eq!(evaluation.count, *count);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn part1_the_engine_trains_as_the_reference_does_in_double_precision(case in case()) {
+        check::<f64>(&case, 1e-11)?;
+    }
+
+    #[test]
+    fn part1_the_engine_trains_as_the_reference_does_in_single_precision(case in case()) {
+        check::<f32>(&case, 2e-4)?;
+    }
+
+    #[test]
+    fn part1_the_weights_have_the_same_bits_for_any_number_of_threads(case in case()) {
+        let Case { architecture, hyperparameters, count, seed } = case;
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
+        let samples = random_samples::<f32>(count, architecture.inputs(), architecture.outputs(), &mut rng);
+        let order: Vec<u32> = (0..count as u32).collect();
+        let parameters = Parameters { network, velocities: None };
+        let (expected, loss) = train(&samples, &parameters, &hyperparameters, &order, 1);
+        for threads in [2, 3, 8] {
+            let (got, got_loss) = train(&samples, &parameters, &hyperparameters, &order, threads);
+            prop_assert!(got == expected && got_loss.to_bits() == loss.to_bits(), "{} threads", threads);
+        }
+    }
+}
+
+/// Images that are mostly background, as bytes and as the numbers that they stand for.
+fn images(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> (Samples<f32>, Samples<f32>) {
+    let pixel = |rng: &mut ChaCha8Rng| if rng.random_bool(0.2) { rng.random() } else { 0 };
+    let bytes = ArcArray2::from_shape_simple_fn((count, inputs), || pixel(rng));
+    let targets = random_samples::<f32>(count, inputs, outputs, rng).targets().clone();
+    let numbers = bytes.mapv(|byte| f32::from(byte) / 255.0);
+    (Samples::from_bytes(bytes, 255.0, targets.clone()).unwrap(), Samples::new(numbers, targets).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn part1_inputs_that_are_mostly_zero_are_left_out_without_a_difference(case in case()) {
+        let Case { architecture, hyperparameters, count, seed } = case;
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
+        let (bytes, numbers) = images(count, architecture.inputs(), architecture.outputs(), &mut rng);
+        let order: Vec<u32> = (0..count as u32).rev().collect();
+        let parameters = Parameters { network: network.clone(), velocities: None };
+
+        let trained = train(&bytes, &parameters, &hyperparameters, &order, 1);
+        for threads in [1, 2, 3, 8] {
+            prop_assert!(train(&bytes, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
+            prop_assert!(train(&numbers, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
+        }
+        let (expected, _) = train_slowly(&numbers, &network, &hyperparameters, &order);
+        assert_close(&trained.0.network, &expected, 2e-4)?;
+
+        let evaluate = |samples| {
+            CpuEngine::new(samples, &trained.0, &hyperparameters).evaluate_training_samples().unwrap()
+        };
+        prop_assert_eq!(evaluate(&bytes), evaluate(&numbers));
+    }
+}
+
+/// Large enough that the engine does share out a single batch's rows.
+#[test]
+fn part1_a_large_layer_has_the_same_bits_for_any_number_of_threads() {
+    let architecture = Architecture::new(vec![900, 301, 10], Activation::Sigmoid, Activation::Softmax).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let network = Network::<f32>::random(architecture, Initialization::Xavier, &mut rng);
+    let samples = random_samples::<f32>(150, 900, 10, &mut rng);
+    let order: Vec<u32> = (0..150).collect();
+    let parameters = Parameters { network, velocities: None };
+    for (batch_size, momentum) in [(Some(60), 0.0), (Some(60), 0.5), (None, 0.0), (None, 0.5)] {
+        let hyperparameters = Hyperparameters { batch_size, momentum, ..Preset::Homework.hyperparameters() };
+        let expected = train(&samples, &parameters, &hyperparameters, &order, 1);
+        for threads in [2, 3, 8] {
+            let got = train(&samples, &parameters, &hyperparameters, &order, threads);
+            assert!(got == expected, "{threads} threads, batch {batch_size:?}, momentum {momentum}");
+        }
+    }
+}
+
+#[test]
+fn part1_a_loss_that_is_not_finite_stops_the_training() {
+    let architecture = Architecture::new(vec![3, 2], Activation::Identity, Activation::Identity).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let network = Network::<f32>::random(architecture, Initialization::Xavier, &mut rng);
+    let samples = random_samples::<f32>(400, 3, 2, &mut rng);
+    let order: Vec<u32> = (0..400).collect();
+    let hyperparameters = Hyperparameters { learning_rate: 1e6, ..Preset::Homework.hyperparameters() };
+    let mut engine = CpuEngine::new(&samples, &Parameters { network, velocities: None }, &hyperparameters);
+    let mut steps = 0;
+    let outcome = engine.train(&order, 0, &mut |_, loss| {
+        assert!(loss.is_finite());
+        steps += 1;
+        ControlFlow::Continue(())
+    });
+    let Err(EngineError::Diverged(diverged)) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(diverged.step, steps);
+}

@@ -1,0 +1,8 @@
+//! What is read, written and downloaded.
+
+mod download;
+mod idx_files;
+mod mnist_crate_agrees;
+mod model_file;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,240 @@
+//! A training that Ctrl-C interrupts is saved and goes on to the same network; one that diverges loses no checkpoint.
+
+use std::fs;
+use std::path::Path;
+#[cfg(unix)]
+use std::process::{Child, Command, Stdio};
+#[cfg(unix)]
+use std::time::{Duration, Instant};
+
+use crate::support::names_in;
+#[cfg(unix)]
+use crate::support::program::Run;
+use crate::support::program::{Place, training};
+use neural_net::Network;
+use neural_net::checkpoint::{self, Checkpoint};
+use neural_net::model_file;
+
+fn kept(directory: &Path) -> Checkpoint {
+    checkpoint::load(directory).unwrap().unwrap()
+}
+
+#[test]
+fn part1_program_goes_on_to_the_network_that_an_unbroken_training_has() {
+    let place = Place::new();
+    for momentum in ["0", "0.5"] {
+        let settings = ["--momentum", momentum, "--target-accuracy", "0"];
+        place.train(4, &[settings.as_slice(), &["--save", "unbroken"]].concat()).success();
+        let keep = [settings.as_slice(), &["--checkpoint", momentum]].concat();
+        place.train(2, &keep).success();
+        let run = place.train(4, &[keep.as_slice(), &["--resume", "--save", "broken"]].concat()).success();
+        assert!(run.stdout.contains("Going on after epoch 2 and 0 steps."), "{}", run.stdout);
+        assert!(!run.stdout.contains("Epoch 2,") && run.stdout.contains("Epoch 3,"), "{}", run.stdout);
+        let model = |name: &str| model_file::load(&place.path(name)).unwrap();
+        assert!(model("broken") == model("unbroken"), "momentum {momentum}");
+        assert_eq!(names_in(&place.path(momentum)), [checkpoint::FILE_NAME]);
+    }
+}
+
+#[test]
+fn part1_program_takes_the_settings_from_the_checkpoint() {
+    let place = Place::new();
+    place.train(1, &["--checkpoint", "run", "--learning-rate", "0.03", "--layers", "784,10"]);
+    let arguments = ["--checkpoint", "run", "--resume", "--data", "digits", "--epochs", "2", "--target-accuracy", "0"];
+    let run = place.run(&arguments).success();
+    assert!(run.stdout.contains("784-10,") && run.stdout.contains("learning rate 0.03,"), "{}", run.stdout);
+    assert!(run.stdout.contains("500 images"), "{}", run.stdout);
+}
+
+#[test]
+fn part1_program_starts_where_there_is_nothing_to_go_on_with() {
+    let place = Place::new();
+    let run = place.train(1, &["--checkpoint", "run", "--resume", "--target-accuracy", "0"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(run.stderr, "no checkpoint in run yet: starting from the beginning\n");
+    assert_eq!(kept(&place.path("run")).run.progress.epoch, 1);
+}
+
+#[test]
+fn part1_program_that_diverges_says_so_and_keeps_the_checkpoint() {
+    let place = Place::new();
+    let settings = ["--activation", "identity", "--output-activation", "identity", "--learning-rate", "1e6"];
+    let more = ["--checkpoint", "run", "--save", "model.safetensors", "--target-accuracy", "0"];
+    let run = place.train(20, &[settings.as_slice(), &more].concat());
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    assert!(run.stderr.starts_with("error: training diverged in epoch 1"), "{}", run.stderr);
+    assert!(run.stderr.contains("choose a smaller learning rate"), "{}", run.stderr);
+    assert!(!run.stdout.contains("Test Accuracy"), "{}", run.stdout);
+    assert!(!place.path("model.safetensors").exists());
+    assert_finite(&kept(&place.path("run")));
+}
+
+/// One step an epoch: the step after which nothing is finite is an epoch's last.
+#[test]
+fn part1_program_that_diverges_in_an_epochs_last_step_keeps_the_checkpoint() {
+    let place = Place::new();
+    let settings = ["--activation", "identity", "--output-activation", "identity", "--learning-rate", "1e30"];
+    let more = ["--batch-size", "full", "--checkpoint", "run", "--save", "model.safetensors", "--target-accuracy", "0"];
+    let run = place.train(1, &[settings.as_slice(), &more].concat());
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("training diverged in epoch 1"), "{}", run.stderr);
+    assert!(!place.path("model.safetensors").exists());
+    assert_finite(&kept(&place.path("run")));
+}
+
+/// There would be nothing to go on with, and the checkpoint before would be lost.
+#[test]
+fn part1_program_keeps_no_network_that_is_not_finite() {
+    let place = Place::new();
+    let settings = ["--checkpoint", "run", "--target-accuracy", "0"];
+    place.train(1, &settings).success();
+    let Checkpoint { mut parameters, run } = kept(&place.path("run"));
+    let network = &parameters.network;
+    let mut weights = network.weights().to_vec();
+    weights[0][(3, 5)] = f32::NAN;
+    parameters.network = Network::new(network.architecture().clone(), weights, network.biases().to_vec()).unwrap();
+    checkpoint::save(&place.path("run"), &Checkpoint { parameters, run }).unwrap();
+    let run = place.train(2, &[settings.as_slice(), &["--resume"]].concat());
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let line = "error: training diverged: after epoch 1 and 0 steps the weights are no longer finite; choose a smaller \
+                learning rate\n";
+    assert_eq!(run.stderr, line);
+}
+
+#[track_caller]
+fn assert_finite(checkpoint: &Checkpoint) {
+    let network = &checkpoint.parameters.network;
+    let mut values = network.weights().iter().flatten().chain(network.biases().iter().flatten());
+    assert!(values.all(|value| value.is_finite()), "there is nothing to go on with");
+}
+
+/// Long enough for any machine.
+#[cfg(unix)]
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[cfg(unix)]
+#[track_caller]
+fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !happened() {
+        assert!(start.elapsed() < PATIENCE, "waited too long for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A training without end, its output in files, ended with the test.
+#[cfg(unix)]
+struct Endless<'a> {
+    place: &'a Place,
+    program: Child,
+}
+
+#[cfg(unix)]
+impl<'a> Endless<'a> {
+    fn start(place: &'a Place, more: &[&str]) -> Self {
+        let file = |name| Stdio::from(fs::File::create(place.path(name)).unwrap());
+        let mut command = place.command(&training(1_000_000, more));
+        let program = command.stdout(file("stdout")).stderr(file("stderr")).spawn().unwrap();
+        Self { place, program }
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.place.path(name)).unwrap()
+    }
+
+    /// What the program does on a signal.
+    fn end(mut self, signal: &str) -> Run {
+        let id = self.program.id().to_string();
+        let killed = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, signal, &id]).status().unwrap();
+        assert!(killed.success());
+        let mut code = None;
+        wait_until("the program's end", || {
+            let status = self.program.try_wait().unwrap();
+            code = status.and_then(|status| status.code());
+            status.is_some()
+        });
+        Run { code, stdout: self.text("stdout"), stderr: self.text("stderr") }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Endless<'_> {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+/// The checkpoint is read while it is written: a reader never sees half of one.
+#[cfg(unix)]
+#[test]
+fn part1_program_that_is_interrupted_goes_on_to_the_same_network() {
+    let place = Place::new();
+    let directory = place.path("run");
+    let endless = Endless::start(&place, &["--checkpoint", "run"]);
+    wait_until("an epoch", || checkpoint::load(&directory).unwrap().is_some_and(|kept| kept.run.progress.epoch >= 3));
+    let run = endless.end("INT");
+    assert_eq!(run.code, Some(130), "{run:?}");
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    assert!(run.stderr.contains("the same command with --checkpoint run --resume"), "{}", run.stderr);
+    assert_eq!(names_in(&directory), [checkpoint::FILE_NAME]);
+
+    let progress = kept(&directory).run.progress;
+    let (epoch, step) = (progress.epoch, progress.step);
+    assert!(run.stderr.contains(&format!("after epoch {epoch} and {step} steps")), "{}", run.stderr);
+    let more = ["--checkpoint", "run", "--resume", "--save", "broken", "--target-accuracy", "0"];
+    let going_on = place.train(epoch + 1, &more).success();
+    assert!(
+        going_on.stdout.contains(&format!("Going on after epoch {epoch} and {step} steps.")),
+        "{}",
+        going_on.stdout
+    );
+    place.train(epoch + 1, &["--save", "unbroken", "--target-accuracy", "0"]).success();
+    let model = |name: &str| model_file::load(&place.path(name)).unwrap();
+    assert!(model("broken") == model("unbroken"));
+}
+
+#[cfg(unix)]
+#[test]
+fn part1_program_that_is_interrupted_without_a_checkpoint_makes_one() {
+    let place = Place::new();
+    for directory in ["neural-net-interrupted", "neural-net-interrupted-2"] {
+        let endless = Endless::start(&place, &[]);
+        wait_until("an epoch", || endless.text("stdout").contains("Epoch 1,"));
+        let run = endless.end("INT");
+        assert_eq!(run.code, Some(130), "{run:?}");
+        assert!(run.stderr.contains(&format!("--checkpoint {directory} --resume")), "{}", run.stderr);
+        let epoch = kept(&place.path(directory)).run.progress.epoch;
+        assert!(epoch >= 1);
+        let more = ["--checkpoint", directory, "--resume", "--target-accuracy", "0"];
+        let going_on = place.train(epoch + 1, &more).success();
+        assert!(going_on.stdout.contains(&format!("Epoch {}, accuracy", epoch + 1)), "{}", going_on.stdout);
+    }
+}
+
+/// What `kill` and a system that shuts down send.
+#[cfg(unix)]
+#[test]
+fn part1_program_that_is_terminated_is_saved_too() {
+    let place = Place::new();
+    let endless = Endless::start(&place, &["--json"]);
+    std::thread::sleep(Duration::from_millis(500));
+    let run = endless.end("TERM");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(130), ""), "{run:?}");
+    kept(&place.path("neural-net-interrupted"));
+}
+
+/// A process that is killed leaves the last checkpoint.
+#[cfg(unix)]
+#[test]
+fn part1_program_that_is_killed_has_a_checkpoint_to_go_on_from() {
+    let place = Place::new();
+    let directory = place.path("run");
+    let endless = Endless::start(&place, &["--checkpoint", "run"]);
+    wait_until("an epoch", || checkpoint::load(&directory).unwrap().is_some_and(|kept| kept.run.progress.epoch >= 2));
+    assert_eq!(endless.end("KILL").code, None);
+    let epoch = kept(&directory).run.progress.epoch;
+    place.train(epoch + 1, &["--checkpoint", "run", "--resume", "--target-accuracy", "0"]).success();
+    assert_eq!(names_in(&directory), [checkpoint::FILE_NAME]);
+}

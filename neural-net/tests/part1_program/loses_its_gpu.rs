@@ -1,0 +1,290 @@
+//! A GPU that has too little memory, is lost, or computes what is no number costs one clear line and what was trained since
+//! the last checkpoint, which stands.
+//!
+//! A stand-in for the CUDA driver is the GPU. It takes every launch and runs no kernel: losses and weights are not those of a
+//! training, but all that the program does around them is.
+
+#[path = "../../../gpu/tests/support/stand_in.rs"]
+mod stand_in;
+use std::path::PathBuf;
+
+use crate::support::names_in;
+use crate::support::program::{Place, Run};
+use neural_net::checkpoint::{self, Checkpoint, FILE_NAME};
+use neural_net::model_file;
+
+/// Five steps an epoch.
+const SMALL: [&str; 14] = [
+    "--data",
+    "digits",
+    "--layers",
+    "784,6,10",
+    "--train-images",
+    "70",
+    "--validation-images",
+    "20",
+    "--target-accuracy",
+    "0",
+    "--momentum",
+    "0.5",
+    "--epochs",
+    "3",
+];
+
+/// The ways of a training on a GPU.
+const PATHS: [&str; 2] = ["steps", "persistent"];
+
+/// How the device is to fail: a variable that the stand-in knows, and after how many calls.
+type Failure<'a> = (&'a str, usize);
+
+/// The program on a machine with a stand-in for a GPU.
+struct WithGpu {
+    place: Place,
+    driver: PathBuf,
+}
+
+impl WithGpu {
+    /// A machine for the test called `test`, if there is a C compiler.
+    fn new(test: &str, defines: &[&str]) -> Option<Self> {
+        let driver = stand_in::compile(test, defines)?;
+        Some(Self { place: Place::new(), driver })
+    }
+
+    fn train(&self, failure: Option<Failure>, more: &[&str]) -> Run {
+        let mut command = self.place.command(&[SMALL.as_slice(), more].concat());
+        command.env("CUDA_DRIVER_LIBRARY", &self.driver);
+        for variable in ["GPU_LAUNCH_BLOCKING", "STAND_IN_LOG"] {
+            command.env_remove(variable);
+        }
+        command.envs(failure.map(|(variable, calls)| (variable, calls.to_string())));
+        Run::of(command.output().unwrap())
+    }
+
+    fn kept(&self, directory: &str) -> Option<Checkpoint> {
+        checkpoint::load(&self.place.path(directory)).unwrap()
+    }
+
+    /// Goes on with the checkpoint on the CPU, up to the end.
+    #[track_caller]
+    fn goes_on_without(&self, directory: &str) {
+        let Checkpoint { run, .. } = self.kept(directory).unwrap();
+        let going_on = self.train(None, &["--device", "cpu", "--checkpoint", directory, "--resume"]).success();
+        let epoch = run.progress.epoch;
+        if epoch > 0 {
+            let line = format!("Going on after epoch {epoch} and 0 steps.");
+            assert!(going_on.stdout.contains(&line), "{}", going_on.stdout);
+        }
+        assert!(going_on.stdout.contains("Test Accuracy"), "{}", going_on.stdout);
+        assert_eq!(self.kept(directory).unwrap().run.progress.epoch, 3);
+    }
+
+    /// Makes the device fail ever later, until it does not fail. Each time there is one line that says so and what helps,
+    /// and nothing but whole files.
+    fn fails_clearly_wherever_it_fails(&self, variable: &str, path: &str, says: &str) {
+        for calls in 0..400 {
+            let (directory, model) = (format!("{variable}-{calls}"), format!("{variable}-{calls}.safetensors"));
+            let more = ["--device", "cuda", "--gpu-path", path, "--checkpoint", &directory, "--save", &model];
+            let run = self.train(Some((variable, calls)), &more);
+            if run.code == Some(0) {
+                assert!(calls > 10, "it never failed");
+                assert_eq!(self.kept(&directory).unwrap().run.progress.epoch, 3);
+                return;
+            }
+            let line = one_line(&run);
+            let context = format!("{variable}={calls}, {path}: {line}");
+            assert!(line.contains(says), "{context}");
+            match self.kept(&directory) {
+                _ if self.place.path(&model).exists() => {
+                    model_file::load(&self.place.path(&model)).unwrap();
+                    assert!(line.contains(&format!("it is saved: `neural-net evaluate {model}`")), "{context}");
+                }
+                Some(_) => {
+                    assert_eq!(names_in(&self.place.path(&directory)), [FILE_NAME], "{context}");
+                    let hint = format!("the last checkpoint stands: go on with --checkpoint {directory} --resume");
+                    assert!(line.contains(&hint), "{context}");
+                }
+                None => assert!(line.contains("--device cpu"), "{context}"),
+            }
+            let left = names_in(&self.place.path("."));
+            assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{context}: {left:?}");
+        }
+        panic!("it fails for good");
+    }
+}
+
+/// The one line of a program whose GPU failed.
+#[track_caller]
+fn one_line(run: &Run) -> String {
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(!run.stdout.contains("Test Accuracy"), "{}", run.stdout);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    assert!(run.stderr.starts_with("error: ") && !run.stderr.contains("panicked"), "{}", run.stderr);
+    run.stderr.trim_end().to_owned()
+}
+
+#[test]
+fn part1_program_names_the_device_in_its_results() {
+    let test = "part1_program_names_the_device_in_its_results";
+    let Some(machine) = WithGpu::new(test, &[]) else { return };
+    let ways = [("steps", "launches for each step"), ("persistent", "one launch for many steps")];
+    for (path, shown) in ways {
+        let device = format!("CUDA, Stand-in, {shown}");
+        let more = ["--device", "cuda", "--gpu-path", path];
+        let run = machine.train(None, &more).success();
+        assert!(run.stdout.contains(&format!("; {device}.")), "{}", run.stdout);
+        let run = machine.train(None, &[more.as_slice(), &["--json"]].concat()).success();
+        let result: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(result["device"], device.as_str());
+    }
+    let run = machine.train(None, &["--json", "--device", "cpu"]).success();
+    let result: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert!(result["device"].as_str().unwrap().starts_with("CPU, "), "{}", result["device"]);
+    // Left open, the GPU is taken, and nothing needs to be said about it.
+    let run = machine.train(None, &[]).success();
+    assert!(run.stdout.contains("; CUDA, Stand-in, ") && !run.stdout.contains("not used"), "{}", run.stdout);
+}
+
+#[test]
+fn part1_program_says_what_the_gpu_has_no_memory_for() {
+    let test = "part1_program_says_what_the_gpu_has_no_memory_for";
+    // 70 training images take 219,520 bytes, the 20 for validation 62,720, the 200 for testing 627,200.
+    let cases = [
+        (
+            "MEMORY=10000",
+            "the network: choose smaller --layers, or --device cpu: the GPU has no memory for a buffer of 4780",
+        ),
+        (
+            "MEMORY=200000",
+            "the training images: choose fewer --train-images, or --device cpu: the GPU has no memory for a buffer of 54880",
+        ),
+    ];
+    for (number, (memory, says)) in cases.into_iter().enumerate() {
+        let Some(machine) = WithGpu::new(&format!("{test}_{number}"), &[memory]) else { return };
+        for path in PATHS {
+            let more = ["--device", "cuda", "--gpu-path", path, "--checkpoint", "run", "--save", "model"];
+            let line = one_line(&machine.train(None, &more));
+            assert!(line.starts_with(&format!("error: the GPU's memory does not hold {says}")), "{line}");
+            assert_eq!(names_in(&machine.place.path(".")), ["digits"], "no file is left");
+        }
+    }
+}
+
+#[test]
+fn part1_program_keeps_what_it_trained_if_the_gpu_has_no_memory_to_measure_it() {
+    let test = "part1_program_keeps_what_it_trained_if_the_gpu_has_no_memory_to_measure_it";
+    let Some(machine) = WithGpu::new(&format!("{test}_1"), &["MEMORY=300000"]) else { return };
+    let more = ["--device", "cuda", "--gpu-path", "steps"];
+    let line = one_line(&machine.train(None, &more));
+    assert!(line.contains("does not hold what measures the accuracy, "), "{line}");
+    assert!(line.contains(" in epoch 1: the GPU has no memory for a buffer of 15680 × 4 bytes"), "{line}");
+    assert!(line.ends_with("choose fewer --validation-images, smaller --layers, or --device cpu"), "{line}");
+    let line = one_line(&machine.train(None, &[more.as_slice(), &["--checkpoint", "run"]].concat()));
+    assert!(line.ends_with("go on with --checkpoint run --resume --device cpu"), "{line}");
+    machine.goes_on_without("run");
+
+    let Some(machine) = WithGpu::new(&format!("{test}_2"), &["MEMORY=500000"]) else { return };
+    let save = ["--checkpoint", "run", "--save", "model"];
+    let line = one_line(&machine.train(None, &[more.as_slice(), &save].concat()));
+    assert!(line.contains("could not be measured on the test images: the GPU has no memory"), "{line}");
+    assert!(line.ends_with("it is saved: `neural-net evaluate model` measures it on the CPU"), "{line}");
+    machine.place.run(&["evaluate", "model", "--data", "digits"]).success();
+    let line = one_line(&machine.train(None, &more));
+    assert!(line.ends_with("with --save FILE it is not lost, with --device cpu it needs no GPU"), "{line}");
+    machine.goes_on_without("run");
+}
+
+#[test]
+fn part1_program_that_loses_its_gpu_goes_on_from_the_checkpoint() {
+    let test = "part1_program_that_loses_its_gpu_goes_on_from_the_checkpoint";
+    let Some(machine) = WithGpu::new(test, &[]) else { return };
+    // An epoch of five steps and a measurement is six launches or two: this is the second epoch.
+    for (path, launches) in [("steps", 8), ("persistent", 2)] {
+        let more = ["--device", "cuda", "--gpu-path", path, "--checkpoint", path];
+        let run = machine.train(Some(("STAND_IN_LAUNCHES", launches)), &more);
+        let line = one_line(&run);
+        assert!(
+            line.starts_with(
+                "error: the training's device failed in epoch 2: unspecified launch failure (CUDA error 719)"
+            ),
+            "{line}"
+        );
+        assert!(
+            line.ends_with(&format!("; the last checkpoint stands: go on with --checkpoint {path} --resume")),
+            "{line}"
+        );
+        assert!(run.stdout.contains("Epoch 1,") && !run.stdout.contains("Epoch 2,"), "{}", run.stdout);
+        let progress = machine.kept(path).unwrap().run.progress;
+        assert_eq!((progress.epoch, progress.step), (1, 0));
+        machine.goes_on_without(path);
+    }
+    // Without a checkpoint the line says how to have one.
+    let line = one_line(&machine.train(Some(("STAND_IN_LAUNCHES", 8)), &["--device", "cuda", "--gpu-path", "steps"]));
+    assert!(
+        line.ends_with("; with --checkpoint DIR a training can go on, with --device cpu it needs no GPU"),
+        "{line}"
+    );
+}
+
+#[test]
+fn part1_program_says_so_wherever_the_gpu_is_lost() {
+    let test = "part1_program_says_so_wherever_the_gpu_is_lost";
+    let Some(machine) = WithGpu::new(test, &[]) else { return };
+    machine.fails_clearly_wherever_it_fails("STAND_IN_COPIES", "steps", "illegal address (CUDA error 700)");
+    machine.fails_clearly_wherever_it_fails(
+        "STAND_IN_LAUNCHES",
+        "steps",
+        "unspecified launch failure (CUDA error 719)",
+    );
+}
+
+#[test]
+fn part1_program_says_so_wherever_the_gpus_memory_ends() {
+    let test = "part1_program_says_so_wherever_the_gpus_memory_ends";
+    let Some(machine) = WithGpu::new(test, &[]) else { return };
+    machine.fails_clearly_wherever_it_fails(
+        "STAND_IN_ALLOCATIONS",
+        "persistent",
+        "the GPU has no memory for a buffer of ",
+    );
+}
+
+#[test]
+fn part1_program_on_a_gpu_that_diverges_keeps_the_checkpoint() {
+    let test = "part1_program_on_a_gpu_that_diverges_keeps_the_checkpoint";
+    let Some(machine) = WithGpu::new(test, &[]) else { return };
+    for (path, in_first, in_second) in [("steps", 0, 6), ("persistent", 0, 2)] {
+        for (epochs, launches) in [(0, in_first), (1, in_second)] {
+            let directory = format!("{path}-{epochs}");
+            let more = ["--device", "cuda", "--gpu-path", path, "--checkpoint", &directory, "--save", "model"];
+            let run = machine.train(Some(("STAND_IN_FINITE_LAUNCHES", launches)), &more);
+            assert_eq!(run.code, Some(1), "{run:?}");
+            assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+            let line = format!("error: training diverged in epoch {}: the loss is no longer finite", epochs + 1);
+            assert!(run.stderr.starts_with(&line), "{}", run.stderr);
+            assert!(run.stderr.contains("choose a smaller learning rate"), "{}", run.stderr);
+            assert!(!machine.place.path("model").exists());
+            assert_eq!(machine.kept(&directory).unwrap().run.progress.epoch, epochs);
+            machine.goes_on_without(&directory);
+        }
+    }
+}
+
+#[test]
+fn part1_program_takes_the_way_by_steps_where_a_gpu_has_no_other() {
+    let test = "part1_program_takes_the_way_by_steps_where_a_gpu_has_no_other";
+    let cases = [
+        ("COOPERATIVE=0", "Stand-in has no cooperative launches"),
+        ("RESIDENT=0", "cannot run one block of this size"),
+        ("STATIC_SHARED=90000", "90000 bytes of shared memory in arrays"),
+        ("SHARED=20000", "bytes of a block's shared memory, and there are 19"),
+    ];
+    for (number, (define, why)) in cases.into_iter().enumerate() {
+        let Some(machine) = WithGpu::new(&format!("{test}_{number}"), &[define]) else { return };
+        for device in ["auto", "cuda"] {
+            let run = machine.train(None, &["--device", device]).success();
+            assert!(run.stdout.contains("; CUDA, Stand-in, launches for each step."), "{define}: {}", run.stdout);
+        }
+        let error = machine.train(None, &["--device", "cuda", "--gpu-path", "persistent"]).refusal();
+        assert!(error.contains("--gpu-path steps") && error.contains(why), "{define}: {error}");
+    }
+}

@@ -1,0 +1,12 @@
+//! The program, as a user runs it, and its checkpoints.
+
+mod checkpoint;
+mod devices;
+mod goes_on;
+mod loses_its_gpu;
+mod reads_digits;
+mod refuses;
+mod starts;
+mod stop_at;
+#[path = "../support/mod.rs"]
+mod support;

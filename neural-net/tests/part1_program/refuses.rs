@@ -1,0 +1,301 @@
+//! Bad input is exit code 2 and one clear line, before any training.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::thread;
+
+use crate::support::program::{Place, Run, training};
+use crate::support::{NAMES, gzip, idx, names_in, small_dataset};
+use image::GrayImage;
+use neural_net::checkpoint;
+
+/// What the program says to a short training with these arguments.
+#[track_caller]
+fn refusal(more: &[&str]) -> String {
+    Place::new().refusal(&training(1, more))
+}
+
+#[track_caller]
+fn assert_has(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+}
+
+#[test]
+fn part1_program_refuses_a_missing_directory() {
+    let place = Place::new();
+    let missing = "gone/train-images-idx3-ubyte: no such file";
+    assert_has(&place.refusal(&["--data", "gone"]), &[missing]);
+    let output = place.command::<&str>(&[]).env("MNIST_DIR", "gone").output().unwrap();
+    assert_has(&Run::of(output).refusal(), &[missing]);
+}
+
+#[test]
+fn part1_program_refuses_damaged_files() {
+    let good = crate::support::files_of(&small_dataset());
+    let changed = |place: usize| {
+        let mut bytes = gzip(&good[2]);
+        let place = bytes.len() - place;
+        bytes[place] ^= 1;
+        bytes
+    };
+    let cases = [
+        (NAMES[0], b"".to_vec(), "the file is empty"),
+        (NAMES[0], good[0][..1000].to_vec(), "cut off: 1000 bytes instead of 470416"),
+        (NAMES[0], good[1].clone(), "instead of 0x00000803"),
+        (NAMES[1], good[0].clone(), "instead of 0x00000801"),
+        (NAMES[1], [good[1].as_slice(), b"\n"].concat(), "goes on after the 608 bytes"),
+        (NAMES[1], good[3].clone(), "600 images"),
+        (NAMES[1], [&good[1][..100], &[10], &good[1][101..]].concat(), "label 92 is 10"),
+        (NAMES[2], gzip(&good[2])[..5000].to_vec(), "cannot be read"),
+        (NAMES[2], changed(5), "cannot be read"),
+        (NAMES[3], idx(&[0], &[]), "announces sizes [0]"),
+    ];
+    let place = Place::new();
+    for (name, bytes, part) in cases {
+        place.damage(name, &bytes);
+        let message = place.refusal(&training(1, &[]));
+        assert_has(&message, &[name, part]);
+        let index = NAMES.iter().position(|&other| other == name).unwrap();
+        place.damage(name, &good[index]);
+    }
+    place.train(1, &["--target-accuracy", "0"]).success();
+}
+
+#[test]
+fn part1_program_refuses_test_images_of_another_size() {
+    let place = Place::new();
+    place.damage(NAMES[2], &idx(&[200, 20, 20], &[0; 80_000]));
+    assert_has(&place.refusal(&training(1, &[])), &["28 × 28 pixels", "must be the same"]);
+}
+
+/// A header that announces 1.5 GB, in a process that may have 1 GB.
+#[cfg(target_os = "linux")]
+#[test]
+fn part1_program_does_not_believe_a_header_more_than_the_file() {
+    let place = Place::new();
+    place.damage(NAMES[0], &idx(&[2_000_000, 28, 28], &[0; 784]));
+    let limited = r#"ulimit -v 1000000; exec "$0" "$@""#;
+    let program = place.command(&training(1, &["-c", "1"]));
+    let mut shell = std::process::Command::new("sh");
+    place.isolate(&mut shell).args(["-c", limited]).arg(program.get_program()).args(program.get_args());
+    assert_has(&Run::of(shell.output().unwrap()).refusal(), &[NAMES[0], "cut off: 800 bytes instead of 1568000016"]);
+}
+
+#[test]
+fn part1_program_refuses_layers_that_make_no_network() {
+    assert_has(&refusal(&["--layers", "784,10,9"]), &["9 outputs", "needs 10"]);
+    assert_has(&refusal(&["--layers", "100,10"]), &["100 inputs", "28 × 28", "784"]);
+    assert_has(&refusal(&["--layers", "784"]), &["at least two"]);
+    for layers in ["784,0,10", "784,ten,10", "784,,10", "784,-5,10", ""] {
+        assert_has(&refusal(&["--layers", layers]), &["--layers"]);
+    }
+}
+
+/// Neither an overflow nor an allocation that ends the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn part1_program_refuses_layers_beyond_the_memory() {
+    for layers in ["784,18446744073709551615,10", "784,100000000000,10"] {
+        assert_has(&refusal(&["--layers", layers]), &["memory", "choose a smaller size"]);
+    }
+}
+
+#[test]
+fn part1_program_refuses_functions_that_do_not_go_together() {
+    assert_has(&refusal(&["--activation", "softmax"]), &["softmax belongs to the output layer"]);
+    let message = refusal(&["--loss", "cross-entropy", "--output-activation", "relu"]);
+    assert_has(&message, &["cross-entropy needs sigmoid or softmax", "relu"]);
+    assert_has(&refusal(&["--activation", "swish"]), &["swish", "--activation"]);
+}
+
+#[test]
+fn part1_program_refuses_numbers_out_of_range() {
+    let cases = [
+        ("--learning-rate", ["0", "-1", "nan", "inf", "fast"].as_slice()),
+        ("--momentum", &["1", "-0.1", "nan"]),
+        ("--weight-decay", &["-1", "nan", "inf"]),
+        ("--batch-size", &["0", "-1", "1.5", "all"]),
+        ("--cores", &["0", "-1", "two"]),
+        ("--report-every", &["0"]),
+        ("--target-accuracy", &["-1", "101", "nan"]),
+        ("--seed", &["-1", "1.5"]),
+        ("--train-images", &["0"]),
+        ("--validation-images", &["-1"]),
+        ("--shuffle", &["maybe"]),
+    ];
+    let place = Place::new();
+    for (flag, values) in cases {
+        for value in values {
+            assert_has(&place.refusal(&["--data", "digits", &format!("{flag}={value}")]), &[flag]);
+        }
+    }
+    assert_has(&place.refusal(&["-c", "0"]), &["at least 1 worker thread"]);
+    assert_has(&place.refusal(&["--epochs", "0"]), &["--epochs"]);
+}
+
+#[test]
+fn part1_program_refuses_more_images_than_there_are() {
+    let place = Place::new();
+    let huge = usize::MAX.to_string();
+    for (train, validation) in [("501", "100"), ("600", "1"), ("500", &huge), (&huge, "100")] {
+        let message = place.refusal(&["--data", "digits", "--train-images", train, "--validation-images", validation]);
+        assert_has(&message, &["the 600 there are", "--train-images"]);
+    }
+    assert_has(&place.refusal(&["--data", "digits"]), &["50000 training and 10000 validation images"]);
+}
+
+#[test]
+fn part1_program_refuses_a_file_that_it_cannot_write_before_it_trains() {
+    let place = Place::new();
+    for file in ["gone/model.safetensors", "digits", "new-directory/"] {
+        let message = place.refusal(&training(1, &["--save", file]));
+        assert_has(&message, &[file, "cannot write"]);
+    }
+    assert_eq!(names_in(&place.path("")), ["digits"]);
+}
+
+#[test]
+fn part1_program_refuses_to_overwrite_a_checkpoint() {
+    let place = Place::new();
+    place.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
+    let before = checkpoint::load(&place.path("run")).unwrap();
+    assert_has(&place.refusal(&training(1, &["--checkpoint", "run"])), &["run", "holds a training", "--resume"]);
+    assert!(checkpoint::load(&place.path("run")).unwrap() == before);
+}
+
+#[test]
+fn part1_program_refuses_to_go_on_with_other_settings() {
+    let place = Place::new();
+    place.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
+    let others = [
+        ("--learning-rate", "0.2"),
+        ("--layers", "784,10"),
+        ("--activation", "relu"),
+        ("--momentum", "0.5"),
+        ("--batch-size", "full"),
+        ("--gradient", "mean"),
+        ("--seed", "1"),
+        ("--shuffle", "false"),
+        ("--preset", "notebook"),
+        ("--initialization", "normal"),
+        ("--weight-decay", "0.1"),
+    ];
+    for (flag, value) in others {
+        let message = place.refusal(&training(2, &["--checkpoint", "run", "--resume", flag, value]));
+        assert_has(&message, &[flag, "differs from the checkpoint"]);
+    }
+    let fewer = ["--data", "digits", "--checkpoint", "run", "--resume", "--train-images", "400"];
+    assert_has(&place.refusal(&fewer), &["--train-images"]);
+}
+
+#[test]
+fn part1_program_refuses_to_go_on_with_other_images() {
+    let place = Place::new();
+    place.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
+    let mut other = small_dataset();
+    other.train.pixels[[17, 300]] ^= 1;
+    crate::support::write_dataset(&place.path("digits"), &other);
+    let message = place.refusal(&training(2, &["--checkpoint", "run", "--resume"]));
+    assert_has(&message, &["trained on other images"]);
+}
+
+#[test]
+fn part1_program_refuses_to_go_on_without_a_place() {
+    assert_has(&refusal(&["--resume"]), &["required arguments"]);
+}
+
+#[test]
+fn part1_program_refuses_a_damaged_checkpoint() {
+    let place = Place::new();
+    place.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
+    let path = checkpoint::path_in(&place.path("run"));
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+    let message = place.refusal(&training(2, &["--checkpoint", "run", "--resume"]));
+    assert_has(&message, &["run/checkpoint.safetensors", "damaged"]);
+    assert_has(&place.refusal(&training(1, &["--checkpoint", "digits/t10k-labels-idx1-ubyte"])), &["t10k-labels"]);
+}
+
+#[test]
+fn part1_program_refuses_models_that_it_cannot_read() {
+    let place = Place::new();
+    fs::write(place.path("text"), "no model").unwrap();
+    for model in ["gone.safetensors", "text"] {
+        assert_has(&place.refusal(&["evaluate", model, "--data", "digits"]), &[model]);
+        assert_has(&place.refusal(&["predict", model, "0", "--data", "digits"]), &[model]);
+    }
+}
+
+/// The message has its cause at its end, and not again as a cause of its own.
+#[test]
+fn part1_program_says_a_cause_once() {
+    let place = Place::new();
+    fs::write(place.path("text"), "no model").unwrap();
+    place.damage(NAMES[0], b"\x1f\x8brubbish");
+    let arguments: [&[&str]; 3] = [&["evaluate", "gone.safetensors"], &["evaluate", "text"], &["--data", "digits"]];
+    for arguments in arguments {
+        let message = place.refusal(arguments);
+        let (rest, cause) = message.rsplit_once(": ").unwrap();
+        assert!(!rest.contains(cause), "{message}");
+    }
+}
+
+#[test]
+fn part1_program_refuses_images_that_it_cannot_read() {
+    let place = Place::new();
+    place.save_model();
+    GrayImage::new(27, 28).save(place.path("narrow.png")).unwrap();
+    fs::write(place.path("text.png"), "no picture").unwrap();
+    let cases = [
+        ("200", "no test image 200: MNIST has 200, 0 to 199"),
+        ("18446744073709551615", "no test image"),
+        ("narrow.png", "27 × 28 pixels, but the network reads 28 × 28"),
+        ("text.png", "no PNG file"),
+        ("gone.png", "gone.png: cannot be read"),
+        ("digits", "digits: cannot be read"),
+    ];
+    for (image, part) in cases {
+        assert_has(&place.refusal(&["predict", "model.safetensors", image, "--data", "digits"]), &[part]);
+        let both = place.run(&["predict", "model.safetensors", "0", image, "--data", "digits", "--json"]);
+        assert_eq!(both.stdout, "", "all or nothing");
+        both.refusal();
+    }
+}
+
+#[test]
+fn part1_program_refuses_a_model_for_other_images() {
+    let place = Place::new();
+    place.save_model();
+    for (name, count) in [(NAMES[0], 600), (NAMES[2], 200)] {
+        place.damage(name, &idx(&[count, 10, 10], &vec![0; 100 * count as usize]));
+    }
+    for command in [&["evaluate", "model.safetensors"][..], &["predict", "model.safetensors", "0"]] {
+        let message = place.refusal(&[command, &["--data", "digits"]].concat());
+        assert_has(&message, &["784 inputs", "10 × 10 pixels"]);
+    }
+}
+
+#[test]
+fn part1_program_refuses_a_sheet_that_it_cannot_write() {
+    assert_has(&Place::empty().refusal(&["digits", "gone/sheet.png"]), &["gone/sheet.png", "cannot be written"]);
+}
+
+#[test]
+fn part1_program_names_the_file_that_no_mirror_has() {
+    let place = Place::empty();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mirror = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map(Result::unwrap) {
+            let head = BufReader::new(&stream).lines();
+            let _ = head.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty())).count();
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let message = place.refusal(&["--download", "--mirror", &mirror, "--data", "new"]);
+    assert_has(&message, &["train-images-idx3-ubyte.gz", &mirror, "404"]);
+    assert!(names_in(&place.path("new")).is_empty());
+}

@@ -1,0 +1,266 @@
+//! Where control goes: branches, loops, calls and exits, in each lane.
+
+use crate::support::kernel::{Kernel, each};
+use ptx_interpreter::{FaultKind, LoadError, Problem};
+
+/// How often the one instruction with this text was issued by warps.
+#[track_caller]
+fn issued(kernel: &Kernel, text: &str) -> u64 {
+    let report = kernel.report();
+    let mut found = report.instructions.iter().filter(|instruction| instruction.place.text.contains(text));
+    let issued = found.next().expect("there is such an instruction").counts.issued;
+    assert!(found.next().is_none(), "{text} is there twice");
+    issued
+}
+
+#[test]
+fn lanes_take_both_ways_of_a_branch_and_meet_again() {
+    let kernel = Kernel::new(
+        "setp.lt.u32 p0, tid, 10; @p0 bra THEN; mul.lo.u32 r0, tid, 2; bra.uni DONE;
+         THEN: add.u32 r0, tid, 100; DONE: st.global.u32 [cell], r0; ret;",
+    );
+    assert_eq!(kernel.words(32), each(32, |thread| if thread < 10 { thread + 100 } else { thread * 2 }));
+    assert_eq!(issued(&kernel, "st.global.u32"), 1, "they meet before the store");
+    assert_eq!(kernel.report().branches().1, 1);
+}
+
+#[test]
+fn a_branch_that_all_lanes_take_does_not_diverge() {
+    let kernel = Kernel::new(
+        "setp.lt.u32 p0, tid, 32; @p0 bra DONE; trap; DONE: setp.gt.u32 p1, tid, 64; @p1 bra DONE; st.global.u32 [cell], 1; ret;",
+    );
+    assert_eq!(kernel.words(32), [1; 32]);
+    assert_eq!(kernel.report().branches().1, 0);
+}
+
+#[test]
+fn loops_run_as_often_as_each_lane_wants() {
+    let kernel = Kernel::new(
+        "mov.u32 r0, 0; mov.u32 r1, 0;
+         LOOP: setp.ge.u32 p0, r1, tid; @p0 bra DONE; add.u32 r0, r0, r1; add.u32 r1, r1, 1; bra LOOP;
+         DONE: st.global.u32 [cell], r0; ret;",
+    );
+    assert_eq!(kernel.words(32), each(32, |thread| (0..thread).sum::<u32>()));
+    assert_eq!(issued(&kernel, "st.global.u32"), 1, "they meet after the loop");
+    // Each time but the last a lane leaves, and all together do so then.
+    assert_eq!(kernel.report().branches().1, 31);
+}
+
+#[test]
+fn loops_within_loops_may_be_continued_and_left() {
+    // for i in 0..=tid { for j in 0.. { if j == i { break } if (i + j) % 3 == 0 { continue } sum += i * j } }
+    let kernel = Kernel::new(
+        "mov.u32 r0, 0; mov.u32 r1, 0;
+         OUTER: mov.u32 r2, 0;
+         INNER: setp.eq.u32 p0, r2, r1; @p0 bra AFTER;
+         add.u32 r3, r1, r2; rem.u32 r3, r3, 3; setp.eq.u32 p1, r3, 0; @p1 bra NEXT;
+         mad.lo.u32 r0, r1, r2, r0;
+         NEXT: add.u32 r2, r2, 1; bra INNER;
+         AFTER: add.u32 r1, r1, 1; setp.le.u32 p2, r1, tid; @p2 bra OUTER;
+         st.global.u32 [cell], r0; ret;",
+    );
+    let expected = each(32, |thread| {
+        let pairs = (0..=thread).flat_map(|i| (0..i).map(move |j| (i, j)));
+        pairs.filter(|(i, j)| (i + j) % 3 != 0).map(|(i, j)| i * j).sum::<u32>()
+    });
+    assert_eq!(kernel.words(32), expected);
+    assert_eq!(issued(&kernel, "st.global.u32"), 1);
+}
+
+#[test]
+fn a_table_sends_each_lane_to_its_case() {
+    let body = "
+        rem.u32 r0, tid, 5; mov.u32 r1, 0; setp.eq.u32 p0, tid, 31;
+        TABLE: .branchtargets ZERO, ONE, TWO, ONE, FOUR;
+        @!p0 brx.idx r0, TABLE;
+        mov.u32 r1, 999; bra DONE;
+        ZERO: mov.u32 r1, 100; bra DONE; ONE: mov.u32 r1, 101; bra DONE; TWO: mov.u32 r1, 102;
+        FOUR: add.u32 r1, r1, 1000;
+        DONE: st.global.u32 [cell], r1; ret;";
+    let kernel = Kernel::new(body);
+    let expected = each(32, |thread| match (thread, thread % 5) {
+        (31, _) => 999,
+        (_, 0) => 100,
+        (_, 1 | 3) => 101,
+        (_, 2) => 1102,
+        _ => 1000,
+    });
+    assert_eq!(kernel.words(32), expected);
+    assert_eq!(issued(&kernel, "st.global.u32"), 1);
+}
+
+#[test]
+fn an_index_beyond_the_table_is_a_fault() {
+    let body = "sub.u32 r0, tid, 9;\nTABLE: .branchtargets A, B;\n
+        setp.ge.u32 p0, tid, 10; @p0 bra A;
+        brx.idx r0, TABLE;\nA: B: ret;";
+    let FaultKind::BranchTable { index, length } = Kernel::new(body).fault("brx.idx r0, TABLE;", 0, 0) else {
+        panic!()
+    };
+    assert_eq!((index, length), (u64::from(0_u32.wrapping_sub(9)), 2));
+}
+
+#[test]
+fn lanes_that_exit_early_are_not_waited_for() {
+    for leave in ["@p0 ret;", "@p0 exit;", "@p0 bra OUT;"] {
+        let kernel = Kernel::new(format!(
+            "setp.ge.u32 p0, tid, 20; and.b32 r0, tid, 1; setp.eq.u32 p1, r0, 0;
+             @p1 bra EVEN; {leave} mov.u32 r0, 1; bra BOTH; EVEN: mov.u32 r0, 2;
+             BOTH: st.global.u32 [cell], r0; ret; OUT: ret;"
+        ));
+        let expected = each(32, |thread| match thread {
+            _ if thread % 2 == 0 => 2,
+            0..20 => 1,
+            _ => 0,
+        });
+        assert_eq!(kernel.words(32), expected, "{leave}");
+    }
+}
+
+#[test]
+fn ways_that_trap_do_not_keep_others_from_meeting() {
+    // What Rust's bounds checks become.
+    let kernel = Kernel::new(
+        "and.b32 r0, tid, 1; setp.eq.u32 p0, r0, 0; mov.u32 r1, 5; @p0 bra BOTH;
+         setp.gt.u32 p1, tid, 99; @p1 bra PANIC; mov.u32 r1, 6;
+         BOTH: st.global.u32 [cell], r1; ret; PANIC: trap;",
+    );
+    assert_eq!(kernel.words(32), each(32, |thread| 5 + thread % 2));
+    assert_eq!(issued(&kernel, "st.global.u32"), 1);
+}
+
+#[test]
+fn a_trap_is_a_fault_of_the_lane_that_comes_to_it() {
+    let kernel = Kernel::new("setp.ne.u32 p0, tid, 7; @p0 bra DONE;\ntrap;\nDONE: ret;").shape(3, 32);
+    assert_eq!(kernel.fault("trap;", 0, 7), FaultKind::Trap);
+    let guarded = Kernel::new("setp.eq.u32 p0, index, 70;\n@p0 trap;\nret;").shape(3, 32);
+    assert_eq!(guarded.fault("@p0 trap;", 2, 6), FaultKind::Trap);
+}
+
+const SQUARE: &str = ".func (.param .b32 result) square(.param .b32 x)
+    { .reg .b32 r<2>; ld.param.b32 r0, [x]; mul.lo.u32 r1, r0, r0; st.param.b32 [result], r1; ret; }\n";
+
+fn call(function: &str, from: &str, to: &str) -> String {
+    format!(
+        "{{ .param .b32 a; .param .b32 b; st.param.b32 [a], {from}; call.uni (b), {function}, (a); ld.param.b32 {to}, [b]; }}\n"
+    )
+}
+
+#[test]
+fn functions_are_called_with_values_and_return_some() {
+    let body = call("square", "tid", "r1")
+        + "add.u32 r1, r1, 1;"
+        + &call("square", "r1", "r2")
+        + "st.global.u32 [cell], r2; ret;";
+    let kernel = Kernel::new(body).declare(SQUARE);
+    assert_eq!(kernel.words(32), each(32, |thread| (thread * thread + 1).pow(2)));
+}
+
+#[test]
+fn functions_call_functions_whose_registers_are_their_own() {
+    let fourth = format!(
+        "{SQUARE} .func (.param .b32 result) fourth(.param .b32 x) {{ .reg .b32 r<3>; ld.param.b32 r0, [x];\n{}{}
+         add.u32 r2, r2, r0; st.param.b32 [result], r2; ret; }}\n",
+        call("square", "r0", "r1"),
+        call("square", "r1", "r2")
+    );
+    let kernel = Kernel::new(
+        "mov.u32 r0, 1000;".to_owned()
+            + &call("fourth", "tid", "r2")
+            + "add.u32 r2, r2, r0; st.global.u32 [cell], r2; ret;",
+    );
+    assert_eq!(kernel.declare(&fourth).words(32), each(32, |thread| thread.pow(4) + thread + 1000));
+}
+
+#[test]
+fn a_function_returns_early_in_some_lanes() {
+    let halve = ".func (.param .b32 result) halve(.param .b32 x)
+        { .reg .b32 r<2>; .reg .pred p; ld.param.b32 r0, [x]; st.param.b32 [result], r0;
+          and.b32 r1, r0, 1; setp.ne.u32 p, r1, 0; @p ret; shr.u32 r0, r0, 1; st.param.b32 [result], r0; ret; }\n";
+    let kernel = Kernel::new(call("halve", "tid", "r1") + "st.global.u32 [cell], r1; ret;").declare(halve);
+    assert_eq!(kernel.words(32), each(32, |thread| if thread % 2 == 0 { thread / 2 } else { thread }));
+    assert_eq!(issued(&kernel, "st.global.u32"), 1);
+}
+
+#[test]
+fn a_guarded_call_is_made_by_the_lanes_of_its_guard() {
+    let store = ".func store(.param .b64 to) { .reg .b64 d; ld.param.b64 d, [to]; st.global.u32 [d], 5; ret; }\n";
+    let kernel = Kernel::new(
+        "setp.lt.u32 p0, tid, 9; { .param .b64 a; st.param.b64 [a], cell; @p0 call store, (a); }\n@!p0 st.global.u32 [cell], 6; ret;",
+    );
+    assert_eq!(kernel.declare(store).words(32), each(32, |thread| if thread < 9 { 5 } else { 6 }));
+}
+
+#[test]
+fn recursion_and_unknown_functions_are_refused() {
+    let problem = |kernel: Kernel| match kernel.load_error() {
+        LoadError::Statement { line, text, problem } => {
+            assert!(kernel.text().lines().nth(line as usize - 1).unwrap().contains(&text), "{text}");
+            problem
+        }
+        error => panic!("{error}"),
+    };
+    let itself = format!(
+        ".func (.param .b32 result) f(.param .b32 x) {{ .reg .b32 r<2>; ld.param.b32 r0, [x];\n{} ret; }}\n",
+        call("f", "r0", "r1")
+    );
+    let calls_f = call("f", "tid", "r1") + "ret;";
+    assert_eq!(problem(Kernel::new(&calls_f).declare(&itself)), Problem::Recursion("f".to_owned()));
+    assert_eq!(problem(Kernel::new(&calls_f)), Problem::Undeclared("f".to_owned()));
+    let declared = ".func (.param .b32 result) f(.param .b32 x);\n";
+    assert_eq!(problem(Kernel::new(&calls_f).declare(declared)), Problem::Undeclared("f".to_owned()));
+    let too_few = "{ .param .b32 b; call (b), square; } ret;";
+    assert!(matches!(problem(Kernel::new(too_few).declare(SQUARE)), Problem::OperandCount { found: 1, .. }));
+}
+
+#[test]
+fn lanes_of_a_warp_hand_a_lock_on() {
+    // Each lane tries, does its work and unlocks within the loop.
+    let within = Kernel::new(
+        "mov.u32 r3, 0;
+         LOOP: atom.acquire.gpu.global.cas.b32 r0, [input], 0, 1; setp.ne.u32 p0, r0, 0; @p0 bra AGAIN;
+         ld.global.u32 r1, [input+4]; add.u32 r1, r1, 1; st.global.u32 [input+4], r1; st.global.u32 [cell], r1;
+         mov.u32 r3, 1; atom.release.gpu.global.exch.b32 r0, [input], 0;
+         AGAIN: setp.eq.u32 p1, r3, 0; @p1 bra LOOP; ret;",
+    );
+    let mut turns = within.words(32);
+    turns.sort_unstable();
+    assert_eq!(turns, each(32, |thread| thread + 1));
+}
+
+#[test]
+fn a_lock_that_is_taken_in_a_loop_and_given_back_after_it_is_handed_on() {
+    // The lane that has the lock leaves the loop; if it waited there for the others, they would spin for ever.
+    let after = Kernel::new(
+        "LOOP: atom.acquire.gpu.global.cas.b32 r0, [input], 0, 1; setp.ne.u32 p0, r0, 0; @p0 bra LOOP;
+         ld.global.u32 r1, [input+4]; add.u32 r1, r1, 1; st.global.u32 [input+4], r1; st.global.u32 [cell], r1;
+         atom.release.gpu.global.exch.b32 r0, [input], 0; ret;",
+    );
+    let mut turns = after.words(32);
+    turns.sort_unstable();
+    assert_eq!(turns, each(32, |thread| thread + 1));
+}
+
+#[test]
+fn a_lane_waits_for_a_flag_that_another_lane_of_its_warp_sets_later() {
+    for (waits, sets) in [("lt", 1), ("ge", 31)] {
+        let kernel = Kernel::new(format!(
+            "setp.{waits}.u32 p0, tid, 16; @!p0 bra SET;
+             LOOP: ld.acquire.gpu.global.u32 r0, [input]; setp.eq.u32 p1, r0, 0; @p1 bra LOOP;
+             ld.global.u32 r1, [input+4]; st.global.u32 [cell], r1; ret;
+             SET: setp.ne.u32 p2, tid, {sets}; @p2 ret; st.global.u32 [input+4], 42; st.release.gpu.global.u32 [input], 1; ret;",
+            sets = if waits == "lt" { 31 } else { sets.min(1) },
+        ));
+        let expected = each(32, |thread| if (thread < 16) == (waits == "lt") { 42 } else { 0 });
+        assert_eq!(kernel.words(32), expected, "{waits}");
+    }
+}
+
+#[test]
+fn a_loop_that_never_ends_is_a_fault() {
+    let kernel = Kernel::new("LOOP:\nbra.uni LOOP;").at_most(100_000);
+    let FaultKind::Endless { instructions } = kernel.fault("bra.uni LOOP;", 0, 0) else { panic!() };
+    assert!((100_001..200_000).contains(&instructions), "{instructions}");
+    let one_lane = Kernel::new("setp.ne.u32 p0, tid, 5; @p0 bra DONE; LOOP:\nbra.uni LOOP;\nDONE: ret;").shape(2, 64);
+    assert!(matches!(one_lane.at_most(100_000).fault("bra.uni LOOP;", 0, 5), FaultKind::Endless { .. }));
+}

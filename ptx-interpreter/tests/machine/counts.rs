@@ -1,0 +1,156 @@
+//! What a launch counts: instructions by class, sectors, wavefronts and branches of kernels that are known.
+
+use crate::support::kernel::Kernel;
+use ptx_interpreter::semantics::Class;
+use ptx_interpreter::{Access, AccessedSpace, SpaceTotals};
+
+const ROOM: &str = ".shared .align 16 .b8 room[16384];\n";
+
+/// The reads of global memory by 4 warps whose thread t reads `bytes` bytes at `stride` times t.
+fn global_reads(stride: u32, form: &str, destination: &str) -> SpaceTotals {
+    let body = format!("mad.wide.u32 d0, index, {stride}, input; ld.global.{form} {destination}, [d0]; ret;");
+    Kernel::new(body).input(&vec![0; 8192]).shape(2, 64).report().accesses(AccessedSpace::Global, Access::Read)
+}
+
+#[test]
+fn coalesced_loads_touch_few_sectors_and_strided_ones_many() {
+    let totals = |lanes, requests, transactions, least_transactions| SpaceTotals {
+        lanes,
+        requests,
+        transactions,
+        least_transactions,
+    };
+    // 32 lanes of 4 bytes side by side: 4 sectors of 32 bytes.
+    assert_eq!(global_reads(4, "u32", "r0"), totals(128, 4, 16, 16));
+    assert_eq!(global_reads(8, "u32", "r0"), totals(128, 4, 32, 16));
+    assert_eq!(global_reads(32, "u32", "r0"), totals(128, 4, 128, 16));
+    assert_eq!(global_reads(128, "u32", "r0"), totals(128, 4, 128, 16));
+    assert_eq!(global_reads(0, "u32", "r0"), totals(128, 4, 4, 4));
+    assert_eq!(global_reads(1, "u8", "h0"), totals(128, 4, 4, 4));
+    assert_eq!(global_reads(16, "v4.u32", "{r0, r1, r2, r3}"), totals(128, 4, 64, 64));
+}
+
+/// The transactions of a warp whose lane l stores 4 bytes at `stride` times l of shared memory.
+fn shared_writes(stride: u32) -> SpaceTotals {
+    let body = format!("mov.u32 r0, room; mad.lo.u32 r0, tid, {stride}, r0; st.shared.u32 [r0], tid; ret;");
+    let kernel = Kernel::new(body).declare(ROOM).without_race_checks();
+    kernel.report().accesses(AccessedSpace::Shared, Access::Write)
+}
+
+#[test]
+fn lanes_that_need_one_bank_follow_each_other() {
+    for (stride, wavefronts) in [(4, 1), (8, 2), (12, 1), (16, 4), (64, 16), (128, 32), (132, 1), (0, 1), (256, 32)] {
+        let expected = SpaceTotals { lanes: 32, requests: 1, transactions: wavefronts, least_transactions: 1 };
+        assert_eq!(shared_writes(stride), expected, "{stride}");
+    }
+}
+
+#[test]
+fn only_lanes_that_take_part_are_counted() {
+    let kernel = Kernel::new(
+        "setp.lt.u32 p0, tid, 8; @p0 ld.global.u32 r0, [cell]; setp.gt.u32 p1, tid, 99; @p1 st.global.u32 [cell], r0; ret;",
+    );
+    let report = kernel.report();
+    let reads = report.accesses(AccessedSpace::Global, Access::Read);
+    assert_eq!(reads, SpaceTotals { lanes: 8, requests: 1, transactions: 1, least_transactions: 1 });
+    assert_eq!(report.accesses(AccessedSpace::Global, Access::Write), SpaceTotals::default());
+}
+
+#[test]
+fn each_kind_of_access_has_its_own_totals() {
+    let body = "
+        .local .align 4 .u32 own;
+        st.shared.u32 [room], 1; st.local.u32 [own], 2; ld.local.u32 r0, [own]; atom.global.add.u32 r1, [output], 1; red.global.add.u32 [output], 1;
+        mov.u64 d0, output; ld.u32 r2, [d0]; ld.const.u32 r3, [number]; ret;";
+    let kernel = Kernel::new(body).declare(ROOM).declare(".const .u32 number = 3;\n").without_race_checks();
+    let report = kernel.shape(1, 64).report();
+    let requests = |space, access| report.accesses(space, access).requests;
+    let lanes = |space, access| report.accesses(space, access).lanes;
+    assert_eq!((lanes(AccessedSpace::Shared, Access::Write), requests(AccessedSpace::Shared, Access::Write)), (64, 2));
+    assert_eq!(lanes(AccessedSpace::Local, Access::Write), 64);
+    assert_eq!(lanes(AccessedSpace::Local, Access::Read), 64);
+    assert_eq!(
+        (lanes(AccessedSpace::Global, Access::Atomic), requests(AccessedSpace::Global, Access::Atomic)),
+        (128, 4)
+    );
+    assert_eq!(lanes(AccessedSpace::Generic, Access::Read), 64);
+    assert_eq!(lanes(AccessedSpace::Const, Access::Read), 64);
+    // The two parameters.
+    assert_eq!(lanes(AccessedSpace::Param, Access::Read), 128);
+}
+
+#[test]
+fn an_asynchronous_copy_reads_global_memory_and_writes_shared_memory() {
+    let body = "
+        mov.u32 r0, room; mad.lo.u32 r0, tid, 128, r0; mad.wide.u32 d0, tid, 4, input;
+        cp.async.ca.shared.global [r0], [d0], 4; cp.async.wait_all; ret;";
+    let report = Kernel::new(body).declare(ROOM).report();
+    let reads = report.accesses(AccessedSpace::Global, Access::Read);
+    assert_eq!(reads, SpaceTotals { lanes: 32, requests: 1, transactions: 4, least_transactions: 4 });
+    let writes = report.accesses(AccessedSpace::Shared, Access::Write);
+    assert_eq!(writes, SpaceTotals { lanes: 32, requests: 1, transactions: 32, least_transactions: 1 });
+}
+
+#[test]
+fn instructions_are_counted_by_class_for_warps_and_for_threads() {
+    let empty = Kernel::new("ret;").shape(3, 40).report();
+    let body = "
+        add.u32 r0, r1, r2; mul.lo.u32 r0, r0, r0; add.f32 r3, r4, r5; fma.rn.f64 d0, d1, d2, d3; cvt.rn.f32.u32 r6, tid; setp.lt.u32 p0, tid, 4;
+        ex2.approx.ftz.f32 r3, r3; bar.sync 0; ld.global.u32 r7, [input]; atom.global.add.u32 r8, [output], 1; activemask.b32 r9; ret;";
+    let report = Kernel::new(body).shape(3, 40).report();
+    assert_eq!((report.blocks, report.threads, &*report.kernel), (3, 120, "kernel"));
+    // Two warps of each block.
+    assert_eq!(report.warp_instructions() - empty.warp_instructions(), 11 * 6);
+    assert_eq!(report.thread_instructions() - empty.thread_instructions(), 11 * 120);
+    assert_eq!(report.thread_instructions(), report.by_class().values().sum::<u64>());
+    for (class, count) in [
+        (Class::Integer, 2),
+        (Class::F32, 1),
+        (Class::F64, 1),
+        (Class::Convert, 1),
+        (Class::Compare, 1),
+        (Class::Special, 1),
+        (Class::Barrier, 1),
+        (Class::Memory, 1),
+        (Class::Atomic, 1),
+        (Class::Warp, 1),
+        (Class::Control, 0),
+    ] {
+        let of_class =
+            |report: &ptx_interpreter::LaunchReport| report.by_class().get(&class).copied().unwrap_or_default();
+        assert_eq!(of_class(&report) - of_class(&empty), count * 120, "{class:?}");
+    }
+    for instruction in &report.instructions {
+        assert!(instruction.counts.issued == 6 && instruction.counts.lanes == 120, "{}", instruction.place);
+    }
+}
+
+#[test]
+fn a_guard_takes_lanes_and_no_issue_away() {
+    let report = Kernel::new("setp.lt.u32 p0, tid, 5; @p0 add.u32 r0, r0, 77; ret;").report();
+    let guarded = report.instructions.iter().find(|instruction| instruction.place.text.ends_with("77")).unwrap();
+    assert_eq!((guarded.counts.issued, guarded.counts.lanes), (1, 5));
+}
+
+#[test]
+fn branches_at_which_lanes_part_are_divergent() {
+    for (limit, divergent) in [(0, 0), (5, 1), (32, 0), (40, 1), (64, 0)] {
+        let body = format!("setp.lt.u32 p0, tid, {limit}; @p0 bra DONE; add.u32 r0, r0, 1; DONE: ret;");
+        let report = Kernel::new(body).shape(3, 64).report();
+        // One branch and one return of each of six warps.
+        assert_eq!(report.branches().1, divergent * 3, "{limit}");
+        let branch = report.instructions.iter().find(|instruction| instruction.place.text.starts_with("bra")).unwrap();
+        assert_eq!((branch.counts.issued, branch.counts.divergent), (6, divergent * 3), "{limit}");
+    }
+}
+
+#[test]
+fn counts_do_not_depend_on_whether_races_are_looked_for_or_on_how_blocks_run() {
+    let body = "
+        mov.u32 r0, 0; and.b32 r5, tid, 7; LOOP: add.u32 r0, r0, 1; setp.le.u32 p0, r0, r5; @p0 bra LOOP;
+        st.global.u32 [cell], r0; atom.global.add.u32 r1, [input], r0; ret;";
+    let kernel = Kernel::new(body).shape(40, 64);
+    let checked = kernel.report();
+    assert_eq!(kernel.clone().without_race_checks().report(), checked);
+    assert_eq!(kernel.report(), checked);
+}

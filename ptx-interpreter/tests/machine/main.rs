@@ -1,0 +1,15 @@
+//! The machine runs kernels, written by hand, as the ISA says.
+
+mod atomics;
+mod barriers;
+mod control;
+mod copies;
+mod counts;
+mod matrix;
+mod memory;
+mod moves;
+mod races;
+mod refuses;
+#[path = "../support/mod.rs"]
+mod support;
+mod warps;

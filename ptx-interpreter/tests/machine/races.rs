@@ -1,0 +1,174 @@
+//! Accesses whose order is left to chance, and those that something orders.
+
+use crate::support::kernel::{Kernel, each};
+use cuda_std::Dim3;
+use ptx_interpreter::{Access, FaultKind};
+
+const ROOM: &str = ".shared .align 4 .u32 room[128];\n";
+
+/// What a thread does, what the other one did, and that other's block, thread and instruction.
+fn race(kernel: &Kernel, text: &str, block: u32, thread: u32) -> (Access, Access, u32, u32, String) {
+    match kernel.fault(text, block, thread) {
+        FaultKind::Race { access, other_access, other_block, other_thread, other_place, .. } => {
+            assert_eq!(other_block, Dim3::new(other_block.x, 0, 0));
+            assert_eq!(other_thread, Dim3::new(other_thread.x, 0, 0));
+            let line = kernel.text().lines().nth(other_place.line as usize - 1).unwrap().to_owned();
+            assert!(line.contains(&*other_place.text), "{line}");
+            (access, other_access, other_block.x, other_thread.x, other_place.text.to_string())
+        }
+        kind => panic!("{kind}"),
+    }
+}
+
+/// Each thread writes its cell and reads the next thread's.
+fn neighbours(between: &str, threads: u32) -> Kernel {
+    Kernel::new(format!(
+        "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0;\nst.shared.u32 [r1], tid;\n{between}
+         add.u32 r2, tid, 1; rem.u32 r2, r2, {threads}; mad.lo.u32 r2, r2, 4, r0;\nld.shared.u32 r3, [r2];\nst.global.u32 [cell], r3; ret;"
+    ))
+    .declare(ROOM)
+    .shape(1, threads)
+}
+
+#[test]
+fn shared_memory_without_a_barrier_is_a_race() {
+    for between in ["", "membar.cta;", "fence.acq_rel.gpu;"] {
+        let (access, other_access, block, thread, text) =
+            race(&neighbours(between, 32), "ld.shared.u32 r3, [r2];", 0, 0);
+        assert_eq!((access, other_access, block, thread), (Access::Read, Access::Write, 0, 1), "{between}");
+        assert_eq!(text, "st.shared.u32 [r1], tid");
+    }
+    // A barrier of the warp orders its own lanes, and not the other warp's.
+    neighbours("bar.warp.sync -1;", 32).report();
+    neighbours("bar.sync 0;", 64).report();
+    let kernel = Kernel::new(
+        "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; xor.b32 r2, tid, 32; mad.lo.u32 r2, r2, 4, r0;
+         setp.ge.u32 p0, tid, 32; @p0 bra READ;\nst.shared.u32 [r1], tid;\nret; READ: bar.warp.sync -1;\nld.shared.u32 r3, [r2];\nret;",
+    );
+    let (access, other_access, _, thread, _) =
+        race(&kernel.declare(ROOM).shape(1, 64), "ld.shared.u32 r3, [r2];", 0, 32);
+    assert_eq!((access, other_access, thread), (Access::Read, Access::Write, 0));
+}
+
+#[test]
+fn a_barrier_orders_what_lies_on_its_two_sides() {
+    let kernel = Kernel::new(
+        "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid; bar.sync 0;
+         xor.b32 r2, tid, 63; mad.lo.u32 r2, r2, 4, r0; ld.shared.u32 r3, [r2]; bar.sync 0; st.shared.u32 [r1], r3; ret;",
+    );
+    kernel.declare(ROOM).shape(2, 64).report();
+    // Without the second one, who reads last loses.
+    let kernel = Kernel::new(
+        "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid; bar.sync 0;
+         xor.b32 r2, tid, 1; mad.lo.u32 r2, r2, 4, r0;\nld.shared.u32 r3, [r2];\nst.shared.u32 [r1], r3; // again\nret;",
+    );
+    let (access, other_access, _, thread, text) = race(&kernel.declare(ROOM), "st.shared.u32 [r1], r3; // again", 0, 0);
+    assert_eq!((access, other_access, thread, &*text), (Access::Write, Access::Read, 1, "ld.shared.u32 r3, [r2]"));
+}
+
+#[test]
+fn lanes_of_one_store_that_meet_in_a_cell_race() {
+    for (space, base) in [("shared", "room"), ("global", "output")] {
+        let text = format!("st.{space}.u32 [{base}], tid;");
+        let kernel = Kernel::new(format!("setp.gt.u32 p0, tid, 4; @!p0 bra DONE;\n{text}\nDONE: ret;")).declare(ROOM);
+        let (access, other_access, _, thread, _) = race(&kernel, &text, 0, 6);
+        assert_eq!((access, other_access, thread), (Access::Write, Access::Write, 5), "{space}");
+    }
+}
+
+#[test]
+fn blocks_that_write_one_cell_race() {
+    let text = "st.global.u32 [output], tid;";
+    let kernel = Kernel::new(format!("\n{text}\nret;")).shape(3, 1);
+    let (access, other_access, block, thread, _) = race(&kernel, text, 1, 0);
+    assert_eq!((access, other_access, block, thread), (Access::Write, Access::Write, 0, 0));
+    // One block's cell is read by the next.
+    let body = "st.global.u32 [cell], tid; mov.u32 r5, %ctaid.x; setp.eq.u32 p0, r5, 0; @p0 bra DONE;\nld.global.u32 r0, [cell+-4];\nDONE: ret;";
+    let (access, _, block, _, _) = race(&Kernel::new(body).shape(4, 1), "ld.global.u32 r0, [cell+-4];", 1, 0);
+    assert_eq!((access, block), (Access::Read, 0));
+}
+
+#[test]
+fn parts_of_a_word_do_not_race() {
+    Kernel::new("cvt.u64.u32 d0, index; add.u64 d0, output, d0; st.global.u8 [d0], 1; ret;").shape(3, 40).report();
+    let text = "st.global.u16 [d0], h0;";
+    let overlapping = Kernel::new(format!(
+        "mov.u16 h0, 1; shr.u32 r0, index, 1; mul.wide.u32 d0, r0, 2; add.u64 d0, output, d0;\n{text}\nret;"
+    ));
+    assert_eq!(race(&overlapping, text, 0, 1).3, 0);
+}
+
+#[test]
+fn reads_do_not_race_and_neither_do_atomics() {
+    Kernel::new(
+        "ld.global.u32 r0, [input]; atom.global.add.u32 r1, [output], r0; red.global.max.u32 [output+4], tid; ret;",
+    )
+    .shape(4, 64)
+    .report();
+    Kernel::new("ld.relaxed.gpu.global.u32 r0, [output]; st.relaxed.gpu.global.u32 [output], tid; st.volatile.global.u32 [output+4], tid; ret;")
+        .shape(4, 64)
+        .report();
+    // An atomic operation and a plain store do.
+    let text = "st.global.u32 [output], 1;";
+    let kernel = Kernel::new(format!("setp.eq.u32 p0, index, 33; red.global.add.u32 [output], 1;\n@p0 {text}\nret;"))
+        .shape(2, 32);
+    assert_eq!(race(&kernel, text, 1, 1).1, Access::Atomic);
+}
+
+#[test]
+fn a_race_is_not_looked_for_unless_asked() {
+    Kernel::new("st.global.u32 [output], 1; ret;").shape(3, 32).without_race_checks().report();
+}
+
+/// Each block leaves a sum, and the last one to come adds the sums up; what stands before and after the count orders it.
+fn last_block_adds_up(before: &str, counts: &str, after: &str) -> Kernel {
+    Kernel::new(format!(
+        "mov.u32 r8, %ctaid.x; mad.wide.u32 d0, r8, 4, output; setp.ne.u32 p0, tid, 0; @p0 bra WAIT;
+         mul.lo.u32 r0, r8, 10;\nst.global.u32 [d0+16], r0;\n{before}
+         {counts} r1, [output], 1; {after} setp.eq.u32 p1, r1, 7; selp.u32 r2, 1, 0, p1; st.shared.u32 [room], r2;
+         WAIT: bar.sync 0; ld.shared.u32 r2, [room]; setp.eq.u32 p1, r2, 0; @p1 bra DONE;
+         setp.ge.u32 p2, tid, 8; @p2 bra DONE; mad.wide.u32 d1, tid, 4, output;\nld.global.u32 r3, [d1+16];\n
+         red.global.add.u32 [output+4], r3; DONE: ret;"
+    ))
+    .declare(ROOM)
+    .shape(8, 64)
+}
+
+#[test]
+fn the_last_block_may_add_up_what_was_released() {
+    for (before, counts, after) in [
+        ("membar.gl;", "atom.global.add.u32", "membar.gl;"),
+        ("fence.acq_rel.gpu;", "atom.relaxed.gpu.global.add.u32", "fence.acq_rel.gpu;"),
+        ("", "atom.acq_rel.gpu.global.add.u32", ""),
+        ("fence.acq_rel.gpu;", "atom.acquire.gpu.global.add.u32", ""),
+    ] {
+        let kernel = last_block_adds_up(before, counts, after);
+        assert_eq!(kernel.words(2), [8, (0..8).map(|block| block * 10).sum::<u32>()], "{before} {counts} {after}");
+    }
+}
+
+#[test]
+fn the_last_block_races_without_a_fence() {
+    for (before, counts, after) in [
+        ("", "atom.global.add.u32", ""),
+        ("", "atom.global.add.u32", "membar.gl;"),
+        ("membar.gl;", "atom.global.add.u32", ""),
+        ("", "atom.acquire.gpu.global.add.u32", ""),
+        ("", "atom.release.gpu.global.add.u32", ""),
+    ] {
+        let kernel = last_block_adds_up(before, counts, after);
+        let (access, other_access, block, thread, _) = race(&kernel, "ld.global.u32 r3, [d1+16];", 7, 0);
+        assert_eq!((access, other_access, block, thread), (Access::Read, Access::Write, 0, 0), "{before} {after}");
+    }
+}
+
+#[test]
+fn a_lock_orders_those_who_hold_it() {
+    let kernel = Kernel::new(
+        "setp.ne.u32 p9, tid, 0; @p9 ret;
+         LOOP: atom.acquire.gpu.global.cas.b32 r0, [output], 0, 1; setp.ne.u32 p0, r0, 0; @p0 bra LOOP;
+         ld.global.u32 r1, [output+4]; add.u32 r1, r1, index; st.global.u32 [output+4], r1;
+         atom.release.gpu.global.exch.b32 r0, [output], 0; ret;",
+    );
+    assert_eq!(kernel.shape(9, 32).words(2), [0, each(9, |block| block * 32).iter().sum()]);
+}

@@ -1,0 +1,170 @@
+//! Rows are shared out by ratio, each to one part; what is standardised is so by the training part alone.
+
+use crate::support::{small_settings, small_table};
+use ndarray::Axis;
+use proptest::prelude::*;
+use regression_studio::prepared::{PrepareError, Scale, part_sizes, prepare, split};
+use regression_studio::settings::{BadRows, SplitOrder, SplitSettings};
+use regression_studio::table::{Column, Table};
+
+proptest! {
+    #[test]
+    fn every_row_is_in_one_part_and_none_is_empty(
+        count in 4_usize..3000, train in 0.01_f64..100.0, validation in 0.01_f64..100.0, test in 0.01_f64..100.0,
+        is_time in any::<bool>(), seed in any::<u64>(),
+    ) {
+        let order = if is_time { SplitOrder::Time } else { SplitOrder::Shuffled };
+        let settings = SplitSettings { train, validation, test, order, seed };
+        let rows: Vec<u32> = (0..count as u32).map(|row| 3 * row + 1).collect();
+        let parts = split(rows.clone(), &settings);
+        prop_assert_eq!(parts.each_ref().map(Vec::len), part_sizes(count, &settings));
+        prop_assert!(parts[0].len() >= 2 && !parts[1].is_empty() && !parts[2].is_empty());
+        prop_assert!(parts.iter().all(|part| part.is_sorted()));
+        let mut all = parts.concat();
+        if is_time {
+            prop_assert_eq!(&all, &rows);
+        }
+        all.sort_unstable();
+        prop_assert_eq!(all, rows);
+        // Each part is what the ratio says, but for rounding and for what the smallest parts need.
+        let exact = [train, validation, test].map(|part| count as f64 * part / (train + validation + test));
+        for (part, exact) in parts.iter().zip(exact) {
+            prop_assert!((part.len() as f64 - exact).abs() <= 3.0, "{} not {exact}", part.len());
+        }
+    }
+}
+
+#[test]
+fn the_split_depends_on_the_seed_alone() {
+    let rows: Vec<u32> = (0..1000).collect();
+    let seeded = |seed| split(rows.clone(), &SplitSettings { seed, ..SplitSettings::default() });
+    assert_eq!(seeded(1), seeded(1));
+    assert_ne!(seeded(1), seeded(2));
+    let in_time = SplitSettings { order: SplitOrder::Time, ..SplitSettings::default() };
+    assert_eq!(split(rows, &in_time), [(0..700).collect::<Vec<u32>>(), (700..850).collect(), (850..1000).collect()]);
+}
+
+#[test]
+fn the_training_part_has_zero_mean_and_unit_variance_and_the_others_its_figures() {
+    let table = small_table(1000, 1);
+    let prepared = prepare(&table, &small_settings()).unwrap();
+    let inputs = prepared.train.samples.inputs().mapv(f64::from);
+    let means = inputs.mean_axis(Axis(0)).unwrap();
+    let variances = inputs.mapv(|x| x * x).mean_axis(Axis(0)).unwrap();
+    assert!(means.iter().all(|mean| mean.abs() < 1e-6), "{means}");
+    assert!(variances.iter().all(|variance| (variance - 1.0).abs() < 1e-5), "{variances}");
+
+    // By hand, from the table.
+    let x = table.column("x").unwrap().numbers().unwrap();
+    let train: Vec<f64> = prepared.train.rows.iter().map(|&row| x[row as usize]).collect();
+    let mean = train.iter().sum::<f64>() / 700.0;
+    let deviation = (train.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 700.0).sqrt();
+    for (_, part) in prepared.parts() {
+        for (sample, &row) in part.rows.iter().enumerate() {
+            let expected = ((x[row as usize] - mean) / deviation) as f32;
+            assert!((part.samples.input(sample)[0] - expected).abs() < 1e-6);
+        }
+    }
+}
+
+/// Changing the rows that are kept apart changes nothing that the training sees.
+#[test]
+fn nothing_of_validation_and_test_leaks_into_the_training() {
+    let mut settings = small_settings();
+    settings.split.order = SplitOrder::Time;
+    let (table, other) = (small_table(100, 1), small_table(100, 2));
+    let mixed = |name: &str| {
+        let of = |table: &Table| table.column(name).unwrap().numbers().unwrap().to_vec();
+        Column::of_numbers(name, [&of(&table)[..70], &of(&other)[70..]].concat())
+    };
+    let texts: Vec<String> = (0..100).map(|row| table.column("direction").unwrap().text(row).into_owned()).collect();
+    let columns = vec![mixed("x"), mixed("y"), Column::of_texts("direction", &texts), mixed("target")];
+    let (a, b) = (prepare(&table, &settings).unwrap(), prepare(&Table::new("mixed", columns), &settings).unwrap());
+    assert_eq!(a.train.samples.inputs(), b.train.samples.inputs());
+    assert_eq!(a.train.samples.targets(), b.train.samples.targets());
+    assert_eq!(a.transform, b.transform);
+    assert_ne!(a.test.samples.inputs(), b.test.samples.inputs());
+}
+
+#[test]
+fn constant_columns_are_left_out_with_a_note() {
+    let columns = |constant: f64| {
+        let numbers = (0..50).map(f64::from).collect();
+        vec![
+            Column::of_numbers("x", numbers),
+            Column::of_numbers("constant", vec![constant; 50]),
+            Column::of_texts("same", &["a"; 50]),
+            Column::of_numbers("target", (0..50).map(|i| f64::from(i * i)).collect()),
+        ]
+    };
+    // 0.1 added up fifty times is not fifty times 0.1: its mean differs from it.
+    for constant in [0.1, 0.0, 1e300, -5.0] {
+        let mut settings = small_settings();
+        settings.data.features = ["x", "constant", "same"].map(str::to_owned).to_vec();
+        let prepared = prepare(&Table::new("t", columns(constant)), &settings).unwrap();
+        assert_eq!(prepared.transform.inputs.len(), 1);
+        assert_eq!(prepared.notes.len(), 2, "{:?}", prepared.notes);
+        settings.data.features.remove(0);
+        let refused = prepare(&Table::new("t", columns(constant)), &settings);
+        assert!(matches!(refused, Err(PrepareError::ConstantFeatures { .. })), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_constant_target_too_few_rows_and_numbers_too_large_are_refused() {
+    let settings = small_settings();
+    let message = |table: &Table| prepare(table, &settings).unwrap_err().to_string();
+    let table = small_table(60, 1);
+    let mut columns = table.columns().to_vec();
+    columns[3] = Column::of_numbers("target", vec![7.5; 60]);
+    assert_eq!(
+        message(&Table::new("t.csv", columns.clone())),
+        "t.csv: the target \"target\" is 7.5 in every row of the training part: choose another target"
+    );
+    columns[0] = Column::of_numbers("x", (0..60).map(|i| if i % 2 == 0 { 1e300 } else { -1e300 }).collect());
+    assert!(message(&Table::new("t.csv", columns)).contains("\"x\" are too large"));
+    assert_eq!(
+        message(&small_table(3, 1)),
+        "a small table: 3 of 3 rows are complete, and at least 4 are needed: choose a larger table"
+    );
+    assert!(prepare(&small_table(4, 1), &settings).is_ok());
+}
+
+#[test]
+fn incomplete_rows_are_dropped_and_counted_or_named() {
+    let table = small_table(60, 1);
+    let mut columns = table.columns().to_vec();
+    let mut x = columns[0].numbers().unwrap().to_vec();
+    (x[10], x[20]) = (f64::NAN, f64::INFINITY);
+    columns[0] = Column::of_numbers("x", x);
+    let mut texts: Vec<String> = (0..60).map(|row| columns[2].text(row).into_owned()).collect();
+    texts[5].clear();
+    columns[2] = Column::of_texts("direction", &texts);
+    let table = Table::new("t.csv", columns);
+    let mut settings = small_settings();
+    let prepared = prepare(&table, &settings).unwrap();
+    assert_eq!(prepared.dropped, 3);
+    assert_eq!(prepared.notes, ["3 of 60 rows are incomplete and were left out"]);
+    assert!(prepared.parts().iter().all(|(_, part)| part.rows.iter().all(|row| ![5, 10, 20].contains(row))));
+
+    settings.data.bad_rows = BadRows::Error;
+    let message = prepare(&table, &settings).unwrap_err().to_string();
+    assert!(message.starts_with("t.csv, row 6, column \"direction\": the value is missing:"), "{message}");
+    settings.data.features = vec!["x".to_owned(), "y".to_owned()];
+    let message = prepare(&table, &settings).unwrap_err().to_string();
+    assert!(message.starts_with("t.csv, row 11, column \"x\": the value is missing:"), "{message}");
+    settings.data.samples = Some(10);
+    assert!(prepare(&table, &settings).is_ok(), "the bad rows are not used");
+}
+
+proptest! {
+    #[test]
+    fn standardised_numbers_come_back(values in prop::collection::vec(-1e6_f64..1e6, 2..50), log in any::<bool>()) {
+        prop_assume!(values.iter().any(|value| *value != values[0]));
+        let scale = Scale::fit(&values, log).unwrap().unwrap();
+        for value in values {
+            let back = scale.original(f64::from(scale.standardised(value)));
+            prop_assert!((back - value).abs() <= 1e-4 * value.abs().max(1.0) * scale.deviation.max(1.0), "{value} {back}");
+        }
+    }
+}

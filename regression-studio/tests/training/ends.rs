@@ -1,0 +1,215 @@
+//! A training ends when it should, with the best weights; the same settings give the same bits whatever happens on the way.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::support::{small_settings, small_table, trained};
+use neural_net::Predictor;
+use regression_studio::prepared::prepare;
+use regression_studio::results::MOST_PAIRS;
+use regression_studio::session::{Ending, EpochRecord, State};
+use regression_studio::settings::DeviceChoice;
+use regression_studio::{Run, Session, Snapshot, run_folder};
+
+/// All that a run says, but for times and the device's name.
+fn essence(snapshot: &Snapshot) -> Run {
+    let mut run = (**snapshot.run.as_ref().unwrap()).clone();
+    run.settings.training.threads = None;
+    run.history.iter_mut().for_each(|record| record.seconds = 0.0);
+    run.checkpoint.progress.seconds = 0.0;
+    if let Some((_, results)) = &mut run.ended {
+        results.seconds = 0.0;
+        results.device.clear();
+    }
+    run
+}
+
+fn wait_until(session: &Session, what: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+    let start = Instant::now();
+    loop {
+        let snapshot = session.snapshot();
+        if what(&snapshot) {
+            return snapshot;
+        }
+        assert!(start.elapsed() < Duration::from_secs(120), "{:?}", snapshot.state);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_training_learns_and_its_results_are_those_of_the_best_epoch() {
+    let mut settings = small_settings();
+    settings.training.epochs = 40;
+    let table = small_table(2000, 1);
+    let snapshot = trained(table.clone(), settings.clone());
+    assert_eq!(snapshot.state, State::Finished(Ending::AllEpochs));
+    assert_eq!((snapshot.epoch, snapshot.history.len()), (40, 40));
+    let results = snapshot.results.as_ref().unwrap();
+    let [training, validation, test] = &results.parts;
+    assert_eq!((training.rows, validation.rows, test.rows), (1400, 300, 300));
+    assert!(test.network.r2 > 0.95 && test.network.r2 < 1.0, "{test:?}");
+    assert!(test.linear.r2 < 0.9 && test.mean.r2 < 0.01, "{test:?}");
+
+    // The epoch with the smallest validation error, and that error again, from the model.
+    let best = snapshot.history.iter().min_by(|a, b| a.validation_rmse.total_cmp(&b.validation_rmse)).unwrap();
+    assert_eq!(results.best_epoch, best.epoch);
+    assert!((validation.network.rmse - best.validation_rmse_in_unit).abs() < 1e-5);
+    let prepared = prepare(&table, &settings).unwrap();
+    let model = &snapshot.run.as_ref().unwrap().model;
+    let outputs = Predictor::new(&model.neuron.fold(&model.network)).predict_all(prepared.test.samples.inputs().view());
+    let errors =
+        outputs.iter().zip(&*prepared.test.truth).map(|(&output, truth)| model.transform.target_of(output) - truth);
+    let errors: Vec<f64> = errors.collect();
+    let rmse = (errors.iter().map(|e| e * e).sum::<f64>() / 300.0).sqrt();
+    let mae = errors.iter().map(|e| e.abs()).sum::<f64>() / 300.0;
+    assert!((test.network.rmse - rmse).abs() < 1e-12 && (test.network.mae - mae).abs() < 1e-12);
+    let predicted = snapshot.predicted.as_ref().unwrap();
+    assert_eq!((predicted.part.as_str(), predicted.pairs.len()), ("test", 300.min(MOST_PAIRS)));
+    assert_eq!(predicted.pairs[7][0], prepared.test.truth[7]);
+}
+
+#[test]
+fn a_training_stops_early_by_the_validation_error_and_keeps_the_best_weights() {
+    let mut settings = small_settings();
+    // Few rows and large steps: the error soon jumps about.
+    settings.training.learning_rate = 0.3;
+    settings.training.epochs = 500;
+    settings.training.patience = Some(4);
+    let early = trained(small_table(60, 1), settings.clone());
+    assert_eq!(early.state, State::Finished(Ending::EarlyStopped));
+    let results = early.results.as_ref().unwrap();
+    assert_eq!(results.epochs, results.best_epoch + 4);
+    let errors: Vec<f64> = early.history.iter().map(|record| record.validation_rmse).collect();
+    let best = errors[results.best_epoch - 1];
+    assert!(errors[..results.best_epoch - 1].iter().all(|error| *error > best));
+    assert!(errors[results.best_epoch..].iter().all(|error| *error >= best));
+
+    // The kept weights are those of a training that ends there.
+    settings.training.epochs = results.best_epoch;
+    settings.training.patience = None;
+    let short = trained(small_table(60, 1), settings);
+    assert_eq!(short.run.as_ref().unwrap().model, early.run.as_ref().unwrap().model);
+}
+
+#[test]
+fn the_same_settings_give_the_same_bits_on_any_number_of_threads() {
+    for batch_size in [32, 200] {
+        let run = |threads| {
+            let mut settings = small_settings();
+            settings.training.batch_size = batch_size;
+            settings.training.threads = Some(threads);
+            essence(&trained(small_table(1000, 1), settings))
+        };
+        let expected = run(1);
+        for threads in [2, 3, 8] {
+            assert_eq!(run(threads), expected, "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn pauses_single_epochs_and_interruptions_change_nothing() {
+    let (table, mut settings) = (Arc::new(small_table(3000, 1)), small_settings());
+    settings.training.epochs = 400;
+    let expected = essence(&Session::start(Arc::clone(&table), settings.clone()).wait());
+    let folder = tempfile::tempdir().unwrap();
+
+    let session = Session::start(Arc::clone(&table), settings.clone());
+    session.step_epoch();
+    let paused = wait_until(&session, |snapshot| snapshot.state == State::Paused || snapshot.state.has_ended());
+    assert!(paused.epoch < 400);
+    let before = paused.epoch;
+    session.step_epoch();
+    let paused = wait_until(&session, |snapshot| {
+        snapshot.state == State::Paused && snapshot.epoch > before || snapshot.state.has_ended()
+    });
+    assert!(paused.epoch == before + 1 || paused.state.has_ended());
+    session.go_on();
+    session.pause();
+    session.go_on();
+    assert_eq!(essence(&session.wait()), expected);
+
+    // Stopped again and again, wherever it happens to be, kept on disk and read again.
+    let mut session = Session::start(Arc::clone(&table), settings);
+    let (mut from, mut interruptions) = ((0, 0), 0);
+    let ended = loop {
+        let seen = wait_until(&session, |s| (s.epoch, s.step) > from || s.state.has_ended());
+        if !seen.state.has_ended() {
+            session.stop();
+        }
+        let ended = session.wait();
+        if ended.state != State::Finished(Ending::Stopped) {
+            break ended;
+        }
+        interruptions += 1;
+        run_folder::save(folder.path(), ended.run.as_ref().unwrap()).unwrap();
+        let run = run_folder::open(folder.path()).unwrap();
+        from = (run.checkpoint.progress.epoch, run.checkpoint.progress.step);
+        session = Session::resume(Arc::clone(&table), run);
+    };
+    assert!(interruptions > 0);
+    assert_eq!(essence(&ended), expected);
+}
+
+#[test]
+fn a_run_goes_on_for_more_epochs_as_if_it_had_never_ended() {
+    let mut settings = small_settings();
+    settings.training.epochs = 5;
+    let short = trained(small_table(500, 1), settings.clone());
+    settings.training.epochs = 12;
+    let long = essence(&trained(small_table(500, 1), settings.clone()));
+    let run = Run { settings, ..(**short.run.as_ref().unwrap()).clone() };
+    assert_eq!(essence(&Session::resume(Arc::new(small_table(500, 1)), run).wait()), long);
+}
+
+#[test]
+fn a_run_does_not_go_on_with_other_data() {
+    let run = (**trained(small_table(500, 1), small_settings()).run.as_ref().unwrap()).clone();
+    let snapshot = Session::resume(Arc::new(small_table(500, 2)), run).wait();
+    let State::Failed(message) = &snapshot.state else { panic!("{:?}", snapshot.state) };
+    assert!(message.contains("the data are others"), "{message}");
+}
+
+#[test]
+fn a_training_that_diverges_says_so_and_keeps_what_was_before() {
+    let mut settings = small_settings();
+    settings.network.activation = regression_studio::settings::HiddenActivation::Relu;
+    settings.training.learning_rate = 10.0;
+    settings.training.momentum = 0.99;
+    let snapshot = trained(small_table(500, 1), settings);
+    let State::Diverged(message) = &snapshot.state else { panic!("{:?}", snapshot.state) };
+    assert!(message.starts_with("the training diverged in epoch "), "{message}");
+    assert!(message.ends_with("choose a smaller learning rate"), "{message}");
+    assert!(snapshot.run.is_some());
+}
+
+#[test]
+fn a_training_in_the_simulator_of_a_gpu_is_as_good() {
+    let mut settings = small_settings();
+    settings.network.hidden = vec![4];
+    settings.training.epochs = 2;
+    let on_cpu = trained(small_table(60, 1), settings.clone());
+    settings.training.device = DeviceChoice::Simulator;
+    let snapshot = trained(small_table(60, 1), settings);
+    assert_eq!(snapshot.state, State::Finished(Ending::AllEpochs));
+    assert!(snapshot.device.starts_with("GPU simulator"), "{}", snapshot.device);
+    let errors = |snapshot: &Snapshot| {
+        snapshot.history.iter().map(|record: &EpochRecord| record.validation_rmse).collect::<Vec<_>>()
+    };
+    for (got, expected) in errors(&snapshot).iter().zip(errors(&on_cpu)) {
+        assert!((got - expected).abs() < 1e-4, "{got} {expected}");
+    }
+}
+
+#[test]
+fn a_dropped_session_stops_at_once_and_wrong_settings_are_told() {
+    let mut settings = small_settings();
+    settings.training.epochs = 1_000_000;
+    let start = Instant::now();
+    drop(Session::start(Arc::new(small_table(5000, 1)), settings.clone()));
+    assert!(start.elapsed() < Duration::from_secs(60));
+    settings.training.learning_rate = 0.0;
+    let snapshot = trained(small_table(50, 1), settings);
+    let State::Failed(message) = &snapshot.state else { panic!("{:?}", snapshot.state) };
+    assert!(message.starts_with("Learning rate: 0 does not do: choose above 0"), "{message}");
+}

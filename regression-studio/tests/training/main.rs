@@ -1,0 +1,9 @@
+//! Training sessions: how they end, what they keep, and how good the model is.
+
+mod ends;
+mod one_hot;
+mod round_trip;
+mod sigmoid_folding;
+mod stocks;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,74 @@
+//! A column of texts becomes an input for each text that the training part has.
+
+use crate::support::{small_settings, trained};
+use regression_studio::prepared::{Input, prepare};
+use regression_studio::settings::{Field, SplitOrder};
+use regression_studio::table::{Column, Table};
+
+fn table(texts: &[&str]) -> Table {
+    let count = texts.len();
+    let target = (0..count).map(|row| (row % 7) as f64).collect();
+    let number = (0..count).map(|row| (row % 5) as f64).collect();
+    let columns = vec![
+        Column::of_numbers("number", number),
+        Column::of_texts("text", texts),
+        Column::of_numbers("target", target),
+    ];
+    Table::new("texts.csv", columns)
+}
+
+fn settings() -> regression_studio::Settings {
+    let mut settings = small_settings();
+    settings.data.features = vec!["text".to_owned(), "number".to_owned()];
+    settings.split.order = SplitOrder::Time;
+    settings.training.epochs = 2;
+    settings
+}
+
+#[test]
+fn each_text_is_an_input_that_tells_it_from_the_others() {
+    let texts: Vec<&str> = (0..40).map(|row| ["a", "b", "c"][row * row % 3]).collect();
+    let prepared = prepare(&table(&texts), &settings()).unwrap();
+    let labels: Vec<String> = prepared.transform.inputs.iter().map(Input::label).collect();
+    // row² mod 3 is never 2.
+    assert_eq!(labels, ["text = a", "text = b", "number"]);
+    for (_, part) in prepared.parts() {
+        for (sample, &row) in part.rows.iter().enumerate() {
+            let inputs = part.samples.input(sample);
+            for (input, text) in inputs.iter().zip(["a", "b"]) {
+                assert_eq!(*input > 0.0, texts[row as usize] == text, "row {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_that_the_training_part_lacks_are_none_of_those_that_it_has() {
+    let texts: Vec<&str> = (0..40).map(|row| if row < 38 { ["a", "b"][row % 2] } else { "new" }).collect();
+    let snapshot = trained(table(&texts), settings());
+    let model = &snapshot.run.as_ref().unwrap().model;
+    assert_eq!(model.transform.inputs.len(), 3);
+    let new = |text: &str| {
+        let columns = vec![Column::of_numbers("number", vec![1.0]), Column::of_texts("text", &[text])];
+        model.predict(&Table::new("new.csv", columns)).unwrap()[0]
+    };
+    assert_eq!(new("new"), new("never seen"));
+    assert_ne!(new("a"), new("b"));
+    assert_eq!(new(""), None);
+}
+
+#[test]
+fn more_texts_than_the_limit_are_refused_with_their_number() {
+    let names: Vec<String> = (0..50).map(|row| format!("name {row}")).collect();
+    let texts: Vec<&str> = names.iter().map(String::as_str).collect();
+    let table = table(&texts);
+    let mut settings = settings();
+    settings.data.one_hot_limit = 49;
+    let problems = settings.problems(Some(&table));
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].field, Field::Features);
+    assert!(problems[0].message.contains("\"text\" has 50 different texts, more than the limit of 49"), "{problems:?}");
+    settings.data.one_hot_limit = 50;
+    assert_eq!(settings.problems(Some(&table)), []);
+    assert!(prepare(&table, &settings).is_ok());
+}

@@ -1,0 +1,130 @@
+//! What is saved is read again, bit for bit; what is damaged is refused by name.
+
+use std::fs;
+
+use crate::support::{names_in, small_settings, small_table, trained};
+use regression_studio::table::{Column, Table};
+use regression_studio::{Model, Settings, run_folder};
+
+#[test]
+fn predictions_from_a_saved_model_are_those_from_before_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    // A gain that is no power of two: folding it in rounds.
+    for (gain, log) in [(1.7, false), (2.0, true), (0.3, true)] {
+        let mut settings = small_settings();
+        settings.network.gain = gain;
+        (settings.data.log_target, settings.data.log_features) = (log, log);
+        settings.training.epochs = 3;
+        let snapshot = trained(small_table(400, 1), settings);
+        let model = snapshot.run.as_ref().unwrap().model.clone();
+        let path = folder.path().join("model.safetensors");
+        model.save(&path).unwrap();
+        let loaded = Model::load(&path).unwrap();
+        assert_eq!(loaded, model);
+        let table = small_table(999, 7);
+        let bits = |model: &Model| -> Vec<u64> {
+            model.predict(&table).unwrap().into_iter().map(|prediction| prediction.unwrap().to_bits()).collect()
+        };
+        assert_eq!(bits(&loaded), bits(&model));
+        assert_eq!(names_in(folder.path()), ["model.safetensors"]);
+
+        // The results are those of these very predictions.
+        let predicted = snapshot.predicted.as_ref().unwrap();
+        let all = model.predict(&small_table(400, 1)).unwrap();
+        for pair in &predicted.pairs {
+            assert!(all.contains(&Some(pair[1])), "{pair:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_without_a_feature_have_no_prediction_and_other_columns_do_not_matter() {
+    let snapshot = trained(small_table(200, 1), small_settings());
+    let model = &snapshot.run.as_ref().unwrap().model;
+    let whole = small_table(5, 3);
+    let mut x = whole.columns()[0].numbers().unwrap().to_vec();
+    x[2] = f64::NAN;
+    let columns = vec![
+        whole.columns()[2].clone(),
+        Column::of_numbers("x", x),
+        Column::of_texts("unused", &["?"; 5]),
+        whole.columns()[1].clone(),
+    ];
+    let mut expected = model.predict(&whole).unwrap();
+    expected[2] = None;
+    assert_eq!(model.predict(&Table::new("new.csv", columns.clone())).unwrap(), expected);
+
+    let message = |columns: Vec<Column>| model.predict(&Table::new("new.csv", columns)).unwrap_err().to_string();
+    let expected = "new.csv: the model was trained with a column \"x\", and there is none: rename one or add it";
+    assert_eq!(message(vec![columns[0].clone(), columns[3].clone()]), expected);
+    let texts = vec![Column::of_texts("x", &["a"; 5]), columns[0].clone(), columns[3].clone()];
+    assert_eq!(message(texts), "new.csv: column \"x\" holds texts, and the model was trained with numbers in it");
+}
+
+#[test]
+fn a_run_is_read_again_as_it_was_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = (**trained(small_table(300, 1), small_settings()).run.as_ref().unwrap()).clone();
+    run_folder::save(folder.path(), &run).unwrap();
+    assert_eq!(run_folder::open(folder.path()).unwrap(), run);
+    let names = [
+        "checkpoint.safetensors",
+        "errors.svg",
+        "history.csv",
+        "model.safetensors",
+        "predicted.csv",
+        "predicted.svg",
+        "results.toml",
+        "settings.toml",
+    ];
+    assert_eq!(names_in(folder.path()), names);
+    assert_eq!(Model::load(&folder.path().join("model.safetensors")).unwrap(), run.model);
+    let history = fs::read_to_string(folder.path().join("history.csv")).unwrap();
+    assert_eq!(history.lines().count(), 13);
+    let last: Vec<f64> = history.lines().last().unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();
+    assert_eq!(last[3], run.history[11].validation_rmse);
+    for plot in ["errors.svg", "predicted.svg"] {
+        let svg = fs::read_to_string(folder.path().join(plot)).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>") && svg.contains("<circle"), "{plot}");
+    }
+    // Of a run that goes on there are no results.
+    run_folder::save(folder.path(), &regression_studio::Run { ended: None, ..run.clone() }).unwrap();
+    assert_eq!(run_folder::open(folder.path()).unwrap(), regression_studio::Run { ended: None, ..run });
+}
+
+#[test]
+fn damaged_files_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = (**trained(small_table(100, 1), small_settings()).run.as_ref().unwrap()).clone();
+    let message = || run_folder::open(folder.path()).unwrap_err().to_string();
+    assert!(message().contains("no run is there"), "{}", message());
+    run_folder::save(folder.path(), &run).unwrap();
+    for (name, content) in [("settings.toml", "[data"), ("results.toml", "ending = 7"), ("checkpoint.safetensors", "x")]
+    {
+        let path = folder.path().join(name);
+        let kept = fs::read(&path).unwrap();
+        fs::write(&path, content).unwrap();
+        assert!(message().starts_with(&path.display().to_string()), "{}", message());
+        assert!(!message().contains('\n'), "{}", message());
+        fs::write(&path, kept).unwrap();
+    }
+    // A checkpoint is no model, and the other way round.
+    let (model, checkpoint) = (folder.path().join("model.safetensors"), folder.path().join("checkpoint.safetensors"));
+    assert!(Model::load(&checkpoint).unwrap_err().to_string().contains("not saved by regression-studio"));
+    fs::copy(&model, &checkpoint).unwrap();
+    assert!(message().contains("not saved by regression-studio"), "{}", message());
+}
+
+#[test]
+fn settings_are_read_again_as_they_were_written() {
+    let mut settings = small_settings();
+    assert_eq!(Settings::from_toml(&settings.to_toml()).unwrap(), settings);
+    settings.data.source = regression_studio::settings::Source::File("a b/ü \"q\".csv".into());
+    settings.data.samples = Some(17);
+    settings.training.patience = None;
+    settings.training.threads = Some(3);
+    assert_eq!(Settings::from_toml(&settings.to_toml()).unwrap(), settings);
+    let wrong = settings.to_toml().replace("momentum", "momemtum");
+    let message = Settings::from_toml(&wrong).unwrap_err();
+    assert!(message.starts_with("line ") && message.contains("momemtum") && !message.contains('\n'), "{message}");
+}

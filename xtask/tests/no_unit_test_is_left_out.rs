@@ -1,0 +1,60 @@
+//! A target that is not compiled for unit tests (`test = false`), which saves the time to compile it twice, has none.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The source files of a crate, found by their `mod` lines from its root.
+fn sources(root: &Path) -> Vec<PathBuf> {
+    let (mut files, mut next) = (vec![], vec![root.to_owned()]);
+    while let Some(file) = next.pop() {
+        let folder = match file.file_stem().and_then(|stem| stem.to_str()) {
+            Some("main" | "lib" | "mod") => file.with_file_name(""),
+            _ => file.with_extension(""),
+        };
+        let text = std::fs::read_to_string(&file).unwrap();
+        for line in text.lines().map(str::trim) {
+            let Some(name) = line.strip_suffix(';').and_then(|line| line.rsplit_once("mod ")) else { continue };
+            if matches!(name.0.trim(), "" | "pub" | "pub(crate)" | "pub(super)") {
+                let candidates = [folder.join(format!("{}.rs", name.1)), folder.join(name.1).join("mod.rs")];
+                next.extend(candidates.into_iter().filter(|path| path.is_file()));
+            }
+        }
+        files.push(file);
+    }
+    files
+}
+
+fn has_unit_tests(file: &Path) -> bool {
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines().any(|line| matches!(line.trim(), "#[cfg(test)]" | "#[test]"))
+}
+
+#[test]
+fn targets_that_are_not_tested_have_no_unit_tests() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let targets =
+        metadata["packages"].as_array().unwrap().iter().flat_map(|package| package["targets"].as_array().unwrap());
+    let is_library_or_program =
+        |target: &&Value| ["lib", "proc-macro", "bin"].iter().any(|kind| target["kind"][0] == *kind);
+    let mut left_out = 0;
+    for target in targets.filter(is_library_or_program) {
+        let files = sources(Path::new(target["src_path"].as_str().unwrap()));
+        if target["test"] == false {
+            left_out += 1;
+            for file in files {
+                assert!(!has_unit_tests(&file), "{} has unit tests, which its Cargo.toml leaves out", file.display());
+            }
+        } else if target["name"] == "neural_net" {
+            assert!(files.iter().any(|file| has_unit_tests(file)), "the search finds unit tests where there are some");
+        }
+    }
+    assert!(left_out > 0);
+}
