@@ -1,6 +1,8 @@
 //! On a GPU, for which the stand-in stands, the driver gets the right calls, and its errors become telling ones.
 
-use crate::support::{PTX, absent, calls, changed, overrun, scale, vector_max, with_stand_in};
+use crate::support::{
+    PTX, absent, buffers_that_keep_what_they_are_given, calls, changed, overrun, scale, vector_max, with_stand_in,
+};
 use gpu::{Device, DeviceChoice, Error, LaunchConfig};
 
 fn open() -> Device {
@@ -16,13 +18,7 @@ fn launches() -> Vec<String> {
 fn buffers_keep_what_they_are_given() {
     with_stand_in("cuda::buffers_keep_what_they_are_given", &[], &[], || {
         let device = open();
-        let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3]).unwrap();
-        assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3]);
-        buffer.copy_from(&[4, 5, 6]).unwrap();
-        let mut back = device.pinned(3).unwrap();
-        assert_eq!(*back, [0, 0, 0]);
-        buffer.copy_to(&mut back).unwrap();
-        assert_eq!(*back, [4, 5, 6]);
+        let (mut buffer, mut back) = buffers_that_keep_what_they_are_given(&device);
         back[0] = 7;
         buffer.copy_from(&back).unwrap();
         assert_eq!(buffer.to_vec().unwrap(), [7, 5, 6]);

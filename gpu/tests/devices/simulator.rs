@@ -1,19 +1,13 @@
 //! On the simulator buffers keep what they are given, and launches have results, counts and faults.
 
-use crate::support::{overrun, scale, vector_max};
+use crate::support::{buffers_that_keep_what_they_are_given, overrun, scale, vector_max};
 use cuda_std::simulator::FaultKind;
 use gpu::{Device, Error, LaunchConfig, SimulatorOptions};
 
 #[test]
 fn buffers_keep_what_they_are_given() {
     let device = Device::simulator();
-    let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3]).unwrap();
-    assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3]);
-    buffer.copy_from(&[4, 5, 6]).unwrap();
-    let mut back = device.pinned(3).unwrap();
-    assert_eq!(*back, [0, 0, 0]);
-    buffer.copy_to(&mut back).unwrap();
-    assert_eq!(*back, [4, 5, 6]);
+    buffers_that_keep_what_they_are_given(&device);
     assert_eq!(device.zeroed::<f64>(2).unwrap().to_vec().unwrap(), [0.0, 0.0]);
     assert!(device.uninitialized::<f32>(0).unwrap().is_empty());
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cuda_std::{GlobalMut, kernel, thread};
-use gpu::PtxVariant;
+use gpu::{Buffer, Device, PinnedBuffer, PtxVariant};
 
 /// out[i] = the larger of a[i] and b[i].
 #[kernel]
@@ -51,6 +51,21 @@ pub fn changed(x: GlobalMut<f32>) {
 
 /// The kernels, compiled.
 pub(crate) static PTX: &[PtxVariant] = &[PtxVariant { compute_capability: (7, 5), text: include_str!("kernels.ptx") }];
+
+/// A buffer on the device, and one in the host's memory, that have kept what they were given: last 4, 5, 6.
+///
+/// # Panics
+/// If they have not.
+pub(crate) fn buffers_that_keep_what_they_are_given(device: &Device) -> (Buffer<u32>, PinnedBuffer<u32>) {
+    let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3]).unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3]);
+    buffer.copy_from(&[4, 5, 6]).unwrap();
+    let mut back = device.pinned(3).unwrap();
+    assert_eq!(*back, [0, 0, 0]);
+    buffer.copy_to(&mut back).unwrap();
+    assert_eq!(*back, [4, 5, 6]);
+    (buffer, back)
+}
 
 /// A library that no machine has.
 pub(crate) const ABSENT: &str = "no-such-libcuda.so.1";

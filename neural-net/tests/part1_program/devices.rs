@@ -2,29 +2,9 @@
 
 use std::fs;
 
-use crate::support::program::Place;
+use crate::support::program::{Place, small};
 use neural_net::checkpoint::FILE_NAME;
 use neural_net::model_file;
-
-/// Little enough for the simulator.
-const SMALL: [&str; 12] = [
-    "--data",
-    "digits",
-    "--layers",
-    "784,6,10",
-    "--train-images",
-    "70",
-    "--validation-images",
-    "20",
-    "--target-accuracy",
-    "0",
-    "--momentum",
-    "0.5",
-];
-
-fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&SMALL, more].concat()
-}
 
 #[test]
 fn part1_program_trains_in_the_simulator_and_goes_on_to_the_same_bits() {

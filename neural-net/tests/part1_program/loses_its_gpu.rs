@@ -6,30 +6,13 @@
 
 #[path = "../../../gpu/tests/support/stand_in.rs"]
 mod stand_in;
+
 use std::path::PathBuf;
 
 use crate::support::names_in;
-use crate::support::program::{Place, Run};
+use crate::support::program::{Place, Run, small};
 use neural_net::checkpoint::{self, Checkpoint, FILE_NAME};
 use neural_net::model_file;
-
-/// Five steps an epoch.
-const SMALL: [&str; 14] = [
-    "--data",
-    "digits",
-    "--layers",
-    "784,6,10",
-    "--train-images",
-    "70",
-    "--validation-images",
-    "20",
-    "--target-accuracy",
-    "0",
-    "--momentum",
-    "0.5",
-    "--epochs",
-    "3",
-];
 
 /// The ways of a training on a GPU.
 const PATHS: [&str; 2] = ["steps", "persistent"];
@@ -51,7 +34,7 @@ impl WithGpu {
     }
 
     fn train(&self, failure: Option<Failure>, more: &[&str]) -> Run {
-        let mut command = self.place.command(&[SMALL.as_slice(), more].concat());
+        let mut command = self.place.command(&small(&[["--epochs", "3"].as_slice(), more].concat()));
         command.env("CUDA_DRIVER_LIBRARY", &self.driver);
         for variable in ["GPU_LAUNCH_BLOCKING", "STAND_IN_LOG"] {
             command.env_remove(variable);

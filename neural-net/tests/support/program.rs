@@ -10,6 +10,27 @@ use tempfile::TempDir;
 
 use super::{small_dataset, write_dataset};
 
+/// A training of five steps an epoch, little enough for the simulator.
+const SMALL: [&str; 12] = [
+    "--data",
+    "digits",
+    "--layers",
+    "784,6,10",
+    "--train-images",
+    "70",
+    "--validation-images",
+    "20",
+    "--target-accuracy",
+    "0",
+    "--momentum",
+    "0.5",
+];
+
+/// The arguments of such a training, and `more`.
+pub(crate) fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&SMALL, more].concat()
+}
+
 /// A directory that is the program's current one, its home and its cache. A small data set is in `digits`.
 pub(crate) struct Place(TempDir);
 

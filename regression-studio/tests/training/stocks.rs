@@ -1,9 +1,6 @@
 //! The real stock file is learned as well as the field's tools learn it.
 
-use std::sync::Arc;
-
-use crate::support::stocks;
-use regression_studio::Session;
+use crate::support::{stocks, trained};
 use regression_studio::settings::{DeviceChoice, HiddenActivation, Settings, Source};
 use regression_studio::table::synthetic::FEATURES;
 
@@ -25,8 +22,8 @@ fn the_trade_value_is_told_as_well_as_by_pytorch_within_six_epochs() {
     settings.training.epochs = 6;
     settings.training.patience = None;
     settings.training.device = DeviceChoice::Cpu;
-    let table = Arc::new(settings.data.source.table().unwrap());
-    let snapshot = Session::start(table, settings).wait();
+    let table = settings.data.source.table().unwrap();
+    let snapshot = trained(table, settings);
     let results = snapshot.results.as_ref().unwrap_or_else(|| panic!("{:?}", snapshot.state));
     let test = &results.parts[2];
     assert_eq!(test.rows, 61_751);
