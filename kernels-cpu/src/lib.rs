@@ -7,6 +7,7 @@
 //! This crate knows no matrices, no threads and no files; the crates above it split the work.
 
 pub mod activation;
+pub mod caches;
 pub mod ceiling;
 pub mod dispatch;
 mod elementwise;
@@ -25,6 +26,6 @@ pub mod transpose;
 pub mod vector_product;
 
 pub use dispatch::InstructionSet;
-pub use prefetch::{prefetch, prefetch_for_writing};
+pub use prefetch::{prefetch, prefetch_for_later, prefetch_for_writing};
 pub use pulp::{Simd, WithSimd};
 pub use real::Real;

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use max_functions::{max_cpu, max_rayon};
-use ndarray::Array2;
+use max_functions::{max_cpu, max_rayon, random_matrix};
+use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
 use rayon::ThreadPoolBuilder;
 
 const SIZES: [usize; 5] = [250, 500, 1000, 2000, 4000];
@@ -19,8 +18,7 @@ fn maximum(criterion: &mut Criterion) {
     let one_thread = ThreadPoolBuilder::new().num_threads(1).build().expect("one thread can be started");
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     for size in SIZES {
-        let mut random_matrix = || Array2::from_shape_simple_fn((size, size), || rng.random_range(0..=255));
-        let (a, b) = (random_matrix(), random_matrix());
+        let (a, b) = (random_matrix(size, size, &mut rng), random_matrix(size, size, &mut rng));
         group.throughput(Throughput::Elements((size * size) as u64));
         if size <= LARGEST_OF_TRIVIAL {
             group.bench_function(BenchmarkId::new("trivial", size), |bencher| {

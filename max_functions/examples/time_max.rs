@@ -6,10 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use max_functions::{max_rayon, verify};
-use ndarray::Array2;
+use max_functions::{max_rayon, random_matrix, verify};
+use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
 use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
 use timing::{Report, measure};
 
@@ -38,8 +37,7 @@ fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
     let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut random_matrix = || Array2::from_shape_simple_fn((rows, columns), || rng.random_range(0..=255));
-    let (a, b) = (random_matrix(), random_matrix());
+    let (a, b) = (random_matrix(rows, columns, &mut rng), random_matrix(rows, columns, &mut rng));
 
     let mut report = Report::new("time_max", json);
     report.fact("size", vec![rows, columns]);

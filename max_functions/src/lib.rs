@@ -5,11 +5,13 @@
 
 mod on_gpu;
 mod parallel;
+mod random;
 mod trivial;
 mod verify;
 
 pub use on_gpu::{MaxGpu, MaxGpuError, max_gpu};
 pub use parallel::max_rayon;
+pub use random::random_matrix;
 pub use trivial::max_cpu;
 pub use verify::verify;
 

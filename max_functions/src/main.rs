@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use gpu::{Device, DeviceChoice};
-use max_functions::{MaxGpu, max_cpu, max_gpu, max_rayon, verify};
+use max_functions::{MaxGpu, max_cpu, max_gpu, max_rayon, random_matrix, verify};
 use ndarray::Array2;
+use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
 use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
 use timing::{Measurement, Report, measure};
 
@@ -44,8 +44,7 @@ fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
     let device = Device::open(arguments.device, gpu::KERNELS)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut random_matrix = || Array2::from_shape_simple_fn((rows, columns), || rng.random_range(0..=255));
-    let (a, b) = (random_matrix(), random_matrix());
+    let (a, b) = (random_matrix(rows, columns, &mut rng), random_matrix(rows, columns, &mut rng));
 
     let mut report = Report::new("max_functions", json);
     report.fact("size", vec![rows, columns]);

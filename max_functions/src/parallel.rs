@@ -1,7 +1,7 @@
 use std::mem::MaybeUninit;
 
 use kernels_cpu::maximum::{Stores, maximum};
-use kernels_cpu::{InstructionSet, memory};
+use kernels_cpu::{InstructionSet, caches, memory};
 use ndarray::{Array2, ArrayRef2};
 use rayon::prelude::*;
 
@@ -21,7 +21,7 @@ const ALWAYS_NEW_MEMORY: usize = 32 << 20;
 /// `a`, `b` and the result are *M* × *N*.
 ///
 /// The result's memory is written once, by the kernel, and never cleared before: the work is bound by memory. Results that
-/// outgrow the cache are written past it ([`kernels_cpu::maximum`]), and large ones lie in large pages
+/// outgrow the caches are written past them ([`kernels_cpu::maximum`]), and large ones lie in large pages
 /// ([`kernels_cpu::memory`]).
 ///
 /// # Errors
@@ -42,7 +42,8 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
 
     let mut result = memory::vec_with_capacity(a.len());
     let cells = &mut result.spare_capacity_mut()[..a.len()];
-    let (set, stores) = (InstructionSet::detect(), stores_for(a.len(), rayon::current_num_threads()));
+    let (set, stores) =
+        (InstructionSet::detect(), stores_for(a.len(), rayon::current_num_threads(), caches::third_level_of_victims()));
     // report: begin max_rayon
     cells
         .par_chunks_mut(ELEMENTS_PER_TASK)
@@ -59,11 +60,12 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
     }
 }
 
-/// Past the cache where a thread's share of the operands and the result is more than its core's cache holds.
-fn stores_for(elements: usize, threads: usize) -> Stores {
+/// Past the cache where a thread's share of the operands and the result is more than its core's cache holds, and all of them
+/// more than a third level of so many bytes that takes what the cores push out.
+fn stores_for(elements: usize, threads: usize, third_level_of_victims: usize) -> Stores {
     let result = elements * size_of::<i32>();
-    let outgrows_the_cache = 3 * (result / threads) > CACHE_OF_A_CORE;
-    if outgrows_the_cache && result <= ALWAYS_NEW_MEMORY { Stores::Streaming } else { Stores::Cached }
+    let outgrows_the_caches = 3 * (result / threads) > CACHE_OF_A_CORE && 3 * result > third_level_of_victims;
+    if outgrows_the_caches && result <= ALWAYS_NEW_MEMORY { Stores::Streaming } else { Stores::Cached }
 }
 
 #[cfg(test)]
@@ -72,10 +74,20 @@ mod tests {
 
     #[test]
     fn part2_results_are_streamed_between_the_cache_and_new_memory() {
-        assert_eq!(stores_for(250 * 250, 1), Stores::Cached);
-        assert_eq!(stores_for(500 * 500, 1), Stores::Streaming);
-        assert_eq!(stores_for(500 * 500, 2), Stores::Cached);
-        assert_eq!(stores_for(1000 * 1000, 2), Stores::Streaming);
-        assert_eq!(stores_for(4000 * 4000, 1), Stores::Cached);
+        assert_eq!(stores_for(250 * 250, 1, 0), Stores::Cached);
+        assert_eq!(stores_for(500 * 500, 1, 0), Stores::Streaming);
+        assert_eq!(stores_for(500 * 500, 2, 0), Stores::Cached);
+        assert_eq!(stores_for(1000 * 1000, 2, 0), Stores::Streaming);
+        assert_eq!(stores_for(4000 * 4000, 1, 0), Stores::Cached);
+    }
+
+    #[test]
+    fn part2_results_stay_in_a_third_level_that_takes_what_the_cores_push_out() {
+        let third_level = 32 << 20;
+        assert_eq!(stores_for(500 * 500, 1, third_level), Stores::Cached);
+        assert_eq!(stores_for(1000 * 1000, 2, third_level), Stores::Cached);
+        assert_eq!(stores_for(2000 * 2000, 1, third_level), Stores::Streaming);
+        assert_eq!(stores_for(2000 * 2000, 2, third_level), Stores::Streaming);
+        assert_eq!(stores_for(4000 * 4000, 2, third_level), Stores::Cached);
     }
 }

@@ -49,6 +49,11 @@ impl<F: Element> Panels<F> {
         self.count
     }
 
+    /// The bytes of all panels.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(self.values.as_slice())
+    }
+
     /// The given rows of a panel.
     pub(super) fn rows(&self, panel: usize, rows: &Range<usize>) -> &[F] {
         let width = panel_columns::<F>();

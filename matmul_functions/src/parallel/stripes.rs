@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use kernels_cpu::product::{PaddedMatrix, Sink, product_of_panels};
-use kernels_cpu::{InstructionSet, Simd};
+use kernels_cpu::{InstructionSet, Simd, prefetch_for_later};
 use rayon::prelude::*;
 
 use super::cells::{Cells, SharedCells, mirror, prefetch_mirrored, start_from};
@@ -14,9 +14,19 @@ use crate::Element;
 /// The most values of k that are summed before the sums are put aside: so many rows of a panel fit the first-level cache.
 const DEPTH: usize = 256;
 
-/// The most columns whose sums wait at the same time, and the most rows of a task: their sums, and as many rows of X over
-/// one block of k, fit the second-level cache.
-const WAITING: usize = 256;
+/// The most rows of a task: as many rows of X over one block of k fit the second-level cache.
+const ROWS: usize = 256;
+
+/// The most columns whose sums wait at the same time, where X stays in a cache: the sums fit the second level, beside the rows.
+const COLUMNS: usize = 256;
+
+/// Bytes of X from which on most of it lies in the memory, whatever the third-level cache.
+const FAR: usize = 48 << 20;
+
+/// The bytes of the most columns whose sums wait at the same time, where X is far. A task reads its rows of X anew for each so
+/// many columns, so they should be many. What waits, 1 MiB, need not stay in the second level: a block of k reads and writes each
+/// of these sums once.
+const BYTES_OF_COLUMNS_IF_FAR: usize = 4096;
 
 /// Stripes of rows for each thread: few, since long stripes use what they load often, but enough to share out evenly.
 const STRIPES_PER_THREAD: usize = 4;
@@ -29,7 +39,7 @@ const STRIPES_PER_THREAD: usize = 4;
 pub(super) unsafe fn multiply<F: Element>(panels: &Panels<F>, cells: &SharedCells<F>) {
     let blocks = blocks_of_depth(panels.depth());
     let rows = cells.size.div_ceil(STRIPES_PER_THREAD * rayon::current_num_threads());
-    let length = rows.max(1).next_multiple_of(32).min(WAITING) / panel_columns::<F>();
+    let length = rows.max(1).next_multiple_of(32).min(ROWS) / panel_columns::<F>();
     // report: begin matmul_rayon
     // The longest tasks first, each taken when a thread is free, so that no thread is left with one at the end.
     (0..panels.count()).step_by(length).rev().par_bridge().for_each(|first| {
@@ -61,13 +71,15 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
     cells: &SharedCells<F>,
 ) {
     let (width, size) = (panel_columns::<F>(), cells.size);
-    let group = WAITING / width;
+    let far = panels.bytes() >= FAR;
+    let group = if far { BYTES_OF_COLUMNS_IF_FAR / size_of::<F>() } else { COLUMNS } / width;
     let waiting_rows = if blocks.len() > 1 { own.len() * group * width } else { 0 };
     let mut waiting = PaddedMatrix::<F>::zeros(waiting_rows, width);
     for first in (0..own.end).step_by(group) {
         for (block, depth) in blocks.iter().enumerate() {
             let last = block + 1 == blocks.len();
-            for panel in first..(first + group).min(own.end) {
+            let end = (first + group).min(own.end);
+            for panel in first..end {
                 let right = panels.rows(panel, depth);
                 let columns = panel * width..((panel + 1) * width).min(size);
                 let below = (own.start.max(panel + 1) * width).min(size)..(own.end * width).min(size);
@@ -75,7 +87,14 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
                     prefetch_mirrored(columns.clone(), below.clone(), cells);
                 }
                 // The rows above the panel's diagonal block are mirrored to, not computed.
-                for left in own.start.max(panel)..own.end {
+                let lefts = own.start.max(panel)..own.end;
+                let next =
+                    if panel + 1 < end { Some((panel + 1, depth)) } else { Some(first).zip(blocks.get(block + 1)) };
+                let next = next.filter(|_| far).map(|(panel, depth)| panels.rows(panel, depth)).unwrap_or_default();
+                let mut next = next.chunks(next.len().div_ceil(lefts.len()).max(1));
+                for left in lefts {
+                    // A part of the panel that is the next right one, so that it comes while this one is used.
+                    prefetch_for_later(next.next().unwrap_or_default());
                     let tile = ((left - own.start) * group + panel - first) * width * width;
                     let waiting = waiting.padded_mut().get_mut(tile..tile + width * width).unwrap_or_default();
                     let place = (left * width, columns.start);

@@ -1,7 +1,7 @@
 //! The parallel product is symmetric and the same for every number of threads, to the last bit.
 
 use matmul_functions::{Element, matmul_transpose_rayon};
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -92,6 +92,24 @@ fn part3_sums_of_several_stripes_are_one_sum_in_ascending_order() {
     for (rows, columns) in [(255, 257), (256, 30), (257, 300), (289, 257), (530, 260)] {
         assert!(are_ascending_sums(&pools, rows, columns), "{rows} × {columns}");
     }
+}
+
+/// Whether some rows of `x` have the same products with each other as in all of `x`.
+fn rows_have_the_same_products<F: Element>(x: &Array2<F>, rows: &[usize]) -> bool {
+    let all = matmul_transpose_rayon(x);
+    let some = matmul_transpose_rayon(&x.select(Axis(0), rows));
+    some.indexed_iter().all(|((i, j), sum)| sum.integer_decode() == all[[rows[i], rows[j]]].integer_decode())
+}
+
+/// Over 48 MiB of X, where the order of the work is another: more columns wait, and the next panel is fetched early. Through
+/// the edges of the columns that wait together, 1024 in f32 and 512 in f64.
+#[test]
+fn part3_rows_of_a_matrix_that_no_cache_holds_have_the_same_products_among_a_few() {
+    let rows = [0, 1, 31, 32, 255, 256, 511, 512, 767, 1023, 1024, 1058];
+    pool(2).install(|| {
+        assert!(rows_have_the_same_products(&normal_matrix::<f32>(1059, 12_001, 5), &rows), "f32");
+        assert!(rows_have_the_same_products(&normal_matrix::<f64>(1059, 6001, 6), &rows), "f64");
+    });
 }
 
 proptest! {

@@ -1,10 +1,10 @@
 //! The element-wise maximum.
 
 use gpu::Device;
-use max_functions::{max_cpu, max_gpu, max_rayon, verify};
+use max_functions::{max_cpu, max_gpu, max_rayon, random_matrix, verify};
 use ndarray::Array2;
+use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
 use rayon::ThreadPool;
 
 use super::turns::{Version, one_and_ladders};
@@ -23,7 +23,7 @@ pub(super) struct Input {
 impl Input {
     pub(super) fn random(seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut matrix = || Array2::from_shape_simple_fn(SIZE, || rng.random_range(0..=255));
+        let mut matrix = || random_matrix(SIZE[0], SIZE[1], &mut rng);
         Self { a: matrix(), b: matrix() }
     }
 
