@@ -64,7 +64,9 @@ mod tests {
 
     #[test]
     fn there_is_room_for_all_elements_and_it_can_be_written_and_freed() {
-        for capacity in [0, 1, 1000, SMALLEST / 4 - 1, SMALLEST / 4, SMALLEST / 4 + 12_345, 3 * SMALLEST, MAPPED / 4 + 1] {
+        for capacity in
+            [0, 1, 1000, SMALLEST / 4 - 1, SMALLEST / 4, SMALLEST / 4 + 12_345, 3 * SMALLEST, MAPPED / 4 + 1]
+        {
             let mut vector = vec_with_capacity::<u32>(capacity);
             assert!(vector.is_empty() && vector.capacity() >= capacity);
             let start = vector.as_ptr();
