@@ -179,7 +179,9 @@ fn serialize(
 ) -> Result<Vec<u8>, safetensors::SafeTensorError> {
     let bytes: Vec<Vec<u8>> = tensors
         .iter()
-        .map(|(_, _, elements)| elements.iter().flat_map(|element| element.to_le_bytes()).collect())
+        .map(|(_, _, elements)| {
+            elements.iter().map(|element| element.to_le_bytes()).collect::<Vec<_>>().into_flattened()
+        })
         .collect();
     let views = tensors
         .iter()

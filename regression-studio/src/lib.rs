@@ -16,7 +16,6 @@ pub mod run_folder;
 pub mod session;
 pub mod settings;
 pub mod sigmoid;
-pub mod table;
 #[cfg(feature = "window")]
 pub mod window;
 
@@ -26,4 +25,4 @@ pub use results::Results;
 pub use run_folder::Run;
 pub use session::{Session, Snapshot};
 pub use settings::Settings;
-pub use table::Table;
+pub use table::{self, Table};

@@ -43,7 +43,7 @@ sources![
     ("matmul_buffered", "kernels-gpu/src/product/buffered.rs"),
     ("activate", "activation_functions/src/trivial.rs"),
     ("fused_kernel", "kernels-gpu/src/greyscale.rs"),
-    ("gradients", "neural-net/src/reference.rs"),
+    ("gradients", "neural-net/perceptron/src/reference.rs"),
 ];
 
 /// All pieces that the report shows.

@@ -52,7 +52,7 @@ fn targets_that_are_not_tested_have_no_unit_tests() {
             for file in files {
                 assert!(!has_unit_tests(&file), "{} has unit tests, which its Cargo.toml leaves out", file.display());
             }
-        } else if target["name"] == "neural_net" {
+        } else if target["name"] == "perceptron" {
             assert!(files.iter().any(|file| has_unit_tests(file)), "the search finds unit tests where there are some");
         }
     }

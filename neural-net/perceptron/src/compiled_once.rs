@@ -6,11 +6,17 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::engine::Evaluation;
-use crate::{CpuEngine, Predictor, Samples};
+use crate::engine::{Evaluation, Parameters};
+use crate::{CpuEngine, Hyperparameters, Predictor, Samples};
 
-/// Implemented for [`f32`] and [`f64`]; each function is the method of the same name.
+/// Implemented for [`f32`] and [`f64`]; each function is the method of the same name, or makes an engine.
 pub trait CompiledOnce: Sized {
+    #[doc(hidden)]
+    fn engine<'a>(
+        samples: &'a Samples<Self>,
+        parameters: &Parameters<Self>,
+        hyperparameters: &Hyperparameters,
+    ) -> CpuEngine<'a, Self>;
     #[doc(hidden)]
     fn step(engine: &mut CpuEngine<'_, Self>, batch: &[u32]) -> f64;
     #[doc(hidden)]
@@ -24,6 +30,15 @@ pub trait CompiledOnce: Sized {
 macro_rules! compile_for {
     ($real:ty) => {
         impl CompiledOnce for $real {
+            #[inline(never)]
+            fn engine<'a>(
+                samples: &'a Samples<Self>,
+                parameters: &Parameters<Self>,
+                hyperparameters: &Hyperparameters,
+            ) -> CpuEngine<'a, Self> {
+                CpuEngine::prepared(samples, parameters, hyperparameters)
+            }
+
             #[inline(never)]
             fn step(engine: &mut CpuEngine<'_, Self>, batch: &[u32]) -> f64 {
                 engine.step(batch)

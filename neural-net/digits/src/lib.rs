@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{ArcArray2, Array2, s};
 
-use crate::Real;
-use crate::samples::Samples;
 use idx::IdxError;
+use perceptron::{Real, Samples};
 
 /// The classes: the digits 0 … 9.
 pub const CLASSES: usize = 10;

@@ -70,6 +70,15 @@ impl<'a, F: Real> CpuEngine<'a, F> {
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
     pub fn new(samples: &'a Samples<F>, parameters: &Parameters<F>, hyperparameters: &Hyperparameters) -> Self {
+        F::engine(samples, parameters, hyperparameters)
+    }
+
+    /// What [`Self::new`] makes.
+    pub(crate) fn prepared(
+        samples: &'a Samples<F>,
+        parameters: &Parameters<F>,
+        hyperparameters: &Hyperparameters,
+    ) -> Self {
         let network = &parameters.network;
         let architecture = network.architecture().clone();
         assert_eq!(samples.input_count(), architecture.inputs(), "samples and network differ in inputs");

@@ -6,8 +6,8 @@ use super::CsvProblem;
 use super::grammar::Grammar;
 use super::pieces::{Fault, Piece};
 use super::value::{self, Decimals};
-use crate::table::texts::Dictionary;
-use crate::table::{Categories, Kind, Lines};
+use crate::texts::Dictionary;
+use crate::{Categories, Kind, Lines};
 
 /// The rows of a piece.
 pub(super) struct Rows {

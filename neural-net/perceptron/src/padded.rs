@@ -24,7 +24,12 @@ pub(crate) fn pad_row<F: Real>(array: &Array1<F>) -> PaddedMatrix<F> {
 
 /// The matrix without its padding.
 pub(crate) fn unpad<F: Real>(matrix: &PaddedMatrix<F>) -> Array2<F> {
-    Array2::from_shape_fn((matrix.rows(), matrix.columns()), |(row, column)| matrix.row(row)[column])
+    let mut values = Vec::with_capacity(matrix.rows() * matrix.columns());
+    (0..matrix.rows()).for_each(|row| values.extend_from_slice(matrix.row(row)));
+    match Array2::from_shape_vec((matrix.rows(), matrix.columns()), values) {
+        Ok(array) => array,
+        Err(error) => unreachable!("there are as many values as the matrix has: {error}"),
+    }
 }
 
 /// The one row of a matrix without its padding.

@@ -2,9 +2,9 @@
 
 use super::parse::Cells;
 use super::value::{self, Decimals};
-use crate::table::column::NotNumeric;
-use crate::table::texts::{Dictionary, Texts};
-use crate::table::{Categories, Column, Kind};
+use crate::column::NotNumeric;
+use crate::texts::{Dictionary, Texts};
+use crate::{Categories, Column, Kind};
 
 /// A column that was thought to hold numbers holds texts, some of which look like numbers: how they were written is lost.
 pub(super) struct Misjudged;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::value::{self, Decimals};
 use super::*;
-use crate::table::Kind;
+use crate::Kind;
 
 /// What a table holds, for comparing: names, kinds, counts, each cell as a number's bits or a text, and the lines.
 #[derive(Debug, PartialEq)]
@@ -187,7 +187,7 @@ fn expected(file: &File) -> Contents {
         let kind = if is_number { Kind::Number } else { Kind::Text };
         wanted.columns.push((format!("c{index}"), kind, missing, if is_number { others } else { 0 }));
         let shown = |(bits, text): (Option<u64>, Option<String>)| {
-            let number = || crate::table::Column::of_numbers("", bits.map(f64::from_bits).into_iter().collect());
+            let number = || crate::Column::of_numbers("", bits.map(f64::from_bits).into_iter().collect());
             (bits, text.unwrap_or_else(|| number().text(0).into_owned()))
         };
         wanted.cells.push(says.iter().map(|says| shown(cell(says))).collect());

@@ -11,7 +11,7 @@ use super::pieces::{Fault, Piece, Pieces, Surroundings};
 use super::source::{FileState, Source};
 use super::value::Decimals;
 use super::{CsvError, CsvProblem};
-use crate::table::{Column, Kind, Lines, Table};
+use crate::{Column, Kind, Lines, Table};
 
 /// A file, and how it is read.
 pub(super) struct Pass<'a> {
