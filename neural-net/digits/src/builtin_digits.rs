@@ -47,7 +47,7 @@ const WAVE_RADIANS: f32 = 7.0;
 /// so a shorter draw is the beginning of a longer one.
 ///
 /// ```
-/// use neural_net::data::builtin_digits;
+/// use digits::builtin_digits;
 /// let (pixels, labels) = builtin_digits::draw(20, 7);
 /// assert_eq!(pixels.len(), 20 * builtin_digits::SIDE * builtin_digits::SIDE);
 /// assert_eq!(labels.len(), 20);

@@ -59,11 +59,11 @@ pub struct RemoteFile {
 ///
 /// ```no_run
 /// use std::{path::Path, time::Duration};
-/// use neural_net::data::download::{Downloader, MNIST_FILES};
+/// use digits::download::{Downloader, MNIST_FILES};
 ///
 /// let downloader = Downloader { stall_timeout: Duration::from_secs(5), ..Downloader::default() };
 /// downloader.fetch_all(&MNIST_FILES, Path::new("data/mnist"), &mut |_file, _progress| {})?;
-/// # Ok::<(), neural_net::data::download::DownloadError>(())
+/// # Ok::<(), digits::download::DownloadError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Downloader {

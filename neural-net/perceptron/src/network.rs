@@ -39,10 +39,10 @@ impl Architecture {
     /// If there are fewer than two layers, one is empty, or the hidden activation is softmax.
     ///
     /// ```
-    /// use neural_net::{Activation, Architecture};
+    /// use perceptron::{Activation, Architecture};
     /// let homework = Architecture::new(vec![784, 128, 64, 10], Activation::Sigmoid, Activation::Sigmoid)?;
     /// assert_eq!(homework.inputs(), 784);
-    /// # Ok::<(), neural_net::network::ArchitectureError>(())
+    /// # Ok::<(), perceptron::network::ArchitectureError>(())
     /// ```
     pub fn new(sizes: Vec<usize>, hidden: Activation, output: Activation) -> Result<Self, ArchitectureError> {
         if sizes.len() < 2 {

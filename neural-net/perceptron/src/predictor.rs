@@ -29,8 +29,8 @@ const PARALLEL_WORK: usize = 5_000_000;
 /// Computes a network's outputs, fast.
 ///
 /// ```
-/// use neural_net::network::Initialization;
-/// use neural_net::{Activation, Architecture, Network, Predictor};
+/// use perceptron::network::Initialization;
+/// use perceptron::{Activation, Architecture, Network, Predictor};
 /// use rand::SeedableRng;
 ///
 /// let architecture = Architecture::new(vec![784, 10, 10], Activation::Relu, Activation::Softmax)?;
@@ -39,7 +39,7 @@ const PARALLEL_WORK: usize = 5_000_000;
 /// let mut predictor = Predictor::new(&network);
 /// let probabilities = predictor.predict(&[0.5; 784]);
 /// assert!((probabilities.iter().sum::<f32>() - 1.0).abs() < 1e-5);
-/// # Ok::<(), neural_net::network::ArchitectureError>(())
+/// # Ok::<(), perceptron::network::ArchitectureError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Predictor<F> {
