@@ -60,10 +60,14 @@ impl LabelledImages {
     pub fn samples<F: Real>(&self, first: usize, count: usize) -> Samples<F> {
         let pixels = self.pixels.clone().slice_move(s![first..first + count, ..]);
         let labels = &self.labels[first..first + count];
-        let mut targets = Array2::zeros((count, CLASSES));
-        for (mut target, &label) in targets.outer_iter_mut().zip(labels) {
+        let mut targets = vec![F::zero(); count * CLASSES];
+        for (target, &label) in targets.as_chunks_mut::<CLASSES>().0.iter_mut().zip(labels) {
             target[usize::from(label)] = F::one();
         }
+        let targets = match Array2::from_shape_vec((count, CLASSES), targets) {
+            Ok(targets) => targets,
+            Err(error) => unreachable!("a target for each class: {error}"),
+        };
         match Samples::from_bytes(pixels, F::from_f64(255.0), targets) {
             Ok(samples) => samples,
             Err(error) => unreachable!("as many labels as images: {error}"),

@@ -4,9 +4,11 @@
 //! predictor's is large, for it holds each kernel for several instruction sets. What is called by way of this trait is compiled
 //! in this crate alone.
 
+use std::ops::ControlFlow;
+
 use ndarray::{Array2, ArrayView2};
 
-use crate::engine::{Evaluation, Parameters};
+use crate::engine::{EngineError, Evaluation, Parameters};
 use crate::{CpuEngine, Hyperparameters, Predictor, Samples};
 
 /// Implemented for [`f32`] and [`f64`]; each function is the method of the same name, or makes an engine.
@@ -18,7 +20,12 @@ pub trait CompiledOnce: Sized {
         hyperparameters: &Hyperparameters,
     ) -> CpuEngine<'a, Self>;
     #[doc(hidden)]
-    fn step(engine: &mut CpuEngine<'_, Self>, batch: &[u32]) -> f64;
+    fn train(
+        engine: &mut CpuEngine<'_, Self>,
+        order: &[u32],
+        first_step: usize,
+        observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
+    ) -> Result<(), EngineError>;
     #[doc(hidden)]
     fn evaluate(engine: &CpuEngine<'_, Self>, samples: &Samples<Self>) -> Evaluation;
     #[doc(hidden)]
@@ -40,8 +47,13 @@ macro_rules! compile_for {
             }
 
             #[inline(never)]
-            fn step(engine: &mut CpuEngine<'_, Self>, batch: &[u32]) -> f64 {
-                engine.step(batch)
+            fn train(
+                engine: &mut CpuEngine<'_, Self>,
+                order: &[u32],
+                first_step: usize,
+                observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
+            ) -> Result<(), EngineError> {
+                engine.train_in_order(order, first_step, observe)
             }
 
             #[inline(never)]

@@ -106,8 +106,34 @@ impl<'a, F: Real> CpuEngine<'a, F> {
         Self { samples, hyperparameters: hyperparameters.clone(), model, chunk, groups: Vec::new(), full_batch: None }
     }
 
+    /// [`Engine::train`].
+    pub(crate) fn train_in_order(
+        &mut self,
+        order: &[u32],
+        first_step: usize,
+        observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
+    ) -> Result<(), EngineError> {
+        let batch_size = self.hyperparameters.batch_size.unwrap_or(order.len()).max(1);
+        let mut batches = order.chunks(batch_size).enumerate().skip(first_step).peekable();
+        while let Some((step, batch)) = batches.next() {
+            if let Some((_, next)) = batches.peek()
+                && batch_size <= CHUNK
+            {
+                next.iter().for_each(|&index| self.samples.prefetch(index as usize));
+            }
+            let loss = self.step(batch);
+            if !loss.is_finite() {
+                return Err(Diverged { step }.into());
+            }
+            if observe(step, loss).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// One step on the samples of these indices; returns their summed loss before it.
-    pub(crate) fn step(&mut self, batch: &[u32]) -> f64 {
+    fn step(&mut self, batch: &[u32]) -> f64 {
         self.model.transpose_weights();
         let rate = self.hyperparameters.learning_rate;
         let scale = match self.hyperparameters.gradient {
@@ -183,23 +209,7 @@ impl<F: Real> Engine<F> for CpuEngine<'_, F> {
         first_step: usize,
         observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
     ) -> Result<(), EngineError> {
-        let batch_size = self.hyperparameters.batch_size.unwrap_or(order.len()).max(1);
-        let mut batches = order.chunks(batch_size).enumerate().skip(first_step).peekable();
-        while let Some((step, batch)) = batches.next() {
-            if let Some((_, next)) = batches.peek()
-                && batch_size <= CHUNK
-            {
-                next.iter().for_each(|&index| self.samples.prefetch(index as usize));
-            }
-            let loss = F::step(self, batch);
-            if !loss.is_finite() {
-                return Err(Diverged { step }.into());
-            }
-            if observe(step, loss).is_break() {
-                break;
-            }
-        }
-        Ok(())
+        F::train(self, order, first_step, observe)
     }
 
     fn evaluate(&mut self, samples: &Samples<F>) -> Result<Evaluation, DeviceError> {
