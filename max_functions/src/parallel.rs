@@ -13,10 +13,6 @@ const ELEMENTS_PER_TASK: usize = 32 * 1024;
 /// Bytes that a core's own cache (the second level) holds on today's servers.
 const CACHE_OF_A_CORE: usize = 2 << 20;
 
-/// A result of more bytes lies in memory that the system has just cleared: glibc maps such blocks anew each time
-/// (`DEFAULT_MMAP_THRESHOLD_MAX`). Its lines are in the cache when they are written.
-const ALWAYS_NEW_MEMORY: usize = 32 << 20;
-
 /// The element-wise maximum in parallel, on rayon's current thread pool: the place of the homework's `max_numba`.
 /// `a`, `b` and the result are *M* × *N*.
 ///
@@ -61,11 +57,12 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
 }
 
 /// Past the cache where a thread's share of the operands and the result is more than its core's cache holds, and all of them
-/// more than a third level of so many bytes that takes what the cores push out.
+/// more than a third level of so many bytes that takes what the cores push out. Not where the result's memory is always new: its
+/// lines are in the cache when they are written.
 fn stores_for(elements: usize, threads: usize, third_level_of_victims: usize) -> Stores {
     let result = elements * size_of::<i32>();
     let outgrows_the_caches = 3 * (result / threads) > CACHE_OF_A_CORE && 3 * result > third_level_of_victims;
-    if outgrows_the_caches && result <= ALWAYS_NEW_MEMORY { Stores::Streaming } else { Stores::Cached }
+    if outgrows_the_caches && result <= memory::ALWAYS_NEW { Stores::Streaming } else { Stores::Cached }
 }
 
 #[cfg(test)]

@@ -76,10 +76,10 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
     let waiting_rows = if blocks.len() > 1 { own.len() * group * width } else { 0 };
     let mut waiting = PaddedMatrix::<F>::zeros(waiting_rows, width);
     for first in (0..own.end).step_by(group) {
+        let rights = first..(first + group).min(own.end);
         for (block, depth) in blocks.iter().enumerate() {
             let last = block + 1 == blocks.len();
-            let end = (first + group).min(own.end);
-            for panel in first..end {
+            for panel in rights.clone() {
                 let right = panels.rows(panel, depth);
                 let columns = panel * width..((panel + 1) * width).min(size);
                 let below = (own.start.max(panel + 1) * width).min(size)..(own.end * width).min(size);
@@ -88,9 +88,7 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
                 }
                 // The rows above the panel's diagonal block are mirrored to, not computed.
                 let lefts = own.start.max(panel)..own.end;
-                let next =
-                    if panel + 1 < end { Some((panel + 1, depth)) } else { Some(first).zip(blocks.get(block + 1)) };
-                let next = next.filter(|_| far).map(|(panel, depth)| panels.rows(panel, depth)).unwrap_or_default();
+                let next = if far { next_right(panel, &rights, block, blocks, panels) } else { &[] };
                 let mut next = next.chunks(next.len().div_ceil(lefts.len()).max(1));
                 for left in lefts {
                     // A part of the panel that is the next right one, so that it comes while this one is used.
@@ -115,6 +113,22 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
                 }
             }
         }
+    }
+}
+
+/// The right panel's rows that are used after those of `panel` in block `block`, where the `rights` are gone through for each
+/// block; none after the last.
+fn next_right<'a, F: Element>(
+    panel: usize,
+    rights: &Range<usize>,
+    block: usize,
+    blocks: &[Range<usize>],
+    panels: &'a Panels<F>,
+) -> &'a [F] {
+    match blocks.get(block + 1) {
+        _ if panel + 1 < rights.end => panels.rows(panel + 1, &blocks[block]),
+        Some(depth) => panels.rows(rights.start, depth),
+        None => &[],
     }
 }
 
