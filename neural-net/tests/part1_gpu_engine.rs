@@ -6,8 +6,9 @@ mod support;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
+use std::thread;
 
-use gpu::{Device, DeviceChoice, InterpreterOptions};
+use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant};
 use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuOptions, GpuPath, Parameters};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
@@ -132,26 +133,32 @@ fn check_every_activation_and_loss(device: &Device) {
 /// The kernels as a GPU gets them: the PTX of each architecture, in the interpreter with all checks.
 #[test]
 fn part1_the_gpu_engine_is_right_with_its_compiled_kernels() {
-    for variant in gpu::KERNELS {
-        let device = Device::interpreter(variant, InterpreterOptions::default()).unwrap();
-        check_every_activation_and_loss(&device);
-        // From here on the device keeps what was launched.
-        device.take_ptx_reports();
-        check_large_layers_and_batches(&device);
-        let architecture = Architecture::new(vec![6, 5, 4], Activation::Sigmoid, Activation::Softmax).unwrap();
-        let hyperparameters = Hyperparameters { batch_size: Some(5), ..Preset::Homework.hyperparameters() };
-        check(&device, &Case { architecture, hyperparameters, count: 13, seed: 9 }).unwrap();
-        let without_races =
-            Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() }).unwrap();
-        without_races.take_ptx_reports();
-        check_large_tiles(&without_races);
-        let reports = [device.take_ptx_reports(), without_races.take_ptx_reports()].concat();
-        let launched: BTreeSet<String> = reports.iter().map(|report| report.kernel.to_string()).collect();
-        let entries = variant.text.split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
-        let compiled: BTreeSet<String> =
-            entries.filter(|kernel| kernel.starts_with("network_")).map(str::to_owned).collect();
-        assert_eq!(launched, compiled, "each kernel of the network is launched");
-    }
+    thread::scope(|scope| {
+        for variant in gpu::KERNELS {
+            scope.spawn(|| check_compiled_kernels(variant));
+        }
+    });
+}
+
+fn check_compiled_kernels(variant: &PtxVariant) {
+    let device = Device::interpreter(variant, InterpreterOptions::default()).unwrap();
+    check_every_activation_and_loss(&device);
+    // From here on the device keeps what was launched.
+    device.take_ptx_reports();
+    check_large_layers_and_batches(&device);
+    let architecture = Architecture::new(vec![6, 5, 4], Activation::Sigmoid, Activation::Softmax).unwrap();
+    let hyperparameters = Hyperparameters { batch_size: Some(5), ..Preset::Homework.hyperparameters() };
+    check(&device, &Case { architecture, hyperparameters, count: 13, seed: 9 }).unwrap();
+    let without_races =
+        Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() }).unwrap();
+    without_races.take_ptx_reports();
+    check_large_tiles(&without_races);
+    let reports = [device.take_ptx_reports(), without_races.take_ptx_reports()].concat();
+    let launched: BTreeSet<String> = reports.iter().map(|report| report.kernel.to_string()).collect();
+    let entries = variant.text.split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
+    let compiled: BTreeSet<String> =
+        entries.filter(|kernel| kernel.starts_with("network_")).map(str::to_owned).collect();
+    assert_eq!(launched, compiled, "each kernel of the network is launched");
 }
 
 /// Sizes at which the engine chooses large tiles, and parts of gradients.
