@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
-use std::thread::available_parallelism;
+use std::thread::{self, available_parallelism};
 
 /// The exit code of a check that failed: the input was good, the result was not.
 pub const CHECK_FAILED: u8 = 1;
@@ -74,7 +74,8 @@ fn parse_positive(text: &str) -> Option<NonZeroUsize> {
 }
 
 /// Runs `work` on a pool of `requested` worker threads, else one for each core, and hands it their number. All of rayon's
-/// parallel calls inside use this pool.
+/// parallel calls inside use this pool. Its threads have ended when this returns: a library that keeps something for each thread,
+/// as OpenGL's does, may not stand a thread that ends while the program does.
 ///
 /// More threads than cores are allowed, since the homework asks what they do, with a warning on stderr.
 ///
@@ -89,11 +90,22 @@ pub fn with_worker_threads<R: Send>(
     if threads > cores {
         eprintln!("warning: {threads} worker threads on a machine with {cores} cores: they will take turns");
     }
+    let mut workers = vec![];
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.get())
+        .spawn_handler(|thread| {
+            workers.push(thread::Builder::new().spawn(|| thread.run())?);
+            Ok(())
+        })
         .build()
         .map_err(|error| anyhow::anyhow!("cannot start {threads} worker threads ({error}): give a smaller --cores"))?;
-    Ok(pool.install(|| work(threads.get())))
+    let result = pool.install(|| work(threads.get()));
+    drop(pool);
+    for worker in workers {
+        // A panic of the work's has come out of `install`; rayon lets no other one out of a thread.
+        let _ended = worker.join();
+    }
+    Ok(result)
 }
 
 /// Makes sure that `bytes` of working memory are to be had, where the operating system says what is free (Linux).
@@ -124,6 +136,9 @@ fn available_memory() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -132,6 +147,28 @@ mod tests {
             assert!(parse_cores(text).unwrap_err().contains("at least 1 worker thread"), "{text}");
         }
         assert_eq!(parse_cores("8").unwrap().get(), 8);
+    }
+
+    /// Says, when its thread is about to end, that it has; slowly, as some libraries do.
+    struct Ends(&'static AtomicUsize);
+
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_millis(50));
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn worker_threads_have_ended_when_the_work_is_done() {
+        static ENDED: AtomicUsize = AtomicUsize::new(0);
+        thread_local!(static ENDS: Ends = const { Ends(&ENDED) });
+        let sum = with_worker_threads(NonZeroUsize::new(3), |threads| {
+            let seen = rayon::broadcast(|worker| ENDS.with(|_| worker.index()));
+            assert_eq!(seen.len(), threads);
+            seen.iter().sum::<usize>()
+        });
+        assert_eq!((sum.unwrap(), ENDED.load(Ordering::SeqCst)), (3, 3));
     }
 
     #[test]
