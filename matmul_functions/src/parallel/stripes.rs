@@ -97,18 +97,17 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
                     let waiting = waiting.padded_mut().get_mut(tile..tile + width * width).unwrap_or_default();
                     let place = (left * width, columns.start);
                     let left = &panels.rows(left, depth);
-                    if !last && block > 0 && !ahead.is_empty() {
-                        multiply_panels(left, width, right, WaitingAndAhead { waiting: Waiting { waiting }, ahead });
-                        continue;
-                    }
-                    prefetch_for_later(ahead);
                     if last {
+                        prefetch_for_later(ahead);
                         // SAFETY: the rows are this task's, and the columns the matrix's.
                         unsafe { finish((left, right), waiting, block > 0, (place, columns.len()), cells) };
-                    } else if block > 0 {
+                    } else if block == 0 {
+                        prefetch_for_later(ahead);
+                        multiply_panels(left, width, right, Waiting::<F, false> { waiting });
+                    } else if ahead.is_empty() {
                         multiply_panels(left, width, right, Waiting::<F, true> { waiting });
                     } else {
-                        multiply_panels(left, width, right, Waiting::<F, false> { waiting });
+                        multiply_panels(left, width, right, WaitingAndAhead { waiting: Waiting { waiting }, ahead });
                     }
                 }
                 if last {
