@@ -1,46 +1,65 @@
-//! Times reading a CSV file: `cargo run -p regression-studio --example time_csv -- FILE [REPEATS]`; a number of rows in
-//! place of FILE times making the synthetic stock market.
-//!
-//! Prints the table's size, the minimum and the median of the repeats, and the most memory the process had.
+//! Times reading a CSV file, or making the synthetic stock market: `cargo run -p regression-studio --example time_csv -- FILE`,
+//! or `-- --rows 800000`. Prints the table's columns, the times, and the largest resident memory of the process.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
-use regression_studio::table::{csv, synthetic};
-use timing::{format_seconds, measure, say};
+use clap::Parser;
+use regression_studio::table::{Table, csv, synthetic};
+use timing::program::{self, parse_repeats, parse_size};
+use timing::{Report, measure};
+
+/// Times reading a CSV file, or making the synthetic stock market
+#[derive(Parser)]
+struct Arguments {
+    /// The CSV file
+    #[arg(value_name = "FILE", required_unless_present = "rows")]
+    file: Option<PathBuf>,
+    /// Make a synthetic market of N rows instead of reading a file
+    #[arg(long, value_name = "N", value_parser = parse_size, conflicts_with = "file")]
+    rows: Option<NonZeroUsize>,
+    /// How often it is timed, after one call to warm up
+    #[arg(long, value_name = "N", default_value = "10", value_parser = parse_repeats)]
+    repeats: NonZeroUsize,
+    /// Print one JSON object instead of text; times in seconds per call
+    #[arg(long)]
+    json: bool,
+}
+
+impl Arguments {
+    fn table(&self) -> Result<Table, csv::CsvError> {
+        match (&self.file, self.rows) {
+            (Some(file), _) => csv::read(file),
+            (None, rows) => Ok(synthetic::stock_market(rows.map_or(1, NonZeroUsize::get), 1)),
+        }
+    }
+}
 
 fn main() -> ExitCode {
-    timing::program::run(|| {
-        let mut arguments = std::env::args_os().skip(1);
-        let path = PathBuf::from(arguments.next().context("which file? time_csv FILE [REPEATS]")?);
-        let repeats = match arguments.next() {
-            Some(count) => count.to_string_lossy().parse().context("REPEATS is a number from 1 on")?,
-            None => std::num::NonZeroUsize::MIN.saturating_add(9),
-        };
-        let rows = path.to_str().and_then(|text| text.parse::<usize>().ok());
-        let table = || match rows {
-            Some(rows) => Ok(synthetic::stock_market(rows, 1)),
-            None => csv::read(&path),
-        };
-        let first = table()?;
-        say!("{} rows, {} columns", first.rows(), first.columns().len());
+    let arguments = Arguments::parse();
+    program::run(|| {
+        let first = arguments.table()?;
+        let mut report = Report::new("time_csv", arguments.json);
+        report.remark("table", &format!("{} rows, {} columns", first.rows(), first.columns().len()));
         for column in first.columns() {
             let (kind, missing, not_numeric) = (column.kind(), column.missing(), column.not_numeric());
-            say!("  {:20} {kind:?}, {missing} missing, {not_numeric} not numeric", column.name());
+            report.remark(
+                column.name(),
+                &format!("{}: {kind:?}, {missing} missing, {not_numeric} not numeric", column.name()),
+            );
         }
         drop(first);
-        let measurement = measure(repeats, table);
-        let seconds = (format_seconds(measurement.min), format_seconds(measurement.median));
-        say!("minimum {}, median {} of {repeats}", seconds.0, seconds.1);
+        let label = if arguments.file.is_some() { "Read" } else { "Make" };
+        report.time(label, "", measure(arguments.repeats, || arguments.table()));
         if let Some(peak) = peak_memory() {
-            say!("most memory {peak}");
+            report.remark("peak_memory", &format!("largest resident memory {peak}"));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(report.finish())
     })
 }
 
-/// The process's largest resident set, where the system tells it.
+/// The largest resident set of the process, where the system has it.
 fn peak_memory() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| Some(line.strip_prefix("VmHWM:")?.trim().to_owned()))

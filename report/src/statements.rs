@@ -129,6 +129,36 @@ fn beside(
     chosen.into_iter().map(sentence).collect()
 }
 
+/// How much of a speed-up over loops is the code's on one thread, which uses `ideas`, and how much the threads'. None with one core.
+fn taken_apart(
+    figures: &Figures,
+    (table, name, ladder): (Table, &str, &[OnThreads]),
+    loops: &Timed,
+    ideas: &str,
+) -> Option<Statement> {
+    let (one, all) = (ladder.first()?, on_all_cores(ladder, figures.machine.cores)?);
+    if one.threads == all.threads {
+        return None;
+    }
+    let step = |subject: &Timed, object: &Timed| {
+        let verdict = compare(&subject.times, &object.times);
+        let gain = match verdict {
+            Verdict::Faster(factor) => format!("{} times as fast", words::significant(factor)),
+            Verdict::Slower(factor) => format!("{} times as long", words::significant(factor)),
+            Verdict::NoClearDifference => "no clear difference".to_owned(),
+        };
+        (gain, Comparison { table, subject: subject.label.clone(), object: object.label.clone(), verdict })
+    };
+    let (timed_one, timed_all) = (on_threads(name, one), on_threads(name, all));
+    let ((by_code, code), (by_threads, threads)) = (step(&timed_one, loops), step(&timed_all, &timed_one));
+    let text = format!(
+        "Taken apart: one thread is {by_code} beside {}, by {ideas}; {} beside one thread: {by_threads}.",
+        loops.label,
+        words::threads(all.threads)
+    );
+    Some(Statement { text, comparisons: vec![code, threads] })
+}
+
 fn overlap(a: &Times, b: &Times) -> bool {
     let ([a_lower, a_upper], [b_lower, b_upper]) = (a.interval(), b.interval());
     a_lower <= b_upper && b_lower <= a_upper

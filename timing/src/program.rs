@@ -57,7 +57,11 @@ pub fn parse_cores(text: &str) -> Result<NonZeroUsize, String> {
     parse_positive(text).ok_or_else(|| "at least 1 worker thread is needed: 1, 2, 4, 8, …".to_owned())
 }
 
-fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
+/// Reads the value of `--repeats`.
+///
+/// # Errors
+/// If it is no whole number of 1 or more.
+pub fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
     parse_positive(text).ok_or_else(|| "at least 1 repeat is needed".to_owned())
 }
 

@@ -5,6 +5,8 @@ mod cargo;
 mod doctor;
 mod gpu_check;
 mod peers;
+mod profiles;
+mod programs;
 mod ptx;
 
 use std::path::Path;
@@ -31,6 +33,8 @@ enum Command {
     Ptx(ptx::Options),
     /// Times the programs beside NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
     Peers(peers::Options),
+    /// Times every function in the dev profile beside the release profile: no ratio may be beyond 15 %
+    Profiles(profiles::Options),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         Command::GpuCheck(options) => gpu_check::run(&options),
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),
+        Command::Profiles(options) => profiles::run(&options),
     })
 }
 

@@ -8,19 +8,17 @@ mod contest;
 mod goal;
 mod growth;
 mod python;
-mod rust_program;
+pub(crate) mod rust_program;
 pub(crate) mod table;
 mod work;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
 use anyhow::Result;
-use neural_net::data::find_mnist;
 use serde_json::json;
 use timing::program::{CHECK_FAILED, parse_cores};
 
@@ -28,8 +26,9 @@ use comparison::Row;
 use contest::Contest;
 use goal::Count;
 use python::Python;
-use rust_program::Executables;
 use work::WorkName;
+
+use crate::programs::{Executables, Profile};
 
 /// What to time, and how often.
 #[derive(clap::Args)]
@@ -73,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         false => work::all(options.only, options.repeats, options.epochs, cuda_driver::availability().is_ok()),
     };
     let python = Python::find(options.python.clone())?;
-    let executables = Executables::build(works.iter().map(|work| work.program).collect::<BTreeSet<_>>())?;
+    let executables = Executables::build(works.iter().map(|work| work.program).collect(), Profile::Dev)?;
 
     let mut contests = Vec::new();
     for work in &works {
@@ -112,13 +111,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         }
     }
     Ok(if count.must_fail(options.require_goals) { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS })
-}
-
-/// The environment variable that names the folder of MNIST's files, where there is one: both sides read the same images, and
-/// the program looks in more places than the scripts.
-fn mnist_variable() -> Option<(&'static str, PathBuf)> {
-    let path = std::path::absolute(find_mnist(None)?).ok()?;
-    Some(("MNIST_DIR", path))
 }
 
 fn threads_of(options: &Options) -> Vec<NonZeroUsize> {

@@ -1,13 +1,17 @@
 //! Sentences about X·Xᵀ.
 
 use super::cores::{self, Need};
-use super::{Statement, beside};
+use super::{Statement, beside, taken_apart};
 use crate::figures::{Exercise, Figures};
 use crate::timed::{MATMUL_RAYON, Table, Timed};
 
 pub(super) fn times(figures: &Figures) -> Vec<Statement> {
     let trivial = Timed::new("matmul_transpose_trivial", figures.product.trivial);
-    beside(figures, (Table::Product, MATMUL_RAYON, &figures.product.rayon), &[trivial], Exercise::Product)
+    let version = (Table::Product, MATMUL_RAYON, figures.product.rayon.as_slice());
+    let mut sentences = beside(figures, version, std::slice::from_ref(&trivial), Exercise::Product);
+    let ideas = "vector instructions, tiles of sums in registers, and half of the work left out by symmetry";
+    sentences.extend(taken_apart(figures, version, &trivial, ideas));
+    sentences
 }
 
 pub(super) fn cores(figures: &Figures) -> Vec<Statement> {

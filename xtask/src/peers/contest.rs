@@ -6,8 +6,9 @@ use anyhow::Result;
 
 use super::comparison::{Comparison, Outcome, Row, Target};
 use super::python::{Python, ScriptOutput};
-use super::rust_program::{Executables, OurTime};
+use super::rust_program::{self, OurTime};
 use super::work::{Goals, Work};
+use crate::programs::Executables;
 
 /// One work at one number of threads, and its rounds so far.
 pub(super) struct Contest<'a> {
@@ -46,7 +47,7 @@ impl<'a> Contest<'a> {
 
     /// Our time in seconds, and what the script found.
     fn round(&self, round: usize, python: &Python, executables: &Executables) -> Result<(f64, ScriptOutput)> {
-        let ours = executables.time(self.work, self.threads, round)?;
+        let ours = rust_program::time(executables, self.work, self.threads, round)?;
         let output = python.time(self.work, self.threads, round)?;
         Ok((ours, output))
     }

@@ -6,8 +6,9 @@ use std::num::NonZeroUsize;
 use anyhow::{Result, bail};
 
 use super::contest::Contest;
-use super::rust_program::{OurTime, Program, RAYON, RAYON_FUSED};
-use super::work::{EPOCH_IMAGES, Goals, TIME_MATMUL, TIME_PREDICTION, Work, WorkName, words};
+use super::rust_program::{OurTime, RAYON, RAYON_FUSED};
+use super::work::{EPOCH_IMAGES, Goals, Work, WorkName, words};
+use crate::programs::{Program, TIME_MATMUL, TIME_PREDICTION};
 
 /// Times the maximum without the trivial version, and without the GPU's, which a simulator checks.
 const TIME_MAX: Program = Program::Example("max_functions", "time_max");

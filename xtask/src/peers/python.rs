@@ -60,7 +60,7 @@ impl Python {
             .args(["--threads", &threads])
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .envs(THREAD_VARIABLES.map(|variable| (variable, &threads)))
-            .envs(super::mnist_variable());
+            .envs(crate::programs::mnist_variable());
         // A peer chooses its kernels by the processor, as it does for most users.
         for variable in ["OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES"]
         {

@@ -1,79 +1,26 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::process::Command;
-use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::work::{EPOCH_IMAGES, Work};
-use crate::capture::stdout_of;
-use crate::cargo::build_executable;
-use crate::workspace_root;
+use crate::programs::{Executables, Run};
 
-/// A program of the workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Program {
-    /// The package's own, of its name.
-    Main(&'static str),
-    /// An example of a package, which times what the package's program does not: the package, and the example's name.
-    Example(&'static str, &'static str),
-}
-
-impl Program {
-    /// The name of the executable.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Main(name) | Self::Example(_, name) => name,
-        }
-    }
-
-    /// What cargo builds it by.
-    fn build_arguments(self) -> Vec<&'static str> {
-        match self {
-            Self::Main(package) => vec!["build", "--package", package],
-            Self::Example(package, name) => vec!["build", "--package", package, "--example", name],
-        }
-    }
-}
-
-/// The programs of the workspace, each built as `cargo run` builds it. None for one that does not build.
-pub(super) struct Executables(BTreeMap<Program, Option<PathBuf>>);
-
-impl Executables {
-    /// Builds the programs; the compiler's messages go to stderr. That one does not build, or makes no such program, is no
-    /// error here: [`Executables::time`] reports it.
-    ///
-    /// # Errors
-    /// If cargo cannot be started.
-    pub(super) fn build(programs: BTreeSet<Program>) -> Result<Self> {
-        let find = |program: Program| Ok((program, build_executable(&program.build_arguments(), program.name())?));
-        Ok(Self(programs.into_iter().map(find).collect::<Result<_>>()?))
-    }
-
-    /// Runs our program for a work and returns its seconds.
-    ///
-    /// # Errors
-    /// If there is no such program, it fails, or it does not print the JSON object that is expected.
-    pub(super) fn time(&self, work: &Work, threads: NonZeroUsize, round: usize) -> Result<f64> {
-        let program = work.program.name();
-        let Some(path) = self.0.get(&work.program).and_then(Option::as_ref) else {
-            bail!("cargo {} makes no program of that name", work.program.build_arguments().join(" "))
-        };
-        let mut command = Command::new(path);
-        command.args(&work.program_arguments).args(work.seed(round)).args(["--json", "-c", &threads.to_string()]);
-        command.current_dir(workspace_root()).envs(super::mnist_variable());
-        let start = Instant::now();
-        let json = stdout_of(&mut command).with_context(|| format!("{program} failed"))?;
-        let process = start.elapsed().as_secs_f64();
-        work.time.read(&json, process).with_context(|| format!("{program} --json printed something else"))
-    }
+/// Runs our program for a work and returns its seconds.
+///
+/// # Errors
+/// If there is no such program, it fails, or it does not print the JSON object that is expected.
+pub(super) fn time(executables: &Executables, work: &Work, threads: NonZeroUsize, round: usize) -> Result<f64> {
+    let mut arguments = [work.program_arguments.clone(), work.seed(round)].concat();
+    arguments.extend(["--json".to_owned(), "-c".to_owned(), threads.to_string()]);
+    let Run { output, seconds } = executables.run(work.program, arguments)?;
+    work.time.read(&output, seconds).with_context(|| format!("{} --json printed something else", work.program.name()))
 }
 
 /// How our time is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OurTime {
+pub(crate) enum OurTime {
     /// The fastest call under this key of `seconds` in the program's JSON.
     Call(&'static str),
     /// The fastest call for a batch of so many, in the JSON of the example that times predictions.
@@ -97,7 +44,7 @@ pub(super) const CUDA_FUSED: [OurTime; 2] = [OurTime::Call("cuda_fused"), OurTim
 
 impl OurTime {
     /// The time in seconds, by the JSON that the program printed and the seconds that its process took.
-    fn read(self, json: &str, process: f64) -> Result<f64> {
+    pub(crate) fn read(self, json: &str, process: f64) -> Result<f64> {
         match self {
             Self::Call(key) => call_of(key, json),
             Self::Batch(batch) => call_of(&format!("batch_{batch}"), json),
@@ -214,12 +161,5 @@ mod tests {
             let json = format!(r#"{{"train_images":10000,"epochs":[{records}]}}"#);
             assert!(read(OurTime::Iteration, &json).is_err() && read(OurTime::Epoch, &json).is_err(), "{json}");
         }
-    }
-
-    #[test]
-    fn peers_an_example_is_built_by_its_name() {
-        let example = Program::Example("neural-net", "time_prediction");
-        assert_eq!(example.build_arguments().join(" "), "build --package neural-net --example time_prediction");
-        assert_eq!((example.name(), Program::Main("neural-net").name()), ("time_prediction", "neural-net"));
     }
 }

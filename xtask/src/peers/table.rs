@@ -10,28 +10,34 @@ const GOAL: usize = 7;
 
 /// The table as text, its columns aligned, with the peers' versions above and the meaning of the figures below.
 pub(crate) fn render(rows: &[Row], peers: &[String], meaning: &str) -> String {
-    let lines: Vec<_> = std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
-    // The last cell may be a whole sentence and nothing follows it: it is not padded.
-    let widths: Vec<_> = (0..HEADINGS.len() - 1)
-        .map(|column| lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0))
-        .collect();
     let any_goal = rows.iter().any(|row| row.target.is_some());
+    let lines: Vec<Vec<String>> = std::iter::once(HEADINGS.map(str::to_owned))
+        .chain(rows.iter().map(cells))
+        .map(|cells| cells.into_iter().enumerate().filter(|(column, _)| *column != GOAL || any_goal))
+        .map(|cells| cells.map(|(_, cell)| cell).collect())
+        .collect();
 
     let mut text = String::new();
     if !peers.is_empty() {
         let _ = writeln!(text, "[*] {}", peers.join(", "));
     }
-    for cells in &lines {
-        let mut line = String::new();
-        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            if column != GOAL || any_goal {
-                let _ = write!(line, "{cell:width$}  ");
-            }
-        }
-        line.push_str(&cells[HEADINGS.len() - 1]);
+    text.push_str(&aligned(&lines));
+    let _ = writeln!(text, "[*] {meaning}");
+    text
+}
+
+/// Lines of cells as text, a line each, with aligned columns. The last cell may be a whole sentence: it is not padded.
+pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
+    let width =
+        |column: usize| lines.iter().filter_map(|cells| cells.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<_> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for cells in lines {
+        let padded = cells.iter().zip(widths.iter().copied().chain(std::iter::once(0)));
+        let line = padded.map(|(cell, width)| format!("{cell:width$}")).collect::<Vec<_>>().join("  ");
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    let _ = writeln!(text, "[*] {meaning}");
     text
 }
 

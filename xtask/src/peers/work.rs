@@ -3,7 +3,8 @@ use std::num::NonZeroUsize;
 use clap::ValueEnum;
 
 use super::goal::{GOALS, GROWTH_AT_MOST};
-use super::rust_program::{CUDA, CUDA_FUSED, OurTime, Program, RAYON, RAYON_FUSED};
+use super::rust_program::{CUDA, CUDA_FUSED, OurTime, RAYON, RAYON_FUSED};
+use crate::programs::{Program, TIME_MATMUL, TIME_PREDICTION};
 
 /// The images that a time of the network stands for, whatever the number a run trained on.
 pub(super) const EPOCH_IMAGES: f64 = 60_000.0;
@@ -146,9 +147,6 @@ fn matmul(dtype: &str, repeats: NonZeroUsize) -> Work {
     }
 }
 
-/// Times X·Xᵀ without the trivial version, which the program times too and which takes far longer.
-pub(super) const TIME_MATMUL: Program = Program::Example("matmul_functions", "time_matmul");
-
 fn activation(repeats: NonZeroUsize) -> Work {
     let arguments = words(&format!("--repeats {}", of_short_calls(repeats)));
     Work {
@@ -200,9 +198,6 @@ fn prediction() -> Work {
         script_arguments: words("--batch 1 --repeats 200"),
     }
 }
-
-/// Times predictions of the notebook's network.
-pub(super) const TIME_PREDICTION: Program = Program::Example("neural-net", "time_prediction");
 
 fn to_target() -> Work {
     Work {

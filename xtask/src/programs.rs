@@ -1,0 +1,121 @@
+//! The workspace's programs, as they are built and run to be timed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::capture::stdout_of;
+use crate::cargo::build_executable;
+use crate::workspace_root;
+
+/// A program of the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Program {
+    /// The package's own, of its name.
+    Main(&'static str),
+    /// An example of a package, which times what the package's program does not: the package, and the example's name.
+    Example(&'static str, &'static str),
+}
+
+/// Times X·Xᵀ without the trivial version, which the program times too and which takes far longer.
+pub(crate) const TIME_MATMUL: Program = Program::Example("matmul_functions", "time_matmul");
+/// Times predictions of the notebook's network.
+pub(crate) const TIME_PREDICTION: Program = Program::Example("neural-net", "time_prediction");
+
+/// One of cargo's profiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// What `cargo run` builds.
+    Dev,
+    /// What `cargo run --release` builds.
+    Release,
+}
+
+impl Program {
+    /// The name of the executable.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Main(name) | Self::Example(_, name) => name,
+        }
+    }
+
+    /// Arguments of the cargo command that builds it.
+    fn build_arguments(self, profile: Profile) -> Vec<&'static str> {
+        let mut arguments = match self {
+            Self::Main(package) => vec!["build", "--package", package],
+            Self::Example(package, name) => vec!["build", "--package", package, "--example", name],
+        };
+        arguments.extend((profile == Profile::Release).then_some("--release"));
+        arguments
+    }
+}
+
+/// Programs that were built in one profile. None for one that does not build.
+pub(crate) struct Executables {
+    profile: Profile,
+    paths: BTreeMap<Program, Option<PathBuf>>,
+}
+
+/// What a program printed, and how long its process ran.
+pub(crate) struct Run {
+    /// Standard output.
+    pub(crate) output: String,
+    /// From the start of the process to its end.
+    pub(crate) seconds: f64,
+}
+
+impl Executables {
+    /// Builds the programs; the compiler's messages go to stderr. That one does not build, or makes no such program, is no
+    /// error here: [`Executables::run`] reports it.
+    ///
+    /// # Errors
+    /// If cargo cannot be started.
+    pub(crate) fn build(programs: BTreeSet<Program>, profile: Profile) -> Result<Self> {
+        let find =
+            |program: Program| Ok((program, build_executable(&program.build_arguments(profile), program.name())?));
+        Ok(Self { profile, paths: programs.into_iter().map(find).collect::<Result<_>>()? })
+    }
+
+    /// Runs a program in the workspace's folder, on the MNIST that a peer would read too.
+    ///
+    /// # Errors
+    /// If there is no such program, or it fails.
+    pub(crate) fn run(&self, program: Program, arguments: impl IntoIterator<Item = String>) -> Result<Run> {
+        let path = self.path(program)?;
+        let mut command = Command::new(path);
+        command.args(arguments).current_dir(workspace_root()).envs(mnist_variable());
+        let start = Instant::now();
+        let output = stdout_of(&mut command).with_context(|| format!("{} failed", program.name()))?;
+        Ok(Run { output, seconds: start.elapsed().as_secs_f64() })
+    }
+
+    fn path(&self, program: Program) -> Result<&Path> {
+        let found = self.paths.get(&program).and_then(Option::as_deref);
+        found.with_context(|| {
+            format!("cargo {} makes no program of that name", program.build_arguments(self.profile).join(" "))
+        })
+    }
+}
+
+/// The environment variable that names the folder of MNIST's files, where there is one: both sides read the same images, and
+/// the program looks in more places than the scripts.
+pub(crate) fn mnist_variable() -> Option<(&'static str, PathBuf)> {
+    let path = std::path::absolute(neural_net::data::find_mnist(None)?).ok()?;
+    Some(("MNIST_DIR", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_is_built_by_its_name_in_either_profile() {
+        let arguments = |profile| TIME_PREDICTION.build_arguments(profile).join(" ");
+        assert_eq!(arguments(Profile::Dev), "build --package neural-net --example time_prediction");
+        assert_eq!(arguments(Profile::Release), "build --package neural-net --example time_prediction --release");
+        assert_eq!((TIME_PREDICTION.name(), Program::Main("neural-net").name()), ("time_prediction", "neural-net"));
+    }
+}
