@@ -4,6 +4,7 @@
 //! as must be everything it calls: inlined into a function that enables an instruction set, it is compiled for that.
 
 use std::any::TypeId;
+use std::fmt;
 use std::sync::OnceLock;
 
 use pulp::{Simd, WithSimd};
@@ -21,20 +22,58 @@ pub enum InstructionSet {
     Avx512,
 }
 
+/// A `KERNELS_CPU` that cannot be followed. Its message is one line with the way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstructionSetError {
+    /// The variable's value.
+    pub wanted: String,
+    /// Whether it is an instruction set's name.
+    pub is_known: bool,
+}
+
+impl fmt::Display for InstructionSetError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { wanted, is_known } = self;
+        let why = if *is_known { "this processor lacks that instruction set" } else { "that is no instruction set" };
+        let names: Vec<&str> = InstructionSet::available().map(InstructionSet::name).collect();
+        write!(f, "KERNELS_CPU={wanted}: {why}: choose {}, or leave it unset for the best", names.join(", "))
+    }
+}
+
+impl std::error::Error for InstructionSetError {}
+
 impl InstructionSet {
     const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
 
-    /// The best instruction set of this processor, found once.
+    /// The instruction set that kernels run with, found once: [`InstructionSet::from_environment`]'s.
     ///
-    /// The environment variable `KERNELS_CPU` (`portable`, `neon`, `avx2` or `avx512`) chooses another, to compare them;
-    /// one that the processor lacks is never chosen.
+    /// # Panics
+    /// If that is an error: to compute with another set than the named one would compare a set with itself. A program that
+    /// asks [`InstructionSet::from_environment`] first can say so instead.
     pub fn detect() -> Self {
         static DETECTED: OnceLock<InstructionSet> = OnceLock::new();
-        *DETECTED.get_or_init(|| {
-            let wanted = std::env::var("KERNELS_CPU").unwrap_or_default();
-            let mut available = Self::available();
-            let chosen = available.find(|set| set.name().eq_ignore_ascii_case(&wanted));
-            chosen.or_else(|| Self::available().last()).unwrap_or(Self::Portable)
+        *DETECTED.get_or_init(|| Self::from_environment().unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// The instruction set that the environment variable `KERNELS_CPU` names (`portable`, `neon`, `avx2` or `avx512`), to
+    /// compare them; where it is not set or empty, the best of this processor.
+    ///
+    /// # Errors
+    /// If it names none, or one that this processor lacks.
+    pub fn from_environment() -> Result<Self, InstructionSetError> {
+        let wanted = std::env::var_os("KERNELS_CPU").unwrap_or_default();
+        Self::named(&wanted.to_string_lossy())
+    }
+
+    /// The instruction set of this name, the best for an empty one.
+    fn named(wanted: &str) -> Result<Self, InstructionSetError> {
+        if wanted.is_empty() {
+            return Ok(Self::available().last().unwrap_or(Self::Portable));
+        }
+        let mut available = Self::available();
+        available.find(|set| set.name().eq_ignore_ascii_case(wanted)).ok_or_else(|| InstructionSetError {
+            wanted: wanted.to_owned(),
+            is_known: Self::ALL.iter().any(|set| set.name().eq_ignore_ascii_case(wanted)),
         })
     }
 
@@ -115,9 +154,25 @@ mod tests {
     }
 
     #[test]
-    fn the_best_set_is_chosen() {
+    fn the_best_set_is_chosen_unless_another_is_named() {
+        let best = InstructionSet::available().last();
+        assert_eq!(InstructionSet::named("").ok(), best);
         if std::env::var_os("KERNELS_CPU").is_none() {
-            assert_eq!(Some(InstructionSet::detect()), InstructionSet::available().last());
+            assert_eq!(Some(InstructionSet::detect()), best);
         }
+        for set in InstructionSet::available() {
+            assert_eq!(InstructionSet::named(set.name()), Ok(set));
+            assert_eq!(InstructionSet::named(&set.name().to_uppercase()), Ok(set));
+        }
+    }
+
+    #[test]
+    fn a_set_that_there_is_not_is_refused_with_those_that_there_are() {
+        let error = InstructionSet::named("typo").unwrap_err().to_string();
+        assert!(error.starts_with("KERNELS_CPU=typo: that is no instruction set: choose portable"), "{error}");
+        // No processor has both.
+        let lacking = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+        let error = InstructionSet::named(lacking).unwrap_err().to_string();
+        assert!(error.contains("this processor lacks that instruction set: choose portable"), "{error}");
     }
 }

@@ -25,7 +25,7 @@ pub mod tanh;
 pub mod transpose;
 pub mod vector_product;
 
-pub use dispatch::InstructionSet;
+pub use dispatch::{InstructionSet, InstructionSetError};
 pub use prefetch::{prefetch, prefetch_for_later, prefetch_for_writing};
 pub use pulp::{Simd, WithSimd};
 pub use real::Real;
