@@ -47,7 +47,7 @@ struct Input<'a> {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = program::arguments();
     program::run(|| {
         let number = arguments.number.get();
         require_memory(&format!("the activation of {number} values"), Some(bytes_needed(number)))?;

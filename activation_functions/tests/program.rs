@@ -115,6 +115,14 @@ fn activation_program_refuses_zero_cores_and_repeats() {
 }
 
 #[test]
+fn activation_program_refuses_more_repeats_than_it_can_count() {
+    for repeats in ["1000001", "9223372036854775808", "18446744073709551615"] {
+        let message = refusal(&["--repeats", repeats]);
+        assert!(message.contains("--repeats") && message.contains("at most 1000000"), "{message}");
+    }
+}
+
+#[test]
 fn activation_program_refuses_an_unknown_device() {
     let message = refusal(&["--device", "abacus"]);
     assert!(message.contains("--device") && message.contains("abacus"), "{message}");

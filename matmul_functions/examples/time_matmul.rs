@@ -37,7 +37,7 @@ enum DataType {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = program::arguments();
     program::run(|| {
         let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
         require_memory(&format!("X·Xᵀ for {rows} × {columns}"), bytes_needed(rows, columns))?;

@@ -43,7 +43,7 @@ enum DataType {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = program::arguments();
     program::run(|| match arguments.dtype {
         DataType::F32 => run::<f32>(&arguments, "f32"),
         DataType::F64 => run::<f64>(&arguments, "f64"),

@@ -135,6 +135,14 @@ fn part3_program_refuses_zero_repeats() {
 }
 
 #[test]
+fn part3_program_refuses_more_repeats_than_it_can_count() {
+    for repeats in ["1000001", "9223372036854775808", "18446744073709551615"] {
+        let message = refusal(&["--repeats", repeats]);
+        assert!(message.contains("--repeats") && message.contains("at most 1000000"), "{message}");
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn part3_program_refuses_a_size_beyond_the_memory_in_one_line() {
     let (code, stdout, stderr) = run(&["--size", "10000000", "10000000"]);

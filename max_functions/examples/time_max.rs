@@ -23,7 +23,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = program::arguments();
     program::run(|| {
         let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
         let bytes =

@@ -28,7 +28,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = program::arguments();
     program::run(|| run(&arguments))
 }
 

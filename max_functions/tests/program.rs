@@ -89,6 +89,38 @@ fn part2_program_refuses_zero_repeats() {
     assert!(message.contains("--repeats") && message.contains("at least 1 repeat"), "{message}");
 }
 
+/// More threads took minutes to start, more repeats ended in a panic.
+#[test]
+fn part2_program_refuses_more_threads_and_repeats_than_it_can_count() {
+    for threads in ["1025", "4294967296", "18446744073709551615"] {
+        let message = refusal(&["-c", threads]);
+        assert!(message.contains("--cores") && message.contains("at most 1024"), "{message}");
+    }
+    for repeats in ["1000001", "9223372036854775808", "18446744073709551615"] {
+        let message = refusal(&["--repeats", repeats]);
+        assert!(message.contains("--repeats") && message.contains("at most 1000000"), "{message}");
+    }
+}
+
+/// It was ignored: a comparison of instruction sets then compared one with itself.
+#[test]
+fn part2_program_refuses_an_instruction_set_that_there_is_not() {
+    let lacking = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+    for (set, why) in [("typo", "that is no instruction set"), (lacking, "this processor lacks that instruction set")] {
+        let output = cargo_bin_cmd!("max_functions").env("KERNELS_CPU", set).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.as_slice(), stderr.lines().count()), (Some(2), &b""[..], 1));
+        assert!(stderr.starts_with(&format!("error: KERNELS_CPU={set}: {why}: choose portable")), "{stderr}");
+    }
+}
+
+/// A terminal would obey them: an argument may be a file's name that somebody else chose.
+#[test]
+fn part2_program_escapes_control_characters_of_its_arguments() {
+    let message = refusal(&["\u{1b}[31m\u{202e}x"]);
+    assert!(message.contains("\\u001b[31m\\u202ex") && !message.contains('\u{1b}'), "{message}");
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn part2_program_refuses_a_size_beyond_the_memory_in_one_line() {

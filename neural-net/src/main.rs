@@ -4,11 +4,10 @@ mod program;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use program::arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = timing::program::arguments::<Arguments>();
     timing::program::run(|| match arguments.command {
         None => program::train::run(&arguments.train),
         Some(Command::Evaluate(arguments)) => program::evaluate::run(&arguments),

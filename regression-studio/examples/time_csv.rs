@@ -37,7 +37,7 @@ impl Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = program::arguments();
     program::run(|| {
         let first = arguments.table()?;
         let mut report = Report::new("time_csv", arguments.json);

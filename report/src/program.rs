@@ -62,7 +62,7 @@ struct Arguments {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Arguments = program::arguments();
     program::run(|| run(&arguments))
 }
 
@@ -83,7 +83,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => match measured(arguments)? {
             Ok(figures) => figures,
             Err(error) => {
-                eprintln!("error: {error}");
+                timing::note!("error: {error}");
                 return Ok(ExitCode::from(CHECK_FAILED));
             }
         },
@@ -135,16 +135,16 @@ fn write(arguments: &Arguments, out: &Path, document: &Document) -> Result<()> {
         write_atomically(file, bytes).with_context(|| format!("cannot write {}", file.display()))
     };
     keep(out, &pdf.bytes)?;
-    eprintln!("[*] {}: {} pages", out.display(), pdf.pages);
+    timing::note!("[*] {}: {} pages", out.display(), pdf.pages);
     if arguments.html {
         let file = out.with_extension("html");
         keep(&file, typeset::html(document)?.as_bytes())?;
-        eprintln!("[*] {}", file.display());
+        timing::note!("[*] {}", file.display());
     }
     if arguments.zip {
         let file = out.with_extension("zip");
         keep(&file, &archive::archive(&archive::workspace(), &pdf.bytes)?)?;
-        eprintln!("[*] {}: {} and the report", file.display(), archive::CRATES.join(", "));
+        timing::note!("[*] {}: {} and the report", file.display(), archive::CRATES.join(", "));
     }
     Ok(())
 }

@@ -5,14 +5,25 @@
 //! line with exit code 2 for bad input.
 
 mod measurement;
+mod memory;
 pub mod program;
 mod report;
+mod terminal;
 
 pub use measurement::{Measurement, format_seconds, measure, seconds_of_repeats};
 pub use report::Report;
+pub use terminal::{printable, printable_line};
 
-/// Prints a line to stdout as `println!` does, but without a panic where nobody reads it ([`program::print_line`]).
+/// Prints a line to stdout as `println!` does, but without a panic where nobody reads it, and with control characters escaped
+/// ([`program::print_line`]).
 #[macro_export]
 macro_rules! say {
     ($($argument:tt)*) => { $crate::program::print_line(format_args!($($argument)*)) };
+}
+
+/// Prints one line to stderr as `eprintln!` does, but without a panic where it is closed, and with control characters escaped
+/// ([`program::note_line`]).
+#[macro_export]
+macro_rules! note {
+    ($($argument:tt)*) => { $crate::program::note_line(format_args!($($argument)*)) };
 }

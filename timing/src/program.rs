@@ -1,44 +1,63 @@
 //! What every program of the workspace shares.
 
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::thread::{self, available_parallelism};
+
+use kernels_cpu::InstructionSet;
+
+pub use crate::memory::{available_memory, require_memory};
+use crate::terminal::printable_line;
+pub use crate::terminal::{note_line, print_line};
 
 /// The exit code of a check that failed: the input was good, the result was not.
 pub const CHECK_FAILED: u8 = 1;
 /// The exit code of bad input.
 pub const BAD_INPUT: u8 = 2;
 
-/// Runs a program's body. An error becomes one line on stderr, its causes joined by colons, and exit code 2.
-pub fn run(body: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
-    body().unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ExitCode::from(BAD_INPUT)
+/// The most worker threads of a program. More would take minutes to start, and no machine has as many cores.
+pub const MAX_WORKER_THREADS: usize = 1024;
+/// The most repeats of a measurement.
+pub const MAX_REPEATS: usize = 1_000_000;
+/// The largest count of steps, epochs or samples: the product of two fits 64 bits.
+pub const MAX_COUNT: usize = u32::MAX as usize;
+
+/// The program's arguments. Where they are wrong, clap says so, with control characters escaped, and the program ends with exit
+/// code 2.
+pub fn arguments<A: clap::Parser>() -> A {
+    A::try_parse().unwrap_or_else(|error| {
+        // The same error of arguments that a terminal shows as they are: clap's colours stay, those of a file's name do not.
+        let shown = std::env::args_os().map(|argument| printable_line(&argument.to_string_lossy()).into_owned());
+        A::try_parse_from(shown).err().unwrap_or(error).exit()
     })
 }
 
-/// Prints a line to stdout; use it by [`crate::say!`].
-///
-/// That nobody reads it any more, as with `| head`, does not stop the program: what it computes may be worth keeping.
-/// Where it cannot be written for another reason, such as a full disk, the program ends with one line and exit code 2.
-pub fn print_line(line: std::fmt::Arguments) {
-    match writeln!(std::io::stdout(), "{line}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            eprintln!("error: cannot write to standard output: {error}");
-            std::process::exit(BAD_INPUT.into());
-        }
-        _ => {}
-    }
+/// Runs a program's body. An error becomes one line on stderr, its causes joined by colons, and exit code 2; so does a
+/// `KERNELS_CPU` that names no instruction set of this processor.
+pub fn run(body: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
+    exit_code(body, |error| note_line(format_args!("{error}")))
+}
+
+/// As [`run`], for the workspace's own tool: its errors may hold the lines of a compiler.
+pub fn run_tool(body: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
+    exit_code(body, |error| error.lines().for_each(|line| note_line(format_args!("{line}"))))
+}
+
+fn exit_code(body: impl FnOnce() -> anyhow::Result<ExitCode>, show: impl FnOnce(&str)) -> ExitCode {
+    let checked = InstructionSet::from_environment().map_err(anyhow::Error::from);
+    checked.and_then(|_set| body()).unwrap_or_else(|error| {
+        show(&format!("error: {error:#}"));
+        ExitCode::from(BAD_INPUT)
+    })
 }
 
 /// The options that every measuring program of the homework takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct HomeworkOptions {
-    /// Worker threads of the parallel version [default: one for each core]
+    /// Worker threads of the parallel version, at most 1024 [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = parse_cores)]
     pub cores: Option<NonZeroUsize>,
-    /// How often each version is timed, after one call to warm up
+    /// How often each version is timed, after one call to warm up; at most 1000000
     #[arg(long, value_name = "N", default_value = "20", value_parser = parse_repeats)]
     pub repeats: NonZeroUsize,
     /// Seed of the random input
@@ -52,29 +71,38 @@ pub struct HomeworkOptions {
 /// Reads the value of `--cores`.
 ///
 /// # Errors
-/// If it is no whole number of 1 or more.
+/// If it is no whole number from 1 to [`MAX_WORKER_THREADS`].
 pub fn parse_cores(text: &str) -> Result<NonZeroUsize, String> {
-    parse_positive(text).ok_or_else(|| "at least 1 worker thread is needed: 1, 2, 4, 8, …".to_owned())
+    parse_up_to(text, MAX_WORKER_THREADS)
+        .ok_or_else(|| format!("at least 1 worker thread is needed, at most {MAX_WORKER_THREADS}: 1, 2, 4, 8, …"))
 }
 
 /// Reads the value of `--repeats`.
 ///
 /// # Errors
-/// If it is no whole number of 1 or more.
+/// If it is no whole number from 1 to [`MAX_REPEATS`].
 pub fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
-    parse_positive(text).ok_or_else(|| "at least 1 repeat is needed".to_owned())
+    parse_up_to(text, MAX_REPEATS).ok_or_else(|| format!("at least 1 repeat is needed, at most {MAX_REPEATS}"))
 }
 
-/// Reads a size, a count of rows or columns.
+/// Reads a size, a count of rows or columns. Whether there is memory for it, [`require_memory`] says.
 ///
 /// # Errors
 /// If it is no whole number of 1 or more.
 pub fn parse_size(text: &str) -> Result<NonZeroUsize, String> {
-    parse_positive(text).ok_or_else(|| "a size is a whole number of 1 or more".to_owned())
+    parse_up_to(text, usize::MAX).ok_or_else(|| "a size is a whole number of 1 or more".to_owned())
 }
 
-fn parse_positive(text: &str) -> Option<NonZeroUsize> {
-    text.parse().ok()
+/// Reads a count of steps, epochs or samples.
+///
+/// # Errors
+/// If it is no whole number from 1 to [`MAX_COUNT`].
+pub fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
+    parse_up_to(text, MAX_COUNT).ok_or_else(|| format!("a whole number of 1 or more is needed, at most {MAX_COUNT}"))
+}
+
+fn parse_up_to(text: &str, most: usize) -> Option<NonZeroUsize> {
+    text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= most)
 }
 
 /// Runs `work` on a pool of `requested` worker threads, else one for each core, and hands it their number. All of rayon's
@@ -92,7 +120,7 @@ pub fn with_worker_threads<R: Send>(
     let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = requested.unwrap_or(cores);
     if threads > cores {
-        eprintln!("warning: {threads} worker threads on a machine with {cores} cores: they will take turns");
+        crate::note!("warning: {threads} worker threads on a machine with {cores} cores: they will take turns");
     }
     let mut workers = vec![];
     let pool = rayon::ThreadPoolBuilder::new()
@@ -112,32 +140,6 @@ pub fn with_worker_threads<R: Send>(
     Ok(result)
 }
 
-/// Makes sure that `bytes` of working memory are to be had, where the operating system says what is free (Linux).
-///
-/// # Errors
-/// If they are not, or `bytes` is None, which stands for a number too large to count. The line names `what` and the way out.
-pub fn require_memory(what: &str, bytes: Option<u64>) -> anyhow::Result<()> {
-    const GIB: f64 = (1_u64 << 30) as f64;
-    let Some(bytes) = bytes else {
-        anyhow::bail!("{what} needs more memory than can be counted: choose a smaller size")
-    };
-    match available_memory() {
-        Some(available) if bytes > available => anyhow::bail!(
-            "{what} needs {:.1} GiB of memory and {:.1} GiB are free: choose a smaller size",
-            bytes as f64 / GIB,
-            available as f64 / GIB,
-        ),
-        _ => Ok(()),
-    }
-}
-
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -146,11 +148,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_and_nonsense_cores_name_the_way_out() {
-        for text in ["0", "-1", "two", ""] {
-            assert!(parse_cores(text).unwrap_err().contains("at least 1 worker thread"), "{text}");
+    fn zero_nonsense_and_too_many_cores_name_the_way_out() {
+        for text in ["0", "-1", "two", "", "1025", "4294967296", "18446744073709551616"] {
+            assert!(
+                parse_cores(text).unwrap_err().contains("at least 1 worker thread is needed, at most 1024"),
+                "{text}"
+            );
         }
-        assert_eq!(parse_cores("8").unwrap().get(), 8);
+        assert_eq!((parse_cores("8").unwrap().get(), parse_cores("1024").unwrap().get()), (8, 1024));
+    }
+
+    #[test]
+    fn counts_that_no_measurement_ends_are_refused() {
+        assert!(["0", "1000001", "9223372036854775808"].into_iter().all(|text| parse_repeats(text).is_err()));
+        assert_eq!(parse_repeats("1000000").unwrap().get(), MAX_REPEATS);
+        assert!(["0", "4294967296", "18446744073709551615"].into_iter().all(|text| parse_count(text).is_err()));
+        assert_eq!(parse_count("4294967295").unwrap().get(), MAX_COUNT);
     }
 
     /// Says, when its thread is about to end, that it has; slowly, as some libraries do.
@@ -173,15 +186,5 @@ mod tests {
             seen.iter().sum::<usize>()
         });
         assert_eq!((sum.unwrap(), ENDED.load(Ordering::SeqCst)), (3, 3));
-    }
-
-    #[test]
-    fn memory_that_no_machine_has_is_refused() {
-        assert!(require_memory("a matrix", Some(1)).is_ok());
-        assert!(require_memory("a matrix", None).unwrap_err().to_string().contains("smaller size"));
-        if available_memory().is_some() {
-            let error = require_memory("a matrix", Some(u64::MAX)).unwrap_err().to_string();
-            assert!(error.starts_with("a matrix needs 17179869184.0 GiB"), "{error}");
-        }
     }
 }

@@ -38,8 +38,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    program::run(|| match arguments.command {
+    let arguments: Arguments = program::arguments();
+    program::run_tool(|| match arguments.command {
         Command::Doctor(options) => doctor::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),
         Command::Ptx(options) => ptx::run(&options),

@@ -20,7 +20,7 @@ use std::thread::available_parallelism;
 
 use anyhow::Result;
 use serde_json::json;
-use timing::program::{CHECK_FAILED, parse_cores};
+use timing::program::{CHECK_FAILED, parse_cores, parse_repeats};
 
 use comparison::Row;
 use contest::Contest;
@@ -40,7 +40,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, value_name = "WORK")]
     only: Option<WorkName>,
     /// How often ours and the peer run in turn; the fastest of each counts
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = parse_repeats)]
     rounds: NonZeroUsize,
     /// Time the works at other sizes and batches than the table's: nowhere is a peer to be faster by more than 10 %
     #[arg(long)]
@@ -49,10 +49,10 @@ pub(crate) struct Options {
     #[arg(long)]
     require_goals: bool,
     /// How often each run times ten iterations of the notebook, after one to warm up; max, matmul and activation five times as often
-    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = parse_repeats)]
     repeats: NonZeroUsize,
     /// How many epochs of the network each run times
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = parse_repeats)]
     epochs: NonZeroUsize,
     /// The Python interpreter [default: $PYTHON, else python3]
     #[arg(long, value_name = "PATH")]
@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     }
     for round in 1..=options.rounds.get() {
         for contest in &mut contests {
-            eprintln!("[*] round {round} of {}: {contest}", options.rounds);
+            timing::note!("[*] round {round} of {}: {contest}", options.rounds);
             contest.play(round, &python, &executables);
         }
     }

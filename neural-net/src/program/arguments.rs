@@ -7,7 +7,7 @@ use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::GradientScale;
 use neural_net::{Activation, Loss};
-use timing::program::{parse_cores, parse_size};
+use timing::program::{parse_cores, parse_count, parse_size};
 
 /// Trains a neural network to read handwritten digits
 #[derive(Debug, Parser)]
@@ -129,20 +129,20 @@ pub(crate) struct SettingsArguments {
     #[arg(long, value_enum)]
     pub(crate) gradient: Option<GradientScale>,
     /// How often each image is seen
-    #[arg(long, value_name = "N", value_parser = parse_size)]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) epochs: Option<NonZeroUsize>,
     /// Whether each epoch has a new permutation of the images
     #[arg(long, value_name = "BOOL")]
     pub(crate) shuffle: Option<bool>,
     /// After how many epochs the accuracy is measured
-    #[arg(long, value_name = "N", value_parser = parse_size)]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) report_every: Option<NonZeroUsize>,
     /// Stop as soon as the accuracy on the validation images is this many percent; the homework's network on MNIST needs 95.8
     /// to be safely above 95 on the test images
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) stop_at: Option<f64>,
     /// How many images --stop-at lets be seen between two measurements [default: 5000]; each takes some time
-    #[arg(long, value_name = "N", value_parser = parse_size, requires = "stop_at")]
+    #[arg(long, value_name = "N", value_parser = parse_count, requires = "stop_at")]
     pub(crate) check_every: Option<NonZeroUsize>,
     /// How the first weights are drawn
     #[arg(long, value_enum)]
@@ -230,9 +230,8 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 }
 
 fn parse_batch_size(text: &str) -> Result<BatchSize, String> {
-    match text.parse::<NonZeroUsize>() {
-        Ok(size) => Ok(BatchSize(Some(size.get()))),
-        Err(_) if text == "full" => Ok(BatchSize(None)),
-        Err(_) => Err("a whole number of 1 or more is needed, or \"full\"".to_owned()),
+    match text {
+        "full" => Ok(BatchSize(None)),
+        _ => Ok(BatchSize(Some(parse_count(text).map_err(|error| format!("{error}, or \"full\""))?.get()))),
     }
 }

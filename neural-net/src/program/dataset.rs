@@ -68,7 +68,7 @@ fn download(directory: &Path, mirrors: &[String]) -> Result<()> {
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     let mut report = |file: &RemoteFile, progress: Progress| {
         let name = file.name;
-        let say = |line: String| bar.suspend(|| eprintln!("{line}"));
+        let say = |line: String| bar.suspend(|| timing::note!("{line}"));
         match progress {
             Progress::AlreadyPresent => say(format!("{name}: there already")),
             Progress::WrongContentPresent { .. } => {

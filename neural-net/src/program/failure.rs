@@ -13,7 +13,7 @@ use super::console::{Console, NotFinite};
 /// What stopped a training that was being kept.
 pub(super) fn failed(console: &Console, error: anyhow::Error) -> Result<ExitCode> {
     if error.is::<NotFinite>() {
-        eprintln!("error: {error:#}");
+        timing::note!("error: {error:#}");
         return Ok(ExitCode::from(CHECK_FAILED));
     }
     match error.downcast_ref::<DeviceError>() {

@@ -117,9 +117,11 @@ fn part1_program_refuses_numbers_out_of_range() {
         ("--learning-rate", ["0", "-1", "nan", "inf", "fast"].as_slice()),
         ("--momentum", &["1", "-0.1", "nan"]),
         ("--weight-decay", &["-1", "nan", "inf"]),
-        ("--batch-size", &["0", "-1", "1.5", "all"]),
-        ("--cores", &["0", "-1", "two"]),
-        ("--report-every", &["0"]),
+        ("--batch-size", &["0", "-1", "1.5", "all", "4294967296"]),
+        ("--cores", &["0", "-1", "two", "1025", "4294967296"]),
+        ("--report-every", &["0", "18446744073709551615"]),
+        ("--check-every", &["0", "18446744073709551615"]),
+        ("--epochs", &["0", "9223372036854775808"]),
         ("--target-accuracy", &["-1", "101", "nan"]),
         ("--seed", &["-1", "1.5"]),
         ("--train-images", &["0"]),
@@ -133,7 +135,6 @@ fn part1_program_refuses_numbers_out_of_range() {
         }
     }
     assert_has(&place.refusal(&["-c", "0"]), &["at least 1 worker thread"]);
-    assert_has(&place.refusal(&["--epochs", "0"]), &["--epochs"]);
 }
 
 #[test]
@@ -298,4 +299,14 @@ fn part1_program_names_the_file_that_no_mirror_has() {
     let message = place.refusal(&["--download", "--mirror", &mirror, "--data", "new"]);
     assert_has(&message, &["train-images-idx3-ubyte.gz", &mirror, "404"]);
     assert!(names_in(&place.path("new")).is_empty());
+}
+
+/// A mirror's name from outside reaches the terminal as text: in the lines on what is fetched, and in the error.
+#[test]
+fn part1_program_escapes_control_characters_of_a_mirror() {
+    let place = Place::empty();
+    let run = place.run(&["--download", "--mirror", "http://127.0.0.1:9/\u{1b}[31m\u{202e}x", "--data", "new"]);
+    assert!(!run.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", run.stderr);
+    assert_has(&run.stderr, &["fetching from http://127.0.0.1:9/\\u001b[31m\\u202ex"]);
+    run.refusal();
 }

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let code = match &snapshot.state {
         State::Failed(message) => bail!("{message}"),
         State::Diverged(message) => {
-            eprintln!("error: {message}");
+            timing::note!("error: {message}");
             return Ok(ExitCode::from(CHECK_FAILED));
         }
         State::Finished(Ending::Stopped) => ExitCode::from(INTERRUPTED),
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     }
     say!("kept in {}", folder.display());
     if code == ExitCode::from(INTERRUPTED) {
-        eprintln!("interrupted: the same command with --resume goes on");
+        timing::note!("interrupted: the same command with --resume goes on");
     }
     Ok(code)
 }

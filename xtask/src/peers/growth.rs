@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use anyhow::{Result, bail};
+use timing::program::MAX_REPEATS;
 
 use super::contest::Contest;
 use super::rust_program::{OurTime, RAYON, RAYON_FUSED};
@@ -74,7 +75,7 @@ pub(super) fn notes(contests: &[Contest]) -> Vec<String> {
 
 /// At least 3 repeats, so that their minimum means something.
 fn scaled(repeats: NonZeroUsize, (numerator, denominator): (usize, usize)) -> usize {
-    (repeats.get().saturating_mul(numerator) / denominator).max(3)
+    (repeats.get().saturating_mul(numerator) / denominator).clamp(3, MAX_REPEATS)
 }
 
 fn max(side: usize, repeats: usize) -> Work {

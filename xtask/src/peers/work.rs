@@ -1,6 +1,7 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
+use timing::program::MAX_REPEATS;
 
 use super::goal::{GOALS, GROWTH_AT_MOST};
 use super::rust_program::{CUDA, CUDA_FUSED, OurTime, RAYON, RAYON_FUSED};
@@ -118,7 +119,7 @@ fn with_gpus(work: impl Fn() -> Work, program: &'static str, times: [OurTime; 2]
 /// Calls of a millisecond and less are repeated more often: else a run is over in so short a time that another process on the
 /// second core decides it.
 fn of_short_calls(repeats: NonZeroUsize) -> usize {
-    repeats.get().saturating_mul(5)
+    repeats.get().saturating_mul(5).min(MAX_REPEATS)
 }
 
 fn max(repeats: NonZeroUsize) -> Work {

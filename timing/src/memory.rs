@@ -1,0 +1,117 @@
+//! How much memory there is for a piece of work.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Makes sure that `bytes` of working memory are to be had, where the operating system says what is free (Linux).
+///
+/// # Errors
+/// If they are not, or `bytes` is None, which stands for a number too large to count. The line names `what` and the way out.
+pub fn require_memory(what: &str, bytes: Option<u64>) -> anyhow::Result<()> {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    let Some(bytes) = bytes else {
+        anyhow::bail!("{what} needs more memory than can be counted: choose a smaller size")
+    };
+    match available_memory() {
+        Some(available) if bytes > available => anyhow::bail!(
+            "{what} needs {:.1} GiB of memory and {:.1} GiB are free: choose a smaller size",
+            bytes as f64 / GIB,
+            available as f64 / GIB,
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that this process can still take: what the machine has free, at most what the process's address space (`ulimit -v`)
+/// and the memory of its control groups (version 2) leave. None where the operating system does not tell (not Linux).
+pub fn available_memory() -> Option<u64> {
+    let limits = [free_memory(), free_address_space(), free_in_control_groups()];
+    limits.into_iter().flatten().min()
+}
+
+fn free_memory() -> Option<u64> {
+    kibibytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+}
+
+fn free_address_space() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let used = kibibytes(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")?;
+    Some(address_space(&limits)?.saturating_sub(used))
+}
+
+/// The soft limit in `/proc/self/limits`; None where there is none.
+fn address_space(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The value of a line such as `MemAvailable:   16384 kB`, in bytes.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+fn free_in_control_groups() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    free_below(Path::new("/sys/fs/cgroup"), Path::new(group))
+}
+
+/// The least that the group, a path below `root`, and those that hold it leave.
+fn free_below(root: &Path, group: &Path) -> Option<u64> {
+    group.ancestors().filter_map(|group| free_in(&root.join(group))).min()
+}
+
+/// What one group leaves; None where it has no limit. Pages of files that were not used lately make room by themselves.
+fn free_in(group: &Path) -> Option<u64> {
+    let number = |name: PathBuf| fs::read_to_string(name).ok()?.trim().parse::<u64>().ok();
+    let (most, used) = (number(group.join("memory.max"))?, number(group.join("memory.current"))?);
+    let statistics = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+    let inactive = statistics.lines().find_map(|line| line.strip_prefix("inactive_file "));
+    let inactive = inactive.and_then(|bytes| bytes.trim().parse::<u64>().ok()).unwrap_or(0);
+    Some(most.saturating_sub(used.saturating_sub(inactive)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_no_machine_has_is_refused() {
+        assert!(require_memory("a matrix", Some(1)).is_ok());
+        assert!(require_memory("a matrix", None).unwrap_err().to_string().contains("smaller size"));
+        if available_memory().is_some() {
+            let error = require_memory("a matrix", Some(u64::MAX)).unwrap_err().to_string();
+            assert!(error.starts_with("a matrix needs 17179869184.0 GiB"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_limit_of_the_address_space_is_read_in_bytes() {
+        let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                      Max resident set          unlimited            unlimited            bytes     \n\
+                      Max address space         536870912            unlimited            bytes     \n";
+        assert_eq!(address_space(limits), Some(512 << 20));
+        assert_eq!(address_space(&limits.replace("536870912", "unlimited")), None);
+    }
+
+    #[test]
+    fn a_control_group_leaves_what_the_tightest_above_it_does() {
+        let root = tempfile::tempdir().unwrap();
+        let group = root.path().join("user/run");
+        fs::create_dir_all(&group).unwrap();
+        let write = |folder: &str, files: [(&str, &str); 3]| {
+            files.map(|(name, text)| fs::write(root.path().join(folder).join(name), text).unwrap());
+        };
+        write("user/run", [("memory.max", "max\n"), ("memory.current", "900\n"), ("memory.stat", "")]);
+        assert_eq!(free_below(root.path(), Path::new("user/run")), None);
+        write(
+            "user",
+            [("memory.max", "1000\n"), ("memory.current", "700\n"), ("memory.stat", "anon 5\ninactive_file 100\n")],
+        );
+        assert_eq!(free_below(root.path(), Path::new("user/run")), Some(400));
+        write("user/run", [("memory.max", "1000\n"), ("memory.current", "900\n"), ("memory.stat", "anon 900\n")]);
+        assert_eq!(free_below(root.path(), Path::new("user/run")), Some(100));
+    }
+}

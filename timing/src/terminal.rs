@@ -1,0 +1,106 @@
+//! What reaches the terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use crate::program::BAD_INPUT;
+
+/// The characters that reorder a line around them: Unicode's bidirectional controls.
+const BIDIRECTIONAL: [char; 12] = [
+    '\u{061c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}',
+    '\u{2067}', '\u{2068}', '\u{2069}',
+];
+
+/// The text with control characters and bidirectional controls escaped, as `\u001b`, which a terminal shows and does not obey.
+/// Line feeds and tabs stay.
+///
+/// File names, URLs, column names and what a server or a driver says come from outside; printed as they are, they could move the
+/// cursor, set the window's title or show one name for another. The escapes are those of JSON, so that an object that is printed
+/// still means the same.
+///
+/// ```
+/// assert_eq!(timing::printable("a\u{1b}[31mb\tc\n"), "a\\u001b[31mb\tc\n");
+/// ```
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escape(text, |character| is_obeyed(character) && !matches!(character, '\n' | '\t'))
+}
+
+/// As [`printable`], on one line: line feeds are escaped too, so that a text from outside cannot add lines that look like ours.
+///
+/// ```
+/// assert_eq!(timing::printable_line("a.csv\nerror: b"), "a.csv\\nerror: b");
+/// ```
+pub fn printable_line(text: &str) -> Cow<'_, str> {
+    escape(text, |character| is_obeyed(character) && character != '\t')
+}
+
+fn is_obeyed(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') || BIDIRECTIONAL.contains(&character)
+}
+
+fn escape(text: &str, must_be: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&must_be) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match must_be(character) {
+            true if character == '\n' => escaped.push_str("\\n"),
+            true => write!(escaped, "\\u{:04x}", u32::from(character)).expect("a string takes every text"),
+            false => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Prints lines to stdout, [`printable`]; use it by [`crate::say!`].
+///
+/// That nobody reads it any more, as with `| head`, does not stop the program: what it computes may be worth keeping.
+/// Where it cannot be written for another reason, such as a full disk, the program ends with one line and exit code 2.
+pub fn print_line(line: std::fmt::Arguments) {
+    match writeln!(std::io::stdout(), "{}", printable(&line.to_string())) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            note_line(format_args!("error: cannot write to standard output: {error}"));
+            std::process::exit(BAD_INPUT.into());
+        }
+        _ => {}
+    }
+}
+
+/// Prints one line to stderr, [`printable_line`]; use it by [`crate::note!`]. Where stderr is closed, there is nobody to tell.
+pub fn note_line(line: std::fmt::Arguments) {
+    let _closed = writeln!(std::io::stderr(), "{}", printable_line(&line.to_string()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_escaped_and_all_else_stays() {
+        for text in ["", "Äpfel, 苹果, 🍎\u{200d}, e\u{301}", "a\tb\nc", "\\u001b"] {
+            assert!(matches!(printable(text), Cow::Borrowed(same) if same == text), "{text:?}");
+        }
+        for (text, expected) in [
+            ("\u{1b}]0;title\u{7}", "\\u001b]0;title\\u0007"),
+            ("50 %\r100 %", "50 %\\u000d100 %"),
+            ("\u{9b}31m\u{7f}\0", "\\u009b31m\\u007f\\u0000"),
+            ("\u{202e}gpj.exe\u{2069}\u{2028}", "\\u202egpj.exe\\u2069\\u2028"),
+        ] {
+            assert_eq!(printable(text), expected);
+            assert_eq!(printable_line(text), expected);
+        }
+    }
+
+    #[test]
+    fn an_escaped_json_object_means_the_same() {
+        let object = serde_json::json!({ "name": "a\u{9b}b\u{202e}c\u{7f}\u{1b}\n" }).to_string();
+        let printed = printable(&object);
+        assert_ne!(printed, object);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&printed).unwrap()["name"],
+            "a\u{9b}b\u{202e}c\u{7f}\u{1b}\n"
+        );
+    }
+}
