@@ -28,6 +28,10 @@ use crate::InstructionSet;
 /// Elements of a cache line.
 const LINE: usize = 16;
 
+/// What is aligned as a cache line is.
+#[repr(align(64))]
+struct CacheLine;
+
 /// How a result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stores {
@@ -77,6 +81,7 @@ fn larger(a: i32, b: i32) -> i32 {
 /// As [`write_maximum`], past the cache; `out` starts at a cache line, or is empty.
 #[inline(always)]
 fn stream_maximum(a: &[i32], b: &[i32], out: &mut [MaybeUninit<i32>]) {
+    assert!(out.is_empty() || out.as_ptr().cast::<CacheLine>().is_aligned(), "streamed lines start at a cache line");
     let (out, out_tail) = out.as_chunks_mut::<LINE>();
     let (a, a_tail) = a.as_chunks::<LINE>();
     let (b, b_tail) = b.as_chunks::<LINE>();
@@ -96,11 +101,10 @@ fn stream_line(out: &mut [MaybeUninit<i32>; LINE], values: [i32; LINE]) {
 
     let vectors: [__m128i; 4] = bytemuck::cast(values);
     let target = out.as_mut_ptr().cast::<__m128i>();
-    debug_assert!(target.is_aligned(), "a line is not at a line's start");
     for (i, vector) in vectors.into_iter().enumerate() {
         #[allow(unsafe_code)]
         // SAFETY: four vectors are the whole of `out`, which is borrowed alone. It starts at a cache line, as
-        // `stream_maximum` asks, so every vector is aligned. `order_streamed_stores` follows before the kernel returns, so
+        // `stream_maximum` checks, so every vector is aligned. `order_streamed_stores` follows before the kernel returns, so
         // that whoever is told that the kernel has ended, on any thread, sees the values.
         unsafe {
             _mm_stream_si128(target.add(i), vector);

@@ -457,7 +457,7 @@ fn add_products<F: Real, S: Simd, const V: usize>(
     first: usize,
 ) {
     let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
-    let Some(right) = right.get(first..first + V * lanes) else { return };
+    let right = right.get(first..first + V * lanes).expect("the right matrix has a row for each bit of the left");
     let right = F::as_vectors::<S>(right);
     let value = F::splat(simd, value);
     for v in 0..V {
@@ -506,16 +506,48 @@ impl<F: Real, R: Word<F>, K: Sink<F>> NonzeroProductOfTranspose<'_, F, R, K> {
         }
         for &row in &self.left.sorted_columns {
             let row = row as usize;
-            let Some(&bits) = bits_of_columns.get(row).filter(|_| self.rows.contains(&row)) else { continue };
+            if !self.rows.contains(&row) {
+                continue;
+            }
             let mut sums = [F::Vector::<S>::zeroed(); V];
-            for p in Ones(bits) {
-                let Some(word) = self.elements.get(p * words + row / WORD) else { break };
-                let value = self.read.element(word, row);
+            for p in Ones(bits_of_columns[row]) {
+                let value = self.read.element(&self.elements[p * words + row / WORD], row);
                 add_products::<F, S, V>(simd, &mut sums, value, right, p * stride + column);
             }
             let sums = sums;
             self.sink.take(simd, row, column, &sums);
         }
         V
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "the right matrix has a row for each bit of the left")]
+    fn a_right_matrix_with_too_few_rows_is_no_product() {
+        let (right, mut out) = (PaddedMatrix::<f32>::zeros(2, 16), [0.0; 16]);
+        let elements = [[1.0; WORD]];
+        let product =
+            NonzeroProduct { read: AsNumbers, elements: &elements, bits: &[0b100], right: &right, out: &mut out };
+        InstructionSet::Portable.dispatch(product);
+    }
+
+    #[test]
+    #[should_panic(expected = "out of bounds")]
+    fn a_bit_of_a_row_that_there_is_not_is_no_gradient() {
+        struct Ignore;
+        impl Sink<f32> for Ignore {
+            #[inline(always)]
+            fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
+        }
+        let mut left = NonzeroRows::<f32>::of_numbers(3);
+        left.push(&[1.0, 0.0, 2.0]);
+        left.index(InstructionSet::Portable);
+        left.bits_of_columns[2] = 0b11;
+        let right = PaddedMatrix::zeros(2, 16);
+        nonzero_product_of_transpose(InstructionSet::Portable, &left, 0..3, &right, true, Ignore);
     }
 }

@@ -327,7 +327,8 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
         let (values, stride) = (self.right, self.stride);
         let mut start = column;
         self.left.columns::<M>(row, |left| {
-            let Some(right) = values.get(start..start + V * lanes) else { return };
+            let right =
+                values.get(start..start + V * lanes).expect("the right matrix has a row for each column of the left");
             start += stride;
             let right = F::as_vectors::<S>(right);
             let right: [F::Vector<S>; V] = std::array::from_fn(|v| right[v]);
@@ -342,5 +343,34 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
         for (i, sums) in sums.iter().enumerate() {
             self.sink.take(simd, row + i, column, sums);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Ignore;
+
+    impl Sink<f32> for Ignore {
+        #[inline(always)]
+        fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
+    }
+
+    /// The functions of this module check shapes before; were one forgotten, sums without their last terms would be found by
+    /// no one.
+    #[test]
+    #[should_panic(expected = "the right matrix has a row for each column of the left")]
+    fn a_right_matrix_with_too_few_rows_is_no_product() {
+        let (row, right) = ([1.0_f32; 3], [1.0_f32; 32]);
+        InstructionSet::Portable.dispatch(Product {
+            left: Rows { rows: &[&row], depth: 3 },
+            first: 0,
+            count: 1,
+            right: &right,
+            stride: 16,
+            columns: 0..16,
+            sink: Ignore,
+        });
     }
 }

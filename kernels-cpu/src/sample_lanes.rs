@@ -350,7 +350,8 @@ impl<F: Real, E: Value<F>> WeightedSums<'_, F, E> {
             for lane in (0..LANES).step_by(lanes) {
                 let mut sums: [F::Vector<S>; U] = std::array::from_fn(|unit| F::splat(simd, self.biases[unit]));
                 for (&input, values) in entries.iter().zip(values) {
-                    let Some(weights) = weights.get(input as usize) else { continue };
+                    let weights =
+                        weights.get(input as usize).expect("there are weights for each of the chunk's inputs");
                     let x = widen::<F, E, S>(&values[lane..lane + lanes]);
                     for (sum, &weight) in sums.iter_mut().zip(weights) {
                         *sum = F::multiply_add_vectors(simd, F::splat(simd, weight), x, *sum);
@@ -369,7 +370,7 @@ impl<F: Real, E: Value<F>> AddGradients<'_, F, E> {
     #[inline(always)]
     fn run<S: Simd, const U: usize>(self, simd: S) {
         let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
-        let Some(errors): Option<&[[[F; LANES]; BLOCKS]; U]> = self.errors.first_chunk() else { return };
+        let errors: &[[[F; LANES]; BLOCKS]; U] = self.errors.first_chunk().expect("the tile has U units");
         let gradients: &mut [[F; U]] = self.gradients.as_chunks_mut().0;
         let Chunk { used_inputs, blocks_by_input, values_by_input, .. } = self.chunk;
         let (mut rest_of_blocks, mut rest_of_values) = (blocks_by_input.as_slice(), values_by_input.as_slice());
@@ -383,9 +384,7 @@ impl<F: Real, E: Value<F>> AddGradients<'_, F, E> {
                 let mut sums = [F::Vector::<S>::zeroed(); U];
                 for (&block, values) in blocks.iter().zip(values) {
                     let block = usize::from(block);
-                    if block >= BLOCKS {
-                        continue;
-                    }
+                    assert!(block < BLOCKS, "a chunk has at most {BLOCKS} blocks");
                     let x = widen::<F, E, S>(&values[lane..lane + lanes]);
                     for unit in 0..U {
                         let errors = F::as_vectors::<S>(&errors[unit][block])[vector];
@@ -413,4 +412,31 @@ fn widen<F: Real, E: Value<F>, S: Simd>(values: &[E]) -> F::Vector<S> {
         *wide = value.widen();
     }
     F::as_vectors::<S>(&widened)[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SET: InstructionSet = InstructionSet::Portable;
+
+    fn chunk() -> Chunk<f32> {
+        Chunk::new(&[&[1.0, 0.0, 2.0], &[0.0, 0.0, 3.0]])
+    }
+
+    #[test]
+    #[should_panic(expected = "there are weights for each of the chunk's inputs")]
+    fn an_input_without_weights_is_not_left_out() {
+        let (mut chunk, weights, mut sums) = (chunk(), Tiles::zeros(3, 2), PaddedMatrix::zeros(2, SAMPLES));
+        chunk.entries[1] = 3;
+        weighted_sums(SET, &chunk, &weights, &[0.0; 2], &mut sums);
+    }
+
+    #[test]
+    #[should_panic(expected = "a chunk has at most 53 blocks")]
+    fn a_block_without_errors_is_not_left_out() {
+        let (mut chunk, errors, mut gradients) = (chunk(), PaddedMatrix::zeros(2, SAMPLES), Tiles::zeros(3, 2));
+        chunk.blocks_by_input[0] = BLOCKS as u8;
+        add_gradients(SET, &chunk, &errors, &mut gradients);
+    }
 }

@@ -154,7 +154,8 @@ impl<F: Real> Tile<'_, F> {
 
         let mut sums = [[F::zero(); LANES]; N];
         for (vector, lines) in vector.iter().chain(tail).zip(self.lines.chunks_exact(self.stride)) {
-            let Some(lines) = lines.get(self.first..).and_then(|lines| lines.first_chunk::<N>()) else { return };
+            let lines = lines.get(self.first..).and_then(|lines| lines.first_chunk::<N>());
+            let lines = lines.expect("a group has a line of each of its columns");
             for (sum, line) in sums.iter_mut().zip(lines) {
                 multiply_add::<F, S>(simd, vector, line, sum);
             }

@@ -72,7 +72,7 @@ impl<F: Real> ProductsOfUnits<'_, F> {
     #[inline(always)]
     fn run<S: Simd, const U: usize>(self, simd: S) {
         let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
-        let Some(out): Option<&mut [[[F; LANES]; BLOCKS]; U]> = self.sums.first_chunk_mut() else { return };
+        let out: &mut [[[F; LANES]; BLOCKS]; U] = self.sums.first_chunk_mut().expect("the tile has U units");
         let mut weights = [[F::zero(); U]; MOST_INPUT_UNITS];
         for unit in 0..U {
             let row = self.weights.row(self.first + unit);
@@ -152,7 +152,7 @@ impl<F: Real> AddProductsOfRows<'_, F> {
     #[inline(always)]
     fn run<S: Simd, const U: usize>(self, simd: S) {
         let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
-        let Some(right): Option<&[[[F; LANES]; BLOCKS]; U]> = self.right.first_chunk() else { return };
+        let right: &[[[F; LANES]; BLOCKS]; U] = self.right.first_chunk().expect("the tile has U units");
         for row in 0..self.left.rows() {
             let left = self.left.row(row).as_chunks::<LANES>().0;
             let mut partial_sums = [[F::zero(); LANES]; U];
