@@ -50,11 +50,12 @@ impl<F: Copy> SharedCells<F> {
 
 /// Has the cells fetched that [`mirror`] will write, while others are computed: the product leaves the memory idle.
 pub(super) fn prefetch_mirrored<F: Element>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
+    let Some(last) = (columns.len() * size_of::<F>()).checked_sub(1) else { return };
     for row in rows {
-        let (start, bytes) =
-            (cells.first.wrapping_add(row * cells.size + columns.start), columns.len() * size_of::<F>());
-        for line in (0..bytes + 63).step_by(64) {
-            prefetch_for_writing(start.wrapping_byte_add(line.min(bytes - 1)));
+        let start = cells.first.wrapping_add(row * cells.size + columns.start);
+        // The last byte may be in a line that no other 64th is in.
+        for byte in (0..last).step_by(64).chain([last]) {
+            prefetch_for_writing(start.wrapping_byte_add(byte));
         }
     }
 }
@@ -75,14 +76,31 @@ pub(super) unsafe fn mirror<F: Element>(rows: Range<usize>, columns: Range<usize
     unsafe { transpose_to(InstructionSet::detect(), &left, to.cast(), cells.size) };
 }
 
-/// A sink of finished sums: the cells of one task's rows and one panel's columns, from `place`, a row and a column, on.
-/// `inside` of the columns are the result's, the others the panel's padding, unless it is `WHOLE`. `GOES_ON`: the sums start
-/// from `waiting`, rows of as many as a panel has columns.
+/// A sink of finished sums: some rows and columns of the cells, which one task writes. Of a panel's columns those beyond are
+/// its padding; `WHOLE` says that there are none. `GOES_ON`: the sums start from `waiting`, rows of as many as a panel has
+/// columns.
 pub(super) struct Cells<'a, F, const WHOLE: bool, const GOES_ON: bool> {
-    pub(super) cells: &'a SharedCells<F>,
-    pub(super) place: (usize, usize),
-    pub(super) inside: usize,
-    pub(super) waiting: &'a [F],
+    cells: &'a SharedCells<F>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    waiting: &'a [F],
+}
+
+impl<'a, F, const WHOLE: bool, const GOES_ON: bool> Cells<'a, F, WHOLE, GOES_ON> {
+    /// # Safety
+    /// No other thread reads or writes the cells at these rows and columns while the sink lives.
+    ///
+    /// # Panics
+    /// If they are not all in the matrix.
+    #[allow(unsafe_code)]
+    pub(super) unsafe fn new(
+        cells: &'a SharedCells<F>,
+        (rows, columns): (Range<usize>, Range<usize>),
+        waiting: &'a [F],
+    ) -> Self {
+        assert!(rows.end <= cells.size && columns.end <= cells.size, "cells outside the matrix");
+        Self { cells, rows, columns, waiting }
+    }
 }
 
 impl<F: Element, const WHOLE: bool, const GOES_ON: bool> Sink<F> for Cells<'_, F, WHOLE, GOES_ON> {
@@ -97,12 +115,14 @@ impl<F: Element, const WHOLE: bool, const GOES_ON: bool> Sink<F> for Cells<'_, F
     #[allow(unsafe_code)]
     fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
         let length = size_of_val(sums) / size_of::<F>();
-        let inside = if WHOLE { length } else { self.inside.saturating_sub(column).min(length) };
-        let (row, first) = (self.place.0 + row, self.place.1 + column);
+        let inside = self.columns.len().saturating_sub(column).min(length);
+        assert!(row < self.rows.len() && (inside == length || !WHOLE), "a sum outside the task's cells");
+        let (row, first) = (self.rows.start + row, self.columns.start + column);
         if inside == length {
             for (i, sum) in sums.iter().enumerate() {
                 let values = F::as_elements::<S>(std::slice::from_ref(sum));
-                // SAFETY: the row is one of this task's rows, and a panel's columns are the result's up to `inside`.
+                // SAFETY: the cells are among the sink's rows and columns, as was just checked; those are in the matrix and no
+                // other thread's, as `new` asks.
                 unsafe { self.cells.write(row, first + i * values.len(), values) };
             }
         } else {
@@ -117,4 +137,52 @@ impl<F: Element, const WHOLE: bool, const GOES_ON: bool> Sink<F> for Cells<'_, F
 pub(super) fn start_from<F: Element, S: Simd>(waiting: &[F], row: usize, column: usize, sums: &mut [F::Vector<S>]) {
     let waiting = &waiting[row * panel_columns::<F>() + column..][..size_of_val(sums) / size_of::<F>()];
     sums.copy_from_slice(F::as_vectors::<S>(waiting));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes one register's sums to row `row` of a sink of rows 1 and 2, columns 0 and 1, of a matrix of 4 × 4.
+    struct Take {
+        row: usize,
+    }
+
+    impl kernels_cpu::WithSimd for Take {
+        type Output = Vec<f32>;
+
+        #[inline(always)]
+        #[allow(unsafe_code)]
+        fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
+            let mut memory = vec![MaybeUninit::new(0.0_f32); 16];
+            let cells = SharedCells { first: memory.as_mut_ptr(), size: 4 };
+            // SAFETY: there is no other thread.
+            let mut sink = unsafe { Cells::<f32, false, false>::new(&cells, (1..3, 0..2), &[]) };
+            sink.take(simd, self.row, 0, &[simd.splat_f32s(7.0)]);
+            // SAFETY: every cell was initialised.
+            memory.iter().map(|cell| unsafe { cell.assume_init() }).collect()
+        }
+    }
+
+    #[test]
+    fn part3_sums_go_to_the_tasks_cells_alone() {
+        let mut expected = [0.0; 16];
+        expected[8..10].fill(7.0);
+        assert_eq!(InstructionSet::Portable.dispatch(Take { row: 1 }), expected);
+    }
+
+    #[test]
+    #[should_panic(expected = "a sum outside the task's cells")]
+    fn part3_a_sum_outside_the_tasks_cells_is_not_written() {
+        InstructionSet::Portable.dispatch(Take { row: 2 });
+    }
+
+    #[test]
+    #[should_panic(expected = "cells outside the matrix")]
+    #[allow(unsafe_code)]
+    fn part3_a_sink_is_inside_the_matrix() {
+        let cells = SharedCells { first: std::ptr::null_mut::<MaybeUninit<f32>>(), size: 4 };
+        // SAFETY: there is no other thread.
+        let _sink = unsafe { Cells::<f32, true, false>::new(&cells, (3..5, 0..4), &[]) };
+    }
 }

@@ -94,13 +94,17 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
                     // A part of the panel that is the next right one, so that it comes while this one is used.
                     let ahead = next.next().unwrap_or_default();
                     let tile = ((left - own.start) * group + panel - first) * width * width;
-                    let waiting = waiting.padded_mut().get_mut(tile..tile + width * width).unwrap_or_default();
-                    let place = (left * width, columns.start);
+                    // Where there is one block only, no sum waits.
+                    let waiting = match blocks.len() {
+                        1 => &mut [],
+                        _ => &mut waiting.padded_mut()[tile..tile + width * width],
+                    };
+                    let place = (left * width..((left + 1) * width).min(size), columns.clone());
                     let left = &panels.rows(left, depth);
                     if last {
                         prefetch_for_later(ahead);
-                        // SAFETY: the rows are this task's, and the columns the matrix's.
-                        unsafe { finish((left, right), waiting, block > 0, (place, columns.len()), cells) };
+                        // SAFETY: the rows are this task's.
+                        unsafe { finish((left, right), waiting, block > 0, place, cells) };
                     } else if block == 0 {
                         prefetch_for_later(ahead);
                         multiply_panels(left, width, right, Waiting::<F, false> { waiting });
@@ -136,30 +140,42 @@ fn next_right<'a, F: Element>(
     }
 }
 
-/// Writes two panels' sums over the last block to the cells from `place`, a row and a column, on, in so many columns. Where
-/// it `goes_on`, the sums start from `waiting`.
+/// Writes two panels' sums over the last block to the cells at the given rows and columns. Where it `goes_on`, the sums start
+/// from `waiting`.
 ///
 /// # Safety
-/// `place` is in the matrix, as are the columns, and the rows from there on that the matrix has are the task's own.
+/// No other thread reads or writes these cells meanwhile.
 #[allow(unsafe_code)]
 unsafe fn finish<F: Element>(
     (left, right): (&[F], &[F]),
     waiting: &[F],
     goes_on: bool,
-    (place, inside): ((usize, usize), usize),
+    place: (Range<usize>, Range<usize>),
     cells: &SharedCells<F>,
 ) {
-    let rows = panel_columns::<F>().min(cells.size - place.0);
+    let rows = place.0.len();
     // Four kernels, so that the usual ones hold no branch and their sums never leave the registers.
-    match (inside == panel_columns::<F>(), goes_on) {
+    match (place.1.len() == panel_columns::<F>(), goes_on) {
         (true, false) => {
-            multiply_panels(left, rows, right, Cells::<F, true, false> { cells, place, inside, waiting });
+            // SAFETY: the caller's promise.
+            let sink = unsafe { Cells::<F, true, false>::new(cells, place, waiting) };
+            multiply_panels(left, rows, right, sink);
         }
-        (true, true) => multiply_panels(left, rows, right, Cells::<F, true, true> { cells, place, inside, waiting }),
+        (true, true) => {
+            // SAFETY: the caller's promise.
+            let sink = unsafe { Cells::<F, true, true>::new(cells, place, waiting) };
+            multiply_panels(left, rows, right, sink);
+        }
         (false, false) => {
-            multiply_panels(left, rows, right, Cells::<F, false, false> { cells, place, inside, waiting });
+            // SAFETY: the caller's promise.
+            let sink = unsafe { Cells::<F, false, false>::new(cells, place, waiting) };
+            multiply_panels(left, rows, right, sink);
         }
-        (false, true) => multiply_panels(left, rows, right, Cells::<F, false, true> { cells, place, inside, waiting }),
+        (false, true) => {
+            // SAFETY: the caller's promise.
+            let sink = unsafe { Cells::<F, false, true>::new(cells, place, waiting) };
+            multiply_panels(left, rows, right, sink);
+        }
     }
 }
 
