@@ -137,9 +137,9 @@ impl<'g> ShaderNetwork<'g> {
     pub(crate) fn upload(&mut self, path: Path, inputs: ArrayView2<f32>) -> Result<(), ShaderError> {
         assert_eq!(inputs.ncols(), self.architecture.inputs(), "predict: wrong number of inputs");
         let inputs = inputs.as_standard_layout();
-        let values = inputs.as_slice().unwrap_or_default();
+        let values = inputs.as_slice().expect("the standard layout is row by row");
         self.reserve(inputs.nrows());
-        let Some(workspace) = &self.workspace else { return self.gpu.check() };
+        let workspace = self.workspace.as_ref().expect("there is room since `reserve`");
         let target = match (path, &self.single) {
             (Path::Single, Some(single)) => &single.sample,
             _ => {
@@ -164,7 +164,7 @@ impl<'g> ShaderNetwork<'g> {
         match (path, &self.single, &self.workspace) {
             (Path::Single, Some(single), _) => single.launch(&self.pipelines, &mut pass),
             (_, _, Some(workspace)) => self.launch_layers(&mut pass, workspace, &workspace.first_layer, rows),
-            _ => {}
+            _ => unreachable!("there is room since `upload`"),
         }
         drop(pass);
         self.gpu.check()?;
@@ -196,7 +196,7 @@ impl<'g> ShaderNetwork<'g> {
 
     /// Waits for the launches, and appends the outputs to `outputs`.
     pub(crate) fn read_back(&self, path: Path, rows: usize, outputs: &mut Vec<f32>) -> Result<(), ShaderError> {
-        let Some(workspace) = &self.workspace else { return self.gpu.check() };
+        let workspace = self.workspace.as_ref().expect("there is room since `upload`");
         let source = match (path, &self.single) {
             (Path::Single, Some(single)) => &single.result,
             _ => workspace.outputs(),

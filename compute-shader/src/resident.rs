@@ -48,7 +48,10 @@ impl ShaderNetwork<'_> {
         let gpu: &Gpu = self.gpu;
         let part = |rows: ArrayView2<f32>| {
             let values = rows.as_standard_layout();
-            Part { inputs: gpu.storage(values.as_slice().unwrap_or_default()), rows: rows.nrows() }
+            Part {
+                inputs: gpu.storage(values.as_slice().expect("the standard layout is row by row")),
+                rows: rows.nrows(),
+            }
         };
         let parts = inputs.axis_chunks_iter(Axis(0), self.largest_batch()).map(part).collect();
         let labels: Vec<u32> = labels.iter().copied().map(u32::from).collect();
@@ -71,7 +74,7 @@ impl ShaderNetwork<'_> {
     /// If the device fails.
     pub fn count_correct(&mut self, resident: &Resident) -> Result<usize, ShaderError> {
         self.reserve(resident.parts.iter().map(|part| part.rows).max().unwrap_or(1));
-        let (gpu, Some(workspace)) = (self.gpu, &self.workspace) else { return Ok(0) };
+        let (gpu, workspace) = (self.gpu, self.workspace.as_ref().expect("there is room since `reserve`"));
         gpu.queue.write_buffer(&resident.count, 0, bytemuck::bytes_of(&0_u32));
         let buffers = [&workspace.outputs_shape, workspace.outputs(), &resident.labels, &resident.count];
         let classify = gpu.bind(&self.pipelines.classify, &buffers);
@@ -93,7 +96,7 @@ impl ShaderNetwork<'_> {
         encoder.copy_buffer_to_buffer(&resident.count, 0, &resident.staging, 0, 4);
         gpu.queue.submit([encoder.finish()]);
         gpu.map(&resident.staging, 4, |bytes| {
-            bytes.first_chunk().map_or(0, |&count| u32::from_le_bytes(count) as usize)
+            u32::from_le_bytes(*bytes.first_chunk().expect("four bytes are mapped")) as usize
         })
     }
 }

@@ -98,7 +98,7 @@ impl Stamps {
     fn seconds(&self, gpu: &crate::Gpu) -> Result<f64, ShaderError> {
         let ticks = gpu.map(&self.staging, BYTES, |bytes| match bytes.as_chunks().0 {
             [begin, end, ..] => u64::from_le_bytes(*end).saturating_sub(u64::from_le_bytes(*begin)),
-            _ => 0,
+            _ => unreachable!("{BYTES} bytes are mapped"),
         })?;
         Ok(ticks as f64 * f64::from(gpu.queue.get_timestamp_period()) * 1e-9)
     }

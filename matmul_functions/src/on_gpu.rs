@@ -134,7 +134,7 @@ impl<'a, F: Element> MatmulGpu<'a, F> {
             return Err(MatmulGpuError::TooLarge { rows, columns });
         }
         let x = x.as_standard_layout();
-        let x = device.buffer_from_slice(x.as_slice().unwrap_or_default())?;
+        let x = device.buffer_from_slice(x.as_slice().expect("the standard layout is row by row"))?;
         Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n) })
     }
 

@@ -46,7 +46,8 @@ pub fn matmul_transpose_rayon<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
 pub(crate) fn product_with_transpose<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
     let (size, depth) = x.dim();
     let x = x.as_standard_layout();
-    let rows: Vec<&[F]> = x.outer_iter().map(|row| row.to_slice().unwrap_or_default()).collect();
+    let rows: Vec<&[F]> =
+        x.outer_iter().map(|row| row.to_slice().expect("the standard layout is row by row")).collect();
     let panels = Panels::pack(&rows, depth);
 
     let mut result = memory::vec_with_capacity(size * size);

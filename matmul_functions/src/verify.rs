@@ -4,6 +4,9 @@ use ndarray::{Array2, ArrayRef2, Zip};
 
 use crate::Element;
 
+/// Why there is a double of every element.
+const WIDENS: &str = "f32 and f64 are no wider than f64";
+
 /// What X·Xᵀ must be: its value in double precision, and how far rounding in type `F` may take a result from it.
 #[derive(Debug)]
 pub struct Reference {
@@ -23,8 +26,8 @@ impl Reference {
             let error = (x.ncols() as f64 + 1.0) * unit_roundoff;
             error / (1.0 - error)
         };
-        let unit_roundoff = F::epsilon().to_f64().unwrap_or(f64::NAN) / 2.0;
-        let x = x.mapv(|value| value.to_f64().unwrap_or(f64::NAN));
+        let unit_roundoff = F::epsilon().to_f64().expect(WIDENS) / 2.0;
+        let x = x.mapv(|value| value.to_f64().expect(WIDENS));
         let magnitudes = x.mapv(f64::abs);
         let tolerance = magnitudes.dot(&magnitudes.t()) * (gamma(unit_roundoff) + gamma(f64::EPSILON / 2.0));
         Self { product: x.dot(&x.t()), tolerance }
@@ -41,7 +44,7 @@ impl Reference {
         let mut difference = None;
         Zip::indexed(product).and(&self.product).and(&self.tolerance).for_each(
             |(i, j), &got, &expected, &tolerance| {
-                let error = (got.to_f64().unwrap_or(f64::NAN) - expected).abs();
+                let error = (got.to_f64().expect(WIDENS) - expected).abs();
                 // A NaN is no agreement, hence not `error > tolerance`.
                 let agrees = error <= tolerance;
                 if !agrees && difference.is_none() {

@@ -57,7 +57,7 @@ impl<'a> MaxGpu<'a> {
         ShapeMismatch::check(a.dim(), b.dim())?;
         let copy = |matrix: &ArrayRef2<i32>| {
             let matrix = matrix.as_standard_layout();
-            device.buffer_from_slice(matrix.as_slice().unwrap_or_default())
+            device.buffer_from_slice(matrix.as_slice().expect("the standard layout is row by row"))
         };
         let (shape, out) = (a.dim(), device.uninitialized(a.len())?);
         Ok(Self { device, a: copy(a)?, b: copy(b)?, out, shape })

@@ -34,7 +34,7 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
     ShapeMismatch::check(a.dim(), b.dim())?;
     // No copy for matrices that lie row by row in memory; views with other strides are copied first.
     let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
-    let (Some(a_values), Some(b_values)) = (a.as_slice(), b.as_slice()) else { return crate::max_cpu(&a, &b) };
+    let [a_values, b_values] = [&a, &b].map(|matrix| matrix.as_slice().expect("the standard layout is row by row"));
 
     let mut result = memory::vec_with_capacity(a.len());
     let cells = &mut result.spare_capacity_mut()[..a.len()];

@@ -74,7 +74,7 @@ impl Input {
 /// How many rows of outputs are largest where the label says.
 pub(super) fn correct_of(outputs: &Array2<f32>, labels: &[u8]) -> usize {
     let is_correct = |(row, &label): (ndarray::ArrayView1<f32>, &u8)| {
-        argmax(row.to_slice().unwrap_or_default()) == usize::from(label)
+        argmax(row.to_slice().expect("outputs are stored row by row")) == usize::from(label)
     };
     outputs.outer_iter().zip(labels).filter(|pair| is_correct((pair.0, pair.1))).count()
 }

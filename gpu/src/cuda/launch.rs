@@ -103,7 +103,7 @@ impl Cuda {
             sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, function.handle, threads, shared)
         };
         self.check("asking how many blocks run at once", succeed(result))?;
-        Ok(u32::try_from(blocks).unwrap_or(0))
+        Ok(u32::try_from(blocks).expect("the driver counts blocks from 0"))
     }
 
     /// Asks for more dynamic shared memory than any kernel may have unasked, where a launch needs it.

@@ -135,12 +135,15 @@ pub struct ParameterShapeError {
     pub expected: Vec<usize>,
 }
 
+/// Why there are weights and biases of an architecture's sizes.
+const SIZES: &str = "an architecture has two layers or more, none of them empty";
+
 impl<F: Real> Network<F> {
     /// A network with random weights and zero biases.
     pub fn random(architecture: Architecture, initialization: Initialization, rng: &mut impl RngExt) -> Self {
         let sizes = architecture.sizes().to_vec();
         let weights = match initialization {
-            Initialization::Xavier => utils::random_weights(&sizes, rng).unwrap_or_default(),
+            Initialization::Xavier => utils::random_weights(&sizes, rng).expect(SIZES),
             Initialization::Normal => sizes
                 .windows(2)
                 .map(|pair| {
@@ -152,7 +155,7 @@ impl<F: Real> Network<F> {
                 })
                 .collect(),
         };
-        let biases = utils::zeros_biases(&sizes).unwrap_or_default();
+        let biases = utils::zeros_biases(&sizes).expect(SIZES);
         Self { architecture, weights, biases }
     }
 

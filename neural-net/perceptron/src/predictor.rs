@@ -121,7 +121,7 @@ impl<F: Real> Predictor<F> {
         let inputs = inputs.as_standard_layout();
         let (samples, columns, units) = (inputs.nrows(), self.architecture.inputs(), self.architecture.outputs());
         let mut outputs = vec![F::zero(); samples * units];
-        let values = inputs.as_slice().unwrap_or_default();
+        let values = inputs.as_slice().expect("the standard layout is row by row");
         let workspace = || -> Vec<PaddedMatrix<F>> {
             self.architecture.sizes()[1..].iter().map(|&units| PaddedMatrix::zeros(samples.min(CHUNK), units)).collect()
         };
@@ -159,7 +159,7 @@ impl<F: Real> Predictor<F> {
             let sums = &mut rest[0].padded_mut()[..samples * stride];
             self.architecture.activation(index).apply_to_rows(sums, stride, units);
         }
-        let Some(last) = workspace.last() else { return };
+        let last = workspace.last().expect("a network has a layer of outputs");
         for (sample, outputs) in outputs.chunks_mut(self.architecture.outputs()).enumerate() {
             outputs.copy_from_slice(last.row(sample));
         }

@@ -20,9 +20,14 @@ pub struct Gradients<F> {
 pub fn forward<F: Real>(network: &Network<F>, inputs: &Array2<F>) -> Vec<Array2<F>> {
     let mut activations = vec![inputs.clone()];
     for (layer, (weights, biases)) in network.weights().iter().zip(network.biases()).enumerate() {
-        let mut sums = activations[layer].dot(weights) + biases;
+        let sums = activations[layer].dot(weights) + biases;
+        // The product of matrices that are stored column by column is stored so, too.
+        let mut sums = sums.as_standard_layout().into_owned();
         for mut row in sums.outer_iter_mut() {
-            network.architecture().activation(layer).apply(row.as_slice_mut().unwrap_or_default());
+            network
+                .architecture()
+                .activation(layer)
+                .apply(row.as_slice_mut().expect("the standard layout is row by row"));
         }
         activations.push(sums);
     }
@@ -42,7 +47,8 @@ pub fn gradients<F: Real>(network: &Network<F>, samples: &Samples<F>, loss: crat
     for (index, mut error) in errors.outer_iter_mut().enumerate() {
         let (output, target) = (outputs.row(index).to_vec(), samples.target(index));
         total_loss += loss.of(architecture.output_activation(), &output, target);
-        loss.output_error(architecture.output_activation(), &output, target, error.as_slice_mut().unwrap_or_default());
+        let error = error.as_slice_mut().expect("a new array is stored row by row");
+        loss.output_error(architecture.output_activation(), &output, target, error);
     }
 
     // report: begin gradients

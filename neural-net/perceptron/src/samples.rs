@@ -13,6 +13,9 @@ pub struct Samples<F> {
     targets: Arc<Array2<F>>,
 }
 
+/// Why a row of samples is a slice.
+pub(crate) const ROW_BY_ROW: &str = "samples are stored row by row";
+
 /// The inputs, as numbers, or as bytes that become numbers when somebody asks for them.
 #[derive(Debug)]
 struct Inputs<F> {
@@ -124,7 +127,7 @@ impl<F: Real> Samples<F> {
         match &self.inputs.bytes {
             Some(ByteInputs { bytes, values }) => {
                 let row: ArrayView1<u8> = bytes.index_axis(Axis(0), index);
-                InputRow::Bytes(row.to_slice().unwrap_or_default(), values)
+                InputRow::Bytes(row.to_slice().expect(ROW_BY_ROW), values)
             }
             None => InputRow::Numbers(self.input(index)),
         }
@@ -164,7 +167,7 @@ impl SampleCountError {
 
 fn row<F>(array: &Array2<F>, index: usize) -> &[F] {
     let row: ArrayView1<F> = array.index_axis(Axis(0), index);
-    row.to_slice().unwrap_or_default()
+    row.to_slice().expect(ROW_BY_ROW)
 }
 
 #[cfg(test)]

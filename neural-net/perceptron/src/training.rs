@@ -192,7 +192,8 @@ pub fn initial_parameters<F: Real>(architecture: Architecture, hyperparameters: 
 /// The order of the samples in an epoch, counted from 0. It depends on the seed and the epoch only, so that a training
 /// can go on anywhere.
 pub fn order_of_epoch(hyperparameters: &Hyperparameters, samples: usize, epoch: usize) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..u32::try_from(samples).unwrap_or(u32::MAX)).collect();
+    let samples = u32::try_from(samples).expect("samples are numbered by 32 bits");
+    let mut order: Vec<u32> = (0..samples).collect();
     if hyperparameters.shuffle {
         // Stream 0 belongs to the weights.
         let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);

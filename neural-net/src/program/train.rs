@@ -75,7 +75,7 @@ fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
             let path = checkpoint::path_in(directory);
             bail!("{} holds a training: add --resume to go on with it, or choose another directory", path.display());
         }
-        (None, true) => eprintln!("no checkpoint in {} yet: starting from the beginning", directory.display()),
+        (None, true) => timing::note!("no checkpoint in {} yet: starting from the beginning", directory.display()),
         _ => {}
     }
     Ok(kept)
@@ -122,7 +122,7 @@ impl Work<'_> {
             Ok(Outcome::Stopped) => return interrupted(&console, &training).or_else(|error| failed(&console, error)),
             Err(TrainingError::Observer(error)) => return failed(&console, error),
             Err(error @ TrainingError::Diverged { .. }) => {
-                eprintln!("error: {error}");
+                timing::note!("error: {error}");
                 return Ok(ExitCode::from(CHECK_FAILED));
             }
             Err(TrainingError::Device { epoch, error }) => {
@@ -201,7 +201,7 @@ fn start(settings: &Settings, run: &LazyRun, kept: Option<Checkpoint>) -> Result
 fn run_of(settings: &Settings, dataset: &Dataset) -> Run {
     let (train, validation) = settings.images;
     let used = train.saturating_add(validation).min(dataset.train.len());
-    let pixels = dataset.train.pixels.as_slice().unwrap_or_default();
+    let pixels = dataset.train.pixels.as_slice().expect("images are stored row by row");
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(&pixels[..used * dataset.train.pixels.ncols()]);
     checksum.update(&dataset.train.labels[..used]);
@@ -270,7 +270,7 @@ fn interrupted<E: Engine<f32>>(console: &Console, training: &Training<E>) -> Res
     let directory = console.checkpoint.clone().unwrap_or_else(|| free_name(Path::new(RESCUE_DIRECTORY)));
     console.keep(&directory, training).context("the interrupted training could not be saved")?;
     let Progress { epoch, step, .. } = training.progress();
-    eprintln!(
+    timing::note!(
         "Interrupted after epoch {epoch} and {step} steps, and saved. To go on: the same command with --checkpoint {} --resume",
         directory.display()
     );
@@ -335,7 +335,7 @@ impl Report<'_> {
         match asked.or(of_preset) {
             Some(target) if self.accuracy < target => {
                 let (reached, target) = (100.0 * self.accuracy, 100.0 * target);
-                eprintln!("The test accuracy of {reached:.2} % is below the target of {target:.2} %.");
+                timing::note!("The test accuracy of {reached:.2} % is below the target of {target:.2} %.");
                 ExitCode::from(CHECK_FAILED)
             }
             _ => ExitCode::SUCCESS,

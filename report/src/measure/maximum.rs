@@ -14,6 +14,9 @@ use crate::figures::Maximum;
 /// The homework's rows and columns.
 const SIZE: [usize; 2] = [1000, 1000];
 
+/// Why a matrix is a slice.
+const NEW: &str = "a new matrix is stored row by row";
+
 /// Two matrices of integers 0…255.
 pub(super) struct Input {
     pub(super) a: Array2<i32>,
@@ -29,7 +32,7 @@ impl Input {
 
     /// The operands' values.
     pub(super) fn operands(&self) -> (&[i32], &[i32]) {
-        (self.a.as_slice().unwrap_or_default(), self.b.as_slice().unwrap_or_default())
+        (self.a.as_slice().expect(NEW), self.b.as_slice().expect(NEW))
     }
 
     pub(super) fn check(&self, device: &Device) -> Result<(), MeasureError> {

@@ -154,7 +154,7 @@ impl<F: Real> FullBatch<F> {
             _ => parts.par_iter_mut().enumerate().for_each(run),
         }
 
-        let Some((total, others)) = parts.split_first_mut() else { return 0.0 };
+        let (total, others) = parts.split_first_mut().expect("there is a part for the first chunk");
         let set = self.instruction_set;
         others.iter().for_each(|part| total.add(set, part));
         total.first_gradient.write_scaled(&mut total.weight_gradients[0], scale);

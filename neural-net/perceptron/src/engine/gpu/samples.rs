@@ -4,6 +4,7 @@ use ::gpu::{Buffer, Device};
 
 use crate::Samples;
 use crate::engine::DeviceError;
+use crate::samples::ROW_BY_ROW;
 
 /// Samples on the device.
 #[derive(Debug)]
@@ -21,10 +22,11 @@ impl SamplesOnDevice {
     /// # Errors
     /// If it has not enough memory, or has failed.
     pub(super) fn new(device: &Device, samples: &Samples<f32>) -> Result<Self, DeviceError> {
-        let in_order: Vec<u32> = (0..u32::try_from(samples.len()).unwrap_or(u32::MAX)).collect();
+        let count = u32::try_from(samples.len()).expect("samples are numbered by 32 bits");
+        let in_order: Vec<u32> = (0..count).collect();
         Ok(Self {
-            inputs: device.buffer_from_slice(samples.inputs().as_slice().unwrap_or_default())?,
-            targets: device.buffer_from_slice(samples.targets().as_slice().unwrap_or_default())?,
+            inputs: device.buffer_from_slice(samples.inputs().as_slice().expect(ROW_BY_ROW))?,
+            targets: device.buffer_from_slice(samples.targets().as_slice().expect(ROW_BY_ROW))?,
             in_order: device.buffer_from_slice(&in_order)?,
             copied: samples.clone(),
         })
