@@ -49,8 +49,22 @@ struct Arguments {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    silence_libraries();
+    let arguments: Arguments = program::arguments();
     program::run(|| with_worker_threads(arguments.homework.cores, |threads| tell(&arguments, threads))?)
+}
+
+/// Keeps Mesa's libraries from printing lines of their own beside the program's: what they say of an absent adapter is in our
+/// error. Without `XDG_RUNTIME_DIR`, the layer that lets a desktop choose the GPU says only that it is not set. What the user
+/// has set stays.
+#[allow(unsafe_code)]
+fn silence_libraries() {
+    let is_absent = |name: &str| std::env::var_os(name).is_none();
+    let settings = [("NODEVICE_SELECT", "1", is_absent("XDG_RUNTIME_DIR")), ("EGL_LOG_LEVEL", "fatal", true)];
+    for (name, value, _) in settings.into_iter().filter(|(name, _, matters)| *matters && is_absent(name)) {
+        // SAFETY: this is the first thing that the program does, so that there is no other thread that reads the environment.
+        unsafe { std::env::set_var(name, value) };
+    }
 }
 
 fn tell(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
