@@ -99,7 +99,8 @@ pub struct Maximum {
 impl Maximum {
     /// The bytes of the two operands, which must be read at least.
     pub fn operand_bytes(&self) -> f64 {
-        (self.size[0] * self.size[1] * 2 * size_of::<i32>()) as f64
+        let [rows, columns] = self.size.map(|length| length as f64);
+        rows * columns * (2 * size_of::<i32>()) as f64
     }
 }
 

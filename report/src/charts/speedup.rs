@@ -108,6 +108,6 @@ fn legend(
         let label = format!("{} for this process", counted(figures.machine.cores, "core"));
         canvas.text(&label, (x + 24.0, y), Place::Right, 9.0, BLACK)?;
     }
-    debug_assert!(y < BOTTOM && x < f64::from(WIDTH));
+    assert!(y < BOTTOM && x < f64::from(WIDTH), "the legend is beside the axes");
     Ok(())
 }

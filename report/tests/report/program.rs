@@ -4,6 +4,7 @@ use std::path::Path;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use report::Figures;
+use report::figures::Counts;
 
 use super::figures::with_recorded_gpu;
 
@@ -36,6 +37,33 @@ fn figures_become_a_report_a_page_an_archive_and_the_same_figures() {
     assert!(std::fs::read_to_string(path("my report.html")).unwrap().contains("Test Processor 9000"));
     let zip = std::fs::File::open(path("my report.zip")).unwrap();
     assert!(zip::ZipArchive::new(zip).unwrap().by_name("hw1.pdf").is_ok());
+}
+
+/// Figures come from a file: whatever counts it holds, they overflow nothing.
+#[test]
+fn figures_of_absurd_size_become_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (mut figures, most) = (with_recorded_gpu(), usize::MAX);
+    figures.maximum.size = [most; 2];
+    figures.product.size = [most; 2];
+    figures.activation.values = most;
+    figures.training.images = [most; 3];
+    (figures.training.epochs, figures.training.batch, figures.made.rounds) = (most, most, most);
+    figures.training.sizes = vec![most; 3];
+    (figures.machine.cores, figures.machine.memory) = (most, Some(u64::MAX));
+    figures.machine.caches.iter_mut().for_each(|cache| (cache.bytes, cache.shared_by) = (u64::MAX, most));
+    figures.ceiling.iter_mut().for_each(|ceiling| ceiling.threads = most);
+    figures.maximum.rayon.iter_mut().for_each(|on| on.threads = most);
+    if let Counts::Counted(counts) = &mut figures.counts {
+        counts.size = [most; 2];
+        for rung in &mut counts.rungs {
+            (rung.thread_instructions, rung.warp_instructions, rung.loaded_sectors) = (u64::MAX, u64::MAX, u64::MAX);
+        }
+    }
+    std::fs::write(path("figures.json"), serde_json::to_string(&figures).unwrap()).unwrap();
+    let (code, _, stderr) = run(&["--figures", &path("figures.json"), "--out", &path("absurd.pdf")]);
+    assert!(code == Some(0) || (code == Some(2) && stderr.lines().count() == 1), "{code:?}: {stderr}");
 }
 
 #[test]
