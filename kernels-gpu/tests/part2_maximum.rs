@@ -17,7 +17,7 @@ fn maximum(a: &[i32], b: &[i32], config: LaunchConfig) -> Vec<i32> {
 #[test]
 fn part2_max_kernel_is_right_in_the_homeworks_launch() {
     let a: Vec<i32> = (0..1_000_000).map(|i| i * 7919 % 256).collect();
-    let b: Vec<i32> = (0..1_000_000).map(|i| i * 104_729 % 256).collect();
+    let b: Vec<i32> = (0..1_000_000_i32).map(|i| i.wrapping_mul(104_729) % 256).collect();
     let expected: Vec<i32> = a.iter().zip(&b).map(|(&a, &b)| a.max(b)).collect();
     assert!(maximum(&a, &b, LaunchConfig::new(1000, 1000)) == expected);
 }

@@ -16,14 +16,14 @@ use neural_net::{Activation, Architecture, Hyperparameters, Samples, model_file}
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// Stops after so many steps, counted over all epochs.
+/// Stops after n steps, counted over all epochs, and then for good: at the end of an epoch it is asked once more.
 struct StopAfter(usize);
 
 impl<E: Engine<f32>> Observer<f32, E> for StopAfter {
     type Error = std::convert::Infallible;
 
     fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {
-        self.0 -= 1;
+        self.0 = self.0.saturating_sub(1);
         if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
