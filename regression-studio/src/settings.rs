@@ -4,14 +4,16 @@ mod field;
 mod problems;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
+use timing::program::{available_memory, require_memory};
 
 pub use self::field::Field;
 pub(crate) use self::problems::FEWEST_ROWS;
 pub use self::problems::Problem;
+use crate::Table;
 use crate::table::{csv, synthetic};
-use crate::{Table, table};
 
 /// Everything that the user chooses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -261,15 +263,42 @@ pub enum SettingsError {
     },
 }
 
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file is none.
+    #[error(transparent)]
+    Csv(#[from] csv::CsvError),
+    /// It takes more memory than there is; one line with the way out.
+    #[error("{0}")]
+    TooLarge(String),
+}
+
 impl Source {
     /// Reads or makes the table.
     ///
     /// # Errors
-    /// If the file cannot be read or is no table.
-    pub fn table(&self) -> Result<Table, csv::CsvError> {
+    /// If the file cannot be read or is no table, or there is not enough memory for it.
+    pub fn table(&self) -> Result<Table, SourceError> {
+        self.table_with(&|_| (), &AtomicBool::new(false))
+    }
+
+    /// The same, with what `progress` and `cancel` are in [`csv::Options`].
+    ///
+    /// # Errors
+    /// As [`Source::table`], or if `cancel` was set.
+    pub fn table_with(&self, progress: &(dyn Fn(f32) + Sync), cancel: &AtomicBool) -> Result<Table, SourceError> {
         match self {
-            Self::File(path) => table::csv::read(path),
-            Self::Synthetic { rows, seed } => Ok(synthetic::stock_market(*rows, *seed)),
+            Self::File(path) => {
+                // Half of what there is: the rows are still there while the table is put together from them.
+                let memory = available_memory().map_or(u64::MAX, |bytes| bytes / 2);
+                Ok(csv::read_with(path, csv::Options { memory, progress, cancel })?)
+            }
+            Self::Synthetic { rows, seed } => {
+                require_memory(&format!("a market of {rows} rows"), Some(synthetic::bytes(*rows)))
+                    .map_err(|error| SourceError::TooLarge(error.to_string()))?;
+                Ok(synthetic::stock_market(*rows, *seed))
+            }
         }
     }
 }

@@ -155,6 +155,66 @@ fn wrong_settings_are_named_all_at_once() {
     assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
 }
 
+/// The program in a process with a limit.
+#[cfg(target_os = "linux")]
+fn within(limit: &str, directory: &Path, arguments: &[&str]) -> Command {
+    let mut shell = Command::new("sh");
+    shell.current_dir(directory).args(["-c", &format!(r#"{limit}; exec "$0" "$@""#)]);
+    shell.arg(assert_cmd::cargo::cargo_bin("regression-studio")).args(arguments);
+    shell
+}
+
+/// Deep nesting ended in a stack overflow: the parser's bounds of brackets and of a key's parts multiply.
+#[cfg(target_os = "linux")]
+#[test]
+fn settings_that_are_nested_or_long_beyond_reason_are_refused_in_one_line() {
+    let folder = folder(good_data());
+    let key = vec!["a"; 79].join(".");
+    let deep = format!("x = {}1{}", format!("{{{key} = ").repeat(78), "}".repeat(78));
+    fs::write(folder.path().join("config.toml"), format!("{CONFIG}\n{deep}\n")).unwrap();
+    // As much stack as threads have, in one of which the window reads settings.
+    let message = refused(&mut within("ulimit -s 2048", folder.path(), &["train", "config.toml"]));
+    assert!(message.contains("config.toml: line ") && message.contains("nested more than 32 levels"), "{message}");
+    fs::write(folder.path().join("config.toml"), "# long\n".repeat(1 << 20)).unwrap();
+    let message = refused(program(folder.path()).args(["train", "config.toml"]));
+    assert!(message.contains("config.toml: longer than 4 MiB"), "{message}");
+}
+
+/// A packed file of some kilobytes whose rows take more than the process may have: it was aborted.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_table_beyond_the_memory_is_refused_in_one_line() {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(b"a,b,c\n").unwrap();
+    let rows = b"1,2,3\n".repeat(1 << 18);
+    (0..100).for_each(|_| packed.write_all(&rows).unwrap());
+    let folder = folder(packed.finish().unwrap());
+    // 26 million rows of 24 bytes, in 500 MB.
+    let limited = || refused(&mut within("ulimit -v 500000", folder.path(), &["train", "config.toml"]));
+    let message = limited();
+    assert!(message.contains("data.csv: ") && message.contains(" rows are read and take more than the "), "{message}");
+    fs::write(folder.path().join("config.toml"), CONFIG.replace("source.file = \"data.csv\"", MARKET)).unwrap();
+    let message = limited();
+    assert!(message.contains("a market of 90000000 rows needs"), "{message}");
+    assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
+}
+
+/// A source of 100 bytes that takes 9 GB.
+#[cfg(target_os = "linux")]
+const MARKET: &str = "source.synthetic.rows = 90000000";
+
+/// Column names come from a file; in an error they would set the terminal's colours.
+#[test]
+fn control_characters_of_column_names_are_escaped() {
+    let folder = folder("a\u{9b}31m,\u{202e}b,d\n1,2,3\n4,5,7\n6,1,4\n2,2,2\n");
+    let message = refused(program(folder.path()).args(["train", "config.toml"]));
+    assert!(
+        !message.contains(['\u{9b}', '\u{202e}']) && message.contains("it has a\\u009b31m, \\u202eb, d"),
+        "{message}"
+    );
+}
+
 #[test]
 fn the_example_trains_and_help_has_examples() {
     let folder = tempfile::tempdir().unwrap();

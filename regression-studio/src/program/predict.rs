@@ -5,14 +5,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use neural_net::files::write_atomically;
-use regression_studio::{Model, run_folder, table};
+use regression_studio::settings::Source;
+use regression_studio::{Model, run_folder};
 
 use super::arguments::PredictArguments;
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let PredictArguments { model, csv, out } = arguments;
     let model = Model::load(&if model.is_dir() { model.join(run_folder::MODEL) } else { model.clone() })?;
-    let table = table::csv::read(csv)?;
+    let table = Source::File(csv.clone()).table()?;
     let predictions = model.predict(&table)?;
     let left_out = predictions.iter().filter(|prediction| prediction.is_none()).count();
 
@@ -30,7 +31,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
         None => timing::program::print_line(format_args!("{}", text.trim_end_matches('\n'))),
     }
     if left_out > 0 {
-        eprintln!(
+        timing::note!(
             "{left_out} of {} rows have no prediction: a feature is missing or no number there",
             predictions.len()
         );

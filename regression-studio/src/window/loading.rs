@@ -7,8 +7,7 @@ use std::time::Duration;
 use eframe::egui::Context;
 
 use super::form::source_name;
-use crate::settings::Source;
-use crate::table::{csv, synthetic};
+use crate::settings::{Source, SourceError};
 use crate::{Settings, Table};
 
 /// A table on its way.
@@ -19,7 +18,7 @@ pub(crate) struct Loading {
     /// Thousandths.
     progress: Arc<AtomicU32>,
     cancel: Arc<AtomicBool>,
-    result: mpsc::Receiver<Result<Table, csv::CsvError>>,
+    result: mpsc::Receiver<Result<Table, SourceError>>,
 }
 
 /// What came of it.
@@ -52,10 +51,7 @@ impl Loading {
                     context.request_repaint_after(Duration::from_millis(30));
                 }
             };
-            let table = match &source {
-                Source::File(path) => csv::read_with_progress(path, &tell, &cancel),
-                Source::Synthetic { rows, seed } => Ok(synthetic::stock_market(*rows, *seed)),
-            };
+            let table = source.table_with(&tell, &cancel);
             // Nobody listens any more where the user has cancelled.
             let _ = sender.send(table);
             context.request_repaint();

@@ -49,30 +49,39 @@ struct Limits {
     sample: usize,
     /// Bytes in a record.
     record: usize,
+    /// Bytes that the rows may take.
+    memory: u64,
 }
 
-const LIMITS: Limits = Limits { piece: 1 << 19, sample: 1 << 16, record: RECORD_LIMIT };
+const LIMITS: Limits = Limits { piece: 1 << 19, sample: 1 << 16, record: RECORD_LIMIT, memory: u64::MAX };
 
-/// Reads a table.
+/// What a reader may take and whom it tells.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// Bytes that the rows may take. While a table is put together from them, it takes the same again; a packed file of some
+    /// megabytes may hold gigabytes of rows.
+    pub memory: u64,
+    /// Told the share that is done, 0 … 1. It is called by several threads, and begins again where the first rows of a column
+    /// told its kind wrongly.
+    pub progress: &'a (dyn Fn(f32) + Sync),
+    /// Ends the reading as soon as it is true.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Reads a table, however much memory it takes: for files that are known.
 ///
 /// # Errors
 /// If the file cannot be read or is no table.
 pub fn read(path: &Path) -> Result<Table, CsvError> {
-    read_with_progress(path, &|_| (), &AtomicBool::new(false))
+    read_with(path, Options { memory: u64::MAX, progress: &|_| (), cancel: &AtomicBool::new(false) })
 }
 
-/// The same, telling `progress` the share that is done, 0 … 1, until `cancel` is true.
-///
-/// `progress` is called by several threads, and begins again where the first rows of a column told its kind wrongly.
+/// Reads a table that comes from outside.
 ///
 /// # Errors
-/// If the file cannot be read, is no table, or `cancel` was set.
-pub fn read_with_progress(
-    path: &Path,
-    progress: &(dyn Fn(f32) + Sync),
-    cancel: &AtomicBool,
-) -> Result<Table, CsvError> {
-    read_within(path, LIMITS, progress, cancel)
+/// If the file cannot be read, is no table, or its rows take more than `options.memory`, or `options.cancel` was set.
+pub fn read_with(path: &Path, options: Options) -> Result<Table, CsvError> {
+    read_within(path, Limits { memory: options.memory, ..LIMITS }, options.progress, options.cancel)
 }
 
 fn read_within(

@@ -23,6 +23,11 @@ impl Lines {
         }
     }
 
+    /// Bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        crate::texts::bytes_of(&self.runs)
+    }
+
     /// The line of a row.
     pub(crate) fn line(&self, row: usize) -> Option<u64> {
         // New rows are at the end, where push asks.

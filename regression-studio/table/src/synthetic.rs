@@ -32,6 +32,12 @@ pub const FEATURES: [&str; 8] = [
 /// Its target: the trade value in lakhs, that is average price times quantity / 100,000.
 pub const TARGET: &str = "TURNOVER_LACS";
 
+/// Bytes of memory that [`stock_market`] takes: three columns of codes, the numbers.
+pub fn bytes(rows: usize) -> u64 {
+    let row = 3 * size_of::<u32>() + Quote::NAMES.len() * size_of::<f64>();
+    (rows as u64).saturating_mul(row as u64)
+}
+
 /// A table of `rows` trading days of shares, the same for the same seed: day after day from 1 January 2024 on, all
 /// shares in the order of their names each day; 2·√`rows` shares.
 ///

@@ -4,6 +4,11 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+/// Bytes of memory behind a vector.
+pub(crate) fn bytes_of<T>(vector: &Vec<T>) -> u64 {
+    (vector.capacity() * size_of::<T>()) as u64
+}
+
 /// Texts in order, kept in one string: a column of a million different texts takes little more than their letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
@@ -66,6 +71,12 @@ impl Dictionary {
             None => self.add(text, hash),
         };
         self.last
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let Texts { all, ends } = &self.texts;
+        all.capacity() as u64 + bytes_of(ends) + self.codes.allocation_size() as u64
     }
 
     /// The texts in order of their first appearance.

@@ -36,6 +36,11 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// Without a limit of memory.
+fn options<'a>(progress: &'a (dyn Fn(f32) + Sync), cancel: &'a AtomicBool) -> csv::Options<'a> {
+    csv::Options { memory: u64::MAX, progress, cancel }
+}
+
 #[test]
 fn files_that_are_not_there_or_empty() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +147,7 @@ fn files_that_change_while_they_are_read() {
             std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,").unwrap();
         }
     };
-    let error = csv::read_with_progress(&path, &append, &AtomicBool::new(false)).unwrap_err();
+    let error = csv::read_with(&path, options(&append, &AtomicBool::new(false))).unwrap_err();
     assert!(matches!(error.problem, CsvProblem::Changed), "{error}");
     assert!(error.to_string().ends_with(": the file changed while it was read: open it again when it is complete"));
 }
@@ -151,7 +156,8 @@ fn files_that_change_while_they_are_read() {
 fn progress_grows_to_1_and_cancel_stops() {
     let (_folder, path) = file(&packed(&[b"a,b\n".as_slice(), &b"1,2\n".repeat(1_000_000)].concat()));
     let shares = Mutex::new(Vec::new());
-    csv::read_with_progress(&path, &|share| shares.lock().unwrap().push(share), &AtomicBool::new(false)).unwrap();
+    let push = |share| shares.lock().unwrap().push(share);
+    csv::read_with(&path, options(&push, &AtomicBool::new(false))).unwrap();
     let shares = shares.into_inner().unwrap();
     assert!(shares.is_sorted() && shares.len() > 5 && shares[0] > 0.0 && shares.last() == Some(&1.0), "{shares:?}");
 
@@ -161,7 +167,26 @@ fn progress_grows_to_1_and_cancel_stops() {
         *calls.lock().unwrap() += 1;
         cancel.store(true, Ordering::Relaxed);
     };
-    let error = csv::read_with_progress(&path, &stop, &cancel).unwrap_err();
+    let error = csv::read_with(&path, options(&stop, &cancel)).unwrap_err();
     assert!(matches!(error.problem, CsvProblem::Cancelled), "{error}");
     assert_eq!(*calls.lock().unwrap(), 1);
+}
+
+#[test]
+fn rows_that_take_more_memory_than_they_may() {
+    const ROWS: usize = 1_000_000;
+    let numbers = [b"a,b\n".as_slice(), &b"1,2\n".repeat(ROWS)].concat();
+    let texts: String = (0..ROWS).map(|row| format!("text {row},{}\n", row % 7)).collect();
+    for bytes in [packed(&numbers), packed(format!("a,b\n{texts}").as_bytes()), numbers] {
+        let (_folder, path) = file(&bytes);
+        let cancel = AtomicBool::new(false);
+        let within = |memory| csv::read_with(&path, csv::Options { memory, ..options(&|_| (), &cancel) });
+        let error = within(8 << 20).unwrap_err();
+        let CsvProblem::TooLarge { rows, .. } = error.problem else { panic!("{error}") };
+        // A row takes 16 to 80 bytes; the pieces that several threads have in hand come on top.
+        assert!((50_000..ROWS).contains(&rows), "{rows}");
+        let expected = format!("{}: {rows} rows are read and take more than the 8 MiB of memory", path.display());
+        assert!(error.to_string().starts_with(&expected), "{error}");
+        assert_eq!(within(256 << 20).unwrap().rows(), ROWS);
+    }
 }

@@ -49,6 +49,17 @@ pub enum CsvProblem {
     /// More rows than are read.
     #[error("too many rows: the limit is {}; split the file", u32::MAX - 1)]
     TooManyRows,
+    /// Rows that take more memory than there is for them.
+    #[error(
+        "{rows} rows are read and take more than the {} MiB of memory that there are for a table: leave out columns, or split \
+         the file", limit >> 20
+    )]
+    TooLarge {
+        /// Rows read so far.
+        rows: usize,
+        /// Bytes that they may take.
+        limit: u64,
+    },
     /// A row with more or fewer cells than there are columns.
     #[error(
         "{found} {}, but the header names {expected} columns: mend the line{}", if *found == 1 { "cell" } else { "cells" },

@@ -6,7 +6,7 @@ use super::CsvProblem;
 use super::grammar::Grammar;
 use super::pieces::{Fault, Piece};
 use super::value::{self, Decimals};
-use crate::texts::Dictionary;
+use crate::texts::{Dictionary, bytes_of};
 use crate::{Categories, Kind, Lines};
 
 /// The rows of a piece.
@@ -78,6 +78,11 @@ impl Rows {
         rows
     }
 
+    /// Bytes of memory that the rows take.
+    pub(super) fn bytes(&self) -> u64 {
+        self.lines.bytes() + self.columns.iter().map(Cells::bytes).sum::<u64>()
+    }
+
     fn read(&mut self, text: &[u8], form: &Form) -> Option<Fault> {
         let (grammar, expected) = (form.grammar, form.kinds.len());
         let decimals = grammar.decimals();
@@ -126,6 +131,13 @@ impl Cells {
                 texts: Dictionary::default(),
             },
             Kind::Text => Self::Texts { indices: Vec::with_capacity(rows), texts: Dictionary::default() },
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Numbers { values, others, texts, .. } => bytes_of(values) + bytes_of(others) + texts.bytes(),
+            Self::Texts { indices, texts } => bytes_of(indices) + texts.bytes(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! One reading of a file from its beginning to its end.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -75,8 +75,14 @@ impl Pass<'_> {
 
     /// Reads all pieces; they come in the order of the file.
     fn rows(&self, pieces: &mut Pieces, form: &Form) -> Vec<Rows> {
+        let (taken, limit) = (AtomicU64::new(0), self.around.limits.memory);
         let read = |mut piece: Piece| {
-            let rows = Rows::of(&mut piece, form);
+            let mut rows = Rows::of(&mut piece, form);
+            let bytes = rows.bytes();
+            if taken.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > limit {
+                // How many rows came before this piece is known when all of them are there.
+                rows.fault.get_or_insert(Fault { line: None, problem: CsvProblem::TooLarge { rows: 0, limit } });
+            }
             if rows.fault.is_some() {
                 // The pieces before this one are taken already; those behind it do not matter.
                 self.around.stop.store(true, Ordering::Relaxed);
@@ -96,6 +102,10 @@ impl Pass<'_> {
         let (mut count, mut lines, mut fault) = (0, Lines::default(), None);
         for piece in rows {
             if let Some(Fault { line: within, problem }) = piece.fault.take() {
+                let problem = match problem {
+                    CsvProblem::TooLarge { limit, .. } => CsvProblem::TooLarge { rows: count + piece.count, limit },
+                    problem => problem,
+                };
                 fault = Some((within.map(|within| line + within), problem));
                 break;
             }
