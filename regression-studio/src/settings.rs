@@ -1,8 +1,11 @@
 //! Everything that the user chooses, as plain data, and as a TOML file.
 
+mod depth;
 mod field;
 mod problems;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -242,6 +245,9 @@ impl Default for TrainingSettings {
     }
 }
 
+/// The longest settings in bytes: enough for the names of as many columns as a table may have.
+pub const MAX_BYTES: usize = 4 << 20;
+
 /// A settings file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
@@ -309,8 +315,9 @@ impl Settings {
     /// # Errors
     /// If it cannot be read, or something in it is unknown. Whether the values make sense, [`Settings::problems`] says.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| SettingsError::Io { path: path.to_path_buf(), source })?;
+        let mut text = String::new();
+        let file = File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text));
+        file.map_err(|source| SettingsError::Io { path: path.to_path_buf(), source })?;
         let mut settings =
             Self::from_toml(&text).map_err(|message| SettingsError::Toml { path: path.to_path_buf(), message })?;
         if let (Source::File(file), Some(folder)) = (&mut settings.data.source, path.parent()) {
@@ -322,8 +329,13 @@ impl Settings {
     /// Settings from TOML.
     ///
     /// # Errors
-    /// If something in it is unknown or of the wrong type; one line that names the text's line.
+    /// If something in it is unknown or of the wrong type, it is longer than [`MAX_BYTES`] or nested too deeply; one line that
+    /// names the text's line.
     pub fn from_toml(text: &str) -> Result<Self, String> {
+        if text.len() > MAX_BYTES {
+            return Err(format!("longer than {} MiB: are these settings?", MAX_BYTES >> 20));
+        }
+        depth::check(text)?;
         toml::from_str(text).map_err(|error| {
             let message = error.message().replace('\n', "; ");
             match error.span() {
