@@ -29,7 +29,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let HomeworkOptions { cores, repeats, seed, json } = Arguments::parse().homework;
+    let HomeworkOptions { cores, repeats, seed, json } = program::arguments::<Arguments>().homework;
     program::run(|| {
         let x = Array2::from_shape_simple_fn(SIZE, {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
