@@ -2,20 +2,20 @@
 //!
 //! A file appears under its own name only once it is complete and right: the body goes to a
 //! temporary file in the same directory, is hashed on the way, and is renamed over the target at
-//! the end. (Only a killed process leaves its temporary file behind, a hidden `.part` that nothing
-//! reads.) Nothing here prints; what happens is told to a callback as [`Progress`].
+//! the end. (Only a killed process leaves its temporary file behind, which the next download
+//! removes.) Nothing here prints; what happens is told to a callback as [`Progress`].
 
 mod error;
 mod mirror;
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
+use whole_files::Replacement;
 
 use mirror::{Client, ReceiveError};
 
@@ -155,7 +155,7 @@ impl Downloader {
         directory: &Path,
         progress: &mut dyn FnMut(&RemoteFile, Progress<'_>),
     ) -> Result<Vec<Outcome>, DownloadError> {
-        fs::create_dir_all(directory)
+        whole_files::create_directory(directory)
             .map_err(|source| DownloadError::CreateDirectory { path: directory.to_path_buf(), source })?;
         let client = Client::new(self);
         files.iter().map(|file| self.fetch(&client, file, directory, &mut |event| progress(file, event))).collect()
@@ -182,10 +182,10 @@ impl Downloader {
         };
         let mut attempts = Vec::new();
         for mirror in &self.mirrors {
-            let mut temporary = temporary_file(directory, file.name).map_err(cannot_write(&path))?;
-            match client.receive(mirror, file, temporary.as_file_mut(), progress) {
+            let mut replacement = Replacement::begin(&path).map_err(cannot_write(&path))?;
+            match client.receive(mirror, file, replacement.file(), progress) {
                 Ok(received) => {
-                    put_in_place(temporary, &path).map_err(cannot_write(&path))?;
+                    replacement.commit().map_err(cannot_write(&path))?;
                     progress(Progress::Finished { received });
                     return Ok(outcome);
                 }
@@ -199,25 +199,6 @@ impl Downloader {
         }
         Err(DownloadError::AllMirrorsFailed { name: file.name, directory: directory.to_path_buf(), attempts })
     }
-}
-
-/// A file that removes itself unless persisted, in `directory`, where a rename stays on one file
-/// system.
-fn temporary_file(directory: &Path, name: &str) -> io::Result<NamedTempFile> {
-    let prefix = format!(".{name}.");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".part");
-    // Private by default; as a data file, its mode is up to the umask.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory)
-}
-
-/// Makes the complete file durable, then visible under its own name.
-fn put_in_place(temporary: NamedTempFile, path: &Path) -> io::Result<()> {
-    temporary.as_file().sync_all()?;
-    temporary.persist(path)?;
-    Ok(())
 }
 
 /// The SHA-256 of the file at `path`, or `None` where there is none.

@@ -6,3 +6,4 @@ mod mnist_crate_agrees;
 mod model_file;
 #[path = "../support/mod.rs"]
 mod support;
+mod whole_files;

@@ -1,0 +1,137 @@
+//! One process at a time.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::create_directory;
+use crate::replacement::remove_abandoned;
+
+/// The lock file's name in a directory. It holds the id of the process that has the lock.
+const NAME: &str = ".lock";
+
+/// A directory that no other process locks until this is dropped. Those that only read it need no lock: each file in it
+/// is whole at any moment.
+///
+/// The lock is advisory, and the system frees it however the process ends. The file `.lock` that a killed process
+/// leaves locks nothing.
+#[derive(Debug)]
+pub struct DirectoryLock {
+    path: PathBuf,
+    /// Its lock is the lock; closed last.
+    _file: File,
+    /// Directories that were made for it, from the innermost on.
+    created: Vec<PathBuf>,
+}
+
+/// A directory that cannot be locked. The messages name it.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process has it.
+    #[error(
+        "{}: {} writes there: wait until it has ended, or choose another directory",
+        directory.display(),
+        process.map_or("another process".to_owned(), |id| format!("process {id}"))
+    )]
+    Held {
+        /// The directory.
+        directory: PathBuf,
+        /// The process's id, where it can be read.
+        process: Option<u32>,
+    },
+    /// The operating system's error.
+    #[error("{}: cannot {action}", path.display())]
+    Io {
+        /// The directory or its lock file.
+        path: PathBuf,
+        /// "create", "lock" or "write".
+        action: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl DirectoryLock {
+    /// Locks `directory`, which is made if it is not there, and removes the temporary files that killed processes left
+    /// in it.
+    ///
+    /// # Errors
+    /// If another process has it locked, or it cannot be written to.
+    pub fn acquire(directory: &Path) -> Result<Self, LockError> {
+        let path = directory.join(NAME);
+        let mut created = Vec::new();
+        loop {
+            created.extend(create_directory(directory).map_err(io_error(directory, "create"))?);
+            let mut file = match File::options().read(true).write(true).create(true).truncate(false).open(&path) {
+                // Another process made the directory, had nothing to keep there, and removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.map_err(io_error(&path, "create"))?,
+            };
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    return Err(LockError::Held { directory: directory.to_path_buf(), process: holder(&mut file) });
+                }
+                Err(TryLockError::Error(source)) => return Err(io_error(&path, "lock")(source)),
+            }
+            // The process that had it before may have removed the file between these two lines: then another file may
+            // be there already, with a lock of its own.
+            if is_at(&file, &path).map_err(io_error(&path, "lock"))? {
+                // As long as any other id, in one piece: a reader sees the former holder's id or this one.
+                let id = format!("{:>10}\n", std::process::id());
+                file.write_all(id.as_bytes()).map_err(io_error(&path, "write"))?;
+                remove_abandoned(directory, None);
+                return Ok(Self { path, _file: file, created });
+            }
+        }
+    }
+}
+
+impl Drop for DirectoryLock {
+    /// Removes the lock file, and what was made for it and is empty.
+    fn drop(&mut self) {
+        // Elsewhere an open file keeps its name, and the empty lock file stays.
+        if cfg!(unix) {
+            let _ = fs::remove_file(&self.path);
+        }
+        let _ = self.created.iter().try_for_each(fs::remove_dir);
+    }
+}
+
+/// The process that wrote its id into the lock file. It may just be about to.
+fn holder(file: &mut File) -> Option<u32> {
+    for _ in 0..100 {
+        let mut text = String::new();
+        let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
+        if let Ok(id) = text.trim().parse() {
+            return Some(id);
+        }
+        read.ok()?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    None
+}
+
+/// Whether `path` is the name of this very file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let opened = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((named.dev(), named.ino()) == (opened.dev(), opened.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether `path` is the name of this very file: nobody removes it.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> LockError {
+    let path = path.to_path_buf();
+    move |source| LockError::Io { path, action, source }
+}

@@ -1,0 +1,118 @@
+//! A file that is written beside the one it replaces.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf, is_separator};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::{directory_of, sync_directory_of};
+
+/// A file that is being written. Dropped before [`Replacement::commit`], it leaves nothing.
+#[derive(Debug)]
+pub struct Replacement {
+    path: PathBuf,
+    temporary: PathBuf,
+    /// Locked until it is closed, which tells other processes that somebody writes it.
+    file: File,
+    is_committed: bool,
+}
+
+impl Replacement {
+    /// Creates an empty file beside `path`, under a name that no other file has, and removes those that killed
+    /// processes left there for the same `path`.
+    ///
+    /// # Errors
+    /// If it cannot be created, or `path` is a directory's name.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        static COUNTER: AtomicU32 = AtomicU32::new(0);
+        let name = file_name(path)?;
+        remove_abandoned(directory_of(path), Some(name));
+        loop {
+            let temporary = path.with_file_name(temporary_name(name, COUNTER.fetch_add(1, Ordering::Relaxed)));
+            let file = match File::options().write(true).create_new(true).open(&temporary) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                created => created?,
+            };
+            // Between creation and lock the file looks abandoned: who removes abandoned files may have locked or
+            // removed it. Where files cannot be locked at all, none is ever found abandoned.
+            let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !temporary.try_exists()?;
+            if !is_taken {
+                return Ok(Self { path: path.to_path_buf(), temporary, file, is_committed: false });
+            }
+        }
+    }
+
+    /// The file to write to.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Makes the content durable, puts it in the place of what was at the path, and makes that durable too.
+    ///
+    /// # Errors
+    /// If anything fails; what was at the path before is then still there, unless only the last of the three failed:
+    /// then the new content is there, and a power cut may bring the old one back.
+    pub fn commit(mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        fs::rename(&self.temporary, &self.path)?;
+        self.is_committed = true;
+        sync_directory_of(&self.path)
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if !self.is_committed {
+            // What cannot be removed is abandoned from here on, and removed by the next one.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// The file's name in `path`. An error if `path` is a directory's name.
+fn file_name(path: &Path) -> io::Result<&OsStr> {
+    let ends_in_separator = path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| is_separator(byte.into()));
+    let name = path.file_name().filter(|_| !ends_in_separator && !path.is_dir());
+    name.ok_or_else(|| io::ErrorKind::IsADirectory.into())
+}
+
+/// `.NAME.PROCESS.NUMBER.tmp`: hidden, and no two processes that run have the same.
+fn temporary_name(name: &OsStr, number: u32) -> OsString {
+    let mut temporary = OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}.{number}.tmp", std::process::id()));
+    temporary
+}
+
+/// The `NAME` in a name that [`temporary_name`] made.
+fn replaced_name(temporary: &[u8]) -> Option<&[u8]> {
+    let mut rest = temporary.strip_prefix(b".")?.strip_suffix(b".tmp")?;
+    for _ in ["number", "process"] {
+        let dot = rest.iter().rposition(|&byte| byte == b'.')?;
+        let digits = &rest[dot + 1..];
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        rest = &rest[..dot];
+    }
+    Some(rest)
+}
+
+/// Removes the temporary files in `directory` that no process writes any more: those for `name`, or for any name. What
+/// cannot be looked at or removed stays, since nothing reads it.
+pub(crate) fn remove_abandoned(directory: &Path, name: Option<&OsStr>) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let file_name = entry.file_name();
+        let is_wanted = replaced_name(file_name.as_encoded_bytes())
+            .is_some_and(|replaced| name.is_none_or(|name| name.as_encoded_bytes() == replaced));
+        if is_wanted && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            // Whoever writes it holds its lock, and nobody can write it while this one does.
+            let _ = File::options().write(true).open(entry.path()).and_then(|file| {
+                file.try_lock()?;
+                fs::remove_file(entry.path())
+            });
+        }
+    }
+}
