@@ -1,6 +1,7 @@
 //! Epochs of training: the order of the samples, the history, stopping and going on.
 
 mod stop_at;
+mod validate;
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -16,6 +17,7 @@ use crate::{Architecture, Loss, Network, Real, Samples};
 
 use self::stop_at::Batches;
 pub use self::stop_at::StopAt;
+pub use self::validate::InvalidValue;
 
 /// Whether a batch's gradient is the sum over its samples or their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -34,6 +36,7 @@ pub enum GradientScale {
 ///
 /// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], most often 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Hyperparameters {
     /// What is minimised.
     pub loss: Loss,
@@ -84,6 +87,7 @@ pub enum Validation<'a, F> {
 
 /// What is known after an epoch, or where a training stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EpochRecord {
     /// The epoch, counted from 1.
     pub epoch: usize,
@@ -100,6 +104,7 @@ pub struct EpochRecord {
 
 /// How far a training has come.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Progress {
     /// Epochs that are complete.
     pub epoch: usize,
@@ -234,7 +239,7 @@ impl<E> Training<E> {
         let (mark, Progress { epoch, step, history, .. }) = (self.hyperparameters.stop_at?.accuracy, &self.progress);
         let here = match step {
             0 => (*epoch, None),
-            _ => (epoch + 1, Some(self.batches().seen(*step))),
+            _ => (epoch.saturating_add(1), Some(self.batches().seen(*step))),
         };
         history.last().filter(|record| (record.epoch, record.samples) == here && record.accuracy >= mark)
     }

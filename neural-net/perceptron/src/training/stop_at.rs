@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// beginning, twice as many, and so on, and after every epoch that is recorded. So the step at which a training stops
 /// depends neither on threads nor on where it was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StopAt {
     /// The mark, 0 … 1.
     pub accuracy: f64,
