@@ -1,25 +1,39 @@
 //! Networks on disk, in the safetensors format, which PyTorch, NumPy and Hugging Face's tools open too.
 //!
 //! Layer i's weights are the tensor `layers.i.weight` of shape (inputs, outputs), its biases `layers.i.bias`, both F32.
-//! The metadata say how to use them: sizes, activations, and the normalisation of the inputs.
+//! The metadata say how to use them: sizes, activations, and the normalisation of the inputs. The digest of the whole
+//! file is among them, so that damage is noticed; see [`crate::checksum`].
+
+mod tensor_file;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ndarray::{Array1, Array2};
+use safetensors::Dtype;
 use safetensors::tensor::TensorView;
-use safetensors::{Dtype, SafeTensors};
 
 use crate::engine::Parameters;
 use crate::files::write_atomically;
 use crate::network::{ArchitectureError, ParameterShapeError};
-use crate::{Architecture, Network};
+use crate::training::InvalidValue;
+use crate::{Network, checksum};
+
+pub use self::tensor_file::{Format, TensorFile};
 
 /// What the file says of its format; other programs' files say something else or nothing.
-const FORMAT: &str = "neural-net 1";
+const FORMAT: &str = "neural-net 2";
+/// What files without a checksum say.
+const UNVERIFIED_FORMAT: &str = "neural-net 1";
 /// How pixels 0 … 255 become inputs.
 const NORMALISATION: &str = "pixel / 255";
+/// What the metadata of a network say beside that, in every file of this program.
+const KEYS: [&str; 5] = ["sizes", "hidden_activation", "output_activation", "normalisation", "dataset"];
+/// What those of a checkpoint say.
+pub(crate) const CHECKPOINT_KEYS: [&str; 7] =
+    ["sizes", "hidden_activation", "output_activation", "normalisation", "dataset", "run", "momentum"];
 
 /// A network with what is known of its origin.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +42,29 @@ pub struct Model {
     pub network: Network<f32>,
     /// The data set that it was trained on.
     pub dataset: String,
+}
+
+/// What was read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded<T> {
+    /// The content.
+    pub content: T,
+    /// A warning, where no checksum vouches for the content.
+    pub unverified: Option<Unverified>,
+}
+
+/// A file without a checksum. Displayed, it is one line that warns of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unverified {
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl fmt::Display for Unverified {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        write!(formatter, "{path}: an earlier version wrote it without a checksum, so damage to it may go unnoticed")
+    }
 }
 
 /// A model file that cannot be read or written. The messages name the file; the cause, where there is one, is their
@@ -51,6 +88,30 @@ pub enum ModelFileError {
         path: PathBuf,
         /// Why.
         source: safetensors::SafeTensorError,
+    },
+    /// It is not what was written.
+    #[error("{}: the file is damaged: {reason}; restore it from a copy, or train again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// How that is known.
+        reason: &'static str,
+    },
+    /// A weight, bias or velocity is infinite or not a number.
+    #[error("{}: the tensor {tensor} has a value that is not finite", path.display())]
+    NotFinite {
+        /// The file.
+        path: PathBuf,
+        /// The tensor's name.
+        tensor: String,
+    },
+    /// The training run in a checkpoint is none that there can be.
+    #[error("{}: its training run is not possible: {invalid}", path.display())]
+    Run {
+        /// The file.
+        path: PathBuf,
+        /// Which value, and why.
+        invalid: InvalidValue,
     },
     /// It is one, but not of this program.
     #[error("{}: not saved by {program}: {reason}", path.display())]
@@ -96,15 +157,32 @@ pub fn require_writable(path: &Path) -> Result<(), ModelFileError> {
     crate::files::require_writable(path).map_err(io_error(path, "write"))
 }
 
-/// Reads a model.
+/// Reads a model. A checkpoint's network is one too.
 ///
 /// # Errors
-/// If the file cannot be read, is no model of this program, or does not fit together.
+/// If the file cannot be read, is damaged, is no model of this program, or does not fit together.
+pub fn read(path: &Path) -> Result<Loaded<Model>, ModelFileError> {
+    parse(path, std::fs::read(path).map_err(io_error(path, "read"))?)
+}
+
+/// Reads a model for callers that cannot show a warning: [`read`] has it.
+///
+/// # Errors
+/// Those of [`read`].
 pub fn load(path: &Path) -> Result<Model, ModelFileError> {
-    let file = read_ours(path)?;
+    Ok(read(path)?.content)
+}
+
+/// The model in the bytes of a file; errors name `path`.
+///
+/// # Errors
+/// Those of [`read`], except that it cannot be read.
+pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Model>, ModelFileError> {
+    let file = parse_ours(path, bytes, &KEYS, &CHECKPOINT_KEYS)?;
     let architecture = file.architecture()?;
     let network = file.network("layers", architecture)?;
-    Ok(Model { network, dataset: file.metadata("dataset")?.to_owned() })
+    file.refuse_other_tensors(&["layers", "velocities"], network.architecture().layers())?;
+    Ok(file.loaded(Model { network, dataset: file.metadata("dataset")?.to_owned() }))
 }
 
 /// The metadata of a network, beside which a checkpoint has more.
@@ -123,9 +201,6 @@ pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
         .map(|(name, value)| (name.to_owned(), value.to_owned())),
     )
 }
-
-/// A layer's weights and biases, or their velocities.
-type Layer = (Array2<f32>, Array1<f32>);
 
 /// A tensor's name, shape and elements.
 pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
@@ -158,17 +233,24 @@ fn layer_tensors<'a>(
     layers.enumerate().flat_map(pair).collect()
 }
 
-/// Writes a safetensors file, atomically.
+/// Writes a safetensors file with a checksum, atomically.
 ///
 /// # Errors
-/// If the file cannot be written; what was there before is then still there.
+/// If a value is not finite, or the file cannot be written; what was there before is then still there.
 pub fn write_tensors(
     path: &Path,
     tensors: &[NamedTensor],
-    metadata: HashMap<String, String>,
+    mut metadata: HashMap<String, String>,
 ) -> Result<(), ModelFileError> {
-    let bytes = serialize(tensors, metadata)
+    // Nothing could read it again.
+    if let Some((tensor, ..)) = tensors.iter().find(|(_, _, elements)| !elements.iter().all(|value| value.is_finite()))
+    {
+        return Err(ModelFileError::NotFinite { path: path.to_path_buf(), tensor: tensor.clone() });
+    }
+    metadata.insert(checksum::KEY.to_owned(), checksum::NO_DIGEST.to_owned());
+    let mut bytes = serialize(tensors, metadata)
         .map_err(|source| ModelFileError::NotSafetensors { path: path.to_path_buf(), source })?;
+    assert!(checksum::seal(&mut bytes), "the metadata have the key of the checksum");
     write_atomically(path, &bytes).map_err(io_error(path, "write"))
 }
 
@@ -191,134 +273,21 @@ fn serialize(
     safetensors::serialize(views, Some(metadata))
 }
 
-/// Reads a file of this program.
-pub(crate) fn read_ours(path: &Path) -> Result<TensorFile, ModelFileError> {
-    TensorFile::read(path, "neural-net", &[("format", FORMAT), ("normalisation", NORMALISATION)])
-}
-
-/// A safetensors file in memory.
-#[derive(Debug)]
-pub struct TensorFile {
-    path: PathBuf,
-    program: &'static str,
+/// The tensors and metadata in the bytes of a file of this program, whose metadata have these keys.
+pub(crate) fn parse_ours(
+    path: &Path,
     bytes: Vec<u8>,
-    metadata: HashMap<String, String>,
-}
-
-impl TensorFile {
-    /// Reads a file that `program` has saved, whose metadata must have these names and values.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is no such file.
-    pub fn read(path: &Path, program: &'static str, required: &[(&str, &str)]) -> Result<Self, ModelFileError> {
-        let bytes = std::fs::read(path).map_err(io_error(path, "read"))?;
-        let (_, header) = SafeTensors::read_metadata(&bytes)
-            .map_err(|source| ModelFileError::NotSafetensors { path: path.to_path_buf(), source })?;
-        let metadata = header.metadata().clone().unwrap_or_default();
-        let file = Self { path: path.to_path_buf(), program, bytes, metadata };
-        for &(name, expected) in required {
-            let found = file.metadata(name)?;
-            if found != expected {
-                return Err(file.not_ours(format!("its {name} is {found:?} instead of {expected:?}")));
-            }
-        }
-        Ok(file)
+    keys: &'static [&'static str],
+    optional: &'static [&'static str],
+) -> Result<TensorFile, ModelFileError> {
+    let format = Format { program: "neural-net", name: FORMAT, has_checksum: true, keys, optional };
+    let unverified = Format { name: UNVERIFIED_FORMAT, has_checksum: false, ..format };
+    let file = TensorFile::parse(path, bytes, &[format, unverified])?;
+    let normalisation = file.metadata("normalisation")?;
+    if normalisation != NORMALISATION {
+        return Err(file.not_ours(format!("its normalisation is {normalisation:?} instead of {NORMALISATION:?}")));
     }
-
-    /// A value of its metadata.
-    ///
-    /// # Errors
-    /// If there is none of that name.
-    pub fn metadata(&self, name: &str) -> Result<&str, ModelFileError> {
-        let value = self.metadata.get(name);
-        value.map(String::as_str).ok_or_else(|| self.not_ours(format!("its metadata have no {name:?}")))
-    }
-
-    /// An error that names the file.
-    pub fn not_ours(&self, reason: String) -> ModelFileError {
-        ModelFileError::NotOurs { path: self.path.clone(), program: self.program, reason }
-    }
-
-    pub(crate) fn architecture(&self) -> Result<Architecture, ModelFileError> {
-        let sizes = self.metadata("sizes")?;
-        let sizes: Vec<usize> = sizes
-            .split(',')
-            .map(|size| size.trim().parse().map_err(|_| self.not_ours(format!("sizes {sizes:?} are no numbers"))))
-            .collect::<Result<_, _>>()?;
-        let activation = |name: &str| {
-            let value = self.metadata(name)?;
-            clap::ValueEnum::from_str(value, false).map_err(|_| self.not_ours(format!("unknown {name} {value:?}")))
-        };
-        Architecture::new(sizes, activation("hidden_activation")?, activation("output_activation")?)
-            .map_err(|source| ModelFileError::Architecture { path: self.path.clone(), source })
-    }
-
-    /// The network whose tensors' names begin with `prefix`.
-    ///
-    /// # Errors
-    /// If the tensors are not there, or do not fit the architecture.
-    pub fn network(&self, prefix: &str, architecture: Architecture) -> Result<Network<f32>, ModelFileError> {
-        let count = architecture.layers();
-        let (weights, biases) = self.layers(prefix, count)?.into_iter().unzip();
-        let network = Network::new(architecture, weights, biases)
-            .map_err(|source| ModelFileError::Shape { path: self.path.clone(), source })?;
-        let surplus = format!("{prefix}.{count}.weight");
-        match self.tensors()?.tensor(&surplus) {
-            Ok(_) => Err(self.not_ours(format!("it has a tensor {surplus:?}, but by its sizes only {count} layers"))),
-            Err(_) => Ok(network),
-        }
-    }
-
-    /// What [`parameter_tensors`] made tensors of.
-    ///
-    /// # Errors
-    /// If the tensors are not there, or do not fit the architecture.
-    pub fn parameters(
-        &self,
-        architecture: &Architecture,
-        has_velocities: bool,
-    ) -> Result<Parameters<f32>, ModelFileError> {
-        let network = self.network("layers", architecture.clone())?;
-        let velocities = match has_velocities {
-            // They have a network's shapes, and are checked like one.
-            true => {
-                let changes = self.network("velocities", architecture.clone())?;
-                Some(changes.weights().iter().cloned().zip(changes.biases().iter().cloned()).collect())
-            }
-            false => None,
-        };
-        Ok(Parameters { network, velocities })
-    }
-
-    fn tensors(&self) -> Result<SafeTensors<'_>, ModelFileError> {
-        SafeTensors::deserialize(&self.bytes)
-            .map_err(|source| ModelFileError::NotSafetensors { path: self.path.clone(), source })
-    }
-
-    /// Pairs of a matrix and a vector, under names that begin with `prefix`.
-    fn layers(&self, prefix: &str, count: usize) -> Result<Vec<Layer>, ModelFileError> {
-        let tensors = self.tensors()?;
-        let tensor = |name: String, dimensions: usize| {
-            let tensor = tensors.tensor(&name).map_err(|_| self.not_ours(format!("it has no tensor {name:?}")))?;
-            if tensor.dtype() != Dtype::F32 || tensor.shape().len() != dimensions {
-                let (dtype, shape) = (tensor.dtype(), tensor.shape());
-                let reason =
-                    format!("{name} is {dtype:?} of shape {shape:?} instead of F32 with {dimensions} dimensions");
-                return Err(self.not_ours(reason));
-            }
-            let elements: Vec<f32> =
-                tensor.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-            Ok((tensor.shape().to_vec(), elements))
-        };
-        let misshapen = |error: ndarray::ShapeError| self.not_ours(error.to_string());
-        let layer = |index: usize| {
-            let (shape, elements) = tensor(format!("{prefix}.{index}.weight"), 2)?;
-            let weights = Array2::from_shape_vec((shape[0], shape[1]), elements).map_err(misshapen)?;
-            let (_, elements) = tensor(format!("{prefix}.{index}.bias"), 1)?;
-            Ok((weights, Array1::from(elements)))
-        };
-        (0..count).map(layer).collect()
-    }
+    Ok(file)
 }
 
 pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> ModelFileError {

@@ -11,7 +11,7 @@ use neural_net::Network;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::engine::Engine;
 use neural_net::preset::Preset;
-use neural_net::training::{EpochRecord, Observer, Training};
+use neural_net::training::{EpochRecord, Observer, Progress, Training};
 
 /// Shows progress, keeps checkpoints, and stops on Ctrl-C.
 pub(super) struct Console<'a> {
@@ -35,7 +35,11 @@ impl Console<'_> {
         directory: &std::path::Path,
         training: &Training<E>,
     ) -> anyhow::Result<()> {
-        let run = Run { progress: training.progress().clone(), ..(*self.run).clone() };
+        let mut run = Run { progress: training.progress().clone(), ..(*self.run).clone() };
+        // Resumed with fewer --epochs than are done, it trains none; but a checkpoint never has more than it says to
+        // train.
+        let Progress { epoch, step, .. } = run.progress;
+        run.hyperparameters.epochs = run.hyperparameters.epochs.max(epoch + usize::from(step > 0));
         let parameters = training.engine().parameters()?;
         if !is_finite(&parameters.network) {
             return Err(NotFinite { epoch: run.progress.epoch, step: run.progress.step }.into());

@@ -10,10 +10,10 @@ use serde_json::json;
 use timing::program::with_worker_threads;
 
 use super::arguments::EvaluateArguments;
-use super::dataset;
+use super::{dataset, with_warning};
 
 pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
-    let model = model_file::load(&arguments.model)?;
+    let model = with_warning(model_file::read(&arguments.model)?);
     let parameters = Parameters { network: model.network, velocities: None };
     let (dataset, origin, evaluation) = with_worker_threads(arguments.cores, |_| -> Result<_> {
         let (dataset, origin) = dataset::load(&arguments.data)?;

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use timing::say;
 
 use super::arguments::PredictArguments;
-use super::dataset;
+use super::{dataset, with_warning};
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
-    let model = model_file::load(&arguments.model)?;
+    let model = with_warning(model_file::read(&arguments.model)?);
     // The test set is only needed for numbers.
     let dataset = match arguments.images.iter().any(|image| test_index(image).is_some()) {
         true => Some(dataset::load(&arguments.data)?),

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::Dataset;
 use neural_net::engine::{DeviceError, Engine, Parameters};
+use neural_net::files::{DirectoryLock, create_new_directory};
 use neural_net::model_file::{self, Model};
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Outcome, Progress, Training, TrainingError, Validation, initial_parameters};
@@ -20,11 +21,14 @@ use super::dataset;
 use super::device::{ChosenEngine, TrainingDevice};
 use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
+use super::with_warning;
 
 /// Where an interrupted training goes that has no `--checkpoint`.
 const RESCUE_DIRECTORY: &str = "neural-net-interrupted";
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
+    // From before the checkpoint is read until the last one is written.
+    let _lock = arguments.checkpoint.as_deref().map(DirectoryLock::acquire).transpose()?;
     let kept = kept_checkpoint(arguments)?;
     let settings = match &kept {
         Some(Checkpoint { parameters, run }) => {
@@ -69,7 +73,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
 /// The checkpoint to go on from. It is an error to have one and not `--resume`: it would be lost.
 fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
     let Some(directory) = &arguments.checkpoint else { return Ok(None) };
-    let kept = checkpoint::load(directory)?;
+    let kept = checkpoint::read(directory)?.map(with_warning);
     match (&kept, arguments.resume) {
         (Some(_), false) => {
             let path = checkpoint::path_in(directory);
@@ -267,8 +271,15 @@ fn shown_sizes(architecture: &Architecture) -> String {
 
 /// Saves what Ctrl-C interrupted and says how to go on.
 fn interrupted<E: Engine<f32>>(console: &Console, training: &Training<E>) -> Result<ExitCode> {
-    let directory = console.checkpoint.clone().unwrap_or_else(|| free_name(Path::new(RESCUE_DIRECTORY)));
-    console.keep(&directory, training).context("the interrupted training could not be saved")?;
+    let directory = match &console.checkpoint {
+        Some(directory) => directory.clone(),
+        None => free_directory(Path::new(RESCUE_DIRECTORY)).context("the interrupted training could not be saved")?,
+    };
+    let kept = console.keep(&directory, training);
+    if kept.is_err() && console.checkpoint.is_none() {
+        let _ = std::fs::remove_dir(&directory); // it is empty
+    }
+    kept.context("the interrupted training could not be saved")?;
     let Progress { epoch, step, .. } = training.progress();
     timing::note!(
         "Interrupted after epoch {epoch} and {step} steps, and saved. To go on: the same command with --checkpoint {} --resume",
@@ -277,11 +288,20 @@ fn interrupted<E: Engine<f32>>(console: &Console, training: &Training<E>) -> Res
     Ok(ExitCode::from(INTERRUPTED))
 }
 
-/// The path, or the path with the first number at its end that is not taken.
-fn free_name(path: &Path) -> PathBuf {
+/// A new directory at the path, or at the path with the first number at its end that is not taken. It is no other
+/// process's: several may be interrupted at once.
+fn free_directory(path: &Path) -> Result<PathBuf> {
     let numbered = (2..).map(|number| PathBuf::from(format!("{}-{number}", path.display())));
-    let mut names = std::iter::once(path.to_path_buf()).chain(numbered);
-    names.find(|name| !name.exists()).unwrap_or_else(|| path.to_path_buf())
+    for directory in std::iter::once(path.to_path_buf()).chain(numbered) {
+        match create_new_directory(&directory) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            created => {
+                created.with_context(|| format!("{}: cannot create", directory.display()))?;
+                return Ok(directory);
+            }
+        }
+    }
+    unreachable!("there are names without end")
 }
 
 /// A finished training.

@@ -1,5 +1,6 @@
 //! What is read, written and downloaded.
 
+mod checksums;
 mod download;
 mod idx_files;
 mod mnist_crate_agrees;

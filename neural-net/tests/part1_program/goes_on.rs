@@ -11,9 +11,9 @@ use crate::support::names_in;
 #[cfg(unix)]
 use crate::support::program::Run;
 use crate::support::program::{Place, training};
-use neural_net::Network;
 use neural_net::checkpoint::{self, Checkpoint};
-use neural_net::model_file;
+use neural_net::{Network, checksum, model_file};
+use safetensors::SafeTensors;
 
 fn kept(directory: &Path) -> Checkpoint {
     checkpoint::load(directory).unwrap().unwrap()
@@ -83,23 +83,32 @@ fn part1_program_that_diverges_in_an_epochs_last_step_keeps_the_checkpoint() {
     assert_finite(&kept(&place.path("run")));
 }
 
-/// There would be nothing to go on with, and the checkpoint before would be lost.
+/// There is nothing to go on with: neither is such a network kept, nor one that a file has.
 #[test]
-fn part1_program_keeps_no_network_that_is_not_finite() {
+fn part1_program_keeps_and_takes_no_network_that_is_not_finite() {
     let place = Place::new();
     let settings = ["--checkpoint", "run", "--target-accuracy", "0"];
     place.train(1, &settings).success();
-    let Checkpoint { mut parameters, run } = kept(&place.path("run"));
-    let network = &parameters.network;
+    let good = kept(&place.path("run"));
+    let mut bad = good.clone();
+    let network = &good.parameters.network;
     let mut weights = network.weights().to_vec();
     weights[0][(3, 5)] = f32::NAN;
-    parameters.network = Network::new(network.architecture().clone(), weights, network.biases().to_vec()).unwrap();
-    checkpoint::save(&place.path("run"), &Checkpoint { parameters, run }).unwrap();
-    let run = place.train(2, &[settings.as_slice(), &["--resume"]].concat());
-    assert_eq!(run.code, Some(1), "{run:?}");
-    let line = "error: training diverged: after epoch 1 and 0 steps the weights are no longer finite; choose a smaller \
-                learning rate\n";
-    assert_eq!(run.stderr, line);
+    bad.parameters.network = Network::new(network.architecture().clone(), weights, network.biases().to_vec()).unwrap();
+    let error = checkpoint::save(&place.path("run"), &bad).unwrap_err().to_string();
+    assert!(error.ends_with("the tensor layers.0.weight has a value that is not finite"), "{error}");
+    assert_eq!(kept(&place.path("run")), good);
+
+    let path = checkpoint::path_in(&place.path("run"));
+    let mut bytes = fs::read(&path).unwrap();
+    let weights = SafeTensors::deserialize(&bytes).unwrap().tensor("layers.0.weight").unwrap().data().as_ptr();
+    let start = weights.addr() - bytes.as_ptr().addr();
+    bytes[start..start + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    assert!(checksum::seal(&mut bytes));
+    fs::write(&path, &bytes).unwrap();
+    let message = place.refusal(&training(2, &[settings.as_slice(), &["--resume"]].concat()));
+    assert!(message.contains("the tensor layers.0.weight has a value that is not finite"), "{message}");
+    assert_eq!(fs::read(&path).unwrap(), bytes, "it is left as it was");
 }
 
 #[track_caller]

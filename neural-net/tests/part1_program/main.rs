@@ -10,3 +10,4 @@ mod starts;
 mod stop_at;
 #[path = "../support/mod.rs"]
 mod support;
+mod two_at_once;

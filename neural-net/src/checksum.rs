@@ -1,0 +1,97 @@
+//! SHA-256 digests inside of the files that they are of.
+//!
+//! A digest covers every byte of its file; its own 64 digits count as zeros. So whatever changes, a tensor, the
+//! metadata, a tensor's shape or the digest, the file no longer fits its digest. Other programs read such files as
+//! ever: the digest is a value of a safetensors file's metadata, or a comment on the first line of a text.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use sha2::{Digest, Sha256};
+
+/// The metadata key of the digest.
+pub const KEY: &str = "checksum";
+/// Its value before the digest is known.
+pub(crate) const NO_DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// What is before and behind the digits in a safetensors file. Quotation marks inside of a value are escaped there, so
+/// this is found nowhere but at the key; a tensor of this name has no text as its value.
+const BEFORE: &[u8] = b"\"checksum\":\"";
+/// What is before the digits on a text's first line.
+const BEFORE_IN_TEXT: &str = "# sha256 ";
+/// What follows them.
+const AFTER_IN_TEXT: &str = " of the lines below; to edit them, copy the file without this line\n";
+
+/// What a file's digest says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seal {
+    /// There is none.
+    Missing,
+    /// The file is as it was written.
+    Intact,
+    /// It is not.
+    Broken,
+}
+
+/// Writes the digest into a safetensors file that has the key [`KEY`] with a value of 64 characters. False if it has
+/// none.
+pub fn seal(file: &mut [u8]) -> bool {
+    let Some(digits) = digits(file) else { return false };
+    if digits.end > file.len() {
+        return false;
+    }
+    let digest = digest_without(file, &digits);
+    file[digits].copy_from_slice(digest.as_bytes());
+    true
+}
+
+/// Compares a safetensors file with its digest.
+pub fn check(file: &[u8]) -> Seal {
+    match digits(file) {
+        None => Seal::Missing,
+        Some(digits)
+            if file.get(digits.clone()).is_some_and(|found| digest_without(file, &digits).as_bytes() == found) =>
+        {
+            Seal::Intact
+        }
+        Some(_) => Seal::Broken,
+    }
+}
+
+/// A text with the digest of itself on a line before it.
+pub fn seal_text(text: &str) -> String {
+    format!("{BEFORE_IN_TEXT}{}{AFTER_IN_TEXT}{text}", hexadecimal(Sha256::digest(text)))
+}
+
+/// Compares a text with the digest on its first line.
+pub fn check_text(text: &str) -> Seal {
+    let Some(rest) = text.strip_prefix(BEFORE_IN_TEXT) else { return Seal::Missing };
+    let parts = rest.split_at_checked(NO_DIGEST.len());
+    let parts = parts.and_then(|(digest, rest)| Some((digest, rest.strip_prefix(AFTER_IN_TEXT)?)));
+    match parts {
+        Some((digest, text)) if digest == hexadecimal(Sha256::digest(text)) => Seal::Intact,
+        _ => Seal::Broken,
+    }
+}
+
+/// Where the digits are in a safetensors file: eight bytes of the header's length, the header, the tensors.
+fn digits(file: &[u8]) -> Option<Range<usize>> {
+    let (length, rest) = file.split_first_chunk::<8>()?;
+    let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    let start = 8 + BEFORE.len() + header.windows(BEFORE.len()).position(|window| window == BEFORE)?;
+    Some(start..start + NO_DIGEST.len())
+}
+
+fn digest_without(file: &[u8], digits: &Range<usize>) -> String {
+    let mut digest = Sha256::new();
+    digest.update(&file[..digits.start]);
+    digest.update(NO_DIGEST);
+    digest.update(&file[digits.end..]);
+    hexadecimal(digest.finalize())
+}
+
+fn hexadecimal(bytes: impl AsRef<[u8]>) -> String {
+    bytes.as_ref().iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}"); // writing to a String cannot fail
+        digits
+    })
+}

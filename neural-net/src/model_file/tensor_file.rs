@@ -1,0 +1,256 @@
+//! Reading safetensors files strictly: what is damaged, missing, surplus or not finite is an error that names it.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use ndarray::{Array1, Array2};
+use safetensors::{Dtype, SafeTensors};
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::{Loaded, ModelFileError, Unverified, io_error};
+use crate::checksum::{self, Seal};
+use crate::engine::Parameters;
+use crate::{Architecture, Network};
+
+/// How a program's files of one kind are told from others, and what their metadata have.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// The program that writes them.
+    pub program: &'static str,
+    /// The value of their metadata's key `format`.
+    pub name: &'static str,
+    /// Whether they have a checksum.
+    ///
+    /// Bits that flip do not make a file with one a file without: its name of the format differs by two bits at least,
+    /// and the key of the checksum would have to be gone, while any other key in its place is refused.
+    pub has_checksum: bool,
+    /// The other keys of their metadata.
+    pub keys: &'static [&'static str],
+    /// Keys that they may have beyond.
+    pub optional: &'static [&'static str],
+}
+
+/// A safetensors file in memory.
+#[derive(Debug)]
+pub struct TensorFile {
+    path: PathBuf,
+    program: &'static str,
+    bytes: Vec<u8>,
+    metadata: HashMap<String, String>,
+    is_verified: bool,
+}
+
+/// A layer's weights and biases, or their velocities.
+type Layer = (Array2<f32>, Array1<f32>);
+
+impl TensorFile {
+    /// Reads a file in one of some formats of a program. The first is the one that it writes.
+    ///
+    /// # Errors
+    /// If it cannot be read, is damaged, or has another format.
+    pub fn read(path: &Path, formats: &[Format]) -> Result<Self, ModelFileError> {
+        Self::parse(path, std::fs::read(path).map_err(io_error(path, "read"))?, formats)
+    }
+
+    /// The same of a file's bytes; errors name `path`.
+    ///
+    /// # Errors
+    /// If it is damaged, or has another format.
+    pub fn parse(path: &Path, bytes: Vec<u8>, formats: &[Format]) -> Result<Self, ModelFileError> {
+        let damaged = |reason| ModelFileError::Damaged { path: path.to_path_buf(), reason };
+        let not_safetensors = |source| ModelFileError::NotSafetensors { path: path.to_path_buf(), source };
+        let seal = checksum::check(&bytes);
+        if seal == Seal::Broken {
+            return Err(damaged("it does not have the checksum that it was written with"));
+        }
+        let (header_length, header) = SafeTensors::read_metadata(&bytes).map_err(not_safetensors)?;
+        let metadata = header.metadata().clone().unwrap_or_default();
+        let header: Result<Unique<Unique<IgnoredAny>>, _> = serde_json::from_slice(&bytes[8..8 + header_length]);
+        let file = Self {
+            path: path.to_path_buf(),
+            program: formats[0].program,
+            bytes,
+            metadata,
+            is_verified: seal == Seal::Intact,
+        };
+        if let Err(error) = header {
+            return Err(file.not_ours(format!("its header cannot be read: {error}")));
+        }
+        let found = file.metadata("format")?;
+        let Some(format) = formats.iter().find(|format| format.name == found) else {
+            return Err(file.not_ours(format!("its format is {found:?} instead of {:?}", formats[0].name)));
+        };
+        if format.has_checksum && !file.is_verified {
+            return Err(damaged("its checksum is missing"));
+        }
+        format.keys.iter().try_for_each(|key| file.metadata(key).map(drop))?;
+        let checksum = format.has_checksum.then_some(&checksum::KEY);
+        let known = format.keys.iter().chain(format.optional).chain(&["format"]).chain(checksum);
+        let mut unknown = file.metadata.keys().filter(|key| !known.clone().any(|known| known == key));
+        match unknown.next() {
+            Some(key) => Err(file.not_ours(format!("its metadata have {key:?}, which is not known"))),
+            None => Ok(file),
+        }
+    }
+
+    /// What was read from it.
+    pub fn loaded<T>(&self, content: T) -> Loaded<T> {
+        let unverified = (!self.is_verified).then(|| Unverified { path: self.path.clone() });
+        Loaded { content, unverified }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a checksum vouches for it.
+    pub fn is_verified(&self) -> bool {
+        self.is_verified
+    }
+
+    /// A value of its metadata.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn metadata(&self, name: &str) -> Result<&str, ModelFileError> {
+        let value = self.metadata.get(name);
+        value.map(String::as_str).ok_or_else(|| self.not_ours(format!("its metadata have no {name:?}")))
+    }
+
+    /// An error that names the file.
+    pub fn not_ours(&self, reason: String) -> ModelFileError {
+        ModelFileError::NotOurs { path: self.path.clone(), program: self.program, reason }
+    }
+
+    pub(crate) fn architecture(&self) -> Result<Architecture, ModelFileError> {
+        let sizes = self.metadata("sizes")?;
+        let sizes: Vec<usize> = sizes
+            .split(',')
+            .map(|size| size.trim().parse().map_err(|_| self.not_ours(format!("sizes {sizes:?} are no numbers"))))
+            .collect::<Result<_, _>>()?;
+        let activation = |name: &str| {
+            let value = self.metadata(name)?;
+            clap::ValueEnum::from_str(value, false).map_err(|_| self.not_ours(format!("unknown {name} {value:?}")))
+        };
+        Architecture::new(sizes, activation("hidden_activation")?, activation("output_activation")?)
+            .map_err(|source| ModelFileError::Architecture { path: self.path.clone(), source })
+    }
+
+    /// Makes sure that it has no tensors but those of `layers` layers under each of these prefixes: what is not read
+    /// may be the rest of a larger network.
+    ///
+    /// # Errors
+    /// If it has another, with its name.
+    pub fn refuse_other_tensors(&self, prefixes: &[&str], layers: usize) -> Result<(), ModelFileError> {
+        let is_known = |name: &str| {
+            let parts = name.split_once('.').and_then(|(prefix, rest)| Some((prefix, rest.split_once('.')?)));
+            parts.is_some_and(|(prefix, (layer, kind))| {
+                let is_layer = layer.parse().is_ok_and(|index: usize| index < layers && index.to_string() == layer);
+                prefixes.contains(&prefix) && is_layer && ["weight", "bias"].contains(&kind)
+            })
+        };
+        match self.tensors()?.names().into_iter().find(|name| !is_known(name)) {
+            Some(name) => {
+                Err(self.not_ours(format!("it has a tensor {name:?}, but by its sizes only {layers} layers")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The network whose tensors' names begin with `prefix`.
+    ///
+    /// # Errors
+    /// If the tensors are not there, do not fit the architecture, or are not finite.
+    pub fn network(&self, prefix: &str, architecture: Architecture) -> Result<Network<f32>, ModelFileError> {
+        let (weights, biases) = self.layers(prefix, architecture.layers())?.into_iter().unzip();
+        Network::new(architecture, weights, biases)
+            .map_err(|source| ModelFileError::Shape { path: self.path.clone(), source })
+    }
+
+    /// What [`parameter_tensors`](super::parameter_tensors) made tensors of.
+    ///
+    /// # Errors
+    /// If the tensors are not there, do not fit the architecture, or are not finite.
+    pub fn parameters(
+        &self,
+        architecture: &Architecture,
+        has_velocities: bool,
+    ) -> Result<Parameters<f32>, ModelFileError> {
+        let network = self.network("layers", architecture.clone())?;
+        let velocities = match has_velocities {
+            // They have a network's shapes, and are checked like one.
+            true => {
+                let changes = self.network("velocities", architecture.clone())?;
+                Some(changes.weights().iter().cloned().zip(changes.biases().iter().cloned()).collect())
+            }
+            false => None,
+        };
+        Ok(Parameters { network, velocities })
+    }
+
+    fn tensors(&self) -> Result<SafeTensors<'_>, ModelFileError> {
+        SafeTensors::deserialize(&self.bytes)
+            .map_err(|source| ModelFileError::NotSafetensors { path: self.path.clone(), source })
+    }
+
+    /// Pairs of a matrix and a vector, under names that begin with `prefix`.
+    fn layers(&self, prefix: &str, count: usize) -> Result<Vec<Layer>, ModelFileError> {
+        let tensors = self.tensors()?;
+        let tensor = |name: String, dimensions: usize| {
+            let tensor = tensors.tensor(&name).map_err(|_| self.not_ours(format!("it has no tensor {name:?}")))?;
+            if tensor.dtype() != Dtype::F32 || tensor.shape().len() != dimensions {
+                let (dtype, shape) = (tensor.dtype(), tensor.shape());
+                let reason =
+                    format!("{name} is {dtype:?} of shape {shape:?} instead of F32 with {dimensions} dimensions");
+                return Err(self.not_ours(reason));
+            }
+            let elements: Vec<f32> =
+                tensor.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+            match elements.iter().all(|element| element.is_finite()) {
+                true => Ok((tensor.shape().to_vec(), elements)),
+                false => Err(ModelFileError::NotFinite { path: self.path.clone(), tensor: name }),
+            }
+        };
+        let misshapen = |error: ndarray::ShapeError| self.not_ours(error.to_string());
+        let layer = |index: usize| {
+            let (shape, elements) = tensor(format!("{prefix}.{index}.weight"), 2)?;
+            let weights = Array2::from_shape_vec((shape[0], shape[1]), elements).map_err(misshapen)?;
+            let (_, elements) = tensor(format!("{prefix}.{index}.bias"), 1)?;
+            Ok((weights, Array1::from(elements)))
+        };
+        (0..count).map(layer).collect()
+    }
+}
+
+/// A JSON object in which no key is twice. Elsewhere the last one counts, and what a file says depends on its reader.
+struct Unique<V>(PhantomData<V>);
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unique<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Self(PhantomData))
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for Unique<V> {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        let mut seen = HashSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            map.next_value::<V>()?;
+            if seen.contains(&key) {
+                return Err(A::Error::custom(format_args!("the key {key:?} is there twice")));
+            }
+            seen.insert(key);
+        }
+        Ok(self)
+    }
+}
