@@ -1,12 +1,13 @@
 //! A trained network with all that a prediction needs: what to do with a table's columns, and with the network's output.
 //!
 //! On disk it is a safetensors file: `layers.i.weight` of shape (inputs, outputs) and `layers.i.bias`, both F32, are W and b;
-//! the metadata `neuron` and `transform` say, as JSON, what neurons they belong to and what inputs and output mean.
+//! the metadata `neuron` and `transform` say, as JSON, what neurons they belong to and what inputs and output mean. A
+//! [`checksum`](neural_net::checksum) covers the whole file.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use neural_net::model_file::{self, ModelFileError, TensorFile};
+use neural_net::model_file::{self, Format, Loaded, ModelFileError, TensorFile};
 use neural_net::{Architecture, Network, Predictor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,8 +16,16 @@ use crate::Table;
 use crate::prepared::Transform;
 use crate::sigmoid::Neuron;
 
-/// What the file says of its format; other programs' files say something else or nothing.
-const FORMAT: &str = "regression-studio 1";
+/// The model's files; other programs' files say something else or nothing.
+const FORMAT: Format = Format {
+    program: PROGRAM,
+    name: "regression-studio 2",
+    has_checksum: true,
+    keys: &["sizes", "neuron", "transform"],
+    optional: &[],
+};
+/// The same before they had checksums.
+const UNVERIFIED: Format = Format { name: "regression-studio 1", has_checksum: false, ..FORMAT };
 /// The program that such files are of.
 pub(crate) const PROGRAM: &str = "regression-studio";
 
@@ -63,17 +72,38 @@ impl Model {
     /// If the file cannot be written; what was there before is then still there.
     pub fn save(&self, path: &Path) -> Result<(), ModelFileError> {
         let mut metadata = self.metadata();
-        metadata.insert("format".to_owned(), FORMAT.to_owned());
+        metadata.insert("format".to_owned(), FORMAT.name.to_owned());
         model_file::write_tensors(path, &model_file::network_tensors("layers", &self.network), metadata)
     }
 
     /// Reads a model.
     ///
     /// # Errors
-    /// If the file cannot be read, is no model of this program, or does not fit together.
+    /// If the file cannot be read, is damaged, is no model of this program, or does not fit together.
+    pub fn read(path: &Path) -> Result<Loaded<Self>, ModelFileError> {
+        Self::of(&TensorFile::read(path, &[FORMAT, UNVERIFIED])?)
+    }
+
+    /// Reads a model for callers that cannot show a warning: [`Model::read`] has it.
+    ///
+    /// # Errors
+    /// Those of [`Model::read`].
     pub fn load(path: &Path) -> Result<Self, ModelFileError> {
-        let file = TensorFile::read(path, PROGRAM, &[("format", FORMAT)])?;
-        Self::from_file(&file, "layers")
+        Ok(Self::read(path)?.content)
+    }
+
+    /// The model in the bytes of a file; errors name `path`.
+    ///
+    /// # Errors
+    /// Those of [`Model::read`], except that it cannot be read.
+    pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Self>, ModelFileError> {
+        Self::of(&TensorFile::parse(path, bytes, &[FORMAT, UNVERIFIED])?)
+    }
+
+    fn of(file: &TensorFile) -> Result<Loaded<Self>, ModelFileError> {
+        let model = Self::from_file(file, "layers")?;
+        file.refuse_other_tensors(&["layers"], model.network.architecture().layers())?;
+        Ok(file.loaded(model))
     }
 
     /// What a file says of the network beside its tensors.
@@ -92,6 +122,7 @@ impl Model {
             let named = transform.inputs.len();
             return Err(file.not_ours(format!("its network has {inputs} inputs, and {named} are named")));
         }
+        neuron.validate().and_then(|()| transform.validate()).map_err(|reason| file.not_ours(reason.to_string()))?;
         Ok(Self { network, neuron, transform })
     }
 }

@@ -7,6 +7,16 @@ pub(crate) mod train;
 
 use std::process::ExitCode;
 
+use neural_net::model_file::Loaded;
+
+/// What was read from a file, after a warning on stderr where no checksum vouches for it.
+fn with_warning<T>(loaded: Loaded<T>) -> T {
+    if let Some(unverified) = &loaded.unverified {
+        eprintln!("warning: {unverified}");
+    }
+    loaded.content
+}
+
 /// Opens the window.
 #[cfg(feature = "window")]
 pub(crate) fn window() -> anyhow::Result<ExitCode> {

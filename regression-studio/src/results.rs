@@ -1,7 +1,7 @@
 //! How good a network is, in the target's own unit, beside what needs no network.
 
 use neural_net::Predictor;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Model;
 use crate::prepared::{Part, Prepared, Transform, signed_log};
@@ -9,6 +9,7 @@ use crate::session::EpochRecord;
 
 /// Errors on some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Metrics {
     /// √ of the mean squared error, in the target's unit.
     pub rmse: f64,
@@ -24,6 +25,7 @@ pub struct Metrics {
 
 /// The errors on one of the three parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PartResult {
     /// "training", "validation" or "test".
     pub name: String,
@@ -39,6 +41,7 @@ pub struct PartResult {
 
 /// What came of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Results {
     /// The epoch whose weights were kept, counted from 1.
     pub best_epoch: usize,
@@ -58,6 +61,7 @@ pub struct Results {
 
 /// True and predicted values in the target's unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Predicted {
     /// "training", "validation" or "test".
     pub part: String,
@@ -66,7 +70,19 @@ pub struct Predicted {
     /// Whether a logarithmic scale shows them better.
     pub is_logarithmic: bool,
     /// True value and prediction, of rows that are spread evenly over the part.
+    #[serde(deserialize_with = "pairs_or_nan")]
     pub pairs: Vec<[f64; 2]>,
+}
+
+/// A number in the target's unit, out of JSON, which has no infinities: where the logarithm is learned, the error of a
+/// bad epoch may be one.
+pub(crate) fn or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+fn pairs_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<[f64; 2]>, D::Error> {
+    let pairs = Vec::<[Option<f64>; 2]>::deserialize(deserializer)?;
+    Ok(pairs.into_iter().map(|pair| pair.map(|value| value.unwrap_or(f64::NAN))).collect())
 }
 
 /// The most pairs of [`Predicted`].

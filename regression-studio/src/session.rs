@@ -94,6 +94,7 @@ pub enum Ending {
 
 /// What is known after an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EpochRecord {
     /// Counted from 1.
     pub epoch: usize,
@@ -104,8 +105,10 @@ pub struct EpochRecord {
     /// The validation part's, standardised: what early stopping looks at.
     pub validation_rmse: f64,
     /// The same as `train_rmse` in the target's unit, of up to 20,000 rows after the epoch.
+    #[serde(deserialize_with = "crate::results::or_nan")]
     pub train_rmse_in_unit: f64,
     /// The same as `validation_rmse` in the target's unit.
+    #[serde(deserialize_with = "crate::results::or_nan")]
     pub validation_rmse_in_unit: f64,
 }
 

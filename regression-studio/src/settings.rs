@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use neural_net::checksum::{self, Seal};
 use serde::{Deserialize, Serialize};
 use timing::program::{available_memory, require_memory};
 
@@ -248,16 +249,27 @@ impl Default for TrainingSettings {
 /// The longest settings in bytes: enough for the names of as many columns as a table may have.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// A settings file that cannot be used.
+/// A settings file that cannot be used. The messages name it; the cause, where there is one, is their
+/// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// It cannot be read.
-    #[error("{}: cannot read: {source}", path.display())]
+    #[error("{}: cannot read", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A run's settings are not as they were saved.
+    #[error(
+        "{}: the file is damaged, or was edited: the checksum on line 1 is not that of the lines below; if you edited them, \
+         remove line 1",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
     },
     /// It is no TOML, or has a name or value that there is not.
     #[error("{}: {message}", path.display())]
@@ -313,11 +325,15 @@ impl Settings {
     /// Reads a settings file. A data file's relative path in it is relative to the settings file.
     ///
     /// # Errors
-    /// If it cannot be read, or something in it is unknown. Whether the values make sense, [`Settings::problems`] says.
+    /// If it cannot be read, has a checksum on its first line that is wrong, or something in it is unknown. Whether the
+    /// values make sense, [`Settings::problems`] says.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let mut text = String::new();
         let file = File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text));
         file.map_err(|source| SettingsError::Io { path: path.to_path_buf(), source })?;
+        if checksum::check_text(&text) == Seal::Broken {
+            return Err(SettingsError::Changed { path: path.to_path_buf() });
+        }
         let mut settings =
             Self::from_toml(&text).map_err(|message| SettingsError::Toml { path: path.to_path_buf(), message })?;
         if let (Source::File(file), Some(folder)) = (&mut settings.data.source, path.parent()) {

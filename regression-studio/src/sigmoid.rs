@@ -10,6 +10,7 @@
 
 use ndarray::{Array1, Array2};
 use neural_net::network::{ArchitectureError, ParameterShapeError};
+use neural_net::training::InvalidValue;
 use neural_net::{Activation, Architecture, Network};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,7 @@ use crate::settings::{HiddenActivation, NetworkSettings};
 
 /// What the hidden neurons of a network do.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Neuron {
     /// The kind.
     pub activation: HiddenActivation,
@@ -31,6 +33,16 @@ impl Neuron {
     pub fn of(settings: &NetworkSettings) -> Self {
         let NetworkSettings { activation, gain, threshold, .. } = *settings;
         Self { activation, gain, threshold }
+    }
+
+    /// Whether there can be such neurons.
+    ///
+    /// # Errors
+    /// If a value is not finite, or the gain of a sigmoid is not above 0.
+    pub fn validate(&self) -> Result<(), InvalidValue> {
+        let is_gain = self.gain.is_finite() && (self.gain > 0.0 || self.activation != HiddenActivation::Sigmoid);
+        InvalidValue::unless(is_gain, "neuron.gain", &self.gain, "above 0 and finite")?;
+        InvalidValue::unless(self.threshold.is_finite(), "neuron.threshold", &self.threshold, "finite")
     }
 
     /// The architecture that is trained: these neurons between `inputs` and one linear output.

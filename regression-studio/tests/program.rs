@@ -3,9 +3,13 @@
 mod support;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
+use neural_net::files::DirectoryLock;
 use regression_studio::Model;
 use support::names_in;
 use tempfile::TempDir;
@@ -29,6 +33,7 @@ fn refused(command: &mut Command) -> String {
     assert_eq!(code, 2, "{stdout}{stderr}");
     assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     assert!(stderr.starts_with("error: "), "{stderr}");
+    assert!(stderr.matches("os error").count() <= 1, "the cause is told twice: {stderr}");
     stderr
 }
 
@@ -44,6 +49,18 @@ epochs = 3
 batch_size = 8
 device = "cpu"
 "#;
+
+/// What is in a run's folder at the end, and nothing else.
+const RUN_FILES: [&str; 8] = [
+    "checkpoint.safetensors",
+    "errors.svg",
+    "history.csv",
+    "model.safetensors",
+    "predicted.csv",
+    "predicted.svg",
+    "results.toml",
+    "settings.toml",
+];
 
 /// A folder with data.csv and config.toml.
 fn folder(data: impl AsRef<[u8]>) -> TempDir {
@@ -69,7 +86,7 @@ fn a_training_is_kept_in_a_folder_and_predicts() {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
     assert_eq!(names_in(folder.path()), ["config-run", "config.toml", "data.csv"]);
-    assert_eq!(names_in(&folder.path().join("config-run")).len(), 8);
+    assert_eq!(names_in(&folder.path().join("config-run")), RUN_FILES);
 
     // The same model by its folder and by its file, on screen and in a file.
     let (printed, _, code) = output(program(folder.path()).args(["predict", "config-run", "data.csv"]));
@@ -78,11 +95,20 @@ fn a_training_is_kept_in_a_folder_and_predicts() {
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
     assert_eq!(fs::read_to_string(folder.path().join("out.csv")).unwrap(), printed);
 
-    // Nothing is overwritten; the settings that were kept begin the same training anew.
+    // Nothing is overwritten; the settings that were kept begin the same training again.
     let message = refused(program(folder.path()).args(["train", "config.toml"]));
     assert!(message.contains("config-run: there is a training already: --resume"), "{message}");
     let arguments = ["train", "config-run/settings.toml", "--out", "again"];
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
+    // Changed, they are refused, unless the user says so.
+    let kept = fs::read_to_string(folder.path().join("config-run/settings.toml")).unwrap();
+    let (first, changed) = kept.split_once('\n').unwrap();
+    let changed = changed.replace("epochs = 3", "epochs = 1");
+    fs::write(folder.path().join("changed.toml"), format!("{first}\n{changed}")).unwrap();
+    let message = refused(program(folder.path()).args(["train", "changed.toml"]));
+    assert!(message.contains("changed.toml: the file is damaged, or was edited") && message.contains("remove line 1"));
+    fs::write(folder.path().join("changed.toml"), changed).unwrap();
+    assert_eq!(output(program(folder.path()).args(["train", "changed.toml"])).2, 0);
     let read = |path: &str| Model::load(&folder.path().join(path)).unwrap();
     assert_eq!(read("again/model.safetensors"), read("config-run/model.safetensors"));
 
@@ -118,8 +144,7 @@ fn bad_files_are_refused_in_one_line_that_names_them() {
         let message = refused(program(folder.path()).args(["train", "config.toml"]));
         assert!(message.contains("data.csv") || message.contains("config.toml"), "{name}: {message}");
         assert!(message.contains(expected), "{name}: {message}");
-        let left = names_in(folder.path());
-        assert!(left.len() == 2 || names_in(&folder.path().join("config-run")).is_empty(), "{name}: {left:?}");
+        assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"], "{name}");
     }
 }
 
@@ -150,6 +175,7 @@ fn wrong_settings_are_named_all_at_once() {
     let message = refused(program(folder.path()).args(["train", "config.toml"]));
     assert!(message.contains("none.csv"), "{message}");
     assert!(refused(program(folder.path()).args(["train", "nothing.toml"])).contains("nothing.toml"));
+    assert!(refused(program(folder.path()).args(["train", "."])).contains(".: cannot read: "));
     assert!(refused(program(folder.path()).args(["predict", "nothing", "data.csv"])).contains("nothing"));
     assert!(refused(program(folder.path()).args(["predict", "data.csv", "data.csv"])).contains("data.csv"));
     assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
@@ -215,6 +241,20 @@ fn control_characters_of_column_names_are_escaped() {
     );
 }
 
+/// What cannot be opened is named with its cause, once.
+#[cfg(unix)]
+#[test]
+fn a_socket_is_no_file() {
+    let folder = folder("");
+    for name in ["data.csv", "config.toml"] {
+        fs::remove_file(folder.path().join(name)).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(folder.path().join(name)).unwrap();
+        let message = refused(program(folder.path()).args(["train", "config.toml"]));
+        assert!(message.contains(name) && message.contains("cannot read"), "{message}");
+        assert_eq!(message.matches("os error").count(), 1, "{message}");
+    }
+}
+
 #[test]
 fn the_example_trains_and_help_has_examples() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,25 +268,134 @@ fn the_example_trains_and_help_has_examples() {
     assert!(code == 0 && help.contains("regression-studio train market.toml --out market-run"), "{help}");
 }
 
+#[track_caller]
+fn wait_until(happened: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !happened() {
+        assert!(start.elapsed() < Duration::from_secs(120), "waited too long");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A training without end, whose output is at hand.
+fn endless(folder: &Path, more: &[&str]) -> Child {
+    fs::write(folder.join("config.toml"), CONFIG.replace("epochs = 3", "epochs = 1000000\npatience = 0")).unwrap();
+    std::process::Command::new(assert_cmd::cargo::cargo_bin("regression-studio"))
+        .args(["train", "config.toml"])
+        .args(more)
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Killed as soon as it trains, it has a checkpoint; the next start leaves nothing of what it was writing.
+#[test]
+fn a_killed_training_resumes_from_its_first_moment_and_leaves_no_temporary_file() {
+    let folder = folder(good_data());
+    let run_folder = folder.path().join("config-run");
+    let checkpoint = run_folder.join("checkpoint.safetensors");
+    // To resume there must be a run.
+    assert_eq!(output(program(folder.path()).args(["train", "config.toml"])).2, 0);
+    for round in 0..10 {
+        let written = fs::metadata(&checkpoint).unwrap().modified().unwrap();
+        let mut child = endless(folder.path(), &["--resume"]);
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.map_while(Result::ok).any(|line| line.ends_with(" inputs")), "it trains");
+        let start = Instant::now();
+        wait_until(|| fs::metadata(&checkpoint).unwrap().modified().unwrap() > written);
+        // The second follows after five seconds.
+        assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+        std::thread::sleep(Duration::from_millis(round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // As a kill in the middle of a write leaves it.
+        fs::write(run_folder.join(".model.safetensors.4000000.3.tmp"), "half").unwrap();
+        let epochs = regression_studio::run_folder::open(&run_folder).unwrap().history.len();
+        let config = CONFIG.replace("epochs = 3", &format!("epochs = {}\npatience = 0", epochs + 1));
+        fs::write(folder.path().join("config.toml"), config).unwrap();
+        let (stdout, stderr, code) = output(program(folder.path()).args(["train", "config.toml", "--resume"]));
+        assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+        assert_eq!(names_in(&run_folder), RUN_FILES, "round {round}");
+    }
+}
+
+#[test]
+fn a_training_that_diverges_at_once_leaves_the_folder_free() {
+    let folder = folder(good_data());
+    let wild = CONFIG
+        .replace("hidden = [6]", "hidden = [6]\nactivation = \"relu\"")
+        .replace("epochs = 3", "epochs = 3\nlearning_rate = 10.0\nmomentum = 0.99");
+    fs::write(folder.path().join("config.toml"), wild).unwrap();
+    for _ in 0..2 {
+        let (stdout, stderr, code) = output(program(folder.path()).args(["train", "config.toml"]));
+        assert!(code == 1 && stderr.contains("diverged in epoch 1"), "{code} {stdout}{stderr}");
+        assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
+    }
+}
+
+#[test]
+fn a_folder_that_another_process_writes_to_is_refused() {
+    let folder = folder(good_data());
+    let lock = DirectoryLock::acquire(&folder.path().join("config-run")).unwrap();
+    let message = refused(program(folder.path()).args(["train", "config.toml"]));
+    assert!(
+        message.starts_with(&format!("error: config-run: process {} writes there: ", std::process::id())),
+        "{message}"
+    );
+    drop(lock);
+    assert_eq!(output(program(folder.path()).args(["train", "config.toml"])).2, 0);
+    // To predict it need not be free.
+    let _lock = DirectoryLock::acquire(&folder.path().join("config-run")).unwrap();
+    assert_eq!(output(program(folder.path()).args(["predict", "config-run", "data.csv"])).2, 0);
+}
+
+/// Forty times two that start at the same time.
+#[test]
+fn two_trainings_at_once_in_one_folder_are_one() {
+    let folder = folder(good_data());
+    let mut refusals = 0;
+    let mut models = vec![];
+    for round in 0..40 {
+        let out = format!("run-{round}");
+        let start = || {
+            let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("regression-studio"));
+            command.args(["train", "config.toml", "--out", &out]).current_dir(folder.path());
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let both = [start(), start()];
+        let ids = both.each_ref().map(Child::id);
+        let outputs = both.map(|child| child.wait_with_output().unwrap());
+        for (output, other) in outputs.iter().zip([ids[1], ids[0]]) {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let held = stderr.starts_with(&format!("error: {out}: process {other} writes there: "));
+            // Where the first has ended before the second looks.
+            let ended = stderr.starts_with(&format!("error: {out}: there is a training already"));
+            let expected = if output.status.success() { stderr.is_empty() } else { held || ended };
+            assert!(expected, "round {round}: {stderr}");
+            refusals += u32::from(held);
+        }
+        let succeeded = outputs.iter().filter(|output| output.status.success()).count();
+        assert_eq!(succeeded, 1, "round {round}: {outputs:?}");
+        models.push(regression_studio::run_folder::open(&folder.path().join(&out)).unwrap().model);
+        assert_eq!(names_in(&folder.path().join(&out)), RUN_FILES, "round {round}");
+    }
+    assert!(models.iter().all(|model| *model == models[0]));
+    assert!(refusals >= 10, "{refusals} of 40 met");
+}
+
 /// Ctrl-C once: what there is is kept, and the training can go on.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_training_is_kept_and_goes_on() {
     let folder = folder(good_data());
-    fs::write(folder.path().join("config.toml"), CONFIG.replace("epochs = 3", "epochs = 1000000\npatience = 0"))
-        .unwrap();
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("regression-studio"))
-        .args(["train", "config.toml"])
-        .current_dir(folder.path())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The folder is there when the training begins; a second later Ctrl-C is handled.
-    while !folder.path().join("config-run").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    let mut child = endless(folder.path(), &[]);
+    // Its lines are not read: they go where they can.
+    child.stdout.take();
+    // From the first checkpoint on Ctrl-C is handled.
+    wait_until(|| folder.path().join("config-run/checkpoint.safetensors").exists());
+    std::thread::sleep(Duration::from_secs(2));
     assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let history = fs::read_to_string(folder.path().join("config-run/history.csv")).unwrap();

@@ -1,6 +1,7 @@
 //! From a table's columns to a network's inputs, and from its output to the target.
 
 use ndarray::Array2;
+use neural_net::training::InvalidValue;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use crate::table::{Column, Kind};
 
 /// From columns to inputs, and from the output to the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Transform {
     /// The inputs, in their order.
     pub inputs: Vec<Input>,
@@ -23,7 +25,7 @@ pub struct Transform {
 
 /// One input of the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Input {
     /// A column of numbers.
     Number {
@@ -45,6 +47,7 @@ pub enum Input {
 
 /// A number x becomes (t − mean) / deviation, where t is x or its logarithm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scale {
     /// Whether t is sign(x)·ln(1 + |x|).
     pub log: bool,
@@ -166,6 +169,22 @@ fn is_heavy_tailed(values: Vec<f64>) -> bool {
 }
 
 impl Transform {
+    /// Whether all of its scales can be used.
+    ///
+    /// # Errors
+    /// The first that cannot, by the name of its column.
+    pub fn validate(&self) -> Result<(), InvalidValue> {
+        let inputs = self.inputs.iter().map(|input| match input {
+            Input::Number { scale, .. } | Input::Text { scale, .. } => (input.label(), scale),
+        });
+        for (name, Scale { mean, deviation, .. }) in inputs.chain([(self.target.clone(), &self.target_scale)]) {
+            InvalidValue::unless(mean.is_finite(), &format!("mean of {name:?}"), mean, "finite")?;
+            let is_deviation = deviation.is_finite() && *deviation > 0.0;
+            InvalidValue::unless(is_deviation, &format!("deviation of {name:?}"), deviation, "above 0 and finite")?;
+        }
+        Ok(())
+    }
+
     /// The inputs of the table's complete rows, and which rows are complete.
     ///
     /// # Errors

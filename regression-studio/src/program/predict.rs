@@ -9,10 +9,12 @@ use regression_studio::settings::Source;
 use regression_studio::{Model, run_folder};
 
 use super::arguments::PredictArguments;
+use super::with_warning;
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let PredictArguments { model, csv, out } = arguments;
-    let model = Model::load(&if model.is_dir() { model.join(run_folder::MODEL) } else { model.clone() })?;
+    let model = if model.is_dir() { &model.join(run_folder::MODEL) } else { model };
+    let model = with_warning(Model::read(model)?);
     let table = Source::File(csv.clone()).table()?;
     let predictions = model.predict(&table)?;
     let left_out = predictions.iter().filter(|prediction| prediction.is_none()).count();

@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use regression_studio::results::{Metrics, Results};
+use regression_studio::run_folder::{self, RunFolder};
 use regression_studio::session::{Ending, State};
 use regression_studio::settings::{Settings, TrainingSettings};
-use regression_studio::{Run, Session, Snapshot, run_folder};
+use regression_studio::{Run, Session, Snapshot};
 use timing::program::CHECK_FAILED;
 use timing::say;
 
 use super::arguments::TrainArguments;
+use super::with_warning;
 
 /// The exit code of an interrupted training, as shells have it for SIGINT.
 const INTERRUPTED: u8 = 130;
@@ -26,13 +28,13 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let settings = Settings::read(&arguments.config)?;
     require_right(&settings)?;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
+    let run_folder = RunFolder::lock(&folder)?;
     let run = run_to_go_on_with(&folder, &settings, arguments.resume)?;
     let table = Arc::new(settings.data.source.table()?);
     let problems = settings.problems(Some(&table));
     if let Some(problem) = problems.first() {
         bail!("{}: {problem}", arguments.config.display());
     }
-    run_folder::require_writable(&folder)?;
     say!("{}: {} rows, {} columns", table.source(), table.rows(), table.columns().len());
 
     let shown = run.as_ref().map_or(0, |run| run.history.len());
@@ -40,18 +42,22 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         Some(run) => Session::resume(table, Run { settings, ..run }),
         None => Session::start(table, settings),
     };
-    let snapshot = watch(session, &folder, shown)?;
+    let snapshot = watch(session, &run_folder, shown)?;
     let code = match &snapshot.state {
         State::Failed(message) => bail!("{message}"),
         State::Diverged(message) => {
             timing::note!("error: {message}");
+            // There is nothing to resume: the same command trains again, with other settings.
+            if snapshot.history.is_empty() && run_folder::holds_run(&folder) {
+                run_folder.remove()?;
+            }
             return Ok(ExitCode::from(CHECK_FAILED));
         }
         State::Finished(Ending::Stopped) => ExitCode::from(INTERRUPTED),
         _ => ExitCode::SUCCESS,
     };
     if let Some(run) = &snapshot.run {
-        run_folder::save(&folder, run)?;
+        run_folder.save(run)?;
     }
     if let Some(results) = &snapshot.results {
         show(results, &snapshot.state);
@@ -85,7 +91,7 @@ fn run_to_go_on_with(folder: &Path, settings: &Settings, resume: bool) -> Result
             Ok(None)
         };
     }
-    let run = run_folder::open(folder)?;
+    let run = with_warning(run_folder::read(folder)?);
     if let Some(what) = difference(&run.settings, settings) {
         bail!("{}: the training there has another {what}: begin a new one by another --out", folder.display());
     }
@@ -108,7 +114,7 @@ fn difference(kept: &Settings, wanted: &Settings) -> Option<&'static str> {
 }
 
 /// Shows the training until it has ended, from epoch `shown` on, keeps it now and then, and stops it on Ctrl-C.
-fn watch(session: Session, folder: &Path, mut shown: usize) -> Result<Arc<Snapshot>> {
+fn watch(session: Session, folder: &RunFolder, mut shown: usize) -> Result<Arc<Snapshot>> {
     let (sender, receiver) = channel();
     let on_interrupt = Mutex::new(sender.clone());
     session.set_wake(Box::new(move || {
@@ -125,7 +131,7 @@ fn watch(session: Session, folder: &Path, mut shown: usize) -> Result<Arc<Snapsh
     })?;
     let style = ProgressStyle::with_template("training {wide_bar} {percent} %, {msg}");
     let bar = ProgressBar::new(1).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let (mut kept, mut said) = (Instant::now(), false);
+    let (mut kept, mut said): (Option<Instant>, _) = (None, false);
     loop {
         // The time limit is for what was published before the wake was set.
         match receiver.recv_timeout(Duration::from_millis(200)) {
@@ -158,9 +164,11 @@ fn watch(session: Session, folder: &Path, mut shown: usize) -> Result<Arc<Snapsh
             bar.finish_and_clear();
             return Ok(snapshot);
         }
-        if let Some(run) = snapshot.run.as_ref().filter(|_| kept.elapsed() >= KEEP_EVERY) {
-            run_folder::save(folder, run)?;
-            kept = Instant::now();
+        // The first time as soon as the training begins: whenever the process is killed, there is a run to resume.
+        let is_due = kept.is_none_or(|kept| kept.elapsed() >= KEEP_EVERY);
+        if let Some(run) = snapshot.run.as_ref().filter(|_| is_due) {
+            folder.save(run)?;
+            kept = Some(Instant::now());
         }
     }
 }

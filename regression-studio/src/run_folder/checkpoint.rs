@@ -1,53 +1,103 @@
-//! What is needed to go on, in one file.
+//! All of a run in one file.
 
 use std::path::Path;
 
-use neural_net::model_file::{self, TensorFile, network_tensors, parameter_tensors};
+use neural_net::model_file::{self, Format, Loaded, ModelFileError, TensorFile, network_tensors, parameter_tensors};
 
-use super::{Checkpoint, Run, RunFolderError};
+use super::{Checkpoint, Ended, Run, RunFolderError, with_full_path};
 use crate::model::{self, PROGRAM, from_json, to_json};
-use crate::results::Results;
-use crate::session::Ending;
 use crate::{Model, Settings};
 
 pub(super) const FILE_NAME: &str = "checkpoint.safetensors";
-/// What the file says of its format.
-const FORMAT: &str = "regression-studio checkpoint 1";
+/// Checkpoints; other files say something else of their format.
+const FORMAT: Format = Format {
+    program: PROGRAM,
+    name: "regression-studio checkpoint 2",
+    has_checksum: true,
+    keys: &[
+        "sizes",
+        "neuron",
+        "transform",
+        "has_velocities",
+        "progress",
+        "data_checksum",
+        "history",
+        "predicted",
+        "settings",
+    ],
+    optional: &["ended"],
+};
+/// The same before they had checksums.
+const UNVERIFIED: Format = Format {
+    name: "regression-studio checkpoint 1",
+    has_checksum: false,
+    keys: &["sizes", "neuron", "transform", "has_velocities", "progress", "data_checksum", "history", "predicted"],
+    optional: &[],
+    ..FORMAT
+};
 
-/// The tensors `layers` and `velocities` are the training's, `best` is the model.
-pub(super) fn save(folder: &Path, run: &Run) -> Result<(), RunFolderError> {
+/// The tensors `layers` and `velocities` are the training's, `best` is the model. `ended` is the text of the results'
+/// file.
+pub(super) fn save(folder: &Path, run: &Run, ended: Option<String>) -> Result<(), RunFolderError> {
     let Run { model, history, predicted, checkpoint: Checkpoint { parameters, progress, data_checksum }, .. } = run;
     let mut tensors = parameter_tensors(parameters);
     tensors.extend(network_tensors("best", &model.network));
     let mut metadata = model.metadata();
     let values = [
-        ("format", FORMAT.to_owned()),
+        ("format", FORMAT.name.to_owned()),
         ("has_velocities", parameters.velocities.is_some().to_string()),
         ("progress", to_json(progress)),
         ("data_checksum", to_json(data_checksum)),
         ("history", to_json(history)),
         ("predicted", to_json(predicted)),
+        ("settings", with_full_path(&run.settings).to_toml()),
     ];
+    let values = values.into_iter().chain(ended.map(|text| ("ended", text)));
     metadata.extend(values.map(|(name, value)| (name.to_owned(), value)));
     Ok(model_file::write_tensors(&folder.join(FILE_NAME), &tensors, metadata)?)
 }
 
-pub(super) fn load(folder: &Path, settings: Settings, ended: Option<(Ending, Results)>) -> Result<Run, RunFolderError> {
-    let file = TensorFile::read(&folder.join(FILE_NAME), PROGRAM, &[("format", FORMAT)])?;
-    let model = Model::from_file(&file, "best")?;
-    let architecture = model::architecture(&file, &model.neuron)?;
-    let parameters = file.parameters(&architecture, from_json(&file, "has_velocities")?)?;
+pub(super) fn read(folder: &Path) -> Result<TensorFile, ModelFileError> {
+    TensorFile::read(&folder.join(FILE_NAME), &[FORMAT, UNVERIFIED])
+}
+
+/// A checkpoint that is complete in itself, as those with a checksum are.
+pub(super) fn parse(path: &Path, bytes: Vec<u8>) -> Result<TensorFile, ModelFileError> {
+    TensorFile::parse(path, bytes, &[FORMAT])
+}
+
+/// The settings in a checkpoint with a checksum.
+pub(super) fn settings(file: &TensorFile) -> Result<Settings, ModelFileError> {
+    Settings::from_toml(file.metadata("settings")?)
+        .map_err(|message| file.not_ours(format!("its settings cannot be read: {message}")))
+}
+
+/// How the run ended, if it has, in a checkpoint with a checksum.
+pub(super) fn ended(file: &TensorFile) -> Result<Option<Ended>, ModelFileError> {
+    let Ok(text) = file.metadata("ended") else { return Ok(None) };
+    let ended = toml::from_str(text).map_err(|error| {
+        let message = error.to_string().trim().replace('\n', "; ");
+        file.not_ours(format!("its results cannot be read: {message}"))
+    })?;
+    Ok(Some(ended))
+}
+
+/// The run in a checkpoint.
+pub(super) fn run(file: &TensorFile, settings: Settings, ended: Option<Ended>) -> Result<Loaded<Run>, RunFolderError> {
+    let model = Model::from_file(file, "best")?;
+    let architecture = model::architecture(file, &model.neuron)?;
+    let has_velocities = from_json(file, "has_velocities")?;
+    let parameters = file.parameters(&architecture, has_velocities)?;
+    let prefixes = if has_velocities { &["best", "layers", "velocities"][..] } else { &["best", "layers"] };
+    file.refuse_other_tensors(prefixes, architecture.layers())?;
     let checkpoint = Checkpoint {
         parameters,
-        progress: from_json(&file, "progress")?,
-        data_checksum: from_json(&file, "data_checksum")?,
+        progress: from_json(file, "progress")?,
+        data_checksum: from_json(file, "data_checksum")?,
     };
-    let (history, predicted) = (from_json(&file, "history")?, from_json(&file, "predicted")?);
+    let (history, predicted) = (from_json(file, "history")?, from_json(file, "predicted")?);
+    let ended = ended.map(|Ended { ending, results }| (ending, results));
     let run = Run { settings, history, model, predicted, ended, checkpoint };
-    let progress = &run.checkpoint.progress;
-    if run.history.len() != progress.epoch || progress.best_epoch > progress.epoch {
-        let reason = format!("{} epochs are recorded, and {} are done", run.history.len(), progress.epoch);
-        return Err(file.not_ours(reason).into());
-    }
-    Ok(run)
+    run.validate().map_err(|invalid| RunFolderError::Run { path: file.path().to_path_buf(), invalid })?;
+    Ok(file.loaded(run))
 }

@@ -70,6 +70,12 @@ impl<'a> Trainer<'a> {
                     let reason = "the data are others than when the run was begun: begin a new one";
                     return Err(State::Failed(reason.to_owned()));
                 }
+                let (step, steps) = (checkpoint.progress.step, steps(prepared, &settings));
+                if step >= steps {
+                    return Err(State::Failed(format!(
+                        "the run cannot be resumed at step {step} of an epoch that has {steps}: begin a new one"
+                    )));
+                }
                 (checkpoint.parameters, checkpoint.progress, history, model.network)
             }
             None => {
@@ -242,7 +248,7 @@ impl<'a> Trainer<'a> {
     }
 
     fn steps(&self) -> usize {
-        self.prepared.train.samples.len().div_ceil(self.settings.training.batch_size.max(1))
+        steps(self.prepared, &self.settings)
     }
 
     fn parameters(&self) -> Result<Parameters<f32>, State> {
@@ -304,6 +310,11 @@ impl<'a> Trainer<'a> {
             history,
         })
     }
+}
+
+/// Steps of an epoch.
+fn steps(prepared: &Prepared, settings: &Settings) -> usize {
+    prepared.train.samples.len().div_ceil(settings.training.batch_size.max(1))
 }
 
 fn hyperparameters(settings: &Settings, neuron: &Neuron) -> Hyperparameters {

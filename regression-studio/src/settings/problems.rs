@@ -121,10 +121,12 @@ impl Found {
         let layers = &network.hidden;
         let is_right = layers.len() <= MOST_LAYERS && layers.iter().all(|units| (1..=MOST_NEURONS).contains(units));
         self.require(is_right, Field::Hidden, || format!("{layers:?} do not do: choose {}", Field::Hidden.range()));
-        if network.activation == HiddenActivation::Sigmoid {
-            self.in_range(Field::Gain, network.gain, network.gain > 0.0 && network.gain <= 100.0);
-            self.in_range(Field::Threshold, network.threshold, (-100.0..=100.0).contains(&network.threshold));
-        }
+        // Where no sigmoid has them they are kept all the same, and a file of the network must be readable again.
+        let (gain, threshold, is_used) =
+            (network.gain, network.threshold, network.activation == HiddenActivation::Sigmoid);
+        self.in_range(Field::Gain, gain, gain.is_finite() && (!is_used || (gain > 0.0 && gain <= 100.0)));
+        let is_threshold = threshold.is_finite() && (!is_used || (-100.0..=100.0).contains(&threshold));
+        self.in_range(Field::Threshold, threshold, is_threshold);
     }
 
     fn training(&mut self, Settings { training, .. }: &Settings) {

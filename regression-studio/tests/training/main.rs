@@ -1,5 +1,6 @@
 //! Training sessions: how they end, what they keep, and how good the model is.
 
+mod damage;
 mod ends;
 mod one_hot;
 mod round_trip;

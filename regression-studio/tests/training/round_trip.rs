@@ -108,11 +108,33 @@ fn damaged_files_are_refused_by_name() {
         assert!(!message().contains('\n'), "{}", message());
         fs::write(&path, kept).unwrap();
     }
+    // What the checkpoint has too may be missing, but not different.
+    let results = folder.path().join("results.toml");
+    let of_other = fs::read_to_string(&results).unwrap().replace("all-epochs", "stopped");
+    fs::write(&results, of_other).unwrap();
+    assert!(message().contains("remove it, which loses nothing"), "{}", message());
+    for name in ["settings.toml", "results.toml"] {
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    assert_eq!(run_folder::open(folder.path()).unwrap(), run);
     // A checkpoint is no model, and the other way round.
     let (model, checkpoint) = (folder.path().join("model.safetensors"), folder.path().join("checkpoint.safetensors"));
     assert!(Model::load(&checkpoint).unwrap_err().to_string().contains("not saved by regression-studio"));
     fs::copy(&model, &checkpoint).unwrap();
     assert!(message().contains("not saved by regression-studio"), "{}", message());
+}
+
+/// Where the logarithm is learned, an error in the target's unit may be beyond all numbers.
+#[test]
+fn a_run_with_infinite_errors_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = (**trained(small_table(100, 1), small_settings()).run.as_ref().unwrap()).clone();
+    run.history[2].validation_rmse_in_unit = f64::INFINITY;
+    run.predicted.pairs[3][1] = f64::NEG_INFINITY;
+    run_folder::save(folder.path(), &run).unwrap();
+    let read = run_folder::open(folder.path()).unwrap();
+    assert!(!read.history[2].validation_rmse_in_unit.is_finite() && !read.predicted.pairs[3][1].is_finite());
+    assert_eq!(read.history[3..], run.history[3..]);
 }
 
 #[test]

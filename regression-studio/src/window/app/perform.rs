@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use eframe::egui::{Context, Theme, ViewportCommand};
+use neural_net::model_file::Loaded;
 
 use super::App;
-use crate::run_folder;
+use crate::run_folder::{self, RunFolderError};
 use crate::session::State;
 use crate::settings::Source;
 use crate::window::action::{Action, Tab};
@@ -155,15 +156,18 @@ impl App {
     }
 
     fn open_run(&mut self, folder: &Path, context: &Context) {
-        match run_folder::open(folder) {
-            Ok(run) => {
+        match run_folder::read(folder) {
+            Ok(Loaded { content: run, unverified }) => {
                 let run = Arc::new(run);
                 let name =
                     folder.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
                 let mut watched = Watched::opened(Arc::clone(&run));
                 watched.listed = Some(self.runs.add(name, Arc::clone(&run)));
                 self.watched = Some(watched);
-                self.notice = format!("Opened {}", folder.display());
+                self.notice = match unverified {
+                    None => format!("Opened {}", folder.display()),
+                    Some(unverified) => format!("Opened {unverified}"),
+                };
                 self.tab = Tab::Training;
                 let has_its_data = self.table.is_some() && self.form.settings().data.source == run.settings.data.source;
                 match has_its_data {
@@ -172,7 +176,11 @@ impl App {
                 }
             }
             Err(error) => {
-                self.fail("The run could not be opened", error.to_string(), "Choose a folder that a run was saved to.");
+                self.fail(
+                    "The run could not be opened",
+                    with_causes(error),
+                    "Choose a folder that a run was saved to.",
+                );
             }
         }
     }
@@ -182,8 +190,13 @@ impl App {
         match run_folder::save(folder, &run) {
             Ok(()) => self.notice = format!("Saved to {}", folder.display()),
             Err(error) => {
-                self.fail("The run could not be saved", error.to_string(), "Choose another folder, and save again.");
+                self.fail("The run could not be saved", with_causes(error), "Choose another folder, and save again.");
             }
         }
     }
+}
+
+/// One line with the causes, as the command line prints errors.
+fn with_causes(error: RunFolderError) -> String {
+    format!("{:#}", anyhow::Error::from(error))
 }
