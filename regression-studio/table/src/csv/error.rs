@@ -26,9 +26,9 @@ pub enum CsvProblem {
     /// A folder.
     #[error("this is a folder: name a CSV file in it")]
     Directory,
-    /// The operating system's error.
+    /// The operating system's error, which is in the message and so no source of it.
     #[error("cannot read it: {0}")]
-    Io(#[source] std::io::Error),
+    Io(std::io::Error),
     /// No byte in it but blanks and line breaks.
     #[error("the file is empty: a table needs a line of column names and rows below it")]
     Empty,
