@@ -31,8 +31,10 @@ mod tests {
     fn the_third_level_is_as_large_as_the_system_says() {
         let bytes = super::third_level_of_victims();
         let Ok(system) = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size") else {
-            eprintln!("SKIPPED: the system does not tell the size of the third-level cache");
-            return;
+            return test_skips::skip(
+                test_skips::Need::CacheSize,
+                "/sys/devices/system/cpu does not state the L3 cache's size",
+            );
         };
         let is_amd = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains("AuthenticAMD");
         let expected = if is_amd { system.trim().trim_end_matches('K').parse::<usize>().unwrap() << 10 } else { 0 };

@@ -12,11 +12,7 @@ use neural_net::training::{Training, Validation, initial_parameters};
 use neural_net::{Activation, Architecture, Hyperparameters, Loss};
 
 fn mnist_directory() -> Option<PathBuf> {
-    let directory = std::env::var_os("MNIST_DIR").map(PathBuf::from);
-    if directory.is_none() {
-        println!("skipped: MNIST_DIR is not set, so there is no MNIST to train on");
-    }
-    directory
+    test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist)
 }
 
 /// The test accuracy that the program reports, in percent.

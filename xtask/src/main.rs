@@ -8,6 +8,7 @@ mod peers;
 mod profiles;
 mod programs;
 mod ptx;
+mod skipped;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,6 +36,8 @@ enum Command {
     Peers(peers::Options),
     /// Times every function in the dev profile beside the release profile: no ratio may be beyond 15 %
     Profiles(profiles::Options),
+    /// Counts the tests that a run skipped, and fails if one is not allowed to be
+    Skipped(skipped::Options),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Profiles(options) => profiles::run(&options),
+        Command::Skipped(options) => skipped::run(&options),
     })
 }
 

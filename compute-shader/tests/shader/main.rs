@@ -1,5 +1,5 @@
-//! The shaders against the CPU, on whatever adapter this machine has; software does. Without one they are skipped, and say
-//! so, unless `SHADER_TESTS=require` makes that a failure.
+//! The shaders against the CPU, on whatever adapter this machine has; software does. Without one they are skipped,
+//! unless `SHADER_TESTS=require` makes that a failure.
 
 mod device;
 mod evaluation;
@@ -8,29 +8,24 @@ mod prediction;
 mod program;
 mod wgsl;
 
-use std::io::Write;
-
 use compute_shader::{Gpu, ShaderError};
 use ndarray::{Array1, Array2};
 use neural_net::{Activation, Architecture, Network};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+use test_skips::{Need, skip};
 
-/// The best adapter; None, with the reason printed, where there is none and none is required.
+/// The best adapter; without one the calling test is skipped.
+#[track_caller]
 fn gpu() -> Option<Gpu> {
     match Gpu::open(None) {
         Ok(gpu) => Some(gpu),
-        Err(error @ ShaderError::NoAdapter { .. }) if std::env::var("SHADER_TESTS").as_deref() != Ok("require") => {
-            skipped(&error.to_string());
+        Err(error @ ShaderError::NoAdapter { .. }) => {
+            skip(Need::Shader, &error.to_string());
             None
         }
         Err(error) => panic!("{error}"),
     }
-}
-
-/// Says why a test is skipped, past the test harness, which keeps what passing tests print to itself.
-fn skipped(reason: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {reason}");
 }
 
 /// Weights of about 1/√fan_in, biases up to ½, so that sums are neither all small nor all large.

@@ -1,20 +1,15 @@
-use std::path::Path;
-
 use compute_shader::{ShaderNetwork, notebook};
 use neural_net::Predictor;
 use neural_net::data::Dataset;
 use neural_net::network::argmax;
 
-use crate::{assert_close, gpu, skipped};
+use crate::{assert_close, gpu};
 
 #[test]
 fn shader_reads_all_test_images_as_the_cpu_does() {
     let Some(gpu) = gpu() else { return };
-    let Some(directory) = std::env::var_os("MNIST_DIR") else {
-        skipped("MNIST_DIR does not say where MNIST's files are");
-        return;
-    };
-    let dataset = Dataset::mnist(Path::new(&directory)).unwrap();
+    let Some(directory) = test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist) else { return };
+    let dataset = Dataset::mnist(&directory).unwrap();
     let network = notebook::train(&dataset.train, 1000).unwrap();
     let test = dataset.test.samples::<f32>(0, dataset.test.len());
     let mut shader = ShaderNetwork::new(&gpu, &network).unwrap();

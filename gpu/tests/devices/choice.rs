@@ -19,6 +19,10 @@ fn without_a_driver() {
         let chosen = Device::open(DeviceChoice::Simulator, PTX).unwrap();
         assert!(chosen.is_simulator() && chosen.why_not_cuda().is_none());
         assert!(!gpu::require_gpu());
+        let skips = test_skips::of_this_run().unwrap();
+        assert_eq!(skips.len(), 1, "{skips:?}");
+        assert_eq!((skips[0].need, skips[0].test.as_str()), (test_skips::Need::Gpu, "choice::without_a_driver"));
+        assert!(skips[0].reason.starts_with("no CUDA driver"), "{skips:?}");
     });
 }
 
@@ -28,13 +32,13 @@ fn a_test_that_requires_a_gpu_fails_without() {
     with_library("choice::a_test_that_requires_a_gpu_fails_without", ABSENT.as_ref(), &environment, || {
         let panic = std::panic::catch_unwind(gpu::require_gpu).unwrap_err();
         let message = panic.downcast_ref::<String>().unwrap();
-        assert!(message.contains("needs a GPU, which GPU_TESTS=require asks for: no CUDA driver"), "{message}");
+        assert!(message.contains("must not be skipped, since GPU_TESTS=require: no CUDA driver"), "{message}");
     });
 }
 
 #[test]
-fn with_a_driver() {
-    with_stand_in("choice::with_a_driver", &[], &[("GPU_TESTS", "require")], || {
+fn with_a_stand_in() {
+    with_stand_in("choice::with_a_stand_in", &[], &[("GPU_TESTS", "require")], || {
         assert!(gpu::require_gpu());
         for choice in [DeviceChoice::Auto, DeviceChoice::Cuda] {
             let device = Device::open(choice, PTX).unwrap();
@@ -48,8 +52,8 @@ fn with_a_driver() {
 }
 
 #[test]
-fn with_a_driver_and_no_device() {
-    with_stand_in("choice::with_a_driver_and_no_device", &["DEVICES=0"], &[], || {
+fn with_a_stand_in_and_no_device() {
+    with_stand_in("choice::with_a_stand_in_and_no_device", &["DEVICES=0"], &[], || {
         let device = Device::open(DeviceChoice::Auto, PTX).unwrap();
         let reason = device.why_not_cuda();
         assert!(matches!(reason, Some(OpenError::Unavailable(Unavailable::NoDevice { .. }))), "{reason:?}");
@@ -57,8 +61,8 @@ fn with_a_driver_and_no_device() {
 }
 
 #[test]
-fn with_a_gpu_that_is_too_old() {
-    with_stand_in("choice::with_a_gpu_that_is_too_old", &["MAJOR=6", "MINOR=1"], &[], || {
+fn with_a_stand_in_that_is_too_old() {
+    with_stand_in("choice::with_a_stand_in_that_is_too_old", &["MAJOR=6", "MINOR=1"], &[], || {
         let error = Device::open(DeviceChoice::Cuda, PTX).unwrap_err();
         let line = "Stand-in has compute capability 6.1, and the kernels are compiled for 7.5 and above";
         assert_eq!(error.to_string(), line);

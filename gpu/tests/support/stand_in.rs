@@ -3,17 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use test_skips::{Need, skip};
+
 /// The stand-in's library, compiled with `defines` for the test called `test`. The environment variable
 /// `CUDA_DRIVER_LIBRARY` makes a process take it for the driver.
 ///
-/// Without a C compiler there is none, and a line that says that the test is skipped.
+/// Without a C compiler there is none, and the test is skipped.
 ///
 /// # Panics
 /// If the stand-in does not compile.
 pub(crate) fn compile(test: &str, defines: &[&str]) -> Option<PathBuf> {
     let library = compile_if_possible(test, defines);
     if library.is_none() {
-        println!("{test} is skipped: it needs a C compiler for Unix, by the name in CC, else cc");
+        skip(Need::Cc, "it needs a C compiler for Unix, by the name in CC, else cc");
     }
     library
 }

@@ -14,6 +14,7 @@ use neural_net::data::download::{
     DownloadError, Downloader, MNIST_FILES, MNIST_MIRRORS, MirrorFailure, Outcome, Progress, RemoteFile,
 };
 use tempfile::TempDir;
+use test_skips::{Need, skip};
 
 const CONTENT: &[u8] = b"sixteen numbers.";
 /// SHA-256 of `CONTENT`.
@@ -463,8 +464,7 @@ fn part1_download_knows_mnist() {
 #[test]
 fn part1_download_fetches_mnist_from_every_mirror() {
     if std::env::var_os("NETWORK_TESTS").is_none_or(|value| value != "require") {
-        println!("skipped: NETWORK_TESTS=require is not set, so nothing is fetched from the internet");
-        return;
+        return skip(Need::Network, "NETWORK_TESTS=require is not set, so nothing is fetched from the internet");
     }
     for mirror in MNIST_MIRRORS {
         let directory = TempDir::new().unwrap();

@@ -90,11 +90,8 @@ pub(crate) fn names_in(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The directory of the real MNIST, or a line that says why the calling test is skipped.
+/// The directory of the real MNIST; without it the calling test is skipped.
+#[track_caller]
 pub(crate) fn mnist_directory() -> Option<PathBuf> {
-    let directory = std::env::var_os("MNIST_DIR").filter(|value| !value.is_empty()).map(PathBuf::from);
-    if directory.is_none() {
-        eprintln!("skipped: the environment variable MNIST_DIR does not name a directory with MNIST's files");
-    }
-    directory
+    test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist)
 }

@@ -3,6 +3,7 @@
 use cuda_builder::{Arch, PtxasError, find_ptxas, ptxas};
 use ptx_random_programs::{Program, Target};
 use rayon::prelude::*;
+use test_skips::{Need, skip};
 
 fn refusal(target: Target, seed: u64) -> Option<PtxasError> {
     let arch = match target {
@@ -20,8 +21,7 @@ fn refusal(target: Target, seed: u64) -> Option<PtxasError> {
 #[test]
 fn ptxas_accepts_every_program() {
     if find_ptxas().is_none() {
-        println!("ptxas_accepts_every_program is skipped: {}", PtxasError::NotFound);
-        return;
+        return skip(Need::Ptxas, &PtxasError::NotFound.to_string());
     }
     let count = std::env::var("PTXAS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(6);
     for target in Target::ALL {

@@ -50,13 +50,10 @@ pub(crate) fn trained(table: Table, settings: Settings) -> Arc<Snapshot> {
     Session::start(Arc::new(table), settings).wait()
 }
 
-/// The real stock file, or a line that says why the calling test is skipped.
+/// The real stock file; without it the calling test is skipped.
+#[track_caller]
 pub(crate) fn stocks() -> Option<PathBuf> {
-    let path = std::env::var_os("STOCKS_CSV").filter(|value| !value.is_empty()).map(PathBuf::from);
-    if path.is_none() {
-        eprintln!("skipped: the environment variable STOCKS_CSV does not name the stock file");
-    }
-    path
+    test_skips::path_in("STOCKS_CSV", test_skips::Need::Stocks)
 }
 
 /// All names in a directory, sorted.

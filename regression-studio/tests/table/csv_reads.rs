@@ -1,7 +1,5 @@
 //! Files that people have: a real price file cell by cell beside the csv crate, old encodings, pipes.
 
-use std::path::PathBuf;
-
 use flate2::read::MultiGzDecoder;
 use regression_studio::table::{Categories, Kind, Table, csv};
 
@@ -13,10 +11,7 @@ fn table(bytes: &[u8]) -> Table {
 
 #[test]
 fn every_cell_of_a_real_price_file_is_as_the_csv_crate_reads_it() {
-    let Some(path) = std::env::var_os("STOCKS_CSV").map(PathBuf::from).filter(|path| path.is_file()) else {
-        println!("skipped: STOCKS_CSV names no file");
-        return;
-    };
+    let Some(path) = test_skips::path_in("STOCKS_CSV", test_skips::Need::Stocks) else { return };
     let table = csv::read(&path).unwrap();
     assert_eq!(
         (table.rows(), table.columns().len(), table.source()),

@@ -4,6 +4,7 @@ use std::io::Cursor;
 use std::process::Command;
 
 use report::archive::{CRATES, archive, files, workspace};
+use test_skips::{Need, skip};
 
 #[test]
 fn the_archive_holds_the_sources_and_the_report_and_nothing_else() {
@@ -55,8 +56,10 @@ fn the_workspaces_sources_are_those_that_git_knows() {
     command.args(["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--"]).args(CRATES);
     let output = command.current_dir(workspace()).output();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {
-        println!("SKIPPED: the sources are not compared with git's list: this is no checkout, or there is no git");
-        return;
+        return skip(
+            Need::Git,
+            "the sources are not compared with git's list: this is no checkout, or there is no git",
+        );
     };
     let mut known: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
     known.retain(|name| workspace().join(name).exists());

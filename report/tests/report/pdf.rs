@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use report::figures::{Counts, Gpu};
 use report::timed::Table;
 use report::{Figures, document, statements, tables, typeset};
+use test_skips::{Need, skip};
 
 use super::figures::{with_measured_gpu, with_recorded_gpu, without_gpu};
 
@@ -17,7 +18,10 @@ fn text_of(pdf: &typeset::Pdf) -> Option<String> {
     let mut command = Command::new("pdftotext");
     let child = command.args(["-enc", "UTF-8", "-", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let Ok(mut child) = child else {
-        println!("SKIPPED: the PDF's text is not checked: pdftotext is not installed (apt-get install poppler-utils)");
+        skip(
+            Need::PdfToText,
+            "the PDF's text is not checked: pdftotext is not installed (apt-get install poppler-utils)",
+        );
         return None;
     };
     let mut stdin = child.stdin.take().unwrap();

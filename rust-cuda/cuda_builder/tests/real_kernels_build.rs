@@ -5,7 +5,8 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{Arch, Comparison, CudaBuilder, PtxasError, find_ptxas, generic_accesses, ptxas};
-use support::{Place, real_toolchain, skip};
+use support::{Place, real_toolchain};
+use test_skips::{Need, skip};
 
 /// A folder for each architecture and all of these tests and runs: `core` is compiled once for an architecture, and builds for
 /// two architectures don't wait for each other.
@@ -42,7 +43,7 @@ fn kernels_build_for(arch: Arch) {
             assert_eq!((report.kernels.len(), turn_round.shared_bytes, turn_round.spill_stores), (3, 1024, 0));
             assert!(report.kernels.iter().all(|kernel| kernel.registers > 0), "{report:?}");
         }
-        Err(PtxasError::NotFound) => skip("ptxas is not installed"),
+        Err(PtxasError::NotFound) => skip(Need::Ptxas, &PtxasError::NotFound.to_string()),
         Err(error) => panic!("{error}"),
     }
 }
@@ -132,7 +133,7 @@ fn every_architecture_is_known_to_the_compiler() {
 #[test]
 fn ptxas_refuses_what_is_no_ptx() {
     if find_ptxas().is_none() {
-        return skip("ptxas is not installed");
+        return skip(Need::Ptxas, &PtxasError::NotFound.to_string());
     }
     let place = Place::new();
     place.write("broken.ptx", ".version 6.3\n.target sm_75\n.visible .entry f() { rett; }\n");

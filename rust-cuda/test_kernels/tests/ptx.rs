@@ -4,6 +4,7 @@ use std::path::Path;
 
 use cuda_builder::{Arch, PtxasError, generic_accesses, ptxas};
 use test_kernels::PTX;
+use test_skips::{Need, skip};
 
 /// The kernels of every architecture.
 const KERNELS: [&str; 21] = [
@@ -148,11 +149,7 @@ fn ptx_is_accepted_by_the_assembler_without_spills() {
                 assert!(names.contains(&"grid_sums") && names.contains(&"matmul_transpose"), "{names:?}");
                 assert!(report.kernels.iter().all(|kernel| kernel.spill_stores == 0), "{report:?}");
             }
-            Err(PtxasError::NotFound) => {
-                let required = std::env::var_os("PTX_TESTS").is_some_and(|value| value == "require");
-                assert!(!required, "PTX_TESTS=require, but ptxas is not installed");
-                return eprintln!("skipped: ptxas is not installed");
-            }
+            Err(error @ PtxasError::NotFound) => return skip(Need::Ptxas, &error.to_string()),
             Err(error) => panic!("{error}"),
         }
     }

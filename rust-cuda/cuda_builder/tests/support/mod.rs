@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cuda_builder::{Arch, Candidate, CudaBuilder, Toolchain, find_toolchain, toolchain_candidates};
 use tempfile::TempDir;
+use test_skips::{Need, skip};
 
 /// PTX with one kernel, as a compiler leaves it.
 pub(crate) const PTX: &str = "\
@@ -92,21 +93,14 @@ impl Place {
     }
 }
 
-/// This machine's toolchain, if it has one. Without one the test is skipped, or fails where PTX_TESTS=require.
+/// This machine's toolchain, if it has one; else the test is skipped.
 pub(crate) fn real_toolchain(arch: Arch) -> Option<Toolchain> {
     match find_toolchain(&toolchain_candidates(), arch, Path::new(env!("CARGO_MANIFEST_DIR"))) {
         Ok(toolchain) => Some(toolchain),
         Err(refusals) => {
             let reasons: Vec<_> = refusals.iter().map(ToString::to_string).collect();
-            skip(&format!("no toolchain builds PTX for {arch}: {}", reasons.join("; ")));
+            skip(Need::Ptx, &format!("no toolchain builds PTX for {arch}: {}", reasons.join("; ")));
             None
         }
     }
-}
-
-/// Says that a test is skipped, or fails where PTX_TESTS=require.
-pub(crate) fn skip(reason: &str) {
-    let required = std::env::var_os("PTX_TESTS").is_some_and(|value| value == "require");
-    assert!(!required, "PTX_TESTS=require, but {reason}");
-    eprintln!("skipped: {reason}");
 }

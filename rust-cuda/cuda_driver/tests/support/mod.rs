@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use test_skips::{Need, skip};
+
 /// Set in the process that runs a test's body.
 const IN_CHILD: &str = "CUDA_DRIVER_TEST_IN_CHILD";
 
@@ -30,7 +32,7 @@ pub(crate) fn with_library(test: &str, library: &Path, body: impl FnOnce()) {
 /// Runs `body`, the body of the test called `test`, where the driver's library is the stand-in, compiled with
 /// `defines`.
 ///
-/// Without a C compiler it prints that the test is skipped.
+/// Without a C compiler the test is skipped.
 ///
 /// # Panics
 /// If the stand-in does not compile, or the test fails.
@@ -40,7 +42,7 @@ pub(crate) fn with_stand_in(test: &str, defines: &[&str], body: impl FnOnce()) {
     }
     match compile_stand_in(test, defines) {
         Some(library) => with_library(test, &library, body),
-        None => println!("{test} is skipped: it needs a C compiler for Unix, by the name in CC, else cc"),
+        None => skip(Need::Cc, "it needs a C compiler for Unix, by the name in CC, else cc"),
     }
 }
 

@@ -1,0 +1,212 @@
+//! Skipped tests, counted: what a test needs and this machine lacks.
+//!
+//! A test cannot tell the test harness that it is skipped, so the harness prints `ok`. [`skip`] prints one line that the
+//! harness does not capture, and appends the test to a file, so that the end of a run can count all of them: [`of_this_run`]
+//! reads the file of the `cargo test` that is running, [`read`] any other.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+
+/// Something outside the repository that some tests need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// A CUDA GPU and its driver.
+    Gpu,
+    /// An adapter for compute shaders, in software or not.
+    Shader,
+    /// A C compiler, for the stand-in of the CUDA driver.
+    Cc,
+    /// A Rust toolchain that builds PTX.
+    Ptx,
+    /// NVIDIA's assembler.
+    Ptxas,
+    /// MNIST's files, named by `MNIST_DIR`.
+    Mnist,
+    /// The stock market's file, named by `STOCKS_CSV`.
+    Stocks,
+    /// The internet, used only if `NETWORK_TESTS=require`.
+    Network,
+    /// Python with NumPy.
+    Numpy,
+    /// `pdftotext`.
+    PdfToText,
+    /// A git checkout.
+    Git,
+    /// The L3 cache's size as the system states it.
+    CacheSize,
+}
+
+impl Need {
+    /// All needs.
+    pub const ALL: [Self; 12] = [
+        Self::Gpu,
+        Self::Shader,
+        Self::Cc,
+        Self::Ptx,
+        Self::Ptxas,
+        Self::Mnist,
+        Self::Stocks,
+        Self::Network,
+        Self::Numpy,
+        Self::PdfToText,
+        Self::Git,
+        Self::CacheSize,
+    ];
+
+    /// The environment variable that, if it is `require`, makes the lack a failure.
+    fn switch(self) -> String {
+        match self {
+            Self::Ptxas => Self::Ptx.switch(),
+            _ => format!("{}_TESTS", self.to_string().to_uppercase().replace('-', "_")),
+        }
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Gpu => "gpu",
+            Self::Shader => "shader",
+            Self::Cc => "cc",
+            Self::Ptx => "ptx",
+            Self::Ptxas => "ptxas",
+            Self::Mnist => "mnist",
+            Self::Stocks => "stocks",
+            Self::Network => "network",
+            Self::Numpy => "numpy",
+            Self::PdfToText => "pdftotext",
+            Self::Git => "git",
+            Self::CacheSize => "cache-size",
+        })
+    }
+}
+
+/// A test that was skipped.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Skip {
+    /// What it needs.
+    pub need: Need,
+    /// Its name, with the modules it is in.
+    pub test: String,
+    /// Why this machine lacks it.
+    pub reason: String,
+}
+
+/// Names the file that skipped tests are appended to.
+const FILE: &str = "SKIPPED_TESTS";
+
+/// Says that the calling test is skipped, and why; it then has to return.
+///
+/// # Panics
+/// If the environment requires `need`: `GPU_TESTS=require` and so on, with the need's name.
+#[track_caller]
+pub fn skip(need: Need, reason: &str) {
+    let test = calling_test();
+    let switch = need.switch();
+    let required = std::env::var_os(&switch).is_some_and(|value| value == "require");
+    assert!(!required, "{test} must not be skipped, since {switch}=require: {reason}");
+    let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Past the test harness, which keeps what passing tests print to itself.
+    let _ = writeln!(io::stderr(), "SKIPPED {test} (needs {need}): {reason}");
+    if let Some(file) = file_of_this_run() {
+        append(&file, &format!("{need}\t{test}\t{reason}\n"))
+            .unwrap_or_else(|error| panic!("cannot note the skipped test in {}: {error}", file.display()));
+    }
+}
+
+/// The path in an environment variable; without one the calling test is skipped.
+///
+/// # Panics
+/// As [`skip`].
+#[track_caller]
+pub fn path_in(variable: &str, need: Need) -> Option<PathBuf> {
+    let path = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if path.is_none() {
+        skip(need, &format!("the environment variable {variable} is not set"));
+    }
+    path
+}
+
+/// The test harness names a test's thread after the test, unless it runs all tests in the main thread.
+#[track_caller]
+fn calling_test() -> String {
+    match std::thread::current().name() {
+        Some(name) if name != "main" => name.to_owned(),
+        _ => Location::caller().to_string(),
+    }
+}
+
+/// A run is one process, `cargo test`, which starts all test programs; without `SKIPPED_TESTS` the file's name is its
+/// number. A test program that does not lie in a target folder has no file.
+fn file_of_this_run() -> Option<PathBuf> {
+    if let Some(file) = std::env::var_os(FILE) {
+        return Some(file.into());
+    }
+    #[cfg(unix)]
+    {
+        let program = std::env::current_exe().ok()?;
+        let folder = program.parent().filter(|folder| folder.ends_with("deps"))?.parent()?;
+        Some(folder.join(format!("skipped-tests-{}", std::os::unix::process::parent_id())))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// In one write, since many tests do so at once.
+fn append(file: &Path, line: &str) -> io::Result<()> {
+    let mut file: File = OpenOptions::new().create(true).append(true).open(file)?;
+    file.write_all(line.as_bytes())
+}
+
+/// The tests that this run has skipped so far. Forgets them, unless `SKIPPED_TESTS` names the file.
+///
+/// # Errors
+/// As [`read`].
+pub fn of_this_run() -> io::Result<Vec<Skip>> {
+    let Some(file) = file_of_this_run().filter(|file| file.exists()) else { return Ok(Vec::new()) };
+    let skips = read(&file);
+    if std::env::var_os(FILE).is_none() {
+        std::fs::remove_file(&file)?;
+    }
+    skips
+}
+
+/// The tests that a file holds, each once for every need, sorted.
+///
+/// # Errors
+/// If the file cannot be read, or has a line that [`skip`] does not write.
+pub fn read(file: &Path) -> io::Result<Vec<Skip>> {
+    let text = std::fs::read_to_string(file)?;
+    let wrong = |line: &str| io::Error::new(io::ErrorKind::InvalidData, format!("no skipped test: {line:?}"));
+    let mut skips = Vec::new();
+    for line in text.lines() {
+        let mut fields = line.splitn(3, '\t');
+        let (Some(need), Some(test), Some(reason)) = (fields.next(), fields.next(), fields.next()) else {
+            return Err(wrong(line));
+        };
+        let need = Need::ALL.into_iter().find(|known| known.to_string() == need).ok_or_else(|| wrong(line))?;
+        skips.push(Skip { need, test: test.to_owned(), reason: reason.to_owned() });
+    }
+    skips.sort();
+    skips.dedup_by(|one, other| (one.need, &one.test) == (other.need, &other.test));
+    Ok(skips)
+}
+
+/// One line that counts the tests, and one for each need with its count and one reason.
+pub fn summary(skips: &[Skip]) -> String {
+    let tests = |count: usize| if count == 1 { "1 test".to_owned() } else { format!("{count} tests") };
+    let mut lines = Vec::new();
+    for of_need in skips.chunk_by(|one, other| one.need == other.need) {
+        lines.push(format!("    {:>4}  {:<10}  {}", of_need.len(), of_need[0].need, of_need[0].reason));
+    }
+    let mut names: Vec<&str> = skips.iter().map(|skip| skip.test.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.len() {
+        0 => "skipped: no test".to_owned(),
+        count => format!("skipped: {}, which passed without testing anything\n{}", tests(count), lines.join("\n")),
+    }
+}

@@ -1,0 +1,56 @@
+//! A skipped test is said past the test harness, kept in a file, and a failure where it is required.
+//!
+//! The environment is a process's own, so these tests run this program again, with a test that skips itself.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use test_skips::{Need, Skip, path_in, read, skip};
+
+#[test]
+#[ignore = "it is what the other tests run"]
+fn skips_itself() {
+    skip(Need::Gpu, "no CUDA\n  driver");
+    assert_eq!(path_in("TEST_SKIPS_UNSET", Need::Mnist), None);
+    assert_eq!(path_in("TEST_SKIPS_EMPTY", Need::Mnist), None);
+    assert_eq!(path_in("TEST_SKIPS_SET", Need::Mnist).as_deref(), Some(Path::new("folder")));
+}
+
+/// Without `--nocapture`: the harness captures what it can.
+fn run(file: &Path, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "skips_itself", "--ignored"]).env("SKIPPED_TESTS", file);
+    for need in ["GPU", "MNIST"] {
+        command.env_remove(format!("{need}_TESTS"));
+    }
+    command.env("TEST_SKIPS_EMPTY", "").env("TEST_SKIPS_SET", "folder").envs(variables.iter().copied());
+    command.output().unwrap()
+}
+
+#[test]
+fn a_skip_is_said_past_the_harness_and_kept() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kept");
+    let _ = std::fs::remove_file(&file);
+    for _ in 0..2 {
+        let output = run(&file, &[]);
+        assert!(output.status.success(), "{output:?}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(stderr.lines().next(), Some("SKIPPED skips_itself (needs gpu): no CUDA driver"), "{stderr}");
+        assert_eq!(stderr.lines().count(), 3, "{stderr}");
+    }
+    let skip = |need, reason: &str| Skip { need, test: "skips_itself".to_owned(), reason: reason.to_owned() };
+    let unset = "the environment variable TEST_SKIPS_EMPTY is not set";
+    assert_eq!(read(&file).unwrap(), [skip(Need::Gpu, "no CUDA driver"), skip(Need::Mnist, unset)]);
+}
+
+#[test]
+fn a_skip_that_is_not_allowed_fails() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("required");
+    let _ = std::fs::remove_file(&file);
+    let output = run(&file, &[("GPU_TESTS", "require")]);
+    assert!(!output.status.success() && !file.exists(), "{output:?}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stdout.contains("skips_itself must not be skipped, since GPU_TESTS=require: no CUDA"), "{stdout}");
+    assert!(!run(&file, &[("MNIST_TESTS", "require")]).status.success());
+    assert!(run(&file, &[("PTX_TESTS", "require")]).status.success());
+}

@@ -1,0 +1,11 @@
+//! Counts the tests that this run skipped. Cargo runs test programs by package and name, so this is the workspace's last.
+
+fn main() {
+    match test_skips::of_this_run() {
+        Ok(skips) => println!("\n{}\n", test_skips::summary(&skips)),
+        Err(error) => {
+            eprintln!("cannot count the skipped tests: {error}");
+            std::process::exit(1);
+        }
+    }
+}
