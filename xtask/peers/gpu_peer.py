@@ -22,7 +22,7 @@ class Report:
         """Runs work. Whatever hinders it is reported in one line and is no error: the other peers are timed all the same."""
         try:
             return work(*arguments)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # A broken library may raise anything, and even end the script.
             text = " ".join(str(error).split())[:200]
             self.skipped[label] = text if isinstance(error, ImportError) else f"{type(error).__name__}: {text}"
             return None

@@ -13,16 +13,12 @@ generator = np.random.default_rng(0)
 a, b = generator.integers(0, 256, size=(2, *options.size), dtype=np.int32)
 
 # NumPy has no parallel maximum: this is one thread, whatever --threads says.
-names = [peer.numpy_name()]
+names, absent = [peer.numpy_name()], peer.Absent()
 seconds = {"NumPy": peer.measure(options.repeats, lambda: np.maximum(a, b))}
-missing = {}
 
-try:
+
+def time_numba():
     import numba
-except ImportError:
-    missing |= {label: "numba" for label in (["Numba"] if options.threads == 1 else []) + ["Numba parallel"]}
-else:
-    names.append(f"Numba {numba.__version__}")
 
     def maximum(a, b):
         result = np.empty_like(a)
@@ -34,10 +30,15 @@ else:
 
     parallel = numba.njit(parallel=True)(maximum)
     numba.set_num_threads(options.threads)
+    times = {}
     if options.threads == 1:
         sequential = numba.njit(maximum)  # Without parallel=True, prange is range.
-        seconds["Numba"] = peer.measure(options.repeats, lambda: sequential(a, b))
-    seconds["Numba parallel"] = peer.measure(options.repeats, lambda: parallel(a, b))
+        times["Numba"] = peer.measure(options.repeats, lambda: sequential(a, b))
+    times["Numba parallel"] = peer.measure(options.repeats, lambda: parallel(a, b))
     assert np.array_equal(parallel(a, b), np.maximum(a, b))
+    seconds.update(times)
+    names.append(f"Numba {numba.__version__}")
 
-print(json.dumps({"peer": ", ".join(names), "seconds": seconds, "missing": missing}))
+
+absent.attempt((["Numba"] if options.threads == 1 else []) + ["Numba parallel"], "numba", time_numba)
+print(json.dumps({"peer": ", ".join(names), "seconds": seconds, "missing": absent.missing, "failed": absent.failed}))

@@ -26,21 +26,23 @@ def main():
     network = Network(generator, options.batch, options.learning_rate)
     seconds = {"NumPy": peer.measure(options.repeats, lambda: network.train(images, targets, generator))}
     accuracy = {"NumPy": network.accuracy(images, labels)}
-    names, missing = [peer.numpy_name()], {}
-    try:
+    names, absent = [peer.numpy_name()], peer.Absent()
+
+    def run_torch():
         import torch
-    except ImportError:
-        missing["PyTorch"] = "torch"
-    else:
-        names.append(f"PyTorch {torch.__version__}")
+
         seconds["PyTorch"], accuracy["PyTorch"] = time_torch(torch, options, images, labels, targets)
+        names.append(f"PyTorch {torch.__version__}")
+
+    absent.attempt(["PyTorch"], "torch", run_torch)
 
     print(
         json.dumps(
             {
                 "peer": ", ".join(names),
                 "seconds": seconds,
-                "missing": missing,
+                "missing": absent.missing,
+                "failed": absent.failed,
                 "dataset": dataset,
                 "images": len(images),
                 "accuracy": accuracy,

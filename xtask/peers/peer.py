@@ -1,4 +1,4 @@
-"""What the peers' scripts share: their arguments, the clock, and the names of what they time."""
+"""What the peers' scripts share: their arguments, the clock, the names of what they time, and peers that may be absent."""
 
 import argparse
 import statistics
@@ -35,6 +35,29 @@ def measure_fastest(repeats, ways, calls=1):
     tried = {name: measure(max(3, repeats // 10), way, calls)["min"] for name, way in ways.items()}
     name = min(tried, key=tried.get)
     return {**measure(repeats, ways[name], calls), "way": name}
+
+
+class Absent:
+    """Why labels have no time: the package that is not installed, or the error of one that is installed and broken."""
+
+    def __init__(self):
+        self.missing, self.failed = {}, {}
+
+    def attempt(self, labels, package, work, *arguments):
+        """Runs work, which imports the package and times the labels. What it raises costs these labels, and no others."""
+        try:
+            work(*arguments)
+        except ModuleNotFoundError as error:
+            if error.name == package:
+                self.missing |= dict.fromkeys(labels, package)
+            else:
+                self.fail(labels, error)
+        except (Exception, SystemExit) as error:  # A broken library may raise anything, and even end the script.
+            self.fail(labels, error)
+
+    def fail(self, labels, error):
+        text = " ".join(str(error).split())[:200]
+        self.failed |= dict.fromkeys(labels, f"{type(error).__name__}: {text}")
 
 
 def numpy_name():

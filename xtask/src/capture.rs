@@ -11,8 +11,12 @@ pub(crate) fn stdout_of(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
-        let last = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no message");
-        bail!("{}: {}", output.status, last.trim());
+        bail!("{}: {}", output.status, last_line(&stderr).unwrap_or("no message").trim());
     }
     String::from_utf8(output.stdout).with_context(|| format!("{name} wrote bytes that are not UTF-8"))
+}
+
+/// The last line that is not blank.
+pub(crate) fn last_line(text: &str) -> Option<&str> {
+    text.lines().rfind(|line| !line.trim().is_empty())
 }

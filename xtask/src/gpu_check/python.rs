@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use timing::say;
 
-use crate::capture::stdout_of;
+use crate::capture::{last_line, stdout_of};
 
 /// Where the scripts lie in the folder.
 pub(super) const FOLDER: &str = "peers";
@@ -91,7 +91,7 @@ pub(super) fn run(scripts: &Path, mnist: Option<&Path>) -> Map<String, Value> {
 
 /// The object in the last line of what a script prints; a library may print lines before it.
 fn object_in(text: &str) -> Result<Value> {
-    let line = text.lines().rfind(|line| !line.trim().is_empty()).context("it printed nothing")?;
+    let line = last_line(text).context("it printed nothing")?;
     let value: Value = serde_json::from_str(line).context("it printed something else than its JSON object")?;
     ScriptOutput::deserialize(&value).context("it printed something else than its JSON object")?;
     Ok(value)

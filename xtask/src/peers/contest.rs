@@ -17,7 +17,7 @@ pub(super) struct Contest<'a> {
     /// Of each peer the rounds' pairs of our time and its, in seconds.
     pairs: BTreeMap<String, Vec<(f64, f64)>>,
     last: Option<ScriptOutput>,
-    /// The peers that are not installed, each with why it has no time.
+    /// The peers that are not installed or broken, each with why it has no time.
     missing: BTreeMap<String, String>,
     failure: Option<String>,
 }
@@ -60,6 +60,9 @@ impl<'a> Contest<'a> {
         for (label, package) in &output.missing {
             self.missing.insert(label.clone(), format!("not installed: {}", install(package)));
         }
+        for (label, error) in &output.failed {
+            self.missing.insert(label.clone(), format!("failed: {error}"));
+        }
         self.last = Some(output);
     }
 
@@ -73,13 +76,13 @@ impl<'a> Contest<'a> {
         self.work.time == OurTime::Epoch
     }
 
-    /// The peers that are not installed, each with why it has no time.
+    /// The peers that are not installed or broken, each with why it has no time.
     pub(super) fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
         self.missing.iter().map(|(label, reason)| (label.as_str(), reason.as_str()))
     }
 
-    /// One row for each peer of the script and for each goal. Growth has none for a peer that is not installed: its goals are
-    /// for those that are there.
+    /// One row for each peer of the script and for each goal. Growth has none for a peer that is not installed or
+    /// broken: its goals are for those that run.
     pub(super) fn rows(&self) -> Vec<Row> {
         if let Some(reason) = &self.failure {
             return self.rows_of_failure(reason);
@@ -173,6 +176,21 @@ mod tests {
         let contest = Contest { failure: Some("network.py failed".to_owned()), ..Contest::new(&works[0], ONE) };
         let count = Count::of(&contest.rows());
         assert!(count.not_measured == 1 && count.must_fail(true));
+    }
+
+    #[test]
+    fn peers_a_broken_peer_is_a_row_that_says_so() {
+        let json = r#"{"peer": "NumPy 2.4.6", "images": 60000, "seconds": {"NumPy": {"min": 1.0}},
+            "failed": {"PyTorch": "OSError: libtorch.so: cannot open shared object file"}}"#;
+        let table = work::all(Some(WorkName::Network), ONE, ONE, false);
+        let mut contest = Contest::new(&table[0], ONE);
+        contest.record(0.1, ScriptOutput::parse(json).unwrap(), |_| unreachable!("nothing is to be installed"));
+        let rows = contest.rows();
+        let of = |peer: &str| &rows.iter().find(|row| row.peer.as_deref() == Some(peer)).unwrap().outcome;
+        let Outcome::Missing { reason } = of("PyTorch") else { panic!("{rows:?}") };
+        assert_eq!(reason, "failed: OSError: libtorch.so: cannot open shared object file");
+        assert!(matches!(of("NumPy"), Outcome::Compared(_)), "{rows:?}");
+        assert!(Count::of(&rows).must_fail(true));
     }
 
     #[test]

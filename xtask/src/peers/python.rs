@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::rust_program::{OurTime, positive};
 use super::work::{EPOCH_IMAGES, Work};
-use crate::capture::stdout_of;
+use crate::capture::{last_line, stdout_of};
 
 /// Where BLAS, OpenMP and Numba read their number of threads when they are loaded.
 const THREAD_VARIABLES: [&str; 5] =
@@ -67,9 +67,10 @@ impl Python {
             command.env_remove(variable);
         }
         let start = Instant::now();
-        let json = stdout_of(&mut command).with_context(|| format!("{script} failed"))?;
+        let stdout = stdout_of(&mut command).with_context(|| format!("{script} failed"))?;
         let process = start.elapsed().as_secs_f64();
-        let mut output = ScriptOutput::parse(&json)
+        // A library may print lines of its own before the object.
+        let mut output = ScriptOutput::parse(last_line(&stdout).unwrap_or_default())
             .with_context(|| format!("{script} printed something else than its JSON object"))?;
         if work.time == OurTime::Process {
             output.seconds.insert(WHOLE_PROCESS.to_owned(), Fastest { min: process });
@@ -87,6 +88,9 @@ pub(super) struct ScriptOutput {
     /// The peers that are not installed, each with the package to install.
     #[serde(default)]
     pub(super) missing: BTreeMap<String, String>,
+    /// The peers that are installed and cannot be timed, each with its error in one line.
+    #[serde(default)]
+    pub(super) failed: BTreeMap<String, String>,
     /// How many images an epoch had, where the times are of epochs.
     images: Option<u32>,
 }
