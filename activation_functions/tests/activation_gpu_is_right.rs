@@ -51,7 +51,7 @@ fn activation_gpu_is_right_on_the_simulator() {
 }
 
 #[test]
-fn activation_gpu_is_right_on_a_gpu() {
+fn activation_gpu_is_right_on_a_gpu_if_there_is_one() {
     if gpu::require_gpu() {
         check(&Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap());
     }

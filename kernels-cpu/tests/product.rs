@@ -1,7 +1,7 @@
 //! The matrix product has the bits of its definition, a sum in ascending p, on every instruction set.
 
 use std::ops::Range;
-use std::panic::catch_unwind;
+use std::panic::{UnwindSafe, catch_unwind};
 
 use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_panels, product_of_transpose};
 use kernels_cpu::transpose::transpose;
@@ -296,8 +296,12 @@ impl Sink<f32> for Nowhere {
     fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
 }
 
-fn panics(body: impl FnOnce() + std::panic::UnwindSafe) -> bool {
-    catch_unwind(body).is_err()
+/// Checks that `body` panics at the check whose message has these words, and no later: behind the checks is unsafe code.
+#[track_caller]
+fn assert_refused(words: &str, body: impl FnOnce() + UnwindSafe) {
+    let panic = catch_unwind(body).expect_err("it is refused");
+    let message = panic.downcast_ref::<&str>().expect("the check's message is a literal");
+    assert!(message.contains(words), "{message}");
 }
 
 #[test]
@@ -305,23 +309,23 @@ fn part3_product_panics_at_sizes_that_do_not_fit() {
     let set = InstructionSet::Portable;
     let row: &[f32] = &[1.0; 3];
     let right = || PaddedMatrix::zeros(3, 20);
-    assert!(!panics(|| product(set, &[row], &right(), 0..32, Nowhere)));
-    assert!(panics(|| product(set, &[row, &row[..2]], &right(), 0..32, Nowhere)), "a row of other length");
-    assert!(panics(|| product(set, &[row], &right(), 0..20, Nowhere)), "no whole lines");
-    assert!(panics(|| product(set, &[row], &right(), 8..32, Nowhere)), "no whole lines");
-    assert!(panics(|| product(set, &[row], &right(), 0..48, Nowhere)), "more lines than there are");
+    product(set, &[row], &right(), 0..32, Nowhere);
+    assert_refused("inner sizes differ", || product(set, &[row, &row[..2]], &right(), 0..32, Nowhere));
+    for columns in [0..20, 8..32, 0..48] {
+        assert_refused("columns are no whole lines", || product(set, &[row], &right(), columns, Nowhere));
+    }
 }
 
 #[test]
 fn part3_product_of_panels_panics_at_sizes_that_do_not_fit() {
     let set = InstructionSet::Portable;
     let panel: &[f32] = &[1.0; 3 * 32];
-    assert!(!panics(|| product_of_panels(set, panel, 32, panel, 32, Nowhere)));
-    assert!(panics(|| product_of_panels(set, panel, 33, panel, 32, Nowhere)), "more rows than the panel has");
-    assert!(panics(|| product_of_panels(set, panel, 1, &panel[32..], 32, Nowhere)), "panels of other depth");
-    assert!(panics(|| product_of_panels(set, &panel[1..], 1, &panel[1..], 32, Nowhere)), "a row that is not whole");
-    assert!(panics(|| product_of_panels(set, panel, 1, panel, 24, Nowhere)), "no whole lines");
-    assert!(panics(|| product_of_panels(set, &[], 0, &[], 0, Nowhere)), "no columns");
+    product_of_panels(set, panel, 32, panel, 32, Nowhere);
+    assert_refused("sizes differ", || product_of_panels(set, panel, 33, panel, 32, Nowhere));
+    assert_refused("sizes differ", || product_of_panels(set, panel, 1, &panel[32..], 32, Nowhere));
+    assert_refused("sizes differ", || product_of_panels(set, &panel[1..], 1, &panel[1..], 32, Nowhere));
+    assert_refused("no whole lines", || product_of_panels(set, panel, 1, panel, 24, Nowhere));
+    assert_refused("no whole lines", || product_of_panels(set, &[], 0, &[], 0, Nowhere));
 }
 
 #[test]
@@ -329,22 +333,16 @@ fn part1_product_of_transpose_panics_at_sizes_that_do_not_fit() {
     let set = InstructionSet::Portable;
     let row: &[f32] = &[1.0; 5];
     let right = || PaddedMatrix::zeros(2, 20);
-    assert!(!panics(|| product_of_transpose(set, &[row, row], 1..5, &right(), Nowhere)));
-    assert!(panics(|| product_of_transpose(set, &[row, row, row], 0..5, &right(), Nowhere)), "too few rows");
-    assert!(panics(|| product_of_transpose(set, &[row, &row[..4]], 0..5, &right(), Nowhere)), "a row too short");
+    product_of_transpose(set, &[row, row], 1..5, &right(), Nowhere);
+    assert_refused("inner sizes differ", || product_of_transpose(set, &[row, row, row], 0..5, &right(), Nowhere));
+    assert_refused("too short", || product_of_transpose(set, &[row, &row[..4]], 0..5, &right(), Nowhere));
 }
 
 #[test]
 fn part3_transpose_panics_at_rows_of_different_length() {
-    let row: &[f64] = &[1.0; 5];
-    assert!(
-        panics(|| transpose(InstructionSet::detect(), &[row, &row[..4]], &mut [0.0; 20], 2)),
-        "rows of different length"
-    );
-    assert!(
-        panics(|| transpose(InstructionSet::detect(), &[row, row], &mut [0.0; 20], 1)),
-        "rows of the transpose that overlap"
-    );
-    assert!(panics(|| transpose(InstructionSet::detect(), &[row, row], &mut [0.0; 9], 2)), "no room");
-    assert!(panics(|| PaddedMatrix::zeros(5, 3).copy_transposed(&[row, row])), "another shape");
+    let (set, row): (_, &[f64]) = (InstructionSet::detect(), &[1.0; 5]);
+    assert_refused("rows of different length", || transpose(set, &[row, &row[..4]], &mut [0.0; 20], 2));
+    assert_refused("rows overlap", || transpose(set, &[row, row], &mut [0.0; 20], 1));
+    assert_refused("no room", || transpose(set, &[row, row], &mut [0.0; 9], 2));
+    assert_refused("shapes differ", || PaddedMatrix::zeros(5, 3).copy_transposed(&[row, row]));
 }

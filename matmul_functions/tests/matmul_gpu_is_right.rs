@@ -32,7 +32,7 @@ fn part3_matmul_gpu_is_right_on_the_simulator() {
 }
 
 #[test]
-fn part3_matmul_gpu_is_right_on_a_gpu() {
+fn part3_matmul_gpu_is_right_on_a_gpu_if_there_is_one() {
     if gpu::require_gpu() {
         check_both_types(&Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap());
     }

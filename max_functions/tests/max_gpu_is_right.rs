@@ -27,7 +27,7 @@ fn part2_max_gpu_is_right_on_the_simulator() {
 }
 
 #[test]
-fn part2_max_gpu_is_right_on_a_gpu() {
+fn part2_max_gpu_is_right_on_a_gpu_if_there_is_one() {
     if gpu::require_gpu() {
         check(&Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap());
     }

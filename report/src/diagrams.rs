@@ -124,16 +124,30 @@ fn tile(canvas: &Canvas) -> Result<(), ChartError> {
 mod tests {
     use super::*;
 
+    /// The number that a constant of the highest rung is set to; the kernel's constants are its own.
+    fn of_the_kernel(constant: &str) -> usize {
+        let source = include_str!("../../kernels-gpu/src/product/buffered.rs");
+        let value = source.lines().find_map(|line| line.strip_prefix(&format!("const {constant}: "))).unwrap();
+        value.split_once(" = ").unwrap().1.trim_end_matches(';').parse().unwrap()
+    }
+
     #[test]
     fn the_tiles_are_those_of_the_kernel() {
-        let threads = (TILE / CELLS) * (TILE / CELLS);
-        assert_eq!(threads, kernels_gpu::product::THREADS as usize);
-        let source = crate::excerpts::all().unwrap();
-        let inner = source.iter().find(|excerpt| excerpt.name == "matmul_buffered").unwrap();
-        assert!(inner.source.contains("next"), "{}", inner.source);
+        let (side, cells, depth) = (of_the_kernel("SIDE"), of_the_kernel("CELLS"), of_the_kernel("DEPTH"));
+        assert_eq!((CELLS, TILE), (cells, side * cells));
+        assert_eq!(side * side, kernels_gpu::product::THREADS as usize);
         // 784 rows are seven tiles, and their triangle has 28.
         let chart = tiles([784, 128]).unwrap();
         assert!(chart.svg.contains(">\n28\n<"), "{}", chart.svg);
         assert!(!chart.svg.contains(">\n29\n<"));
+        for text in [
+            format!("one tile: {TILE} × {TILE} cells"),
+            format!("right piece of X: {depth} columns of {TILE} rows"),
+            format!("a thread: {cells} × {cells} cells,"),
+            format!("{side} × {side} threads in all"),
+        ] {
+            assert!(chart.svg.contains(&text), "no {text:?} in {}", chart.svg);
+        }
+        assert!(chart.alt.contains(&format!("one block of {} threads", side * side)), "{}", chart.alt);
     }
 }

@@ -47,8 +47,8 @@ fn on_the_simulator_the_launches_run_so_often() {
 }
 
 #[test]
-fn on_a_gpu_the_launches_are_captured_once() {
-    with_stand_in("replay::on_a_gpu_the_launches_are_captured_once", &[], &[], || {
+fn on_the_stand_in_the_launches_are_captured_once() {
+    with_stand_in("replay::on_the_stand_in_the_launches_are_captured_once", &[], &[], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0, 2.0, 0.5]).unwrap();
         assert_eq!(doubled(&device, &mut x, 0).unwrap(), 0);
@@ -149,8 +149,10 @@ fn only_the_recorder_launches_on_the_simulator() {
 }
 
 #[test]
-fn only_the_recorder_launches_on_a_gpu() {
-    with_stand_in("replay::only_the_recorder_launches_on_a_gpu", &[], &[], || only_the_recorder_launches(&open()));
+fn only_the_recorder_launches_on_the_stand_in() {
+    with_stand_in("replay::only_the_recorder_launches_on_the_stand_in", &[], &[], || {
+        only_the_recorder_launches(&open())
+    });
 }
 
 #[test]
@@ -195,7 +197,7 @@ fn a_recording_that_fails_is_ended_and_leaves_nothing() {
         let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             device.replay(3, |_| panic!("in the middle of a recording"))
         }));
-        assert!(panic.is_err());
+        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"in the middle of a recording"));
         device.replay(3, |_| Ok(())).unwrap();
         device.launch(&scale, CONFIG, (&mut x, 2.0, 0)).unwrap();
         assert_eq!(x.to_vec().unwrap(), [2.0], "only the last launch has run");
