@@ -263,7 +263,7 @@ fn goes_on_after_the_last_step_that_it_told_of(path: GpuPath) {
 }
 
 #[test]
-fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu() {
+fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu_if_there_is_one() {
     if gpu::require_gpu() {
         let device = Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap();
         check_every_activation_and_loss(&device);

@@ -65,8 +65,8 @@ fn a_grid_that_does_not_fit_is_refused_with_the_numbers() {
 }
 
 #[test]
-fn a_gpu_without_cooperative_launches_says_so() {
-    with_stand_in("cooperative::a_gpu_without_cooperative_launches_says_so", &["COOPERATIVE=0"], &[], || {
+fn a_stand_in_without_cooperative_launches_says_so() {
+    with_stand_in("cooperative::a_stand_in_without_cooperative_launches_says_so", &["COOPERATIVE=0"], &[], || {
         let device = open();
         let mut x = device.zeroed(2).unwrap();
         let error = device.launch(&scale, LaunchConfig::new(1, 32).cooperative(), (&mut x, 2.0, 0)).unwrap_err();

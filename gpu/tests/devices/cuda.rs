@@ -199,8 +199,8 @@ fn the_context_goes_last() {
 }
 
 #[test]
-fn a_device_outlives_another_of_the_same_gpu() {
-    with_stand_in("cuda::a_device_outlives_another_of_the_same_gpu", &[], &[], || {
+fn a_device_outlives_another_of_the_same_stand_in() {
+    with_stand_in("cuda::a_device_outlives_another_of_the_same_stand_in", &[], &[], || {
         let (first, second) = (open(), open());
         let buffer = first.buffer_from_slice(&[1_i32]).unwrap();
         drop(first);

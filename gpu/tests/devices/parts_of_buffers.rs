@@ -36,8 +36,8 @@ fn on_the_simulator() {
 }
 
 #[test]
-fn on_a_gpu() {
-    with_stand_in("parts_of_buffers::on_a_gpu", &[], &[], || {
+fn on_the_stand_in() {
+    with_stand_in("parts_of_buffers::on_the_stand_in", &[], &[], || {
         parts_are_written_and_read(&Device::open(DeviceChoice::Cuda, PTX).unwrap());
     });
 }

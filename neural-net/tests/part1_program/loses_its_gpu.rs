@@ -106,8 +106,8 @@ fn one_line(run: &Run) -> String {
 }
 
 #[test]
-fn part1_program_names_the_device_in_its_results() {
-    let test = "part1_program_names_the_device_in_its_results";
+fn part1_program_on_the_stand_in_names_the_device_in_its_results() {
+    let test = "part1_program_on_the_stand_in_names_the_device_in_its_results";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
     let ways = [("steps", "launches for each step"), ("persistent", "one launch for many steps")];
     for (path, shown) in ways {
@@ -128,8 +128,8 @@ fn part1_program_names_the_device_in_its_results() {
 }
 
 #[test]
-fn part1_program_says_what_the_gpu_has_no_memory_for() {
-    let test = "part1_program_says_what_the_gpu_has_no_memory_for";
+fn part1_program_on_the_stand_in_says_what_it_has_no_memory_for() {
+    let test = "part1_program_on_the_stand_in_says_what_it_has_no_memory_for";
     // 70 training images take 219,520 bytes, the 20 for validation 62,720, the 200 for testing 627,200.
     let cases = [
         (
@@ -153,8 +153,8 @@ fn part1_program_says_what_the_gpu_has_no_memory_for() {
 }
 
 #[test]
-fn part1_program_keeps_what_it_trained_if_the_gpu_has_no_memory_to_measure_it() {
-    let test = "part1_program_keeps_what_it_trained_if_the_gpu_has_no_memory_to_measure_it";
+fn part1_program_on_the_stand_in_keeps_what_it_trained_without_memory_to_measure_it() {
+    let test = "part1_program_on_the_stand_in_keeps_what_it_trained_without_memory_to_measure_it";
     let Some(machine) = WithGpu::new(&format!("{test}_1"), &["MEMORY=300000"]) else { return };
     let more = ["--device", "cuda", "--gpu-path", "steps"];
     let line = one_line(&machine.train(None, &more));
@@ -177,8 +177,8 @@ fn part1_program_keeps_what_it_trained_if_the_gpu_has_no_memory_to_measure_it() 
 }
 
 #[test]
-fn part1_program_that_loses_its_gpu_goes_on_from_the_checkpoint() {
-    let test = "part1_program_that_loses_its_gpu_goes_on_from_the_checkpoint";
+fn part1_program_that_loses_the_stand_in_resumes_from_the_checkpoint() {
+    let test = "part1_program_that_loses_the_stand_in_resumes_from_the_checkpoint";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
     // An epoch of five steps and a measurement is six launches or two: this is the second epoch.
     for (path, launches) in [("steps", 8), ("persistent", 2)] {
@@ -209,8 +209,8 @@ fn part1_program_that_loses_its_gpu_goes_on_from_the_checkpoint() {
 }
 
 #[test]
-fn part1_program_says_so_wherever_the_gpu_is_lost() {
-    let test = "part1_program_says_so_wherever_the_gpu_is_lost";
+fn part1_program_says_so_wherever_the_stand_in_is_lost() {
+    let test = "part1_program_says_so_wherever_the_stand_in_is_lost";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
     machine.fails_clearly_wherever_it_fails("STAND_IN_COPIES", "steps", "illegal address (CUDA error 700)");
     machine.fails_clearly_wherever_it_fails(
@@ -221,8 +221,8 @@ fn part1_program_says_so_wherever_the_gpu_is_lost() {
 }
 
 #[test]
-fn part1_program_says_so_wherever_the_gpus_memory_ends() {
-    let test = "part1_program_says_so_wherever_the_gpus_memory_ends";
+fn part1_program_says_so_wherever_the_stand_ins_memory_ends() {
+    let test = "part1_program_says_so_wherever_the_stand_ins_memory_ends";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
     machine.fails_clearly_wherever_it_fails(
         "STAND_IN_ALLOCATIONS",
@@ -232,8 +232,8 @@ fn part1_program_says_so_wherever_the_gpus_memory_ends() {
 }
 
 #[test]
-fn part1_program_on_a_gpu_that_diverges_keeps_the_checkpoint() {
-    let test = "part1_program_on_a_gpu_that_diverges_keeps_the_checkpoint";
+fn part1_program_on_the_stand_in_that_diverges_keeps_the_checkpoint() {
+    let test = "part1_program_on_the_stand_in_that_diverges_keeps_the_checkpoint";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
     for (path, in_first, in_second) in [("steps", 0, 6), ("persistent", 0, 2)] {
         for (epochs, launches) in [(0, in_first), (1, in_second)] {
@@ -253,8 +253,8 @@ fn part1_program_on_a_gpu_that_diverges_keeps_the_checkpoint() {
 }
 
 #[test]
-fn part1_program_takes_the_way_by_steps_where_a_gpu_has_no_other() {
-    let test = "part1_program_takes_the_way_by_steps_where_a_gpu_has_no_other";
+fn part1_program_takes_the_steps_where_the_stand_in_has_no_other_path() {
+    let test = "part1_program_takes_the_steps_where_the_stand_in_has_no_other_path";
     let cases = [
         ("COOPERATIVE=0", "Stand-in has no cooperative launches"),
         ("RESIDENT=0", "cannot run one block of this size"),

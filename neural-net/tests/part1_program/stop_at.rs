@@ -223,7 +223,7 @@ fn part1_stop_at_does_not_depend_on_threads() {
 
 /// It hands many steps at once to its device, but none beyond the next measurement.
 #[test]
-fn part1_stop_at_a_gpu_stops_at_the_same_step() {
+fn part1_stop_at_the_gpu_engine_stops_at_the_same_step() {
     for every in [40, 100] {
         let case = case(40.0, every);
         let expected = case.run(case.cpu(&case.start()), Progress::default(), usize::MAX);
