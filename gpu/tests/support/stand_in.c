@@ -178,11 +178,18 @@ CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, in
     *module = strdup(image);
     return SUCCESS;
 }
+/* A function's handle is its name, the same in every module. Handles live as long as the process. */
 CUresult cuModuleGetFunction(void **function, void *module, const char *name) {
     CHECK();
     note("look up %s", name);
     if (!strstr(module, name)) return NOT_FOUND;
-    *function = strdup(name);
+    static char *handles[64];
+    unsigned i = 0;
+    while (handles[i] && strcmp(handles[i], name) != 0) {
+        if (++i == 64) return OUT_OF_MEMORY;
+    }
+    if (!handles[i]) handles[i] = strdup(name);
+    *function = handles[i];
     return SUCCESS;
 }
 /* Arrays in shared memory; what is allowed to the dynamic part. */
