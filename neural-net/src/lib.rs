@@ -5,6 +5,7 @@
 //! - [`training`]: epochs, permutations, history; [`preset`] holds the homework's and the notebook's settings.
 //! - [`data`]: MNIST's files, their download, and the digits that the program draws itself.
 //! - [`model_file`], [`checkpoint`]: weights and interrupted runs on disk, with a [`checksum`]. [`files`] writes them.
+//! - [`png`]: pictures of a digit.
 //!
 //! Three crates are most of it, and are shown here under their modules' names: `perceptron` has the mathematics, which
 //! knows no file, `digits` the data, and `whole_files` is [`files`]. They are apart so that what is fast is optimised
@@ -13,6 +14,7 @@
 pub mod checkpoint;
 pub mod checksum;
 pub mod model_file;
+pub mod png;
 
 pub use digits as data;
 pub use perceptron::{

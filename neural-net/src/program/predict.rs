@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use neural_net::data::Dataset;
 use neural_net::network::argmax;
-use neural_net::{Activation, Architecture, Predictor, model_file};
+use neural_net::{Activation, Architecture, Predictor, model_file, png};
 use serde_json::{Value, json};
 use timing::say;
 
@@ -117,17 +117,11 @@ fn test_image(dataset: &Dataset, index: usize) -> Result<(Vec<u8>, u8)> {
 
 /// The grey pixels of a PNG file, which must have as many as the network has inputs, in a square.
 fn read_png(path: &Path, architecture: &Architecture, invert: bool) -> Result<Vec<u8>> {
-    let name = path.display();
-    let bytes = std::fs::read(path).with_context(|| format!("{name}: cannot be read"))?;
-    let picture = image::load_from_memory_with_format(&bytes, image::ImageFormat::Png)
-        .with_context(|| format!("{name}: no PNG file, or damaged"))?;
-    let side = architecture.inputs().isqrt() as u32;
-    let (width, height) = (picture.width(), picture.height());
-    if side * side != architecture.inputs() as u32 || (width, height) != (side, side) {
-        bail!(
-            "{name}: {width} × {height} pixels, but the network reads {side} × {side}: scale the picture to that size"
-        );
-    }
-    let grey = picture.into_luma8().into_raw();
+    let (name, inputs) = (path.display(), architecture.inputs());
+    let side = u32::try_from(inputs.isqrt()).ok().filter(|&side| u64::from(side).pow(2) == inputs as u64);
+    let Some(side) = side else {
+        bail!("{name}: the network has {inputs} inputs, which are no square of pixels: it reads no pictures")
+    };
+    let grey = png::read_grey(path, side)?;
     Ok(if invert { grey.iter().map(|&pixel| 255 - pixel).collect() } else { grey })
 }
