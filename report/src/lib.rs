@@ -18,6 +18,7 @@ pub mod statements;
 pub mod tables;
 pub mod timed;
 mod times;
+#[cfg(feature = "typeset")]
 pub mod typeset;
 mod words;
 
