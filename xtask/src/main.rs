@@ -1,5 +1,6 @@
 //! The workspace's own commands: `cargo xtask --help` lists them.
 
+mod attack;
 mod capture;
 mod cargo;
 mod doctor;
@@ -26,6 +27,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Attacks the programs and what they read with mutated files, odd command lines and kills
+    Attack(attack::Options),
     /// Lists what this machine has and lacks, and the command that fixes each
     Doctor(doctor::Options),
     /// Makes a folder that checks and times the kernels on a machine with a GPU and without Rust
@@ -43,6 +46,7 @@ enum Command {
 fn main() -> ExitCode {
     let arguments: Arguments = program::arguments();
     program::run_tool(|| match arguments.command {
+        Command::Attack(options) => attack::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),
         Command::Ptx(options) => ptx::run(&options),

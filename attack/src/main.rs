@@ -1,0 +1,104 @@
+//! Attacks what the programs read and how they are called: mutated files, odd command lines, kills, and two programs at
+//! once.
+//!
+//! A case follows from a seed, a target and a number, and can be run again by itself. Files are read in worker
+//! processes, one for each core, which may die of them: [`worker`] runs cases, [`supervisor`] starts it and continues
+//! behind a case that it died of. [`targets`] has a reader for each kind of file, with the promises that hold for what
+//! it accepts; [`programs`] runs whole programs.
+
+mod campaign;
+mod finding;
+mod memory;
+mod mutate;
+mod programs;
+mod random;
+mod shrink;
+mod supervisor;
+mod table;
+mod targets;
+mod worker;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use timing::program;
+
+use crate::targets::Target;
+
+/// Attacks the programs and what they read; exit code 1 if a defect was found
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask attack", bin_name = "cargo xtask attack", args_conflicts_with_subcommands = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    attack: AttackArguments,
+}
+
+#[derive(Debug, clap::Args)]
+struct AttackArguments {
+    /// How long, over all targets [default: 2, or until --cases are done]
+    #[arg(long = "for", value_name = "MINUTES", value_parser = minutes)]
+    minutes: Option<f64>,
+    /// How many cases of each target at most
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
+    /// Another seed makes other cases
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Attack this alone; may be repeated
+    #[arg(long, value_enum, value_name = "TARGET")]
+    only: Vec<Target>,
+    /// Run one case again, of the one target that --only names
+    #[arg(long, value_name = "I", requires = "only")]
+    case: Option<u64>,
+    /// Read a kept file again, by the one target that --only names
+    #[arg(long, value_name = "FILE", requires = "only", conflicts_with = "case")]
+    file: Option<PathBuf>,
+    /// Print the counts as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Where the programs are
+    #[arg(long, hide = true, value_name = "DIR")]
+    programs: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+#[command(disable_help_subcommand = true)]
+enum Command {
+    /// Runs cases, as a process that may die
+    #[command(hide = true)]
+    Work(worker::Share),
+    /// Examines files that stdin names
+    #[command(hide = true)]
+    Serve {
+        #[arg(long)]
+        target: Target,
+        #[arg(long)]
+        folder: PathBuf,
+    },
+    /// Prints the packages whose programs these arguments need
+    #[command(hide = true)]
+    Programs(AttackArguments),
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes = text.parse().ok().filter(|minutes| (0.0..=1e6).contains(minutes));
+    minutes.ok_or_else(|| "minutes are a number from 0 to 1,000,000".to_owned())
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    program::run(|| match arguments.command {
+        Some(Command::Work(share)) => worker::run(&share),
+        Some(Command::Serve { target, folder }) => worker::serve(target, &folder),
+        Some(Command::Programs(attack)) => {
+            if campaign::chosen(&attack.only).iter().any(|target| target.runs_programs()) {
+                programs::PACKAGES.iter().for_each(|package| timing::say!("{package}"));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        None => campaign::run(&arguments.attack),
+    })
+}

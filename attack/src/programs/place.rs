@@ -1,0 +1,110 @@
+//! A folder with small valid files, in which programs run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use neural_net::model_file;
+use neural_net::{Activation, Architecture};
+use regression_studio::settings::Settings;
+use tempfile::TempDir;
+
+use crate::random::Random;
+use crate::supervisor;
+use crate::targets;
+
+/// The side of the pictures.
+pub(super) const SIDE: usize = 8;
+
+/// A folder of its own for one case.
+pub(super) struct Place(TempDir);
+
+impl Place {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self(supervisor::scratch()?))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(super) fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Digits for a training run of `train` images.
+    pub(super) fn with_digits(self, train: usize) -> Result<Self> {
+        let folder = self.join("digits");
+        fs::create_dir(&folder)?;
+        let mut random = Random::of(0, "digits", 0);
+        for (part, count) in [("train", train), ("t10k", 20)] {
+            let labels: Vec<u8> = (0..count).map(|image| (image % 10) as u8).collect();
+            // Each digit lights a row of its own, and one of the last two columns.
+            let pixels = labels.iter().flat_map(|&label| {
+                let lit = usize::from(label) % SIDE * SIDE + usize::from(label) / SIDE;
+                (0..SIDE * SIDE).map(move |pixel| if pixel == lit { 200 } else { 0 }).collect::<Vec<u8>>()
+            });
+            let pixels: Vec<u8> = pixels.map(|pixel| pixel + random.below(50) as u8).collect();
+            let side = SIDE as u32;
+            fs::write(folder.join(format!("{part}-images-idx3-ubyte")), idx(&[count as u32, side, side], &pixels))?;
+            fs::write(folder.join(format!("{part}-labels-idx1-ubyte")), idx(&[count as u32], &labels))?;
+        }
+        Ok(self)
+    }
+
+    /// A table, and settings that learn from it.
+    pub(super) fn with_table(self, rows: usize, settings: &str) -> Result<Self> {
+        let row =
+            |row: usize| format!("{},{},{}\n", row * 7 % 11, ["north", "south"][row % 2], row * 7 % 11 * 3 + row % 5);
+        fs::write(self.join("table.csv"), "size,side,price\n".to_owned() + &(0..rows).map(row).collect::<String>())?;
+        fs::write(self.join("settings.toml"), settings)?;
+        Ok(self)
+    }
+
+    /// A saved network, pictures, and what is no file to read.
+    pub(super) fn with_oddities(self) -> Result<Self> {
+        let architecture = Architecture::new(vec![SIDE * SIDE, 4, 10], Activation::Sigmoid, Activation::Sigmoid)?;
+        let network = targets::network(architecture);
+        let model = model_file::Model { network, dataset: "built-in digits".to_owned() };
+        model_file::save(&self.join("model.safetensors"), &model)?;
+        fs::write(self.join("digit.png"), targets::valid_picture(&mut Random::of(0, "picture", 0)))?;
+        fs::create_dir(self.join("folder"))?;
+        fs::write(self.join("empty"), "")?;
+        fs::write(self.join("zeros"), [0; 4096])?;
+        fs::write(self.join("name\u{1b}[31m"), "a,b\n1,2\n")?;
+        fs::write(self.join("figures.json"), targets::valid_figures())?;
+        std::os::unix::fs::symlink("nowhere", self.join("dangling"))?;
+        Ok(self)
+    }
+
+    /// All files in it, from the folder on.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    true => walk(&entry.path(), files),
+                    false => files.push(entry.path()),
+                }
+            }
+        }
+        let mut files = vec![];
+        walk(self.path(), &mut files);
+        files
+    }
+}
+
+/// The regression studio's settings for a table of [`Place::with_table`].
+pub(super) fn settings(epochs: usize) -> Settings {
+    let mut settings = targets::studio_settings();
+    settings.training.epochs = epochs;
+    settings.training.patience = None;
+    settings
+}
+
+/// An IDX file of bytes.
+fn idx(sizes: &[u32], content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0, 0, 8, sizes.len() as u8];
+    bytes.extend(sizes.iter().flat_map(|size| size.to_be_bytes()));
+    bytes.extend(content);
+    bytes
+}

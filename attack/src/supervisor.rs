@@ -1,0 +1,207 @@
+//! Runs workers on all cores, and continues behind a case that one of them died of.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use crate::finding::{Finding, Kind};
+use crate::table::Counts;
+use crate::targets::Target;
+use crate::worker::{Done, TOO_LONG};
+
+/// Kibibytes of a worker's private memory beyond which the system rejects more: the allocator's limit, with room for
+/// the program and what was held before the case.
+const MEMORY_KIBIBYTES: u64 = 1536 << 10;
+
+/// Which cases are run, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    /// One past the last case.
+    pub(crate) cases: u64,
+    pub(crate) time: Duration,
+}
+
+/// A folder in memory where there is one: a case is a file, and a disk would be what limits them.
+pub(crate) fn scratch() -> Result<TempDir> {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    tempfile::Builder::new().prefix("attack-").tempdir_in(folder).context("cannot make a folder for the cases")
+}
+
+/// A command under a limit of private memory, with a redirection of the shell's.
+pub(crate) fn limited(program: &Path, kibibytes: u64, redirection: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -c 0; ulimit -d {kibibytes}; exec \"$0\" \"$@\" {redirection}")]).arg(program);
+    // To print where memory ran out takes longer than a case may.
+    command.env("RUST_BACKTRACE", "0");
+    command
+}
+
+/// Runs the cases of a target. Each finding is handed to `found`.
+///
+/// # Errors
+/// If workers cannot be started, or die before their first case.
+pub(crate) fn run(target: Target, plan: Plan, found: &(dyn Fn(Finding) + Sync)) -> Result<Counts> {
+    let workers = thread::available_parallelism().map_or(1, usize::from) as u64;
+    let begin = Instant::now();
+    let shares: Vec<Result<Counts>> = thread::scope(|scope| {
+        let spawn = |worker| scope.spawn(move || run_share(target, plan, (worker, workers), found));
+        let handles: Vec<_> = (0..workers).map(spawn).collect();
+        handles.into_iter().map(|handle| handle.join().expect("the attack's own threads do not panic")).collect()
+    });
+    let mut counts = Counts::default();
+    for share in shares {
+        counts.add(&share?);
+    }
+    counts.seconds = begin.elapsed().as_secs_f64();
+    Ok(counts)
+}
+
+/// Runs cases `first`, `first + step`, … in one process after another.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_share(
+    target: Target,
+    plan: Plan,
+    (mut first, step): (u64, u64),
+    found: &(dyn Fn(Finding) + Sync),
+) -> Result<Counts> {
+    let (mut counts, begin) = (Counts::default(), Instant::now());
+    loop {
+        let left = plan.time.saturating_sub(begin.elapsed());
+        if first >= plan.cases || left.is_zero() {
+            return Ok(counts);
+        }
+        let folder = scratch()?;
+        let stderr = folder.path().join("stderr");
+        let mut command = limited(&std::env::current_exe()?, MEMORY_KIBIBYTES, "");
+        command.arg("work").arg("--folder").arg(folder.path()).args(["--target", target.name()]);
+        let numbers = [
+            ("--seed", plan.seed),
+            ("--first", first),
+            ("--step", step),
+            ("--end", plan.cases),
+            ("--milliseconds", u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+        ];
+        command.args(numbers.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&stderr)?);
+        let mut child = command.spawn().context("cannot start a worker")?;
+        let stdout = child.stdout.take().context("a worker has a stdout")?;
+        for line in BufReader::new(stdout).lines() {
+            let finding: Finding = serde_json::from_str(&line?).context("a worker's line is a finding")?;
+            counts.count(finding.kind);
+            found(finding);
+        }
+        let status = child.wait()?;
+        let done = Done::read(folder.path());
+        counts.cases += done.cases;
+        counts.rejected += done.rejected;
+        counts.accepted += done.accepted;
+        counts.peak_bytes = counts.peak_bytes.max(done.peak);
+        if status.success() {
+            return Ok(counts);
+        }
+        let message = fs::read(&stderr).unwrap_or_default();
+        let message = String::from_utf8_lossy(&message);
+        let Some(index) = done.begun.checked_sub(1) else {
+            bail!("a worker for {} failed before its first case: {status}: {}", target.name(), message.trim());
+        };
+        let finding = death(index, status, &message);
+        counts.cases += 1;
+        counts.count(finding.kind);
+        found(finding);
+        first = index + step;
+    }
+}
+
+/// What a worker died of.
+fn death(index: u64, status: ExitStatus, stderr: &str) -> Finding {
+    let last = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
+    let memory = stderr.lines().find(|line| line.contains("memory allocation of"));
+    let overflow = stderr.lines().find(|line| line.contains("overflowed its stack"));
+    let (kind, place, detail) = match (status.code(), status.signal()) {
+        (Some(code), _) if code == i32::from(TOO_LONG) => {
+            (Kind::Hang, "the time limit".to_owned(), "the case took longer".to_owned())
+        }
+        _ if overflow.is_some() => {
+            (Kind::Panic, "a stack overflow".to_owned(), overflow.unwrap_or_default().to_owned())
+        }
+        _ if memory.is_some() => (Kind::Memory, "the memory limit".to_owned(), memory.unwrap_or_default().to_owned()),
+        (_, Some(9)) => (Kind::Memory, "the memory limit".to_owned(), "killed by the system".to_owned()),
+        (Some(code), _) => (Kind::Panic, format!("exit code {code}"), last),
+        (None, signal) => (Kind::Panic, format!("signal {}", signal.unwrap_or(0)), last),
+    };
+    Finding { index, kind, place, detail }
+}
+
+/// Examines files one by one, in a process that is started again when one of them ends it.
+pub(crate) struct Examiner {
+    target: Target,
+    folder: TempDir,
+    process: Option<(Child, ChildStdin, BufReader<ChildStdout>)>,
+}
+
+impl Examiner {
+    /// For the files of a target.
+    ///
+    /// # Errors
+    /// If there is no place for the files.
+    pub(crate) fn new(target: Target) -> Result<Self> {
+        Ok(Self { target, folder: scratch()?, process: None })
+    }
+
+    /// What a file shows; None if nothing.
+    ///
+    /// # Errors
+    /// If the process cannot be started or does not answer.
+    pub(crate) fn examine(&mut self, name: &str, bytes: &[u8]) -> Result<Option<Finding>> {
+        let (file, stderr) = (self.folder.path().join("examined"), self.folder.path().join("stderr"));
+        fs::write(&file, bytes)?;
+        if self.process.is_none() {
+            let mut command = limited(&std::env::current_exe()?, MEMORY_KIBIBYTES, "");
+            command.arg("serve").arg("--folder").arg(self.folder.path()).args(["--target", self.target.name()]);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(fs::File::create(&stderr)?);
+            let mut child = command.spawn().context("cannot start a process that examines")?;
+            let pipes = (child.stdin.take(), child.stdout.take());
+            let (Some(stdin), Some(stdout)) = pipes else { bail!("the process has pipes") };
+            self.process = Some((child, stdin, BufReader::new(stdout)));
+        }
+        let Some((child, stdin, stdout)) = &mut self.process else { unreachable!("it was just started") };
+        // A process that is gone does not read: what it died of is known below.
+        let _written = writeln!(stdin, "{name}\t{}", file.display()).and_then(|()| stdin.flush());
+        let mut line = String::new();
+        if stdout.read_line(&mut line)? > 0 {
+            return serde_json::from_str(&line).context("the answer is a finding");
+        }
+        let status = child.wait()?;
+        self.process = None;
+        Ok(Some(death(0, status, &String::from_utf8_lossy(&fs::read(stderr).unwrap_or_default()))))
+    }
+}
+
+impl Drop for Examiner {
+    fn drop(&mut self) {
+        if let Some((child, stdin, _)) = &mut self.process {
+            // It ends with its input.
+            let _ = stdin.flush();
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Where found cases are kept.
+pub(crate) fn kept_folder(target: &str) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target_folder = std::env::var_os("CARGO_TARGET_DIR").map_or(here.with_file_name("target"), PathBuf::from);
+    target_folder.join("attack-found").join(target)
+}

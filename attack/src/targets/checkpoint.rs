@@ -1,0 +1,229 @@
+//! Interrupted trainings: the checkpoint of `neural-net`, and the run folder of the regression studio.
+
+use std::convert::Infallible;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use ndarray::Array2;
+use neural_net::checkpoint::{self, Checkpoint};
+use neural_net::engine::Parameters;
+use neural_net::model_file::ModelFileError;
+use neural_net::preset::Preset;
+use neural_net::training::{EpochRecord, Observer, Progress, Validation, initial_parameters};
+use neural_net::{Activation, Architecture, CpuEngine, Engine, Hyperparameters, Samples, Training};
+use regression_studio::{Run, run_folder};
+
+use crate::finding::{Case, Expected, Verdict, Wrong, wrong};
+use crate::mutate;
+use crate::random::Random;
+use crate::targets::model::{require, studio_model, usable};
+use crate::targets::{Reader, safetensors, studio};
+
+/// The name of `neural-net`'s checkpoint in cases; those of a run folder have the folder before them.
+const DIGITS: &str = "checkpoint.safetensors";
+/// Run folders: as they are written, and as they were before there were checksums.
+const RUNS: [&str; 2] = ["run", "old"];
+/// The files of a run folder that are read again.
+const RUN_FILES: [&str; 3] = ["checkpoint.safetensors", "settings.toml", "results.toml"];
+
+/// The training samples of the base checkpoint.
+const SAMPLES: usize = 8;
+
+pub(super) struct Checkpoints {
+    folder: PathBuf,
+    /// Valid files, with their names in cases.
+    files: Vec<(String, Vec<u8>)>,
+}
+
+impl Checkpoints {
+    pub(super) fn new(folder: &Path) -> Result<Self> {
+        let base = folder.join("base");
+        checkpoint::save(&base, &base_checkpoint()?)?;
+        let mut files = vec![(DIGITS.to_owned(), fs::read(checkpoint::path_in(&base))?)];
+        let run = studio::run()?;
+        for (index, run_name) in RUNS.into_iter().enumerate() {
+            let path = folder.join(run_name);
+            run_folder::save(&path, &run)?;
+            for name in RUN_FILES {
+                let mut file = fs::read(path.join(name))?;
+                if index == 1 {
+                    file = unsealed(&file);
+                    fs::write(path.join(name), &file)?;
+                }
+                files.push((format!("{run_name}/{name}"), file));
+            }
+        }
+        fs::create_dir_all(folder.join("digits"))?;
+        Ok(Self { folder: folder.to_owned(), files })
+    }
+
+    fn digits(&self) -> Result<Verdict, ModelFileError> {
+        let Some(read) = checkpoint::load(&self.folder.join("digits"))? else {
+            return Ok(wrong("a checkpoint that is there is read", "None"));
+        };
+        let copy = self.folder.join("copy");
+        let checked = require_usable(&read).and_then(|()| {
+            let again = checkpoint::save(&copy, &read).and_then(|()| checkpoint::load(&copy));
+            let is_same = again.as_ref().is_ok_and(|again| again.as_ref() == Some(&read));
+            require(
+                is_same,
+                "what is written again is read again",
+                again.err().map_or(String::new(), |e| e.to_string()),
+            )
+        });
+        Ok(checked.and_then(|()| resumed(read)).map_or_else(Verdict::Wrong, |()| Verdict::Accepted))
+    }
+}
+
+impl Reader for Checkpoints {
+    fn case(&self, random: &mut Random) -> Case {
+        let (name, file) = &self.files[random.below(self.files.len())];
+        if name.ends_with(".safetensors") {
+            return safetensors::case(random, name, file);
+        }
+        let mut bytes = file.clone();
+        if name.starts_with(RUNS[0]) && random.one_in(4) {
+            mutate::flip_bit(random, &mut bytes);
+            return Case { name: name.clone(), bytes, expected: Expected::Rejected };
+        }
+        mutate::text(random, &mut bytes);
+        Case { name: name.clone(), bytes, expected: Expected::Any }
+    }
+
+    fn read(&self, case: &Case) -> Verdict {
+        let Some((run, name)) = case.name.split_once('/') else {
+            let path = checkpoint::path_in(&self.folder.join("digits"));
+            if let Err(error) = fs::write(&path, &case.bytes) {
+                return wrong("the attack can write", error.to_string());
+            }
+            return self.digits().unwrap_or_else(|error| Verdict::rejected(error, path.display()));
+        };
+        let run = self.folder.join(run);
+        let path = run.join(name);
+        if let Err(error) = fs::write(&path, &case.bytes) {
+            return wrong("the attack can write", error.to_string());
+        }
+        let opened = run_folder::open(&run);
+        // The other files are those of the base.
+        if let Some((_, base)) = self.files.iter().find(|(base, _)| *base == case.name) {
+            drop(fs::write(&path, base));
+        }
+        match opened {
+            Err(error) => Verdict::rejected(error, run.display()),
+            Ok(run) => {
+                // To write a run takes far longer than to read it.
+                let is_written = crc32fast::hash(&case.bytes).is_multiple_of(16);
+                self.run(&run, is_written).map_or_else(Verdict::Wrong, |()| Verdict::Accepted)
+            }
+        }
+    }
+}
+
+impl Checkpoints {
+    /// A run that was opened is consistent, and reads equal when it is written again.
+    fn run(&self, run: &Run, is_written: bool) -> Result<(), Wrong> {
+        studio_model(&run.model, &self.folder.join("copy.safetensors"))?;
+        usable(&run.checkpoint.parameters.network)?;
+        finite_velocities(&run.checkpoint.parameters)?;
+        let numbers = run.history.iter().flat_map(|record| [record.seconds, record.train_rmse, record.validation_rmse]);
+        let mut numbers = numbers.chain([run.checkpoint.progress.loss, run.checkpoint.progress.seconds]);
+        require(numbers.all(f64::is_finite), "numbers of a run are finite", "one is not")?;
+        if !is_written {
+            return Ok(());
+        }
+        let copy = self.folder.join("run-copy");
+        let again = run_folder::save(&copy, run).and_then(|()| run_folder::open(&copy));
+        let reason = again.as_ref().err().map_or(String::new(), ToString::to_string);
+        let again = again.ok().map(|again| Run { settings: run_folder::with_full_path(&again.settings), ..again });
+        let settings = run_folder::with_full_path(&run.settings);
+        // A result may be NaN: it is compared by what is written.
+        let is_same = again.is_some_and(|again| {
+            let shown = |run: &Run| format!("{:?} {:?} {:?}", run.model, run.checkpoint, run.ended);
+            again.settings == settings && shown(&again) == shown(run)
+        });
+        require(is_same, "what is written again is read again", reason)
+    }
+}
+
+/// The checkpoint of a training of [`SAMPLES`] samples that has done one epoch of five, and a step.
+fn base_checkpoint() -> Result<Checkpoint> {
+    let hyperparameters = Hyperparameters { batch_size: Some(3), momentum: 0.5, ..Preset::Homework.hyperparameters() };
+    let architecture = Architecture::new(vec![4, 3, 10], Activation::Sigmoid, Activation::Sigmoid)?;
+    let network = initial_parameters(architecture, &hyperparameters).network;
+    let velocities = network.weights().iter().cloned().zip(network.biases().iter().cloned()).collect();
+    let record = EpochRecord { epoch: 1, samples: None, seconds: 0.5, loss: 0.25, accuracy: 0.5 };
+    let run = checkpoint::Run {
+        preset: Preset::Homework,
+        hyperparameters,
+        dataset: "built-in digits".to_owned(),
+        data_checksum: 12345,
+        images: (SAMPLES, 0),
+        progress: Progress { epoch: 1, step: 1, loss: 0.25, seconds: 0.125, history: vec![record] },
+    };
+    Ok(Checkpoint { parameters: Parameters { network, velocities: Some(velocities) }, run })
+}
+
+/// A file of a run folder as it was before there were checksums.
+fn unsealed(file: &[u8]) -> Vec<u8> {
+    match file.strip_prefix(b"#") {
+        // The checksum of a text is its first line.
+        Some(text) => text.iter().copied().skip_while(|&byte| byte != b'\n').skip(1).collect(),
+        None => safetensors::unsealed(file),
+    }
+}
+
+fn finite_velocities(parameters: &Parameters<f32>) -> Result<(), Wrong> {
+    let velocities = parameters.velocities.iter().flatten();
+    let mut all = velocities.flat_map(|(weights, biases)| weights.iter().chain(biases));
+    require(all.all(|velocity| velocity.is_finite()), "velocities are finite", "one is not")
+}
+
+/// Every number is finite and in its range.
+fn require_usable(Checkpoint { parameters, run }: &Checkpoint) -> Result<(), Wrong> {
+    usable(&parameters.network)?;
+    finite_velocities(parameters)?;
+    let Hyperparameters { learning_rate, momentum, weight_decay, .. } = run.hyperparameters;
+    let hyperparameters = [learning_rate, momentum, weight_decay, run.progress.loss, run.progress.seconds];
+    require(hyperparameters.iter().all(|number| number.is_finite()), "numbers of a run are finite", "one is not")?;
+    let (done, all) = (run.progress.epoch, run.hyperparameters.epochs);
+    require(done <= all, "no more epochs are done than there are", format!("{done} of {all}"))?;
+    let batch = run.hyperparameters.batch_size.unwrap_or(run.images.0).max(1);
+    let (step, steps) = (run.progress.step, run.images.0.div_ceil(batch));
+    require(step <= steps, "no more steps are done than an epoch has", format!("{step} of {steps}"))
+}
+
+/// Resumes a training of the same samples for a few steps.
+fn resumed(Checkpoint { parameters, run }: Checkpoint) -> Result<(), Wrong> {
+    let architecture = parameters.network.architecture();
+    let fits = (architecture.inputs(), architecture.outputs()) == (4, 10) && run.images.0 == SAMPLES;
+    // The same checks are made of the settings before a training begins.
+    if !fits || architecture.require_loss(run.hyperparameters.loss).is_err() {
+        return Ok(());
+    }
+    let targets = Array2::from_shape_fn((SAMPLES, 10), |(row, column)| if row == column { 1.0 } else { 0.0 });
+    let samples = Samples::from_bytes(Array2::<u8>::ones((SAMPLES, 4)).into(), 255.0, targets);
+    let samples = samples.expect("as many targets as inputs");
+    let engine = CpuEngine::new(&samples, &parameters, &run.hyperparameters);
+    let mut training = Training::new(engine, SAMPLES, run.hyperparameters, run.progress);
+    // It may diverge, which is no defect.
+    let _outcome = training.run(&Validation::Training, &mut Steps(10));
+    Ok(())
+}
+
+/// Stops after a few steps.
+struct Steps(usize);
+
+impl<E: Engine<f32>> Observer<f32, E> for Steps {
+    type Error = Infallible;
+
+    fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {
+        self.0 = self.0.saturating_sub(1);
+        if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn epoch(&mut self, _record: &EpochRecord, _training: &Training<E>) -> Result<(), Infallible> {
+        Ok(())
+    }
+}

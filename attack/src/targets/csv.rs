@@ -1,0 +1,151 @@
+//! Tables in text files, raw or packed by gzip.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use regression_studio::table::csv;
+use regression_studio::table::{Column, Kind, Table};
+
+use crate::finding::{Case, Expected, Verdict, Wrong, wrong};
+use crate::mutate;
+use crate::random::Random;
+use crate::targets::Reader;
+use crate::targets::model::require;
+
+pub(super) struct Csv {
+    path: PathBuf,
+    copy: PathBuf,
+}
+
+impl Csv {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { path: folder.join("table.csv"), copy: folder.join("copy.csv") }
+    }
+}
+
+impl Reader for Csv {
+    fn case(&self, random: &mut Random) -> Case {
+        let mut bytes = text(random);
+        match random.below(8) {
+            0 => {}
+            1..6 => mutate::text(random, &mut bytes),
+            _ => mutate::bytes(random, &mut bytes),
+        }
+        if random.one_in(12) {
+            // UTF-16, as some spreadsheets write it.
+            let wide: Vec<u16> = String::from_utf8_lossy(&bytes).encode_utf16().collect();
+            bytes = wide.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        }
+        if random.one_in(3) {
+            let mut encoder = GzEncoder::new(vec![], Compression::fast());
+            bytes = encoder.write_all(&bytes).and_then(|()| encoder.finish()).expect("a vector takes all bytes");
+            if random.one_in(2) {
+                mutate::bytes(random, &mut bytes);
+            }
+        }
+        Case { name: "table.csv".to_owned(), bytes, expected: Expected::Any }
+    }
+
+    fn read(&self, case: &Case) -> Verdict {
+        if let Err(error) = fs::write(&self.path, &case.bytes) {
+            return wrong("the attack can write", error.to_string());
+        }
+        match csv::read(&self.path) {
+            Err(error) => Verdict::rejected(error, self.path.display()),
+            Ok(table) => self.check(&table).map_or_else(Verdict::Wrong, |()| Verdict::Accepted),
+        }
+    }
+}
+
+impl Csv {
+    /// A table is consistent, and reads equal when it is written as a table again.
+    fn check(&self, table: &Table) -> Result<(), Wrong> {
+        let rows = table.rows();
+        require(rows > 0 && table.columns().len() > 1, "a table has rows and columns", format!("{rows} rows"))?;
+        let lines: Vec<Option<u64>> = (0..rows).map(|row| table.line(row)).collect();
+        require(lines.iter().all(Option::is_some), "each row has a line", "one has none")?;
+        require(lines.is_sorted_by(|a, b| a < b), "lines rise", format!("{lines:?}"))?;
+        for (index, column) in table.columns().iter().enumerate() {
+            let name = column.name();
+            let first = table.columns().iter().position(|other| other.name() == name);
+            require(first == Some(index) && !name.is_empty(), "names differ", format!("{name:?}"))?;
+            let finite = |row| column.number(row).is_none_or(f64::is_finite);
+            require((0..rows).all(finite), "numbers are finite", format!("not in {name:?}"))?;
+            let empty = (0..rows).filter(|&row| column.text(row).is_empty()).count();
+            require(empty == column.missing(), "missing cells are counted", format!("{empty} in {name:?}"))?;
+        }
+        if let Err(error) = fs::write(&self.copy, written(table)) {
+            return Err(Wrong { promise: "the attack can write", detail: error.to_string() });
+        }
+        let again = csv::read(&self.copy)
+            .map_err(|error| Wrong { promise: "what is written again is read again", detail: error.to_string() })?;
+        let is_same = again.rows() == rows
+            && again.columns().len() == table.columns().len()
+            && table.columns().iter().zip(again.columns()).all(|(a, b)| is_same(a, b, rows));
+        require(is_same, "what is written again is read again", "another table")
+    }
+}
+
+fn is_same(a: &Column, b: &Column, rows: usize) -> bool {
+    (a.name(), a.kind(), a.missing()) == (b.name(), b.kind(), b.missing())
+        && (0..rows).all(|row| a.number(row) == b.number(row) && a.text(row) == b.text(row))
+}
+
+/// A table as CSV, each cell in quotes.
+fn written(table: &Table) -> String {
+    let quoted = |cell: &str| format!("\"{}\"", cell.replace('"', "\"\""));
+    let line = |cells: Vec<String>| cells.join(",") + "\n";
+    let header = line(table.columns().iter().map(|column| quoted(column.name())).collect());
+    let cell = |column: &Column, row| match column.text(row) {
+        text if text.is_empty() => String::new(),
+        text if column.kind() == Kind::Number && column.number(row).is_some() => text.into_owned(),
+        text => quoted(&text),
+    };
+    let rows = (0..table.rows()).map(|row| line(table.columns().iter().map(|column| cell(column, row)).collect()));
+    header + &rows.collect::<String>()
+}
+
+/// A valid table of one of several dialects.
+fn text(random: &mut Random) -> Vec<u8> {
+    let separator = random.pick(&[",", ",", ";", "\t"]);
+    let line_end = random.pick(&["\n", "\n", "\r\n", "\r"]);
+    let columns = 2 + random.below(5);
+    let longest = if random.one_in(30) { 400 } else { 12 };
+    let rows = 1 + random.below(longest);
+    let kinds: Vec<usize> = (0..columns).map(|_| random.below(5)).collect();
+    let mut text = if random.one_in(8) { "\u{feff}".to_owned() } else { String::new() };
+    let names: Vec<String> = (0..columns).map(|column| name(random, column)).collect();
+    text += &(names.join(separator) + line_end);
+    for _ in 0..rows {
+        let cells: Vec<String> = kinds.iter().map(|&kind| cell(random, kind, separator)).collect();
+        text += &cells.join(separator);
+        text += if random.one_in(40) { "\n\n" } else { line_end };
+    }
+    text.into_bytes()
+}
+
+fn name(random: &mut Random, column: usize) -> String {
+    match random.below(12) {
+        0 => String::new(),
+        1 => "price".to_owned(),
+        2 => "\"a name, \"\"quoted\"\"\"".to_owned(),
+        3 => "Größe".to_owned(),
+        _ => format!("column{column}"),
+    }
+}
+
+fn cell(random: &mut Random, kind: usize, separator: &str) -> String {
+    match (random.below(20), kind) {
+        (0, _) => random.pick(&["", "-", "NA", "null", " ", "#N/A", "?"]).to_owned(),
+        (1, _) => format!("\"{}\"", mutate::TEXTS[random.below(mutate::TEXTS.len())].replace('"', "\"\"")),
+        (2, _) => mutate::number(random),
+        (3, _) => format!("\"two\nlines{separator}\""),
+        (_, 0 | 1) => format!("{:.3}", 1000.0 * random.share() - 500.0),
+        (_, 2) => random.below(100).to_string(),
+        (_, 3) => random.pick(&["EQ", "BE", "SM", "\"N\"\"1\"", "naïve", " padded "]).to_owned(),
+        _ => format!("text{}", random.below(1000)),
+    }
+}
