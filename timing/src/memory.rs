@@ -102,7 +102,9 @@ mod tests {
         let group = root.path().join("user/run");
         fs::create_dir_all(&group).unwrap();
         let write = |folder: &str, files: [(&str, &str); 3]| {
-            files.map(|(name, text)| fs::write(root.path().join(folder).join(name), text).unwrap());
+            for (name, text) in files {
+                fs::write(root.path().join(folder).join(name), text).unwrap();
+            }
         };
         write("user/run", [("memory.max", "max\n"), ("memory.current", "900\n"), ("memory.stat", "")]);
         assert_eq!(free_below(root.path(), Path::new("user/run")), None);
