@@ -1,8 +1,8 @@
 //! Skipped tests, counted: what a test needs and this machine lacks.
 //!
-//! A test cannot tell the test harness that it is skipped, so the harness prints `ok`. [`skip`] prints one line that the
-//! harness does not capture, and appends the test to a file, so that the end of a run can count all of them: [`of_this_run`]
-//! reads the file of the `cargo test` that is running, [`read`] any other.
+//! A test cannot tell the test harness that it is skipped, so the harness prints `ok`. [`skip`] prints one line that
+//! the harness does not capture, and appends the test to a file, so that the end of a run can count all of them:
+//! [`of_this_run`] reads the file of the `cargo test` that is running, [`read`] any other.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,5 @@
-//! Counts the tests that this run skipped. Cargo runs test programs by package and name, so this is the workspace's last.
+//! Counts the tests that this run skipped. Cargo runs test programs in the order of packages and names: this is the
+//! workspace's last.
 
 fn main() {
     match test_skips::of_this_run() {
