@@ -5,7 +5,7 @@
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Context;
 use clap::Parser;
 use kernels_cpu::product::{PaddedMatrix, Sink, product};
 use kernels_cpu::vector_product::{Columns, vector_product};

@@ -117,7 +117,7 @@ pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Checkpoint>, ModelFil
         .map_err(|_| file.not_ours(format!("its momentum is {momentum:?} instead of \"true\" or \"false\"")))?;
     let parameters = file.parameters(&architecture, has_velocities)?;
     let prefixes = if has_velocities { &["layers", "velocities"][..] } else { &["layers"] };
-    file.refuse_other_tensors(prefixes, architecture.layers())?;
+    file.reject_other_tensors(prefixes, architecture.layers())?;
     let run: Run = serde_json::from_str(file.metadata("run")?)
         .map_err(|error| file.not_ours(format!("its run cannot be read: {error}")))?;
     run.validate().map_err(|invalid| ModelFileError::Run { path: path.to_path_buf(), invalid })?;

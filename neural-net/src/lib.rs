@@ -8,7 +8,7 @@
 //! - [`png`]: pictures of a digit.
 //!
 //! Three crates are most of it, and are shown here under their modules' names: `perceptron` has the mathematics, which
-//! knows no file, `digits` the data, and `whole_files` is [`files`]. They are apart so that what is fast is optimised
+//! does not depend on files, `digits` the data, and `whole_files` is [`files`]. They are apart so that what is fast is optimised
 //! in every build, and what is not compiles fast. Nothing in the library prints.
 
 pub mod checkpoint;

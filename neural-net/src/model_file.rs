@@ -181,7 +181,7 @@ pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Model>, ModelFileErro
     let file = parse_ours(path, bytes, &KEYS, &CHECKPOINT_KEYS)?;
     let architecture = file.architecture()?;
     let network = file.network("layers", architecture)?;
-    file.refuse_other_tensors(&["layers", "velocities"], network.architecture().layers())?;
+    file.reject_other_tensors(&["layers", "velocities"], network.architecture().layers())?;
     Ok(file.loaded(Model { network, dataset: file.metadata("dataset")?.to_owned() }))
 }
 

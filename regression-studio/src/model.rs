@@ -102,7 +102,7 @@ impl Model {
 
     fn of(file: &TensorFile) -> Result<Loaded<Self>, ModelFileError> {
         let model = Self::from_file(file, "layers")?;
-        file.refuse_other_tensors(&["layers"], model.network.architecture().layers())?;
+        file.reject_other_tensors(&["layers"], model.network.architecture().layers())?;
         Ok(file.loaded(model))
     }
 

@@ -12,7 +12,7 @@
 //! The checkpoint is written last and is complete in itself, so that a process may be killed at any moment. A run is
 //! read from it alone; the other files are for the user and for predictions. All files that are read have a checksum of
 //! their own, rather than one list for the folder, which would be wrong from the first of several renames to the last.
-//! `settings.toml` and `results.toml` have it on the first line: changed, they are refused, since what they say is no
+//! `settings.toml` and `results.toml` have it on the first line: changed, they are rejected, since what they say is no
 //! longer what was trained.
 
 mod checkpoint;
@@ -146,7 +146,7 @@ pub enum RunFolderError {
         /// Which value, and why.
         invalid: InvalidValue,
     },
-    /// A file in it is damaged or none of this program's.
+    /// A file in it is damaged or none of this program's, or has no form in which it can be written.
     #[error("{}: {reason}", path.display())]
     Damaged {
         /// The file.
@@ -210,7 +210,12 @@ impl RunFolder {
             let path = folder.join(name);
             write_atomically(&path, text.as_bytes()).map_err(io_error(&path, "write"))
         };
-        write(SETTINGS, &checksum::seal_text(&with_full_path(&run.settings).to_toml()))?;
+        let settings = with_full_path(&run.settings).to_toml();
+        if settings.is_empty() {
+            let reason = "the path of the data file is not Unicode, which settings cannot keep: rename it".to_owned();
+            return Err(RunFolderError::Damaged { path: folder.join(SETTINGS), reason });
+        }
+        write(SETTINGS, &checksum::seal_text(&settings))?;
         write(HISTORY, &export::history(&run.history))?;
         run.model.save(&folder.join(MODEL))?;
         let results = folder.join(RESULTS);

@@ -100,7 +100,7 @@ fn a_training_is_kept_in_a_folder_and_predicts() {
     assert!(message.contains("config-run: there is a training already: --resume"), "{message}");
     let arguments = ["train", "config-run/settings.toml", "--out", "again"];
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
-    // Changed, they are refused, unless the user says so.
+    // Changed, they are rejected until the user removes the checksum.
     let kept = fs::read_to_string(folder.path().join("config-run/settings.toml")).unwrap();
     let (first, changed) = kept.split_once('\n').unwrap();
     let changed = changed.replace("epochs = 3", "epochs = 1");
@@ -277,7 +277,7 @@ fn wait_until(happened: impl Fn() -> bool) {
     }
 }
 
-/// A training without end, whose output is at hand.
+/// A training run without end, its output in pipes.
 fn endless(folder: &Path, more: &[&str]) -> Child {
     fs::write(folder.join("config.toml"), CONFIG.replace("epochs = 3", "epochs = 1000000\npatience = 0")).unwrap();
     std::process::Command::new(assert_cmd::cargo::cargo_bin("regression-studio"))
@@ -336,7 +336,7 @@ fn a_training_that_diverges_at_once_leaves_the_folder_free() {
 }
 
 #[test]
-fn a_folder_that_another_process_writes_to_is_refused() {
+fn a_folder_that_another_process_writes_to_is_rejected() {
     let folder = folder(good_data());
     let lock = DirectoryLock::acquire(&folder.path().join("config-run")).unwrap();
     let message = refused(program(folder.path()).args(["train", "config.toml"]));

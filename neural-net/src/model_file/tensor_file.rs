@@ -25,7 +25,7 @@ pub struct Format {
     /// Whether they have a checksum.
     ///
     /// Bits that flip do not make a file with one a file without: its name of the format differs by two bits at least,
-    /// and the key of the checksum would have to be gone, while any other key in its place is refused.
+    /// and the key of the checksum would have to be gone, while any other key in its place is rejected.
     pub has_checksum: bool,
     /// The other keys of their metadata.
     pub keys: &'static [&'static str],
@@ -145,7 +145,7 @@ impl TensorFile {
     ///
     /// # Errors
     /// If it has another, with its name.
-    pub fn refuse_other_tensors(&self, prefixes: &[&str], layers: usize) -> Result<(), ModelFileError> {
+    pub fn reject_other_tensors(&self, prefixes: &[&str], layers: usize) -> Result<(), ModelFileError> {
         let is_known = |name: &str| {
             let parts = name.split_once('.').and_then(|(prefix, rest)| Some((prefix, rest.split_once('.')?)));
             parts.is_some_and(|(prefix, (layer, kind))| {

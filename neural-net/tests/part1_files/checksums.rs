@@ -75,7 +75,7 @@ fn assert_one_line(error: &ModelFileError) -> String {
 
 /// Every bit of the file, and thousands of pairs of bits.
 #[track_caller]
-fn assert_flips_are_refused(good: &[u8], read: impl Fn(Vec<u8>) -> Result<bool, ModelFileError>) {
+fn assert_flips_are_rejected(good: &[u8], read: impl Fn(Vec<u8>) -> Result<bool, ModelFileError>) {
     assert!(read(good.to_vec()).unwrap());
     let flipped = |bits: &[usize]| {
         let mut bytes = good.to_vec();
@@ -98,15 +98,15 @@ fn assert_flips_are_refused(good: &[u8], read: impl Fn(Vec<u8>) -> Result<bool, 
 }
 
 #[test]
-fn part1_checksums_refuse_a_model_with_any_bit_flipped() {
-    assert_flips_are_refused(&model_bytes(), read_model);
+fn part1_checksums_reject_a_model_with_any_bit_flipped() {
+    assert_flips_are_rejected(&model_bytes(), read_model);
 }
 
 #[test]
-fn part1_checksums_refuse_a_checkpoint_with_any_bit_flipped() {
-    assert_flips_are_refused(&checkpoint_bytes(), read_checkpoint);
+fn part1_checksums_reject_a_checkpoint_with_any_bit_flipped() {
+    assert_flips_are_rejected(&checkpoint_bytes(), read_checkpoint);
     // What `neural-net evaluate` does with it.
-    assert_flips_are_refused(&checkpoint_bytes(), read_model);
+    assert_flips_are_rejected(&checkpoint_bytes(), read_model);
 }
 
 /// A file with other metadata, and a checksum for it if it has a place for one.
@@ -196,7 +196,7 @@ fn with_run(path: &str, value: Value) -> Vec<u8> {
 }
 
 #[test]
-fn part1_checkpoint_of_an_impossible_run_is_refused_by_the_values_name() {
+fn part1_checkpoint_of_an_impossible_run_is_rejected_by_the_values_name() {
     assert!(read_checkpoint(with_run("/progress/epoch", json!(3))).unwrap(), "the change alone is no reason");
     let huge = json!(u64::MAX);
     let cases = [
@@ -248,7 +248,7 @@ fn part1_checkpoint_of_an_impossible_run_is_refused_by_the_values_name() {
 }
 
 #[test]
-fn part1_checkpoint_with_wrong_metadata_is_refused_by_the_keys_name() {
+fn part1_checkpoint_with_wrong_metadata_is_rejected_by_the_keys_name() {
     let cases: [(&str, Option<&str>, &str); 6] = [
         ("momentum", Some("tsue"), "momentum is \"tsue\""),
         ("momentum", None, "no \"momentum\""),
@@ -275,7 +275,7 @@ fn part1_checkpoint_with_wrong_metadata_is_refused_by_the_keys_name() {
 }
 
 #[test]
-fn part1_checkpoint_and_model_with_values_that_are_not_finite_are_refused_by_the_tensors_name() {
+fn part1_checkpoint_and_model_with_values_that_are_not_finite_are_rejected_by_the_tensors_name() {
     for tensor in ["layers.0.weight", "layers.1.bias", "velocities.1.weight"] {
         for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut bytes = checkpoint_bytes();

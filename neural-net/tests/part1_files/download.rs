@@ -138,6 +138,8 @@ fn failure_of(bad: &Downloader) -> MirrorFailure {
 
     let occupied = TempDir::new().unwrap();
     fs::write(occupied.path().join(FILE.name), "old").unwrap();
+    // As a download leaves it that is killed.
+    fs::write(occupied.path().join(format!(".{}.4000000.1.tmp", FILE.name)), "half").unwrap();
     fetch(bad, occupied.path()).unwrap_err();
     assert_eq!(names_in(occupied.path()), [FILE.name]);
     assert_eq!(fs::read(occupied.path().join(FILE.name)).unwrap(), b"old");

@@ -380,7 +380,7 @@ proptest! {
     }
 
     #[test]
-    fn part1_model_file_with_a_changed_byte_is_refused(place: prop::sample::Index, change in 1..=255_u8) {
+    fn part1_model_file_with_a_changed_byte_is_rejected(place: prop::sample::Index, change in 1..=255_u8) {
         let mut bytes = saved_bytes();
         let place = place.index(bytes.len());
         bytes[place] ^= change;

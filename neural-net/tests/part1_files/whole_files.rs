@@ -127,7 +127,7 @@ fn part1_whole_files_locks_that_come_and_go_exclude_each_other() {
             });
         }
     });
-    // Whoever made the directory could not remove it while another had it.
+    // A holder that made the directory cannot remove it while another has it.
     assert!(!directory.exists() || names_in(&directory).is_empty());
 }
 

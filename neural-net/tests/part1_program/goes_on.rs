@@ -83,7 +83,7 @@ fn part1_program_that_diverges_in_an_epochs_last_step_keeps_the_checkpoint() {
     assert_finite(&kept(&place.path("run")));
 }
 
-/// There is nothing to go on with: neither is such a network kept, nor one that a file has.
+/// Such a network is neither kept nor taken from a file: training could not resume from it.
 #[test]
 fn part1_program_keeps_and_takes_no_network_that_is_not_finite() {
     let place = Place::new();

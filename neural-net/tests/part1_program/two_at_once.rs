@@ -1,4 +1,4 @@
-//! Two processes on one checkpoint directory: one trains, the other is refused, and nothing is lost.
+//! Two processes on one checkpoint directory: one trains, the other is rejected, and nothing is lost.
 
 use std::fs;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use neural_net::checkpoint;
 use neural_net::files::DirectoryLock;
 
 #[test]
-fn part1_program_refuses_a_directory_that_another_process_trains_in() {
+fn part1_program_rejects_a_directory_that_another_process_trains_in() {
     let place = Place::new();
     let lock = DirectoryLock::acquire(&place.path("run")).unwrap();
     let expected = format!(
@@ -43,7 +43,7 @@ fn part1_program_run_twice_at_once_trains_once() {
     };
     assert!(command("alone").output().unwrap().status.success());
     let alone = checkpoint::load(&place.path("alone")).unwrap().unwrap();
-    let mut refused = 0;
+    let mut rejected = 0;
     for round in 0..40 {
         let directory = format!("run-{round}");
         let start = || command(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -62,7 +62,7 @@ fn part1_program_run_twice_at_once_trains_once() {
                     "round {round}: {run:?}"
                 ),
                 Some(2) => {
-                    refused += 1;
+                    rejected += 1;
                     let expected = format!("error: {directory}: process {other} writes there: ");
                     assert!(run.stderr.starts_with(&expected) && run.stderr.lines().count() == 1, "{run:?}");
                 }
@@ -82,5 +82,5 @@ fn part1_program_run_twice_at_once_trains_once() {
         assert_eq!(names_in(&place.path(&directory)), [checkpoint::FILE_NAME]);
         fs::remove_dir_all(place.path(&directory)).unwrap();
     }
-    assert!(refused >= 10, "{refused} of 40 were refused: the others did not meet");
+    assert!(rejected >= 10, "{rejected} of 40 were rejected: the others did not meet");
 }

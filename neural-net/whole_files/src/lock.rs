@@ -125,7 +125,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether `path` is the name of this very file: nobody removes it.
+/// Whether `path` is the name of this very file: open files keep their names here.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)

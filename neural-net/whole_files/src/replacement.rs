@@ -108,7 +108,7 @@ pub(crate) fn remove_abandoned(directory: &Path, name: Option<&OsStr>) {
         let is_wanted = replaced_name(file_name.as_encoded_bytes())
             .is_some_and(|replaced| name.is_none_or(|name| name.as_encoded_bytes() == replaced));
         if is_wanted && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            // Whoever writes it holds its lock, and nobody can write it while this one does.
+            // The process that writes it holds its lock.
             let _ = File::options().write(true).open(entry.path()).and_then(|file| {
                 file.try_lock()?;
                 fs::remove_file(entry.path())

@@ -89,7 +89,7 @@ pub(super) fn run(file: &TensorFile, settings: Settings, ended: Option<Ended>) -
     let has_velocities = from_json(file, "has_velocities")?;
     let parameters = file.parameters(&architecture, has_velocities)?;
     let prefixes = if has_velocities { &["best", "layers", "velocities"][..] } else { &["best", "layers"] };
-    file.refuse_other_tensors(prefixes, architecture.layers())?;
+    file.reject_other_tensors(prefixes, architecture.layers())?;
     let checkpoint = Checkpoint {
         parameters,
         progress: from_json(file, "progress")?,

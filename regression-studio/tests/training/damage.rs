@@ -57,7 +57,7 @@ fn assert_names_damage(message: &str) {
 }
 
 #[test]
-fn a_flipped_bit_in_a_model_or_a_checkpoint_is_refused() {
+fn a_flipped_bit_in_a_model_or_a_checkpoint_is_rejected() {
     let (folder, run) = saved();
     let model = bytes_of(&folder, "model.safetensors");
     assert_eq!(Model::parse(Path::new(PATH), model.clone()).unwrap().content, run.model);
@@ -72,7 +72,7 @@ fn a_flipped_bit_in_a_model_or_a_checkpoint_is_refused() {
 }
 
 #[test]
-fn a_flipped_bit_in_settings_or_results_is_refused() {
+fn a_flipped_bit_in_settings_or_results_is_rejected() {
     let (folder, run) = saved();
     for name in ["settings.toml", "results.toml"] {
         let path = folder.path().join(name);
@@ -135,7 +135,7 @@ fn a_run_of_an_earlier_version_is_read_with_a_warning() {
 }
 
 #[test]
-fn an_impossible_run_is_refused_by_the_values_name() {
+fn an_impossible_run_is_rejected_by_the_values_name() {
     let (folder, _) = saved();
     let good = bytes_of(&folder, "checkpoint.safetensors");
     let cases = [

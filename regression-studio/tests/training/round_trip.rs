@@ -124,6 +124,20 @@ fn damaged_files_are_refused_by_name() {
     assert!(message().contains("not saved by regression-studio"), "{}", message());
 }
 
+/// The settings' file would be empty, and the run could not be read again.
+#[cfg(unix)]
+#[test]
+fn a_run_on_a_file_whose_name_is_no_text_is_not_saved() {
+    use std::os::unix::ffi::OsStrExt;
+    let root = tempfile::tempdir().unwrap();
+    let mut run = (**trained(small_table(100, 1), small_settings()).run.as_ref().unwrap()).clone();
+    let name = std::ffi::OsStr::from_bytes(b"/prices\xff.csv");
+    run.settings.data.source = regression_studio::settings::Source::File(name.into());
+    let message = run_folder::save(&root.path().join("run"), &run).unwrap_err().to_string();
+    assert!(message.contains("settings.toml: the path of the data file is not Unicode"), "{message}");
+    assert!(names_in(root.path()).is_empty());
+}
+
 /// Where the logarithm is learned, an error in the target's unit may be beyond all numbers.
 #[test]
 fn a_run_with_infinite_errors_is_read_again() {

@@ -56,7 +56,7 @@ impl Hyperparameters {
 }
 
 impl Progress {
-    /// Whether a training with these hyperparameters, which are valid, can have come so far on so many samples.
+    /// Whether a training with these hyperparameters, which are valid, can have come so far on `samples` samples.
     ///
     /// # Errors
     /// The first value that is out of its range, or beyond what is before it.
