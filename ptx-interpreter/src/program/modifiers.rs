@@ -36,6 +36,20 @@ impl<'a> Modifiers<'a> {
         })
     }
 
+    /// Takes at most one modifier of each group, in any order: assemblers accept `.acq_rel.gpu.global` in each order, and
+    /// compilers emit several.
+    pub(crate) fn take_one_of_each<const N: usize>(&mut self, groups: [&[&str]; N]) -> [Option<&'a str>; N] {
+        let mut taken = [None; N];
+        while let Some((first, rest)) = self.rest.split_first()
+            && let Some(group) = groups.iter().position(|group| group.contains(&first.as_str()))
+            && taken[group].is_none()
+        {
+            taken[group] = Some(first.as_str());
+            self.rest = rest;
+        }
+        taken
+    }
+
     /// Takes one of `names`, which must be there.
     pub(crate) fn expect_any(&mut self, names: &[&str], what: &'static str) -> Result<&'a str, Problem> {
         self.take_any(names).ok_or_else(|| self.unexpected(what))
@@ -55,7 +69,8 @@ impl<'a> Modifiers<'a> {
         self.rest.first().map_or(Ok(()), |first| Err(Problem::Modifier(first.clone())))
     }
 
-    fn unexpected(&self, what: &'static str) -> Problem {
+    /// The next one, which is none of those expected, or that something is missing.
+    pub(crate) fn unexpected(&self, what: &'static str) -> Problem {
         self.rest.first().map_or(Problem::Missing(what), |first| Problem::Modifier(first.clone()))
     }
 }

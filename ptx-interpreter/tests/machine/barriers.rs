@@ -214,10 +214,17 @@ fn every_form_of_fence_is_taken_and_leaves_values_alone() {
         "fence.gpu;",
         "fence.sys;",
         "fence.cta;",
+        "fence.gpu.acq_rel;",
+        "fence.acq_rel.cluster;",
+        "fence.proxy.alias;",
+        "fence.proxy.async;",
+        "fence.proxy.async.global;",
+        "fence.proxy.async.shared::cta;",
+        "fence.proxy.async.shared::cluster;",
     ];
     let kernel = Kernel::new(format!("mov.u32 r0, tid; {} st.global.u32 [cell], r0; ret;", fences.join(" ")));
     assert_eq!(kernel.words(32), each(32, |thread| thread));
-    for unknown in ["membar;", "membar.warp;", "fence.acq_rel;", "fence.proxy.async;"] {
+    for unknown in ["membar;", "membar.warp;", "membar.gpu;", "fence.acq_rel;", "fence.gl;", "fence.proxy;"] {
         let error = Kernel::new(format!("{unknown} ret;")).load_error().to_string();
         assert!(error.contains(unknown.trim_end_matches(';')), "{error}");
     }

@@ -459,7 +459,7 @@ fn what_nobody_wrote_is_not_read() {
         ("ld.u64 d1, [d0];", "cvta.shared.u64 d0, room;"),
         ("ld.shared.u32 r0, [dynamic];", ""),
     ] {
-        let body = format!(".local .align 16 .b8 own[64]; {begin}\n{text}\nret;");
+        let body = format!(".local .align 16 .b8 own[64]; {begin}\n{text}\nadd.u32 r0, r0, 1; ret;");
         let declarations = format!("{ROOMS}.extern .shared .align 16 .b8 dynamic[];\n");
         let kernel = Kernel::new(body).declare(&declarations).shape(1, 1).dynamic_shared(16);
         assert!(matches!(access(&kernel, text, 0).1, AccessError::Uninitialised { .. }), "{text}");
@@ -515,4 +515,40 @@ fn a_generic_access_by_an_offset_within_a_space_is_a_fault_that_tells_the_space(
     let kernel = Kernel::new("cvta.shared.u64 d0, room;\nst.shared.u32 [d0], tid;\nret;").declare(ROOMS);
     assert!(matches!(access(&kernel, "st.shared.u32 [d0], tid;", 0).1, AccessError::OutOfBounds { .. }));
     assert!(first_address(Space::Shared) > 0);
+}
+
+#[test]
+fn semantics_scope_and_space_may_stand_in_any_order() {
+    for [load, store, add] in [
+        ["ld.acquire.gpu.global", "st.release.gpu.global", "red.release.gpu.global"],
+        ["ld.global.gpu.acquire", "st.global.gpu.release", "red.global.gpu.release"],
+        ["ld.global.acquire.gpu", "st.global.release.gpu", "red.global.release.gpu"],
+        ["ld.gpu.global.relaxed", "st.gpu.global.relaxed", "red.gpu.global.relaxed"],
+        ["ld.global.volatile", "st.global.volatile", "red.global.gpu"],
+        ["ld.global.weak", "st.global.weak", "red.global.cta.relaxed"],
+        ["ld.acquire.gpu", "st.release.gpu", "red.relaxed.gpu"],
+    ] {
+        let kernel = Kernel::new(format!(
+            "{load}.u32 r0, [input]; {store}.u32 [cell], r0; {add}.add.u32 [cell], 1; red.add.gpu.relaxed.global.u32 [cell], 1;
+             atom.global.acq_rel.gpu.cas.b32 r1, [cell], 7, tid; atom.gpu.global.exch.b32 r2, [cell], r1;
+             add.u32 r3, r1, r2; atom.global.gpu.exch.b32 r4, [cell], r3; ret;"
+        ));
+        assert_eq!(kernel.input(&[5]).words(32), each(32, |thread| 7 + thread), "{load} {store} {add}");
+    }
+}
+
+#[test]
+fn a_vector_of_one_register_is_that_register() {
+    let kernel = Kernel::new(
+        "ld.global.b32 { r0 }, [ input + 4 ]; st.global.b32 [ cell + 0 ], { r0 };
+         ld.global.b64 {d0}, [ input + 8 ]; st.global.b64 [cell8+128], { d0 };
+         setp.lt.u32 p0, tid, 4; @p0 ld.global.b32 { r1 }, [ input ]; @p0 st.global.b32 [cell], { r1 }; ret;",
+    );
+    let words = kernel.input(&[3, 5, 7, 9]).words(32 + 64);
+    assert_eq!(words[..6], [3, 3, 3, 3, 5, 5]);
+    assert_eq!(words[32..36], [7, 9, 7, 9]);
+    for refused in ["ld.global.b32 {r0, r1}, [input];", "ld.global.v2.b32 {r0}, [input];", "st.global.b32 [cell], {};"]
+    {
+        assert!(Kernel::new(format!("{refused} ret;")).load_error().to_string().contains("line"), "{refused}");
+    }
 }

@@ -43,7 +43,7 @@ impl Kernel {
             input: vec![0; 256],
             output_bytes: 0,
             config: LaunchConfig::new(1, 32),
-            options: Options { check_races: true, block_instructions: 10_000_000 },
+            options: Options { block_instructions: 10_000_000, ..Options::default() },
         }
     }
 

@@ -32,14 +32,18 @@ pub(super) fn decode(
         }
         "membar" | "fence" => {
             count::<0>(operands, "0")?;
-            if opcode == "fence" {
-                modifiers.take_any(&["sc", "acq_rel", "acquire", "release"]);
+            if opcode == "fence" && modifiers.take("proxy") {
+                return Ok((proxy_fence(modifiers)?, Class::Barrier));
             }
-            let scope = match modifiers.expect_any(&["cta", "gpu", "sys", "gl"], "the scope")? {
+            let [_, scope] = match opcode {
+                "fence" => modifiers.take_one_of_each([&["sc", "acq_rel", "acquire", "release"], &SCOPES]),
+                _ => [None, modifiers.take_any(&["cta", "gl", "sys"])],
+            };
+            modifiers.end()?;
+            let scope = match scope.ok_or(Problem::Missing("the scope"))? {
                 "cta" => FenceScope::Block,
                 _ => FenceScope::Gpu,
             };
-            modifiers.end()?;
             Ok((Action::Fence(scope), Class::Barrier))
         }
         _ => Ok((copy_async(builder, modifiers, operands)?, Class::Memory)),
@@ -47,6 +51,16 @@ pub(super) fn decode(
 }
 
 const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
+
+/// `fence.proxy`: orders a thread's accesses through different proxies. Every access here is of the generic proxy, and
+/// threads are not ordered by it (PTX ISA, Memory Consistency Model: only `fence.sem.scope` synchronises).
+fn proxy_fence(modifiers: &mut Modifiers<'_>) -> Result<Action, Problem> {
+    if modifiers.expect_any(&["async", "alias"], "the proxy")? == "async" {
+        modifiers.take_any(&["async", "global", "shared::cta", "shared::cluster"]);
+    }
+    modifiers.end()?;
+    Ok(Action::Nothing)
+}
 
 /// What stands between `ld` or `st` and the type.
 struct Access {
@@ -57,23 +71,23 @@ struct Access {
 }
 
 fn access(modifiers: &mut Modifiers<'_>, loads: bool) -> Result<Access, Problem> {
-    let mut space = AccessSpace::Generic;
     let mut ordering = Ordering::default();
-    match modifiers.take_any(&["weak", "volatile", "relaxed", "acquire", "release", "mmio"]) {
-        Some("volatile") => ordering.strong = true,
-        Some(word @ ("relaxed" | "acquire" | "release"))
+    let semantics: &[&str] = &["weak", "volatile", "relaxed", "acquire", "release", "mmio"];
+    let spaces: &[&str] =
+        &["global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func"];
+    let [semantics, scope, space] = modifiers.take_one_of_each([semantics, &SCOPES, spaces]);
+    match (semantics, scope) {
+        (Some("volatile"), None) => ordering.strong = true,
+        (Some(word @ ("relaxed" | "acquire" | "release")), scope)
             if (word == "acquire") <= loads && (word == "release") <= !loads =>
         {
-            modifiers.expect_any(&SCOPES, "the scope")?;
+            scope.ok_or(Problem::Missing("the scope"))?;
             ordering = Ordering { strong: true, acquire: word == "acquire", release: word == "release" };
         }
-        None | Some("weak") => {}
-        Some(word) => return Err(Problem::Modifier(word.to_owned())),
+        (None | Some("weak"), None) => {}
+        (_, Some(word)) | (Some(word), None) => return Err(Problem::Modifier(word.to_owned())),
     }
-    let spaces = ["global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func"];
-    if let Some(name) = modifiers.take_any(&spaces) {
-        space = space_named(name).map_or(space, AccessSpace::Space);
-    }
+    let space = space.and_then(space_named).map_or(AccessSpace::Generic, AccessSpace::Space);
     // Where a value is cached, and for how long, changes nothing here.
     while modifiers.take_beginning(&["L1::", "L2::"]).is_some()
         || modifiers.take_any(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"]).is_some()
@@ -119,7 +133,8 @@ fn resolved(
 fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
     let expected = "as many parts as the vector has";
     match (operand, vector) {
-        (Operand::Vector(parts), 2 | 4) if parts.len() == vector => Ok(parts),
+        // Some compilers put braces around a single register.
+        (Operand::Vector(parts), 1 | 2 | 4) if parts.len() == vector => Ok(parts),
         (Operand::Vector(_), _) => Err(Problem::Operand { number: 1, expected }),
         (operand, 1) => Ok(std::slice::from_ref(operand)),
         _ => Err(Problem::Operand { number: 1, expected }),
@@ -163,14 +178,12 @@ fn atomic(
     modifiers: &mut Modifiers<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
-    let order = modifiers.take_any(&["relaxed", "acquire", "release", "acq_rel"]);
-    modifiers.take_any(&SCOPES);
-    let space = match modifiers.take_any(&["global", "shared", "shared::cta"]) {
-        Some(name) => space_named(name).map_or(AccessSpace::Generic, AccessSpace::Space),
-        None => AccessSpace::Generic,
-    };
-    let names = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
-    let name = modifiers.expect_any(&names, "the operation")?;
+    let semantics: &[&str] = &["relaxed", "acquire", "release", "acq_rel"];
+    let spaces: &[&str] = &["global", "shared", "shared::cta"];
+    let names: &[&str] = &["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
+    let [order, _, space, name] = modifiers.take_one_of_each([semantics, &SCOPES, spaces, names]);
+    let space = space.and_then(space_named).map_or(AccessSpace::Generic, AccessSpace::Space);
+    let Some(name) = name else { return Err(modifiers.unexpected("the operation")) };
     let scalar_type = modifiers.expect_type()?;
     modifiers.end()?;
     let (update, update_global, takes_two) = atomic::update(name, scalar_type)?;
