@@ -4,6 +4,7 @@
 //! warps of 32 lanes that diverge and come together again, barriers, shuffles, atomics and every memory, with a check
 //! of each access.
 
+pub mod limits;
 mod machine;
 pub mod memory;
 mod program;

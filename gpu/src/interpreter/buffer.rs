@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use cuda_std::Element;
-use ptx_interpreter::memory::MemoryError;
 
 use super::Interpreter;
 use super::bytes::{bytes_of, bytes_of_mut};

@@ -20,10 +20,14 @@ use std::sync::Arc;
 use cuda_std::{LaunchConfig, LimitError};
 use thiserror::Error;
 
+use crate::limits::{MAX_BLOCK_BYTES, MAX_COOPERATIVE_BYTES, max_bytes};
 use crate::memory::{Extent, GlobalMemory, MemoryError, Region};
 use crate::program::{DYNAMIC_SHARED_START, Kernel, LoadError, Program};
+use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
+use block::BlockState;
 use launch::Launch;
+use warp::Warp;
 
 pub use counts::InstructionCounts;
 pub use fault::{Access, Fault, FaultKind};
@@ -111,6 +115,20 @@ pub enum LaunchError {
         /// The bytes given.
         bytes: usize,
     },
+    /// More registers, local and shared memory than the host should hold.
+    #[error(
+        "kernel {kernel}: its registers and memory take {bytes} bytes of the host in {blocks} blocks at once; at most {limit} are possible; use smaller or fewer blocks"
+    )]
+    HostMemory {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// Blocks that run at once.
+        blocks: u64,
+        /// Their size on the host, in bytes.
+        bytes: u64,
+        /// The limit, in bytes.
+        limit: u64,
+    },
     /// The kernel did something wrong.
     #[error(transparent)]
     Fault(Box<Fault>),
@@ -131,7 +149,7 @@ impl Machine {
     pub const MEMORY_BYTES: u64 = 64 << 30;
 
     /// Static and dynamic shared memory of a block together, on the GPU that has most.
-    pub const MAX_SHARED_BYTES: usize = 227 * 1024;
+    pub const MAX_SHARED_BYTES: usize = max_bytes(Space::Shared) as usize;
 
     /// A device with the module in `text`.
     ///
@@ -216,6 +234,19 @@ fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<(), LaunchError
     let bytes = kernel.shared.packed_bytes() + config.dynamic_shared_bytes as usize;
     if bytes > Machine::MAX_SHARED_BYTES {
         return Err(LaunchError::SharedMemory { kernel: name(), bytes, limit: Machine::MAX_SHARED_BYTES });
+    }
+    let registers = (kernel.registers.len() * size_of::<Lanes>()) as u64;
+    let warps = config.block.count().div_ceil(LANES as u64);
+    // A bit beside each byte says whether it is initialised.
+    let local = (kernel.local.bytes() * LANES) as u64 / 8 * 9;
+    let of_block = (registers + local + size_of::<Warp>() as u64) * warps + (bytes + size_of::<BlockState>()) as u64;
+    let (blocks, limit) = match config.cooperative {
+        true => (config.grid.count(), MAX_COOPERATIVE_BYTES),
+        false => (1, MAX_BLOCK_BYTES),
+    };
+    let bytes = of_block.saturating_mul(blocks);
+    if bytes > limit {
+        return Err(LaunchError::HostMemory { kernel: name(), blocks, bytes, limit });
     }
     let block = config.block;
     let threads = |[x, y, z]: [u32; 3]| cuda_std::Dim3::new(x, y, z);

@@ -98,7 +98,8 @@ impl AccessError {
     }
 }
 
-struct SpaceName(Space);
+/// A space as messages call it.
+pub(crate) struct SpaceName(pub(crate) Space);
 
 impl fmt::Display for SpaceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

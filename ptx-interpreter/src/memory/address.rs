@@ -37,6 +37,16 @@ pub const fn first_address(space: Space) -> u64 {
     }
 }
 
+/// Size of the window from `first_address` that holds the variables of a space. Dynamic shared memory begins after it, and
+/// global variables are allocations.
+pub(crate) const fn window_bytes(space: Space) -> u64 {
+    match space {
+        Space::Shared => 4 << 20,
+        Space::Local | Space::Const | Space::Param => MOST_BYTES,
+        Space::Global => 0,
+    }
+}
+
 /// The generic address of an address within a space: `cvta`.
 ///
 /// It adds the window's base, whatever the address, so that differences of addresses are kept.

@@ -72,6 +72,16 @@ impl Initialised {
             self.missing.fetch_sub(new, Relaxed);
         }
     }
+
+    /// Removes bytes.
+    pub(super) fn remove(&self, offset: usize, bytes: usize) {
+        for (word, bits) in bits_of(offset, bytes) {
+            // Where the count is too high the bitmap is consulted needlessly; where it is 0, never.
+            self.missing.fetch_add(bits.count_ones() as usize, Relaxed);
+            let old = self.bitmap[word].fetch_and(!bits, Relaxed);
+            self.missing.fetch_sub((bits & !old).count_ones() as usize, Relaxed);
+        }
+    }
 }
 
 /// The words of the bitmap that tell of these bytes, each with their bits.

@@ -20,7 +20,8 @@ static STRIPES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 /// orders others: who executes a kernel's fence also calls `std::sync::atomic::fence`.
 ///
 /// Offsets are in bytes, and those of single accesses are a multiple of their size. Every method panics, as a slice
-/// does, if an offset lies outside: who calls has looked up the allocation before.
+/// does, if an offset lies outside or is no multiple: its callers have looked up the allocation before, and a mistake of
+/// theirs must not read or change other bytes.
 #[derive(Debug)]
 pub struct Region {
     bytes: usize,
@@ -74,7 +75,7 @@ impl Region {
     /// The 1, 2, 4 or 8 bytes at `offset`, zeros above them.
     #[inline]
     pub fn load(&self, offset: usize, bytes: usize) -> u64 {
-        debug_assert!(offset.is_multiple_of(bytes) && offset + bytes <= self.bytes);
+        self.check(offset, bytes, bytes);
         let low = u64::from(self.words[offset / 4].load(Relaxed));
         match bytes {
             4 => low,
@@ -86,7 +87,7 @@ impl Region {
     /// Stores the low 1, 2, 4 or 8 bytes of `value` at `offset`, which makes them initialised.
     #[inline]
     pub fn store(&self, offset: usize, bytes: usize, value: u64) {
-        debug_assert!(offset.is_multiple_of(bytes) && offset + bytes <= self.bytes);
+        self.check(offset, bytes, bytes);
         match bytes {
             4 => self.words[offset / 4].store(value as u32, Relaxed),
             8 => {
@@ -101,7 +102,7 @@ impl Region {
     /// Loads values of 1, 2, 4 or 8 bytes that lie side by side from `offset`, as consecutive lanes do.
     #[inline]
     pub fn load_run(&self, offset: usize, bytes: usize, destination: &mut [u64]) {
-        debug_assert!(offset.is_multiple_of(bytes) && offset + destination.len() * bytes <= self.bytes);
+        self.check(offset, bytes, destination.len() * bytes);
         let count = destination.len();
         let first = offset / 4;
         match bytes {
@@ -127,7 +128,7 @@ impl Region {
     /// Stores the low 1, 2, 4 or 8 bytes of each value side by side from `offset`, which makes them initialised.
     #[inline]
     pub fn store_run(&self, offset: usize, bytes: usize, values: &[u64]) {
-        debug_assert!(offset.is_multiple_of(bytes) && offset + values.len() * bytes <= self.bytes);
+        self.check(offset, bytes, values.len() * bytes);
         let first = offset / 4;
         match bytes {
             4 => {
@@ -165,7 +166,7 @@ impl Region {
     /// size, and returns the old ones. `new` may be called several times, and must not access memory.
     #[inline]
     pub fn update(&self, offset: usize, bytes: usize, mut new: impl FnMut(u64) -> u64) -> u64 {
-        debug_assert!(offset.is_multiple_of(bytes) && offset + bytes <= self.bytes);
+        self.check(offset, bytes, bytes);
         let old = match bytes {
             4 => self.update_word(offset / 4, |old| new(u64::from(old)) as u32).into(),
             8 => self.exclusively(offset, bytes, || {
@@ -243,6 +244,22 @@ impl Region {
     #[inline]
     pub fn mark_initialised(&self, offset: usize, bytes: usize) {
         self.initialised.insert(offset, bytes, self.is_private);
+    }
+
+    /// Makes the bytes uninitialised again, whatever they hold: they were copied from such.
+    pub fn mark_uninitialised(&self, offset: usize, bytes: usize) {
+        self.initialised.remove(offset, bytes);
+    }
+
+    /// Panics if `length` bytes are not within, or do not begin at a multiple of `size`, a power of two.
+    #[inline]
+    fn check(&self, offset: usize, size: usize, length: usize) {
+        let is_within = offset.checked_add(length).is_some_and(|end| end <= self.bytes);
+        assert!(
+            is_within && offset & size.wrapping_sub(1) == 0,
+            "{length} bytes at {offset} of a region of {}, in accesses of {size}",
+            self.bytes
+        );
     }
 
     #[inline]

@@ -8,6 +8,7 @@ use super::error::{LoadError, Problem};
 use super::instruction::{Action, Description, Instruction, Predicate, Register};
 use super::names::{Label, Named, Scopes};
 use super::{DYNAMIC_SHARED_START, Globals, Initial, Kernel, Ranges, Special, at, decode, function, truncate};
+use crate::limits::MAX_CALL_DEPTH;
 use crate::semantics::Class;
 use crate::syntax::{self, Function, Linkage, Location, Module, ScalarType, Space, Statement, Variable};
 
@@ -28,10 +29,17 @@ pub(crate) struct Builder<'a> {
     /// The functions that are being inlined, the outermost first, with the label after each.
     calls: Vec<(String, Label)>,
     location: Option<Location>,
+    /// How much more the module's calls and branch tables may expand to.
+    expansion_left: &'a mut usize,
 }
 
 /// Decodes a kernel. The functions that it calls become part of it.
-pub(crate) fn build(module: &Module, globals: &Globals, entry: &Function) -> Result<Kernel, LoadError> {
+pub(crate) fn build(
+    module: &Module,
+    globals: &Globals,
+    entry: &Function,
+    expansion_left: &mut usize,
+) -> Result<Kernel, LoadError> {
     let mut builder = Builder {
         module,
         globals,
@@ -46,14 +54,16 @@ pub(crate) fn build(module: &Module, globals: &Globals, entry: &Function) -> Res
         labels: Vec::new(),
         calls: Vec::new(),
         location: None,
+        expansion_left,
     };
     let mut parameters = Ranges::new(Space::Param);
     builder.scopes.enter();
     for parameter in &entry.parameters {
-        let bytes = parameter.bytes().unwrap_or_default();
-        let address = parameters.append_packed(&parameter.name, bytes, parameter.align);
+        let bytes = parameter.bytes().expect("the parser refuses a kernel's parameter without a size");
+        let problem = |problem| at(parameter.line, &parameter.name, problem);
+        let address = parameters.append_packed(&parameter.name, bytes, parameter.align).map_err(problem)?;
         let named = Named::Variable { space: Space::Param, address };
-        builder.scopes.declare(&parameter.name, named).map_err(|problem| at(entry.line, &entry.name, problem))?;
+        builder.scopes.declare(&parameter.name, named).map_err(problem)?;
     }
     builder.statements(entry.body.as_deref().unwrap_or_default())?;
     builder.scopes.leave();
@@ -96,6 +106,7 @@ impl Builder<'_> {
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), LoadError> {
+        self.spend_on(statement)?;
         match statement {
             Statement::Registers { element, vector: 1, names, line } => {
                 for name in names {
@@ -117,7 +128,8 @@ impl Builder<'_> {
                 Ok(())
             }
             Statement::Registers { names, line, .. } => {
-                Err(at(*line, &names.join(", "), Problem::Unsupported("a vector register")))
+                let first = names.first().map_or("", String::as_str);
+                Err(at(*line, first, Problem::Unsupported("a vector register")))
             }
             Statement::Variable(variable) => self.variable(variable),
             Statement::Label { name, .. } => {
@@ -132,7 +144,12 @@ impl Builder<'_> {
                 Ok(())
             }
             Statement::Block(statements) => self.statements(statements),
-            Statement::Instruction(instruction) if instruction.opcode == "call" => self.call(instruction),
+            Statement::Instruction(instruction) if instruction.opcode == "call" => {
+                if self.scopes.depth() > MAX_CALL_DEPTH {
+                    return Err(at(instruction.line, &instruction.text, Problem::TooDeep));
+                }
+                self.call(instruction)
+            }
             Statement::Instruction(instruction) => {
                 let decoded = decode::decode(self, instruction);
                 let (decoded, class) = decoded.map_err(|problem| at(instruction.line, &instruction.text, problem))?;
@@ -142,16 +159,38 @@ impl Builder<'_> {
         }
     }
 
+    /// Counts a statement that a call copies against what a module may expand to.
+    fn spend_on(&mut self, statement: &Statement) -> Result<(), LoadError> {
+        if self.calls.is_empty() {
+            return Ok(());
+        }
+        let (cost, line, text) = match statement {
+            Statement::Registers { names, line, .. } => (names.len(), *line, names.first().map_or("", String::as_str)),
+            Statement::BranchTargets { targets, line, name } => (targets.len(), *line, name.as_str()),
+            Statement::Label { name, line } => (0, *line, name.as_str()),
+            Statement::Instruction(instruction) => (0, instruction.line, instruction.text.as_str()),
+            Statement::Variable(variable) => (0, variable.line, variable.name.as_str()),
+            Statement::Location(_) | Statement::Block(_) => (0, 0, ""),
+        };
+        self.spend(1 + cost).map_err(|problem| at(line, text, problem))
+    }
+
+    /// Counts statements or entries of branch tables against what a module may expand to.
+    pub(crate) fn spend(&mut self, count: usize) -> Result<(), Problem> {
+        *self.expansion_left = self.expansion_left.checked_sub(count).ok_or(Problem::TooMuchExpanded)?;
+        Ok(())
+    }
+
     fn variable(&mut self, variable: &Variable) -> Result<(), LoadError> {
         let problem = |problem| at(variable.line, &variable.name, problem);
         let named = match (variable.space, variable.bytes()) {
             // What a call passes lies in local memory.
             (Space::Local | Space::Param, Some(bytes)) => {
-                let address = self.local.append(&variable.name, bytes, variable.align);
+                let address = self.local.append(&variable.name, bytes, variable.align).map_err(problem)?;
                 Named::Variable { space: Space::Local, address }
             }
             (Space::Shared, Some(bytes)) => {
-                let address = self.shared.append(&variable.name, bytes, variable.align);
+                let address = self.shared.append(&variable.name, bytes, variable.align).map_err(problem)?;
                 Named::Variable { space: Space::Shared, address }
             }
             _ => return Err(problem(Problem::Unsupported("a variable of this space in a function"))),
@@ -270,26 +309,30 @@ impl Builder<'_> {
     }
 
     /// The space and the address of a variable. A shared variable of the module becomes the kernel's when it is first
-    /// named, as in the assembler.
-    pub(crate) fn variable_address(&mut self, name: &str) -> Option<(Space, u64)> {
+    /// named, as in the assembler. None if no variable has the name.
+    ///
+    /// # Errors
+    /// If shared memory cannot hold it.
+    pub(crate) fn variable_address(&mut self, name: &str) -> Result<Option<(Space, u64)>, Problem> {
         if let Some(named) = self.scopes.find(name) {
             return match named {
-                Named::Variable { space, address } => Some((*space, *address)),
-                _ => None,
+                Named::Variable { space, address } => Ok(Some((*space, *address))),
+                _ => Ok(None),
             };
         }
         if let Some(found) = self.globals.find(name) {
-            return Some(found);
+            return Ok(Some(found));
         }
-        let variable = self.module.variables.iter().find(|v| v.space == Space::Shared && v.name == name)?;
+        let is_named = |variable: &&Variable| variable.space == Space::Shared && variable.name == name;
+        let Some(variable) = self.module.variables.iter().find(is_named) else { return Ok(None) };
         let start = match variable.bytes() {
             Some(bytes) if variable.linkage != Linkage::Extern || bytes > 0 => match self.shared.start_of(name) {
                 Some(start) => start,
-                None => self.shared.append(name, bytes, variable.align),
+                None => self.shared.append(name, bytes, variable.align)?,
             },
             _ => DYNAMIC_SHARED_START,
         };
-        Some((Space::Shared, start))
+        Ok(Some((Space::Shared, start)))
     }
 
     /// Puts places for labels, and the points where the lanes of a branch come together again.

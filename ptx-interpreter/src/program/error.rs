@@ -2,8 +2,9 @@
 
 use thiserror::Error;
 
+use crate::memory::SpaceName;
 use crate::semantics::UnknownForm;
-use crate::syntax::SyntaxError;
+use crate::syntax::{Space, SyntaxError};
 
 /// Why a module cannot be run.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -76,6 +77,25 @@ pub enum Problem {
     /// Something that PTX has and this crate has not.
     #[error("{0} is not supported")]
     Unsupported(&'static str),
+    /// More memory than the space has.
+    #[error("{bytes} bytes of {} memory; at most {limit} are possible", SpaceName(*space))]
+    TooLarge {
+        /// The space.
+        space: Space,
+        /// What all variables up to this one take.
+        bytes: u64,
+        /// The most there can be.
+        limit: u64,
+    },
+    /// Calls or branch tables that make much of little text.
+    #[error(
+        "too much: calls copy the functions' statements, and with the entries of branch tables a module has at most {}",
+        crate::limits::MAX_EXPANSION
+    )]
+    TooMuchExpanded,
+    /// Calls and blocks too deep within each other.
+    #[error("too deep: at most {} calls and blocks within each other are possible", crate::limits::MAX_CALL_DEPTH)]
+    TooDeep,
     /// A function that calls itself, by whatever way.
     #[error("`{0}` calls itself, which is not supported")]
     Recursion(String),

@@ -11,18 +11,20 @@ mod names;
 mod place;
 mod ranges;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use error::{LoadError, Problem};
 pub use place::{Place, SourcePlace};
 pub(crate) use ranges::Ranges;
 
-use crate::memory::{GlobalMemory, first_address};
+use crate::limits::{MAX_EXPANSION, MAX_GLOBAL_BYTES};
+use crate::memory::{GlobalMemory, first_address, window_bytes};
 use crate::syntax::{self, Function, Immediate, Initializer, Linkage, Module, ScalarType, Space, Variable};
 use instruction::{Description, Instruction};
 
 /// Where dynamic shared memory begins: beyond every array.
-pub(crate) const DYNAMIC_SHARED_START: u64 = first_address(Space::Shared) + (1 << 22);
+pub(crate) const DYNAMIC_SHARED_START: u64 = first_address(Space::Shared) + window_bytes(Space::Shared);
 
 /// A module, ready to run.
 #[derive(Debug)]
@@ -110,14 +112,17 @@ impl Program {
             return Err(LoadError::AddressSize(module.address_size));
         }
         let mut globals = Globals::new();
-        for variable in &module.variables {
-            globals.declare(variable, memory)?;
+        let declared = module.variables.iter().map(|variable| globals.declare(variable, memory));
+        let addresses = declared.collect::<Result<Vec<_>, _>>()?;
+        for (variable, address) in module.variables.iter().zip(addresses) {
+            if let Some(address) = address {
+                globals.initialise(variable, address, memory)?;
+            }
         }
-        for variable in &module.variables {
-            globals.initialise(variable, memory)?;
-        }
+        let mut expansion_left = MAX_EXPANSION;
         let entries = module.functions.iter().filter(|function| function.is_entry);
-        let kernels = entries.map(|entry| builder::build(&module, &globals, entry)).collect::<Result<_, _>>()?;
+        let kernels = entries.map(|entry| builder::build(&module, &globals, entry, &mut expansion_left));
+        let kernels = kernels.collect::<Result<_, _>>()?;
         Ok(Self { kernels, constants: globals.constants, constant_bytes: globals.constant_bytes, files: module.files })
     }
 
@@ -129,7 +134,7 @@ impl Program {
     pub(crate) fn place(&self, kernel: &Kernel, pc: usize) -> Place {
         let Description { line, text, location, .. } = &kernel.descriptions[pc];
         let source = location.and_then(|location| {
-            let file = self.file(location.file)?.into();
+            let file = syntax::printable(self.file(location.file)?).into();
             Some(SourcePlace { file, line: location.line, column: location.column })
         });
         Place { line: *line, text: Arc::clone(text), source }
@@ -144,58 +149,70 @@ impl Program {
 /// The module's variables that live as long as it.
 #[derive(Debug)]
 pub(crate) struct Globals {
-    /// Names and addresses of `.global` variables.
-    addresses: Vec<(String, u64)>,
+    /// The addresses of `.global` variables by their names.
+    addresses: HashMap<String, u64>,
+    global_bytes: u64,
     constants: Ranges,
     constant_bytes: Vec<u8>,
 }
 
 impl Globals {
     fn new() -> Self {
-        Self { addresses: Vec::new(), constants: Ranges::new(Space::Const), constant_bytes: Vec::new() }
+        let constants = Ranges::new(Space::Const);
+        Self { addresses: HashMap::new(), global_bytes: 0, constants, constant_bytes: Vec::new() }
     }
 
-    fn declare(&mut self, variable: &Variable, memory: &mut GlobalMemory) -> Result<(), LoadError> {
+    /// Gives a variable its address; None of shared memory, which each kernel has its own of.
+    fn declare(&mut self, variable: &Variable, memory: &mut GlobalMemory) -> Result<Option<u64>, LoadError> {
         let problem = |problem| at(variable.line, &variable.name, problem);
+        if variable.space != Space::Shared && self.find(&variable.name).is_some() {
+            return Err(problem(Problem::DeclaredTwice(variable.name.clone())));
+        }
         match (variable.space, variable.bytes()) {
-            (Space::Shared, _) => Ok(()),
+            (Space::Shared, _) => Ok(None),
             _ if variable.linkage == Linkage::Extern => {
                 Err(problem(Problem::Unsupported("a variable that another module defines")))
             }
             (Space::Global, Some(bytes)) => {
+                let (all, limit) = (self.global_bytes.saturating_add(bytes as u64), MAX_GLOBAL_BYTES);
+                if all > limit {
+                    return Err(problem(Problem::TooLarge { space: Space::Global, bytes: all, limit }));
+                }
+                self.global_bytes = all;
                 let allocated = memory.allocate_named(&variable.name, bytes as u64);
                 let address = allocated.map_err(|_| problem(Problem::Unsupported("so large a variable")))?;
-                self.addresses.push((variable.name.clone(), address));
-                Ok(())
+                self.addresses.insert(variable.name.clone(), address);
+                Ok(Some(address))
             }
             (Space::Const, Some(bytes)) => {
-                self.constants.append(&variable.name, bytes, variable.align);
+                let address = self.constants.append(&variable.name, bytes, variable.align).map_err(problem)?;
                 self.constant_bytes.resize(self.constants.bytes(), 0);
-                Ok(())
+                Ok(Some(address))
             }
             (_, None) => Err(problem(Problem::Unsupported("an array without a size outside of shared memory"))),
             _ => Err(problem(Problem::Unsupported("a variable of this space outside of a function"))),
         }
     }
 
-    fn initialise(&mut self, variable: &Variable, memory: &GlobalMemory) -> Result<(), LoadError> {
-        let Some(bytes) = variable.bytes().filter(|_| variable.space != Space::Shared) else { return Ok(()) };
-        let mut image = Vec::with_capacity(bytes);
+    /// Puts a variable's initial values, and zeros after them, at its address.
+    fn initialise(&mut self, variable: &Variable, address: u64, memory: &GlobalMemory) -> Result<(), LoadError> {
+        let bytes = variable.bytes().expect("a variable without a size has been refused");
+        let mut image = Vec::with_capacity(variable.initial.len() * variable.element.bytes());
         for initial in &variable.initial {
             let value = self.initial_value(variable, initial)?;
             image.extend_from_slice(&value.to_le_bytes()[..variable.element.bytes().min(8)]);
         }
-        image.resize(bytes, 0);
         match variable.space {
             Space::Const => {
-                let address = self.constants.start_of(&variable.name).unwrap_or_default();
-                let start = address.saturating_sub(first_address(Space::Const)) as usize;
-                self.constant_bytes[start..start + bytes].copy_from_slice(&image);
+                // The bytes of constants are zero from the beginning.
+                let start = (address - first_address(Space::Const)) as usize;
+                self.constant_bytes[start..start + image.len()].copy_from_slice(&image);
             }
             _ => {
-                let address = self.address_of(&variable.name).unwrap_or_default();
+                let zeros = bytes - image.len();
                 let written = memory.write(address, &image);
-                written.map_err(|_| at(variable.line, &variable.name, Problem::Unsupported("this variable")))?;
+                let written = written.and_then(|()| memory.fill_zero(address + image.len() as u64, zeros));
+                written.expect("the allocation was made for these bytes");
             }
         }
         Ok(())
@@ -213,14 +230,10 @@ impl Globals {
         }
     }
 
-    fn address_of(&self, name: &str) -> Option<u64> {
-        self.addresses.iter().find(|(other, _)| other == name).map(|(_, address)| *address)
-    }
-
     /// The space and the address in it of a variable.
     pub(crate) fn find(&self, name: &str) -> Option<(Space, u64)> {
         let constant = || Some((Space::Const, self.constants.start_of(name)?));
-        self.address_of(name).map(|address| (Space::Global, address)).or_else(constant)
+        self.addresses.get(name).map(|address| (Space::Global, *address)).or_else(constant)
     }
 }
 

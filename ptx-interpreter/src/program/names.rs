@@ -43,6 +43,11 @@ impl Scopes {
         self.scopes.pop();
     }
 
+    /// How many scopes are around a statement, those of callers included.
+    pub(crate) fn depth(&self) -> usize {
+        self.scopes.len()
+    }
+
     /// Hides all names, for the body of a function that is called; returns what `show` wants.
     pub(crate) fn hide(&mut self) -> usize {
         std::mem::replace(&mut self.hidden, self.scopes.len())

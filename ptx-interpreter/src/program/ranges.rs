@@ -1,6 +1,8 @@
 //! The variables of one space and where they lie.
 
-use crate::memory::{AccessError, Extent, first_address};
+use super::error::Problem;
+use crate::limits::max_bytes;
+use crate::memory::{AccessError, Extent, first_address, window_bytes};
 use crate::syntax::Space;
 
 /// The bytes between two variables that belong to none, so that an access beyond a variable's end is found.
@@ -14,18 +16,23 @@ const MOST_ACCESS: usize = 16;
 pub(crate) struct Ranges {
     space: Space,
     extents: Vec<Extent>,
+    /// The bytes of all variables, without gaps.
+    bytes: u64,
     end: u64,
 }
 
 impl Ranges {
     /// No variables of this space yet.
     pub(crate) fn new(space: Space) -> Self {
-        Self { space, extents: Vec::new(), end: first_address(space) }
+        Self { space, extents: Vec::new(), bytes: 0, end: first_address(space) }
     }
 
     /// Appends a variable after a gap and returns its address, which is a multiple of its alignment and of no more: an
     /// access that needs more is found, and does not succeed by chance.
-    pub(crate) fn append(&mut self, name: &str, bytes: usize, align: usize) -> u64 {
+    ///
+    /// # Errors
+    /// If the space cannot hold it.
+    pub(crate) fn append(&mut self, name: &str, bytes: usize, align: usize) -> Result<u64, Problem> {
         let (gap, align) = (if self.extents.is_empty() { 0 } else { GAP }, align.max(1));
         let start = (self.end + gap).next_multiple_of(align as u64);
         let is_more = align < MOST_ACCESS && start.is_multiple_of(2 * align as u64);
@@ -33,15 +40,29 @@ impl Ranges {
     }
 
     /// Appends a parameter, which follows the one before it.
-    pub(crate) fn append_packed(&mut self, name: &str, bytes: usize, align: usize) -> u64 {
+    ///
+    /// # Errors
+    /// If the space cannot hold it.
+    pub(crate) fn append_packed(&mut self, name: &str, bytes: usize, align: usize) -> Result<u64, Problem> {
         self.append_at(name, bytes, align, 0)
     }
 
-    fn append_at(&mut self, name: &str, bytes: usize, align: usize, gap: u64) -> u64 {
+    fn append_at(&mut self, name: &str, bytes: usize, align: usize, gap: u64) -> Result<u64, Problem> {
+        let (space, limit) = (self.space, max_bytes(self.space));
+        let all = self.bytes.saturating_add(bytes as u64);
+        if all > limit {
+            return Err(Problem::TooLarge { space, bytes: all, limit });
+        }
         let start = (self.end + gap).next_multiple_of(align.max(1) as u64);
-        self.extents.push(Extent { name: name.into(), space: self.space, start, bytes: bytes as u64 });
-        self.end = start + bytes as u64;
-        start
+        let end = start + bytes as u64;
+        // The gaps count here, which only very many variables fill it with.
+        let (span, window) = (end - first_address(space), window_bytes(space));
+        if span > window {
+            return Err(Problem::TooLarge { space, bytes: span, limit: window });
+        }
+        self.extents.push(Extent { name: name.into(), space, start, bytes: bytes as u64 });
+        (self.bytes, self.end) = (all, end);
+        Ok(start)
     }
 
     /// The address of a variable.

@@ -26,7 +26,7 @@ impl Table {
     pub(super) fn add(&mut self, name: impl Into<String>, operation: Operation) {
         let name = name.into();
         let previous = self.operations.insert(name.clone(), operation);
-        debug_assert!(previous.is_none(), "{name} is in the tables twice");
+        assert!(previous.is_none(), "{name} is in the tables twice");
         self.names.push(name);
     }
 }

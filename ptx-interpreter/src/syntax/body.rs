@@ -3,9 +3,7 @@
 use super::parser::{Parsed, Parser};
 use super::token::Kind;
 use super::{Linkage, Statement};
-
-/// How deep blocks may lie in each other. Nothing is known that writes more than two or three.
-const MAX_DEPTH: usize = 64;
+use crate::limits::MAX_BLOCK_DEPTH;
 
 const STATEMENTS: &str = "an instruction, a label, `.reg`, a variable (.local, .param, .shared, .global or .const), \
                           `.loc`, `.pragma`, `{` or `}`";
@@ -17,8 +15,8 @@ impl Parser<'_> {
     }
 
     fn block(&mut self, depth: usize) -> Parsed<Vec<Statement>> {
-        if depth > MAX_DEPTH {
-            return Err(self.error(format!("at most {MAX_DEPTH} blocks in each other")));
+        if depth > MAX_BLOCK_DEPTH {
+            return Err(self.error(format!("at most {MAX_BLOCK_DEPTH} blocks in each other")));
         }
         self.expect(b'{', "`{`")?;
         let mut statements = Vec::new();

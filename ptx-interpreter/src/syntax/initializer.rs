@@ -3,9 +3,7 @@
 use super::parser::{Parsed, Parser};
 use super::token::Kind;
 use super::{Immediate, Initializer};
-
-/// The most initial values, zeros between the written ones included: a mistake must not take all memory.
-const MAX_VALUES: usize = 1 << 24;
+use crate::limits::MAX_OMITTED_VALUES;
 
 impl Parser<'_> {
     /// What follows `=`: one value, or values in braces within braces as the dimensions of `shape` have it. Also how
@@ -35,8 +33,14 @@ impl Parser<'_> {
                 return Err(self.error(format!("`}}`: the dimension has no more than {index}")));
             }
             let start = index.checked_mul(step).and_then(|offset| offset.checked_add(first));
-            let start = start.filter(|&start| start < MAX_VALUES);
-            let start = start.ok_or_else(|| self.error(format!("at most {MAX_VALUES} initial values")))?;
+            let left_out = start.and_then(|start| start.checked_sub(values.len()));
+            let left = left_out.and_then(|left_out| self.omitted_values_left.checked_sub(left_out));
+            let (Some(start), Some(left)) = (start, left) else {
+                let expected =
+                    format!("a value before which the module leaves out at most {MAX_OMITTED_VALUES} in all");
+                return Err(self.error(expected));
+            };
+            self.omitted_values_left = left;
             values.resize(start, Initializer::Value(Immediate::Integer(0)));
             if shape.len() > 1 {
                 self.row(&shape[1..], values)?;

@@ -3,6 +3,7 @@
 use super::number::{NUMBER, negated, parse_number};
 use super::token::{Kind, Token, tokens};
 use super::{Immediate, ScalarType, SyntaxError};
+use crate::limits::{MAX_OMITTED_VALUES, MAX_REGISTERS};
 
 pub(super) type Parsed<T> = Result<T, SyntaxError>;
 
@@ -14,13 +15,16 @@ pub(super) struct Parser<'text> {
     text: &'text str,
     tokens: Vec<Token>,
     position: usize,
-    /// How many more registers a module may declare: `%r<4000000000>` is a mistake, and must not take all memory.
+    /// How many more registers the module may declare by ranges.
     pub(super) registers_left: usize,
+    /// How many more initial values the module may leave out before others.
+    pub(super) omitted_values_left: usize,
 }
 
 impl<'text> Parser<'text> {
     pub(super) fn new(text: &'text str) -> Self {
-        Self { text, tokens: tokens(text), position: 0, registers_left: 1 << 22 }
+        let (registers_left, omitted_values_left) = (MAX_REGISTERS, MAX_OMITTED_VALUES);
+        Self { text, tokens: tokens(text), position: 0, registers_left, omitted_values_left }
     }
 
     /// The next token, which is not yet read.
@@ -216,10 +220,28 @@ impl<'text> Parser<'text> {
     }
 }
 
+/// The beginning of a line, fit for a terminal.
 fn shortened(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
     match line.char_indices().nth(LINE_CHARACTERS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
+        Some((end, _)) => format!("{}…", printable(&line[..end])),
+        None => printable(line),
     }
+}
+
+/// The text with escapes for control characters, tabs aside, and for those that reorder or hide others: a quotation must
+/// not move a terminal's cursor.
+pub(crate) fn printable(text: &str) -> String {
+    let mut printed = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\t' => printed.push(character),
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
+                printed.extend(character.escape_unicode());
+            }
+            _ if character.is_control() => printed.extend(character.escape_unicode()),
+            _ => printed.push(character),
+        }
+    }
+    printed
 }

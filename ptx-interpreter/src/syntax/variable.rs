@@ -3,6 +3,7 @@
 use super::parser::{Parsed, Parser};
 use super::token::Kind;
 use super::{Linkage, ScalarType, Space, Statement, Variable};
+use crate::limits::{MAX_ALIGNMENT, MAX_DIMENSIONS};
 
 const NAME: &str = "a name";
 
@@ -53,7 +54,8 @@ impl Parser<'_> {
                 let (values, length) = self.initializer(&shape)?;
                 initial = values;
                 if count.is_none() {
-                    count = Some(length * dimensions.iter().flatten().product::<usize>());
+                    let sized: Vec<_> = std::iter::once(Some(length)).chain(dimensions[1..].iter().copied()).collect();
+                    count = self.count(&declarator, &sized)?;
                 }
             } else if count.is_none() && linkage != Linkage::Extern {
                 return Err(self.error_after_last("an array with a size, with initial values, or `.extern`"));
@@ -167,13 +169,13 @@ impl Parser<'_> {
     }
 
     fn align(&mut self) -> Parsed<usize> {
-        const ALIGN: &str = "an alignment: a power of two";
         self.advance();
+        let expected = format!("an alignment: a power of two, at most {MAX_ALIGNMENT}");
         let before = self.position();
-        let align: usize = self.unsigned(ALIGN)?;
-        if !align.is_power_of_two() {
+        let align: usize = self.unsigned(&expected)?;
+        if !align.is_power_of_two() || align > MAX_ALIGNMENT {
             self.back_to(before);
-            return Err(self.error(ALIGN));
+            return Err(self.error(expected));
         }
         Ok(align)
     }
@@ -191,7 +193,11 @@ impl Parser<'_> {
     /// `[2][3]`; None for a first dimension without a size.
     fn dimensions(&mut self) -> Parsed<Vec<Option<usize>>> {
         let mut dimensions = Vec::new();
-        while self.eat(b'[') {
+        while self.is_sign(b'[') {
+            if dimensions.len() == MAX_DIMENSIONS {
+                return Err(self.error(format!("at most {MAX_DIMENSIONS} dimensions")));
+            }
+            self.advance();
             let has_size = self.kind() == Kind::Number || !dimensions.is_empty();
             dimensions.push(if has_size { Some(self.positive("the positive size of a dimension")?) } else { None });
             self.expect(b']', if has_size { "`]`" } else { "the positive size of a dimension, or `]`" })?;

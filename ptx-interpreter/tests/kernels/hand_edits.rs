@@ -40,7 +40,7 @@ fn all_edits() -> &'static [Vec<Edits>] {
 /// to the bit what the source computes, which the other tests compare with the reference.
 fn caught(entry: &Entry, ptx: &str, edit: &Edit) -> Option<String> {
     let edited = edit.apply(ptx);
-    let options = Options { check_races: true, block_instructions: 2_000_000 };
+    let options = Options { block_instructions: 2_000_000, ..Options::default() };
     for case in entry.telling_cases.iter().map(|case| case()) {
         let run = Interpreter::new(&edited, options).and_then(|mut device| (entry.on_interpreter)(&mut device, &case));
         match run {

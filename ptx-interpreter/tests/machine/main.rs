@@ -2,6 +2,7 @@
 
 mod atomics;
 mod barriers;
+mod bounds;
 mod control;
 mod copies;
 mod counts;

@@ -169,3 +169,39 @@ fn bytes_never_written_are_nan() {
     assert!(f32::from_bits(region.load(4, 4) as u32).is_nan());
     assert!(f64::from_bits(region.load(8, 8)).is_nan());
 }
+
+#[test]
+fn a_misplaced_access_panics_and_touches_nothing() {
+    let region = Region::from_bytes(&[7; 10]);
+    let accesses: [fn(&Region); 7] = [
+        |region| _ = region.load(8, 4),
+        |region| _ = region.load(2, 4),
+        |region| region.store(10, 1, 0),
+        |region| region.store(4, 8, 0),
+        |region| region.load_run(4, 2, &mut [0; 4]),
+        |region| region.store_run(0, 4, &[0; 3]),
+        |region| _ = region.update(8, 4, |_| 0),
+    ];
+    for (number, access) in accesses.into_iter().enumerate() {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| access(&region)));
+        assert!(result.is_err(), "access {number}");
+        let mut bytes = [0; 10];
+        region.read(0, &mut bytes);
+        assert_eq!(bytes, [7; 10], "access {number}");
+    }
+}
+
+#[test]
+fn bytes_can_become_uninitialised_again() {
+    for region in [Region::from_bytes(&[7; 100]), Region::private(100)] {
+        region.fill_zero(0, 100);
+        region.mark_uninitialised(30, 5);
+        assert!(region.is_initialised(0, 30) && region.is_initialised(35, 65));
+        assert_eq!(region.first_uninitialised(0, 100), Some(30));
+        region.mark_uninitialised(33, 4);
+        region.mark_initialised(30, 6);
+        assert_eq!(region.first_uninitialised(0, 100), Some(36));
+        region.mark_initialised(36, 1);
+        assert!(region.is_initialised(0, 100));
+    }
+}

@@ -27,7 +27,9 @@ pub(super) fn decode(
             modifiers.take("uni");
             let [index, table] = count(operands, "2")?;
             let index = source(builder, index, 1, ScalarType::U32, Widths::Exact)?;
-            Action::BranchTable { index, targets: branch_table(builder, table)?, meet: None }
+            let targets = branch_table(builder, table)?;
+            builder.spend(targets.len())?;
+            Action::BranchTable { index, targets, meet: None }
         }
         "ret" => {
             modifiers.take("uni");

@@ -191,7 +191,7 @@ pub(super) fn address(
         }
         AddressBase::Name(name) => name,
     };
-    if let Some((space, address)) = builder.variable_address(name) {
+    if let Some((space, address)) = builder.variable_address(name)? {
         let offset = (address as i64).wrapping_add(*offset);
         return Ok((Address { base: None, offset, narrow: false }, Some(space)));
     }
@@ -236,7 +236,7 @@ pub(super) fn decode_move(
             let [to_operand, from_operand] = count(operands, "2")?;
             let destination = destination(builder, to_operand, 1, 64, Widths::Exact)?;
             let source = match from_operand {
-                Operand::Name(name) if !to && builder.variable_address(name.as_str()).is_some() => {
+                Operand::Name(name) if !to && builder.variable_address(name)?.is_some() => {
                     variable(builder, name, 0, Some(space))?
                 }
                 _ => source(builder, from_operand, 2, scalar_type, Widths::Exact)?,
@@ -323,7 +323,7 @@ fn mov(builder: &mut Builder<'_>, scalar_type: ScalarType, [to, from]: &[Operand
     }
     let source = match from {
         Operand::Offset(name, offset) => short_address(builder, name, *offset, bits)?,
-        Operand::Name(name) if builder.variable_address(name).is_some() => short_address(builder, name, 0, bits)?,
+        Operand::Name(name) if builder.variable_address(name)?.is_some() => short_address(builder, name, 0, bits)?,
         _ => source(builder, from, 2, scalar_type, Widths::Exact)?,
     };
     Ok(Action::Move { destination, source })
@@ -331,7 +331,7 @@ fn mov(builder: &mut Builder<'_>, scalar_type: ScalarType, [to, from]: &[Operand
 
 /// A constant with the address of a variable, in its own space.
 fn variable(builder: &mut Builder<'_>, name: &str, offset: i64, space: Option<Space>) -> Result<Register, Problem> {
-    let (found, address) = builder.variable_address(name).ok_or_else(|| Problem::Undeclared(name.to_owned()))?;
+    let (found, address) = builder.variable_address(name)?.ok_or_else(|| Problem::Undeclared(name.to_owned()))?;
     if space.is_some_and(|space| space != found) {
         return Err(Problem::Operand { number: 2, expected: "a variable of this state space" });
     }
@@ -340,7 +340,7 @@ fn variable(builder: &mut Builder<'_>, name: &str, offset: i64, space: Option<Sp
 
 /// The same for a register of so many bits. Global memory's addresses need 64, the other spaces' fit in 32.
 fn short_address(builder: &mut Builder<'_>, name: &str, offset: i64, bits: usize) -> Result<Register, Problem> {
-    let least = match builder.variable_address(name) {
+    let least = match builder.variable_address(name)? {
         Some((Space::Global, _)) => 64,
         _ => 32,
     };
