@@ -25,6 +25,8 @@ pub(super) struct Launch<'a> {
     pub(super) parameters: Region,
     pub(super) constants: &'a Region,
     pub(super) dynamic_shared: Extent,
+    /// The address of the grid's workspace, where the barrier of CUDA's cooperative groups is.
+    pub(super) workspace: Option<u64>,
 }
 
 /// The fault of the lowest block that has one.

@@ -22,7 +22,7 @@ use thiserror::Error;
 
 use crate::limits::{MAX_BLOCK_BYTES, MAX_COOPERATIVE_BYTES, max_bytes};
 use crate::memory::{Extent, GlobalMemory, MemoryError, Region};
-use crate::program::{DYNAMIC_SHARED_START, Kernel, LoadError, Program};
+use crate::program::{DYNAMIC_SHARED_START, Initial, Kernel, LoadError, Program};
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
 use block::BlockState;
@@ -213,15 +213,19 @@ impl Machine {
             start: DYNAMIC_SHARED_START,
             bytes: u64::from(config.dynamic_shared_bytes),
         };
+        let mut view = self.memory.view();
+        let needs_workspace = config.cooperative && kernel.registers.iter().any(Initial::is_grid_workspace);
+        let workspace = needs_workspace.then(|| Arc::make_mut(&mut view).add_grid_workspace());
         let launch = Launch {
             program: &self.program,
             kernel,
             config,
             options,
-            view: self.memory.view(),
+            view,
             parameters: parameter_bytes(kernel, parameters)?,
             constants: &self.constants,
             dynamic_shared,
+            workspace,
         };
         let counts = launch.run().map_err(LaunchError::Fault)?;
         Ok(LaunchReport::new(&self.program, kernel, config, &counts))

@@ -374,6 +374,10 @@ fn special_value(special: Special, context: &Context<'_>, thread: u32) -> u64 {
         Special::Warps => context.config.block.count().div_ceil(LANES as u64),
         Special::LaneMask(comparison) => u64::from(comparison.mask(thread % LANES as u32)),
         Special::DynamicSharedBytes => u64::from(context.config.dynamic_shared_bytes),
+        Special::GridWorkspace { upper } => {
+            let address = context.launch.workspace.unwrap_or(0);
+            if upper { address >> 32 } else { address & u64::from(u32::MAX) }
+        }
         Special::Zero => 0,
     }
 }

@@ -99,6 +99,19 @@ impl GlobalView {
         Err(self.miss(address, bytes))
     }
 
+    /// Adds the workspace of a cooperative launch, all zeros, and returns its address: a size of 4 bytes, then the word
+    /// on which the grid's barrier counts (`grid_workspace` of CUDA's `cooperative_groups/details/driver_abi.h`).
+    pub(crate) fn add_grid_workspace(&mut self) -> u64 {
+        const BYTES: u64 = 8;
+        // Below every allocation, with a guard between.
+        let start = first_address(Space::Global) - GUARD_BYTES;
+        let extent = Extent { name: "the grid's workspace".into(), space: Space::Global, start, bytes: BYTES };
+        let region = Region::from_bytes(&[0; BYTES as usize]);
+        region.write(0, &(BYTES as u32).to_le_bytes());
+        self.live.insert(0, Allocation { extent, region: Arc::new(region), number: u64::MAX });
+        start
+    }
+
     #[cold]
     fn miss(&self, address: u64, bytes: usize) -> AccessError {
         let space = Space::Global;

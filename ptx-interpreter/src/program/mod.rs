@@ -65,6 +65,13 @@ pub(crate) enum Initial {
     Special(Special),
 }
 
+impl Initial {
+    /// Whether it is a half of the address of the grid's workspace.
+    pub(crate) fn is_grid_workspace(&self) -> bool {
+        matches!(self, Self::Special(Special::GridWorkspace { .. }))
+    }
+}
+
 /// A special register (PTX ISA 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Special {
@@ -78,6 +85,10 @@ pub(crate) enum Special {
     /// A mask of the lanes whose number compares so with the own lane's.
     LaneMask(LaneComparison),
     DynamicSharedBytes,
+    /// A half of the address of the grid's workspace, the upper one if true; 0 in a launch that is not cooperative.
+    GridWorkspace {
+        upper: bool,
+    },
     Zero,
 }
 

@@ -6,6 +6,7 @@ mod bounds;
 mod control;
 mod copies;
 mod counts;
+mod grid;
 mod matrix;
 mod memory;
 mod moves;

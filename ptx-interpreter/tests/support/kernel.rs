@@ -86,6 +86,11 @@ impl Kernel {
         self
     }
 
+    pub fn cooperative(mut self) -> Self {
+        self.config.cooperative = true;
+        self
+    }
+
     pub fn without_race_checks(mut self) -> Self {
         self.options.check_races = false;
         self

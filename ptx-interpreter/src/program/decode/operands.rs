@@ -171,6 +171,9 @@ fn special(name: &str) -> Option<Special> {
         ("%warpid", None) => Special::Warp,
         ("%nwarpid", None) => Special::Warps,
         ("%dynamic_smem_size", None) => Special::DynamicSharedBytes,
+        // The driver defines them; CUDA's cooperative groups look for the barrier of the grid there.
+        ("%envreg1", None) => Special::GridWorkspace { upper: true },
+        ("%envreg2", None) => Special::GridWorkspace { upper: false },
         _ => return None,
     })
 }
