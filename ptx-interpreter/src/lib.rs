@@ -13,6 +13,6 @@ pub mod syntax;
 
 pub use machine::{
     Access, AccessedSpace, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError, LaunchReport, Machine,
-    Options, SpaceTotals,
+    Options, SameValueRace, SpaceTotals,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};

@@ -39,7 +39,7 @@ fn error(launched: Result<Option<LaunchReport>, Error>) -> Error {
 /// It looks for races: blocks then have their turns in order, on one thread of the host. Without, on several, who waits
 /// in vain first is left to chance, as on a GPU.
 fn with_low_limit(ptx: &[Ptx], test: impl Fn(&Device)) {
-    let options = InterpreterOptions { check_races: true, block_instructions: LIMIT };
+    let options = InterpreterOptions { block_instructions: LIMIT, ..InterpreterOptions::default() };
     ptx.iter().for_each(|ptx| test(&crate::interpreters::device(ptx, options)));
 }
 
@@ -66,7 +66,7 @@ fn a_race_after_some_barriers_is_found_there() {
         let (mut values, mut barrier) = (device.zeroed(4).unwrap(), device.zeroed(1).unwrap());
         let error = error(device.launch(&race_in_a_later_epoch, config(4, 1), (&mut values, &mut barrier)));
         let fault = fault_at(&race_in_a_later_epoch, mark("race_in_a_later_epoch"), &error);
-        let FaultKind::Race { other_place, other_block, .. } = &fault.kind else { panic!("{fault}") };
+        let FaultKind::SameValueRace { other_place, other_block, .. } = &fault.kind else { panic!("{fault}") };
         assert_eq!(**other_place, fault.place);
         // Each two neighbours write one element. The third block is the last to come to the second barrier and so the
         // first to leave it.
@@ -96,8 +96,10 @@ fn a_barrier_of_the_block_does_not_order_blocks() {
 fn a_block_that_returns_early() {
     for check_races in [true, false] {
         for ptx in PTX {
-            let device =
-                crate::interpreters::device(&ptx, InterpreterOptions { check_races, block_instructions: LIMIT });
+            let device = crate::interpreters::device(
+                &ptx,
+                InterpreterOptions { check_races, block_instructions: LIMIT, ..InterpreterOptions::default() },
+            );
             let mut barrier = device.zeroed(1).unwrap();
             let error = error(device.launch(&block_that_returns, config(5, 32), (100, &mut barrier)));
             let fault = fault_at(&block_that_returns, mark("block_that_returns"), &error);

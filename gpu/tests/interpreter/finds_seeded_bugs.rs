@@ -139,11 +139,7 @@ fn two_blocks_that_write_one_element() {
         let mut out = device.uninitialized(1).unwrap();
         let error = error(device.launch(&one_cell_for_all_blocks, LaunchConfig::new(4, 32), (&mut out,)));
         let fault = fault_at(&one_cell_for_all_blocks, mark("one_cell_for_all_blocks"), &error);
-        let FaultKind::Race { access: Access::Write, other_access: Access::Write, other_block, other_place, .. } =
-            fault.kind
-        else {
-            panic!("{fault}")
-        };
+        let FaultKind::SameValueRace { other_block, other_place, .. } = fault.kind else { panic!("{fault}") };
         assert_eq!((other_block, fault.block), (Dim3::default(), Dim3::new(1, 0, 0)));
         assert_eq!(other_place, fault.place.into());
     });

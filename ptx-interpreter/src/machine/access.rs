@@ -17,7 +17,7 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         let bytes = load.bytes * load.destinations.len();
-        let access = (bytes, Access::Read, load.ordering);
+        let access = (bytes, Access::Read, load.ordering, &[][..]);
         let places = self.locate(pc, load.space, &load.address, active, access, context)?;
         for (part, destination) in load.destinations.iter().enumerate() {
             let Some(destination) = destination else { continue };
@@ -63,7 +63,7 @@ impl Warp {
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         }
         let bytes = store.bytes * store.sources.len();
-        let access = (bytes, Access::Write, store.ordering);
+        let access = (bytes, Access::Write, store.ordering, &store.sources[..]);
         let places = self.locate(pc, store.space, &store.address, active, access, context)?;
         for (part, source) in store.sources.iter().enumerate() {
             let values = &self.registers[*source as usize];
@@ -95,7 +95,7 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        let access = (atomic.bytes, Access::Atomic, atomic.ordering);
+        let access = (atomic.bytes, Access::Atomic, atomic.ordering, &[][..]);
         let places = self.locate(pc, atomic.space, &atomic.address, active, access, context)?;
         let [first, second] = atomic.operands.map(|operand| self.registers[operand as usize]);
         let mut old = [0; LANES];

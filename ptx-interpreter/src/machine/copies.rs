@@ -1,12 +1,14 @@
 //! Asynchronous copies from global to shared memory.
 
+use std::ops::Range;
+
 use super::block::Context;
 use super::fault::{Access, FaultKind};
 use super::lanes::lanes_of;
 use super::places::{Found, Places, WarpAccess};
 use super::race::Recorded;
 use super::warp::{Failure, Warp};
-use crate::memory::{AccessError, global_pattern, shared_pattern};
+use crate::memory::{AccessError, Region, global_pattern, shared_pattern};
 use crate::program::instruction::{CopyAsync, Ordering};
 use crate::semantics::LANES;
 use crate::syntax::Space;
@@ -31,7 +33,7 @@ impl Warp {
         let reads = reads.fold(0, |mask, lane| mask | 1 << lane);
         let (mut from, mut to) = (Places::unknown(), Places::unknown());
         let ordering = Ordering::default();
-        let read = WarpAccess { space: Space::Global, bytes: copy.bytes, access: Access::Read, ordering };
+        let read = WarpAccess { space: Space::Global, bytes: copy.bytes, access: Access::Read, ordering, stored: &[] };
         for lane in lanes_of(reads) {
             // However little of it is read.
             AccessError::check_aligned(Space::Global, sources[lane], copy.bytes)
@@ -76,7 +78,11 @@ impl Warp {
     ) -> Result<(), Failure> {
         for Copy { lane, place: (memory, offset), data, bytes, .. } in self.copies.finish(groups, active) {
             let recorded = Recorded { pc, access: Access::Write, ordering: Ordering::default(), bytes };
-            context.record(self, lane, (memory, offset), recorded)?;
+            let same_value = |region: &Region, range: Range<usize>| {
+                let written = range.start - offset..range.end - offset;
+                range.zip(&data[written]).all(|(offset, byte)| region.load(offset, 1) as u8 == *byte)
+            };
+            context.record(self, lane, (memory, offset), recorded, same_value)?;
             context.region(memory, self).write(offset, &data[..bytes]);
         }
         Ok(())

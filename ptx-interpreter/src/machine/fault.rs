@@ -59,6 +59,25 @@ pub enum FaultKind {
         /// Where it did it.
         other_place: Box<Place>,
     },
+    /// Two plain writes of the same value to the same bytes, whose order is left to chance. A fault only if
+    /// [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults).
+    #[error(
+        "same-value race: writes {bytes} bytes at {address:#x} of {memory}, which block {other_block}, thread {other_thread} writes at {other_place} with the same value"
+    )]
+    SameValueRace {
+        /// The address within the space.
+        address: u64,
+        /// The size of the access.
+        bytes: usize,
+        /// What it is in.
+        memory: String,
+        /// The other thread's block.
+        other_block: Dim3,
+        /// The other thread.
+        other_thread: Dim3,
+        /// Where it did it.
+        other_place: Box<Place>,
+    },
     /// A barrier that not all threads reach.
     #[error("barrier divergence: {waiting} threads wait at a barrier, {exited} have left the kernel{}", At(.other_place))]
     BarrierDivergence {

@@ -11,6 +11,7 @@ use super::Options;
 use super::block::{Block, BlockState, Context};
 use super::counts::InstructionCounts;
 use super::fault::Fault;
+use super::race::SameValueRace;
 use crate::memory::{Extent, GlobalView, Region};
 use crate::program::{Kernel, Program};
 
@@ -27,6 +28,15 @@ pub(super) struct Launch<'a> {
     pub(super) dynamic_shared: Extent,
     /// The address of the grid's workspace, where the barrier of CUDA's cooperative groups is.
     pub(super) workspace: Option<u64>,
+}
+
+/// What blocks of a launch did.
+#[derive(Debug, Default)]
+pub(super) struct Observed {
+    /// Of each instruction.
+    pub(super) counts: Vec<InstructionCounts>,
+    /// Of the one worker that looks for races.
+    pub(super) same_value_races: Vec<SameValueRace>,
 }
 
 /// The fault of the lowest block that has one.
@@ -57,7 +67,7 @@ impl Launch<'_> {
     ///
     /// # Errors
     /// What a thread of the lowest block that did something wrong did.
-    pub(super) fn run(&self) -> Result<Vec<InstructionCounts>, Box<Fault>> {
+    pub(super) fn run(&self) -> Result<Observed, Box<Fault>> {
         let blocks = self.config.grid.count();
         let lowest = Lowest { block: AtomicU64::new(u64::MAX), fault: Mutex::new(None) };
         // Who looks for races sees all accesses in one order.
@@ -68,13 +78,14 @@ impl Launch<'_> {
             true => self.run_together((worker..blocks).step_by(workers as usize), &lowest),
             false => self.run_one_by_one(&next, blocks, &lowest),
         };
-        let counts = (0..workers).into_par_iter().map(work).reduce_with(|mut all, counts| {
-            all.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
+        let observed = (0..workers).into_par_iter().map(work).reduce_with(|mut all, part| {
+            all.counts.iter_mut().zip(&part.counts).for_each(|(sum, count)| sum.add(count));
+            all.same_value_races.extend(part.same_value_races);
             all
         });
         match lowest.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(fault) => Err(fault),
-            None => Ok(counts.unwrap_or_default()),
+            None => Ok(observed.unwrap_or_default()),
         }
     }
 
@@ -83,12 +94,12 @@ impl Launch<'_> {
     }
 
     /// Takes one block after the other. Blocks are handed out in order, so that all below a block at fault are run.
-    fn run_one_by_one(&self, next: &AtomicU64, blocks: u64, lowest: &Lowest) -> Vec<InstructionCounts> {
+    fn run_one_by_one(&self, next: &AtomicU64, blocks: u64, lowest: &Lowest) -> Observed {
         let (mut context, mut block) = (self.context(), Block::new(self));
         loop {
             let number = next.fetch_add(1, Relaxed);
             if number >= blocks || number > lowest.block.load(Relaxed) {
-                return context.counts;
+                return context.observed();
             }
             block.start(number, &mut context);
             loop {
@@ -105,7 +116,7 @@ impl Launch<'_> {
     }
 
     /// Runs blocks in turns, because they may wait for each other.
-    fn run_together(&self, numbers: impl Iterator<Item = u64>, lowest: &Lowest) -> Vec<InstructionCounts> {
+    fn run_together(&self, numbers: impl Iterator<Item = u64>, lowest: &Lowest) -> Observed {
         let mut context = self.context();
         let mut running: Vec<(u64, Block, BlockState)> = Vec::new();
         for number in numbers {
@@ -130,7 +141,7 @@ impl Launch<'_> {
                 }
             });
         }
-        context.counts
+        context.observed()
     }
 }
 
@@ -147,5 +158,10 @@ impl<'a> Context<'a> {
             block: Dim3::default(),
             state: BlockState::new(launch.kernel, &launch.dynamic_shared),
         }
+    }
+
+    fn observed(self) -> Observed {
+        let same_value_races = self.races.map(|races| races.same_value.into_values().collect());
+        Observed { counts: self.counts, same_value_races: same_value_races.unwrap_or_default() }
     }
 }

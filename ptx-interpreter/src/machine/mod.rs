@@ -31,6 +31,7 @@ use warp::Warp;
 
 pub use counts::InstructionCounts;
 pub use fault::{Access, Fault, FaultKind};
+pub use race::SameValueRace;
 pub use report::{AccessedSpace, InstructionReport, LaunchReport, SpaceTotals};
 
 /// How a kernel is run.
@@ -38,14 +39,17 @@ pub use report::{AccessedSpace, InstructionReport, LaunchReport, SpaceTotals};
 pub struct Options {
     /// Whether to look for races in global and shared memory. Blocks then run one after the other.
     pub check_races: bool,
+    /// Whether it is a fault if several threads write the same value to a cell at once, as some compilers let lanes do
+    /// that hold copies of one result. If not, [`LaunchReport::same_value_races`] tells of it.
+    pub same_value_races_are_faults: bool,
     /// How many instructions the warps of a block may issue before the kernel counts as endless.
     pub block_instructions: u64,
 }
 
 impl Default for Options {
-    /// All checks, and 2³⁴ instructions of a block, some minutes.
+    /// All checks but that for races of the same value, and 2³⁴ instructions of a block, some minutes.
     fn default() -> Self {
-        Self { check_races: true, block_instructions: 1 << 34 }
+        Self { check_races: true, same_value_races_are_faults: false, block_instructions: 1 << 34 }
     }
 }
 
@@ -227,8 +231,8 @@ impl Machine {
             dynamic_shared,
             workspace,
         };
-        let counts = launch.run().map_err(LaunchError::Fault)?;
-        Ok(LaunchReport::new(&self.program, kernel, config, &counts))
+        let observed = launch.run().map_err(LaunchError::Fault)?;
+        Ok(LaunchReport::new(&self.program, kernel, config, observed))
     }
 }
 

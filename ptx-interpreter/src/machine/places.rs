@@ -1,15 +1,18 @@
 //! Where the addresses of a warp's lanes are in memory, and whether they may be accessed.
 
-use super::block::Context;
+use std::ops::Range;
+
+use super::block::{BlockState, Context};
 use super::fault::{Access, FaultKind};
 use super::lanes::{ALL, lanes_of};
+use super::launch::Launch;
 use super::race::Recorded;
 use super::warp::{Failure, Warp};
 use crate::memory::{
     AccessError, Region, first_address, from_generic, global_pattern, shared_pattern, space_of, stride,
 };
 use crate::program::DYNAMIC_SHARED_START;
-use crate::program::instruction::{AccessSpace, Address, Ordering};
+use crate::program::instruction::{AccessSpace, Address, Ordering, Register};
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
 
@@ -27,12 +30,14 @@ pub(super) enum Memory {
 
 /// An access of a warp in one space: what its lanes have in common.
 #[derive(Clone, Copy)]
-pub(super) struct WarpAccess {
+pub(super) struct WarpAccess<'a> {
     pub(super) space: Space,
     /// The bytes of a lane's access, all parts of a vector together.
     pub(super) bytes: usize,
     pub(super) access: Access,
     pub(super) ordering: Ordering,
+    /// The registers that a plain store writes, the first at the lowest address; none of any other access.
+    pub(super) stored: &'a [Register],
 }
 
 /// A lane's place in memory.
@@ -100,13 +105,13 @@ impl Warp {
         space: AccessSpace,
         address: &Address,
         active: u32,
-        (bytes, access, ordering): (usize, Access, Ordering),
+        (bytes, access, ordering, stored): (usize, Access, Ordering, &[Register]),
         context: &mut Context<'_>,
     ) -> Result<Places, Failure> {
         let mut places = Places::unknown();
         let addresses = self.addresses(address);
         if let AccessSpace::Space(space) = space {
-            let access = WarpAccess { space, bytes, access, ordering };
+            let access = WarpAccess { space, bytes, access, ordering, stored };
             self.locate_in(pc, access, &addresses, active, &mut places, context)?;
             return Ok(places);
         }
@@ -117,7 +122,7 @@ impl Warp {
             let here = lanes_of(rest).filter(|lane| space_of(addresses[*lane]) == space);
             let here = here.fold(0, |mask, lane| mask | 1 << lane);
             let within = addresses.map(|address| from_generic(space, address));
-            let access = WarpAccess { space, bytes, access, ordering };
+            let access = WarpAccess { space, bytes, access, ordering, stored };
             self.locate_in(pc, access, &within, here, &mut places, context)?;
             rest &= !here;
         }
@@ -127,7 +132,7 @@ impl Warp {
     fn locate_in(
         &self,
         pc: usize,
-        access: WarpAccess,
+        access: WarpAccess<'_>,
         addresses: &Lanes,
         active: u32,
         places: &mut Places,
@@ -155,7 +160,7 @@ impl Warp {
     pub(super) fn record_lanes(
         &self,
         pc: usize,
-        WarpAccess { bytes, access, ordering, .. }: WarpAccess,
+        WarpAccess { bytes, access, ordering, stored, .. }: WarpAccess<'_>,
         active: u32,
         places: &Places,
         context: &mut Context<'_>,
@@ -163,7 +168,23 @@ impl Warp {
         if context.races.is_some() {
             let recorded = Recorded { pc, access, ordering, bytes };
             for lane in lanes_of(active) {
-                context.record(self, lane, places.of(lane), recorded)?;
+                let (memory, _) = places.of(lane);
+                // Lanes store one after the other, and have not yet.
+                let byte_by = |lane: usize, offset: usize| {
+                    let index = offset.checked_sub(places.of(lane).1).filter(|index| *index < bytes)?;
+                    let element = bytes / stored.len();
+                    let value = self.registers[stored[index / element] as usize][lane];
+                    Some(value.to_le_bytes()[index % element])
+                };
+                let byte_before = |region: &Region, offset: usize| {
+                    let before = lanes_of(active & ((1 << lane) - 1)).filter(|other| places.of(*other).0 == memory);
+                    let stored = before.filter_map(|other| byte_by(other, offset)).last();
+                    stored.unwrap_or_else(|| region.load(offset, 1) as u8)
+                };
+                let same_value = |region: &Region, mut range: Range<usize>| {
+                    !stored.is_empty() && range.all(|offset| byte_by(lane, offset) == Some(byte_before(region, offset)))
+                };
+                context.record(self, lane, places.of(lane), recorded, same_value)?;
             }
         }
         Ok(())
@@ -178,15 +199,20 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<Places, Failure> {
         let mut places = Places::unknown();
-        let access =
-            WarpAccess { space: Space::Shared, bytes: 16, access: Access::Read, ordering: Ordering::default() };
+        let access = WarpAccess {
+            space: Space::Shared,
+            bytes: 16,
+            access: Access::Read,
+            ordering: Ordering::default(),
+            stored: &[],
+        };
         self.locate_in(pc, access, addresses, lanes, &mut places, context)?;
         Ok(places)
     }
 
     pub(super) fn find_lanes(
         &self,
-        WarpAccess { space, bytes, access, .. }: WarpAccess,
+        WarpAccess { space, bytes, access, .. }: WarpAccess<'_>,
         addresses: &Lanes,
         active: u32,
         places: &mut Places,
@@ -254,18 +280,24 @@ impl Warp {
     }
 }
 
+/// The bytes of a memory.
+#[inline]
+pub(super) fn region<'r>(memory: Memory, launch: &'r Launch<'_>, state: &'r BlockState, warp: &'r Warp) -> &'r Region {
+    match memory {
+        Memory::Global(index) => &launch.view.allocations()[index].region,
+        Memory::Shared => &state.shared,
+        Memory::DynamicShared => &state.dynamic_shared,
+        Memory::Local => &warp.local,
+        Memory::Parameters => &launch.parameters,
+        Memory::Constants => launch.constants,
+    }
+}
+
 impl Context<'_> {
     /// The bytes of a memory.
     #[inline]
     pub(super) fn region<'r>(&'r self, memory: Memory, warp: &'r Warp) -> &'r Region {
-        match memory {
-            Memory::Global(index) => &self.launch.view.allocations()[index].region,
-            Memory::Shared => &self.state.shared,
-            Memory::DynamicShared => &self.state.dynamic_shared,
-            Memory::Local => &warp.local,
-            Memory::Parameters => &self.launch.parameters,
-            Memory::Constants => self.launch.constants,
-        }
+        region(memory, self.launch, &self.state, warp)
     }
 
     /// The memory and the offset in it of a lane's access.

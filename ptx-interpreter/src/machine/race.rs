@@ -1,13 +1,15 @@
 //! What the race detector is told of a launch.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use super::block::{BlockState, Context};
 use super::fault::{Access, FaultKind};
-use super::places::Memory;
+use super::places::{self, Memory};
 use super::warp::{Failure, Warp};
 use crate::memory::Region;
-use crate::memory::races::{AccessKind, RaceDetector, Watched};
+use crate::memory::races::{AccessKind, Conflict, RaceDetector, Watched};
+use crate::program::Place;
 use crate::program::instruction::Ordering;
 
 /// The race detector of a launch and what it watches.
@@ -16,6 +18,24 @@ pub(super) struct Races {
     pub(super) detector: RaceDetector,
     /// The allocations that have been accessed.
     global: HashMap<usize, Watched>,
+    /// By the numbers of the two instructions, the later first.
+    pub(super) same_value: BTreeMap<(u32, u32), SameValueRace>,
+}
+
+/// Writes of the same value to the same bytes by several threads, with nothing that orders them: memory holds that value
+/// whichever comes last. Compilers emit them where lanes hold copies of one result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SameValueRace {
+    /// The later write, in the order in which the interpreter ran.
+    pub place: Place,
+    /// The earlier write; it may be the same instruction of another thread.
+    pub other_place: Place,
+    /// What the first such write is in.
+    pub memory: String,
+    /// Its address within the space.
+    pub address: u64,
+    /// How often these two instructions made such a race.
+    pub count: u64,
 }
 
 impl Races {
@@ -42,16 +62,18 @@ pub(super) struct Recorded {
 }
 
 impl Context<'_> {
-    /// Tells the race detector of a lane's access.
+    /// Tells the race detector of a lane's access. `same_value` says whether it leaves some bytes of its region as they
+    /// are.
     ///
     /// # Errors
-    /// The race that it makes.
+    /// The race that it makes, if that is a fault.
     pub(super) fn record(
         &mut self,
         warp: &Warp,
         lane: usize,
         (memory, offset): (Memory, usize),
         recorded: Recorded,
+        same_value: impl Fn(&Region, Range<usize>) -> bool,
     ) -> Result<(), Failure> {
         if self.races.is_none() {
             return Ok(());
@@ -73,7 +95,9 @@ impl Context<'_> {
             (Access::Write, false) => AccessKind::Write,
             (Access::Write, true) | (Access::Atomic, _) => AccessKind::AtomicWrite,
         };
-        let conflict = races.detector.record((watched, offset), bytes, kind, who, pc as u32);
+        let region = places::region(memory, self.launch, &self.state, warp);
+        let same_value = |range| same_value(region, range);
+        let conflict = races.detector.record_value((watched, offset), bytes, kind, who, pc as u32, same_value);
         let at = (watched, offset);
         if matches!(kind, AccessKind::AtomicRead) || access == Access::Atomic {
             races.detector.observe(at, who, ordering.acquire);
@@ -81,7 +105,11 @@ impl Context<'_> {
         if matches!(kind, AccessKind::AtomicWrite) {
             races.detector.publish(at, who, ordering.release);
         }
-        let Err(conflict) = conflict else { return Ok(()) };
+        let conflict = match conflict {
+            Ok(None) => return Ok(()),
+            Ok(Some(conflict)) => return self.same_value_race(lane, (memory, offset), recorded, conflict),
+            Err(conflict) => conflict,
+        };
         let (extent, start) = self.extent_at(memory, offset);
         let other_access = match conflict.kind {
             AccessKind::Read | AccessKind::AtomicRead => Access::Read,
@@ -99,5 +127,43 @@ impl Context<'_> {
             other_place: Box::new(self.place(conflict.instruction as usize)),
         };
         Err(Failure::at(lane, kind))
+    }
+
+    /// Counts a race of two writes of the same value.
+    ///
+    /// # Errors
+    /// The race, if the launch takes it for a fault.
+    fn same_value_race(
+        &mut self,
+        lane: usize,
+        (memory, offset): (Memory, usize),
+        Recorded { pc, bytes, .. }: Recorded,
+        conflict: Conflict,
+    ) -> Result<(), Failure> {
+        if self.launch.options.same_value_races_are_faults {
+            let (memory, address) = self.extent_at(memory, offset);
+            let kind = FaultKind::SameValueRace {
+                address,
+                bytes,
+                memory,
+                other_block: self.launch.block_index(u64::from(conflict.block)),
+                other_thread: self.thread_index(conflict.thread),
+                other_place: Box::new(self.place(conflict.instruction as usize)),
+            };
+            return Err(Failure::at(lane, kind));
+        }
+        let pair = (pc as u32, conflict.instruction);
+        let Some(races) = &mut self.races else { return Ok(()) };
+        if let Some(race) = races.same_value.get_mut(&pair) {
+            race.count += 1;
+            return Ok(());
+        }
+        let (memory, address) = self.extent_at(memory, offset);
+        let (place, other_place) = (self.place(pc), self.place(conflict.instruction as usize));
+        let race = SameValueRace { place, other_place, memory, address, count: 1 };
+        if let Some(races) = &mut self.races {
+            races.same_value.insert(pair, race);
+        }
+        Ok(())
     }
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use cuda_std::LaunchConfig;
 
 use super::counts::InstructionCounts;
+use super::launch::Observed;
+use super::race::SameValueRace;
 use crate::program::instruction::{AccessSpace, Action};
 use crate::program::{Kernel, Place, Program};
 use crate::semantics::Class;
@@ -22,6 +24,8 @@ pub struct LaunchReport {
     pub threads: u64,
     /// Each instruction of the kernel, in the order of the PTX.
     pub instructions: Vec<InstructionReport>,
+    /// Races of writes of the same value, in the order of the PTX; none unless races are checked.
+    pub same_value_races: Vec<SameValueRace>,
 }
 
 /// What one instruction did.
@@ -70,7 +74,8 @@ pub struct SpaceTotals {
 }
 
 impl LaunchReport {
-    pub(super) fn new(program: &Program, kernel: &Kernel, config: LaunchConfig, counts: &[InstructionCounts]) -> Self {
+    pub(super) fn new(program: &Program, kernel: &Kernel, config: LaunchConfig, observed: Observed) -> Self {
+        let Observed { counts, same_value_races } = observed;
         let instructions = kernel.instructions.iter().enumerate().map(|(pc, instruction)| {
             let (space, direction) = accessed(&instruction.action);
             let place = program.place(kernel, pc);
@@ -83,6 +88,7 @@ impl LaunchReport {
             blocks,
             threads: blocks * config.block.count(),
             instructions: instructions.collect(),
+            same_value_races,
         }
     }
 

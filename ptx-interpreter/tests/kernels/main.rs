@@ -40,7 +40,7 @@ fn check(entry: &Entry, case: &Case, check_races: bool) {
         entry.kernel
     );
     for ptx in PTX {
-        let options = Options { check_races, ..Default::default() };
+        let options = Options { check_races, same_value_races_are_faults: true, ..Default::default() };
         let mut interpreter = Interpreter::new(ptx.text, options).unwrap();
         let interpreted = (entry.on_interpreter)(&mut interpreter, case).unwrap_or_else(fail);
         let variant = ptx.compute_capability;

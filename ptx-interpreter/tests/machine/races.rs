@@ -32,7 +32,7 @@ fn neighbours(between: &str, threads: u32) -> Kernel {
 
 #[test]
 fn shared_memory_without_a_barrier_is_a_race() {
-    for between in ["", "membar.cta;", "fence.acq_rel.gpu;"] {
+    for between in ["", "membar.cta;", "fence.acq_rel.gpu;", "fence.proxy.async.shared::cta;"] {
         let (access, other_access, block, thread, text) =
             race(&neighbours(between, 32), "ld.shared.u32 r3, [r2];", 0, 0);
         assert_eq!((access, other_access, block, thread), (Access::Read, Access::Write, 0, 1), "{between}");
@@ -78,7 +78,7 @@ fn lanes_of_one_store_that_meet_in_a_cell_race() {
 
 #[test]
 fn blocks_that_write_one_cell_race() {
-    let text = "st.global.u32 [output], tid;";
+    let text = "st.global.u32 [output], index;";
     let kernel = Kernel::new(format!("\n{text}\nret;")).shape(3, 1);
     let (access, other_access, block, thread, _) = race(&kernel, text, 1, 0);
     assert_eq!((access, other_access, block, thread), (Access::Write, Access::Write, 0, 0));
@@ -93,7 +93,7 @@ fn parts_of_a_word_do_not_race() {
     Kernel::new("cvt.u64.u32 d0, index; add.u64 d0, output, d0; st.global.u8 [d0], 1; ret;").shape(3, 40).report();
     let text = "st.global.u16 [d0], h0;";
     let overlapping = Kernel::new(format!(
-        "mov.u16 h0, 1; shr.u32 r0, index, 1; mul.wide.u32 d0, r0, 2; add.u64 d0, output, d0;\n{text}\nret;"
+        "cvt.u16.u32 h0, index; shr.u32 r0, index, 1; mul.wide.u32 d0, r0, 2; add.u64 d0, output, d0;\n{text}\nret;"
     ));
     assert_eq!(race(&overlapping, text, 0, 1).3, 0);
 }
@@ -141,6 +141,9 @@ fn the_last_block_may_add_up_what_was_released() {
         ("fence.acq_rel.gpu;", "atom.relaxed.gpu.global.add.u32", "fence.acq_rel.gpu;"),
         ("", "atom.acq_rel.gpu.global.add.u32", ""),
         ("fence.acq_rel.gpu;", "atom.acquire.gpu.global.add.u32", ""),
+        ("", "atom.global.gpu.acq_rel.add.u32", ""),
+        ("", "atom.global.acq_rel.gpu.add.u32", ""),
+        ("", "atom.gpu.acq_rel.global.add.u32", ""),
     ] {
         let kernel = last_block_adds_up(before, counts, after);
         assert_eq!(kernel.words(2), [8, (0..8).map(|block| block * 10).sum::<u32>()], "{before} {counts} {after}");
@@ -155,6 +158,7 @@ fn the_last_block_races_without_a_fence() {
         ("membar.gl;", "atom.global.add.u32", ""),
         ("", "atom.acquire.gpu.global.add.u32", ""),
         ("", "atom.release.gpu.global.add.u32", ""),
+        ("", "atom.global.gpu.release.add.u32", ""),
     ] {
         let kernel = last_block_adds_up(before, counts, after);
         let (access, other_access, block, thread, _) = race(&kernel, "ld.global.u32 r3, [d1+16];", 7, 0);
@@ -171,4 +175,102 @@ fn a_lock_orders_those_who_hold_it() {
          atom.release.gpu.global.exch.b32 r0, [output], 0; ret;",
     );
     assert_eq!(kernel.shape(9, 32).words(2), [0, each(9, |block| block * 32).iter().sum()]);
+}
+
+/// Threads `tid < writers` write the value in `r1` to one cell of shared memory.
+fn writers(value: &str, before: &str, after: &str) -> Kernel {
+    Kernel::new(format!("{value} {before}\nst.shared.u32 [room], r1;\n{after}\nret;")).declare(ROOM)
+}
+
+#[test]
+fn writes_of_the_same_value_are_reported_and_no_fault() {
+    let report = writers("mov.u32 r1, 5;", "", "bar.sync 0; ld.shared.u32 r2, [room];").shape(2, 64).report();
+    let [race] = &report.same_value_races[..] else { panic!("{:?}", report.same_value_races) };
+    assert_eq!(&*race.place.text, "st.shared.u32 [room], r1");
+    assert_eq!(race.place, race.other_place);
+    assert_eq!((race.count, race.address), (2 * 63, 1028));
+    assert!(race.memory.starts_with("room (512 bytes"), "{}", race.memory);
+    // What is written where nothing else writes is no race of any kind.
+    assert_eq!(Kernel::new("st.global.u32 [cell], 1; ret;").shape(2, 64).report().same_value_races, []);
+    // Two instructions, one of each warp.
+    let two = Kernel::new(
+        "setp.lt.u32 p0, tid, 32; @p0 st.shared.u16 [room+2], 7; @!p0 st.shared.v2.u16 [room], {3, 7}; ret;",
+    )
+    .declare(ROOM);
+    let report = two.shape(1, 64).report();
+    let pairs: Vec<_> =
+        report.same_value_races.iter().map(|race| (race.place.text[..12].to_owned(), race.count)).collect();
+    assert_eq!(
+        pairs,
+        [("st.shared.u1".to_owned(), 31), ("st.shared.v2".to_owned(), 1), ("st.shared.v2".to_owned(), 31)]
+    );
+}
+
+#[test]
+fn writes_of_the_same_value_are_a_fault_if_the_options_say_so() {
+    let kernel = writers("mov.u32 r1, 5;", "", "").with_same_value_faults();
+    let kind = kernel.fault("st.shared.u32 [room], r1;", 0, 1);
+    assert!(matches!(kind, FaultKind::SameValueRace { address: 1028, bytes: 4, .. }), "{kind}");
+    let message = kind.to_string();
+    assert!(message.starts_with("same-value race: ") && message.ends_with("with the same value"), "{message}");
+    // Different values are the other fault.
+    let kernel = writers("mov.u32 r1, tid;", "", "").with_same_value_faults();
+    assert!(matches!(kernel.fault("st.shared.u32 [room], r1;", 0, 1), FaultKind::Race { .. }));
+}
+
+#[test]
+fn a_write_of_another_value_is_a_fault_whoever_wrote_before() {
+    // Lane 20 alone differs; lanes 0 to 19 wrote the same.
+    let kernel = writers("setp.eq.u32 p0, tid, 20; selp.u32 r1, 1, 2, p0;", "", "");
+    assert!(
+        matches!(kernel.fault("st.shared.u32 [room], r1;", 0, 20), FaultKind::Race { other_thread, .. } if other_thread == Dim3::new(19, 0, 0))
+    );
+    // Only one byte of four differs.
+    let kernel = writers("setp.eq.u32 p0, tid, 3; selp.u32 r1, 0x05040302, 0x05050302, p0;", "", "");
+    assert!(matches!(kernel.fault("st.shared.u32 [room], r1;", 0, 3), FaultKind::Race { .. }));
+    // Thread 1 writes what thread 0 wrote, then something else: thread 0's write might come last.
+    let kernel = Kernel::new(
+        "setp.gt.u32 p0, tid, 1; @p0 ret; st.shared.u32 [room], 5; setp.ne.u32 p1, tid, 1;\n@!p1 st.shared.u32 [room], 6;\nret;",
+    );
+    let kind = kernel.declare(ROOM).fault("st.shared.u32 [room], 6;", 0, 1);
+    assert!(matches!(kind, FaultKind::Race { other_thread, .. } if other_thread == Dim3::default()), "{kind}");
+    // The same in turn: each thread writes its own number of times, all in one instruction.
+    let kernel = Kernel::new(
+        "mov.u32 r1, 0;\nLOOP:\nst.shared.u32 [room], r1;\nadd.u32 r1, r1, 1; setp.lt.u32 p0, r1, 3; @p0 bra LOOP; ret;",
+    );
+    assert!(matches!(kernel.declare(ROOM).fault("st.shared.u32 [room], r1;", 0, 0), FaultKind::Race { .. }));
+}
+
+#[test]
+fn the_same_value_excuses_neither_reads_nor_atomics() {
+    // Thread 0 reads its own write, while others may still write theirs: no order says what it reads.
+    let kernel = writers("mov.u32 r1, 5;", "", "ld.shared.u32 r2, [room];");
+    assert!(matches!(kernel.fault("ld.shared.u32 r2, [room];", 0, 0), FaultKind::Race { access: Access::Read, .. }));
+    let kernel = writers("mov.u32 r1, 5;", "setp.eq.u32 p0, tid, 9; @p0 st.volatile.shared.u32 [room], 5;", "");
+    assert!(matches!(
+        kernel.fault("st.shared.u32 [room], r1;", 0, 0),
+        FaultKind::Race { other_access: Access::Atomic, .. }
+    ));
+    // A barrier orders all of them.
+    writers(
+        "mov.u32 r1, 5;",
+        "",
+        "bar.sync 0; setp.eq.u32 p0, tid, 3; @p0 st.shared.u32 [room], 6; bar.sync 0; ld.shared.u32 r2, [room];",
+    )
+    .shape(1, 64)
+    .report();
+}
+
+#[test]
+fn asynchronous_copies_of_the_same_value_are_told_too() {
+    let copy = |source: &str| {
+        Kernel::new(format!(
+            "mad.wide.u32 d0, tid, {source}, input; mov.u32 r0, room; cp.async.ca.shared.global [r0], [d0], 4;\ncp.async.wait_all;\nret;"
+        ))
+        .declare(ROOM)
+    };
+    assert_eq!(copy("0").report().same_value_races[0].count, 31);
+    let input: Vec<u32> = (0..32).collect();
+    let kind = copy("4").input(&input).fault("cp.async.wait_all;", 0, 1);
+    assert!(matches!(kind, FaultKind::Race { .. }), "{kind}");
 }

@@ -96,6 +96,11 @@ impl Kernel {
         self
     }
 
+    pub fn with_same_value_faults(mut self) -> Self {
+        self.options.same_value_races_are_faults = true;
+        self
+    }
+
     pub fn at_most(mut self, block_instructions: u64) -> Self {
         self.options.block_instructions = block_instructions;
         self

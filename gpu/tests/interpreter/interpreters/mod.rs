@@ -6,9 +6,10 @@ use cuda_std::{Kernel, Ptx};
 use gpu::{Device, Error, InterpreterOptions, PtxVariant};
 use ptx_interpreter::Fault;
 
-/// A device with the kernels of one PTX.
+/// A device with the kernels of one PTX. Rust's kernels have no reason to write a cell twice: that is a fault here.
 pub(crate) fn device(ptx: &Ptx, options: InterpreterOptions) -> Device {
     let variant = PtxVariant { compute_capability: ptx.compute_capability, text: ptx.text };
+    let options = InterpreterOptions { same_value_races_are_faults: true, ..options };
     Device::interpreter(&variant, options).expect("the interpreter understands the PTX")
 }
 

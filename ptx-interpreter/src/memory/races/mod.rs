@@ -9,6 +9,9 @@
 //!
 //! or by several such steps (PTX ISA 8, Memory Consistency Model; causality order).
 //!
+//! Plain writes of the same value that race with each other, and with nothing else, are a class of their own: whichever
+//! comes last, memory holds that value.
+//!
 //! Who releases publishes what it did itself, what its warp did before the last `bar.warp.sync`, what its block did
 //! before the last barrier, and what it knows of other blocks. Who acquires knows it at once, its warp after the next
 //! `bar.warp.sync` and its block after the next barrier. This finds a missing fence and a missing barrier around a flag,
@@ -27,9 +30,12 @@ mod history;
 mod order;
 mod records;
 
+use std::ops::Range;
+
 use history::Word;
 use order::Order;
 pub use order::Phase;
+use records::Record;
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,28 +126,50 @@ impl RaceDetector {
     /// The first earlier access with which it races. It is remembered all the same.
     pub fn record(
         &mut self,
+        place: (Watched, usize),
+        bytes: usize,
+        kind: AccessKind,
+        who: (Phase, u32),
+        instruction: u32,
+    ) -> Result<(), Conflict> {
+        self.record_value(place, bytes, kind, who, instruction, |_| false).map(|_| ())
+    }
+
+    /// As `record`, of an access whose value can be compared: `same_value` says whether a plain write leaves these
+    /// bytes of the region as they are. It is asked only where two plain writes race. If all that race are of the same
+    /// value, the first earlier one is given back.
+    ///
+    /// # Errors
+    /// As `record`; of two plain writes, if they write different values.
+    pub fn record_value(
+        &mut self,
         (watched, offset): (Watched, usize),
         bytes: usize,
         kind: AccessKind,
         (phase, lane): (Phase, u32),
         instruction: u32,
-    ) -> Result<(), Conflict> {
+        mut same_value: impl FnMut(Range<usize>) -> bool,
+    ) -> Result<Option<Conflict>, Conflict> {
         if self.order.is_full() {
             self.regions.iter_mut().for_each(|region| region.fill(Word::default()));
             self.order.forget_phases();
         }
         let party = self.order.party(phase, lane);
-        let mut found = Ok(());
+        let mut found = Ok(None);
         let (mut offset, end) = (offset, offset + bytes);
         while offset < end {
             let part = (4 - offset % 4).min(end - offset);
+            let start = offset / 4 * 4;
+            let mut same_value = |range: Range<usize>| same_value(start + range.start..start + range.end);
             let word = &mut self.regions[watched.0 as usize][offset / 4];
-            let conflict = word.record(&self.order, offset % 4..offset % 4 + part, kind, party, instruction);
-            if let (Some((byte, kind, record)), Ok(())) = (conflict, found) {
-                let earlier = self.order.party_of(record);
+            let range = offset % 4..offset % 4 + part;
+            let conflict = word.record(&self.order, range, kind, party, instruction, &mut same_value);
+            if let (Some((byte, conflict)), Ok(same)) = (conflict, found) {
+                let earlier = self.order.party_of(conflict.record);
                 let (block, thread) = (earlier.phase.block, earlier.phase.warp * 32 + earlier.lane);
-                let offset = offset / 4 * 4 + byte;
-                found = Err(Conflict { block, thread, kind, instruction: record.instruction, offset });
+                let Record { instruction, .. } = conflict.record;
+                let conflict_here = Conflict { block, thread, kind: conflict.kind, instruction, offset: start + byte };
+                found = if conflict.same_value { Ok(same.or(Some(conflict_here))) } else { Err(conflict_here) };
             }
             offset += part;
         }
