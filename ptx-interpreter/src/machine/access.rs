@@ -6,7 +6,7 @@ use super::lanes::{extend_sign, lanes_of};
 use super::places::{Memory, Places};
 use super::warp::{Failure, Warp};
 use crate::program::instruction::{Atomic, Extend, Load, Store};
-use crate::semantics::LANES;
+use crate::semantics::{LANES, Lanes};
 
 impl Warp {
     pub(super) fn load(
@@ -18,7 +18,10 @@ impl Warp {
     ) -> Result<(), Failure> {
         let bytes = load.bytes * load.destinations.len();
         let access = (bytes, Access::Read, load.ordering, &[][..]);
-        let places = self.locate(pc, load.space, &load.address, active, access, context)?;
+        let places = match self.locate(pc, load.space, &load.address, active, access, context) {
+            Ok(places) => places,
+            Err(failure) => return self.load_unwritten(pc, load, active, context, failure),
+        };
         for (part, destination) in load.destinations.iter().enumerate() {
             let Some(destination) = destination else { continue };
             let part = part * load.bytes;
@@ -41,9 +44,7 @@ impl Warp {
                     }
                 }
             }
-            if let Extend::Sign { from, to } = load.extend {
-                extend_sign(&mut values, from, to);
-            }
+            load.extend(&mut values);
             self.write(*destination, &values, active);
         }
         if load.ordering.acquire {
@@ -65,6 +66,7 @@ impl Warp {
         let bytes = store.bytes * store.sources.len();
         let access = (bytes, Access::Write, store.ordering, &store.sources[..]);
         let places = self.locate(pc, store.space, &store.address, active, access, context)?;
+        let holds_unwritten = !self.unwritten.is_empty();
         for (part, source) in store.sources.iter().enumerate() {
             let values = &self.registers[*source as usize];
             let part = part * store.bytes;
@@ -81,6 +83,13 @@ impl Warp {
                             true => region.store_whole(offset + part, store.bytes, values[lane]),
                         }
                     }
+                }
+            }
+            if holds_unwritten {
+                for lane in lanes_of(active) {
+                    let (memory, offset) = places.of(lane);
+                    let region = context.region(memory, self);
+                    self.store_unwritten((*source, store.bytes), lane, (memory, offset + part), region)?;
                 }
             }
         }
@@ -110,5 +119,14 @@ impl Warp {
             self.write(destination, &old, active);
         }
         Ok(())
+    }
+}
+
+impl Load {
+    /// Fills the bits of the registers beyond those that are loaded.
+    pub(super) fn extend(&self, values: &mut Lanes) {
+        if let Extend::Sign { from, to } = self.extend {
+            extend_sign(values, from, to);
+        }
     }
 }

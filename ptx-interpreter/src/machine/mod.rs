@@ -13,6 +13,7 @@ mod matrix;
 mod places;
 mod race;
 mod report;
+mod unwritten;
 mod warp;
 
 use std::sync::Arc;

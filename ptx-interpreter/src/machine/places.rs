@@ -302,7 +302,7 @@ impl Context<'_> {
 
     /// The memory and the offset in it of a lane's access.
     #[inline]
-    fn find(
+    pub(super) fn find(
         &mut self,
         warp: &Warp,
         space: Space,

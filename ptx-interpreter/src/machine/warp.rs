@@ -5,6 +5,7 @@ use super::copies::Copies;
 use super::divergence::{Fragments, State};
 use super::fault::{Fault, FaultKind};
 use super::lanes::{ALL, extend_sign, lanes_of, write, write_bits};
+use super::unwritten::Unwritten;
 use crate::memory::Region;
 use crate::program::instruction::{Action, Extend, Instruction, Predicate, PredicateSource, Register};
 use crate::program::{Initial, Kernel, Special, truncate};
@@ -38,6 +39,8 @@ pub(super) struct Warp {
     pub(super) copies: Copies,
     /// How often the warp has synchronised itself by `bar.warp.sync`.
     pub(super) epoch: u32,
+    /// The registers that hold bytes of local memory which were never written.
+    pub(super) unwritten: Vec<Unwritten>,
     /// Turns that fragments have used up.
     turns: u32,
 }
@@ -67,6 +70,7 @@ impl Warp {
             local: Region::private(kernel.local.bytes().next_multiple_of(16) * LANES),
             copies: Copies::default(),
             epoch: 0,
+            unwritten: Vec::new(),
             turns: 0,
         }
     }
@@ -91,6 +95,7 @@ impl Warp {
         self.turns = 0;
         self.fragments.start(self.existing);
         self.copies.clear();
+        self.unwritten.clear();
         if self.local.bytes() > 0 {
             self.local.poison();
         }
@@ -153,7 +158,8 @@ impl Warp {
                 Ok(Next::Stop) => return Ok(()),
                 Err(failure) => {
                     let lane = failure.lane.unwrap_or(active.trailing_zeros());
-                    return Err(context.fault(fragment.pc, self.first_thread() + lane, failure.kind));
+                    let pc = failure.pc.unwrap_or(fragment.pc);
+                    return Err(context.fault(pc, self.first_thread() + lane, failure.kind));
                 }
             }
         }
@@ -170,6 +176,9 @@ impl Warp {
         context: &mut Context<'_>,
     ) -> Result<Next, Failure> {
         let pc = self.fragments.fragments[index].pc;
+        if !self.unwritten.is_empty() {
+            self.follow_unwritten(pc, instruction, active, context)?;
+        }
         match &instruction.action {
             Action::Compute { compute, destination, sources, extend } => {
                 let mut values = [0; LANES];
@@ -345,19 +354,21 @@ impl Warp {
 pub(super) struct Failure {
     /// The lane, if it is not simply the first.
     pub(super) lane: Option<u32>,
+    /// The instruction, if it is an earlier one.
+    pub(super) pc: Option<usize>,
     pub(super) kind: FaultKind,
 }
 
 impl Failure {
     #[cold]
     pub(super) fn at(lane: usize, kind: FaultKind) -> Self {
-        Self { lane: Some(lane as u32), kind }
+        Self { lane: Some(lane as u32), pc: None, kind }
     }
 }
 
 impl From<FaultKind> for Failure {
     fn from(kind: FaultKind) -> Self {
-        Self { lane: None, kind }
+        Self { lane: None, pc: None, kind }
     }
 }
 

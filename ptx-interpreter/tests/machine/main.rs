@@ -10,6 +10,7 @@ mod grid;
 mod matrix;
 mod memory;
 mod moves;
+mod padding;
 mod races;
 mod refuses;
 #[path = "../support/mod.rs"]
