@@ -29,6 +29,8 @@ pub(crate) struct Builder<'a> {
     /// The functions that are being inlined, the outermost first, with the label after each.
     calls: Vec<(String, Label)>,
     location: Option<Location>,
+    /// Of the places in functions that were inlined, the place of the call.
+    inlined: HashMap<[u32; 3], [u32; 3]>,
     /// How much more the module's calls and branch tables may expand to.
     expansion_left: &'a mut usize,
 }
@@ -54,6 +56,7 @@ pub(crate) fn build(
         labels: Vec::new(),
         calls: Vec::new(),
         location: None,
+        inlined: HashMap::new(),
         expansion_left,
     };
     let mut parameters = Ranges::new(Space::Param);
@@ -140,7 +143,7 @@ impl Builder<'_> {
             }
             Statement::BranchTargets { .. } => Ok(()),
             Statement::Location(location) => {
-                self.location = Some(*location).filter(|location| location.line > 0);
+                self.enter_location(*location);
                 Ok(())
             }
             Statement::Block(statements) => self.statements(statements),
@@ -157,6 +160,28 @@ impl Builder<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// The following instructions come from there.
+    fn enter_location(&mut self, mut location: Location) {
+        if location.line == 0 {
+            // An instruction made of several lines, as by merging branches: the line before it, of no certain column.
+            self.location = self.location.map(|before| Location { column: 0, ..before });
+            return;
+        }
+        if let Some(call) = location.inlined_at {
+            self.inlined.insert([location.file, location.line, location.column], call);
+            // The call may be of a function that was inlined itself, and so on: the outermost is the kernel's own.
+            let mut outermost = call;
+            for _ in 0..MAX_CALL_DEPTH {
+                match self.inlined.get(&outermost) {
+                    Some(outer) if *outer != outermost => outermost = *outer,
+                    _ => break,
+                }
+            }
+            location.inlined_at = Some(outermost);
+        }
+        self.location = Some(location);
     }
 
     /// Counts a statement that a call copies against what a module may expand to.

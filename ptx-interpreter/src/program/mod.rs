@@ -20,7 +20,7 @@ pub(crate) use ranges::Ranges;
 
 use crate::limits::{MAX_EXPANSION, MAX_GLOBAL_BYTES};
 use crate::memory::{GlobalMemory, first_address, window_bytes};
-use crate::syntax::{self, Function, Immediate, Initializer, Linkage, Module, ScalarType, Space, Variable};
+use crate::syntax::{self, Function, Immediate, Initializer, Linkage, Location, Module, ScalarType, Space, Variable};
 use instruction::{Description, Instruction};
 
 /// Where dynamic shared memory begins: beyond every array.
@@ -144,11 +144,19 @@ impl Program {
     /// Where an instruction stands.
     pub(crate) fn place(&self, kernel: &Kernel, pc: usize) -> Place {
         let Description { line, text, location, .. } = &kernel.descriptions[pc];
-        let source = location.and_then(|location| {
-            let file = syntax::printable(self.file(location.file)?).into();
-            Some(SourcePlace { file, line: location.line, column: location.column })
+        let source = location.and_then(|Location { file, line, column, inlined_at }| {
+            let inlined_at = inlined_at.and_then(|call| self.source_place(call, None)).map(Box::new);
+            self.source_place([file, line, column], inlined_at)
         });
         Place { line: *line, text: Arc::clone(text), source }
+    }
+
+    fn source_place(
+        &self,
+        [file, line, column]: [u32; 3],
+        inlined_at: Option<Box<SourcePlace>>,
+    ) -> Option<SourcePlace> {
+        Some(SourcePlace { file: syntax::printable(self.file(file)?).into(), line, column, inlined_at })
     }
 
     /// The name of a source file.

@@ -21,13 +21,19 @@ pub struct SourcePlace {
     pub file: Arc<str>,
     /// The line, from 1.
     pub line: u32,
-    /// The column, from 1.
+    /// The column, from 1; 0 where the compiler tells none.
     pub column: u32,
+    /// The outermost call, if the place is in a function that was inlined: that is the kernel's own line.
+    pub inlined_at: Option<Box<SourcePlace>>,
 }
 
 impl fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        write!(f, "{}:{}", self.file, self.line)?;
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        self.inlined_at.as_ref().map_or(Ok(()), |call| write!(f, ", inlined at {call}"))
     }
 }
 

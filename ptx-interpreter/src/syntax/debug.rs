@@ -21,24 +21,26 @@ impl Parser<'_> {
     /// `.loc 1 23 5`, perhaps with `, function_name LABEL+8, inlined_at 1 10 3`.
     pub(super) fn location(&mut self) -> Parsed<Location> {
         self.advance();
-        let location = self.place()?;
+        let [file, line, column] = self.place()?;
+        let mut inlined_at = None;
         if self.eat(b',') {
             self.keyword("function_name")?;
             self.name("the label of a function's name")?;
             self.offset()?;
             self.expect(b',', "`, inlined_at`")?;
             self.keyword("inlined_at")?;
-            self.place()?;
+            inlined_at = Some(self.place()?);
         }
-        Ok(location)
+        Ok(Location { file, line, column, inlined_at })
     }
 
-    fn place(&mut self) -> Parsed<Location> {
-        Ok(Location {
-            file: self.unsigned("the number of a file")?,
-            line: self.unsigned("the number of a line")?,
-            column: self.unsigned("the number of a column")?,
-        })
+    /// The numbers of a file, a line and a column.
+    fn place(&mut self) -> Parsed<[u32; 3]> {
+        Ok([
+            self.unsigned("the number of a file")?,
+            self.unsigned("the number of a line")?,
+            self.unsigned("the number of a column")?,
+        ])
     }
 
     fn keyword(&mut self, keyword: &str) -> Parsed<()> {

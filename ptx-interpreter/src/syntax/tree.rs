@@ -186,6 +186,8 @@ pub struct Location {
     pub line: u32,
     /// The column.
     pub column: u32,
+    /// The file, line and column of the call that put it there, if it is of a function that was inlined.
+    pub inlined_at: Option<[u32; 3]>,
 }
 
 /// An instruction.

@@ -63,7 +63,11 @@ fn block(statements: &[Statement], text: &mut String) {
                 writeln!(text, "{name}: .branchtargets {};", targets.join(", ")).unwrap();
             }
             Statement::Location(place) => {
-                writeln!(text, ".loc {} {} {}", place.file, place.line, place.column).unwrap();
+                write!(text, ".loc {} {} {}", place.file, place.line, place.column).unwrap();
+                if let Some([file, line, column]) = place.inlined_at {
+                    write!(text, ", function_name $L, inlined_at {file} {line} {column}").unwrap();
+                }
+                text.push('\n');
             }
             Statement::Instruction(instruction) => writeln!(text, "{};", instruction_text(instruction)).unwrap(),
             Statement::Block(statements) => block(statements, text),

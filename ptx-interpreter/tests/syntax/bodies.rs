@@ -159,12 +159,13 @@ fn a_table_of_branches_has_its_labels() {
 }
 
 #[test]
-fn a_place_is_that_of_the_location_itself() {
+fn a_place_is_that_of_the_location_itself_with_that_of_the_call() {
     let text = ".loc 1 23 5\n.loc 2 0 0, function_name $L__info_string0, inlined_at 1 12 3\n\
                 .loc 3 4 5, function_name $L__info+16, inlined_at 9 9 9 .pragma \"nounroll\"; ret;";
-    let place = |file, line, column| Statement::Location(Location { file, line, column });
+    let place = |file, line, column, inlined_at| Statement::Location(Location { file, line, column, inlined_at });
     let body = body(text);
-    assert_eq!((&body[..3], body.len()), (&[place(1, 23, 5), place(2, 0, 0), place(3, 4, 5)][..], 4));
+    let expected = [place(1, 23, 5, None), place(2, 0, 0, Some([1, 12, 3])), place(3, 4, 5, Some([9, 9, 9]))];
+    assert_eq!((&body[..3], body.len()), (&expected[..], 4));
 }
 
 #[test]
