@@ -7,6 +7,7 @@ mod control;
 mod copies;
 mod counts;
 mod grid;
+mod half;
 mod lines;
 mod matrix;
 mod memory;

@@ -1,0 +1,91 @@
+//! PTX of other compilers, where they are installed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The text of a module, and who made it.
+pub(crate) struct Compiled {
+    pub(crate) name: String,
+    pub(crate) ptx: String,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign")
+}
+
+/// What the source on standard output of a command is; None, with a line that says so, if the compiler is not there.
+fn output(test: &str, name: &str, command: &mut Command) -> Option<Compiled> {
+    let output = match command.current_dir(folder()).env("PYTHONDONTWRITEBYTECODE", "1").output() {
+        Ok(output) => output,
+        Err(error) => {
+            println!("SKIPPED: {test}, {name}: {}: {error}", command.get_program().display());
+            return None;
+        }
+    };
+    let error = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(3) {
+        println!("SKIPPED: {test}, {name}: {}", error.trim());
+        return None;
+    }
+    assert!(output.status.success(), "{name} refuses the source: {error}");
+    Some(Compiled { name: name.to_owned(), ptx: String::from_utf8(output.stdout).unwrap() })
+}
+
+/// FOREIGN_CLANG, or `clang`, and the newest architecture that it knows of sm_90 and sm_86.
+fn clang_command() -> Command {
+    Command::new(std::env::var_os("FOREIGN_CLANG").unwrap_or("clang".into()))
+}
+
+/// A source of this folder by clang, for sm_75 and a newer architecture, without and with optimisation.
+pub(crate) fn clang(test: &str, source: &str) -> Vec<Compiled> {
+    let targets = clang_command().arg("--print-supported-cpus").arg("--target=nvptx64-nvidia-cuda").output();
+    let newer = match targets {
+        Ok(output) if String::from_utf8_lossy(&output.stderr).contains("sm_90") => "sm_90",
+        _ => "sm_86",
+    };
+    let variants = ["-O0", "-O2"].into_iter().flat_map(|level| ["sm_75", newer].map(|arch| (level, arch)));
+    let compiled = variants.map(|(level, architecture)| {
+        let mut command = clang_command();
+        command.args(["-x", "cuda", "--cuda-device-only", "-nocudalib", "-nocudainc", "-gline-tables-only", "-S"]);
+        command.args(["-Xclang", "-target-feature", "-Xclang", "+ptx70", level]);
+        command.arg(format!("--cuda-gpu-arch={architecture}")).arg(source).args(["-o", "-"]);
+        output(test, &format!("clang {level}, {architecture}"), &mut command)
+    });
+    compiled.collect::<Option<_>>().unwrap_or_default()
+}
+
+/// FOREIGN_PYTHON, or `python3`, with this folder's compile.py.
+fn python(test: &str, name: &str, arguments: &[&str]) -> Option<Compiled> {
+    let mut command = Command::new(std::env::var_os("FOREIGN_PYTHON").unwrap_or("python3".into()));
+    output(test, name, command.arg("compile.py").args(arguments))
+}
+
+/// A source of this folder by NVRTC, for sm_75 and sm_90, optimised with line numbers, and for debuggers.
+pub(crate) fn nvrtc(test: &str, source: &str) -> Vec<Compiled> {
+    let variants = ["75", "90"].into_iter().flat_map(|arch| ["-lineinfo", "-G"].map(|option| (arch, option)));
+    let compiled = variants.map(|(architecture, option)| {
+        let name = format!("NVRTC {option}, sm_{architecture}");
+        python(test, &name, &["nvrtc", source, architecture, option])
+    });
+    compiled.collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Numba's kernels, each in a module of its own, for sm_75 and sm_90, optimised and for debuggers.
+pub(crate) fn numba(test: &str) -> Vec<Compiled> {
+    let variants = [("75", "2"), ("90", "0")];
+    let compiled = variants.map(|(architecture, level)| {
+        python(test, &format!("Numba -O{level}, sm_{architecture}"), &["numba", architecture, level])
+    });
+    compiled.into_iter().collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Triton's kernels, each in a module of its own, for sm_75 and sm_90.
+pub(crate) fn triton(test: &str) -> Vec<Compiled> {
+    let compiled = ["75", "90"].map(|arch| python(test, &format!("Triton, sm_{arch}"), &["triton", arch]));
+    compiled.into_iter().collect::<Option<_>>().unwrap_or_default()
+}
+
+/// A text that was compiled before, for machines without the compilers.
+pub(crate) fn before(name: &str, ptx: &str) -> Vec<Compiled> {
+    vec![Compiled { name: format!("{name}, compiled before"), ptx: ptx.to_owned() }]
+}

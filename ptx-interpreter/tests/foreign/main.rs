@@ -1,0 +1,85 @@
+//! PTX that other compilers make of this folder's kernels computes what the kernels say, and shows what is wrong with
+//! those that are wrong.
+//!
+//! clang is FOREIGN_CLANG or `clang`; Python with NVRTC, Numba and Triton is FOREIGN_PYTHON or `python3`. What is not
+//! installed is skipped, with a line that says so. All of it is
+//!
+//! ```text
+//! apt-get install clang
+//! pip install numba numba-cuda triton nvidia-cuda-nvrtc-cu12 nvidia-cuda-nvcc-cu12 nvidia-cuda-runtime-cu12 \
+//!     nvidia-cuda-cccl-cu12
+//! ```
+
+mod bugs;
+mod cases;
+mod compilers;
+mod python;
+mod run;
+
+use compilers::Compiled;
+use cuda_std::LaunchConfig;
+use ptx_interpreter::{Machine, Options};
+use run::Argument::{Buffer, Int, Output};
+use run::{Calling, Elements};
+
+/// What is wrong with the results of the right kernels.
+fn problems(compiled: &[Compiled], only: Option<&str>) -> Vec<String> {
+    let mut problems = Vec::new();
+    for Compiled { name, ptx } in compiled {
+        let mut machine = Machine::new(ptx).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let untested = machine.kernels().find(|kernel| cases::all().iter().all(|case| case.kernel != *kernel));
+        assert_eq!(untested, None, "a kernel without a case");
+        for case in cases::all().into_iter().filter(|case| only.is_none_or(|only| case.kernel == only)) {
+            let launched =
+                run::launch(&mut machine, Options::default(), case.kernel, (case.config, Calling::C), &case.arguments);
+            let problem = match launched {
+                Err(error) => Some(error.to_string()),
+                Ok((_, report)) if report.same_value_races.is_empty() == (case.kernel == "same_value") => {
+                    Some(format!("races of the same value: {:?}", report.same_value_races))
+                }
+                Ok((found, _)) => run::difference(&found, &case.expected()),
+            };
+            problems.extend(problem.map(|problem| format!("{name}, {}: {problem}", case.kernel)));
+        }
+    }
+    problems
+}
+
+#[test]
+fn kernels_of_clang() {
+    let problems = problems(&compilers::clang("kernels_of_clang", "kernels.cu"), None);
+    assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn kernels_of_nvrtc() {
+    let problems = problems(&compilers::nvrtc("kernels_of_nvrtc", "kernels.cu"), None);
+    assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn the_grid_barrier_of_nvrtc() {
+    let x: Vec<i32> = (0..500).collect();
+    let arguments =
+        [Buffer(Elements::Ints(x)), Output(Elements::Ints(vec![0; 160])), Output(Elements::Ints(vec![0])), Int(500)];
+    let compiled_before = compilers::before("NVRTC", include_str!("ptx/grid.nvrtc.sm_75.ptx"));
+    let compiled = compilers::nvrtc("the_grid_barrier_of_nvrtc", "grid.cu");
+    for Compiled { name, ptx } in compiled_before.into_iter().chain(compiled) {
+        let mut machine = Machine::new(&ptx).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let shape = (LaunchConfig::new(5, 32).cooperative(), Calling::C);
+        let (found, _) = run::launch(&mut machine, Options::default(), "grid_sum", shape, &arguments)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(
+            found[1..3],
+            [Some(Elements::Ints(vec![124_750; 160])), Some(Elements::Ints(vec![124_750]))],
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_structure_with_padding_of_nvrtc() {
+    let compiled = compilers::before("NVRTC", include_str!("ptx/heaviest.nvrtc.sm_75.ptx"));
+    let problems = problems(&compiled, Some("heaviest"));
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
