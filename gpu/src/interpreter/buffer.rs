@@ -56,7 +56,7 @@ impl<T: Element> InterpreterBuffer<T> {
 
 impl<T: Element> Drop for InterpreterBuffer<T> {
     fn drop(&mut self) {
-        let freed: Result<(), MemoryError> = self.interpreter.machine.borrow_mut().free(self.address);
+        let freed = self.interpreter.machine.borrow_mut().free(self.address);
         // A second panic would hide the first.
         assert!(freed.is_ok() || std::thread::panicking(), "what was allocated can be freed");
     }

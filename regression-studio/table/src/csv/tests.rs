@@ -279,7 +279,7 @@ fn a_row_over_the_limit_is_refused_at_its_line_wherever_it_is_cut() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
     for (piece, sample) in CUTS {
-        let limits = Limits { piece, sample, record: 90 };
+        let limits = Limits { piece, sample, record: 90, ..LIMITS };
         let error = read_within(file.path(), limits, &|_| (), &AtomicBool::new(false)).unwrap_err();
         assert!(matches!(error.problem, CsvProblem::TooLong), "{error}");
         assert_eq!(error.line, Some(4), "piece {piece}, sample {sample}");
