@@ -168,7 +168,7 @@ fn run_again(target: Target, arguments: &AttackArguments, index: u64) -> Result<
     let plan = Plan { seed: arguments.seed, cases: index + 1, time: Duration::MAX };
     let first = Mutex::new(None);
     supervisor::run_share(target, plan, (index, 1), &|finding| {
-        *first.lock().expect("no panic holds it") = Some(finding)
+        *first.lock().expect("no panic holds it") = Some(finding);
     })?;
     let found = first.into_inner().unwrap_or_default();
     if let Some(finding) = &found {

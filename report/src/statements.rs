@@ -129,34 +129,19 @@ fn beside(
     chosen.into_iter().map(sentence).collect()
 }
 
-/// How much of a speed-up over loops is the code's on one thread, which uses `ideas`, and how much the threads'. None with one core.
-fn taken_apart(
-    figures: &Figures,
-    (table, name, ladder): (Table, &str, &[OnThreads]),
-    loops: &Timed,
-    ideas: &str,
-) -> Option<Statement> {
+/// What of the gain over loops is the code's on one thread, which has `ideas`, and what the threads'. None without a gain, or
+/// with one core.
+fn taken_apart(figures: &Figures, ladder: &[OnThreads], loops: &Timed, ideas: &str) -> Option<Statement> {
     let (one, all) = (ladder.first()?, on_all_cores(ladder, figures.machine.cores)?);
-    if one.threads == all.threads {
+    let gains = |on: &OnThreads| matches!(compare(&on.times, &loops.times), Verdict::Faster(_));
+    if one.threads == all.threads || !gains(all) {
         return None;
     }
-    let step = |subject: &Timed, object: &Timed| {
-        let verdict = compare(&subject.times, &object.times);
-        let gain = match verdict {
-            Verdict::Faster(factor) => format!("{} times as fast", words::significant(factor)),
-            Verdict::Slower(factor) => format!("{} times as long", words::significant(factor)),
-            Verdict::NoClearDifference => "no clear difference".to_owned(),
-        };
-        (gain, Comparison { table, subject: subject.label.clone(), object: object.label.clone(), verdict })
+    let text = match gains(one) {
+        true => format!("What one thread gains over {} is not parallel: it comes from {ideas}.", loops.label),
+        false => format!("One thread gains nothing over {}: the gain is the threads'.", loops.label),
     };
-    let (timed_one, timed_all) = (on_threads(name, one), on_threads(name, all));
-    let ((by_code, code), (by_threads, threads)) = (step(&timed_one, loops), step(&timed_all, &timed_one));
-    let text = format!(
-        "Taken apart: one thread is {by_code} beside {}, by {ideas}; {} beside one thread: {by_threads}.",
-        loops.label,
-        words::threads(all.threads)
-    );
-    Some(Statement { text, comparisons: vec![code, threads] })
+    Some(text.into())
 }
 
 fn overlap(a: &Times, b: &Times) -> bool {

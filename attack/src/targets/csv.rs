@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -14,6 +15,9 @@ use crate::mutate;
 use crate::random::Random;
 use crate::targets::Reader;
 use crate::targets::model::require;
+
+/// What rows may take: as much again while a table is put together, and less than a case may have.
+const MEMORY: u64 = 256 << 20;
 
 pub(super) struct Csv {
     path: PathBuf,
@@ -53,7 +57,8 @@ impl Reader for Csv {
         if let Err(error) = fs::write(&self.path, &case.bytes) {
             return wrong("the attack can write", error.to_string());
         }
-        match csv::read(&self.path) {
+        let options = csv::Options { memory: MEMORY, progress: &|_| (), cancel: &AtomicBool::new(false) };
+        match csv::read_with(&self.path, options) {
             Err(error) => Verdict::rejected(error, self.path.display()),
             Ok(table) => self.check(&table).map_or_else(Verdict::Wrong, |()| Verdict::Accepted),
         }

@@ -103,7 +103,7 @@ fn launch(machine: &mut Machine, kernel: &str) -> Result<(), String> {
         })
         .collect();
     let parameters: Vec<&[u8]> = parameters.iter().map(|bytes| &bytes[..]).collect();
-    let options = Options { check_races: true, block_instructions: INSTRUCTIONS };
+    let options = Options { check_races: true, block_instructions: INSTRUCTIONS, ..Options::default() };
     let report = machine.launch(options, kernel, LaunchConfig::new(1, 33), &parameters);
     report.map(drop).map_err(|error| error.to_string())
 }

@@ -9,7 +9,7 @@ pub(super) fn times(figures: &Figures) -> Vec<Statement> {
     let cpu = Timed::new("max_cpu", figures.maximum.cpu);
     let version = (Table::Maximum, MAX_RAYON, figures.maximum.rayon.as_slice());
     let mut sentences = beside(figures, version, std::slice::from_ref(&cpu), Exercise::Maximum);
-    sentences.extend(taken_apart(figures, version, &cpu, "vector instructions, and a result that is written once"));
+    sentences.extend(taken_apart(figures, version.2, &cpu, "vector instructions, and a result that is written once"));
     sentences
 }
 

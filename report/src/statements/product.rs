@@ -10,7 +10,7 @@ pub(super) fn times(figures: &Figures) -> Vec<Statement> {
     let version = (Table::Product, MATMUL_RAYON, figures.product.rayon.as_slice());
     let mut sentences = beside(figures, version, std::slice::from_ref(&trivial), Exercise::Product);
     let ideas = "vector instructions, tiles of sums in registers, and half of the work left out by symmetry";
-    sentences.extend(taken_apart(figures, version, &trivial, ideas));
+    sentences.extend(taken_apart(figures, version.2, &trivial, ideas));
     sentences
 }
 
