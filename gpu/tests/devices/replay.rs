@@ -151,7 +151,7 @@ fn only_the_recorder_launches_on_the_simulator() {
 #[test]
 fn only_the_recorder_launches_on_the_stand_in() {
     with_stand_in("replay::only_the_recorder_launches_on_the_stand_in", &[], &[], || {
-        only_the_recorder_launches(&open())
+        only_the_recorder_launches(&open());
     });
 }
 
