@@ -123,6 +123,13 @@ impl Model {
             return Err(file.not_ours(format!("its network has {inputs} inputs, and {named} are named")));
         }
         neuron.validate().and_then(|()| transform.validate()).map_err(|reason| file.not_ours(reason.to_string()))?;
+        let folded = neuron.fold(&network);
+        let mut values = folded.weights().iter().flatten().chain(folded.biases().iter().flatten());
+        if !values.all(|value| value.is_finite()) {
+            return Err(
+                file.not_ours("its weights are not finite once the gain and the threshold are folded in".to_owned())
+            );
+        }
         Ok(Self { network, neuron, transform })
     }
 }
