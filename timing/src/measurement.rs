@@ -68,7 +68,8 @@ pub fn format_seconds(seconds: f64) -> String {
 
 /// A number with four significant digits, or all of those before the point.
 pub(crate) fn four_digits(value: f64) -> String {
-    let before_point = if value >= 1.0 { value.log10().floor() as usize + 1 } else { 1 };
+    // Of an infinite value there are more digits than can be counted.
+    let before_point = if value >= 1.0 { (value.log10().floor() as usize).saturating_add(1) } else { 1 };
     format!("{value:.*}", 4_usize.saturating_sub(before_point))
 }
 
@@ -91,5 +92,6 @@ mod tests {
             shown,
             ["0.000 ns", "0.500 ns", "9.500 µs", "1.000 ms", "250.0 ms", "1.000 s", "100.0 s", "123456 s"]
         );
+        assert_eq!(format_seconds(f64::INFINITY), "inf s");
     }
 }
