@@ -105,7 +105,7 @@ pub(crate) fn run(share: &Share) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads lines "NAME<tab>PATH" from stdin, and answers each by a line: a finding, or null.
+/// Reads lines `NAME`, a tab and `PATH` from stdin, and answers each by a line: a finding, or null.
 pub(crate) fn serve(target: Target, folder: &Path) -> Result<ExitCode> {
     let reader = prepare(target, folder)?;
     for line in std::io::stdin().lock().lines() {
