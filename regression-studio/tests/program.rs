@@ -33,7 +33,7 @@ fn refused(command: &mut Command) -> String {
     assert_eq!(code, 2, "{stdout}{stderr}");
     assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     assert!(stderr.starts_with("error: "), "{stderr}");
-    assert!(stderr.matches("os error").count() <= 1, "the cause is told twice: {stderr}");
+    assert!(stderr.matches("os error").count() <= 1, "the cause is printed twice: {stderr}");
     stderr
 }
 

@@ -140,7 +140,7 @@ fn calling_test() -> String {
 }
 
 /// A run is one process, `cargo test`, which starts all test programs; without `SKIPPED_TESTS` the file's name is its
-/// number. A test program that does not lie in a target folder has no file.
+/// number. A test program outside of a target folder has no file.
 fn file_of_this_run() -> Option<PathBuf> {
     if let Some(file) = std::env::var_os(FILE) {
         return Some(file.into());

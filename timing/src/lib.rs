@@ -14,7 +14,7 @@ pub use measurement::{Measurement, format_seconds, measure, seconds_of_repeats};
 pub use report::Report;
 pub use terminal::{printable, printable_line};
 
-/// Prints a line to stdout as `println!` does, but without a panic where nobody reads it, and with control characters escaped
+/// Prints a line to stdout as `println!` does, but without a panic where its reader has gone, and with control characters escaped
 /// ([`program::print_line`]).
 #[macro_export]
 macro_rules! say {

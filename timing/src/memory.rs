@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Makes sure that `bytes` of working memory are to be had, where the operating system says what is free (Linux).
 ///
 /// # Errors
-/// If they are not, or `bytes` is None, which stands for a number too large to count. The line names `what` and the way out.
+/// If they are not, or `bytes` is None: a number too large to count. The line names `what` and the way out.
 pub fn require_memory(what: &str, bytes: Option<u64>) -> anyhow::Result<()> {
     const GIB: f64 = (1_u64 << 30) as f64;
     let Some(bytes) = bytes else {

@@ -56,7 +56,7 @@ fn escape(text: &str, must_be: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Prints lines to stdout, [`printable`]; use it by [`crate::say!`].
 ///
-/// That nobody reads it any more, as with `| head`, does not stop the program: what it computes may be worth keeping.
+/// A reader that has gone, as with `| head`, does not stop the program: what it computes may be worth keeping.
 /// Where it cannot be written for another reason, such as a full disk, the program ends with one line and exit code 2.
 pub fn print_line(line: std::fmt::Arguments) {
     match writeln!(std::io::stdout(), "{}", printable(&line.to_string())) {
@@ -68,7 +68,7 @@ pub fn print_line(line: std::fmt::Arguments) {
     }
 }
 
-/// Prints one line to stderr, [`printable_line`]; use it by [`crate::note!`]. Where stderr is closed, there is nobody to tell.
+/// Prints one line to stderr, [`printable_line`]; use it by [`crate::note!`]. Where stderr is closed, the line is lost.
 pub fn note_line(line: std::fmt::Arguments) {
     let _closed = writeln!(std::io::stderr(), "{}", printable_line(&line.to_string()));
 }

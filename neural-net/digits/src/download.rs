@@ -3,7 +3,7 @@
 //! A file appears under its own name only once it is complete and right: the body goes to a
 //! temporary file in the same directory, is hashed on the way, and is renamed over the target at
 //! the end. (Only a killed process leaves its temporary file behind, which the next download
-//! removes.) Nothing here prints; what happens is told to a callback as [`Progress`].
+//! removes.) Nothing here prints; a callback gets each step as [`Progress`].
 
 mod error;
 mod mirror;

@@ -1,7 +1,7 @@
 //! A bound on how deeply a TOML text is nested, checked before it is parsed.
 //!
 //! The parser's own bound counts brackets, and the parts of one key apart from them: keys of many parts in many brackets make
-//! values that are thousands of levels deep, and whoever walks through these by recursion needs more stack than there is.
+//! values that are thousands of levels deep, and code that walks through these by recursion needs more stack than there is.
 
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
