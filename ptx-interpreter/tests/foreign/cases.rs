@@ -41,12 +41,12 @@ pub(crate) fn fractions(count: usize) -> Vec<f32> {
     numbers(count, -32, 33).iter().map(|number| *number as f32 / 8.0).collect()
 }
 
-fn ints(elements: &Elements) -> Vec<i32> {
+pub(crate) fn ints(elements: &Elements) -> Vec<i32> {
     let Ints(values) = elements else { panic!("no integers") };
     values.clone()
 }
 
-fn floats(elements: &Elements) -> Vec<f32> {
+pub(crate) fn floats(elements: &Elements) -> Vec<f32> {
     let Floats(values) = elements else { panic!("no floats") };
     values.clone()
 }

@@ -1,6 +1,6 @@
 //! Kernels that are written in Python: the modules of a text and what each kernel should leave.
 
-use crate::cases::{Case, fractions, numbers};
+use crate::cases::{Case, floats, fractions, ints, numbers};
 use crate::compilers::{self, Compiled};
 use crate::run::Argument::{self, Buffer, Float, Int, Output};
 use crate::run::Elements::{self, Floats, Ints};
@@ -32,16 +32,6 @@ fn case(
     reference: fn(&mut [Elements]),
 ) -> Case {
     Case { kernel, config: LaunchConfig::new(grid, block), arguments, reference }
-}
-
-fn ints(elements: &Elements) -> Vec<i32> {
-    let Ints(values) = elements else { panic!("no integers") };
-    values.clone()
-}
-
-fn floats(elements: &Elements) -> Vec<f32> {
-    let Floats(values) = elements else { panic!("no floats") };
-    values.clone()
 }
 
 fn product(e: &mut [Elements], n: usize) {
