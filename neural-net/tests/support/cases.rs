@@ -29,11 +29,23 @@ pub(crate) fn train_slowly<F: Real>(
     hyperparameters: &Hyperparameters,
     order: &[u32],
 ) -> (Network<F>, f64) {
+    train_slowly_observed(samples, network, hyperparameters, order, |_, _| ())
+}
+
+/// The same steps by the reference; tells of each batch and of the network as it is before that batch's step.
+pub(crate) fn train_slowly_observed<F: Real>(
+    samples: &Samples<F>,
+    network: &Network<F>,
+    hyperparameters: &Hyperparameters,
+    order: &[u32],
+    mut before_step: impl FnMut(&Network<F>, &Samples<F>),
+) -> (Network<F>, f64) {
     let (mut network, mut velocities, mut loss) = (network.clone(), Gradients::zeros(network), 0.0);
     for batch in order.chunks(hyperparameters.batch_size.unwrap_or(order.len())) {
         let rows: Vec<usize> = batch.iter().map(|&index| index as usize).collect();
         let (inputs, targets) = (samples.inputs().select(Axis(0), &rows), samples.targets().select(Axis(0), &rows));
         let batch = Samples::new(inputs, targets).unwrap();
+        before_step(&network, &batch);
         loss += reference::gradients(&network, &batch, hyperparameters.loss).loss;
         network = reference::step(&network, &mut velocities, &batch, hyperparameters);
     }
