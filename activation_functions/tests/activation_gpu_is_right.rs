@@ -39,7 +39,9 @@ fn check(device: &Device) {
     // Saturation, zeros with their signs, tiny numbers, and what is no number.
     let values = [f32::INFINITY, -2550.0, -0.0, 0.0, 1e-36, f32::NAN, 255.0, 2300.0];
     let fused = fused_gpu(device, &values, &[1.0; 8]).unwrap();
-    assert_eq!((fused[0], fused[1]), (1.0, -1.0));
+    // A GPU's tanh may be a unit in the last place below 1 where it saturates.
+    let saturated = (1.0 - f32::EPSILON / 2.0)..=1.0;
+    assert!(saturated.contains(&fused[0]) && saturated.contains(&-fused[1]), "{fused:?}");
     assert_eq!([fused[2], fused[3]].map(f32::to_bits), [-0.0_f32, 0.0].map(f32::to_bits));
     assert!((fused[4] / (1e-36 / 255.0) - 1.0).abs() < 1e-6 && fused[5].is_nan(), "{fused:?}");
     assert!((fused[6] - 0.761_594_2).abs() < 1e-6 && fused[7] <= 1.0 && fused[7] > 0.999_999, "{fused:?}");

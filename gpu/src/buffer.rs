@@ -33,16 +33,24 @@ impl Memory for DeviceMemory {
     fn buffer_ref<T: Element>(buffer: &Buffer<T>) -> BufferRef<'_, T> {
         match &buffer.place {
             Place::Simulator(buffer) => BufferRef::Simulator(buffer),
-            Place::Cuda(buffer) => BufferRef::Device { address: buffer.address(), length: buffer.len() },
-            Place::Interpreter(buffer) => BufferRef::Device { address: buffer.address(), length: buffer.len() },
+            Place::Cuda(buffer) => {
+                BufferRef::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
+            }
+            Place::Interpreter(buffer) => {
+                BufferRef::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
+            }
         }
     }
 
     fn buffer_mut<T: Element>(buffer: &mut Buffer<T>) -> BufferMut<'_, T> {
         match &mut buffer.place {
             Place::Simulator(buffer) => BufferMut::Simulator(buffer),
-            Place::Cuda(buffer) => BufferMut::Device { address: buffer.address(), length: buffer.len() },
-            Place::Interpreter(buffer) => BufferMut::Device { address: buffer.address(), length: buffer.len() },
+            Place::Cuda(buffer) => {
+                BufferMut::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
+            }
+            Place::Interpreter(buffer) => {
+                BufferMut::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::interpreter::Interpreter;
 use crate::recording::{self, Recording};
 use crate::{
     Buffer, DeviceChoice, DeviceMemory, Error, InterpreterOptions, LaunchReport, OpenError, PinnedBuffer, PtxVariant,
-    Recorder, SimulatorOptions, Stream,
+    Recorder, SimulatorOptions,
 };
 
 /// A device that runs kernels: a GPU, the simulator, or the interpreter of PTX.
@@ -223,15 +223,6 @@ impl Device {
         PinnedBuffer::zeroed(&self.kind, length)
     }
 
-    /// A queue of launches beside the device's own.
-    ///
-    /// # Errors
-    /// If the driver has no more.
-    pub fn stream(&self) -> Result<Stream, Error> {
-        recording::forbid("stream")?;
-        Stream::new(self)
-    }
-
     /// Launches `kernel`.
     ///
     /// A GPU queues the launch after those before it; there is then nothing to report. The simulator runs the kernel
@@ -259,7 +250,7 @@ impl Device {
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<Option<LaunchReport>, Error> {
         match &self.kind {
-            Kind::Cuda(cuda) => cuda.launch(&cuda.stream, kernel, config, arguments).map(|()| None),
+            Kind::Cuda(cuda) => cuda.launch(kernel, config, arguments).map(|()| None),
             Kind::Simulator { options, .. } => {
                 let report = simulator::launch_in::<DeviceMemory, K>(*options, kernel, config, arguments);
                 report.map(Some).map_err(|error| Error::simulated(K::NAME, error))
@@ -312,7 +303,7 @@ impl Device {
         }
     }
 
-    /// Waits for all launches, on all streams.
+    /// Waits for all launches.
     ///
     /// # Errors
     /// If one of them failed.
@@ -324,8 +315,9 @@ impl Device {
     /// Runs `work` and returns beside its result how many seconds passed on the GPU between two events, one in the
     /// device's queue before the launches of `work` and one after them.
     ///
-    /// Copies in `work` count too, launches in a [`Stream`] do not: for the time of the kernels alone leave both out. A
-    /// kernel's first launch takes longer, because the driver loads it then.
+    /// Copies in `work` count too: for the time of the kernels alone leave them out. A kernel's first launch takes longer,
+    /// because the driver loads it then. The GPU waits a millisecond before the first event, so that the time of a short
+    /// kernel does not contain the host's work of queueing it; of launches that take longer to queue, it does.
     ///
     /// On the simulator there is no time: what it takes says nothing about a GPU.
     ///
@@ -358,10 +350,6 @@ impl Device {
     ) -> Result<Option<Vec<f64>>, Error> {
         self.time(&mut work)?;
         (0..repeats.get()).map(|_| Ok(self.time(&mut work)?.1)).collect()
-    }
-
-    pub(crate) fn kind(&self) -> &Kind {
-        &self.kind
     }
 
     fn cuda(&self) -> Option<&Cuda> {

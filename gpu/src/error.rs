@@ -229,15 +229,22 @@ pub enum Error {
     },
     /// The kernel has other parameters in the PTX than in the program.
     #[error(
-        "kernel {kernel} has {in_ptx} parameters in the PTX and {in_program} in the program: the PTX is out of date"
+        "kernel {kernel} is {kernel}{in_ptx} in the PTX and {kernel}{in_program} in the program: \
+         the PTX was made from another kernel of this name"
     )]
-    Parameters {
+    Signature {
         /// The kernel's name.
         kernel: &'static str,
-        /// The number of parameters in the PTX, where a buffer is two.
-        in_ptx: usize,
-        /// The number that the program passes.
-        in_program: usize,
+        /// The types of its parameters in the PTX, or that it does not say.
+        in_ptx: String,
+        /// The types in the program.
+        in_program: String,
+    },
+    /// The kernel waits at a barrier of the grid, and the launch is not cooperative: it might wait for ever.
+    #[error("kernel {kernel} waits at a barrier of the grid: launch it by a configuration with `.cooperative()`")]
+    NeedsCooperative {
+        /// The kernel's name.
+        kernel: &'static str,
     },
     /// The driver does not take a launch.
     #[error("the launch of {launch} failed: {error}")]

@@ -1,50 +1,99 @@
-//! Compiled kernels, and which of them a device takes.
+//! Which compiled kernels a device takes, and what their text says of each.
 
-/// Kernels compiled for the GPUs of one compute capability and those above it.
-///
-/// The text is trusted like the program's own code: it is what the compiler made of the kernels that are launched with
-/// it. A launch compares the number of parameters, which finds a text that is out of date in the most common way.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct PtxVariant {
-    /// The lowest compute capability that runs it, such as (7, 5) for sm_75.
-    pub compute_capability: (u32, u32),
-    /// The PTX.
-    pub text: &'static str,
-}
+use cuda_std::{PtxVariant, signature};
 
 /// The PTX of the workspace's own kernels, for [`Device::open`](crate::Device::open).
-pub static KERNELS: &[PtxVariant] = &[variant(&kernels_gpu::PTX[0]), variant(&kernels_gpu::PTX[1])];
-
-const fn variant(ptx: &kernels_gpu::Ptx) -> PtxVariant {
-    PtxVariant { compute_capability: ptx.compute_capability, text: ptx.text }
-}
-
-impl PtxVariant {
-    /// The one for the newest architecture; None of none.
-    pub fn newest(variants: &'static [Self]) -> Option<&'static Self> {
-        variants.iter().max_by_key(|variant| variant.compute_capability)
-    }
-}
-
-impl std::fmt::Debug for PtxVariant {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (major, minor) = self.compute_capability;
-        write!(f, "PtxVariant(sm_{major}{minor}, {} bytes)", self.text.len())
-    }
-}
+pub static KERNELS: &[PtxVariant] = &kernels_gpu::PTX;
 
 /// The variant that suits a device of this compute capability best: the highest that is not above it.
 pub(crate) fn choose(variants: &'static [PtxVariant], device: (u32, u32)) -> Option<&'static PtxVariant> {
-    variants.iter().filter(|variant| variant.compute_capability <= device).max_by_key(|v| v.compute_capability)
+    let suitable = variants.iter().filter(|variant| variant.compute_capability() <= device);
+    suitable.max_by_key(|variant| variant.compute_capability())
 }
 
-/// The number of parameters of the entry `kernel` in `text`, if it has that entry.
-pub(crate) fn parameter_count(text: &str, kernel: &str) -> Option<usize> {
-    let is_entry = |rest: &&str| !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || "_$".contains(next));
-    let mut entries = text.split(".entry").skip(1).map(str::trim_start);
-    let rest = entries.find_map(|entry| entry.strip_prefix(kernel).filter(is_entry))?;
-    let parameters = rest.trim_start().strip_prefix('(').and_then(|list| list.split(')').next());
-    Some(parameters.map_or(0, |list| list.matches(".param").count()))
+/// What a text says of one of its entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The types of its parameters ([`cuda_std::signature`]); empty if the text does not say.
+    pub(crate) signature: Vec<u8>,
+    /// Whether its threads wait at a barrier of the grid, which only a cooperative launch may do.
+    pub(crate) has_grid_barrier: bool,
+}
+
+/// What `grid::sync` leaves in the text.
+const GRID_BARRIER: &str = "// barrier of the grid";
+
+impl Entry {
+    /// The entry `kernel` of `text`, if there is one.
+    pub(crate) fn find(text: &str, kernel: &str) -> Option<Self> {
+        let functions = functions(text);
+        let entry = functions.iter().find(|function| function.is_entry && function.name == kernel)?;
+        Some(Self { signature: signature_of(text, kernel), has_grid_barrier: reaches_grid_barrier(entry, &functions) })
+    }
+}
+
+/// A function of a text.
+struct Function<'a> {
+    name: &'a str,
+    is_entry: bool,
+    /// All from the name to the next function.
+    body: &'a str,
+}
+
+fn functions(text: &str) -> Vec<Function<'_>> {
+    let directives = [(".entry ", true), (".func ", false)];
+    let mut starts: Vec<(usize, bool)> = directives
+        .iter()
+        .flat_map(|&(directive, is_entry)| {
+            text.match_indices(directive).map(move |(start, _)| (start + directive.len(), is_entry))
+        })
+        .collect();
+    starts.sort_unstable();
+    let ends = starts.iter().skip(1).map(|&(start, _)| start).chain([text.len()]);
+    let function = |(&(start, is_entry), end): (&(usize, bool), usize)| {
+        let mut body = &text[start..end];
+        // A function may have its result before its name: (.param .b32 result) name(…).
+        if !is_entry && body.trim_start().starts_with('(') {
+            body = body.split_once(')').map_or("", |(_, rest)| rest);
+        }
+        let body = body.trim_start();
+        let name = &body[..body.find(|next| !is_part_of_name(next)).unwrap_or(body.len())];
+        Function { name, is_entry, body: &body[name.len()..] }
+    };
+    starts.iter().zip(ends).map(function).collect()
+}
+
+fn is_part_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_' || letter == '$'
+}
+
+/// Whether the function or one that it names, by calls of any depth, has a barrier of the grid.
+fn reaches_grid_barrier<'a>(entry: &'a Function<'a>, functions: &'a [Function<'a>]) -> bool {
+    let mut reached = vec![entry];
+    let mut next = 0;
+    while let Some(&function) = reached.get(next) {
+        next += 1;
+        if function.body.contains(GRID_BARRIER) {
+            return true;
+        }
+        let names: Vec<&str> = function.body.split(|letter| !is_part_of_name(letter)).collect();
+        let called = functions.iter().filter(|other| !other.is_entry && names.contains(&other.name));
+        let new: Vec<_> = called.filter(|other| !reached.iter().any(|known| known.name == other.name)).collect();
+        reached.extend(new);
+    }
+    false
+}
+
+/// The bytes of the constant `NAME__signature`: `.b8 NAME__signature[3] = {114, 105, 46};`.
+fn signature_of(text: &str, kernel: &str) -> Vec<u8> {
+    let name = format!(" {kernel}__signature[");
+    let found = text.split_once(&name).and_then(|(_, rest)| rest.split_once('{')?.1.split_once('}'));
+    let numbers = found.map_or("", |(numbers, _)| numbers).split(',');
+    let mut bytes: Vec<u8> = numbers.map_while(|number| number.trim().parse().ok()).collect();
+    // What follows its end are zeros, or it has none.
+    let end = bytes.iter().position(|&byte| byte == signature::END);
+    bytes.truncate(end.map_or(0, |end| end + 1));
+    bytes
 }
 
 #[cfg(test)]
@@ -52,14 +101,18 @@ mod tests {
     use super::*;
 
     const fn variant(major: u32, minor: u32) -> PtxVariant {
-        PtxVariant { compute_capability: (major, minor), text: "" }
+        // SAFETY: no code is launched.
+        #[allow(unsafe_code)]
+        unsafe {
+            PtxVariant::new((major, minor), "")
+        }
     }
 
     static VARIANTS: &[PtxVariant] = &[variant(9, 0), variant(7, 5), variant(8, 6), variant(10, 0)];
 
     #[test]
     fn the_highest_that_is_not_above_the_device_is_chosen() {
-        let chosen = |device| choose(VARIANTS, device).map(|variant| variant.compute_capability);
+        let chosen = |device| choose(VARIANTS, device).map(|variant| variant.compute_capability());
         assert_eq!(chosen((7, 0)), None);
         assert_eq!(chosen((7, 5)), Some((7, 5)));
         assert_eq!(chosen((8, 0)), Some((7, 5)));
@@ -69,12 +122,37 @@ mod tests {
         assert_eq!(choose(&[], (12, 1)), None);
     }
 
+    const TEXT: &str = "\
+.visible .global .align 1 .b8 scale__signature[5] = {119, 102, 115, 102, 46};
+.func (.param .b32 result) waits(.param .b32 x) { // barrier of the grid
+ret; }
+.func calls_it() { call (result), waits, (x); }
+.visible .entry scale_all(.param .u64 x) { ret; }
+.visible .entry scale(
+\t.param .u64 scale_param_0
+)
+{ call calls_it; }
+.visible .entry waits_itself() { // barrier of the grid
+}";
+
     #[test]
-    fn parameters_are_counted() {
-        let text = ".visible .entry scale_all()\n{ ret; }\n.visible .entry scale(\n\t.param .u64 .ptr .align 1 scale_param_0,\n\
-                    \t.param .u64 scale_param_1,\n\t.param .f32 scale_param_2\n)\n{ ld.param.u64 %rd1, [scale_param_0]; }";
-        assert_eq!(parameter_count(text, "scale"), Some(3));
-        assert_eq!(parameter_count(text, "scale_all"), Some(0));
-        assert_eq!(parameter_count(text, "scal"), None);
+    fn entries_have_their_signatures_and_barriers() {
+        let entry = |name| Entry::find(TEXT, name);
+        let expected = Entry { signature: b"wfsf.".to_vec(), has_grid_barrier: true };
+        assert_eq!(entry("scale"), Some(expected));
+        assert_eq!(entry("scale_all"), Some(Entry { signature: vec![], has_grid_barrier: false }));
+        assert!(entry("waits_itself").unwrap().has_grid_barrier);
+        assert_eq!((entry("scal"), entry("waits")), (None, None));
+    }
+
+    #[test]
+    fn compiled_kernels_say_which_need_a_cooperative_launch() {
+        for variant in KERNELS {
+            let entry = |name| Entry::find(variant.text(), name).unwrap();
+            assert!(entry("network_train_persistently").has_grid_barrier && entry("grid_barriers").has_grid_barrier);
+            assert!(!entry("max_kernel").has_grid_barrier && !entry("network_forward_16").has_grid_barrier);
+            assert_eq!(signature::display(&entry("max_kernel").signature), "(&[i32], &[i32], GlobalMut<i32>)");
+            assert_eq!(entry("empty_kernel").signature, [signature::END]);
+        }
     }
 }

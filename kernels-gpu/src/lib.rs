@@ -8,16 +8,14 @@
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
 pub mod greyscale;
+pub mod latency;
 pub mod maximum;
 pub mod network;
 pub mod product;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use cuda_std::Ptx;
+pub use cuda_std::PtxVariant;
 
 /// The kernels' PTX for each architecture, oldest first. A GPU runs the last one that is not newer than itself.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const PTX: [Ptx; 2] = [
-    Ptx { compute_capability: (7, 5), text: include_str!(concat!(env!("OUT_DIR"), "/kernels_gpu.sm_75.ptx")) },
-    Ptx { compute_capability: (9, 0), text: include_str!(concat!(env!("OUT_DIR"), "/kernels_gpu.sm_90.ptx")) },
-];
+pub static PTX: [PtxVariant; 2] = cuda_std::compiled_kernels!("kernels_gpu");

@@ -175,7 +175,7 @@ fn check_compiled_kernels(variant: &PtxVariant) {
     check_large_tiles(&without_races);
     let reports = [device.take_ptx_reports(), without_races.take_ptx_reports()].concat();
     let launched: BTreeSet<String> = reports.iter().map(|report| report.kernel.to_string()).collect();
-    let entries = variant.text.split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
+    let entries = variant.text().split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
     let compiled: BTreeSet<String> =
         entries.filter(|kernel| kernel.starts_with("network_")).map(str::to_owned).collect();
     assert_eq!(launched, compiled, "each kernel of the network is launched");

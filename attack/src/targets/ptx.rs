@@ -22,7 +22,7 @@ impl Ptx {
     /// The committed kernels that are short, each in a module of its own.
     pub(super) fn new() -> Self {
         let committed = kernels_gpu::PTX.iter().chain(&test_kernels::PTX);
-        let mut modules: Vec<String> = committed.flat_map(|variant| split(variant.text)).collect();
+        let mut modules: Vec<String> = committed.flat_map(|variant| split(variant.text())).collect();
         modules.retain(|module| Machine::new(module).is_ok_and(|machine| machine.kernels().count() == 1));
         Self { modules }
     }

@@ -40,9 +40,9 @@ impl Cuda {
         }
         let executable = graph.instantiate().map_err(failed("preparing"))?;
         if self.queue.borrow().kept() == MOST_KEPT {
-            self.synchronize_stream(&self.stream)?;
+            self.synchronize()?;
         }
-        let stream = self.stream.stream.as_inner();
+        let stream = self.stream.as_inner();
         let mut outcome = Ok(());
         let queued = (0..times).take_while(|_| {
             outcome = executable.launch(stream);
@@ -51,7 +51,7 @@ impl Cuda {
         let queued = queued.count() as u64;
         if queued > 0 {
             let mut queue = self.queue.borrow_mut();
-            launches.iter().for_each(|launch| queue.push(0, Launch { times: queued, ..*launch }));
+            launches.iter().for_each(|launch| queue.push(Launch { times: queued, ..*launch }));
             queue.keep(executable);
         }
         outcome.map_err(failed("repeating"))

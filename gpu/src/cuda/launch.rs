@@ -1,23 +1,24 @@
 //! Launches.
 
+use std::rc::Rc;
+
 use cuda_std::{Dim3, Kernel, LaunchConfig, RawParameters};
 use cust::sys::{self, CUstream};
 
 use super::module::Function;
-use super::{Cuda, CudaStream, succeed};
-use crate::{DeviceMemory, Error, Launch};
+use super::{Cuda, succeed};
+use crate::{DeviceMemory, Error, Launch, entry_check};
 
 impl Cuda {
     /// Queues a launch.
     pub(crate) fn launch<K: Kernel>(
         &self,
-        stream: &CudaStream,
         kernel: &K,
         config: LaunchConfig,
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<(), Error> {
-        let launch = self.submit(stream.stream.as_inner(), kernel, config, arguments)?;
-        self.queue.borrow_mut().push(stream.number, launch);
+        let launch = self.submit(self.stream.as_inner(), kernel, config, arguments)?;
+        self.queue.borrow_mut().push(launch);
         if self.blocking { self.synchronize() } else { Ok(()) }
     }
 
@@ -31,13 +32,10 @@ impl Cuda {
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<Launch, Error> {
         config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
-        let raw = RawParameters::of::<K, DeviceMemory>(kernel, arguments);
+        let raw = RawParameters::of::<K, DeviceMemory>(kernel, arguments, self.memory);
         let mut raw = raw.map_err(|error| Error::Argument { kernel: K::NAME, error })?;
         let function = self.function(K::NAME)?;
-        if function.parameters != raw.len() {
-            let (in_ptx, in_program) = (function.parameters, raw.len());
-            return Err(Error::Parameters { kernel: K::NAME, in_ptx, in_program });
-        }
+        entry_check::check::<K>(&function.entry, config)?;
         self.allow_shared(K::NAME, &function, config.dynamic_shared_bytes)?;
         if config.cooperative {
             self.check_residency(K::NAME, &function, config)?;
@@ -45,9 +43,10 @@ impl Cuda {
         let mut pointers = raw.pointers();
         let (handle, parameters) = (function.handle, pointers.as_mut_ptr());
         let LaunchConfig { grid: Dim3 { x, y, z }, block, dynamic_shared_bytes: shared, cooperative } = config;
-        // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. Its parameters are
-        // those of K, as many as the PTX says; the addresses in them are those of buffers in this GPU's memory, which
-        // the kernel checks its indices against. The driver copies the parameters before it returns.
+        // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. Its parameters have the types
+        // of K's, as the signatures say; the addresses in them are those of this device's own buffers, which the kernel
+        // checks its indices against, and which only launches of this stream use. The driver copies the parameters before
+        // it returns.
         let result = unsafe {
             if cooperative {
                 sys::cuLaunchCooperativeKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters)
@@ -108,19 +107,19 @@ impl Cuda {
 
     /// Asks for more dynamic shared memory than any kernel may have unasked, where a launch needs it.
     fn allow_shared(&self, kernel: &'static str, function: &Function, dynamic_bytes: u32) -> Result<(), Error> {
-        if dynamic_bytes <= function.allowed_shared_bytes {
+        if dynamic_bytes <= function.allowed_shared_bytes.get() {
             return Ok(());
         }
         let (static_bytes, limit) = (function.static_shared_bytes, self.properties.max_shared_bytes);
         if dynamic_bytes > limit.saturating_sub(static_bytes) {
             return Err(Error::SharedMemory { kernel, static_bytes, dynamic_bytes, limit });
         }
-        let allowed = self.module.allow_shared(kernel, limit - static_bytes);
+        let allowed = function.allow_shared(limit - static_bytes);
         self.check("asking for more shared memory", allowed)
     }
 
     /// The kernel of this name.
-    fn function(&self, kernel: &'static str) -> Result<Function, Error> {
+    fn function(&self, kernel: &'static str) -> Result<Rc<Function>, Error> {
         let found = self.check("looking for a kernel", self.module.function(kernel))?;
         found.ok_or(Error::NoSuchKernel { kernel })
     }

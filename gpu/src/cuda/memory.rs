@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
-use cuda_std::Element;
+use cuda_std::{Element, MemoryId};
 use cust::error::{CudaError, CudaResult};
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy, LockedBuffer, mem_get_info};
 use cust::sys;
@@ -61,6 +61,10 @@ impl<T: Element> CudaBuffer<T> {
 
     pub(crate) fn len(&self) -> usize {
         self.elements.len()
+    }
+
+    pub(crate) fn memory(&self) -> MemoryId {
+        self.cuda.memory
     }
 
     /// The address of the first element; of an empty buffer any but zero, because the kernel makes a reference of it.

@@ -1,7 +1,7 @@
 //! A GPU, through cust.
 //!
 //! Everything here happens on the thread that opened the GPU, where its context is current: a [`Cuda`] is shared by
-//! `Rc`, and so are its buffers and streams. The context is the GPU's primary one, so it is the same for all who open it.
+//! `Rc`, and so are its buffers. The context is the GPU's primary one, so it is the same for all who open it.
 
 mod graph;
 mod launch;
@@ -9,22 +9,25 @@ mod memory;
 mod module;
 mod properties;
 mod queue;
+mod wait;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::ffi::CStr;
 
+use cuda_std::{MemoryId, PtxVariant};
 use cust::context::{Context, CurrentContext};
 use cust::device::Device;
 use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys::{self, CUresult};
 
-use crate::{DriverError, Error, OpenError, PtxVariant};
+use crate::{DriverError, Error, OpenError};
 pub(crate) use graph::Capture;
 pub(crate) use memory::{CudaBuffer, CudaPinned};
 use module::Module;
 use properties::Properties;
 use queue::Queue;
+use wait::Wait;
 
 /// A GPU with its context and its kernels.
 #[derive(Debug)]
@@ -33,18 +36,14 @@ pub(crate) struct Cuda {
     /// Whether each launch is waited for.
     blocking: bool,
     queue: RefCell<Queue>,
-    streams: Cell<usize>,
+    /// Tells this device's buffers from those of others.
+    pub(crate) memory: MemoryId,
     // Dropped in this order: what belongs to a context goes before it.
-    pub(crate) stream: CudaStream,
-    module: Module,
-    _context: Context,
-}
-
-/// A queue of the driver's.
-#[derive(Debug)]
-pub(crate) struct CudaStream {
-    number: usize,
     stream: Stream,
+    module: Module,
+    /// Loaded by the first timing.
+    wait: OnceCell<Wait>,
+    _context: Context,
 }
 
 impl Cuda {
@@ -55,7 +54,7 @@ impl Cuda {
         let properties = Properties::of(device)?;
         let compute_capability = properties.compute_capability;
         let Some(variant) = crate::ptx::choose(variants, compute_capability) else {
-            let variants = variants.iter().map(|variant| variant.compute_capability).collect();
+            let variants = variants.iter().map(PtxVariant::compute_capability).collect();
             return Err(OpenError::NoPtxVariant { device: properties.name, compute_capability, variants });
         };
         let context = Context::new(device).map_err(OpenError::driver("making a context"))?;
@@ -67,44 +66,47 @@ impl Cuda {
             properties,
             blocking: std::env::var_os("GPU_LAUNCH_BLOCKING").is_some_and(|value| value == "1"),
             queue: RefCell::default(),
-            streams: Cell::new(1),
-            stream: CudaStream { number: 0, stream },
+            memory: MemoryId::unique(),
+            stream,
             module,
+            wait: OnceCell::new(),
             _context: context,
         })
     }
 
-    /// Another queue.
-    pub(crate) fn new_stream(&self) -> Result<CudaStream, Error> {
-        let stream = self.check("making a stream", Stream::new(StreamFlags::DEFAULT, None))?;
-        let number = self.streams.replace(self.streams.get() + 1);
-        Ok(CudaStream { number, stream })
-    }
-
-    /// Waits for everything in all streams.
+    /// Waits for all launches. Only this device's own stream: to wait for the context would break a recording that another
+    /// thread has begun in it.
     pub(crate) fn synchronize(&self) -> Result<(), Error> {
-        self.check("waiting for the GPU", CurrentContext::synchronize())?;
+        self.check("waiting for the GPU", self.stream.synchronize())?;
         self.queue.borrow_mut().all_done();
         Ok(())
     }
 
-    /// Waits for everything in `stream`.
-    pub(crate) fn synchronize_stream(&self, stream: &CudaStream) -> Result<(), Error> {
-        self.check("waiting for a stream", stream.stream.synchronize())?;
-        self.queue.borrow_mut().done(stream.number);
-        Ok(())
-    }
-
-    /// Runs `work` between two events; their distance in seconds.
+    /// Runs `work` between two events; their distance in seconds. The GPU waits while `work` queues its first launches,
+    /// so that the time of a short kernel is not that of its submission.
     pub(crate) fn time<R>(&self, work: impl FnOnce() -> Result<R, Error>) -> Result<(R, f64), Error> {
         let event = || self.check("making an event", Event::new(EventFlags::DEFAULT));
         let (start, end) = (event()?, event()?);
-        self.check("recording an event", start.record(&self.stream.stream))?;
+        self.queue_wait()?;
+        self.check("recording an event", start.record(&self.stream))?;
         let result = work()?;
-        self.check("recording an event", end.record(&self.stream.stream))?;
-        self.synchronize_stream(&self.stream)?;
+        self.check("recording an event", end.record(&self.stream))?;
+        self.synchronize()?;
         let milliseconds = self.check("comparing two events", end.elapsed_time_f32(&start))?;
         Ok((result, f64::from(milliseconds) / 1e3))
+    }
+
+    /// Keeps the GPU waiting, unless each launch is waited for in any case.
+    fn queue_wait(&self) -> Result<(), Error> {
+        if self.blocking {
+            return Ok(());
+        }
+        if self.wait.get().is_none() {
+            let wait = self.check("loading the kernel that waits", Wait::load(&self.properties.name))?;
+            self.wait.set(wait).expect("it was empty above, and there is one thread");
+        }
+        let wait = self.wait.get().expect("it was set above");
+        self.check("launching the kernel that waits", wait.queue(self.stream.as_inner()))
     }
 
     /// An error of the driver becomes that of the launches that caused it, or else of `operation`.
@@ -120,7 +122,7 @@ impl Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         // The module must not go while a kernel of it runs. A failure has nobody left who could be told.
-        let _ = CurrentContext::synchronize();
+        let _ = self.stream.synchronize();
     }
 }
 

@@ -1,14 +1,15 @@
 //! The kernels on the GPU.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
+use std::rc::Rc;
 
 use cuda_std::LaunchConfig;
 use cust::sys::{self, CUfunction_attribute, CUjit_option};
 
 use super::succeed;
-use crate::ptx::parameter_count;
+use crate::ptx::Entry;
 use crate::{DriverError, OpenError, PtxVariant};
 
 /// Bytes for each of the two logs of the driver's compiler.
@@ -22,19 +23,31 @@ const NOT_FOUND: u32 = sys::CUresult::CUDA_ERROR_NOT_FOUND as u32;
 pub(super) struct Module {
     module: sys::CUmodule,
     text: &'static str,
-    functions: RefCell<HashMap<&'static str, Function>>,
+    functions: RefCell<HashMap<&'static str, Rc<Function>>>,
 }
 
 /// A kernel of a module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Function {
     pub(super) handle: sys::CUfunction,
-    /// The number of its parameters.
-    pub(super) parameters: usize,
+    /// What the PTX says of it.
+    pub(super) entry: Entry,
     /// Bytes of shared memory that its arrays take.
     pub(super) static_shared_bytes: u32,
     /// Bytes of dynamic shared memory that its launches may have.
-    pub(super) allowed_shared_bytes: u32,
+    pub(super) allowed_shared_bytes: Cell<u32>,
+}
+
+impl Function {
+    /// Allows `bytes` of dynamic shared memory to launches of the kernel.
+    #[allow(unsafe_code)]
+    pub(super) fn allow_shared(&self, bytes: u32) -> Result<(), DriverError> {
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function belongs to a module that is loaded: functions stay within the device that owns the module.
+        succeed(unsafe { sys::cuFuncSetAttribute(self.handle, attribute, bytes as i32) })?;
+        self.allowed_shared_bytes.set(bytes);
+        Ok(())
+    }
 }
 
 impl Module {
@@ -42,10 +55,10 @@ impl Module {
     #[allow(unsafe_code)]
     pub(super) fn load(variant: &'static PtxVariant, device: &str) -> Result<Self, OpenError> {
         let refused = |error, log| {
-            let variant = variant.compute_capability;
+            let variant = variant.compute_capability();
             OpenError::Ptx { device: device.to_owned(), variant, error, log }
         };
-        let image = CString::new(variant.text).map_err(|zero| {
+        let image = CString::new(variant.text()).map_err(|zero| {
             let text = format!("the text has a zero byte at {}", zero.nul_position());
             refused(DriverError { code: sys::CUresult::CUDA_ERROR_INVALID_PTX as u32, text }, String::new())
         })?;
@@ -71,40 +84,29 @@ impl Module {
             )
         };
         succeed(result).map_err(|error| refused(error, log([&errors, &information])))?;
-        Ok(Self { module, text: variant.text, functions: RefCell::default() })
+        Ok(Self { module, text: variant.text(), functions: RefCell::default() })
     }
 
     /// The kernel called `name`, or nothing if the module has none; looked up once.
-    pub(super) fn function(&self, name: &'static str) -> Result<Option<Function>, DriverError> {
-        let known = self.functions.borrow().get(name).copied();
+    pub(super) fn function(&self, name: &'static str) -> Result<Option<Rc<Function>>, DriverError> {
+        let known = self.functions.borrow().get(name).map(Rc::clone);
         if known.is_some() {
             return Ok(known);
         }
-        let Some(parameters) = parameter_count(self.text, name) else { return Ok(None) };
+        let Some(entry) = Entry::find(self.text, name) else { return Ok(None) };
         match self.look_up(name) {
             Ok(handle) => {
                 let static_shared_bytes = static_shared_bytes(handle)?;
                 // So much is allowed to every kernel, its arrays and the dynamic part together.
-                let allowed_shared_bytes = LaunchConfig::MAX_STATIC_SHARED_BYTES.saturating_sub(static_shared_bytes);
-                let function = Function { handle, parameters, static_shared_bytes, allowed_shared_bytes };
-                self.functions.borrow_mut().insert(name, function);
+                let allowed = LaunchConfig::MAX_STATIC_SHARED_BYTES.saturating_sub(static_shared_bytes);
+                let allowed_shared_bytes = Cell::new(allowed);
+                let function = Rc::new(Function { handle, entry, static_shared_bytes, allowed_shared_bytes });
+                self.functions.borrow_mut().insert(name, Rc::clone(&function));
                 Ok(Some(function))
             }
             Err(error) if error.code == NOT_FOUND => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// Allows so many bytes of dynamic shared memory to launches of the kernel, which has been looked up.
-    #[allow(unsafe_code)]
-    pub(super) fn allow_shared(&self, name: &str, bytes: u32) -> Result<(), DriverError> {
-        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        if let Some(function) = self.functions.borrow_mut().get_mut(name) {
-            // SAFETY: the function belongs to this module, which is loaded.
-            succeed(unsafe { sys::cuFuncSetAttribute(function.handle, attribute, bytes as i32) })?;
-            function.allowed_shared_bytes = bytes;
-        }
-        Ok(())
     }
 
     #[allow(unsafe_code)]

@@ -6,9 +6,9 @@ use crate::{DriverError, Error, Launch};
 /// The launches that are not known to be done.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Each with the number of its stream; launches that are alike are counted.
-    launches: Vec<(usize, Launch)>,
-    /// Graphs in the device's own stream that are not known to be done.
+    /// Launches that are alike are counted.
+    launches: Vec<Launch>,
+    /// Graphs that are not known to be done.
     graphs: Vec<Executable>,
     /// The GPU's failure, once there is one: no call succeeds any more.
     failure: Option<(DriverError, Vec<Launch>)>,
@@ -16,17 +16,15 @@ pub(super) struct Queue {
 
 impl Queue {
     /// Notes a launch.
-    pub(super) fn push(&mut self, stream: usize, launch: Launch) {
-        let is_alike = |(other, l): &&mut (usize, Launch)| {
-            *other == stream && l.kernel == launch.kernel && l.config == launch.config
-        };
+    pub(super) fn push(&mut self, launch: Launch) {
+        let is_alike = |known: &&mut Launch| known.kernel == launch.kernel && known.config == launch.config;
         match self.launches.iter_mut().find(is_alike) {
-            Some((_, known)) => known.times += launch.times,
-            None => self.launches.push((stream, launch)),
+            Some(known) => known.times += launch.times,
+            None => self.launches.push(launch),
         }
     }
 
-    /// Keeps a graph until the launches of the device's own stream, number 0, are done.
+    /// Keeps a graph until its launches are done.
     pub(super) fn keep(&mut self, graph: Executable) {
         self.graphs.push(graph);
     }
@@ -34,14 +32,6 @@ impl Queue {
     /// The number of graphs that are kept.
     pub(super) fn kept(&self) -> usize {
         self.graphs.len()
-    }
-
-    /// All launches of `stream` are done.
-    pub(super) fn done(&mut self, stream: usize) {
-        if stream == 0 {
-            self.graphs.clear();
-        }
-        self.launches.retain(|(other, _)| *other != stream);
     }
 
     /// All launches are done.
@@ -57,7 +47,7 @@ impl Queue {
             return None;
         }
         let launches = std::mem::take(&mut self.launches);
-        let first = || (error.clone(), launches.into_iter().map(|(_, launch)| launch).collect());
+        let first = || (error.clone(), launches);
         let (error, launches) = self.failure.get_or_insert_with(first).clone();
         Some(Error::Queued { error, launches })
     }
@@ -87,11 +77,11 @@ mod tests {
     #[test]
     fn an_error_names_what_is_under_way() {
         let mut queue = Queue::default();
-        queue.push(0, launch("a", 1));
-        queue.push(1, launch("b", 1));
-        queue.done(0);
-        queue.push(1, launch("b", 1));
-        queue.push(1, launch("b", 2));
+        queue.push(launch("a", 1));
+        queue.all_done();
+        queue.push(launch("b", 1));
+        queue.push(launch("b", 1));
+        queue.push(launch("b", 2));
         let text = queue.failure(&error(700)).unwrap().to_string();
         assert_eq!(
             text,
@@ -105,7 +95,7 @@ mod tests {
     fn the_first_failure_is_repeated() {
         let mut queue = Queue::default();
         assert!(queue.failure(&error(700)).is_none(), "nothing is under way");
-        queue.push(0, launch("a", 1));
+        queue.push(launch("a", 1));
         assert!(queue.failure(&error(1)).is_none(), "an error of the call itself");
         for code in [719, 700] {
             let text = queue.failure(&error(code)).unwrap().to_string();

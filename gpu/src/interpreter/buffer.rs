@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use cuda_std::Element;
+use cuda_std::{Element, MemoryId};
 
 use super::Interpreter;
 use super::bytes::{bytes_of, bytes_of_mut};
@@ -32,6 +32,10 @@ impl<T: Element> InterpreterBuffer<T> {
 
     pub(crate) fn address(&self) -> u64 {
         self.address
+    }
+
+    pub(crate) fn memory(&self) -> MemoryId {
+        self.interpreter.memory
     }
 
     /// Writes elements from `first` on; they are in the buffer.

@@ -4,6 +4,7 @@ mod choice;
 mod cooperative;
 mod cuda;
 mod parts_of_buffers;
+mod refuses_other_kernels;
 mod replay;
 mod simulator;
 #[path = "../support/mod.rs"]

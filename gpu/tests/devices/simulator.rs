@@ -32,9 +32,7 @@ fn a_launch_has_results_and_counts() {
     assert_eq!(out.to_vec().unwrap(), [4.0, 5.0, 6.0]);
     assert_eq!((report.blocks, report.threads, report.global_loads, report.global_stores), (2, 4, 6, 3));
 
-    let stream = device.stream().unwrap();
-    let report = stream.launch(&scale, LaunchConfig::new(1, 32), (&mut out, 2.0, 1)).unwrap().unwrap();
-    stream.synchronize().unwrap();
+    let report = device.launch(&scale, LaunchConfig::new(1, 32), (&mut out, 2.0, 1)).unwrap().unwrap();
     assert_eq!(out.to_vec().unwrap(), [4.0, 10.0, 12.0]);
     assert_eq!((report.global_loads, report.global_stores), (2, 2));
 }

@@ -3,13 +3,15 @@
 //! In the PTX a comment `shows: name` marks that line.
 
 use crate::interpreters::{fault_of, with_and_without_races};
-use cuda_std::{Dim3, GlobalMut, LaunchConfig, Ptx, kernel};
+use cuda_std::{Dim3, GlobalMut, LaunchConfig, PtxVariant, kernel};
 use gpu::InterpreterOptions;
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, Fault, FaultKind};
 
-const PTX: Ptx = Ptx { compute_capability: (7, 5), text: include_str!("interpreters/bugs_of_ptx.ptx") };
+// SAFETY: only the interpreter runs it, which checks every access.
+#[allow(unsafe_code)]
+const PTX: PtxVariant = unsafe { PtxVariant::new((7, 5), include_str!("interpreters/bugs_of_ptx.ptx")) };
 
 /// What the PTX of this name means to do: out[i] = i, by way of shared memory.
 #[kernel]
@@ -33,7 +35,7 @@ pub fn vector_load_of_a_low_alignment(out: GlobalMut<f32>) {
 /// Asserts that the fault is at the marked line of the PTX, of which no other source is known.
 fn assert_at_mark(fault: &Fault, name: &str) {
     let mark = format!("// shows: {name}");
-    let (number, line) = PTX.text.lines().enumerate().find(|(_, line)| line.ends_with(&mark)).expect("a mark");
+    let (number, line) = PTX.text().lines().enumerate().find(|(_, line)| line.ends_with(&mark)).expect("a mark");
     assert_eq!(fault.place.line as usize, number + 1, "{fault}");
     assert_eq!(fault.place.source, None);
     let instruction = line.split("; //").next().unwrap().trim();

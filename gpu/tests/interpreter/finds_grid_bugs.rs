@@ -5,7 +5,7 @@
 //! its meaning: blocks that wait in vain wait as on a GPU, until the instructions of a block come to their limit.
 
 use crate::interpreters::{fault_at, with_and_without_races, with_races};
-use cuda_std::{Dim3, LaunchConfig, Ptx};
+use cuda_std::{Dim3, LaunchConfig, PtxVariant};
 use gpu::{Device, Error, InterpreterOptions, LaunchReport};
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::{Access, Fault, FaultKind};
@@ -38,7 +38,7 @@ fn error(launched: Result<Option<LaunchReport>, Error>) -> Error {
 ///
 /// It looks for races: blocks then have their turns in order, on one thread of the host. Without, on several, who waits
 /// in vain first is left to chance, as on a GPU.
-fn with_low_limit(ptx: &[Ptx], test: impl Fn(&Device)) {
+fn with_low_limit(ptx: &[PtxVariant], test: impl Fn(&Device)) {
     let options = InterpreterOptions { block_instructions: LIMIT, ..InterpreterOptions::default() };
     ptx.iter().for_each(|ptx| test(&crate::interpreters::device(ptx, options)));
 }

@@ -210,7 +210,7 @@ fn the_lowest_block_is_reported_whatever_runs_first() {
 fn every_kernel_with_a_bug_is_run() {
     let tests = [include_str!("finds_seeded_bugs.rs"), include_str!("finds_grid_bugs.rs")];
     for ptx in PTX {
-        for entry in ptx.text.split(".visible .entry ").skip(1) {
+        for entry in ptx.text().split(".visible .entry ").skip(1) {
             let name = entry.split('(').next().unwrap();
             let launch = format!("device.launch(&{name}, ");
             assert!(tests.iter().any(|test| test.contains(&launch)), "no test launches {name}");

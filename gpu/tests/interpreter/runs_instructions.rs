@@ -288,7 +288,7 @@ proptest! {
     fn atomic_operations(x in words(300), threads in 1u32..300) {
         // Floats add up exactly, and the order of the sums is free.
         for ptx in PTX {
-            prop_assert_eq!(launch_atomics("atomics", ptx.text, &x, threads), atomics::expected(&x));
+            prop_assert_eq!(launch_atomics("atomics", ptx.text(), &x, threads), atomics::expected(&x));
         }
     }
 }

@@ -224,7 +224,7 @@ fn every_kernel_is_run() {
     let tests = [include_str!("runs_test_kernels.rs"), include_str!("runs_instructions.rs")];
     for ptx in PTX {
         let names: Vec<_> =
-            ptx.text.split(".visible .entry ").skip(1).filter_map(|rest| rest.split('(').next()).collect();
+            ptx.text().split(".visible .entry ").skip(1).filter_map(|rest| rest.split('(').next()).collect();
         assert!(names.len() > 20, "{names:?}");
         for name in names {
             let calls = [format!("launch(&{name}, "), format!("launch_atomics(\"{name}\"")];

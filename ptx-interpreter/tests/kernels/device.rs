@@ -1,7 +1,7 @@
 //! Two devices that run the same launch: the simulator, from a kernel's source, and the interpreter, from its PTX.
 
 use cuda_std::simulator::{self, SimulatorBuffer, SimulatorMemory};
-use cuda_std::{BufferMut, BufferRef, Element, F32x4, Kernel, LaunchConfig, Memory, RawParameters};
+use cuda_std::{BufferMut, BufferRef, Element, F32x4, Kernel, LaunchConfig, Memory, MemoryId, RawParameters};
 use ptx_interpreter::{Machine, Options};
 
 /// A buffer of a device.
@@ -122,6 +122,7 @@ impl Device for Simulator {
 pub(crate) struct Interpreter {
     pub(crate) machine: Machine,
     pub(crate) options: Options,
+    memory: MemoryId,
     /// How often each line of the PTX was executed by a thread.
     pub(crate) executed: std::collections::BTreeMap<u32, u64>,
 }
@@ -129,7 +130,7 @@ pub(crate) struct Interpreter {
 impl Interpreter {
     pub(crate) fn new(ptx: &str, options: Options) -> Result<Self, String> {
         let machine = Machine::new(ptx).map_err(|error| error.to_string())?;
-        Ok(Self { machine, options, executed: Default::default() })
+        Ok(Self { machine, options, memory: MemoryId::unique(), executed: Default::default() })
     }
 }
 
@@ -138,6 +139,7 @@ pub(crate) enum InterpreterMemory {}
 
 /// A buffer in the interpreter's memory.
 pub(crate) struct Allocation {
+    memory: MemoryId,
     address: u64,
     length: usize,
 }
@@ -145,12 +147,12 @@ pub(crate) struct Allocation {
 impl Memory for InterpreterMemory {
     type Buffer<T: Element> = Allocation;
 
-    fn buffer_ref<T: Element>(&Allocation { address, length }: &Allocation) -> BufferRef<'_, T> {
-        BufferRef::Device { address, length }
+    fn buffer_ref<T: Element>(&Allocation { memory, address, length }: &Allocation) -> BufferRef<'_, T> {
+        BufferRef::Device { memory, address, length }
     }
 
-    fn buffer_mut<T: Element>(&mut Allocation { address, length }: &mut Allocation) -> BufferMut<'_, T> {
-        BufferMut::Device { address, length }
+    fn buffer_mut<T: Element>(&mut Allocation { memory, address, length }: &mut Allocation) -> BufferMut<'_, T> {
+        BufferMut::Device { memory, address, length }
     }
 }
 
@@ -167,7 +169,7 @@ impl Device for Interpreter {
 
     fn uninitialized<T: Plain>(&mut self, length: usize) -> Allocation {
         let address = self.machine.allocate((length * size_of::<T>()) as u64).expect("memory for a small buffer");
-        Allocation { address, length }
+        Allocation { memory: self.memory, address, length }
     }
 
     fn launch<K: Kernel>(
@@ -176,7 +178,8 @@ impl Device for Interpreter {
         config: LaunchConfig,
         arguments: K::Arguments<'_, InterpreterMemory>,
     ) -> Result<(), String> {
-        let raw = RawParameters::of::<K, InterpreterMemory>(kernel, arguments).map_err(|error| error.to_string())?;
+        let raw = RawParameters::of::<K, InterpreterMemory>(kernel, arguments, self.memory);
+        let raw = raw.map_err(|error| error.to_string())?;
         let values: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
         let report = self.machine.launch(self.options, K::NAME, config, &values).map_err(|error| error.to_string())?;
         for instruction in &report.instructions {

@@ -33,7 +33,9 @@ fn all_edits() -> &'static [Vec<Edits>] {
         let executed = executed(entry, ptx);
         edits(ptx, entry.kernel, |line| executed.get(&line).is_some_and(|lanes| *lanes > 0))
     };
-    ALL.get_or_init(|| PTX.iter().map(|ptx| ENTRIES.iter().map(|entry| of_kernel(entry, ptx.text)).collect()).collect())
+    ALL.get_or_init(|| {
+        PTX.iter().map(|ptx| ENTRIES.iter().map(|entry| of_kernel(entry, ptx.text())).collect()).collect()
+    })
 }
 
 /// What is wrong with an edited module, if the checks find it: it does not load, a thread is at fault, or a result is not
@@ -80,7 +82,7 @@ fn survivors(seeds: impl IntoParallelIterator<Item = u64>) -> Vec<String> {
     let survivor = |seed| {
         let (variant, kernel, edit) = chosen(seed);
         let (ptx, entry) = (PTX[variant], &ENTRIES[kernel]);
-        let found = caught(entry, ptx.text, edit);
+        let found = caught(entry, ptx.text(), edit);
         found.is_none().then(|| {
             let (capability, Edit { kind, line, before, after }) = (ptx.compute_capability, edit);
             let survivor =

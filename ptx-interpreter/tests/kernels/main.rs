@@ -23,7 +23,7 @@ fn every_kernel_of_the_ptx_is_in_the_table() {
     let table: BTreeSet<&str> = ENTRIES.iter().map(|entry| entry.kernel).collect();
     assert_eq!(table.len(), ENTRIES.len(), "a kernel is in the table twice");
     for ptx in PTX {
-        let machine = Machine::new(ptx.text).unwrap();
+        let machine = Machine::new(ptx.text()).unwrap();
         let compiled = machine.kernels().filter(|kernel| !kernel.starts_with(CHECKED_ELSEWHERE));
         assert_eq!(compiled.collect::<BTreeSet<&str>>(), table, "each kernel has an entry in tests/kernels/table.rs");
     }
@@ -41,7 +41,7 @@ fn check(entry: &Entry, case: &Case, check_races: bool) {
     );
     for ptx in PTX {
         let options = Options { check_races, same_value_races_are_faults: true, ..Default::default() };
-        let mut interpreter = Interpreter::new(ptx.text, options).unwrap();
+        let mut interpreter = Interpreter::new(ptx.text(), options).unwrap();
         let interpreted = (entry.on_interpreter)(&mut interpreter, case).unwrap_or_else(fail);
         let variant = ptx.compute_capability;
         assert!(

@@ -36,6 +36,6 @@ pub(super) fn count(plan: &Plan) -> Result<KernelCounts, MeasureError> {
         })
     };
     let rungs = Rung::ALL.into_par_iter().with_max_len(1).map(count).collect::<Result<_, MeasureError>>()?;
-    let (major, minor) = variant.compute_capability;
+    let (major, minor) = variant.compute_capability();
     Ok(KernelCounts { architecture: format!("sm_{major}{minor}"), size, rungs })
 }

@@ -7,9 +7,15 @@ use std::sync::OnceLock;
 
 use crate::availability::Unavailable;
 
-/// Where the driver may be. The loader knows the first on most systems; the others are where WSL and NixOS keep it.
+/// Where the driver may be. The loader finds the first on most systems; the others are the paths of WSL, of NixOS, and of
+/// containers that mount the driver beside the system's libraries.
 #[cfg(not(any(windows, target_os = "macos")))]
-const CANDIDATES: &[&str] = &["libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", "/run/opengl-driver/lib/libcuda.so.1"];
+const CANDIDATES: &[&str] = &[
+    "libcuda.so.1",
+    "/usr/lib/wsl/lib/libcuda.so.1",
+    "/run/opengl-driver/lib/libcuda.so.1",
+    "/usr/local/nvidia/lib64/libcuda.so.1",
+];
 #[cfg(windows)]
 const CANDIDATES: &[&str] = &["nvcuda.dll"];
 #[cfg(target_os = "macos")]

@@ -21,6 +21,10 @@ pub unsafe trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     const POISON: Self;
 
+    /// The type in a kernel's [`signature`](crate::signature).
+    #[doc(hidden)]
+    const CODE: u8;
+
     /// The element as the simulator's threads share it. Two blocks may access one cell at once, as on a GPU: every
     /// access is therefore atomic, relaxed, which on common processors is an ordinary load or store.
     #[cfg(not(target_arch = "nvptx64"))]
@@ -57,6 +61,14 @@ pub unsafe trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
     #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn write(self, pointer: *mut Self);
+
+    /// The same value, of which LLVM forgets where it was loaded.
+    ///
+    /// What a load returns that races with a store is `undef` to LLVM, which may take a different value at each use: a check of
+    /// an index would say nothing about the access after it. An integer is therefore passed through an empty instruction.
+    #[cfg(target_arch = "nvptx64")]
+    #[doc(hidden)]
+    fn frozen(self) -> Self;
 }
 
 /// An element on which atomic operations exist: i32, u32 and f32.
@@ -98,7 +110,7 @@ mod sealed {
 }
 
 macro_rules! elements {
-    ($($element:ident in $cell:ident, poison $poison:expr, $into:expr, $from:expr;)*) => {$(
+    ($($element:ident in $cell:ident, code $code:literal, poison $poison:expr, $into:expr, $from:expr, $freeze:expr;)*) => {$(
         impl sealed::Sealed for $element {}
 
         // SAFETY: an atomic integer has the size and bit validity of the integer, which is as wide as the element and,
@@ -106,6 +118,7 @@ macro_rules! elements {
         #[allow(unsafe_code)]
         unsafe impl Element for $element {
             const POISON: Self = $poison;
+            const CODE: u8 = $code;
 
             #[cfg(not(target_arch = "nvptx64"))]
             type Cell = $cell;
@@ -141,16 +154,22 @@ macro_rules! elements {
                 // SAFETY: the caller's promise.
                 unsafe { *pointer = self }
             }
+
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            fn frozen(self) -> Self {
+                $freeze(self)
+            }
         }
     )*};
 }
 
 elements! {
-    u8 in AtomicU8, poison u8::MAX, core::convert::identity, core::convert::identity;
-    u32 in AtomicU32, poison u32::MAX, core::convert::identity, core::convert::identity;
-    i32 in AtomicI32, poison i32::MIN, core::convert::identity, core::convert::identity;
-    f32 in AtomicU32, poison f32::NAN, f32::to_bits, f32::from_bits;
-    f64 in AtomicU64, poison f64::NAN, f64::to_bits, f64::from_bits;
+    u8 in AtomicU8, code b'b', poison u8::MAX, core::convert::identity, core::convert::identity, |x| freeze(x as u32) as u8;
+    u32 in AtomicU32, code b'u', poison u32::MAX, core::convert::identity, core::convert::identity, freeze;
+    i32 in AtomicI32, code b'i', poison i32::MIN, core::convert::identity, core::convert::identity, |x| freeze(x as u32) as i32;
+    f32 in AtomicU32, code b'f', poison f32::NAN, f32::to_bits, f32::from_bits, core::convert::identity;
+    f64 in AtomicU64, code b'd', poison f64::NAN, f64::to_bits, f64::from_bits, core::convert::identity;
 }
 
 impl sealed::Sealed for F32x4 {}
@@ -159,6 +178,7 @@ impl sealed::Sealed for F32x4 {}
 #[allow(unsafe_code)]
 unsafe impl Element for F32x4 {
     const POISON: Self = Self::splat(f32::NAN);
+    const CODE: u8 = b'q';
 
     #[cfg(not(target_arch = "nvptx64"))]
     type Cell = [AtomicU32; 4];
@@ -200,6 +220,22 @@ unsafe impl Element for F32x4 {
             (*pointer).w = self.w;
         }
     }
+
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    fn frozen(self) -> Self {
+        self
+    }
+}
+
+/// A value of which LLVM knows nothing.
+#[cfg(target_arch = "nvptx64")]
+#[allow(unsafe_code)]
+#[inline(always)]
+fn freeze(mut value: u32) -> u32 {
+    // SAFETY: a comment, no instruction.
+    unsafe { core::arch::asm!("// {0}", inout(reg32) value, options(pure, nomem, nostack, preserves_flags)) };
+    value
 }
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -1,6 +1,7 @@
 //! What connects a kernel, its arguments and a device.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use thiserror::Error;
 
@@ -8,9 +9,19 @@ use crate::simulator::SimulatorBuffer;
 use crate::{Element, Scalar};
 
 /// A kernel that can be launched. `#[kernel]` implements it.
-pub trait Kernel: Copy + Send + Sync + 'static {
+///
+/// # Safety
+/// A launch hands to a GPU what [`push_arguments`](Self::push_arguments) appends, unchecked: for each buffer of the
+/// arguments its own address and length, by [`RawParameters::push_buffer`] and
+/// [`push_buffer_mut`](RawParameters::push_buffer_mut), and for each scalar its value, in the order and of the types that
+/// `SIGNATURE` says.
+#[allow(unsafe_code)]
+pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// The name of the entry in the PTX.
     const NAME: &'static str;
+
+    /// The types of the parameters ([`signature`](crate::signature)).
+    const SIGNATURE: &'static [u8];
 
     /// What a launch passes: a tuple with `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`, and numbers.
     type Arguments<'a, M: Memory>;
@@ -52,6 +63,18 @@ pub trait Memory: 'static {
     fn buffer_mut<T: Element>(buffer: &mut Self::Buffer<T>) -> BufferMut<'_, T>;
 }
 
+/// The memory of one device, unlike that of every other device of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryId(u64);
+
+impl MemoryId {
+    /// A new one.
+    pub fn unique() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Relaxed))
+    }
+}
+
 /// Where a buffer is that a kernel reads.
 #[derive(Debug)]
 pub enum BufferRef<'a, T: Element> {
@@ -59,6 +82,8 @@ pub enum BufferRef<'a, T: Element> {
     Simulator(&'a SimulatorBuffer<T>),
     /// On a GPU.
     Device {
+        /// The device's memory.
+        memory: MemoryId,
         /// The address of the first element in the GPU's memory.
         address: u64,
         /// The number of elements.
@@ -73,6 +98,8 @@ pub enum BufferMut<'a, T: Element> {
     Simulator(&'a mut SimulatorBuffer<T>),
     /// On a GPU.
     Device {
+        /// The device's memory.
+        memory: MemoryId,
         /// The address of the first element in the GPU's memory.
         address: u64,
         /// The number of elements.
@@ -95,11 +122,20 @@ pub enum ArgumentError {
         /// The kernel's parameter.
         parameter: &'static str,
     },
+    /// The launch is on another GPU, or on the same GPU opened a second time: its launches are not ordered with those of
+    /// the buffer's device.
+    #[error("the buffer for parameter `{parameter}` belongs to another device than the launch")]
+    OtherDevice {
+        /// The kernel's parameter.
+        parameter: &'static str,
+    },
 }
 
 /// A launch's parameters as `cuLaunchKernel` takes them: an address for each, behind which its value lies.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RawParameters {
+    /// The memory of the device that the launch is on.
+    memory: MemoryId,
     /// Each value in 16 bytes of its own: enough for every scalar, and aligned for every one.
     values: Vec<Value>,
 }
@@ -109,17 +145,16 @@ pub struct RawParameters {
 struct Value([u8; 16]);
 
 impl RawParameters {
-    /// No parameters.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The arguments of a launch of `K`.
+    /// The arguments of a launch of `K` on the device whose memory is `memory`.
     ///
     /// # Errors
-    /// If a buffer is not in a GPU's memory.
-    pub fn of<K: Kernel, M: Memory>(_: &K, arguments: K::Arguments<'_, M>) -> Result<Self, ArgumentError> {
-        let mut raw = Self::new();
+    /// If a buffer is not in that memory.
+    pub fn of<K: Kernel, M: Memory>(
+        _: &K,
+        arguments: K::Arguments<'_, M>,
+        memory: MemoryId,
+    ) -> Result<Self, ArgumentError> {
+        let mut raw = Self { memory, values: Vec::new() };
         K::push_arguments::<M>(arguments, &mut raw)?;
         Ok(raw)
     }
@@ -127,14 +162,15 @@ impl RawParameters {
     /// Appends a buffer that the kernel reads: its address and its length.
     ///
     /// # Errors
-    /// If it is not in a GPU's memory.
+    /// If it is not in the memory of the launch's device.
     pub fn push_buffer<M: Memory, T: Element>(
         &mut self,
         parameter: &'static str,
         buffer: &M::Buffer<T>,
     ) -> Result<(), ArgumentError> {
         match M::buffer_ref(buffer) {
-            BufferRef::Device { address, length } => {
+            BufferRef::Device { memory, .. } if memory != self.memory => Err(ArgumentError::OtherDevice { parameter }),
+            BufferRef::Device { address, length, .. } => {
                 self.push_slice(address, length);
                 Ok(())
             }
@@ -145,14 +181,15 @@ impl RawParameters {
     /// Appends a buffer that the kernel writes: its address and its length.
     ///
     /// # Errors
-    /// If it is not in a GPU's memory.
+    /// If it is not in the memory of the launch's device.
     pub fn push_buffer_mut<M: Memory, T: Element>(
         &mut self,
         parameter: &'static str,
         buffer: &mut M::Buffer<T>,
     ) -> Result<(), ArgumentError> {
         match M::buffer_mut(buffer) {
-            BufferMut::Device { address, length } => {
+            BufferMut::Device { memory, .. } if memory != self.memory => Err(ArgumentError::OtherDevice { parameter }),
+            BufferMut::Device { address, length, .. } => {
                 self.push_slice(address, length);
                 Ok(())
             }

@@ -59,6 +59,41 @@
 //! A device takes as many blocks as it can run at once, and no more. A grid that is right on every device is therefore
 //! made from what the device says, and the kernel's threads share out the work by `thread::grid_dim_x`.
 //!
+//! # Safety model
+//!
+//! Safe code launches kernels that are written in safe code, and neither can reach memory that is not the launch's own. What that
+//! rests on, and who upholds it:
+//!
+//! 1. **The code is the kernel's.** Only unsafe code makes a [`PtxVariant`] of a text or implements `Kernel`; `#[kernel]` and
+//!    [`compiled_kernels!`] do it for compiled kernels. A launch compares the types of the parameters, which `#[kernel]` puts into
+//!    the PTX as well ([`signature`]): a kernel never runs another's code because it has its name.
+//! 2. **Every address is a buffer's.** An argument is `&buffer` or `&mut buffer`, whose address and length are passed together.
+//!    The borrow checker rules out that a buffer which the kernel writes is passed twice, so what `&[T]` shows does not change
+//!    during the launch. A buffer of another device is refused by name.
+//! 3. **Every access is checked.** [`Global`], [`GlobalMut`], [`SharedArray`] and [`DynamicShared`] compare each index with the
+//!    length, on a GPU too; outside, the kernel traps, and the error comes to light where the device is next waited for.
+//!    All bits are a value of every [`Element`], so memory that was not written holds some value, never an invalid one.
+//! 4. **Buffers outlive their launches.** A device has one queue: launches and copies run in order, and freeing a buffer waits
+//!    for the launches that use it.
+//! 5. **No thread waits for one that cannot run.** A kernel with a barrier of the grid is refused in a launch that is not
+//!    cooperative, and a cooperative launch of more blocks than run at once is refused as well. Two barriers that not all threads
+//!    reach still hang the GPU: that is a bug which the simulator and the interpreter of PTX report, and no harm to memory.
+//!
+//! **Data races.** Many threads share a [`GlobalMut`] or a [`SharedArray`], and nothing stops two of them from using one element
+//! at once without a barrier between. In Rust on a CPU that is undefined behaviour. On a GPU the program computes something that
+//! depends on the hardware's timing, and no more:
+//! PTX gives racing programs a meaning, as its memory model does not require that there are no races
+//! ([Lustig et al., 2019](https://doi.org/10.1145/3297858.3304043)); and to LLVM the value of a load that races with a store is
+//! `undef` ([Language Reference, "Memory Model for Concurrent Operations"](https://llvm.org/docs/LangRef.html#memmodel)), a value
+//! and not undefined behaviour. `undef` may differ from use to use, so that a loaded index could pass its check as one
+//! number and reach memory as another. It cannot: an integer that is loaded from memory which a kernel writes passes through
+//! an instruction of which LLVM knows nothing, and has one value from then on. A float that is loaded so and then converted
+//! to an index has no such instruction; there the argument is that no pass of LLVM repeats a load which may have changed. Do
+//! not write such kernels: the simulator and the interpreter report each race with both places.
+//!
+//! **Not promised:** that a kernel ends, that it computes the same each time if it has a race, that an allocation's bytes are
+//! zero, and anything about code in `unsafe` blocks of a kernel.
+//!
 //! A crate of kernels begins with
 //! `#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]`.
 
@@ -76,6 +111,7 @@ mod element;
 pub mod math;
 mod print;
 mod scalar;
+pub mod signature;
 mod vector;
 
 #[cfg(target_arch = "nvptx64")]
@@ -90,13 +126,13 @@ mod launcher;
 #[cfg(not(target_arch = "nvptx64"))]
 mod ptx;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use ptx::Ptx;
+pub use ptx::PtxVariant;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod simulator;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launch_config::{Dim3, LaunchConfig, LimitError};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, Memory, RawParameters};
+pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, Memory, MemoryId, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use simulator::{DynamicShared, Global, GlobalMut, SharedArray, atomic, dynamic_shared, grid, thread, warp};
 
@@ -118,6 +154,25 @@ pub use vector::F32x4;
 /// On the host it becomes a value of that name that implements `Kernel`: what [`simulator::launch`] and a CUDA
 /// device launch. Its arguments' types are checked there: `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`.
 pub use cuda_std_macros::kernel;
+
+/// The PTX of a crate's kernels that its build script has put into `OUT_DIR`, for each architecture, oldest first:
+/// `cuda_std::compiled_kernels!("name")` is an array of two [`PtxVariant`]s.
+#[cfg(not(target_arch = "nvptx64"))]
+#[macro_export]
+macro_rules! compiled_kernels {
+    ($name:literal) => {{
+        // SAFETY: the build script had the texts compiled from the kernels of the crate that is being built, whose accesses
+        // are checked against the lengths of their buffers.
+        #[allow(unsafe_code)]
+        const VARIANTS: [$crate::PtxVariant; 2] = unsafe {
+            [
+                $crate::PtxVariant::new((7, 5), include_str!(concat!(env!("OUT_DIR"), "/", $name, ".sm_75.ptx"))),
+                $crate::PtxVariant::new((9, 0), include_str!(concat!(env!("OUT_DIR"), "/", $name, ".sm_90.ptx"))),
+            ]
+        };
+        VARIANTS
+    }};
+}
 
 /// Declares an array in the block's shared memory: `let tile = shared_array![f32; 32 * 32];`.
 ///

@@ -6,17 +6,23 @@
     label = "not a number that is copied to the GPU",
     note = "a kernel takes `&[T]`, `GlobalMut<T>`, integers and floating-point numbers"
 )]
-pub trait Scalar: Copy + Send + Sync + 'static + sealed::Sealed {}
+pub trait Scalar: Copy + Send + Sync + 'static + sealed::Sealed {
+    /// The type in a kernel's [`signature`](crate::signature).
+    #[doc(hidden)]
+    const CODE: u8;
+}
 
 mod sealed {
     pub trait Sealed {}
 }
 
 macro_rules! scalars {
-    ($($scalar:ty)*) => {$(
+    ($($scalar:ty: $code:literal)*) => {$(
         impl sealed::Sealed for $scalar {}
-        impl Scalar for $scalar {}
+        impl Scalar for $scalar {
+            const CODE: u8 = $code;
+        }
     )*};
 }
 
-scalars! { u8 u32 u64 usize i32 i64 f32 f64 crate::F32x4 }
+scalars! { u8: b'b' u32: b'u' u64: b'U' usize: b'U' i32: b'i' i64: b'I' f32: b'f' f64: b'd' crate::F32x4: b'q' }

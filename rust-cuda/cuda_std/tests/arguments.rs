@@ -3,13 +3,15 @@
 use std::ffi::c_void;
 
 use cuda_std::simulator::{self, LaunchError, Options, SimulatorBuffer};
-use cuda_std::{ArgumentError, BufferMut, BufferRef, Element, GlobalMut, LaunchConfig, Memory, RawParameters, kernel};
+use cuda_std::{
+    ArgumentError, BufferMut, BufferRef, Element, GlobalMut, LaunchConfig, Memory, MemoryId, RawParameters, kernel,
+};
 
 /// Memory that may be on either device, as a crate would have it that knows both.
 enum Either {}
 
 enum EitherBuffer<T: Element> {
-    Gpu { address: u64, length: usize },
+    Gpu { memory: MemoryId, address: u64, length: usize },
     Simulator(SimulatorBuffer<T>),
 }
 
@@ -18,14 +20,14 @@ impl Memory for Either {
 
     fn buffer_ref<T: Element>(buffer: &EitherBuffer<T>) -> BufferRef<'_, T> {
         match buffer {
-            &EitherBuffer::Gpu { address, length } => BufferRef::Device { address, length },
+            &EitherBuffer::Gpu { memory, address, length } => BufferRef::Device { memory, address, length },
             EitherBuffer::Simulator(buffer) => BufferRef::Simulator(buffer),
         }
     }
 
     fn buffer_mut<T: Element>(buffer: &mut EitherBuffer<T>) -> BufferMut<'_, T> {
         match buffer {
-            &mut EitherBuffer::Gpu { address, length } => BufferMut::Device { address, length },
+            &mut EitherBuffer::Gpu { memory, address, length } => BufferMut::Device { memory, address, length },
             EitherBuffer::Simulator(buffer) => BufferMut::Simulator(buffer),
         }
     }
@@ -44,9 +46,10 @@ fn mixed(x: &[f32], factor: f64, flag: u8, out: GlobalMut<f64>) {
 
 #[test]
 fn a_gpu_gets_addresses_lengths_and_numbers() {
-    let x = EitherBuffer::Gpu { address: 0x7000_0000_1000, length: 3 };
-    let mut out = EitherBuffer::Gpu { address: 0x7000_0000_2000, length: 2 };
-    let mut raw = RawParameters::of::<_, Either>(&mixed, (&x, 0.5, 7, &mut out)).unwrap();
+    let memory = MemoryId::unique();
+    let x = EitherBuffer::Gpu { memory, address: 0x7000_0000_1000, length: 3 };
+    let mut out = EitherBuffer::Gpu { memory, address: 0x7000_0000_2000, length: 2 };
+    let mut raw = RawParameters::of::<_, Either>(&mixed, (&x, 0.5, 7, &mut out), memory).unwrap();
     assert_eq!(raw.len(), 6);
     let mut expected = [0; 16];
     expected[..8].copy_from_slice(&0x7000_0000_1000_u64.to_le_bytes());
@@ -83,9 +86,13 @@ fn the_simulator_gets_buffers() {
 #[test]
 fn a_buffer_on_the_other_device_is_refused_by_name() {
     let x = EitherBuffer::Simulator(SimulatorBuffer::from_slice(&[1.0]));
-    let mut out = EitherBuffer::Gpu { address: 4096, length: 2 };
-    let raw = RawParameters::of::<_, Either>(&mixed, (&x, 0.5, 7, &mut out));
+    let memory = MemoryId::unique();
+    let mut out = EitherBuffer::Gpu { memory, address: 4096, length: 2 };
+    let raw = RawParameters::of::<_, Either>(&mixed, (&x, 0.5, 7, &mut out), memory);
     assert_eq!(raw.unwrap_err(), ArgumentError::NotOnDevice { parameter: "x" });
+    let on_gpu = EitherBuffer::Gpu { memory, address: 8192, length: 1 };
+    let raw = RawParameters::of::<_, Either>(&mixed, (&on_gpu, 0.5, 7, &mut out), MemoryId::unique());
+    assert_eq!(raw.unwrap_err(), ArgumentError::OtherDevice { parameter: "x" });
     let config = LaunchConfig::new(1, 1);
     let error = simulator::launch_in::<Either, _>(Options::default(), &mixed, config, (&x, 0.5, 7, &mut out));
     let error = error.unwrap_err();

@@ -73,6 +73,7 @@ fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let in_entry = parameters.iter().map(Parameter::in_entry);
     let in_body = parameters.iter().map(Parameter::in_body);
     let passed = parameters.iter().map(Parameter::passed_to_body);
+    let (signature, length, symbol) = (signature(parameters), 2 * parameters.len() + 1, format!("{name}__signature"));
     quote! {
         #[cfg(target_arch = "nvptx64")]
         #(#attributes)*
@@ -83,7 +84,20 @@ fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
             fn body(#(#in_body),*) #body
             body(#(#passed),*);
         }
+
+        #[cfg(target_arch = "nvptx64")]
+        const _: () = {
+            #[allow(unsafe_code)]
+            #[unsafe(export_name = #symbol)]
+            pub static SIGNATURE: [u8; #length] = #signature;
+        };
     }
+}
+
+/// The bytes of `cuda_std::signature`.
+fn signature(parameters: &[Parameter]) -> TokenStream {
+    let bytes = parameters.iter().map(Parameter::signature);
+    quote!([#(#bytes,)* ::cuda_std::signature::END])
 }
 
 /// The value by which the host launches the kernel.
@@ -96,6 +110,7 @@ fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let pushes = parameters.iter().map(Parameter::push);
     let binds = parameters.iter().enumerate().map(|(index, parameter)| parameter.bind(index));
     let in_body = parameters.iter().map(Parameter::in_body);
+    let signature = signature(parameters);
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attributes)*
@@ -104,8 +119,11 @@ fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
         #visibility struct #name;
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl ::cuda_std::Kernel for #name {
+        // SAFETY: the arguments are pushed in the order of the signature, each by the method of its type.
+        #[allow(unsafe_code)]
+        unsafe impl ::cuda_std::Kernel for #name {
             const NAME: &'static str = #text;
+            const SIGNATURE: &'static [u8] = &#signature;
             type Arguments<'a, __Memory: ::cuda_std::Memory> = (#(#argument_types,)*);
             type Parameters<'a> = (#(#parameter_types,)*);
 

@@ -92,6 +92,21 @@ impl Parameter {
         }
     }
 
+    /// Its two bytes of the kernel's signature.
+    pub(crate) fn signature(&self) -> TokenStream {
+        match &self.passing {
+            Passing::ReadOnly(element) => {
+                quote_spanned!(element.span()=> ::cuda_std::signature::READ_ONLY, <#element as ::cuda_std::Element>::CODE)
+            }
+            Passing::Mutable(_, element) => {
+                quote_spanned!(element.span()=> ::cuda_std::signature::MUTABLE, <#element as ::cuda_std::Element>::CODE)
+            }
+            Passing::Scalar(scalar) => {
+                quote_spanned!(scalar.span()=> ::cuda_std::signature::SCALAR, <#scalar as ::cuda_std::Scalar>::CODE)
+            }
+        }
+    }
+
     /// What the simulator hands to each thread.
     pub(crate) fn bind(&self, index: usize) -> TokenStream {
         let name = &self.name;

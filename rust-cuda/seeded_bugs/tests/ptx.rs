@@ -63,16 +63,18 @@ fn instructions_of(entry: &str, line: u32) -> Vec<&str> {
 #[test]
 fn ptx_has_each_bug_at_the_line_of_its_mark() {
     for ptx in PTX {
-        assert_eq!(ptx.text.matches(".visible .entry ").count(), BUGS.len() + COOPERATIVE.len());
+        assert_eq!(ptx.text().matches(".visible .entry ").count(), BUGS.len() + COOPERATIVE.len());
         for file in ["seeded_bugs/src/lib.rs", "seeded_bugs/src/cooperative.rs"] {
-            assert!(ptx.text.lines().any(|line| line.starts_with(".file\t") && line.contains(&format!("\"{file}\""))));
+            assert!(
+                ptx.text().lines().any(|line| line.starts_with(".file\t") && line.contains(&format!("\"{file}\"")))
+            );
         }
         let lines: [fn(&str) -> Option<u32>; 2] = [marked_line, cooperative::marked_line];
         let bugs = BUGS.iter().map(|bug| (bug, lines[0])).chain(COOPERATIVE.iter().map(|bug| (bug, lines[1])));
         for ((kernel, marks), line_of) in bugs {
             for (mark, instruction) in *marks {
                 let line = line_of(mark).expect("the mark is there");
-                let instructions = instructions_of(entry(ptx.text, kernel), line);
+                let instructions = instructions_of(entry(ptx.text(), kernel), line);
                 let is_there = instructions.iter().any(|text| text.starts_with(instruction));
                 assert!(is_there, "{kernel}: no {instruction} at line {line}, only {instructions:?}");
             }

@@ -1,7 +1,4 @@
-use cuda_std::Ptx;
+use cuda_std::PtxVariant;
 
 /// The kernels' PTX for each architecture, oldest first. A GPU runs the last one that is not newer than itself.
-pub const PTX: [Ptx; 2] = [
-    Ptx { compute_capability: (7, 5), text: include_str!(concat!(env!("OUT_DIR"), "/test_kernels.sm_75.ptx")) },
-    Ptx { compute_capability: (9, 0), text: include_str!(concat!(env!("OUT_DIR"), "/test_kernels.sm_90.ptx")) },
-];
+pub const PTX: [PtxVariant; 2] = cuda_std::compiled_kernels!("test_kernels");

@@ -39,10 +39,10 @@ fn ptx_has_every_kernel_of_its_architecture() {
     for ptx in PTX {
         let is_new = ptx.compute_capability >= (8, 0);
         for kernel in KERNELS.iter().chain(&["through_f16", "atomics"]) {
-            assert!(ptx.text.contains(&format!(".visible .entry {kernel}(")), "{kernel}");
+            assert!(ptx.text().contains(&format!(".visible .entry {kernel}(")), "{kernel}");
         }
         for kernel in KERNELS_OF_SM_80 {
-            assert_eq!(ptx.text.contains(&format!(".visible .entry {kernel}(")), is_new, "{kernel}");
+            assert_eq!(ptx.text().contains(&format!(".visible .entry {kernel}(")), is_new, "{kernel}");
         }
     }
 }
@@ -82,7 +82,7 @@ fn ptx_has_the_instructions_that_the_kernels_are_for() {
     ];
     for ptx in PTX {
         let expected = everywhere.iter().chain(of_sm_80.iter().filter(|_| ptx.compute_capability >= (8, 0)));
-        let missing: Vec<_> = expected.filter(|instruction| !ptx.text.contains(**instruction)).collect();
+        let missing: Vec<_> = expected.filter(|instruction| !ptx.text().contains(**instruction)).collect();
         assert!(missing.is_empty(), "sm_{}: {missing:?}", ptx.compute_capability.0);
     }
 }
@@ -92,8 +92,8 @@ fn ptx_has_the_instructions_that_the_kernels_are_for() {
 fn ptx_has_as_many_barriers_as_the_source() {
     for ptx in PTX {
         for (kernel, barriers) in [("block_sum", 1), ("histogram", 2), ("reverse_blocks", 1), ("sums_and_maxima", 2)] {
-            let start = ptx.text.find(&format!(".visible .entry {kernel}(")).expect("the kernel is there");
-            let body = ptx.text[start..].split("\n}\n").next().expect("a body ends");
+            let start = ptx.text().find(&format!(".visible .entry {kernel}(")).expect("the kernel is there");
+            let body = ptx.text()[start..].split("\n}\n").next().expect("a body ends");
             assert_eq!(body.matches("bar.sync").count(), barriers, "{kernel}");
         }
     }
@@ -103,7 +103,7 @@ fn ptx_has_as_many_barriers_as_the_source() {
 #[test]
 fn ptx_tells_lines_of_these_kernels() {
     for ptx in PTX {
-        let files: Vec<_> = ptx.text.lines().filter_map(|line| line.strip_prefix(".file\t")).collect();
+        let files: Vec<_> = ptx.text().lines().filter_map(|line| line.strip_prefix(".file\t")).collect();
         assert!(files.iter().any(|file| file.ends_with("\"test_kernels/src/lib.rs\"")), "{files:?}");
         let of_others: Vec<_> = files.iter().filter(|file| !file.contains("\"test_kernels/src/")).collect();
         assert!(of_others.is_empty(), "{of_others:?}");
@@ -113,7 +113,7 @@ fn ptx_tells_lines_of_these_kernels() {
 #[test]
 fn ptx_accesses_no_memory_without_saying_which() {
     for ptx in PTX {
-        assert_eq!(generic_accesses(ptx.text), []);
+        assert_eq!(generic_accesses(ptx.text()), []);
     }
 }
 
@@ -122,7 +122,7 @@ fn ptx_accesses_no_memory_without_saying_which() {
 fn ptx_orders_the_barrier_of_the_grid() {
     for ptx in PTX {
         let kernel =
-            ptx.text.split(".entry ").find(|entry| entry.starts_with("grid_sums(")).expect("the kernel is there");
+            ptx.text().split(".entry ").find(|entry| entry.starts_with("grid_sums(")).expect("the kernel is there");
         let barrier = ["bar.sync", "fence.acq_rel.gpu", "atom.relaxed.gpu.global.add.u32", "ld.acquire.gpu.global.u32"];
         let mut rest = kernel;
         for instruction in barrier.into_iter().chain(["bar.sync"]) {
@@ -139,10 +139,10 @@ fn ptx_orders_the_barrier_of_the_grid() {
 #[test]
 fn ptx_is_accepted_by_the_assembler_without_spills() {
     for ptx in PTX {
-        let target = ptx.text.lines().find_map(|line| line.strip_prefix(".target "));
+        let target = ptx.text().lines().find_map(|line| line.strip_prefix(".target "));
         let arch: Arch = target.expect("the target is there").parse().unwrap();
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("test_kernels.{arch}.ptx"));
-        std::fs::write(&path, ptx.text).unwrap();
+        std::fs::write(&path, ptx.text()).unwrap();
         match ptxas(&path, arch) {
             Ok(report) => {
                 let names: Vec<_> = report.kernels.iter().map(|kernel| kernel.name.as_str()).collect();

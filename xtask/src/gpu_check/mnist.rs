@@ -1,37 +1,43 @@
-//! MNIST's four files, which the folder carries where they are known when it is made.
+//! The images that the networks train on, as MNIST's four files: MNIST's own where they are known when the folder is made,
+//! else the built-in digits, so that the programs and their peers train on the same images in any case.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use neural_net::data::download::MNIST_FILES;
+use neural_net::data::{BUILTIN_SEED, Dataset, LabelledImages};
 use timing::say;
 
-/// What is said where the files are not there.
-pub(super) const MISSING: &str = "MNIST is missing: the network is timed on built-in digits, and not beside its peers; set \
-                                  MNIST_DIR when making the folder, or for sh run.sh";
-
+/// Where the files are in the folder.
 const FOLDER: &str = "mnist";
 
-/// Copies the files from `$MNIST_DIR`, if that is set, compressed or not.
-pub(super) fn carry(folder: &Path) -> Result<()> {
-    let Some(source) = from_environment() else {
-        say!("[*] {MISSING}");
-        return Ok(());
-    };
-    copy(&source, &folder.join(FOLDER))
+/// Puts the four files into the folder: from `$MNIST_DIR` if that is set, compressed or not. Returns the images' name.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub(super) fn carry(folder: &Path) -> Result<&'static str> {
+    let target = folder.join(FOLDER);
+    std::fs::create_dir_all(&target).with_context(|| format!("cannot create {}", target.display()))?;
+    match std::env::var_os("MNIST_DIR").filter(|value| !value.is_empty()) {
+        Some(source) => copy(Path::new(&source), &target).map(|()| "MNIST"),
+        None => {
+            say!("[*] MNIST_DIR is not set: the networks are timed on built-in digits, and so are their peers");
+            let digits = Dataset::builtin(BUILTIN_SEED);
+            write(&digits.train, "train", &target)?;
+            write(&digits.test, "t10k", &target).map(|()| "built-in digits")
+        }
+    }
 }
 
-/// The folder's own files, else `$MNIST_DIR`.
+/// The folder's files.
 pub(super) fn directory(folder: &Path) -> Option<PathBuf> {
-    Some(folder.join(FOLDER)).filter(|own| own.is_dir()).or_else(from_environment)
-}
-
-fn from_environment() -> Option<PathBuf> {
-    std::env::var_os("MNIST_DIR").filter(|value| !value.is_empty()).map(PathBuf::from)
+    Some(folder.join(FOLDER)).filter(|own| own.is_dir())
 }
 
 fn copy(source: &Path, target: &Path) -> Result<()> {
-    std::fs::create_dir_all(target).with_context(|| format!("cannot create {}", target.display()))?;
     for file in &MNIST_FILES {
         let raw = file.name.trim_end_matches(".gz");
         let name = if source.join(raw).exists() { raw } else { file.name };
@@ -39,6 +45,29 @@ fn copy(source: &Path, target: &Path) -> Result<()> {
             .with_context(|| format!("cannot copy {name} from MNIST_DIR, {}", source.display()))?;
     }
     Ok(())
+}
+
+/// Writes a part's images and labels as gzip-compressed IDX files.
+fn write(part: &LabelledImages, name: &str, target: &Path) -> Result<()> {
+    let (rows, columns) = part.shape;
+    let pixels: Vec<u8> = part.pixels.iter().copied().collect();
+    write_idx(&target.join(format!("{name}-images-idx3-ubyte.gz")), &[part.len(), rows, columns], &pixels)?;
+    write_idx(&target.join(format!("{name}-labels-idx1-ubyte.gz")), &[part.len()], &part.labels)
+}
+
+/// An IDX file of bytes: two zeros, the type 8, the number of dimensions, each size in 4 bytes, big-endian, and the data.
+fn write_idx(path: &Path, sizes: &[usize], data: &[u8]) -> Result<()> {
+    let mut header = vec![0, 0, 8, u8::try_from(sizes.len()).context("IDX counts its dimensions in a byte")?];
+    for &size in sizes {
+        header.extend(u32::try_from(size).context("IDX counts in 32 bits")?.to_be_bytes());
+    }
+    let encode = || -> std::io::Result<Vec<u8>> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&header)?;
+        encoder.write_all(data)?;
+        encoder.finish()
+    };
+    encode().and_then(|bytes| std::fs::write(path, bytes)).with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]
@@ -50,6 +79,7 @@ mod tests {
         let base = std::env::temp_dir().join(format!("gpu-check-mnist-{}", std::process::id()));
         let (source, target) = (base.join("source"), base.join("target"));
         std::fs::create_dir_all(&source).unwrap();
+        std::fs::create_dir_all(&target).unwrap();
         let names = ["train-images-idx3-ubyte", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz"];
         for name in names {
             std::fs::write(source.join(name), name).unwrap();
@@ -62,5 +92,20 @@ mod tests {
         assert!(error.starts_with("cannot copy t10k-labels-idx1-ubyte.gz from MNIST_DIR"), "{error}");
         assert!(copied.is_ok());
         assert_eq!(contents, names);
+    }
+    #[test]
+    fn gpu_check_writes_images_that_are_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let digits = Dataset::builtin(BUILTIN_SEED);
+        let part = |part: &LabelledImages, count| LabelledImages {
+            pixels: part.pixels.slice(ndarray::s![..count, ..]).to_shared(),
+            labels: part.labels[..count].to_vec(),
+            shape: part.shape,
+        };
+        let (train, test) = (part(&digits.train, 30), part(&digits.test, 20));
+        write(&train, "train", folder.path()).unwrap();
+        write(&test, "t10k", folder.path()).unwrap();
+        let read = Dataset::mnist(folder.path()).unwrap();
+        assert_eq!((read.train, read.test), (train, test));
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use timing::say;
+use serde_json::{Value, json};
 
-use crate::capture::{last_line, stdout_of};
+use super::child::Finished;
+use crate::capture::last_line;
 
 /// Where the scripts lie in the folder.
 pub(super) const FOLDER: &str = "peers";
@@ -26,15 +27,38 @@ const FILES: [(&str, &str); 8] = [
     ("peer.py", include_str!("../../peers/peer.py")),
 ];
 
-/// The scripts to run, by the name of the program's run that does the same.
-const RUNS: [(&str, &str, &[&str]); 6] = [
-    ("max", "gpu_max.py", &[]),
-    ("matmul_f32", "gpu_matmul.py", &[]),
-    ("matmul_f64", "gpu_matmul.py", &["--dtype", "f64"]),
-    ("activation", "gpu_activation.py", &[]),
-    ("activation_100_million", "gpu_activation.py", &["-n", "100000000", "--repeats", "5"]),
-    ("network", "gpu_network.py", &[]),
+/// A script and what it is run for.
+pub(super) struct Script {
+    /// The name of the program's run that does the same.
+    pub(super) name: &'static str,
+    file: &'static str,
+    arguments: &'static [&'static str],
+    /// The time limit of a script that takes longer than others: it compiles graphs and trains several networks.
+    pub(super) limit: Option<Duration>,
+}
+
+const fn script(name: &'static str, file: &'static str, arguments: &'static [&'static str]) -> Script {
+    Script { name, file, arguments, limit: None }
+}
+
+/// The scripts to run.
+pub(super) const RUNS: [Script; 6] = [
+    script("matmul_f32", "gpu_matmul.py", &[]),
+    script("matmul_f64", "gpu_matmul.py", &["--dtype", "f64"]),
+    script("max", "gpu_max.py", &[]),
+    script("activation", "gpu_activation.py", &[]),
+    script("activation_100_million", "gpu_activation.py", &["-n", "100000000", "--repeats", "5"]),
+    Script { limit: Some(Duration::from_secs(240)), ..script("network", "gpu_network.py", &[]) },
 ];
+
+impl Script {
+    /// Runs it by `$PYTHON`, else `python3`.
+    pub(super) fn command(&self, scripts: &Path) -> Command {
+        let mut command = Command::new(std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into()));
+        command.arg(scripts.join(self.file)).args(self.arguments).env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    }
+}
 
 /// The JSON object that a script prints.
 #[derive(Debug, Deserialize)]
@@ -68,25 +92,23 @@ pub(super) fn carry(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs the scripts in `scripts` by `$PYTHON`, else `python3`, and returns what they print, by name. A script that cannot be
-/// run has `skipped` only; whatever happens is no failure of ours.
-pub(super) fn run(scripts: &Path, mnist: Option<&Path>) -> Map<String, Value> {
-    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-    let mut results = Map::new();
-    for (name, script, arguments) in RUNS {
-        let mut command = Command::new(&python);
-        command.arg(scripts.join(script)).args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
-        command.envs(mnist.map(|directory| ("MNIST_DIR", directory)));
-        let result = stdout_of(&mut command).and_then(|text| object_in(&text));
-        let result = result.unwrap_or_else(
-            |error| json!({ "peer": "", "seconds": {}, "skipped": { "Python": format!("{script}: {error:#}") } }),
-        );
-        for (label, reason) in ScriptOutput::deserialize(&result).map(|output| output.skipped).into_iter().flatten() {
-            say!("[*] skipped: {name}, {label}: {reason}");
+/// What a script printed. One that could not be run has `skipped` only: whatever happens there is no failure of ours.
+pub(super) fn value(script: &Script, outcome: Result<Finished, String>) -> Value {
+    let object = outcome.and_then(|finished| match finished.is_success() {
+        true => object_in(&finished.stdout).map_err(|error| format!("{error:#}")),
+        false => {
+            let reason = last_line(&finished.stderr).unwrap_or("no message").trim();
+            Err(format!("{}: {reason}", finished.ending()))
         }
-        results.insert(name.to_owned(), result);
-    }
-    results
+    });
+    let of_reason =
+        |reason| json!({ "peer": "", "seconds": {}, "skipped": { "Python": format!("{}: {reason}", script.file) } });
+    object.unwrap_or_else(of_reason)
+}
+
+/// The peers that a script did not time, each with the reason.
+pub(super) fn skipped(value: &Value) -> BTreeMap<String, String> {
+    ScriptOutput::deserialize(value).map(|output| output.skipped).unwrap_or_default()
 }
 
 /// The object in the last line of what a script prints; a library may print lines before it.
@@ -114,16 +136,14 @@ mod tests {
     #[test]
     fn gpu_check_carries_every_script_that_it_runs() {
         let carried = FILES.map(|(name, _)| name);
-        assert!(RUNS.iter().all(|(_, script, _)| carried.contains(script)));
+        assert!(RUNS.iter().all(|script| carried.contains(&script.file)));
     }
 
     #[test]
     fn gpu_check_skips_scripts_that_cannot_run() {
-        let results = run(Path::new("/nonexistent"), None);
-        for (name, _, _) in RUNS {
-            let output = ScriptOutput::deserialize(&results[name]).unwrap();
-            assert_eq!(output.skipped.keys().collect::<Vec<_>>(), ["Python"]);
-            assert!(output.seconds.is_empty());
-        }
+        let value = value(&RUNS[0], Err("cannot start python3".to_owned()));
+        let output = ScriptOutput::deserialize(&value).unwrap();
+        assert!(output.seconds.is_empty());
+        assert_eq!(skipped(&value)["Python"], "gpu_matmul.py: cannot start python3");
     }
 }

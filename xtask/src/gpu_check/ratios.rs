@@ -19,7 +19,7 @@ const TARGET: f64 = 0.95;
 const FUSED_BYTES: f64 = 12.0;
 
 /// How our time is read from the programs' JSON.
-enum Ours {
+pub(super) enum Ours {
     /// By this key among the seconds of the run of that name.
     Key(&'static str),
     /// Every epoch of the trainings.
@@ -114,7 +114,8 @@ fn measurement(times: &Times) -> Option<Measurement> {
 }
 
 impl Ours {
-    fn find(&self, programs: &Map<String, Value>, name: &str) -> Option<Measurement> {
+    /// The time in the results of the programs, of the run of that name.
+    pub(super) fn find(&self, programs: &Map<String, Value>, name: &str) -> Option<Measurement> {
         let histories = || TRAININGS.iter().filter_map(|name| history(programs.get(*name)?));
         match self {
             Self::Key(key) => measurement(&Times::deserialize(&programs.get(name)?["seconds"][key]).ok()?),

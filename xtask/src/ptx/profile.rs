@@ -29,10 +29,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let name = |(major, minor): (u32, u32)| format!("sm_{major}{minor}");
     let variant = match &options.arch {
         None => PtxVariant::newest(gpu::KERNELS),
-        Some(arch) => gpu::KERNELS.iter().find(|variant| name(variant.compute_capability) == *arch),
+        Some(arch) => gpu::KERNELS.iter().find(|variant| name(variant.compute_capability()) == *arch),
     };
     let Some(variant) = variant else {
-        let known: Vec<String> = gpu::KERNELS.iter().map(|variant| name(variant.compute_capability)).collect();
+        let known: Vec<String> = gpu::KERNELS.iter().map(|variant| name(variant.compute_capability())).collect();
         bail!("there is no PTX for {}: --arch takes {}", options.arch.as_deref().unwrap_or("any"), known.join(" or "));
     };
     let device = Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() })?;
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let Some((what, report)) = workloads::run(&device, &options.kernel)? else {
         bail!("no launch of {} is known: take one of {}", options.kernel, workloads::names().join(", "));
     };
-    say!("[*] {} for {}: {what}", options.kernel, name(variant.compute_capability));
+    say!("[*] {} for {}: {what}", options.kernel, name(variant.compute_capability()));
     print_instructions(&report);
     print_memory(&report);
     print_lines(&report, options.lines);

@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn each_compiled_kernel_can_be_profiled() {
         for variant in gpu::KERNELS {
-            let entries = variant.text.split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
+            let entries = variant.text().split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
             let (mut compiled, mut known): (Vec<&str>, Vec<&str>) = (entries.collect(), names());
             compiled.sort_unstable();
             known.sort_unstable();

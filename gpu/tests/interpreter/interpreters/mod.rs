@@ -2,19 +2,18 @@
 
 use std::fmt::Debug;
 
-use cuda_std::{Kernel, Ptx};
+use cuda_std::Kernel;
 use gpu::{Device, Error, InterpreterOptions, PtxVariant};
 use ptx_interpreter::Fault;
 
 /// A device with the kernels of one PTX. Rust's kernels have no reason to write a cell twice: that is a fault here.
-pub(crate) fn device(ptx: &Ptx, options: InterpreterOptions) -> Device {
-    let variant = PtxVariant { compute_capability: ptx.compute_capability, text: ptx.text };
+pub(crate) fn device(ptx: &PtxVariant, options: InterpreterOptions) -> Device {
     let options = InterpreterOptions { same_value_races_are_faults: true, ..options };
-    Device::interpreter(&variant, options).expect("the interpreter understands the PTX")
+    Device::interpreter(ptx, options).expect("the interpreter understands the PTX")
 }
 
 /// Runs `test` with the kernels of each PTX, once with race checks and once without.
-pub(crate) fn with_and_without_races(ptx: &[Ptx], test: impl Fn(&Device)) {
+pub(crate) fn with_and_without_races(ptx: &[PtxVariant], test: impl Fn(&Device)) {
     for check_races in [true, false] {
         let options = InterpreterOptions { check_races, ..InterpreterOptions::default() };
         ptx.iter().for_each(|ptx| test(&device(ptx, options)));
@@ -22,7 +21,7 @@ pub(crate) fn with_and_without_races(ptx: &[Ptx], test: impl Fn(&Device)) {
 }
 
 /// Runs `test` with the kernels of each PTX, with race checks.
-pub(crate) fn with_races(ptx: &[Ptx], test: impl Fn(&Device)) {
+pub(crate) fn with_races(ptx: &[PtxVariant], test: impl Fn(&Device)) {
     ptx.iter().for_each(|ptx| test(&device(ptx, InterpreterOptions::default())));
 }
 
@@ -58,8 +57,8 @@ pub(crate) fn on_every_device<K: Kernel, T>(_: &K, run: impl Fn(&Device) -> T) -
     let has_kernel = |device: &&Device| match device.compute_capability() {
         None => true,
         Some(compute_capability) => {
-            let ptx = test_kernels::PTX.iter().find(|ptx| ptx.compute_capability == compute_capability);
-            ptx.is_some_and(|ptx| ptx.text.contains(&format!(".visible .entry {}(", K::NAME)))
+            let ptx = test_kernels::PTX.iter().find(|ptx| ptx.compute_capability() == compute_capability);
+            ptx.is_some_and(|ptx| ptx.text().contains(&format!(".visible .entry {}(", K::NAME)))
         }
     };
     let results: Vec<_> = TEST_DEVICES.with(|devices| {

@@ -119,7 +119,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     #[inline(always)]
     pub fn get(self, index: usize) -> T {
         // SAFETY: `at` is within the buffer.
-        unsafe { T::read(self.at(index)) }
+        unsafe { T::read(self.at(index)) }.frozen()
     }
 
     /// Writes element `index`. Outside of the buffer, the kernel traps.

@@ -27,7 +27,8 @@ pub fn sync(state: GlobalMut<u32>) {
         // barrier above has ordered before this thread, before the addition. All asm here is taken to touch any memory.
         unsafe {
             asm!(
-                "fence.acq_rel.gpu;", "atom.relaxed.gpu.global.add.u32 {0}, [{1}], {2};",
+                // The comment stays in the PTX: by it a launch knows that this kernel must be launched cooperatively.
+                "// barrier of the grid", "fence.acq_rel.gpu;", "atom.relaxed.gpu.global.add.u32 {0}, [{1}], {2};",
                 out(reg32) before, in(reg64) address, in(reg32) arrival(is_first, blocks),
                 options(nostack, preserves_flags)
             );

@@ -145,7 +145,7 @@ impl<T: Element> DynamicShared<T> {
     #[inline(always)]
     pub fn get(&self, index: usize) -> T {
         // SAFETY: `at` is within the array.
-        unsafe { T::read(self.at(index)) }
+        unsafe { T::read(self.at(index)) }.frozen()
     }
 
     /// Writes element `index`. Outside of the array, the kernel traps.

@@ -1,0 +1,95 @@
+//! A launch compares the kernel of the program with the entry of its name in the PTX, and the buffers with the device.
+
+use crate::support::{PTX, calls, scale, with_stand_in};
+use cuda_std::{GlobalMut, kernel};
+use gpu::{Device, DeviceChoice, Error, InterpreterOptions, LaunchConfig, PtxVariant};
+use test_kernels::grid_sums;
+
+/// Of another crate of kernels: the same name as the kernel of the tests, as many parameters, other types.
+mod students {
+    use super::*;
+
+    #[kernel]
+    pub fn vector_max(a: &[u8], b: &[u8], out: GlobalMut<u8>) {
+        out.set(0, a[0].max(b[0]));
+    }
+
+    #[kernel]
+    pub fn scale(x: GlobalMut<f32>, factor: f32, from: u32) {
+        x.set(from as usize, factor);
+    }
+}
+
+/// The devices that run PTX: a GPU, for which the stand-in stands, and the interpreter.
+fn with_each(test: &str, body: impl Fn(Device)) {
+    with_stand_in(test, &[], &[], || {
+        body(Device::open(DeviceChoice::Cuda, PTX).unwrap());
+        body(Device::interpreter(&PTX[0], InterpreterOptions::default()).unwrap());
+        assert!(!calls().iter().any(|call| call.starts_with("launch")), "the driver was asked to launch");
+    });
+}
+
+#[test]
+fn kernels_of_other_element_types_are_refused() {
+    with_each("refuses_other_kernels::kernels_of_other_element_types_are_refused", |device| {
+        let (a, b) = (device.zeroed::<u8>(4).unwrap(), device.zeroed(4).unwrap());
+        let mut out = device.zeroed(4).unwrap();
+        let error = device.launch(&students::vector_max, LaunchConfig::new(1, 4), (&a, &b, &mut out)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "kernel vector_max is vector_max(&[f32], &[f32], GlobalMut<f32>) in the PTX and vector_max(&[u8], &[u8], \
+             GlobalMut<u8>) in the program: the PTX was made from another kernel of this name"
+        );
+        let mut x = device.zeroed(4).unwrap();
+        let error = device.launch(&students::scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 3)).unwrap_err();
+        assert!(matches!(error, Error::Signature { kernel: "scale", .. }), "{error}");
+    });
+}
+
+#[test]
+fn ptx_without_signatures_is_refused() {
+    // SAFETY: it is launched on the interpreter only, and does nothing.
+    #[allow(unsafe_code)]
+    static WITHOUT: PtxVariant = unsafe {
+        PtxVariant::new(
+            (7, 5),
+            ".version 7.0\n.target sm_75\n.address_size 64\n\
+             .visible .entry scale(.param .u64 x, .param .u64 n, .param .f32 factor, .param .u8 from) { ret; }\n",
+        )
+    };
+    let device = Device::interpreter(&WITHOUT, InterpreterOptions::default()).unwrap();
+    let mut x = device.zeroed(4).unwrap();
+    let error = device.launch(&scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 3)).unwrap_err();
+    assert!(error.to_string().starts_with("kernel scale is scale(parameters of unknown types) in the PTX"), "{error}");
+}
+
+#[test]
+fn a_barrier_of_the_grid_needs_a_cooperative_launch() {
+    with_each("refuses_other_kernels::a_barrier_of_the_grid_needs_a_cooperative_launch", |device| {
+        let x = device.zeroed(4).unwrap();
+        let (mut values, mut barrier, mut sums) =
+            (device.zeroed(4).unwrap(), device.zeroed(1).unwrap(), device.zeroed(1).unwrap());
+        let arguments = (&x, 1, &mut values, &mut barrier, &mut sums);
+        let error = device.launch(&grid_sums, LaunchConfig::new(2, 32), arguments).unwrap_err();
+        assert!(matches!(error, Error::NeedsCooperative { kernel: "grid_sums" }), "{error}");
+    });
+}
+
+/// The GPU opened a second time has a stream of its own: launches in it would not wait for those of the first.
+#[test]
+fn buffers_of_another_device_are_refused() {
+    with_each("refuses_other_kernels::buffers_of_another_device_are_refused", |device| {
+        let others = match device.is_gpu() {
+            true => {
+                [Device::open(DeviceChoice::Cuda, PTX), Device::interpreter(&PTX[0], InterpreterOptions::default())]
+            }
+            false => [Device::open(DeviceChoice::Ptx, PTX), Device::open(DeviceChoice::Cuda, PTX)],
+        };
+        for other in others {
+            let mut x = other.unwrap().zeroed(4).unwrap();
+            let error = device.launch(&scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 3)).unwrap_err();
+            let expected = "kernel scale: the buffer for parameter `x` belongs to another device than the launch";
+            assert_eq!(error.to_string(), expected);
+        }
+    });
+}

@@ -1,0 +1,15 @@
+//! Kernels that do nothing: what a launch and a barrier of the grid take.
+
+use cuda_std::{GlobalMut, grid, kernel};
+
+/// Nothing. Its launches take the latency of a launch.
+#[kernel]
+pub fn empty_kernel() {}
+
+/// Waits `rounds` times at the barrier of the grid, in a cooperative launch.
+#[kernel]
+pub fn grid_barriers(rounds: u32, barrier: GlobalMut<u32>) {
+    for _ in 0..rounds {
+        grid::sync(barrier);
+    }
+}

@@ -1,0 +1,26 @@
+//! A launch trusts what a kernel pushes, so only unsafe code may say what that is.
+
+use cuda_std::{ArgumentError, Kernel, Memory, RawParameters, signature};
+
+#[derive(Clone, Copy)]
+struct AnyAddress;
+
+impl Kernel for AnyAddress {
+    const NAME: &'static str = "max_kernel";
+    const SIGNATURE: &'static [u8] = &[signature::END];
+    type Arguments<'a, M: Memory> = (u64,);
+    type Parameters<'a> = ();
+
+    fn push_arguments<M: Memory>((address,): (u64,), raw: &mut RawParameters) -> Result<(), ArgumentError> {
+        raw.push_scalar(address);
+        Ok(())
+    }
+
+    fn bind<'a, M: Memory>(_: (u64,)) -> Result<(), ArgumentError> {
+        Ok(())
+    }
+
+    fn run_thread(_: &()) {}
+}
+
+fn main() {}

@@ -1,0 +1,156 @@
+//! A child process with a time limit, whose output goes to a file.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+/// Time between two looks at whether the child has ended.
+const POLL: Duration = Duration::from_millis(10);
+/// Time for a killed child to go: one that waits in the driver cannot be killed at once, if ever.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How a child ended, and its output.
+#[derive(Debug)]
+pub(super) struct Finished {
+    /// None if it was killed at the time limit.
+    pub(super) status: Option<ExitStatus>,
+    pub(super) elapsed: Duration,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl Finished {
+    /// Whether it ended in time with exit code 0.
+    pub(super) fn is_success(&self) -> bool {
+        self.status.is_some_and(|status| status.success())
+    }
+
+    /// How it ended: "exit status: 1", or that it exceeded its limit.
+    pub(super) fn ending(&self) -> String {
+        match self.status {
+            Some(status) => status.to_string(),
+            None => format!("killed at its limit of {:.0} s", self.elapsed.as_secs_f64()),
+        }
+    }
+}
+
+/// Runs `command` to its end or to `limit`, and appends its output to `log` under `title`.
+///
+/// At the limit the whole process group is killed, so that a wrapper's child does not keep the GPU.
+///
+/// The inner error is the reason for which the command could not be started.
+///
+/// # Errors
+/// If a file cannot be written.
+pub(super) fn run(command: &mut Command, limit: Duration, title: &str, log: &Path) -> Result<Result<Finished, String>> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let streams = [log.with_extension("stdout"), log.with_extension("stderr")];
+    let create = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
+    command.stdin(Stdio::null()).stdout(create(&streams[0])?).stderr(create(&streams[1])?);
+    own_group(command);
+    let start = Instant::now();
+    let status = match command.spawn() {
+        Ok(child) => wait(child, start + limit)?,
+        Err(error) => {
+            streams.iter().try_for_each(std::fs::remove_file)?;
+            return Ok(Err(format!("cannot start {name}: {error}")));
+        }
+    };
+    let elapsed = start.elapsed();
+    let read = |path: &Path| -> Result<String> {
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let finished = Finished { status, elapsed, stdout: read(&streams[0])?, stderr: read(&streams[1])? };
+    let mut file = File::options().create(true).append(true).open(log)?;
+    writeln!(
+        file,
+        "=== {title}: {}, {:.1} s\n{}{}",
+        finished.ending(),
+        elapsed.as_secs_f64(),
+        finished.stdout,
+        finished.stderr
+    )
+    .with_context(|| format!("cannot write {}", log.display()))?;
+    Ok(Ok(finished))
+}
+
+/// The status of the child, or None if it had to be killed.
+fn wait(mut child: Child, deadline: Instant) -> Result<Option<ExitStatus>> {
+    while Instant::now() < deadline {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(POLL);
+    }
+    kill_group(&mut child);
+    let killed = Instant::now();
+    while child.try_wait()?.is_none() && killed.elapsed() < GRACE {
+        thread::sleep(POLL);
+    }
+    Ok(None)
+}
+
+#[cfg(unix)]
+fn own_group(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    command.process_group(0);
+}
+
+#[cfg(unix)]
+fn kill_group(child: &mut Child) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    // A failure means that the group has ended.
+    let _ = Pid::from_raw(child.id().cast_signed()).map(|group| kill_process_group(group, Signal::KILL));
+}
+
+#[cfg(not(unix))]
+fn own_group(_: &mut Command) {}
+
+#[cfg(not(unix))]
+fn kill_group(child: &mut Child) {
+    // A failure means that it has ended.
+    let _ = child.kill();
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit: Duration, log: &Path) -> Finished {
+        run(Command::new("sh").args(["-c", script]), limit, "shell", log).unwrap().unwrap()
+    }
+
+    #[test]
+    fn gpu_check_kills_a_child_and_its_children_at_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, mark) = (folder.path().join("log"), folder.path().join("mark"));
+        let script = format!("echo begun; (sleep 1; touch {}) & sleep 60", mark.display());
+        let finished = shell(&script, Duration::from_millis(300), &log);
+        assert!(finished.status.is_none() && finished.elapsed < Duration::from_secs(30));
+        assert_eq!(finished.stdout, "begun\n");
+        thread::sleep(Duration::from_millis(1500));
+        assert!(!mark.exists(), "the child's own child ran on");
+        assert!(std::fs::read_to_string(&log).unwrap().starts_with("=== shell: killed at its limit"));
+    }
+
+    #[test]
+    fn gpu_check_keeps_the_output_of_each_child_in_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let seconds = Duration::from_secs(60);
+        assert!(shell("echo one; echo two >&2", seconds, &log).is_success());
+        assert_eq!(shell("exit 3", seconds, &log).ending(), "exit status: 3");
+        let text = std::fs::read_to_string(&log).unwrap();
+        assert!(text.contains("one\ntwo\n") && text.contains("=== shell: exit status: 3"), "{text}");
+        let reason = run(&mut Command::new("/nonexistent"), seconds, "nothing", &log).unwrap().unwrap_err();
+        assert!(reason.starts_with("cannot start /nonexistent: "), "{reason}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the log stays");
+    }
+}
