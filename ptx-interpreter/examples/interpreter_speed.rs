@@ -1,4 +1,4 @@
-//! How fast the interpreter runs the homework's kernels.
+//! Measures the interpreter's speed on the homework's kernels.
 //!
 //! `cargo run --release -p ptx-interpreter --example interpreter_speed`
 
@@ -81,7 +81,7 @@ fn launch(
     let seconds = start.elapsed().as_secs_f64();
     let instructions = report.thread_instructions();
     println!(
-        "  {kernel}: {:.1} ms, {:.1} million thread instructions, {:.0} million a second",
+        "  {kernel}: {:.1} ms, {:.1} million thread instructions, {:.0} million per second",
         seconds * 1e3,
         instructions as f64 / 1e6,
         instructions as f64 / seconds / 1e6

@@ -1,8 +1,8 @@
 //! Runs compiled PTX on the CPU.
 //!
-//! A GPU gets the PTX that a compiler made of a kernel, not the kernel's source. This crate executes that PTX: blocks,
-//! warps of 32 lanes that diverge and come together again, barriers, shuffles, atomics and every memory, with a check
-//! of each access.
+//! A GPU gets the PTX that a compiler made from a kernel, not the kernel's source. This crate executes that PTX:
+//! blocks, warps of 32 lanes that diverge and reconverge, barriers, shuffles, atomics and every state space, with a
+//! check of each memory access.
 
 pub mod limits;
 mod machine;

@@ -2,8 +2,8 @@
 
 use super::block::Context;
 use super::fault::Access;
+use super::lane_addresses::{LaneAddresses, Memory};
 use super::lanes::{extend_sign, lanes_of};
-use super::places::{Memory, Places};
 use super::warp::{Failure, Warp};
 use crate::program::instruction::{Atomic, Extend, Load, Store};
 use crate::semantics::{LANES, Lanes};
@@ -18,24 +18,24 @@ impl Warp {
     ) -> Result<(), Failure> {
         let bytes = load.bytes * load.destinations.len();
         let access = (bytes, Access::Read, load.ordering, &[][..]);
-        let places = match self.locate(pc, load.space, &load.address, active, access, context) {
-            Ok(places) => places,
-            Err(failure) => return self.load_unwritten(pc, load, active, context, failure),
+        let resolved = match self.resolve_access(pc, load.space, &load.address, active, access, context) {
+            Ok(resolved) => resolved,
+            Err(failure) => return self.load_uninitialised(pc, load, active, context, failure),
         };
         for (part, destination) in load.destinations.iter().enumerate() {
             let Some(destination) = destination else { continue };
             let part = part * load.bytes;
             let mut values = [0; LANES];
-            match places {
-                Places::Run { memory, offset, stride: 0 } if !load.ordering.strong => {
+            match resolved {
+                LaneAddresses::Strided { memory, offset, stride: 0 } if !load.ordering.strong => {
                     values = [context.region(memory, self).load(offset + part, load.bytes); LANES];
                 }
-                Places::Run { memory, offset, stride } if stride == load.bytes && !load.ordering.strong => {
+                LaneAddresses::Strided { memory, offset, stride } if stride == load.bytes && !load.ordering.strong => {
                     context.region(memory, self).load_run(offset, load.bytes, &mut values);
                 }
                 _ => {
                     for lane in lanes_of(active) {
-                        let (memory, offset) = places.of(lane);
+                        let (memory, offset) = resolved.of(lane);
                         let region = context.region(memory, self);
                         values[lane] = match load.ordering.strong {
                             false => region.load(offset + part, load.bytes),
@@ -65,18 +65,20 @@ impl Warp {
         }
         let bytes = store.bytes * store.sources.len();
         let access = (bytes, Access::Write, store.ordering, &store.sources[..]);
-        let places = self.locate(pc, store.space, &store.address, active, access, context)?;
-        let holds_unwritten = !self.unwritten.is_empty();
+        let resolved = self.resolve_access(pc, store.space, &store.address, active, access, context)?;
+        let has_uninitialised = !self.uninitialised.is_empty();
         for (part, source) in store.sources.iter().enumerate() {
             let values = &self.registers[*source as usize];
             let part = part * store.bytes;
-            match places {
-                Places::Run { memory, offset, stride } if stride == store.bytes && !store.ordering.strong => {
+            match resolved {
+                LaneAddresses::Strided { memory, offset, stride }
+                    if stride == store.bytes && !store.ordering.strong =>
+                {
                     context.region(memory, self).store_run(offset, store.bytes, values);
                 }
                 _ => {
                     for lane in lanes_of(active) {
-                        let (memory, offset) = places.of(lane);
+                        let (memory, offset) = resolved.of(lane);
                         let region = context.region(memory, self);
                         match store.ordering.strong {
                             false => region.store(offset + part, store.bytes, values[lane]),
@@ -85,11 +87,11 @@ impl Warp {
                     }
                 }
             }
-            if holds_unwritten {
+            if has_uninitialised {
                 for lane in lanes_of(active) {
-                    let (memory, offset) = places.of(lane);
+                    let (memory, offset) = resolved.of(lane);
                     let region = context.region(memory, self);
-                    self.store_unwritten((*source, store.bytes), lane, (memory, offset + part), region)?;
+                    self.store_uninitialised((*source, store.bytes), lane, (memory, offset + part), region)?;
                 }
             }
         }
@@ -105,11 +107,11 @@ impl Warp {
     ) -> Result<(), Failure> {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         let access = (atomic.bytes, Access::Atomic, atomic.ordering, &[][..]);
-        let places = self.locate(pc, atomic.space, &atomic.address, active, access, context)?;
+        let resolved = self.resolve_access(pc, atomic.space, &atomic.address, active, access, context)?;
         let [first, second] = atomic.operands.map(|operand| self.registers[operand as usize]);
         let mut old = [0; LANES];
         for lane in lanes_of(active) {
-            let (memory, offset) = places.of(lane);
+            let (memory, offset) = resolved.of(lane);
             let update = if matches!(memory, Memory::Global(_)) { atomic.update_global } else { atomic.update };
             let region = context.region(memory, self);
             old[lane] = region.update(offset, atomic.bytes, |old| update(old, first[lane], second[lane]));
@@ -123,7 +125,7 @@ impl Warp {
 }
 
 impl Load {
-    /// Fills the bits of the registers beyond those that are loaded.
+    /// Extends loaded values to the width of the destination registers.
     pub(super) fn extend(&self, values: &mut Lanes) {
         if let Extend::Sign { from, to } = self.extend {
             extend_sign(values, from, to);

@@ -1,15 +1,15 @@
-//! A block: its warps, its barriers and its shared memory.
+//! A block: its warps, barriers and shared memory.
 
 use std::sync::Arc;
 
 use cuda_std::{Dim3, LaunchConfig};
 
 use super::counts::InstructionCounts;
-use super::divergence::State;
+use super::divergence::PathState;
 use super::fault::{Fault, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::launch::Launch;
-use super::race::Races;
+use super::race::RaceChecker;
 use super::warp::{Failure, Next, Warp};
 use crate::memory::races::{Phase, Watched};
 use crate::memory::{Extent, Region};
@@ -17,46 +17,46 @@ use crate::program::instruction::{Barrier, BarrierReduction, BarrierReductionKin
 use crate::program::{Kernel, Place};
 use crate::semantics::LANES;
 
-/// What the execution of a block needs beside its warps.
+/// State of the worker that executes a block, other than the block's warps.
 #[derive(Debug)]
 pub(super) struct Context<'a> {
     pub(super) launch: &'a Launch<'a>,
     pub(super) kernel: &'a Kernel,
     pub(super) config: LaunchConfig,
     pub(super) counts: Vec<InstructionCounts>,
-    pub(super) races: Option<Races>,
-    /// The allocation of the last access, which is often that of the next.
+    pub(super) races: Option<RaceChecker>,
+    /// Index of the allocation accessed last, which the next access often hits too.
     pub(super) last_allocation: usize,
-    /// Whether a fragment stopped because others have their turn.
-    pub(super) turn_is_over: bool,
-    /// The block that is being executed.
+    /// Whether the path that ran last stopped because its time slice expired.
+    pub(super) slice_expired: bool,
+    /// Index of the current block in the grid.
     pub(super) block: Dim3,
     pub(super) state: BlockState,
 }
 
-/// What is a block's own.
+/// State of one block, other than its warps.
 #[derive(Debug)]
 pub(super) struct BlockState {
     pub(super) number: u32,
     pub(super) shared: Region,
     pub(super) dynamic_shared: Region,
-    /// Both, as the race detector knows them.
+    /// The race detector's handles of `shared` and `dynamic_shared`.
     pub(super) watched: Option<[Watched; 2]>,
     barriers: [BarrierState; 16],
-    /// Those whose threads have all come.
+    /// Bit i: all threads have arrived at barrier i.
     complete: u16,
-    /// Barriers that the block has passed.
-    pub(super) epoch: u32,
-    /// Instructions that its warps have issued.
+    /// Number of barriers that the block has passed.
+    pub(super) barriers_passed: u32,
+    /// Number of instructions that its warps have issued.
     executed: u64,
 }
 
-/// What has come to a barrier.
+/// The threads that have arrived at a barrier and the reduction of their predicates.
 #[derive(Clone, Copy, Debug)]
 struct BarrierState {
     arrived: u32,
     expected: u32,
-    /// The instruction at which threads wait.
+    /// Index of the instruction at which threads wait.
     pc: Option<usize>,
     all: bool,
     any: bool,
@@ -74,7 +74,7 @@ impl BlockState {
             watched: None,
             barriers: [EMPTY_BARRIER; 16],
             complete: 0,
-            epoch: 0,
+            barriers_passed: 0,
             executed: 0,
         }
     }
@@ -84,11 +84,11 @@ impl BlockState {
         self.shared.poison();
         self.dynamic_shared.poison();
         self.barriers = [EMPTY_BARRIER; 16];
-        (self.complete, self.epoch, self.executed) = (0, 0, 0);
+        (self.complete, self.barriers_passed, self.executed) = (0, 0, 0);
     }
 }
 
-/// A block on its way.
+/// The warps of a block that is being executed.
 #[derive(Debug)]
 pub(super) struct Block {
     warps: Vec<Warp>,
@@ -102,7 +102,7 @@ impl Block {
         Self { warps: warps.collect() }
     }
 
-    /// Makes it the block of this number.
+    /// Resets the warps and `context` for block `number` of the grid, in row-major order.
     pub(super) fn start(&mut self, number: u64, context: &mut Context<'_>) {
         context.block = context.launch.block_index(number);
         context.state.start(number as u32);
@@ -114,10 +114,10 @@ impl Block {
         }
     }
 
-    /// Lets each warp go on until it waits or has had its turn. Returns whether the block has ended.
+    /// Runs each warp until it waits or its time slice expires. Returns whether the block has ended.
     ///
     /// # Errors
-    /// What a thread did wrong, or that none can go on.
+    /// A thread's fault, or a deadlock: no thread can continue.
     pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
         let (mut progress, mut live) = (false, false);
         for index in 0..self.warps.len() {
@@ -131,7 +131,7 @@ impl Block {
         }
         context.check_end(&self.warps)?;
         if live && !progress {
-            return Err(self.stuck(context));
+            return Err(self.deadlock_fault(context));
         }
         if !live && let Some(races) = &mut context.races {
             races.end_block(&mut context.state);
@@ -139,7 +139,7 @@ impl Block {
         Ok(!live)
     }
 
-    /// Lets the threads go on whose barrier is complete.
+    /// Resumes the threads that wait at complete barriers.
     fn release(&mut self, context: &mut Context<'_>) {
         for number in 0..16 {
             if context.state.complete >> number & 1 == 0 {
@@ -147,14 +147,14 @@ impl Block {
             }
             let barrier = std::mem::replace(&mut context.state.barriers[number], EMPTY_BARRIER);
             for warp in &mut self.warps {
-                for index in 0..warp.fragments.fragments.len() {
-                    let fragment = &mut warp.fragments.fragments[index];
-                    if fragment.state != State::AtBarrier(number as u8) {
+                for index in 0..warp.divergence.paths.len() {
+                    let path = &mut warp.divergence.paths[index];
+                    if path.state != PathState::AtBarrier(number as u8) {
                         continue;
                     }
-                    let (pc, mask) = (fragment.pc, fragment.mask);
-                    fragment.state = State::Ready;
-                    fragment.pc += 1;
+                    let (pc, mask) = (path.pc, path.mask);
+                    path.state = PathState::Ready;
+                    path.pc += 1;
                     if let Some(reduction) = context.kernel.barrier_reduction(pc) {
                         match reduction.kind {
                             BarrierReductionKind::And(p) => {
@@ -170,34 +170,34 @@ impl Block {
                     }
                 }
             }
-            context.state.epoch += 1;
+            context.state.barriers_passed += 1;
         }
         context.state.complete = 0;
     }
 
-    /// Why no thread can go on.
+    /// The fault that explains why no thread can continue.
     #[cold]
-    fn stuck(&self, context: &Context<'_>) -> Box<Fault> {
-        let waits_in = |state: fn(&State) -> bool| {
+    fn deadlock_fault(&self, context: &Context<'_>) -> Box<Fault> {
+        let waits_in = |state: fn(&PathState) -> bool| {
             self.warps.iter().find_map(|warp| {
-                let fragment = warp.fragments.fragments.iter().find(|fragment| state(&fragment.state))?;
-                Some((warp, *fragment))
+                let path = warp.divergence.paths.iter().find(|path| state(&path.state))?;
+                Some((warp, *path))
             })
         };
-        if let Some((warp, fragment)) = waits_in(|state| matches!(state, State::AtWarpOperation(_))) {
-            let State::AtWarpOperation(expected) = fragment.state else { unreachable!("found by its state") };
-            let here = warp.fragments.fragments.iter().filter(|other| other.state == fragment.state);
-            let present = here.filter(|other| other.pc == fragment.pc).fold(0, |mask, other| mask | other.mask);
+        if let Some((warp, path)) = waits_in(|state| matches!(state, PathState::AtWarpOperation(_))) {
+            let PathState::AtWarpOperation(expected) = path.state else { unreachable!("found by its state") };
+            let here = warp.divergence.paths.iter().filter(|other| other.state == path.state);
+            let present = here.filter(|other| other.pc == path.pc).fold(0, |mask, other| mask | other.mask);
             let kind = FaultKind::MissingLanes { expected, missing: expected & !present };
-            return context.fault(fragment.pc, warp.first_thread() + fragment.mask.trailing_zeros(), kind);
+            return context.fault(path.pc, warp.first_thread() + path.mask.trailing_zeros(), kind);
         }
-        let waiting = self.warps.iter().flat_map(|warp| &warp.fragments.fragments);
-        let waiting = waiting.filter(|fragment| matches!(fragment.state, State::AtBarrier(_)));
-        let waiting = waiting.map(|fragment| fragment.mask.count_ones() as usize).sum();
+        let waiting = self.warps.iter().flat_map(|warp| &warp.divergence.paths);
+        let waiting = waiting.filter(|path| matches!(path.state, PathState::AtBarrier(_)));
+        let waiting = waiting.map(|path| path.mask.count_ones() as usize).sum();
         let exited = self.warps.iter().map(|warp| warp.exited.count_ones() as usize).sum();
         let kind = FaultKind::BarrierDivergence { waiting, exited, other_place: None };
-        let (pc, thread) = match waits_in(|state| matches!(state, State::AtBarrier(_))) {
-            Some((warp, fragment)) => (fragment.pc, warp.first_thread() + fragment.mask.trailing_zeros()),
+        let (pc, thread) = match waits_in(|state| matches!(state, PathState::AtBarrier(_))) {
+            Some((warp, path)) => (path.pc, warp.first_thread() + path.mask.trailing_zeros()),
             None => (0, 0),
         };
         context.fault(pc, thread, kind)
@@ -205,12 +205,12 @@ impl Block {
 }
 
 impl Warp {
-    /// The number in its block of the thread in lane 0.
+    /// Linear index within the block of the thread in lane 0.
     pub(super) fn first_thread(&self) -> u32 {
         self.number * LANES as u32
     }
 
-    /// The lanes of a fragment come to a barrier.
+    /// The active lanes of a path arrive at a barrier.
     pub(super) fn barrier(
         &mut self,
         index: usize,
@@ -218,7 +218,7 @@ impl Warp {
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<Next, Failure> {
-        let pc = self.fragments.fragments[index].pc;
+        let pc = self.divergence.paths[index].pc;
         let lane = active.trailing_zeros() as usize;
         let threads = context.config.block.count();
         let number = self.registers[barrier.number as usize][lane];
@@ -258,31 +258,31 @@ impl Warp {
             context.state.complete |= 1 << number;
         }
         if !barrier.waits {
-            return Ok(Next::Go);
+            return Ok(Next::Advance);
         }
-        self.wait(index, active, State::AtBarrier(number as u8));
+        self.wait(index, active, PathState::AtBarrier(number as u8));
         Ok(Next::Stop)
     }
 
-    /// The highest lane that has a thread.
+    /// Mask of the highest lane that has a thread.
     fn last_lane(&self) -> u32 {
         1 << (31 - self.existing.leading_zeros())
     }
 
-    /// The active lanes wait at their instruction; the others, whose guard is false, go past it.
-    pub(super) fn wait(&mut self, index: usize, active: u32, state: State) {
-        let fragment = self.fragments.fragments[index];
-        let rest = fragment.mask & !active;
+    /// Makes the active lanes wait at their instruction; the others, whose guard is false, continue after it.
+    pub(super) fn wait(&mut self, index: usize, active: u32, state: PathState) {
+        let path = self.divergence.paths[index];
+        let rest = path.mask & !active;
         if rest != 0 {
-            let ways = [(active, fragment.pc), (rest, fragment.pc + 1)];
-            self.fragments.part(index, &ways, Some(fragment.pc + 1));
+            let paths = [(active, path.pc), (rest, path.pc + 1)];
+            self.divergence.diverge(index, &paths, Some(path.pc + 1));
         }
-        self.fragments.fragments[index].state = state;
+        self.divergence.paths[index].state = state;
     }
 }
 
 impl Kernel {
-    /// What the barrier at this instruction computes of its threads' predicates.
+    /// The reduction of the threads' predicates by the barrier at this instruction.
     fn barrier_reduction(&self, pc: usize) -> Option<BarrierReduction> {
         match &self.instructions[pc].action {
             crate::program::instruction::Action::Barrier(barrier) => barrier.reduction,
@@ -304,14 +304,19 @@ impl Context<'_> {
         self.counts[pc].divergent += 1;
     }
 
-    /// The index in its block of the thread of this number.
+    /// Three-dimensional index of thread `thread` in the block.
     pub(super) fn thread_index(&self, thread: u32) -> Dim3 {
         self.config.block.index_of(u64::from(thread))
     }
 
-    /// Who waits in which phase, for the race detector.
+    /// The warp's current phase, for the race detector.
     pub(super) fn phase(&self, warp: &Warp) -> Phase {
-        Phase { block: self.state.number, warp: warp.number, barriers: self.state.epoch, warp_syncs: warp.epoch }
+        Phase {
+            block: self.state.number,
+            warp: warp.number,
+            barriers: self.state.barriers_passed,
+            warp_syncs: warp.warp_syncs,
+        }
     }
 
     pub(super) fn fence(&mut self, _: FenceScope, warp: &Warp, active: u32) {
@@ -324,16 +329,16 @@ impl Context<'_> {
         }
     }
 
-    /// A kernel that executes too much will not end.
+    /// Rejects a block that has issued more instructions than the limit: the kernel does not end.
     fn check_end(&self, warps: &[Warp]) -> Result<(), Box<Fault>> {
         let limit = self.launch.options.block_instructions;
         if self.state.executed <= limit {
             return Ok(());
         }
-        let running = warps.iter().find_map(|warp| Some((warp, warp.fragments.fragments.first()?)));
-        let Some((warp, fragment)) = running else { return Ok(()) };
-        let thread = warp.first_thread() + fragment.mask.trailing_zeros();
-        Err(self.fault(fragment.pc, thread, FaultKind::Endless { instructions: self.state.executed }))
+        let running = warps.iter().find_map(|warp| Some((warp, warp.divergence.paths.first()?)));
+        let Some((warp, path)) = running else { return Ok(()) };
+        let thread = warp.first_thread() + path.mask.trailing_zeros();
+        Err(self.fault(path.pc, thread, FaultKind::Endless { instructions: self.state.executed }))
     }
 
     #[cold]
@@ -347,7 +352,7 @@ impl Context<'_> {
         })
     }
 
-    /// Where an instruction stands.
+    /// Location of an instruction in the PTX and in the source.
     pub(super) fn place(&self, pc: usize) -> Place {
         self.launch.program.place(self.kernel, pc)
     }

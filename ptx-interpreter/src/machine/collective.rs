@@ -1,23 +1,23 @@
-//! What the lanes of a warp do together: shuffles, votes, matches, reductions and barriers of the warp.
+//! Warp-level operations: shuffles, votes, matches, reductions and barriers of a warp.
 
 use super::block::Context;
-use super::divergence::State;
+use super::divergence::PathState;
 use super::fault::FaultKind;
 use super::lanes::{ALL, lanes_of};
 use super::warp::{Failure, Next, Warp};
-use crate::program::instruction::{Action, Instruction, Register, Shuffle, ShuffleMode, Vote, VoteMode};
+use crate::program::instruction::{Action, DecodedInstruction, Register, Shuffle, ShuffleMode, Vote, VoteMode};
 use crate::semantics::{LANES, Lanes};
 
 impl Warp {
-    /// Executes an operation of the warp once all its members have come; until then the lanes wait.
+    /// Executes a warp-level operation once all its members have arrived; until then the lanes wait.
     pub(super) fn collective(
         &mut self,
         index: usize,
-        instruction: &Instruction,
+        instruction: &DecodedInstruction,
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<Next, Failure> {
-        let pc = self.fragments.fragments[index].pc;
+        let pc = self.divergence.paths[index].pc;
         let members = match &instruction.action {
             Action::WarpBarrier { members }
             | Action::Shuffle(Shuffle { members, .. })
@@ -26,7 +26,7 @@ impl Warp {
             | Action::Reduce { members, .. } => self.members(*members, active)?,
             _ => ALL,
         };
-        // A warp at the end of a block has fewer lanes, of which nobody expects more. A matrix needs all.
+        // The last warp of a block may have fewer lanes: only existing ones are waited for. A matrix needs all 32.
         let is_matrix = matches!(instruction.action, Action::Matrix(_) | Action::LoadMatrix(_));
         if is_matrix && self.existing != ALL {
             return Err(FaultKind::MissingLanes { expected: ALL, missing: !self.existing }.into());
@@ -38,30 +38,33 @@ impl Warp {
         if expected & self.exited != 0 {
             return Err(FaultKind::MissingLanes { expected, missing: expected & self.exited }.into());
         }
-        let state = State::AtWarpOperation(expected);
+        let state = PathState::AtWarpOperation(expected);
         let waits_here = |warp: &Self, other: usize| {
-            let fragment = &warp.fragments.fragments[other];
-            fragment.pc == pc && fragment.state == state
+            let path = &warp.divergence.paths[other];
+            path.pc == pc && path.state == state
         };
         let others: Vec<usize> = match active == expected {
             true => Vec::new(),
-            false => (0..self.fragments.fragments.len()).filter(|other| waits_here(self, *other)).collect(),
+            false => (0..self.divergence.paths.len()).filter(|other| waits_here(self, *other)).collect(),
         };
-        let present = others.iter().fold(active, |mask, other| mask | self.fragments.fragments[*other].mask);
+        let present = others.iter().fold(active, |mask, other| mask | self.divergence.paths[*other].mask);
         if present != expected {
             self.wait(index, active, state);
             return Ok(Next::Stop);
         }
         self.perform(pc, instruction, present, context)?;
         for other in others {
-            let fragment = &mut self.fragments.fragments[other];
-            fragment.pc += 1;
-            fragment.state = State::Ready;
+            let path = &mut self.divergence.paths[other];
+            path.pc += 1;
+            path.state = PathState::Ready;
         }
-        Ok(Next::Go)
+        Ok(Next::Advance)
     }
 
-    /// The member mask, which must be the same for all lanes.
+    /// The member mask.
+    ///
+    /// # Errors
+    /// `DifferentMembers` unless all active lanes pass the same mask.
     fn members(&self, register: Register, active: u32) -> Result<u32, Failure> {
         let masks = &self.registers[register as usize];
         let first = masks[active.trailing_zeros() as usize] as u32;
@@ -74,12 +77,12 @@ impl Warp {
     fn perform(
         &mut self,
         pc: usize,
-        instruction: &Instruction,
+        instruction: &DecodedInstruction,
         present: u32,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         match &instruction.action {
-            Action::WarpBarrier { .. } => self.epoch += 1,
+            Action::WarpBarrier { .. } => self.warp_syncs += 1,
             Action::Shuffle(shuffle) => self.shuffle(shuffle, present)?,
             Action::Vote(vote) => self.vote(vote, present),
             Action::Match { all, destination, predicate, source, .. } => {
@@ -110,15 +113,15 @@ impl Warp {
         Ok(())
     }
 
-    /// `shfl.sync`, as the PTX ISA defines it: lanes exchange within segments, and one whose source is out of range keeps
-    /// its own value.
+    /// `shfl.sync`, as the PTX ISA defines it: lanes exchange values within segments, and a lane whose source is out of
+    /// range keeps its own value.
     fn shuffle(&mut self, shuffle: &Shuffle, present: u32) -> Result<(), Failure> {
         let source = self.registers[shuffle.source as usize];
         let (mut values, mut in_range): (Lanes, u32) = ([0; LANES], 0);
         for lane in lanes_of(present) {
             let b = self.registers[shuffle.lane as usize][lane] as u32;
             let c = self.registers[shuffle.clamp as usize][lane] as u32;
-            // The instruction takes the low five bits alone. A distance beyond them is never meant.
+            // The instruction uses only the low five bits. A larger distance is a bug of the kernel.
             if b >= LANES as u32 && !matches!(shuffle.mode, ShuffleMode::Index) {
                 return Err(Failure::at(lane, FaultKind::NoSuchLane { lane: b }));
             }
@@ -131,7 +134,7 @@ impl Warp {
                 ShuffleMode::Index => own & segment | b & !segment,
             };
             let is_in_range = match shuffle.mode {
-                // The lane may be below zero.
+                // The source lane may be negative.
                 ShuffleMode::Up => from as i32 >= last as i32,
                 _ => from <= last,
             };

@@ -1,20 +1,20 @@
-//! Asynchronous copies from global to shared memory.
+//! Asynchronous copies from global to shared memory (`cp.async`).
 
 use std::ops::Range;
 
 use super::block::Context;
 use super::fault::{Access, FaultKind};
+use super::lane_addresses::{LaneAddress, LaneAddresses, WarpAccess};
 use super::lanes::lanes_of;
-use super::places::{Found, Places, WarpAccess};
-use super::race::Recorded;
+use super::race::RecordedAccess;
 use super::warp::{Failure, Warp};
 use crate::memory::{AccessError, Region, global_pattern, shared_pattern};
-use crate::program::instruction::{CopyAsync, Ordering};
+use crate::program::instruction::{CopyAsync, MemoryOrdering};
 use crate::semantics::LANES;
 use crate::syntax::Space;
 
 impl Warp {
-    /// Begins to copy: reads now, and writes when the copy is waited for.
+    /// Starts a copy: reads the source now, and writes the target when the kernel waits for the copy.
     pub(super) fn copy_async(
         &mut self,
         pc: usize,
@@ -31,30 +31,30 @@ impl Warp {
         let targets = self.addresses(&copy.to);
         let reads = lanes_of(active & !ignored).filter(|lane| sizes[*lane] > 0);
         let reads = reads.fold(0, |mask, lane| mask | 1 << lane);
-        let (mut from, mut to) = (Places::unknown(), Places::unknown());
-        let ordering = Ordering::default();
+        let (mut from, mut to) = (LaneAddresses::unresolved(), LaneAddresses::unresolved());
+        let ordering = MemoryOrdering::default();
         let read = WarpAccess { space: Space::Global, bytes: copy.bytes, access: Access::Read, ordering, stored: &[] };
         for lane in lanes_of(reads) {
-            // However little of it is read.
+            // The whole copy's alignment, even if fewer bytes are read.
             AccessError::check_aligned(Space::Global, sources[lane], copy.bytes)
                 .map_err(|error| Failure::at(lane, FaultKind::Access { access: Access::Read, error }))?;
         }
         let (mut rest, mut sectors, mut least_sectors) = (reads, 0, 0);
         while rest != 0 {
             let bytes = sizes[rest.trailing_zeros() as usize];
-            let alike = lanes_of(rest).filter(|lane| sizes[*lane] == bytes).fold(0, |mask, lane| mask | 1 << lane);
+            let same_size = lanes_of(rest).filter(|lane| sizes[*lane] == bytes).fold(0, |mask, lane| mask | 1 << lane);
             let read = WarpAccess { bytes, ..read };
-            self.find_lanes(read, &sources, alike, &mut from, context)?;
-            self.record_lanes(pc, read, alike, &from, context)?;
-            let pattern = global_pattern(&sources, alike, bytes);
+            self.resolve_lanes(read, &sources, same_size, &mut from, context)?;
+            self.record_lanes(pc, read, same_size, &from, context)?;
+            let pattern = global_pattern(&sources, same_size, bytes);
             (sectors, least_sectors) = (sectors + pattern.sectors, least_sectors + pattern.ideal_sectors);
-            rest &= !alike;
+            rest &= !same_size;
         }
         if reads != 0 {
             context.counts[pc].add_source(sectors, least_sectors);
         }
         let written = WarpAccess { space: Space::Shared, access: Access::Write, ..read };
-        self.find_lanes(written, &targets, active, &mut to, context)?;
+        self.resolve_lanes(written, &targets, active, &mut to, context)?;
         let pattern = shared_pattern(&targets, active, copy.bytes);
         context.counts[pc].add_access(pattern.wavefronts, pattern.ideal_wavefronts);
         for lane in lanes_of(active) {
@@ -68,7 +68,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Finishes copies of the active lanes: all but those of the last `groups` groups.
+    /// Completes the copies of the active lanes, except those of the last `groups` groups; all of them if None.
     pub(super) fn wait_for_copies(
         &mut self,
         pc: usize,
@@ -76,8 +76,8 @@ impl Warp {
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        for Copy { lane, place: (memory, offset), data, bytes, .. } in self.copies.finish(groups, active) {
-            let recorded = Recorded { pc, access: Access::Write, ordering: Ordering::default(), bytes };
+        for PendingCopy { lane, target: (memory, offset), data, bytes, .. } in self.copies.finish(groups, active) {
+            let recorded = RecordedAccess { pc, access: Access::Write, ordering: MemoryOrdering::default(), bytes };
             let same_value = |region: &Region, range: Range<usize>| {
                 let written = range.start - offset..range.end - offset;
                 range.zip(&data[written]).all(|(offset, byte)| region.load(offset, 1) as u8 == *byte)
@@ -89,46 +89,47 @@ impl Warp {
     }
 }
 
-/// The asynchronous copies of a warp that are under way.
+/// The asynchronous copies of a warp that are in flight.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
-    copies: Vec<Copy>,
-    /// The groups that each lane has ended.
+pub(super) struct PendingCopies {
+    copies: Vec<PendingCopy>,
+    /// Number of groups that each lane has committed.
     committed: [u32; LANES],
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Copy {
+struct PendingCopy {
     lane: usize,
-    /// The group of its lane.
+    /// Index of the lane's group that the copy belongs to.
     group: u32,
-    place: Found,
+    target: LaneAddress,
     data: [u8; 16],
     bytes: usize,
 }
 
-impl Copies {
+impl PendingCopies {
     pub(super) fn clear(&mut self) {
         self.copies.clear();
         self.committed = [0; LANES];
     }
 
-    fn begin(&mut self, lane: usize, place: Found, data: [u8; 16], bytes: usize) {
-        self.copies.push(Copy { lane, group: self.committed[lane], place, data, bytes });
+    fn begin(&mut self, lane: usize, target: LaneAddress, data: [u8; 16], bytes: usize) {
+        self.copies.push(PendingCopy { lane, group: self.committed[lane], target, data, bytes });
     }
 
     pub(super) fn commit(&mut self, active: u32) {
         lanes_of(active).for_each(|lane| self.committed[lane] += 1);
     }
 
-    pub(super) fn forget(&mut self, lanes: u32) {
+    pub(super) fn discard(&mut self, lanes: u32) {
         self.copies.retain(|copy| lanes >> copy.lane & 1 == 0);
     }
 
-    /// Takes the copies that must be done once at most the last `groups` groups are under way; all of them if None.
-    fn finish(&mut self, groups: Option<u32>, active: u32) -> Vec<Copy> {
+    /// Removes and returns the copies that must complete so that only the last `groups` groups are in flight; all of
+    /// them if None.
+    fn finish(&mut self, groups: Option<u32>, active: u32) -> Vec<PendingCopy> {
         let committed = self.committed;
-        let is_due = |copy: &mut Copy| {
+        let is_due = |copy: &mut PendingCopy| {
             let due = groups.is_none_or(|groups| copy.group.saturating_add(groups) < committed[copy.lane]);
             active >> copy.lane & 1 == 1 && due
         };

@@ -1,31 +1,31 @@
-//! What a launch did, counted by instruction.
+//! Execution counts per instruction.
 
-/// How often one instruction was executed, and what its accesses cost.
+/// How often one instruction was executed, and the memory transactions of its accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstructionCounts {
-    /// Warps that issued it, whether or not its guard was true for a lane.
+    /// Number of times that a warp issued it, even if its guard was false for all lanes.
     pub issued: u64,
-    /// Lanes that executed it.
+    /// Number of times that a lane executed it.
     pub lanes: u64,
-    /// Branches at which the lanes of a warp went different ways.
+    /// Number of times that it made the lanes of a warp diverge.
     pub divergent: u64,
-    /// Warps that accessed memory by it, for at least one lane.
+    /// Number of times that a warp accessed memory with it, for at least one lane.
     pub requests: u64,
-    /// For global memory, the sectors of 32 bytes that the requests touched; for shared memory, the wavefronts that they
+    /// For global memory, the 32-byte sectors that the requests touched; for shared memory, the wavefronts that they
     /// took: passes over the 32 banks.
     pub transactions: u64,
-    /// How few transactions the same bytes could have taken.
+    /// Minimum number of transactions that could have accessed the same bytes.
     pub least_transactions: u64,
-    /// Of an asynchronous copy, whose other counts are of shared memory: the requests that read global memory.
+    /// For an asynchronous copy, whose other counts are of shared memory: the requests that read global memory.
     pub source_requests: u64,
-    /// The sectors that they touched.
+    /// The sectors that these requests touched.
     pub source_sectors: u64,
-    /// How few sectors the same bytes could have taken.
+    /// Minimum number of sectors that could have held the same bytes.
     pub least_source_sectors: u64,
 }
 
 impl InstructionCounts {
-    /// Counts a warp's access.
+    /// Counts a warp's access to memory.
     #[inline]
     pub(super) fn add_access(&mut self, transactions: u32, least: u32) {
         self.requests += 1;
@@ -33,14 +33,14 @@ impl InstructionCounts {
         self.least_transactions += u64::from(least);
     }
 
-    /// Counts what a warp's asynchronous copy reads.
+    /// Counts the reads of a warp's asynchronous copy.
     pub(super) fn add_source(&mut self, sectors: u32, least: u32) {
         self.source_requests += 1;
         self.source_sectors += u64::from(sectors);
         self.least_source_sectors += u64::from(least);
     }
 
-    /// Adds the counts of another instruction, or of another part of a launch.
+    /// Adds the counts of another instruction, or of another worker of the launch.
     pub fn add(&mut self, other: &Self) {
         self.issued += other.issued;
         self.lanes += other.lanes;

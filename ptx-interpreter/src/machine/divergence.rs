@@ -1,164 +1,167 @@
-//! Which lanes of a warp are where.
+//! Divergence and reconvergence of a warp's lanes.
 //!
-//! A warp's lanes run together as long as they take the same way. Where they part, at a branch, each part becomes a
-//! [`Fragment`] of its own, and a [`Join`] says at which instruction they meet again: the branch's immediate
-//! postdominator. A fragment that gets there waits for the others; lanes that exit are no longer waited for. Fragments
-//! take turns, so that lanes which wait for others of their own warp make progress, as on GPUs since sm_70, whose
-//! compilers place such convergence barriers at the same points. Lanes that wait at a join for others which go round and
-//! round go on without them in the end: they may hold the lock that the others want.
+//! Where lanes diverge at a branch, each side becomes a [`Path`], and a [`ReconvergencePoint`] at the branch's
+//! immediate postdominator is where they reconverge. A path that arrives there waits for the others; lanes that exit
+//! are no longer waited for. Paths run round-robin in time slices, so that lanes which wait for others of their own
+//! warp make progress, as on GPUs since sm_70, whose compilers place convergence barriers at the same points. Lanes
+//! that wait at a reconvergence point for others in a loop resume without them after some slices: they may hold the
+//! lock that the others spin on.
 
-/// Lanes that are at the same instruction.
+/// Lanes at the same instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fragment {
+pub(super) struct Path {
     pub(super) pc: usize,
     pub(super) mask: u32,
-    /// The join that they are on their way to.
-    pub(super) join: Option<usize>,
-    pub(super) state: State,
+    /// Index of the reconvergence point that the path leads to.
+    pub(super) point: Option<usize>,
+    pub(super) state: PathState,
 }
 
-/// Whether a fragment can go on.
+/// Whether a path can run, and what it waits for if not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum PathState {
     Ready,
-    /// At the block's barrier of this number.
+    /// Waits at the block's barrier of this number.
     AtBarrier(u8),
-    /// At an operation of these lanes, for which not all are here.
+    /// Waits at a warp-level operation until all lanes of this mask arrive.
     AtWarpOperation(u32),
 }
 
-/// A point where fragments meet.
+/// An instruction at which paths reconverge.
 #[derive(Clone, Copy, Debug)]
-struct Join {
+struct ReconvergencePoint {
     pc: usize,
-    /// The lanes that are still to come or have come.
+    /// The lanes that have arrived or are still to arrive.
     expected: u32,
     arrived: u32,
-    /// The join around it.
+    /// Index of the enclosing reconvergence point.
     outer: Option<usize>,
-    /// Whether those who come go on without the others.
-    given_up: bool,
+    /// Whether lanes that arrive resume without waiting for the others.
+    abandoned: bool,
 }
 
-/// The fragments of a warp.
+/// The paths of a warp and the points where they reconverge.
 #[derive(Debug, Default)]
-pub(super) struct Fragments {
-    pub(super) fragments: Vec<Fragment>,
-    joins: Vec<Join>,
-    /// Joins that can be used again.
+pub(super) struct Divergence {
+    pub(super) paths: Vec<Path>,
+    points: Vec<ReconvergencePoint>,
+    /// Indices of `points` that can be reused.
     free: Vec<usize>,
 }
 
-impl Fragments {
-    /// All lanes of `mask` at the first instruction.
+impl Divergence {
+    /// Puts all lanes of `mask` on one path at the first instruction.
     pub(super) fn start(&mut self, mask: u32) {
-        self.fragments.clear();
-        self.joins.clear();
+        self.paths.clear();
+        self.points.clear();
         self.free.clear();
-        self.fragments.push(Fragment { pc: 0, mask, join: None, state: State::Ready });
+        self.paths.push(Path { pc: 0, mask, point: None, state: PathState::Ready });
     }
 
-    /// The instruction at which the fragment waits for others.
+    /// Index of the instruction at which the path waits for others; `usize::MAX` if there is none.
     #[inline]
-    pub(super) fn meeting_point(&self, fragment: usize) -> usize {
-        self.fragments[fragment].join.map_or(usize::MAX, |join| self.joins[join].pc)
+    pub(super) fn reconvergence_pc(&self, path: usize) -> usize {
+        self.paths[path].point.map_or(usize::MAX, |point| self.points[point].pc)
     }
 
-    /// Parts a fragment: the lanes of each mask go to the instruction beside it, and meet again at `meet`.
-    pub(super) fn part(&mut self, fragment: usize, ways: &[(u32, usize)], meet: Option<usize>) {
-        let Fragment { mask, join: outer, state, .. } = self.fragments[fragment];
-        let join = match (meet, outer) {
-            // They are on their way there already.
-            (Some(pc), Some(outer)) if self.joins[outer].pc == pc => Some(outer),
-            (Some(pc), outer) => Some(self.new_join(Join { pc, expected: mask, arrived: 0, outer, given_up: false })),
+    /// Splits a path: the lanes of each mask continue at the instruction beside it, and reconverge at `reconvergence`.
+    pub(super) fn diverge(&mut self, path: usize, paths: &[(u32, usize)], reconvergence: Option<usize>) {
+        let Path { mask, point: outer, state, .. } = self.paths[path];
+        let point = match (reconvergence, outer) {
+            // The path already leads to this point.
+            (Some(pc), Some(outer)) if self.points[outer].pc == pc => Some(outer),
+            (Some(pc), outer) => {
+                Some(self.new_point(ReconvergencePoint { pc, expected: mask, arrived: 0, outer, abandoned: false }))
+            }
             (None, outer) => outer,
         };
-        let mut ways = ways.iter().filter(|(mask, _)| *mask != 0);
-        if let Some(&(mask, pc)) = ways.next() {
-            self.fragments[fragment] = Fragment { pc, mask, join, state };
+        let mut paths = paths.iter().filter(|(mask, _)| *mask != 0);
+        if let Some(&(mask, pc)) = paths.next() {
+            self.paths[path] = Path { pc, mask, point, state };
         }
-        self.fragments.extend(ways.map(|&(mask, pc)| Fragment { pc, mask, join, state }));
+        self.paths.extend(paths.map(|&(mask, pc)| Path { pc, mask, point, state }));
     }
 
-    /// The fragment has come to its join: it ends here, and when all have come one goes on from there.
-    pub(super) fn arrive(&mut self, fragment: usize) {
-        let Fragment { mask, join, .. } = self.fragments.swap_remove(fragment);
-        if let Some(join) = join {
-            self.joins[join].arrived |= mask;
-            if self.joins[join].given_up {
-                self.go_on(join);
+    /// Ends a path at its reconvergence point. Once all lanes have arrived, one path resumes from there.
+    pub(super) fn arrive(&mut self, path: usize) {
+        let Path { mask, point, .. } = self.paths.swap_remove(path);
+        if let Some(point) = point {
+            self.points[point].arrived |= mask;
+            if self.points[point].abandoned {
+                self.resume(point);
             }
-            self.complete(join);
+            self.reconverge_if_complete(point);
         }
     }
 
-    /// Nobody waits any more at the innermost join of the fragment at which lanes wait for it.
-    pub(super) fn give_up(&mut self, fragment: usize) {
-        let mut next = self.fragments[fragment].join;
-        while let Some(join) = next {
-            if self.joins[join].arrived != 0 {
-                self.joins[join].given_up = true;
-                return self.go_on(join);
+    /// Abandons the innermost reconvergence point at which lanes wait for the path: they resume without it.
+    pub(super) fn stop_waiting_for(&mut self, path: usize) {
+        let mut next = self.paths[path].point;
+        while let Some(point) = next {
+            if self.points[point].arrived != 0 {
+                self.points[point].abandoned = true;
+                return self.resume(point);
             }
-            next = self.joins[join].outer;
+            next = self.points[point].outer;
         }
     }
 
-    /// Lets the lanes go on that have come to a join.
-    fn go_on(&mut self, join: usize) {
-        let Join { pc, expected, arrived, outer, .. } = self.joins[join];
-        self.joins[join].expected = expected & !arrived;
-        self.joins[join].arrived = 0;
-        self.fragments.push(Fragment { pc, mask: arrived, join: outer, state: State::Ready });
+    /// Resumes the lanes that have arrived at a point.
+    fn resume(&mut self, point: usize) {
+        let ReconvergencePoint { pc, expected, arrived, outer, .. } = self.points[point];
+        self.points[point].expected = expected & !arrived;
+        self.points[point].arrived = 0;
+        self.paths.push(Path { pc, mask: arrived, point: outer, state: PathState::Ready });
     }
 
-    /// Lanes of a fragment have left the kernel; the fragment goes if none is left. Returns whether it stays.
-    pub(super) fn exit(&mut self, fragment: usize, lanes: u32) -> bool {
-        let Fragment { mask, join, .. } = &mut self.fragments[fragment];
+    /// Removes lanes that have exited the kernel, and the path if it has no others. Returns whether the path remains.
+    pub(super) fn exit(&mut self, path: usize, lanes: u32) -> bool {
+        let Path { mask, point, .. } = &mut self.paths[path];
         *mask &= !lanes;
-        let (stays, mut next) = (*mask != 0, *join);
+        let (stays, mut next) = (*mask != 0, *point);
         if !stays {
-            self.fragments.swap_remove(fragment);
+            self.paths.swap_remove(path);
         }
-        while let Some(join) = next {
-            next = self.joins[join].outer;
-            self.joins[join].expected &= !lanes;
-            self.complete(join);
+        while let Some(point) = next {
+            next = self.points[point].outer;
+            self.points[point].expected &= !lanes;
+            self.reconverge_if_complete(point);
         }
         stays
     }
 
-    /// Lets the lanes go on that have met, if all have come.
-    fn complete(&mut self, join: usize) {
-        let Join { pc, expected, arrived, outer, .. } = self.joins[join];
+    /// Resumes the lanes at a point as one path if all have arrived.
+    fn reconverge_if_complete(&mut self, point: usize) {
+        let ReconvergencePoint { pc, expected, arrived, outer, .. } = self.points[point];
         if expected != arrived {
             return;
         }
-        // What is free never completes.
-        self.joins[join] = Join { pc: usize::MAX, expected: u32::MAX, arrived: 0, outer: None, given_up: false };
-        self.free.push(join);
+        // A free point never completes: it expects lanes, and none arrives.
+        self.points[point] =
+            ReconvergencePoint { pc: usize::MAX, expected: u32::MAX, arrived: 0, outer: None, abandoned: false };
+        self.free.push(point);
         if arrived == 0 {
             return;
         }
         match outer {
-            // Nested branches may end at one point.
-            Some(outer) if self.joins[outer].pc == pc => {
-                self.joins[outer].arrived |= arrived;
-                self.complete(outer);
+            // Nested branches may reconverge at one instruction.
+            Some(outer) if self.points[outer].pc == pc => {
+                self.points[outer].arrived |= arrived;
+                self.reconverge_if_complete(outer);
             }
-            _ => self.fragments.push(Fragment { pc, mask: arrived, join: outer, state: State::Ready }),
+            _ => self.paths.push(Path { pc, mask: arrived, point: outer, state: PathState::Ready }),
         }
     }
 
-    fn new_join(&mut self, join: Join) -> usize {
+    fn new_point(&mut self, point: ReconvergencePoint) -> usize {
         match self.free.pop() {
             Some(index) => {
-                self.joins[index] = join;
+                self.points[index] = point;
                 index
             }
             None => {
-                self.joins.push(join);
-                self.joins.len() - 1
+                self.points.push(point);
+                self.points.len() - 1
             }
         }
     }
@@ -168,91 +171,91 @@ impl Fragments {
 mod tests {
     use super::*;
 
-    fn at(fragments: &Fragments) -> Vec<(usize, u32)> {
-        fragments.fragments.iter().map(|fragment| (fragment.pc, fragment.mask)).collect()
+    fn at(divergence: &Divergence) -> Vec<(usize, u32)> {
+        divergence.paths.iter().map(|path| (path.pc, path.mask)).collect()
     }
 
     #[test]
-    fn both_ways_meet_after_the_branch() {
-        let mut fragments = Fragments::default();
-        fragments.start(0b1111);
-        fragments.part(0, &[(0b0011, 5), (0b1100, 1)], Some(9));
-        assert_eq!(at(&fragments), [(5, 0b0011), (1, 0b1100)]);
-        assert_eq!(fragments.meeting_point(0), 9);
-        fragments.arrive(0);
-        assert_eq!(at(&fragments), [(1, 0b1100)]);
-        fragments.arrive(0);
-        assert_eq!(at(&fragments), [(9, 0b1111)]);
-        assert_eq!(fragments.meeting_point(0), usize::MAX);
+    fn both_paths_reconverge_after_the_branch() {
+        let mut divergence = Divergence::default();
+        divergence.start(0b1111);
+        divergence.diverge(0, &[(0b0011, 5), (0b1100, 1)], Some(9));
+        assert_eq!(at(&divergence), [(5, 0b0011), (1, 0b1100)]);
+        assert_eq!(divergence.reconvergence_pc(0), 9);
+        divergence.arrive(0);
+        assert_eq!(at(&divergence), [(1, 0b1100)]);
+        divergence.arrive(0);
+        assert_eq!(at(&divergence), [(9, 0b1111)]);
+        assert_eq!(divergence.reconvergence_pc(0), usize::MAX);
     }
 
     #[test]
-    fn lanes_that_leave_a_loop_one_by_one_share_one_join() {
-        let mut fragments = Fragments::default();
-        fragments.start(0b111);
-        fragments.part(0, &[(0b110, 2), (0b001, 9)], Some(9));
-        fragments.arrive(1);
-        fragments.part(0, &[(0b100, 2), (0b010, 9)], Some(9));
-        fragments.arrive(1);
-        assert_eq!(at(&fragments), [(2, 0b100)]);
-        assert_eq!(fragments.joins.len(), 1);
-        fragments.arrive(0);
-        assert_eq!(at(&fragments), [(9, 0b111)]);
+    fn lanes_that_leave_a_loop_one_by_one_share_one_reconvergence_point() {
+        let mut divergence = Divergence::default();
+        divergence.start(0b111);
+        divergence.diverge(0, &[(0b110, 2), (0b001, 9)], Some(9));
+        divergence.arrive(1);
+        divergence.diverge(0, &[(0b100, 2), (0b010, 9)], Some(9));
+        divergence.arrive(1);
+        assert_eq!(at(&divergence), [(2, 0b100)]);
+        assert_eq!(divergence.points.len(), 1);
+        divergence.arrive(0);
+        assert_eq!(at(&divergence), [(9, 0b111)]);
     }
 
     #[test]
-    fn nobody_waits_for_lanes_that_exit() {
-        let mut fragments = Fragments::default();
-        fragments.start(0b1111);
-        fragments.part(0, &[(0b0011, 5), (0b1100, 1)], Some(9));
-        fragments.arrive(0);
-        assert!(fragments.exit(0, 0b0100));
-        assert_eq!(at(&fragments), [(1, 0b1000)]);
-        assert!(!fragments.exit(0, 0b1000));
-        assert_eq!(at(&fragments), [(9, 0b0011)]);
+    fn lanes_do_not_wait_for_lanes_that_exit() {
+        let mut divergence = Divergence::default();
+        divergence.start(0b1111);
+        divergence.diverge(0, &[(0b0011, 5), (0b1100, 1)], Some(9));
+        divergence.arrive(0);
+        assert!(divergence.exit(0, 0b0100));
+        assert_eq!(at(&divergence), [(1, 0b1000)]);
+        assert!(!divergence.exit(0, 0b1000));
+        assert_eq!(at(&divergence), [(9, 0b0011)]);
     }
 
     #[test]
-    fn nested_branches_that_end_at_one_point_join_there_once() {
-        let mut fragments = Fragments::default();
-        fragments.start(0b1111);
-        fragments.part(0, &[(0b0011, 5), (0b1100, 1)], Some(9));
-        // The first part parts again and meets at 7 before it goes on to 9.
-        fragments.part(0, &[(0b0001, 6), (0b0010, 6)], Some(7));
-        assert_eq!(at(&fragments), [(6, 0b0001), (1, 0b1100), (6, 0b0010)]);
-        fragments.arrive(2);
-        fragments.arrive(0);
-        assert_eq!(at(&fragments), [(1, 0b1100), (7, 0b0011)]);
-        fragments.arrive(0);
-        fragments.arrive(0);
-        assert_eq!(at(&fragments), [(9, 0b1111)]);
+    fn nested_branches_with_one_reconvergence_pc_reconverge_once() {
+        let mut divergence = Divergence::default();
+        divergence.start(0b1111);
+        divergence.diverge(0, &[(0b0011, 5), (0b1100, 1)], Some(9));
+        // The first path diverges again and reconverges at 7 before it continues to 9.
+        divergence.diverge(0, &[(0b0001, 6), (0b0010, 6)], Some(7));
+        assert_eq!(at(&divergence), [(6, 0b0001), (1, 0b1100), (6, 0b0010)]);
+        divergence.arrive(2);
+        divergence.arrive(0);
+        assert_eq!(at(&divergence), [(1, 0b1100), (7, 0b0011)]);
+        divergence.arrive(0);
+        divergence.arrive(0);
+        assert_eq!(at(&divergence), [(9, 0b1111)]);
     }
 
     #[test]
-    fn lanes_go_on_without_those_who_never_come() {
-        let mut fragments = Fragments::default();
-        fragments.start(0b1111);
-        fragments.part(0, &[(0b0111, 2), (0b1000, 9)], Some(9));
-        fragments.arrive(1);
-        fragments.give_up(0);
-        assert_eq!(at(&fragments), [(2, 0b0111), (9, 0b1000)]);
-        assert_eq!(fragments.meeting_point(1), usize::MAX);
-        // Those who come later don't wait either.
-        fragments.part(0, &[(0b0110, 2), (0b0001, 9)], Some(9));
-        fragments.arrive(2);
-        assert_eq!(at(&fragments), [(2, 0b0110), (9, 0b1000), (9, 0b0001)]);
-        fragments.arrive(0);
-        assert_eq!(at(&fragments), [(9, 0b0001), (9, 0b1000), (9, 0b0110)]);
-        assert_eq!(fragments.free, [0]);
+    fn waiting_lanes_resume_without_a_path_that_never_arrives() {
+        let mut divergence = Divergence::default();
+        divergence.start(0b1111);
+        divergence.diverge(0, &[(0b0111, 2), (0b1000, 9)], Some(9));
+        divergence.arrive(1);
+        divergence.stop_waiting_for(0);
+        assert_eq!(at(&divergence), [(2, 0b0111), (9, 0b1000)]);
+        assert_eq!(divergence.reconvergence_pc(1), usize::MAX);
+        // Lanes that arrive later don't wait either.
+        divergence.diverge(0, &[(0b0110, 2), (0b0001, 9)], Some(9));
+        divergence.arrive(2);
+        assert_eq!(at(&divergence), [(2, 0b0110), (9, 0b1000), (9, 0b0001)]);
+        divergence.arrive(0);
+        assert_eq!(at(&divergence), [(9, 0b0001), (9, 0b1000), (9, 0b0110)]);
+        assert_eq!(divergence.free, [0]);
     }
 
     #[test]
-    fn ways_that_never_meet_stay_apart() {
-        let mut fragments = Fragments::default();
-        fragments.start(0b11);
-        fragments.part(0, &[(0b01, 5), (0b10, 1)], None);
-        assert_eq!(at(&fragments), [(5, 0b01), (1, 0b10)]);
-        assert!(!fragments.exit(0, 0b01));
-        assert_eq!(at(&fragments), [(1, 0b10)]);
+    fn paths_without_a_common_postdominator_do_not_reconverge() {
+        let mut divergence = Divergence::default();
+        divergence.start(0b11);
+        divergence.diverge(0, &[(0b01, 5), (0b10, 1)], None);
+        assert_eq!(at(&divergence), [(5, 0b01), (1, 0b10)]);
+        assert!(!divergence.exit(0, 0b01));
+        assert_eq!(at(&divergence), [(1, 0b10)]);
     }
 }

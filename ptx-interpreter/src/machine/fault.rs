@@ -1,4 +1,4 @@
-//! What a kernel can do wrong.
+//! Faults: errors of a kernel that the interpreter detects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,146 +10,149 @@ use thiserror::Error;
 use crate::memory::AccessError;
 use crate::program::Place;
 
-/// What a kernel did wrong, who did it and where.
+/// A kernel's error, with the thread and the instruction.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("kernel {kernel}, block {block}, thread {thread}, {place}: {kind}")]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: Arc<str>,
-    /// The block.
+    /// Index of the block in the grid.
     pub block: Dim3,
-    /// The thread in its block; of several, that of the lowest lane.
+    /// Index of the thread in its block; the lowest lane's if several lanes are at fault.
     pub thread: Dim3,
-    /// The instruction.
+    /// Location of the instruction.
     pub place: Place,
-    /// What it was.
+    /// The kind of error, with its details.
     pub kind: FaultKind,
 }
 
-/// The kinds of wrong that the interpreter finds.
+/// The kinds of errors that the interpreter detects.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FaultKind {
-    /// An access of memory that is not there, not aligned, not written or not writable.
+    /// An access out of bounds, misaligned, to uninitialised memory or to read-only memory.
     #[error("{access} {error}")]
     Access {
-        /// What the thread does.
+        /// The thread's access.
         access: Access,
-        /// What is wrong with it.
+        /// Why it is an error.
         error: AccessError,
     },
-    /// Two accesses whose order is left to chance, one of which writes.
+    /// Two unordered accesses to the same bytes, at least one of which writes.
     #[error(
         "race: {access} {bytes} bytes at {address:#x} of {memory}, which block {other_block}, thread {other_thread} {other_access} at {other_place}"
     )]
     Race {
-        /// The address within the space.
+        /// Address within the state space.
         address: u64,
-        /// The size of the access.
+        /// Size of the access in bytes.
         bytes: usize,
-        /// What it is in.
+        /// The allocation or variable.
         memory: String,
-        /// What the thread does.
+        /// The thread's access.
         access: Access,
-        /// What the other thread did.
+        /// The other thread's access.
         other_access: Access,
-        /// The other thread's block.
+        /// Index of the other thread's block.
         other_block: Dim3,
-        /// The other thread.
+        /// Index of the other thread in its block.
         other_thread: Dim3,
-        /// Where it did it.
+        /// Location of the other thread's instruction.
         other_place: Box<Place>,
     },
-    /// Two plain writes of the same value to the same bytes, whose order is left to chance. A fault only if
-    /// [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults).
+    /// Two unordered plain writes of the same value to the same bytes. A fault only if
+    /// [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults) is set.
     #[error(
         "same-value race: writes {bytes} bytes at {address:#x} of {memory}, which block {other_block}, thread {other_thread} writes at {other_place} with the same value"
     )]
     SameValueRace {
-        /// The address within the space.
+        /// Address within the state space.
         address: u64,
-        /// The size of the access.
+        /// Size of the access in bytes.
         bytes: usize,
-        /// What it is in.
+        /// The allocation or variable.
         memory: String,
-        /// The other thread's block.
+        /// Index of the other thread's block.
         other_block: Dim3,
-        /// The other thread.
+        /// Index of the other thread in its block.
         other_thread: Dim3,
-        /// Where it did it.
+        /// Location of the other thread's instruction.
         other_place: Box<Place>,
     },
-    /// A barrier that not all threads reach.
-    #[error("barrier divergence: {waiting} threads wait at a barrier, {exited} have left the kernel{}", At(.other_place))]
+    /// A barrier that not all threads of the block reach.
+    #[error("barrier divergence: {waiting} threads wait at a barrier, {exited} have exited the kernel{}", OthersWaitAt(.other_place))]
     BarrierDivergence {
-        /// Threads that wait at any barrier.
+        /// Number of threads that wait at any barrier.
         waiting: usize,
-        /// Threads that have left the kernel.
+        /// Number of threads that have exited the kernel.
         exited: usize,
         /// Another barrier at which a thread waits instead.
         other_place: Option<Box<Place>>,
     },
-    /// A barrier's number or count that cannot be.
-    #[error("barrier {number} with {count} threads: there are barriers 0 to 15, for whole warps")]
+    /// A barrier number or thread count out of range.
+    #[error(
+        "barrier {number} for {count} threads: the number must be 0 to 15, the count a positive multiple of 32 within the block"
+    )]
     BarrierOperands {
-        /// The barrier.
+        /// The barrier's number.
         number: u64,
-        /// The number of threads.
+        /// The number of threads that it waits for.
         count: u64,
     },
-    /// Lanes of one barrier instruction that name different barriers or counts.
-    #[error("the lanes of a warp come to one barrier instruction with different numbers or counts")]
+    /// Lanes of one barrier instruction that pass different barrier numbers or thread counts.
+    #[error("the lanes of a warp pass different barrier numbers or thread counts to one barrier instruction")]
     DifferentBarriers,
-    /// An operation of a warp that not all of its members reach.
-    #[error("lanes missing from a warp's operation: {missing:#034b} of {expected:#034b}")]
+    /// A warp-level operation that not all of its member lanes reach.
+    #[error("lanes missing from a warp-level operation: {missing:#034b} of {expected:#034b}")]
     MissingLanes {
-        /// The lanes that should take part: bit i is lane i.
+        /// The member lanes: bit i is lane i.
         expected: u32,
-        /// Those that do not come.
+        /// The members that do not arrive.
         missing: u32,
     },
-    /// An operation of a warp by a lane that its own member mask leaves out.
-    #[error("the lane takes part in a warp's operation whose members {members:#034b} leave it out")]
+    /// A warp-level operation executed by a lane that its own member mask excludes.
+    #[error("the lane executes a warp-level operation whose member mask {members:#034b} excludes it")]
     NotAMember {
-        /// The mask.
+        /// The member mask.
         members: u32,
     },
-    /// Lanes of one operation that name different members.
-    #[error("the lanes of a warp's operation name different members: {first:#034b} and {other:#034b}")]
+    /// Lanes of one warp-level operation that pass different member masks.
+    #[error("the lanes of a warp pass different member masks to one operation: {first:#034b} and {other:#034b}")]
     DifferentMembers {
-        /// One mask.
+        /// The lowest lane's mask.
         first: u32,
-        /// Another.
+        /// A different one.
         other: u32,
     },
-    /// A shuffle from a lane that takes no part.
-    #[error("shuffle from lane {lane}, which takes no part in it")]
+    /// A shuffle from a lane that does not participate.
+    #[error("shuffle from lane {lane}, which does not participate in it")]
     NoSuchLane {
-        /// The lane asked for.
+        /// The source lane.
         lane: u32,
     },
-    /// An index beyond a branch table.
-    #[error("index {index} of a branch table with {length} entries")]
+    /// An index out of bounds of a branch table.
+    #[error("index {index} is out of bounds for a branch table of {length} entries")]
     BranchTable {
-        /// The index.
+        /// The index of the branch.
         index: u64,
-        /// The table's length.
+        /// The table's number of entries.
         length: usize,
     },
-    /// A trap: in Rust, a panic.
+    /// A `trap`: in Rust kernels, a panic.
     #[error("trap")]
     Trap,
-    /// The kernel does not end.
-    #[error("a block has executed {instructions} instructions of its warps and has not ended")]
+    /// A block that has issued more instructions than
+    /// [`Options::block_instructions`](crate::Options::block_instructions).
+    #[error("the warps of a block have issued {instructions} instructions, and the block has not ended")]
     Endless {
-        /// How many.
+        /// The instructions that its warps have issued.
         instructions: u64,
     },
 }
 
-/// " at place", or nothing.
-struct At<'a>(&'a Option<Box<Place>>);
+/// ", others wait at …", or nothing.
+struct OthersWaitAt<'a>(&'a Option<Box<Place>>);
 
-impl fmt::Display for At<'_> {
+impl fmt::Display for OthersWaitAt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_ref().map_or(Ok(()), |place| write!(f, ", others wait at {place}"))
     }

@@ -1,11 +1,11 @@
-//! Lanes and masks of them: bit i is lane i.
+//! Lane masks: bit i is lane i.
 
 use crate::semantics::{LANES, Lanes};
 
-/// All lanes.
+/// Mask of all lanes.
 pub(super) const ALL: u32 = u32::MAX;
 
-/// The lanes of a mask, the lowest first.
+/// Indices of the lanes in a mask, in ascending order.
 #[inline]
 pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;
@@ -18,7 +18,7 @@ pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Overwrites the lanes of `mask`.
+/// Overwrites the lanes in `mask`.
 #[inline]
 pub(super) fn write(register: &mut Lanes, values: &Lanes, mask: u32) {
     if mask == ALL {
@@ -31,13 +31,13 @@ pub(super) fn write(register: &mut Lanes, values: &Lanes, mask: u32) {
     }
 }
 
-/// Overwrites the bits of `mask`.
+/// Overwrites the bits in `mask`.
 #[inline]
 pub(super) fn write_bits(predicate: &mut u32, values: u32, mask: u32) {
     *predicate = *predicate & !mask | values & mask;
 }
 
-/// Extends the sign of values of `from` bits to `to` bits.
+/// Sign-extends values of `from` bits to `to` bits.
 pub(super) fn extend_sign(values: &mut Lanes, from: u32, to: u32) {
     let (up, down) = (64 - from, 64 - to);
     for value in values {

@@ -1,4 +1,4 @@
-//! A launch: its blocks, shared out among the threads of the host.
+//! A launch: its blocks, distributed to threads of the host.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,7 +15,7 @@ use super::race::SameValueRace;
 use crate::memory::{Extent, GlobalView, Region};
 use crate::program::{Kernel, Program};
 
-/// What all blocks of a launch share.
+/// The launch parameters that all blocks share.
 #[derive(Debug)]
 pub(super) struct Launch<'a> {
     pub(super) program: &'a Program,
@@ -26,28 +26,28 @@ pub(super) struct Launch<'a> {
     pub(super) parameters: Region,
     pub(super) constants: &'a Region,
     pub(super) dynamic_shared: Extent,
-    /// The address of the grid's workspace, where the barrier of CUDA's cooperative groups is.
+    /// Address of the grid workspace, which holds the grid barrier of CUDA's cooperative groups.
     pub(super) workspace: Option<u64>,
 }
 
-/// What blocks of a launch did.
+/// Counts and races of the blocks that a worker has run.
 #[derive(Debug, Default)]
-pub(super) struct Observed {
-    /// Of each instruction.
+pub(super) struct LaunchResults {
+    /// One entry per instruction.
     pub(super) counts: Vec<InstructionCounts>,
-    /// Of the one worker that looks for races.
+    /// Empty unless races are checked, by one worker.
     pub(super) same_value_races: Vec<SameValueRace>,
 }
 
-/// The fault of the lowest block that has one.
+/// The fault of the lowest-numbered block that has one.
 #[derive(Debug)]
-struct Lowest {
-    /// The number of that block; u64::MAX while there is none.
+struct LowestFault {
+    /// Number of that block; u64::MAX while there is none.
     block: AtomicU64,
     fault: Mutex<Option<Box<Fault>>>,
 }
 
-impl Lowest {
+impl LowestFault {
     fn report(&self, block: u64, fault: Box<Fault>) {
         let mut lowest = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         if block < self.block.load(Relaxed) {
@@ -58,7 +58,7 @@ impl Lowest {
 }
 
 impl Launch<'_> {
-    /// The index in the grid of the block of this number.
+    /// Three-dimensional index of block `number` in the grid.
     pub(super) fn block_index(&self, number: u64) -> Dim3 {
         self.config.grid.index_of(number)
     }
@@ -66,26 +66,26 @@ impl Launch<'_> {
     /// Runs all blocks.
     ///
     /// # Errors
-    /// What a thread of the lowest block that did something wrong did.
-    pub(super) fn run(&self) -> Result<Observed, Box<Fault>> {
+    /// The fault of the lowest-numbered block that has one.
+    pub(super) fn run(&self) -> Result<LaunchResults, Box<Fault>> {
         let blocks = self.config.grid.count();
-        let lowest = Lowest { block: AtomicU64::new(u64::MAX), fault: Mutex::new(None) };
-        // Who looks for races sees all accesses in one order.
+        let lowest = LowestFault { block: AtomicU64::new(u64::MAX), fault: Mutex::new(None) };
+        // The race detector needs all accesses in one order.
         let workers = if self.options.check_races { 1 } else { rayon::current_num_threads() };
         let workers = (workers as u64).min(blocks);
         let next = AtomicU64::new(0);
         let work = |worker: u64| match self.config.cooperative {
-            true => self.run_together((worker..blocks).step_by(workers as usize), &lowest),
-            false => self.run_one_by_one(&next, blocks, &lowest),
+            true => self.run_round_robin((worker..blocks).step_by(workers as usize), &lowest),
+            false => self.run_to_completion(&next, blocks, &lowest),
         };
-        let observed = (0..workers).into_par_iter().map(work).reduce_with(|mut all, part| {
-            all.counts.iter_mut().zip(&part.counts).for_each(|(sum, count)| sum.add(count));
-            all.same_value_races.extend(part.same_value_races);
+        let results = (0..workers).into_par_iter().map(work).reduce_with(|mut all, other| {
+            all.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| sum.add(count));
+            all.same_value_races.extend(other.same_value_races);
             all
         });
         match lowest.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(fault) => Err(fault),
-            None => Ok(observed.unwrap_or_default()),
+            None => Ok(results.unwrap_or_default()),
         }
     }
 
@@ -93,13 +93,14 @@ impl Launch<'_> {
         Context::new(self)
     }
 
-    /// Takes one block after the other. Blocks are handed out in order, so that all below a block at fault are run.
-    fn run_one_by_one(&self, next: &AtomicU64, blocks: u64, lowest: &Lowest) -> Observed {
+    /// Runs blocks to completion, one after the other. Workers take them in ascending order, so that every block below
+    /// a block at fault runs.
+    fn run_to_completion(&self, next: &AtomicU64, blocks: u64, lowest: &LowestFault) -> LaunchResults {
         let (mut context, mut block) = (self.context(), Block::new(self));
         loop {
             let number = next.fetch_add(1, Relaxed);
             if number >= blocks || number > lowest.block.load(Relaxed) {
-                return context.observed();
+                return context.into_results();
             }
             block.start(number, &mut context);
             loop {
@@ -115,8 +116,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Runs blocks in turns, because they may wait for each other.
-    fn run_together(&self, numbers: impl Iterator<Item = u64>, lowest: &Lowest) -> Observed {
+    /// Runs blocks round-robin, because blocks of a cooperative launch may wait for each other.
+    fn run_round_robin(&self, numbers: impl Iterator<Item = u64>, lowest: &LowestFault) -> LaunchResults {
         let mut context = self.context();
         let mut running: Vec<(u64, Block, BlockState)> = Vec::new();
         for number in numbers {
@@ -125,7 +126,7 @@ impl Launch<'_> {
             let fresh = BlockState::new(self.kernel, &self.dynamic_shared);
             running.push((number, block, std::mem::replace(&mut context.state, fresh)));
         }
-        // A fault of any block ends all: the others may wait for it for ever.
+        // A fault of any block ends all: others may wait for that block forever.
         while !running.is_empty() && lowest.block.load(Relaxed) == u64::MAX {
             running.retain_mut(|(number, block, state)| {
                 std::mem::swap(&mut context.state, state);
@@ -141,7 +142,7 @@ impl Launch<'_> {
                 }
             });
         }
-        context.observed()
+        context.into_results()
     }
 }
 
@@ -154,14 +155,14 @@ impl<'a> Context<'a> {
             counts: vec![InstructionCounts::default(); launch.kernel.instructions.len()],
             races: launch.options.check_races.then(Default::default),
             last_allocation: 0,
-            turn_is_over: false,
+            slice_expired: false,
             block: Dim3::default(),
             state: BlockState::new(launch.kernel, &launch.dynamic_shared),
         }
     }
 
-    fn observed(self) -> Observed {
+    fn into_results(self) -> LaunchResults {
         let same_value_races = self.races.map(|races| races.same_value.into_values().collect());
-        Observed { counts: self.counts, same_value_races: same_value_races.unwrap_or_default() }
+        LaunchResults { counts: self.counts, same_value_races: same_value_races.unwrap_or_default() }
     }
 }

@@ -1,11 +1,11 @@
-//! Matrix products of a warp.
+//! Warp-level matrix products: `mma` and `ldmatrix`.
 //!
-//! The fragments are laid out as the PTX ISA has it (9.7.15, "Matrix multiply-accumulate operation using mma
-//! instruction"): with g = lane / 4 and t = lane % 4, a lane holds of A the rows g and g + 8, of B the column g, and of C
-//! the columns 2t and 2t + 1 of rows g and g + 8.
+//! Matrix fragments have the layout of the PTX ISA (9.7.15, "Matrix multiply-accumulate operation using mma
+//! instruction"): with g = lane / 4 and t = lane % 4, a lane holds elements of rows g and g + 8 of A, of column g of B,
+//! and of columns 2t and 2t + 1 of rows g and g + 8 of C.
 //!
-//! Products are exact, and their sum is rounded once. A tensor core adds in an order of its own, and may cut off bits:
-//! its results differ in the last places.
+//! Products are exact; their sum is accumulated in f64 and rounded to the type of D. A tensor core adds in an
+//! unspecified order and may truncate: its results differ in the last bits.
 
 use super::block::Context;
 use super::warp::{Failure, Warp};
@@ -29,38 +29,38 @@ impl Warp {
         self.write_accumulator(matrix, &sums);
     }
 
-    /// A, of 16 rows and `depth` columns.
+    /// A: 16 rows, `depth` columns.
     fn factor_a(&self, matrix: &Matrix) -> [[f64; 16]; ROWS] {
         let mut a = [[0.0; 16]; ROWS];
         for (position, register) in matrix.a.iter().enumerate() {
-            // Registers run through the rows first.
+            // Consecutive registers alternate between rows g and g + 8.
             let (row, column) = (position % 2 * 8, position / 2);
-            self.elements(matrix.element, *register, |lane, index, of, value| {
-                a[row + lane / 4][column * 4 * of + lane % 4 * of + index] = value;
+            self.elements(matrix.element, *register, |lane, index, count, value| {
+                a[row + lane / 4][column * 4 * count + lane % 4 * count + index] = value;
             });
         }
         a
     }
 
-    /// B, of `depth` rows and 8 columns.
+    /// B: `depth` rows, 8 columns.
     fn factor_b(&self, matrix: &Matrix) -> [[f64; COLUMNS]; 16] {
         let mut b = [[0.0; COLUMNS]; 16];
         for (position, register) in matrix.b.iter().enumerate() {
-            self.elements(matrix.element, *register, |lane, index, of, value| {
-                b[position * 4 * of + lane % 4 * of + index][lane / 4] = value;
+            self.elements(matrix.element, *register, |lane, index, count, value| {
+                b[position * 4 * count + lane % 4 * count + index][lane / 4] = value;
             });
         }
         b
     }
 
-    /// Each element of a register of each lane: the lane, the element's index in its register, how many that has, and the
-    /// value.
+    /// Calls `each` for every element of a register: with the lane, the element's index in the register, the number of
+    /// elements in the register, and the value.
     fn elements(&self, element: MatrixElement, register: Register, mut each: impl FnMut(usize, usize, usize, f64)) {
         let bits = &self.registers[register as usize];
         match element {
             MatrixElement::Tf32 => {
                 for (lane, bits) in bits.iter().enumerate() {
-                    // 10 bits of the significand take part.
+                    // tf32 has 10 fraction bits.
                     each(lane, 0, 1, f64::from(f32::from_bits(*bits as u32 & 0xffff_e000)));
                 }
             }
@@ -107,7 +107,7 @@ impl Warp {
         }
     }
 
-    /// `ldmatrix`: each eight lanes give the addresses of the rows of one matrix of 8 × 8 elements of 16 bits.
+    /// `ldmatrix`: every eight lanes provide the row addresses of one matrix of 8 × 8 elements of 16 bits.
     pub(super) fn load_matrix(
         &mut self,
         pc: usize,
@@ -119,9 +119,9 @@ impl Warp {
         let count = load.destinations.len();
         let mut rows = [[0_u16; 8]; LANES];
         let readers = if count == 4 { present } else { present & ((1 << (count * 8)) - 1) };
-        let places = self.shared_rows(pc, &addresses, readers, context)?;
+        let resolved = self.shared_rows(pc, &addresses, readers, context)?;
         for (lane, row) in rows.iter_mut().enumerate().take(count * 8) {
-            let (memory, offset) = places.of(lane);
+            let (memory, offset) = resolved.of(lane);
             for (index, element) in row.iter_mut().enumerate() {
                 *element = context.region(memory, self).load(offset + index * 2, 2) as u16;
             }
@@ -143,7 +143,7 @@ impl Warp {
     }
 }
 
-/// Both halves of each lane's bits as f32 bits, the low ones first.
+/// The low and the high half of each lane's register, converted to f32 bits.
 fn halves(bits: &Lanes, is_bf16: bool) -> [Lanes; 2] {
     [bits.map(|bits| bits & 0xffff), bits.map(|bits| bits >> 16 & 0xffff)].map(|halves| match is_bf16 {
         true => halves.map(|half| half << 16),
@@ -151,7 +151,7 @@ fn halves(bits: &Lanes, is_bf16: bool) -> [Lanes; 2] {
     })
 }
 
-/// The bits of the nearest f16.
+/// The value rounded to f16, as bits.
 fn half_bits(value: f64) -> u64 {
     convert(&[value.to_bits(); LANES], ["rn", "f16", "f64"])[0]
 }

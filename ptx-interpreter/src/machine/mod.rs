@@ -1,4 +1,4 @@
-//! Executes programs: what a GPU is made of, without its timing.
+//! Executes programs: a functional model of a GPU, without timing.
 
 mod access;
 mod block;
@@ -7,13 +7,13 @@ mod copies;
 mod counts;
 mod divergence;
 mod fault;
+mod lane_addresses;
 mod lanes;
 mod launch;
 mod matrix;
-mod places;
 mod race;
 mod report;
-mod unwritten;
+mod uninitialised;
 mod warp;
 
 use std::sync::Arc;
@@ -35,26 +35,26 @@ pub use fault::{Access, Fault, FaultKind};
 pub use race::SameValueRace;
 pub use report::{AccessedSpace, InstructionReport, LaunchReport, SpaceTotals};
 
-/// How a kernel is run.
+/// Options of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether to look for races in global and shared memory. Blocks then run one after the other.
+    /// Whether to check for races in global and shared memory. Blocks then run one after the other on one host thread.
     pub check_races: bool,
-    /// Whether it is a fault if several threads write the same value to a cell at once, as some compilers let lanes do
-    /// that hold copies of one result. If not, [`LaunchReport::same_value_races`] tells of it.
+    /// Whether unordered writes of the same value to the same bytes are a fault. Some compilers emit them for lanes
+    /// that hold copies of one result. If false, [`LaunchReport::same_value_races`] lists them.
     pub same_value_races_are_faults: bool,
-    /// How many instructions the warps of a block may issue before the kernel counts as endless.
+    /// Maximum number of instructions that the warps of a block may issue; beyond it the kernel counts as endless.
     pub block_instructions: u64,
 }
 
 impl Default for Options {
-    /// All checks but that for races of the same value, and 2³⁴ instructions of a block, some minutes.
+    /// All checks, except that same-value races are no faults, and 2³⁴ instructions per block, which take minutes.
     fn default() -> Self {
         Self { check_races: true, same_value_races_are_faults: false, block_instructions: 1 << 34 }
     }
 }
 
-/// A device that runs the kernels of one module.
+/// A device with one loaded module, whose kernels it runs.
 #[derive(Debug)]
 pub struct Machine {
     program: Program,
@@ -68,79 +68,79 @@ pub enum LaunchError {
     /// The module has no such kernel.
     #[error("the PTX has no kernel {0}")]
     NoSuchKernel(String),
-    /// No GPU takes a launch of this shape.
+    /// The launch configuration exceeds a limit that all GPUs have.
     #[error("kernel {kernel}: {error}")]
     Limit {
         /// The kernel's name.
         kernel: Arc<str>,
-        /// The limit that the shape passes.
+        /// The exceeded limit.
         error: LimitError,
     },
-    /// More shared memory than a block may have.
+    /// More static and dynamic shared memory than a block may have.
     #[error("kernel {kernel}: {bytes} bytes of shared memory; a block has at most {limit}")]
     SharedMemory {
         /// The kernel's name.
         kernel: Arc<str>,
-        /// Its arrays and the dynamic part.
+        /// Static and dynamic shared memory together, in bytes.
         bytes: usize,
-        /// The most there can be.
+        /// Maximum, in bytes.
         limit: usize,
     },
-    /// Another block than the kernel was compiled for.
+    /// A block size that the kernel was not compiled for.
     #[error("kernel {kernel}: a block of {block} threads; it was compiled for {directive} {compiled}")]
     Threads {
         /// The kernel's name.
         kernel: Arc<str>,
-        /// The block of the launch.
+        /// The block size of the launch.
         block: cuda_std::Dim3,
         /// `.maxntid` or `.reqntid`.
         directive: &'static str,
-        /// Its numbers.
+        /// The block size of the directive.
         compiled: cuda_std::Dim3,
     },
     /// Too few or too many parameters.
-    #[error("kernel {kernel} has {expected} parameters; the launch has {found}")]
+    #[error("kernel {kernel} has {expected} parameters; the launch passes {found}")]
     ParameterCount {
         /// The kernel's name.
         kernel: Arc<str>,
         /// The number of its parameters.
         expected: usize,
-        /// The number given.
+        /// The number that the launch passes.
         found: usize,
     },
-    /// A parameter with too few bytes.
-    #[error("kernel {kernel}: {bytes} bytes for parameter {number}, which has {expected}")]
+    /// A parameter of too few bytes.
+    #[error("kernel {kernel}: parameter {number} has {expected} bytes; the launch passes {bytes}")]
     ParameterSize {
         /// The kernel's name.
         kernel: Arc<str>,
-        /// Which, from 0.
+        /// The parameter's index, from 0.
         number: usize,
-        /// The parameter's bytes.
+        /// Size of the parameter in bytes.
         expected: usize,
-        /// The bytes given.
+        /// Size passed by the launch, in bytes.
         bytes: usize,
     },
-    /// More registers, local and shared memory than the host should hold.
+    /// Registers, local and shared memory beyond the limit of host memory.
     #[error(
-        "kernel {kernel}: its registers and memory take {bytes} bytes of the host in {blocks} blocks at once; at most {limit} are possible; use smaller or fewer blocks"
+        "kernel {kernel}: the registers and memory of {blocks} resident blocks take {bytes} bytes on the host; the limit is {limit}; use smaller or fewer blocks"
     )]
     HostMemory {
         /// The kernel's name.
         kernel: Arc<str>,
-        /// Blocks that run at once.
+        /// Number of blocks that are resident at the same time.
         blocks: u64,
-        /// Their size on the host, in bytes.
+        /// Their size on the host together, in bytes.
         bytes: u64,
         /// The limit, in bytes.
         limit: u64,
     },
-    /// The kernel did something wrong.
+    /// A fault of the kernel.
     #[error(transparent)]
     Fault(Box<Fault>),
 }
 
 impl LaunchError {
-    /// The kernel's fault, if that is what it was.
+    /// The kernel's fault; None if the launch failed for another reason.
     pub fn fault(&self) -> Option<&Fault> {
         match self {
             Self::Fault(fault) => Some(fault),
@@ -150,16 +150,16 @@ impl LaunchError {
 }
 
 impl Machine {
-    /// The bytes of memory that a machine has unless it is told otherwise.
+    /// Size of a machine's global memory, in bytes.
     pub const MEMORY_BYTES: u64 = 64 << 30;
 
-    /// Static and dynamic shared memory of a block together, on the GPU that has most.
+    /// Maximum static and dynamic shared memory of a block together, in bytes: that of the GPU with the most.
     pub const MAX_SHARED_BYTES: usize = max_bytes(Space::Shared) as usize;
 
-    /// A device with the module in `text`.
+    /// A device with the PTX module in `text` loaded.
     ///
     /// # Errors
-    /// The line of the module that cannot be understood.
+    /// The first line of the module that is not valid or not supported.
     pub fn new(text: &str) -> Result<Self, LoadError> {
         let mut memory = GlobalMemory::new(Self::MEMORY_BYTES);
         let program = Program::load(text, &mut memory)?;
@@ -167,41 +167,41 @@ impl Machine {
         Ok(Self { program, constants, memory })
     }
 
-    /// The names of the kernels, in the order of the module.
+    /// Names of the kernels, in the order of the module.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.program.kernels.iter().map(|kernel| &*kernel.name)
     }
 
-    /// The number of parameters of a kernel; None if there is no such kernel.
+    /// Number of parameters of a kernel; None if there is no such kernel.
     pub fn parameter_count(&self, kernel: &str) -> Option<usize> {
         self.program.kernel(kernel).map(|kernel| kernel.parameters.iter().count())
     }
 
-    /// Allocates uninitialised bytes of global memory and returns their address.
+    /// Allocates `bytes` of uninitialised global memory and returns their address.
     ///
     /// # Errors
-    /// If the device, or the host that stands for it, has not enough memory.
+    /// If the device or the host has not enough memory.
     pub fn allocate(&mut self, bytes: u64) -> Result<u64, MemoryError> {
         self.memory.allocate(bytes)
     }
 
-    /// Frees what [`allocate`](Self::allocate) returned.
+    /// Frees the allocation at `address`, which [`allocate`](Self::allocate) returned.
     ///
     /// # Errors
-    /// If nothing is there.
+    /// If no live allocation begins there.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
         self.memory.free(address)
     }
 
-    /// The global memory, to be read and written.
+    /// Global memory, for reads and writes by the host.
     pub fn memory(&self) -> &GlobalMemory {
         &self.memory
     }
 
-    /// Runs a kernel. Each parameter is given by its bytes, little-endian; of a longer slice the first ones count.
+    /// Runs a kernel. Each parameter is passed as its little-endian bytes; extra bytes of a slice are ignored.
     ///
     /// # Errors
-    /// If the launch cannot be, or the kernel does something wrong; memory then holds what was written until then.
+    /// If the launch is invalid, or a thread causes a fault; memory then keeps the writes up to the fault.
     pub fn launch(
         &self,
         options: Options,
@@ -232,8 +232,8 @@ impl Machine {
             dynamic_shared,
             workspace,
         };
-        let observed = launch.run().map_err(LaunchError::Fault)?;
-        Ok(LaunchReport::new(&self.program, kernel, config, observed))
+        let results = launch.run().map_err(LaunchError::Fault)?;
+        Ok(LaunchReport::new(&self.program, kernel, config, results))
     }
 }
 
@@ -246,28 +246,29 @@ fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<(), LaunchError
     }
     let registers = (kernel.registers.len() * size_of::<Lanes>()) as u64;
     let warps = config.block.count().div_ceil(LANES as u64);
-    // A bit beside each byte says whether it is initialised.
+    // Each byte has a bit that says whether it is initialised.
     let local = (kernel.local.bytes() * LANES) as u64 / 8 * 9;
-    let of_block = (registers + local + size_of::<Warp>() as u64) * warps + (bytes + size_of::<BlockState>()) as u64;
+    let bytes_per_block =
+        (registers + local + size_of::<Warp>() as u64) * warps + (bytes + size_of::<BlockState>()) as u64;
     let (blocks, limit) = match config.cooperative {
         true => (config.grid.count(), MAX_COOPERATIVE_BYTES),
         false => (1, MAX_BLOCK_BYTES),
     };
-    let bytes = of_block.saturating_mul(blocks);
+    let bytes = bytes_per_block.saturating_mul(blocks);
     if bytes > limit {
         return Err(LaunchError::HostMemory { kernel: name(), blocks, bytes, limit });
     }
     let block = config.block;
     let threads = |[x, y, z]: [u32; 3]| cuda_std::Dim3::new(x, y, z);
-    let refused = |directive, compiled| Err(LaunchError::Threads { kernel: name(), block, directive, compiled });
+    let rejected = |directive, compiled| Err(LaunchError::Threads { kernel: name(), block, directive, compiled });
     if let Some(required) = kernel.required_threads.map(threads)
         && required != block
     {
-        return refused(".reqntid", required);
+        return rejected(".reqntid", required);
     }
-    // Only the product counts (PTX ISA, `.maxntid`).
+    // Only the product of the dimensions is limited (PTX ISA, `.maxntid`).
     match kernel.max_threads.map(threads) {
-        Some(most) if most.count() < block.count() => refused(".maxntid", most),
+        Some(max) if max.count() < block.count() => rejected(".maxntid", max),
         _ => Ok(()),
     }
 }

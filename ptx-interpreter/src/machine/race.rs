@@ -1,45 +1,45 @@
-//! What the race detector is told of a launch.
+//! Race checks of a launch: feeds its accesses to the race detector and reports the races.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::block::{BlockState, Context};
 use super::fault::{Access, FaultKind};
-use super::places::{self, Memory};
+use super::lane_addresses::{self, Memory};
 use super::warp::{Failure, Warp};
 use crate::memory::Region;
 use crate::memory::races::{AccessKind, Conflict, RaceDetector, Watched};
 use crate::program::Place;
-use crate::program::instruction::Ordering;
+use crate::program::instruction::MemoryOrdering;
 
-/// The race detector of a launch and what it watches.
+/// The race detector of a launch and the regions that it watches.
 #[derive(Debug, Default)]
-pub(super) struct Races {
+pub(super) struct RaceChecker {
     pub(super) detector: RaceDetector,
-    /// The allocations that have been accessed.
+    /// The allocations accessed so far, by their index.
     global: HashMap<usize, Watched>,
-    /// By the numbers of the two instructions, the later first.
+    /// Same-value races by the indices of the two instructions, that of the later access first.
     pub(super) same_value: BTreeMap<(u32, u32), SameValueRace>,
 }
 
-/// Writes of the same value to the same bytes by several threads, with nothing that orders them: memory holds that value
-/// whichever comes last. Compilers emit them where lanes hold copies of one result.
+/// Unordered writes of the same value to the same bytes by several threads. Memory holds that value whichever comes
+/// last. Compilers emit them where lanes hold copies of one result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SameValueRace {
-    /// The later write, in the order in which the interpreter ran.
+    /// The later write, in the interpreter's order of execution.
     pub place: Place,
-    /// The earlier write; it may be the same instruction of another thread.
+    /// The earlier write, which may be the same instruction of another thread.
     pub other_place: Place,
-    /// What the first such write is in.
+    /// The allocation or variable of the first such write.
     pub memory: String,
-    /// Its address within the space.
+    /// Address of the first such write, within its state space.
     pub address: u64,
-    /// How often these two instructions made such a race.
+    /// Number of races between these two instructions.
     pub count: u64,
 }
 
-impl Races {
-    /// Watches the shared memory of a block: its arrays, and what the launch adds.
+impl RaceChecker {
+    /// Watches the shared memory of a block: its static arrays and its dynamic part.
     pub(super) fn start_block(&mut self, shared: &Region, dynamic: &Region) -> [Watched; 2] {
         [self.detector.watch(shared.bytes()), self.detector.watch(dynamic.bytes())]
     }
@@ -52,41 +52,41 @@ impl Races {
     }
 }
 
-/// An access, for the race detector.
+/// A lane's access, for the race detector.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Recorded {
+pub(super) struct RecordedAccess {
     pub(super) pc: usize,
     pub(super) access: Access,
-    pub(super) ordering: Ordering,
+    pub(super) ordering: MemoryOrdering,
     pub(super) bytes: usize,
 }
 
 impl Context<'_> {
-    /// Tells the race detector of a lane's access. `same_value` says whether it leaves some bytes of its region as they
-    /// are.
+    /// Records a lane's access in the race detector. `same_value` says whether the access leaves a range of bytes of
+    /// its region unchanged.
     ///
     /// # Errors
-    /// The race that it makes, if that is a fault.
+    /// The race with an earlier access, if it is a fault.
     pub(super) fn record(
         &mut self,
         warp: &Warp,
         lane: usize,
         (memory, offset): (Memory, usize),
-        recorded: Recorded,
+        recorded: RecordedAccess,
         same_value: impl Fn(&Region, Range<usize>) -> bool,
     ) -> Result<(), Failure> {
         if self.races.is_none() {
             return Ok(());
         }
-        let Recorded { pc, access, ordering, bytes } = recorded;
+        let RecordedAccess { pc, access, ordering, bytes } = recorded;
         let phase = self.phase(warp);
         let length = self.region(memory, warp).bytes();
-        let (Some(races), who) = (&mut self.races, (phase, lane as u32)) else { return Ok(()) };
+        let (Some(races), thread) = (&mut self.races, (phase, lane as u32)) else { return Ok(()) };
         let watched = match (memory, self.state.watched) {
             (Memory::Global(index), _) => *races.global.entry(index).or_insert_with(|| races.detector.watch(length)),
             (Memory::Shared, Some([shared, _])) => shared,
             (Memory::DynamicShared, Some([_, dynamic])) => dynamic,
-            // Only the thread itself reaches local memory, and nobody writes parameters and constants.
+            // Local memory is private to a thread; parameters and constants are read-only.
             _ => return Ok(()),
         };
         let kind = match (access, ordering.strong) {
@@ -95,15 +95,15 @@ impl Context<'_> {
             (Access::Write, false) => AccessKind::Write,
             (Access::Write, true) | (Access::Atomic, _) => AccessKind::AtomicWrite,
         };
-        let region = places::region(memory, self.launch, &self.state, warp);
+        let region = lane_addresses::region(memory, self.launch, &self.state, warp);
         let same_value = |range| same_value(region, range);
-        let conflict = races.detector.record_value((watched, offset), bytes, kind, who, pc as u32, same_value);
+        let conflict = races.detector.record_value((watched, offset), bytes, kind, thread, pc as u32, same_value);
         let at = (watched, offset);
         if matches!(kind, AccessKind::AtomicRead) || access == Access::Atomic {
-            races.detector.observe(at, who, ordering.acquire);
+            races.detector.observe(at, thread, ordering.acquire);
         }
         if matches!(kind, AccessKind::AtomicWrite) {
-            races.detector.publish(at, who, ordering.release);
+            races.detector.publish(at, thread, ordering.release);
         }
         let conflict = match conflict {
             Ok(None) => return Ok(()),
@@ -132,12 +132,12 @@ impl Context<'_> {
     /// Counts a race of two writes of the same value.
     ///
     /// # Errors
-    /// The race, if the launch takes it for a fault.
+    /// The race, if the launch's options make it a fault.
     fn same_value_race(
         &mut self,
         lane: usize,
         (memory, offset): (Memory, usize),
-        Recorded { pc, bytes, .. }: Recorded,
+        RecordedAccess { pc, bytes, .. }: RecordedAccess,
         conflict: Conflict,
     ) -> Result<(), Failure> {
         if self.launch.options.same_value_races_are_faults {

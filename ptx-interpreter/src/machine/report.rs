@@ -1,4 +1,4 @@
-//! What a launch did, as a student should see it.
+//! The report of a launch: instructions, memory transactions and branches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,40 +6,40 @@ use std::sync::Arc;
 use cuda_std::LaunchConfig;
 
 use super::counts::InstructionCounts;
-use super::launch::Observed;
+use super::launch::LaunchResults;
 use super::race::SameValueRace;
 use crate::program::instruction::{AccessSpace, Action};
 use crate::program::{Kernel, Place, Program};
 use crate::semantics::Class;
 use crate::syntax::Space;
 
-/// What a launch did.
+/// Counts of a completed launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchReport {
-    /// The kernel.
+    /// The kernel's name.
     pub kernel: Arc<str>,
-    /// Blocks that ran.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Threads that ran.
+    /// Number of threads.
     pub threads: u64,
-    /// Each instruction of the kernel, in the order of the PTX.
+    /// One entry per instruction of the kernel, in the order of the PTX.
     pub instructions: Vec<InstructionReport>,
-    /// Races of writes of the same value, in the order of the PTX; none unless races are checked.
+    /// Races between writes of the same value, in the order of the PTX; empty unless races are checked.
     pub same_value_races: Vec<SameValueRace>,
 }
 
-/// What one instruction did.
+/// Counts of one instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstructionReport {
-    /// The instruction.
+    /// Location of the instruction.
     pub place: Place,
-    /// What kind of work it is.
+    /// The kind of work that it does.
     pub class: Class,
-    /// The memory that it accesses, if it does.
+    /// The memory that it accesses, if any.
     pub space: Option<AccessedSpace>,
-    /// Whether it loads, stores or does both at once.
+    /// Whether it reads, writes or updates memory atomically; None if it does not access memory.
     pub direction: Option<super::Access>,
-    /// How often.
+    /// Its counts.
     pub counts: InstructionCounts,
 }
 
@@ -56,26 +56,26 @@ pub enum AccessedSpace {
     Const,
     /// The kernel's parameters.
     Param,
-    /// Wherever the address points.
+    /// Generic addresses: the address decides the memory.
     Generic,
 }
 
-/// The accesses of one kind.
+/// Totals of the accesses to one memory in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpaceTotals {
-    /// Accesses of single lanes.
+    /// Number of accesses by single lanes.
     pub lanes: u64,
-    /// Accesses of warps.
+    /// Number of accesses by warps.
     pub requests: u64,
-    /// Sectors of 32 bytes for global memory, wavefronts for shared memory; see [`InstructionCounts`].
+    /// 32-byte sectors for global memory, wavefronts for shared memory; see [`InstructionCounts`].
     pub transactions: u64,
-    /// How few it could have been.
+    /// Minimum number of transactions for the same bytes.
     pub least_transactions: u64,
 }
 
 impl LaunchReport {
-    pub(super) fn new(program: &Program, kernel: &Kernel, config: LaunchConfig, observed: Observed) -> Self {
-        let Observed { counts, same_value_races } = observed;
+    pub(super) fn new(program: &Program, kernel: &Kernel, config: LaunchConfig, results: LaunchResults) -> Self {
+        let LaunchResults { counts, same_value_races } = results;
         let instructions = kernel.instructions.iter().enumerate().map(|(pc, instruction)| {
             let (space, direction) = accessed(&instruction.action);
             let place = program.place(kernel, pc);
@@ -92,17 +92,17 @@ impl LaunchReport {
         }
     }
 
-    /// Instructions that threads executed.
+    /// Number of instructions executed, counted per thread.
     pub fn thread_instructions(&self) -> u64 {
         self.instructions.iter().map(|instruction| instruction.counts.lanes).sum()
     }
 
-    /// Instructions that warps issued.
+    /// Number of instructions issued, counted per warp.
     pub fn warp_instructions(&self) -> u64 {
         self.instructions.iter().map(|instruction| instruction.counts.issued).sum()
     }
 
-    /// Thread instructions of each class that occurs.
+    /// Thread instructions by class; only classes that occur.
     pub fn by_class(&self) -> BTreeMap<Class, u64> {
         let mut classes = BTreeMap::new();
         for instruction in self.instructions.iter().filter(|instruction| instruction.counts.lanes > 0) {
@@ -111,19 +111,19 @@ impl LaunchReport {
         classes
     }
 
-    /// The accesses of one kind.
+    /// Totals of the accesses to one memory in one direction.
     pub fn accesses(&self, space: AccessedSpace, direction: super::Access) -> SpaceTotals {
-        let of_this_kind =
+        let is_selected =
             |report: &&InstructionReport| report.space == Some(space) && report.direction == Some(direction);
         let mut totals = SpaceTotals::default();
-        for InstructionReport { counts, .. } in self.instructions.iter().filter(of_this_kind) {
+        for InstructionReport { counts, .. } in self.instructions.iter().filter(is_selected) {
             totals.lanes += counts.lanes;
             totals.requests += counts.requests;
             totals.transactions += counts.transactions;
             totals.least_transactions += counts.least_transactions;
         }
         if (space, direction) == (AccessedSpace::Global, super::Access::Read) {
-            // Asynchronous copies stand under shared memory, which they write.
+            // Asynchronous copies are listed under shared memory, which they write. Their reads are added here.
             for InstructionReport { counts, .. } in
                 self.instructions.iter().filter(|report| report.counts.source_requests > 0)
             {
@@ -136,7 +136,7 @@ impl LaunchReport {
         totals
     }
 
-    /// Branches that warps came to, and those at which their lanes went different ways.
+    /// Number of branches that warps issued, and of those at which their lanes diverged.
     pub fn branches(&self) -> (u64, u64) {
         let branches = self.instructions.iter().filter(|report| report.class == Class::Control);
         branches.fold((0, 0), |(issued, divergent), report| {
@@ -151,7 +151,7 @@ fn accessed(action: &Action) -> (Option<AccessedSpace>, Option<super::Access>) {
         Action::Store(store) => (store.space, super::Access::Write),
         Action::Atomic(atomic) => (atomic.space, super::Access::Atomic),
         Action::LoadMatrix(_) => (AccessSpace::Space(Space::Shared), super::Access::Read),
-        // It writes shared memory, and reads global memory beside it.
+        // The copy also reads global memory, which the source counts cover.
         Action::CopyAsync(_) => (AccessSpace::Space(Space::Shared), super::Access::Write),
         _ => return (None, None),
     };

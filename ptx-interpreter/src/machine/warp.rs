@@ -1,62 +1,62 @@
 //! A warp: its registers, and the execution of its instructions.
 
 use super::block::Context;
-use super::copies::Copies;
-use super::divergence::{Fragments, State};
+use super::copies::PendingCopies;
+use super::divergence::{Divergence, PathState};
 use super::fault::{Fault, FaultKind};
 use super::lanes::{ALL, extend_sign, lanes_of, write, write_bits};
-use super::unwritten::Unwritten;
+use super::uninitialised::UninitialisedRegister;
 use crate::memory::Region;
-use crate::program::instruction::{Action, Extend, Instruction, Predicate, PredicateSource, Register};
+use crate::program::instruction::{Action, DecodedInstruction, Extend, Predicate, PredicateSource, Register};
 use crate::program::{Initial, Kernel, Special, truncate};
 use crate::semantics::{LANES, Lanes};
 
-/// What a register holds that nobody has written: as a float, a NaN that shows.
-const UNWRITTEN: u64 = 0x7ff4_dead_7fa4_dead;
+/// Initial content of registers: a recognisable pattern, NaN as an f32 and as an f64.
+const UNINITIALISED: u64 = 0x7ff4_dead_7fa4_dead;
 
-/// Instructions that a fragment may execute before another one has its turn.
-const TURN: u32 = 4096;
+/// Length of a time slice: instructions that a path executes before another one runs.
+const TIME_SLICE: u32 = 4096;
 
-/// Turns after which lanes no longer wait for a fragment that has not come to them.
-const PATIENCE: u32 = 16;
+/// Expired time slices of a warp after which lanes at a reconvergence point no longer wait for the running path.
+const MAX_SLICES_WAITING: u32 = 16;
 
-/// 32 threads.
+/// A warp of 32 lanes.
 #[derive(Debug)]
 pub(super) struct Warp {
-    /// Its number in the block.
+    /// Index within the block.
     pub(super) number: u32,
     /// The lanes that have a thread; the last warp of a block may have fewer than 32.
     pub(super) existing: u32,
-    /// Those that have left the kernel.
+    /// The lanes that have exited the kernel.
     pub(super) exited: u32,
     pub(super) registers: Vec<Lanes>,
     pub(super) predicates: Vec<u32>,
     /// The carry flag of each lane.
     pub(super) carry: u32,
-    pub(super) fragments: Fragments,
-    /// The local memory of its lanes, one after the other.
+    pub(super) divergence: Divergence,
+    /// Local memory, one lane's after the other's.
     pub(super) local: Region,
-    pub(super) copies: Copies,
-    /// How often the warp has synchronised itself by `bar.warp.sync`.
-    pub(super) epoch: u32,
-    /// The registers that hold bytes of local memory which were never written.
-    pub(super) unwritten: Vec<Unwritten>,
-    /// Turns that fragments have used up.
-    turns: u32,
+    pub(super) copies: PendingCopies,
+    /// Number of `bar.warp.sync`s that the warp has executed.
+    pub(super) warp_syncs: u32,
+    /// Registers that hold uninitialised bytes of local memory.
+    pub(super) uninitialised: Vec<UninitialisedRegister>,
+    /// Time slices that have expired.
+    slices: u32,
 }
 
-/// What a fragment does after an instruction.
+/// How a path continues after an instruction.
 pub(super) enum Next {
-    /// The next instruction.
-    Go,
-    /// The instruction to which its lanes have been sent.
+    /// At the next instruction.
+    Advance,
+    /// At the targets of the branch, which the program counters already hold.
     Jumped,
-    /// Nothing, until its state changes or another fragment takes its place.
+    /// Not at all before its state changes, or another path has taken its index.
     Stop,
 }
 
 impl Warp {
-    /// The warp of a block, of which `threads` threads exist.
+    /// Warp `number` of a block, whose first `threads` lanes (at most 32) have a thread.
     pub(super) fn new(number: u32, threads: u32, kernel: &Kernel) -> Self {
         let existing = if threads >= LANES as u32 { ALL } else { (1 << threads) - 1 };
         Self {
@@ -66,20 +66,20 @@ impl Warp {
             registers: vec![[0; LANES]; kernel.registers.len()],
             predicates: vec![0; kernel.predicates],
             carry: 0,
-            fragments: Fragments::default(),
+            divergence: Divergence::default(),
             local: Region::private(kernel.local.bytes().next_multiple_of(16) * LANES),
-            copies: Copies::default(),
-            epoch: 0,
-            unwritten: Vec::new(),
-            turns: 0,
+            copies: PendingCopies::default(),
+            warp_syncs: 0,
+            uninitialised: Vec::new(),
+            slices: 0,
         }
     }
 
-    /// Makes it ready for another block.
+    /// Resets the warp for another block.
     pub(super) fn start(&mut self, context: &Context<'_>) {
         for (register, initial) in self.registers.iter_mut().zip(&context.kernel.registers) {
             match initial {
-                Initial::Unwritten(bits) => *register = [truncate(UNWRITTEN, *bits); LANES],
+                Initial::Uninitialised(bits) => *register = [truncate(UNINITIALISED, *bits); LANES],
                 Initial::Constant(value) => *register = [*value; LANES],
                 Initial::Special(special) => {
                     let first = self.number * LANES as u32;
@@ -92,78 +92,78 @@ impl Warp {
         self.predicates.fill(0);
         self.carry = 0;
         self.exited = 0;
-        self.turns = 0;
-        self.fragments.start(self.existing);
+        self.slices = 0;
+        self.divergence.start(self.existing);
         self.copies.clear();
-        self.unwritten.clear();
+        self.uninitialised.clear();
         if self.local.bytes() > 0 {
             self.local.poison();
         }
     }
 
-    /// The lanes that have not left the kernel.
+    /// The lanes that have not exited the kernel.
     pub(super) fn live(&self) -> u32 {
         self.existing & !self.exited
     }
 
-    /// Lets each fragment that can go on have its turn. Returns whether any did.
+    /// Runs ready paths until none is left or a time slice expires. Returns whether any ran.
     ///
     /// # Errors
-    /// What a thread did wrong.
+    /// The fault of a thread.
     pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
         let mut progress = false;
-        // A fragment ends, or others take its place, while this goes on.
-        while let Some(index) = self.fragments.fragments.iter().position(|fragment| fragment.state == State::Ready) {
+        // A path may end, or another one take its index, at each step.
+        while let Some(index) = self.divergence.paths.iter().position(|path| path.state == PathState::Ready) {
             progress = true;
-            self.run_fragment(index, context)?;
-            if context.turn_is_over {
-                self.turns += 1;
-                if self.turns.is_multiple_of(PATIENCE) {
-                    self.fragments.give_up(index);
+            self.run_path(index, context)?;
+            if context.slice_expired {
+                self.slices += 1;
+                if self.slices.is_multiple_of(MAX_SLICES_WAITING) {
+                    self.divergence.stop_waiting_for(index);
                 }
-                // The others first: they, or other warps, may have something to do that it waits for.
-                self.fragments.fragments[index..].rotate_left(1);
+                // Round-robin: the path may wait for another path, or for another warp.
+                self.divergence.paths[index..].rotate_left(1);
                 return Ok(true);
             }
         }
         Ok(progress)
     }
 
-    fn run_fragment(&mut self, index: usize, context: &mut Context<'_>) -> Result<(), Box<Fault>> {
+    fn run_path(&mut self, index: usize, context: &mut Context<'_>) -> Result<(), Box<Fault>> {
         let kernel = context.kernel;
-        context.turn_is_over = false;
-        for _ in 0..TURN {
-            let fragment = self.fragments.fragments[index];
-            if self.fragments.meeting_point(index) == fragment.pc {
-                self.fragments.arrive(index);
+        context.slice_expired = false;
+        for _ in 0..TIME_SLICE {
+            let path = self.divergence.paths[index];
+            if self.divergence.reconvergence_pc(index) == path.pc {
+                self.divergence.arrive(index);
                 return Ok(());
             }
-            let instruction = &kernel.instructions[fragment.pc];
+            let instruction = &kernel.instructions[path.pc];
             let active = match instruction.guard {
-                None => fragment.mask,
+                None => path.mask,
                 Some((predicate, negated)) => {
                     let bits = self.predicates[predicate as usize];
-                    fragment.mask & if negated { !bits } else { bits }
+                    path.mask & if negated { !bits } else { bits }
                 }
             };
-            context.count(fragment.pc, active);
-            // A collective operation counts the lanes that come, so a lane whose guard is false goes past it.
+            context.count(path.pc, active);
+            // A warp-level operation counts the lanes that arrive, so a lane whose guard is false passes it.
             if active == 0 {
-                self.fragments.fragments[index].pc += 1;
+                self.divergence.paths[index].pc += 1;
                 continue;
             }
             match self.execute(index, instruction, active, context) {
-                Ok(Next::Go) => self.fragments.fragments[index].pc += 1,
+                Ok(Next::Advance) => self.divergence.paths[index].pc += 1,
                 Ok(Next::Jumped) => {}
                 Ok(Next::Stop) => return Ok(()),
                 Err(failure) => {
                     let lane = failure.lane.unwrap_or(active.trailing_zeros());
-                    let pc = failure.pc.unwrap_or(fragment.pc);
+                    let pc = failure.pc.unwrap_or(path.pc);
                     return Err(context.fault(pc, self.first_thread() + lane, failure.kind));
                 }
             }
         }
-        context.turn_is_over = true;
+        context.slice_expired = true;
         Ok(())
     }
 
@@ -171,13 +171,13 @@ impl Warp {
     fn execute(
         &mut self,
         index: usize,
-        instruction: &Instruction,
+        instruction: &DecodedInstruction,
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<Next, Failure> {
-        let pc = self.fragments.fragments[index].pc;
-        if !self.unwritten.is_empty() {
-            self.follow_unwritten(pc, instruction, active, context)?;
+        let pc = self.divergence.paths[index].pc;
+        if !self.uninitialised.is_empty() {
+            self.propagate_uninitialised(pc, instruction, active, context)?;
         }
         match &instruction.action {
             Action::Compute { compute, destination, sources, extend } => {
@@ -219,26 +219,26 @@ impl Warp {
             }
             Action::Load(load) => self.load(pc, load, active, context)?,
             Action::Store(store) => self.store(pc, store, active, context)?,
-            Action::Branch { target, meet } => {
-                let fragment = self.fragments.fragments[index];
-                if active == fragment.mask {
-                    self.fragments.fragments[index].pc = *target;
+            Action::Branch { target, reconvergence } => {
+                let path = self.divergence.paths[index];
+                if active == path.mask {
+                    self.divergence.paths[index].pc = *target;
                 } else {
-                    context.count_divergence(fragment.pc);
-                    let ways = [(active, *target), (fragment.mask & !active, fragment.pc + 1)];
-                    self.fragments.part(index, &ways, *meet);
+                    context.count_divergence(path.pc);
+                    let paths = [(active, *target), (path.mask & !active, path.pc + 1)];
+                    self.divergence.diverge(index, &paths, *reconvergence);
                 }
                 return Ok(Next::Jumped);
             }
-            Action::BranchTable { index: register, targets, meet } => {
-                self.branch_by_table(index, *register, targets, *meet, active, context)?;
+            Action::BranchTable { index: register, targets, reconvergence } => {
+                self.branch_by_table(index, *register, targets, *reconvergence, active, context)?;
                 return Ok(Next::Jumped);
             }
             Action::Exit => {
                 self.exited |= active;
-                self.copies.forget(active);
-                self.fragments.fragments[index].pc += 1;
-                self.fragments.exit(index, active);
+                self.copies.discard(active);
+                self.divergence.paths[index].pc += 1;
+                self.divergence.exit(index, active);
                 return Ok(Next::Stop);
             }
             Action::Trap => return Err(FaultKind::Trap.into()),
@@ -290,7 +290,7 @@ impl Warp {
             | Action::LoadMatrix(_) => return self.collective(index, instruction, active, context),
             Action::Nothing => {}
         }
-        Ok(Next::Go)
+        Ok(Next::Advance)
     }
 
     fn branch_by_table(
@@ -298,28 +298,28 @@ impl Warp {
         index: usize,
         register: Register,
         targets: &[usize],
-        meet: Option<usize>,
+        reconvergence: Option<usize>,
         active: u32,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
-        let fragment = self.fragments.fragments[index];
-        let mut ways: Vec<(u32, usize)> = vec![(fragment.mask & !active, fragment.pc + 1)];
+        let path = self.divergence.paths[index];
+        let mut paths: Vec<(u32, usize)> = vec![(path.mask & !active, path.pc + 1)];
         for lane in lanes_of(active) {
             let entry = self.registers[register as usize][lane];
             let Some(&target) = usize::try_from(entry).ok().and_then(|entry| targets.get(entry)) else {
                 return Err(Failure::at(lane, FaultKind::BranchTable { index: entry, length: targets.len() }));
             };
-            match ways.iter_mut().find(|(_, pc)| *pc == target) {
+            match paths.iter_mut().find(|(_, pc)| *pc == target) {
                 Some((mask, _)) => *mask |= 1 << lane,
-                None => ways.push((1 << lane, target)),
+                None => paths.push((1 << lane, target)),
             }
         }
-        ways.retain(|(mask, _)| *mask != 0);
-        match ways[..] {
-            [(_, pc)] => self.fragments.fragments[index].pc = pc,
+        paths.retain(|(mask, _)| *mask != 0);
+        match paths[..] {
+            [(_, pc)] => self.divergence.paths[index].pc = pc,
             _ => {
-                context.count_divergence(fragment.pc);
-                self.fragments.part(index, &ways, meet);
+                context.count_divergence(path.pc);
+                self.divergence.diverge(index, &paths, reconvergence);
             }
         }
         Ok(())
@@ -350,11 +350,11 @@ impl Warp {
     }
 }
 
-/// What a lane did wrong; where and in which kernel is added by who knows.
+/// A lane's fault before [`Context::fault`] adds the kernel, the block and the instruction.
 pub(super) struct Failure {
-    /// The lane, if it is not simply the first.
+    /// The lane; None for the lowest active one.
     pub(super) lane: Option<u32>,
-    /// The instruction, if it is an earlier one.
+    /// The instruction; None for the current one.
     pub(super) pc: Option<usize>,
     pub(super) kind: FaultKind,
 }
@@ -372,14 +372,14 @@ impl From<FaultKind> for Failure {
     }
 }
 
-/// The value of a special register for the thread of this number in its block.
+/// The value of a special register for thread `thread` of the block.
 fn special_value(special: Special, context: &Context<'_>, thread: u32) -> u64 {
-    let part = |size: cuda_std::Dim3, axis: usize| u64::from([size.x, size.y, size.z][axis]);
+    let component = |size: cuda_std::Dim3, axis: usize| u64::from([size.x, size.y, size.z][axis]);
     match special {
-        Special::ThreadIndex(axis) => part(context.thread_index(thread), axis),
-        Special::BlockSize(axis) => part(context.config.block, axis),
-        Special::BlockIndex(axis) => part(context.block, axis),
-        Special::GridSize(axis) => part(context.config.grid, axis),
+        Special::ThreadIndex(axis) => component(context.thread_index(thread), axis),
+        Special::BlockSize(axis) => component(context.config.block, axis),
+        Special::BlockIndex(axis) => component(context.block, axis),
+        Special::GridSize(axis) => component(context.config.grid, axis),
         Special::Lane => u64::from(thread % LANES as u32),
         Special::Warp => u64::from(thread / LANES as u32),
         Special::Warps => context.config.block.count().div_ceil(LANES as u64),

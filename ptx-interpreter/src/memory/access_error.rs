@@ -1,4 +1,4 @@
-//! What can be wrong with an access.
+//! Errors of memory accesses.
 
 use std::fmt;
 
@@ -7,88 +7,91 @@ use thiserror::Error;
 use super::Extent;
 use crate::syntax::Space;
 
-/// Why an access is refused. Addresses are those within the space.
+/// Why an access is rejected. Addresses are relative to the state space.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccessError {
-    /// A byte of it lies outside of every allocation.
+    /// Some byte of the access is outside every allocation.
     #[error("{bytes} bytes at {address:#x} of {} memory: {}", SpaceName(nearest.space), Miss(*address, *bytes, nearest))]
     OutOfBounds {
-        /// The address.
+        /// Address of the access.
         address: u64,
-        /// The size of the access.
+        /// Size of the access in bytes.
         bytes: usize,
-        /// What lies closest.
+        /// The nearest allocation or variable.
         nearest: Extent,
     },
     /// Nothing is allocated, or the address is null.
-    #[error("{bytes} bytes at {address:#x} of {} memory: {}", SpaceName(*space), Nothing(*address))]
+    #[error("{bytes} bytes at {address:#x} of {} memory: {}", SpaceName(*space), NothingAllocated(*address))]
     NoAllocation {
-        /// The address.
+        /// Address of the access.
         address: u64,
-        /// The size of the access.
+        /// Size of the access in bytes.
         bytes: usize,
-        /// The space.
+        /// State space of the access.
         space: Space,
     },
     /// The allocation has been freed.
     #[error("{bytes} bytes at {address:#x} of global memory: {freed} has been freed")]
     Freed {
-        /// The address.
+        /// Address of the access.
         address: u64,
-        /// The size of the access.
+        /// Size of the access in bytes.
         bytes: usize,
-        /// What was there.
+        /// The freed allocation.
         freed: Extent,
     },
-    /// The address is no multiple of the size of the access.
+    /// The address is not a multiple of the access size.
     #[error("{address:#x} of {} memory is no multiple of {alignment}, the size of the access", SpaceName(*space))]
     Misaligned {
-        /// The address.
+        /// Address of the access.
         address: u64,
-        /// What it must be a multiple of.
+        /// The required alignment in bytes.
         alignment: usize,
-        /// The space.
+        /// State space of the access.
         space: Space,
     },
-    /// Nobody has written a byte that is read.
+    /// A load of uninitialised bytes.
     #[error("{bytes} bytes at {address:#x} of {place}: byte {first} of it has never been written")]
     Uninitialised {
-        /// The address.
+        /// Address of the access.
         address: u64,
-        /// The size of the access.
+        /// Size of the access in bytes.
         bytes: usize,
-        /// The first such byte, counted from the start of `place`.
+        /// Offset of the first uninitialised byte from the start of `place`.
         first: u64,
-        /// What it lies in.
+        /// The allocation or variable that contains it.
         place: Extent,
     },
-    /// A generic address that is an offset within another space.
+    /// A generic address that looks like an offset in another state space.
     #[error(
         "{bytes} bytes at {address:#x} of global memory: this looks like an offset in {0} memory; cvta.{0} is missing",
         SpaceName(*looks_like)
     )]
     WrongSpace {
-        /// The address.
+        /// Address of the access.
         address: u64,
-        /// The size of the access.
+        /// Size of the access in bytes.
         bytes: usize,
-        /// The space it is an offset of.
+        /// The space that the offset belongs to.
         looks_like: Space,
     },
-    /// A store to memory that kernels only read.
+    /// A store to read-only memory.
     #[error("{bytes} bytes at {address:#x} of {} memory: kernels cannot write there", SpaceName(*space))]
     ReadOnly {
-        /// The address.
+        /// Address of the access.
         address: u64,
-        /// The size of the access.
+        /// Size of the access in bytes.
         bytes: usize,
-        /// The space.
+        /// State space of the access.
         space: Space,
     },
 }
 
 impl AccessError {
-    /// Ok if an address is a multiple of the size of its access, which is a power of two.
+    /// Checks that an address is a multiple of `alignment`, a power of two.
+    ///
+    /// # Errors
+    /// [`AccessError::Misaligned`]
     #[inline]
     pub fn check_aligned(space: Space, address: u64, alignment: usize) -> Result<(), Self> {
         if address & (alignment as u64).wrapping_sub(1) == 0 {
@@ -98,7 +101,7 @@ impl AccessError {
     }
 }
 
-/// A space as messages call it.
+/// Displays a state space by its name in messages.
 pub(crate) struct SpaceName(pub(crate) Space);
 
 impl fmt::Display for SpaceName {
@@ -113,9 +116,9 @@ impl fmt::Display for SpaceName {
     }
 }
 
-struct Nothing(u64);
+struct NothingAllocated(u64);
 
-impl fmt::Display for Nothing {
+impl fmt::Display for NothingAllocated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0..1024 => f.write_str("a null pointer"),
@@ -124,7 +127,7 @@ impl fmt::Display for Nothing {
     }
 }
 
-/// How an access of so many bytes at an address misses something.
+/// Displays by how much an access misses an extent. The fields are the address, the size in bytes and the extent.
 struct Miss<'a>(u64, usize, &'a Extent);
 
 impl fmt::Display for Miss<'_> {

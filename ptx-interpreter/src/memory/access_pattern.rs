@@ -1,35 +1,35 @@
-//! How well the lanes of a warp access memory together.
+//! Coalescing of global accesses and bank conflicts of shared accesses, per warp.
 //!
-//! Global memory moves in sectors of 32 bytes, four of which are a line of 128: an access of a warp takes as many
-//! transactions as it touches sectors (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
+//! Global memory is transferred in sectors of 32 bytes, four of which make a line of 128: an access of a warp takes one
+//! transaction per sector that it touches (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
 //!
-//! Shared memory has 32 banks. Successive words of 4 bytes lie in successive banks, and each bank gives one word at a
+//! Shared memory has 32 banks. Successive 4-byte words are in successive banks, and each bank serves one word at a
 //! time; lanes that access the same word share it (CUDA C++ Programming Guide, "Shared Memory" of compute capability
-//! 5.x and later). A bank that must give several words makes the access take so many wavefronts, as the profiler calls
-//! them. 32 lanes of 8 bytes need all banks twice: the two half-warps go one after the other, and with 16 bytes the four
-//! quarter-warps. A GPU may pair lanes better where some are inactive or share words; that is not modelled.
+//! 5.x and later). The number of wavefronts, in the profiler's terms, is the maximum number of distinct words in one
+//! bank. With 8 bytes per lane the two half-warps are served one after the other, with 16 bytes the four quarter-warps.
+//! A GPU may pair lanes better where some are inactive or share words; that is not modelled.
 
 /// The lanes of a warp.
 const LANES: usize = 32;
 
-/// What a warp's access to global memory touches.
+/// Sectors and lines that a warp's access to global memory touches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GlobalPattern {
-    /// The sectors of 32 bytes that hold an accessed byte.
+    /// Number of 32-byte sectors with an accessed byte.
     pub sectors: u32,
-    /// The sectors that the accessed bytes would fill if they lay side by side: each byte once, divided by 32, rounded
-    /// up.
+    /// Number of sectors that the accessed bytes would fill if they were contiguous: distinct bytes divided by 32,
+    /// rounded up.
     pub ideal_sectors: u32,
-    /// The lines of 128 bytes that hold an accessed byte.
+    /// Number of 128-byte lines with an accessed byte.
     pub lines: u32,
 }
 
-/// How long a warp's access keeps shared memory busy.
+/// Wavefronts that a warp's access to shared memory takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedPattern {
-    /// How many times the banks give a word.
+    /// Number of passes over the banks.
     pub wavefronts: u32,
-    /// How many times they had to if there were no bank conflicts.
+    /// Number of passes without bank conflicts.
     pub ideal_wavefronts: u32,
 }
 
@@ -48,7 +48,7 @@ pub fn global_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> Gl
     let mut sorted = [0; LANES];
     let count = compact(addresses, active, &mut sorted);
     let sorted = &mut sorted[..count];
-    // Without an early exit, so that the compiler can compare several at once.
+    // No early exit, so that the compiler can vectorise the comparison.
     if sorted.windows(2).fold(false, |descends, pair| descends | (pair[0] > pair[1])) {
         sorted.sort_unstable();
     }
@@ -84,12 +84,12 @@ pub fn shared_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> Sh
     pattern
 }
 
-/// The distance from each address to the next, modulo 2⁶⁴, if it is the same for all.
+/// The difference between consecutive addresses, modulo 2⁶⁴, if it is constant.
 #[inline]
 pub fn stride(addresses: &[u64; LANES]) -> Option<u64> {
     let stride = addresses[1].wrapping_sub(addresses[0]);
     let (mut difference, mut expected) = (0, addresses[0]);
-    // Without an early exit, so that the compiler can compare several at once.
+    // No early exit, so that the compiler can vectorise the comparison.
     for address in addresses {
         difference |= address ^ expected;
         expected = expected.wrapping_add(stride);
@@ -97,7 +97,7 @@ pub fn stride(addresses: &[u64; LANES]) -> Option<u64> {
     (difference == 0).then_some(stride)
 }
 
-/// The pattern of 32 accesses at a stride; None if they overlap, or one may lie in two sectors.
+/// The pattern of 32 accesses at a constant stride; None if accesses may overlap partly or straddle two sectors.
 #[inline]
 fn strided(first: u64, stride: u64, bytes: u64) -> Option<GlobalPattern> {
     if !bytes.is_power_of_two() || bytes > 16 || (first | stride) & (bytes - 1) != 0 {
@@ -109,12 +109,12 @@ fn strided(first: u64, stride: u64, bytes: u64) -> Option<GlobalPattern> {
     let last = first.wrapping_add(stride.wrapping_mul(LANES as u64 - 1));
     let (first, last) = (first.min(last), first.max(last));
     let step = stride.min(stride.wrapping_neg());
-    // A stride of at most a block leaves none out; a longer one puts each access in a block of its own.
+    // A stride of at most a block skips none; a longer one puts each access into a block of its own.
     let blocks = |size| if step > size { LANES as u32 } else { (last / size - first / size + 1) as u32 };
     Some(GlobalPattern { sectors: blocks(32), ideal_sectors: bytes as u32, lines: blocks(128) })
 }
 
-/// Puts the active addresses side by side.
+/// Copies the active addresses to the front of `into` and returns their number.
 fn compact(addresses: &[u64; LANES], mut active: u32, into: &mut [u64; LANES]) -> usize {
     if active == u32::MAX {
         *into = *addresses;
@@ -129,7 +129,7 @@ fn compact(addresses: &[u64; LANES], mut active: u32, into: &mut [u64; LANES]) -
     count
 }
 
-/// The pattern of accesses in the order of their addresses. They may overlap.
+/// The pattern of accesses at ascending addresses, which may overlap.
 fn scattered(sorted: &[u64], bytes: u64) -> GlobalPattern {
     let mut pattern = GlobalPattern::default();
     if sorted.is_empty() {
@@ -137,7 +137,7 @@ fn scattered(sorted: &[u64], bytes: u64) -> GlobalPattern {
     }
     let low_bits = sorted.iter().fold(0, |bits, address| bits | address);
     if bytes.is_power_of_two() && bytes <= 16 && low_bits & (bytes - 1) == 0 {
-        // None lies in two sectors, and two of them overlap only if they are the same.
+        // No access straddles two sectors, and two accesses overlap only if they are equal.
         let changes = |shift: u32| {
             let pairs = sorted.iter().zip(&sorted[1..]);
             pairs.fold(1, |count, (a, b)| count + u32::from(a >> shift != b >> shift))
@@ -145,7 +145,7 @@ fn scattered(sorted: &[u64], bytes: u64) -> GlobalPattern {
         let distinct = u64::from(changes(0)) * bytes;
         return GlobalPattern { sectors: changes(5), ideal_sectors: distinct.div_ceil(32) as u32, lines: changes(7) };
     }
-    // What lies before these is counted.
+    // Everything below these bounds is already counted.
     let (mut sector, mut line, mut byte) = (0, 0, 0);
     let mut distinct = 0;
     for &start in sorted {
@@ -160,10 +160,10 @@ fn scattered(sorted: &[u64], bytes: u64) -> GlobalPattern {
     pattern
 }
 
-/// The most distinct words that some bank has to give.
+/// The maximum number of distinct words in one bank.
 fn wavefronts(addresses: &[u64], active: u32, bytes: u64) -> u32 {
     let words = bytes.div_ceil(4);
-    // The first word of each bank. Most accesses have no other.
+    // The first word of each bank; usually the only one.
     let mut first = [0; 32];
     let mut seen = 0_u32;
     let mut others = [0_u64; LANES];
@@ -178,7 +178,7 @@ fn wavefronts(addresses: &[u64], active: u32, bytes: u64) -> u32 {
                 seen |= 1 << bank;
                 first[bank] = word;
             } else if first[bank] != word {
-                // At most 32 words in all: a group has as many lanes as it takes.
+                // At most 32 words in total: the size of a group of lanes is chosen so.
                 others[count] = word;
                 count += 1;
             }
@@ -186,22 +186,23 @@ fn wavefronts(addresses: &[u64], active: u32, bytes: u64) -> u32 {
     }
     match others.get_mut(..count) {
         None | Some([]) => 1,
-        Some(others) => 1 + most_of_a_bank(others),
+        Some(others) => 1 + max_words_per_bank(others),
     }
 }
 
-fn most_of_a_bank(words: &mut [u64]) -> u32 {
-    // Bank by bank, and the same words side by side.
+/// The maximum number of distinct words in one bank, among `words`, which it reorders.
+fn max_words_per_bank(words: &mut [u64]) -> u32 {
+    // Sort by bank, then by word.
     words.iter_mut().for_each(|word| *word = word.rotate_right(5));
     words.sort_unstable();
-    let (mut most, mut run) = (1, 1);
+    let (mut max, mut run) = (1, 1);
     for pair in words.windows(2) {
         if pair[0] >> 59 != pair[1] >> 59 {
             run = 1;
         } else if pair[0] != pair[1] {
             run += 1;
-            most = most.max(run);
+            max = max.max(run);
         }
     }
-    most
+    max
 }

@@ -1,20 +1,20 @@
-//! Generic addresses, and the windows in which the other memories appear among them (PTX ISA 6.4.1).
+//! Generic addresses and the windows of the state spaces in them (PTX ISA 6.4.1).
 //!
-//! A generic address is global memory's unless it falls in another space's window. Within its own space a memory is
-//! addressed by offsets into that window, as `mov.u64 %rd1, NAME` gives them for a `.shared` NAME; `cvta` adds the
-//! window's base, `cvta.to` subtracts it. The offsets of all spaces begin at different numbers, none at 0, and no
-//! allocation of global memory lies as low: an offset that is used as a generic address because a `cvta` is missing
-//! hits nothing, and tells its space.
+//! A generic address refers to global memory unless it is in another space's window. Within its own space a variable is
+//! addressed by an offset into the window, as `mov.u64 %rd1, NAME` returns it for a `.shared` NAME; `cvta` adds the
+//! window's base, `cvta.to` subtracts it. The offsets of each space begin at a different number, none at 0, and all are
+//! below the allocations of global memory: an offset used as a generic address, because a `cvta` is missing, hits no
+//! allocation and identifies its space.
 
 use crate::syntax::Space;
 
-/// Each window has 2³² addresses, so that an offset fits a 32-bit register.
+/// Size of a window: 2³² bytes, so that an offset fits a 32-bit register.
 const WINDOW_BYTES: u64 = 1 << 32;
 
-/// The offsets in which a space's variables can lie: that many from `first_address`.
-const MOST_BYTES: u64 = 16 << 20;
+/// Maximum size of a space's variables, in bytes, from `first_address`.
+const MAX_SPACE_BYTES: u64 = 16 << 20;
 
-/// Whether the space has a window, and its first generic address.
+/// First generic address of the space's window; None for global memory, which has no window.
 const fn window(space: Space) -> Option<u64> {
     match space {
         Space::Global => None,
@@ -25,31 +25,31 @@ const fn window(space: Space) -> Option<u64> {
     }
 }
 
-/// The lowest address at which something lies within a space. Shared memory begins at 1024, as on recent GPUs, which
-/// keep the first KiB for themselves.
+/// The lowest address of a variable or allocation within a space. Shared memory begins at 1024, as on recent GPUs,
+/// which reserve the first KiB.
 pub const fn first_address(space: Space) -> u64 {
     match space {
         Space::Shared => 1024,
-        Space::Local => MOST_BYTES,
-        Space::Const => 2 * MOST_BYTES,
-        Space::Param => 3 * MOST_BYTES,
+        Space::Local => MAX_SPACE_BYTES,
+        Space::Const => 2 * MAX_SPACE_BYTES,
+        Space::Param => 3 * MAX_SPACE_BYTES,
         Space::Global => 1 << 40,
     }
 }
 
-/// Size of the window from `first_address` that holds the variables of a space. Dynamic shared memory begins after it, and
-/// global variables are allocations.
+/// Size of the range from `first_address` that holds the variables of a space, in bytes. Dynamic shared memory begins
+/// after it, and global variables are allocations.
 pub(crate) const fn window_bytes(space: Space) -> u64 {
     match space {
         Space::Shared => 4 << 20,
-        Space::Local | Space::Const | Space::Param => MOST_BYTES,
+        Space::Local | Space::Const | Space::Param => MAX_SPACE_BYTES,
         Space::Global => 0,
     }
 }
 
-/// The generic address of an address within a space: `cvta`.
+/// Converts an address within a space to a generic address: `cvta`.
 ///
-/// It adds the window's base, whatever the address, so that differences of addresses are kept.
+/// It adds the window's base for every address, in range or not, so that differences of addresses are kept.
 #[inline]
 pub const fn to_generic(space: Space, address: u64) -> u64 {
     match window(space) {
@@ -58,7 +58,7 @@ pub const fn to_generic(space: Space, address: u64) -> u64 {
     }
 }
 
-/// The address within a space of a generic address: `cvta.to`.
+/// Converts a generic address to an address within a space: `cvta.to`.
 #[inline]
 pub const fn from_generic(space: Space, address: u64) -> u64 {
     match window(space) {
@@ -67,7 +67,7 @@ pub const fn from_generic(space: Space, address: u64) -> u64 {
     }
 }
 
-/// The space in whose window a generic address falls; global memory if it is in none.
+/// The space whose window contains a generic address; global memory if none does.
 #[inline]
 pub const fn space_of(address: u64) -> Space {
     match address / WINDOW_BYTES {
@@ -79,7 +79,7 @@ pub const fn space_of(address: u64) -> Space {
     }
 }
 
-/// Whether a generic address is one of the space: `isspacep`. The window of kernel parameters counts as global memory
+/// Whether a generic address belongs to the space: `isspacep`. The window of kernel parameters counts as global memory
 /// too (PTX ISA 6.4.1.1: "is contained within the .global window").
 #[inline]
 pub const fn is_in_space(space: Space, address: u64) -> bool {
@@ -93,9 +93,9 @@ pub const fn is_in_space(space: Space, address: u64) -> bool {
     }
 }
 
-/// The space of which a generic address looks like an offset that has not been converted by `cvta`.
+/// The space whose offset a generic address looks like, because `cvta` is missing; None if it looks like none.
 pub const fn unspaced_offset(address: u64) -> Option<Space> {
-    match address / MOST_BYTES {
+    match address / MAX_SPACE_BYTES {
         0 if address >= first_address(Space::Shared) => Some(Space::Shared),
         1 => Some(Space::Local),
         2 => Some(Space::Const),

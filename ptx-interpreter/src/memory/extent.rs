@@ -1,4 +1,4 @@
-//! Where something lies in a memory.
+//! Address ranges in a memory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::AccessError;
 use crate::syntax::Space;
 
-/// Something with an address and a size: an allocation, a variable, a block's shared memory.
+/// A named address range: an allocation, a variable or a block's dynamic shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// What messages call it, such as "allocation 3".
+    /// Name in messages, such as "allocation 3".
     pub name: Arc<str>,
-    /// The space.
+    /// The state space.
     pub space: Space,
-    /// Its first address within the space.
+    /// First address within the space.
     pub start: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
@@ -26,20 +26,23 @@ impl Extent {
         self.start + self.bytes
     }
 
-    /// The offset of an access that lies within; None if a byte of it lies outside.
+    /// Offset of an access from the start; None if the access is not entirely inside.
     #[inline]
     pub fn offset_of(&self, address: u64, bytes: usize) -> Option<usize> {
         let offset = address.wrapping_sub(self.start);
         (offset <= self.bytes && bytes as u64 <= self.bytes - offset).then_some(offset as usize)
     }
 
-    /// As `offset_of`, with an error that says by how much the access misses.
+    /// As `offset_of`, with an error.
+    ///
+    /// # Errors
+    /// [`AccessError::OutOfBounds`], which says by how much the access misses.
     #[inline]
     pub fn check(&self, address: u64, bytes: usize) -> Result<usize, AccessError> {
         self.offset_of(address, bytes).ok_or_else(|| AccessError::OutOfBounds { address, bytes, nearest: self.clone() })
     }
 
-    /// The bytes between an access and the extent; 0 if they touch or overlap.
+    /// Number of bytes between an access and the extent; 0 if they touch or overlap.
     pub(super) fn distance(&self, address: u64, bytes: usize) -> u64 {
         let before = self.start.saturating_sub(address.saturating_add(bytes as u64));
         before.max(address.saturating_sub(self.end()))

@@ -8,51 +8,51 @@ use thiserror::Error;
 use super::{AccessError, Extent, Region, first_address, unspaced_offset};
 use crate::syntax::Space;
 
-/// Every allocation begins at a multiple of so many bytes, as those of cudaMalloc do.
+/// Alignment of every allocation in bytes, the same as `cudaMalloc`'s.
 pub const ALLOCATION_ALIGNMENT: u64 = 256;
 
-/// At least so many bytes after an allocation belong to none.
+/// Minimum number of unallocated bytes after each allocation.
 pub const GUARD_BYTES: u64 = 64 << 10;
 
-/// How many freed allocations are remembered, to tell a use after free.
-const REMEMBERED: usize = 1024;
+/// Maximum number of freed allocations that are kept to recognise a use after free.
+const MAX_FREED: usize = 1024;
 
-/// What is wrong with a request of the host.
+/// Why a request of the host failed.
 #[derive(Debug, Error)]
 pub enum MemoryError {
-    /// The device has not that much memory left.
+    /// Not enough free device memory.
     #[error(
         "{asked} bytes of device memory were asked for, and {used} of {limit} are in use; free some, or ask for less"
     )]
     OutOfMemory {
-        /// How much was asked for.
+        /// Requested bytes.
         asked: u64,
-        /// How much is allocated.
+        /// Allocated bytes.
         used: u64,
-        /// How much there is.
+        /// Size of the device's memory in bytes.
         limit: u64,
     },
-    /// The host has not that much memory left to simulate it with.
-    #[error("{asked} bytes of device memory were asked for, and the host has not so many left; ask for less")]
+    /// Not enough host memory to simulate the device memory.
+    #[error("{asked} bytes of device memory were asked for, which the host cannot allocate; ask for less")]
     HostOutOfMemory {
-        /// How much was asked for.
+        /// Requested bytes.
         asked: u64,
-        /// What the host says.
+        /// The host's error.
         source: TryReserveError,
     },
-    /// The address freed is not one that was allocated.
-    #[error("nothing was allocated at {address:#x}; free the address that was allocated, once")]
+    /// The freed address is not the start of an allocation.
+    #[error("no allocation begins at {address:#x}; free each allocation once, by its first address")]
     NotAllocated {
-        /// The address.
+        /// The address passed to `free`.
         address: u64,
     },
-    /// The address has been freed before.
+    /// The allocation has already been freed.
     #[error("{freed} has been freed already; free it once")]
     FreedTwice {
-        /// What was there.
+        /// The freed allocation.
         freed: Extent,
     },
-    /// A copy goes outside of the allocations.
+    /// A copy is out of bounds.
     #[error(transparent)]
     Access(#[from] AccessError),
 }
@@ -60,34 +60,34 @@ pub enum MemoryError {
 /// A live allocation.
 #[derive(Clone, Debug)]
 pub struct Allocation {
-    /// Where it lies.
+    /// Its address range.
     pub extent: Extent,
     /// Its bytes.
     pub region: Arc<Region>,
-    /// Its number among all allocations of the device, from 0.
+    /// Sequence number among all allocations of the device, from 0.
     pub number: u64,
 }
 
-/// The allocations that a launch sees. It doesn't change while somebody has it.
+/// A snapshot of the allocations, which a launch keeps while the host allocates and frees.
 #[derive(Clone, Debug, Default)]
 pub struct GlobalView {
-    /// In the order of their addresses.
+    /// By ascending address.
     live: Vec<Allocation>,
-    /// The latest freed ones, in the order in which they were freed.
+    /// The allocations freed last, in the order of the frees.
     freed: VecDeque<Extent>,
 }
 
 impl GlobalView {
-    /// The live allocations, in the order of their addresses.
+    /// The live allocations, by ascending address.
     pub fn allocations(&self) -> &[Allocation] {
         &self.live
     }
 
-    /// The place in `allocations` of the one that holds all bytes of an access, and the offset there. Takes
-    /// logarithmic time; who accesses the same allocation again asks its `extent` first.
+    /// Index in `allocations` of the allocation that contains all bytes of an access, and the offset in it. Takes
+    /// logarithmic time; for repeated accesses to one allocation, check its `extent` first.
     ///
     /// # Errors
-    /// What the access misses, if there is none.
+    /// If no allocation contains all bytes: the nearest one, or the reason.
     #[inline]
     pub fn find(&self, address: u64, bytes: usize) -> Result<(usize, usize), AccessError> {
         let after = self.live.partition_point(|allocation| allocation.extent.start <= address);
@@ -99,11 +99,12 @@ impl GlobalView {
         Err(self.miss(address, bytes))
     }
 
-    /// Adds the workspace of a cooperative launch, all zeros, and returns its address: a size of 4 bytes, then the word
-    /// on which the grid's barrier counts (`grid_workspace` of CUDA's `cooperative_groups/details/driver_abi.h`).
+    /// Adds the workspace of a cooperative launch and returns its address: its size in 4 bytes, then the word,
+    /// initially 0, in which the grid barrier counts (`grid_workspace` of CUDA's
+    /// `cooperative_groups/details/driver_abi.h`).
     pub(crate) fn add_grid_workspace(&mut self) -> u64 {
         const BYTES: u64 = 8;
-        // Below every allocation, with a guard between.
+        // Below every allocation, with a gap of GUARD_BYTES between.
         let start = first_address(Space::Global) - GUARD_BYTES;
         let extent = Extent { name: "the grid's workspace".into(), space: Space::Global, start, bytes: BYTES };
         let region = Region::from_bytes(&[0; BYTES as usize]);
@@ -118,7 +119,7 @@ impl GlobalView {
         if let Some(looks_like) = unspaced_offset(address) {
             return AccessError::WrongSpace { address, bytes, looks_like };
         }
-        // An empty allocation has an address of its own too.
+        // An empty allocation still has a unique address.
         let holds = |freed: &&Extent| (freed.start..freed.end().max(freed.start + 1)).contains(&address);
         if let Some(freed) = self.freed.iter().find(holds) {
             return AccessError::Freed { address, bytes, freed: freed.clone() };
@@ -136,9 +137,9 @@ impl GlobalView {
 /// The global memory of a device.
 #[derive(Debug)]
 pub struct GlobalMemory {
-    /// A launch holds a copy of the pointer; the first change while it does so copies the view.
+    /// Copy-on-write: a launch holds a clone of the pointer, and the first change during the launch copies the view.
     view: Arc<GlobalView>,
-    /// Where the next allocation begins. Addresses are never used again, so that a use after free is always found.
+    /// Address of the next allocation. Addresses are never reused, so that a use after free is always detected.
     next: u64,
     allocated: u64,
     used: u64,
@@ -146,22 +147,23 @@ pub struct GlobalMemory {
 }
 
 impl GlobalMemory {
-    /// A memory of so many bytes.
+    /// A memory of `limit` bytes, with no allocations.
     pub fn new(limit: u64) -> Self {
         Self { view: Arc::default(), next: first_address(Space::Global), allocated: 0, used: 0, limit }
     }
 
-    /// The bytes that are allocated.
+    /// Number of allocated bytes.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// The bytes that there are.
+    /// Size of the memory in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Allocates uninitialised bytes, maybe none, and returns their address, a multiple of `ALLOCATION_ALIGNMENT`.
+    /// Allocates `bytes` uninitialised bytes, 0 or more, and returns their address, a multiple of
+    /// `ALLOCATION_ALIGNMENT`.
     ///
     /// # Errors
     /// `OutOfMemory`, `HostOutOfMemory`
@@ -170,7 +172,7 @@ impl GlobalMemory {
         self.allocate_named(&name, bytes)
     }
 
-    /// As `allocate`, for a variable: messages call the allocation `name`.
+    /// As `allocate`, with a name for messages: for variables of a module.
     ///
     /// # Errors
     /// `OutOfMemory`, `HostOutOfMemory`
@@ -182,19 +184,19 @@ impl GlobalMemory {
         let start = self.next;
         let next = start.checked_add(bytes).and_then(|end| end.checked_add(GUARD_BYTES));
         let next = next.and_then(|end| end.checked_next_multiple_of(ALLOCATION_ALIGNMENT));
-        // The windows of the other spaces lie above.
+        // The windows of the other spaces are above 2⁶².
         let Some(next) = next.filter(|next| *next < 1 << 62) else { return Err(out_of_memory) };
         let Ok(size) = usize::try_from(bytes) else { return Err(out_of_memory) };
         let region = Region::try_new(size).map_err(|source| MemoryError::HostOutOfMemory { asked: bytes, source })?;
         let extent = Extent { name: name.into(), space: Space::Global, start, bytes };
         let allocation = Allocation { extent, region: Arc::new(region), number: self.allocated };
-        // Addresses rise, so the order of addresses is kept.
+        // Addresses ascend, so the list stays sorted.
         Arc::make_mut(&mut self.view).live.push(allocation);
         (self.next, self.allocated, self.used) = (next, self.allocated + 1, self.used + bytes);
         Ok(start)
     }
 
-    /// Frees what was allocated at an address. A launch that runs keeps its bytes until it ends.
+    /// Frees the allocation at an address. A running launch keeps the bytes until it ends.
     ///
     /// # Errors
     /// `NotAllocated`, `FreedTwice`
@@ -208,14 +210,14 @@ impl GlobalMemory {
         let view = Arc::make_mut(&mut self.view);
         let Allocation { extent, .. } = view.live.remove(index);
         self.used -= extent.bytes;
-        if view.freed.len() == REMEMBERED {
+        if view.freed.len() == MAX_FREED {
             view.freed.pop_front();
         }
         view.freed.push_back(extent);
         Ok(())
     }
 
-    /// The allocations as they are now, for a launch. Costs nothing while nothing is allocated or freed.
+    /// A snapshot of the allocations, for a launch. It copies nothing unless an allocation or a free follows.
     pub fn view(&self) -> Arc<GlobalView> {
         Arc::clone(&self.view)
     }
@@ -223,7 +225,7 @@ impl GlobalMemory {
     /// Writes bytes at an address.
     ///
     /// # Errors
-    /// `Access`, if they are not within one allocation.
+    /// `Access`, if the bytes are not all in one allocation.
     pub fn write(&self, address: u64, source: &[u8]) -> Result<(), MemoryError> {
         let (region, offset) = self.region(address, source.len())?;
         region.write(offset, source);
@@ -233,7 +235,7 @@ impl GlobalMemory {
     /// Reads bytes at an address, initialised or not.
     ///
     /// # Errors
-    /// `Access`, if they are not within one allocation.
+    /// `Access`, if the bytes are not all in one allocation.
     pub fn read(&self, address: u64, destination: &mut [u8]) -> Result<(), MemoryError> {
         let (region, offset) = self.region(address, destination.len())?;
         region.read(offset, destination);
@@ -243,7 +245,7 @@ impl GlobalMemory {
     /// Writes zeros at an address.
     ///
     /// # Errors
-    /// `Access`, if they are not within one allocation.
+    /// `Access`, if the bytes are not all in one allocation.
     pub fn fill_zero(&self, address: u64, bytes: usize) -> Result<(), MemoryError> {
         let (region, offset) = self.region(address, bytes)?;
         region.fill_zero(offset, bytes);

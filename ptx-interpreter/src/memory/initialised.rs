@@ -1,22 +1,22 @@
-//! Which bytes of a region have been written.
+//! The set of initialised bytes of a region.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-/// The bytes that one word of the bitmap tells of.
+/// Number of bytes that one word of the bitmap covers.
 const WORD_BYTES: usize = u32::BITS as usize;
 
-/// A set of the offsets of a region.
+/// A set of byte offsets of a region, as a bitmap.
 #[derive(Debug)]
 pub(super) struct Initialised {
     bytes: usize,
     /// A bit for each byte, set if it is initialised. Bits beyond the last byte are never set.
     bitmap: Box<[AtomicU32]>,
-    /// How many bits are not set. At 0, which is the usual case, nobody looks at the bitmap.
+    /// Number of bits that are not set. At 0, the usual case, the bitmap is not consulted.
     missing: AtomicUsize,
 }
 
 impl Initialised {
-    /// None of so many bytes.
+    /// An empty set for a region of `bytes` bytes.
     pub(super) fn new(bytes: usize) -> Self {
         let bitmap = (0..bytes.div_ceil(WORD_BYTES)).map(|_| AtomicU32::new(0)).collect();
         Self { bytes, bitmap, missing: AtomicUsize::new(bytes) }
@@ -43,7 +43,8 @@ impl Initialised {
         })
     }
 
-    /// Adds bytes. If nobody else does so at the same time, it is cheaper.
+    /// Adds bytes. With `is_private`, the caller guarantees that no other thread does so at the same time, which is
+    /// cheaper.
     #[inline]
     pub(super) fn insert(&self, offset: usize, bytes: usize, is_private: bool) {
         if self.missing.load(Relaxed) == 0 {
@@ -56,7 +57,7 @@ impl Initialised {
             if old & bits == bits {
                 continue;
             }
-            // Only the first store to a byte pays for an exclusive access of the cache line.
+            // Only the first store to a byte needs exclusive access to the cache line.
             let old = if is_private {
                 word.store(old | bits, Relaxed);
                 old
@@ -66,7 +67,7 @@ impl Initialised {
             new += (bits & !old).count_ones() as usize;
         }
         if new > 0 && is_private {
-            // Misused by several threads, bits get lost and are counted again.
+            // If several threads break the guarantee, lost bits are counted twice: saturate.
             self.missing.store(self.missing.load(Relaxed).saturating_sub(new), Relaxed);
         } else if new > 0 {
             self.missing.fetch_sub(new, Relaxed);
@@ -76,7 +77,7 @@ impl Initialised {
     /// Removes bytes.
     pub(super) fn remove(&self, offset: usize, bytes: usize) {
         for (word, bits) in bits_of(offset, bytes) {
-            // Where the count is too high the bitmap is consulted needlessly; where it is 0, never.
+            // The count may be too high for a moment, which only costs a look at the bitmap, but never too low.
             self.missing.fetch_add(bits.count_ones() as usize, Relaxed);
             let old = self.bitmap[word].fetch_and(!bits, Relaxed);
             self.missing.fetch_sub((bits & !old).count_ones() as usize, Relaxed);
@@ -84,7 +85,7 @@ impl Initialised {
     }
 }
 
-/// The words of the bitmap that tell of these bytes, each with their bits.
+/// The words of the bitmap that cover these bytes, each with the mask of their bits.
 #[inline]
 fn bits_of(offset: usize, bytes: usize) -> impl Iterator<Item = (usize, u32)> {
     let end = offset + bytes;

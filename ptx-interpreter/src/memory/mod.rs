@@ -1,4 +1,4 @@
-//! The memories of a GPU: bytes, addresses, allocations, and what can be told of the accesses to them.
+//! The memories of a GPU: bytes, addresses, allocations, access patterns and race detection.
 
 mod access_error;
 mod access_pattern;

@@ -1,4 +1,4 @@
-//! The bytes of an allocation, and which of them have been written.
+//! The bytes of an allocation and the set of initialised ones.
 
 use std::collections::TryReserveError;
 use std::sync::atomic::{AtomicU32, Ordering::*};
@@ -6,45 +6,49 @@ use std::sync::{Mutex, PoisonError};
 
 use super::initialised::Initialised;
 
-/// What the bytes hold that nobody has written: NaN in each of the float types, and a large unsigned or negative number.
+/// Content of uninitialised words: NaN in every float type, the largest unsigned integer, −1 as a signed one.
 const POISON_WORD: u32 = u32::MAX;
 
-/// Atomic operations of 8 and 16 bytes, which are several words here, exclude each other by these, chosen by offset.
+/// Locks for atomic operations of 8 and 16 bytes, which cover several words; the offset selects the lock.
 static STRIPES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 
 /// The bytes of one allocation, little-endian, and which of them are initialised.
 ///
-/// Blocks run in parallel on it. Each access is one relaxed atomic access of a word or two, so a race in a kernel gives
-/// some value, as on a GPU, and never undefined behaviour of the interpreter. An access of 8 bytes may see half of a
-/// plain one that races with it; `load_whole`, `store_whole` and `update` don't see halves of each other. No access
-/// orders others: who executes a kernel's fence also calls `std::sync::atomic::fence`.
+/// Blocks access it in parallel. Each access is one or two relaxed atomic accesses of a word, so a race in a kernel
+/// yields some value, as on a GPU, and never undefined behaviour of the interpreter. An access of 8 bytes may be torn
+/// by a plain one that races with it; `load_whole`, `store_whole` and `update` do not tear each other. No access orders
+/// others: the execution of a kernel's fence also calls `std::sync::atomic::fence`.
 ///
-/// Offsets are in bytes, and those of single accesses are a multiple of their size. Every method panics, as a slice
-/// does, if an offset lies outside or is no multiple: its callers have looked up the allocation before, and a mistake of
-/// theirs must not read or change other bytes.
+/// Offsets are in bytes; that of a single access is a multiple of its size. Every method panics, as a slice does, if an
+/// offset is out of bounds or misaligned: callers have resolved the allocation before, and a bug in them must not read
+/// or change other bytes.
 #[derive(Debug)]
 pub struct Region {
     bytes: usize,
     words: Box<[AtomicU32]>,
     initialised: Initialised,
-    /// Whether no two threads of the host access it at the same time, so that updates need not exclude each other.
+    /// Whether only one host thread accesses it at a time, so that updates need no synchronisation.
     is_private: bool,
 }
 
 impl Region {
-    /// So many bytes, none initialised.
+    /// A region of `bytes` bytes, none initialised.
     pub fn new(bytes: usize) -> Self {
         let words = (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(POISON_WORD)).collect();
         Self { bytes, words, initialised: Initialised::new(bytes), is_private: false }
     }
 
-    /// As `new`, for memory that one thread of the host accesses at a time, such as a block's shared memory. Updates,
-    /// first stores and stores of parts of a word are much faster, and would be lost if two threads made them at once.
+    /// As `new`, for memory that one host thread accesses at a time, such as a block's shared memory. Updates, first
+    /// stores and stores of less than a word are much faster, and may be lost if two threads execute them at the same
+    /// time.
     pub fn private(bytes: usize) -> Self {
         Self { is_private: true, ..Self::new(bytes) }
     }
 
-    /// As `new`, or the host's error if it has not that much memory.
+    /// As `new`, without a panic if the host has not enough memory.
+    ///
+    /// # Errors
+    /// The host's allocation error.
     pub fn try_new(bytes: usize) -> Result<Self, TryReserveError> {
         let mut words = Vec::new();
         words.try_reserve_exact(bytes.div_ceil(4))?;
@@ -53,26 +57,26 @@ impl Region {
         Ok(Self { bytes, words, initialised: Initialised::new(bytes), is_private: false })
     }
 
-    /// These bytes, all initialised.
+    /// A region with a copy of `bytes`, all initialised.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let region = Self::new(bytes.len());
         region.write(0, bytes);
         region
     }
 
-    /// How many bytes there are.
+    /// Size in bytes.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Makes every byte uninitialised again: shared memory as the next block finds it.
+    /// Makes every byte uninitialised again, as the next block must find its shared memory.
     pub fn poison(&mut self) {
         self.words.iter_mut().for_each(|word| *word.get_mut() = POISON_WORD);
         self.initialised.clear();
     }
 
-    /// The 1, 2, 4 or 8 bytes at `offset`, zeros above them.
+    /// Loads the 1, 2, 4 or 8 bytes at `offset`, zero-extended.
     #[inline]
     pub fn load(&self, offset: usize, bytes: usize) -> u64 {
         self.check(offset, bytes, bytes);
@@ -99,7 +103,7 @@ impl Region {
         self.mark_initialised(offset, bytes);
     }
 
-    /// Loads values of 1, 2, 4 or 8 bytes that lie side by side from `offset`, as consecutive lanes do.
+    /// Loads contiguous values of 1, 2, 4 or 8 bytes from `offset` on, one per lane.
     #[inline]
     pub fn load_run(&self, offset: usize, bytes: usize, destination: &mut [u64]) {
         self.check(offset, bytes, destination.len() * bytes);
@@ -125,7 +129,7 @@ impl Region {
         }
     }
 
-    /// Stores the low 1, 2, 4 or 8 bytes of each value side by side from `offset`, which makes them initialised.
+    /// Stores the low 1, 2, 4 or 8 bytes of each value contiguously from `offset` on, which makes them initialised.
     #[inline]
     pub fn store_run(&self, offset: usize, bytes: usize, values: &[u64]) {
         self.check(offset, bytes, values.len() * bytes);
@@ -152,18 +156,18 @@ impl Region {
         self.mark_initialised(offset, values.len() * bytes);
     }
 
-    /// As `load`, never half of what `store_whole` or `update` stores: for volatile, relaxed and acquire loads.
+    /// As `load`, never torn by `store_whole` or `update`: for volatile, relaxed and acquire loads.
     pub fn load_whole(&self, offset: usize, bytes: usize) -> u64 {
         self.exclusively(offset, bytes, || self.load(offset, bytes))
     }
 
-    /// As `store`, at once for `load_whole` and `update`: for volatile, relaxed and release stores.
+    /// As `store`, never torn for `load_whole` and `update`: for volatile, relaxed and release stores.
     pub fn store_whole(&self, offset: usize, bytes: usize, value: u64) {
         self.exclusively(offset, bytes, || self.store(offset, bytes, value));
     }
 
-    /// Replaces the 1, 2, 4 or 8 bytes at `offset` by what `new` makes of them, atomically among updates of that
-    /// size, and returns the old ones. `new` may be called several times, and must not access memory.
+    /// Replaces the 1, 2, 4 or 8 bytes at `offset` by `new` of them and returns the old ones, atomically with respect
+    /// to updates of the same size. `new` may be called several times, and must not access memory.
     #[inline]
     pub fn update(&self, offset: usize, bytes: usize, mut new: impl FnMut(u64) -> u64) -> u64 {
         self.check(offset, bytes, bytes);
@@ -180,7 +184,7 @@ impl Region {
         old
     }
 
-    /// As `update`, of 16 bytes.
+    /// As `update`, for 16 bytes.
     pub fn update_wide(&self, offset: usize, new: impl FnOnce(u128) -> u128) -> u128 {
         self.exclusively(offset, 16, || {
             let old = u128::from(self.load(offset, 8)) | u128::from(self.load(offset + 8, 8)) << 64;
@@ -229,35 +233,35 @@ impl Region {
         self.mark_initialised(offset, bytes);
     }
 
-    /// Whether each of the bytes has been written.
+    /// Whether all of the bytes are initialised.
     #[inline]
     pub fn is_initialised(&self, offset: usize, bytes: usize) -> bool {
         self.initialised.contains(offset, bytes)
     }
 
-    /// The offset of the first byte of these that nobody has written.
+    /// Offset of the first of these bytes that is uninitialised, if any.
     pub fn first_uninitialised(&self, offset: usize, bytes: usize) -> Option<usize> {
         self.initialised.first_missing(offset, bytes)
     }
 
-    /// Makes the bytes initialised, whatever they hold.
+    /// Marks the bytes initialised without changing them.
     #[inline]
     pub fn mark_initialised(&self, offset: usize, bytes: usize) {
         self.initialised.insert(offset, bytes, self.is_private);
     }
 
-    /// Makes the bytes uninitialised again, whatever they hold: they were copied from such.
+    /// Marks the bytes uninitialised without changing them: for copies of uninitialised bytes.
     pub fn mark_uninitialised(&self, offset: usize, bytes: usize) {
         self.initialised.remove(offset, bytes);
     }
 
-    /// Panics if `length` bytes are not within, or do not begin at a multiple of `size`, a power of two.
+    /// Panics if `length` bytes at `offset` are out of bounds, or `offset` is not a multiple of `size`, a power of two.
     #[inline]
     fn check(&self, offset: usize, size: usize, length: usize) {
         let is_within = offset.checked_add(length).is_some_and(|end| end <= self.bytes);
         assert!(
             is_within && offset & size.wrapping_sub(1) == 0,
-            "{length} bytes at {offset} of a region of {}, in accesses of {size}",
+            "{length} bytes at offset {offset}, in accesses of {size} bytes, are out of bounds or misaligned in a region of {}",
             self.bytes
         );
     }
@@ -278,7 +282,7 @@ impl Region {
         }
     }
 
-    /// Updates 1 or 2 bytes of a word, whose other bytes another thread may be storing.
+    /// Updates 1 or 2 bytes of a word whose other bytes another thread may store to at the same time.
     fn update_part(&self, offset: usize, bytes: usize, mut new: impl FnMut(u32) -> u32) -> u32 {
         let (shift, mask) = (offset % 4 * 8, mask(bytes));
         let with = |word: u32, part: u32| word & !(mask << shift) | (part & mask) << shift;
@@ -298,29 +302,29 @@ impl Region {
         }
     }
 
-    /// Runs `access` with no other access of several words at that place that asks for the same.
+    /// Runs `access`, excluding other such calls for several words at that offset.
     fn exclusively<R>(&self, offset: usize, bytes: usize, access: impl FnOnce() -> R) -> R {
         if bytes <= 4 || self.is_private {
             return access();
         }
         let stripe = &STRIPES[offset / 16 % STRIPES.len()];
-        // A panic of `new` leaves memory as it was: the lock's poison says nothing.
+        // A panic of `new` leaves memory unchanged, so a poisoned lock is harmless.
         let _guard = stripe.lock().unwrap_or_else(PoisonError::into_inner);
         access()
     }
 }
 
-/// The bits of a value of 1 or 2 bytes.
+/// Mask of the bits of a value of 1 or 2 bytes.
 #[inline]
 fn mask(bytes: usize) -> u32 {
     match bytes {
         1 => 0xff,
         2 => 0xffff,
-        _ => panic!("an access of {bytes} bytes; it must be 1, 2, 4 or 8"),
+        _ => panic!("an access of {bytes} bytes; the size must be 1, 2, 4 or 8"),
     }
 }
 
-/// The bytes until a word begins, at most all.
+/// Number of bytes before the next word boundary, at most `bytes`.
 fn head_bytes(offset: usize, bytes: usize) -> usize {
     (offset.wrapping_neg() % 4).min(bytes)
 }

@@ -1,11 +1,11 @@
-//! What atomic operations put in memory.
+//! The update functions of atomic operations.
 
 use super::error::Problem;
 use super::instruction::Update;
 use crate::syntax::ScalarType::{self, *};
 
-/// The new value of the atomic operation `name` on this type, for shared and for global memory, and whether it takes two
-/// operands. `add.f32` flushes subnormal numbers in global memory alone (PTX ISA, `atom`).
+/// The update functions of the atomic operation `name` on this type, for shared and for global memory, and whether it
+/// takes two operands. `add.f32` flushes subnormal numbers only in global memory (PTX ISA, `atom`).
 pub(super) fn update(name: &str, scalar_type: ScalarType) -> Result<(Update, Update, bool), Problem> {
     let same = |update: Update| Ok((update, update, false));
     match (name, scalar_type) {

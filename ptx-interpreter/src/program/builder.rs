@@ -1,41 +1,41 @@
-//! From a function's statements to a list of instructions.
+//! Translation of a kernel's statements to a list of decoded instructions, with calls inlined.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::control_flow::{Successors, immediate_postdominators};
 use super::error::{LoadError, Problem};
-use super::instruction::{Action, Description, Instruction, Predicate, Register};
+use super::instruction::{Action, DecodedInstruction, Description, Predicate, Register};
 use super::names::{Label, Named, Scopes};
 use super::{DYNAMIC_SHARED_START, Globals, Initial, Kernel, Ranges, Special, at, decode, function, truncate};
 use crate::limits::MAX_CALL_DEPTH;
 use crate::semantics::Class;
 use crate::syntax::{self, Function, Linkage, Location, Module, ScalarType, Space, Statement, Variable};
 
-/// A kernel on its way.
+/// State of the translation of one kernel.
 pub(crate) struct Builder<'a> {
     pub(crate) module: &'a Module,
     globals: &'a Globals,
     pub(crate) scopes: Scopes,
-    instructions: Vec<Instruction>,
+    instructions: Vec<DecodedInstruction>,
     descriptions: Vec<Description>,
     registers: Vec<Initial>,
     constants: HashMap<Initial, Register>,
     predicates: usize,
     shared: Ranges,
     local: Ranges,
-    /// Where each label is.
+    /// Instruction index of each label, once known.
     labels: Vec<Option<usize>>,
-    /// The functions that are being inlined, the outermost first, with the label after each.
+    /// The functions being inlined, the outermost first, each with the label after its body.
     calls: Vec<(String, Label)>,
     location: Option<Location>,
-    /// Of the places in functions that were inlined, the place of the call.
+    /// For source locations in functions that the compiler inlined, the location of the call.
     inlined: HashMap<[u32; 3], [u32; 3]>,
-    /// How much more the module's calls and branch tables may expand to.
+    /// Remaining budget of the module for inlined statements and branch table entries.
     expansion_left: &'a mut usize,
 }
 
-/// Decodes a kernel. The functions that it calls become part of it.
+/// Decodes a kernel and inlines the functions that it calls.
 pub(crate) fn build(
     module: &Module,
     globals: &Globals,
@@ -62,7 +62,7 @@ pub(crate) fn build(
     let mut parameters = Ranges::new(Space::Param);
     builder.scopes.enter();
     for parameter in &entry.parameters {
-        let bytes = parameter.bytes().expect("the parser refuses a kernel's parameter without a size");
+        let bytes = parameter.bytes().expect("the parser rejects a kernel's parameter without a size");
         let problem = |problem| at(parameter.line, &parameter.name, problem);
         let address = parameters.append_packed(&parameter.name, bytes, parameter.align).map_err(problem)?;
         let named = Named::Variable { space: Space::Param, address };
@@ -109,7 +109,7 @@ impl Builder<'_> {
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), LoadError> {
-        self.spend_on(statement)?;
+        self.charge_statement(statement)?;
         match statement {
             Statement::Registers { element, vector: 1, names, line } => {
                 for name in names {
@@ -123,7 +123,7 @@ impl Builder<'_> {
                         }
                         _ => {
                             let bits = element.bytes() * 8;
-                            Named::Register { register: self.new_register(Initial::Unwritten(bits)), bits }
+                            Named::Register { register: self.new_register(Initial::Uninitialised(bits)), bits }
                         }
                     };
                     self.declare(name, named, *line)?;
@@ -162,16 +162,16 @@ impl Builder<'_> {
         }
     }
 
-    /// The following instructions come from there.
+    /// Sets the source location of the following instructions.
     fn enter_location(&mut self, mut location: Location) {
         if location.line == 0 {
-            // An instruction made of several lines, as by merging branches: the line before it, of no certain column.
+            // An instruction from several lines, such as by tail merging: keep the previous line, without a column.
             self.location = self.location.map(|before| Location { column: 0, ..before });
             return;
         }
         if let Some(call) = location.inlined_at {
             self.inlined.insert([location.file, location.line, location.column], call);
-            // The call may be of a function that was inlined itself, and so on: the outermost is the kernel's own.
+            // The caller may be inlined itself: follow the calls to the outermost, which is the kernel's own.
             let mut outermost = call;
             for _ in 0..MAX_CALL_DEPTH {
                 match self.inlined.get(&outermost) {
@@ -184,8 +184,8 @@ impl Builder<'_> {
         self.location = Some(location);
     }
 
-    /// Counts a statement that a call copies against what a module may expand to.
-    fn spend_on(&mut self, statement: &Statement) -> Result<(), LoadError> {
+    /// Charges an inlined statement to the module's expansion budget.
+    fn charge_statement(&mut self, statement: &Statement) -> Result<(), LoadError> {
         if self.calls.is_empty() {
             return Ok(());
         }
@@ -197,11 +197,14 @@ impl Builder<'_> {
             Statement::Variable(variable) => (0, variable.line, variable.name.as_str()),
             Statement::Location(_) | Statement::Block(_) => (0, 0, ""),
         };
-        self.spend(1 + cost).map_err(|problem| at(line, text, problem))
+        self.charge_expansion(1 + cost).map_err(|problem| at(line, text, problem))
     }
 
-    /// Counts statements or entries of branch tables against what a module may expand to.
-    pub(crate) fn spend(&mut self, count: usize) -> Result<(), Problem> {
+    /// Charges statements or branch table entries to the module's expansion budget.
+    ///
+    /// # Errors
+    /// `TooMuchExpanded` if the budget does not suffice.
+    pub(crate) fn charge_expansion(&mut self, count: usize) -> Result<(), Problem> {
         *self.expansion_left = self.expansion_left.checked_sub(count).ok_or(Problem::TooMuchExpanded)?;
         Ok(())
     }
@@ -209,7 +212,7 @@ impl Builder<'_> {
     fn variable(&mut self, variable: &Variable) -> Result<(), LoadError> {
         let problem = |problem| at(variable.line, &variable.name, problem);
         let named = match (variable.space, variable.bytes()) {
-            // What a call passes lies in local memory.
+            // Parameters of calls are in local memory.
             (Space::Local | Space::Param, Some(bytes)) => {
                 let address = self.local.append(&variable.name, bytes, variable.align).map_err(problem)?;
                 Named::Variable { space: Space::Local, address }
@@ -223,7 +226,7 @@ impl Builder<'_> {
         self.declare(&variable.name, named, variable.line)
     }
 
-    /// Puts the called function's body here.
+    /// Inlines the called function's body.
     fn call(&mut self, call: &syntax::Instruction) -> Result<(), LoadError> {
         let problem = |problem| at(call.line, &call.text, problem);
         let arguments = decode::call(call).map_err(problem)?;
@@ -234,11 +237,11 @@ impl Builder<'_> {
         }
         let after = self.new_label();
         if let Some(guard) = &call.guard {
-            // Those for which it is false go past it.
+            // Threads whose guard is false branch over the body.
             let negated = syntax::Guard { negated: !guard.negated, ..guard.clone() };
             let guard = Some(decode::guard(self, &negated).map_err(problem)?);
             self.push(
-                Instruction { guard, action: Action::Branch { target: after, meet: None } },
+                DecodedInstruction { guard, action: Action::Branch { target: after, reconvergence: None } },
                 Class::Control,
                 call,
             );
@@ -247,7 +250,7 @@ impl Builder<'_> {
         let actual: Vec<&str> = arguments.returns.iter().chain(&arguments.parameters).copied().collect();
         if formal.len() != actual.len() {
             return Err(problem(Problem::OperandCount {
-                expected: "as many as the function has",
+                expected: "one per parameter of the function",
                 found: actual.len(),
             }));
         }
@@ -273,12 +276,12 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The label after the function that is being inlined; None in the kernel itself.
+    /// The label after the function being inlined; None in the kernel itself.
     pub(crate) fn return_label(&self) -> Option<Label> {
         self.calls.last().map(|(_, label)| *label)
     }
 
-    fn push(&mut self, instruction: Instruction, class: Class, source: &syntax::Instruction) {
+    fn push(&mut self, instruction: DecodedInstruction, class: Class, source: &syntax::Instruction) {
         self.instructions.push(instruction);
         let text: Arc<str> = source.text.as_str().into();
         self.descriptions.push(Description { line: source.line, text, location: self.location, class });
@@ -298,33 +301,33 @@ impl Builder<'_> {
         self.registers.len() as Register - 1
     }
 
-    /// The width of a register that a program can write.
+    /// Width of a register in bits; 64 for constants and special registers.
     pub(crate) fn register_bits(&self, register: Register) -> usize {
         match self.registers[register as usize] {
-            Initial::Unwritten(bits) => bits,
+            Initial::Uninitialised(bits) => bits,
             Initial::Constant(_) | Initial::Special(_) => 64,
         }
     }
 
     /// The register that holds this constant in all lanes.
     pub(crate) fn constant(&mut self, value: u64, bits: usize) -> Register {
-        self.shared_register(Initial::Constant(truncate(value, bits)))
+        self.interned_register(Initial::Constant(truncate(value, bits)))
     }
 
-    /// The lowest bits of a constant.
+    /// The register of a constant truncated to `bits`; other registers unchanged.
     pub(crate) fn truncated(&mut self, register: Register, bits: usize) -> Register {
         match self.registers[register as usize] {
             Initial::Constant(value) => self.constant(value, bits),
-            Initial::Unwritten(_) | Initial::Special(_) => register,
+            Initial::Uninitialised(_) | Initial::Special(_) => register,
         }
     }
 
-    /// The register that holds this special register's value.
+    /// The register that holds a special register's value.
     pub(crate) fn special(&mut self, special: Special) -> Register {
-        self.shared_register(Initial::Special(special))
+        self.interned_register(Initial::Special(special))
     }
 
-    fn shared_register(&mut self, initial: Initial) -> Register {
+    fn interned_register(&mut self, initial: Initial) -> Register {
         if let Some(register) = self.constants.get(&initial) {
             return *register;
         }
@@ -333,11 +336,11 @@ impl Builder<'_> {
         register
     }
 
-    /// The space and the address of a variable. A shared variable of the module becomes the kernel's when it is first
-    /// named, as in the assembler. None if no variable has the name.
+    /// A variable's state space and its address there. A shared variable of the module is added to the kernel's shared
+    /// memory at its first use, as NVIDIA's assembler does. None if no variable has the name.
     ///
     /// # Errors
-    /// If shared memory cannot hold it.
+    /// If shared memory cannot hold the variable.
     pub(crate) fn variable_address(&mut self, name: &str) -> Result<Option<(Space, u64)>, Problem> {
         if let Some(named) = self.scopes.find(name) {
             return match named {
@@ -360,15 +363,17 @@ impl Builder<'_> {
         Ok(Some((Space::Shared, start)))
     }
 
-    /// Puts places for labels, and the points where the lanes of a branch come together again.
+    /// Replaces labels by instruction indices, and computes the reconvergence point of each branch.
     fn resolve_branches(&mut self, entry: &Function) -> Result<(), LoadError> {
         let count = self.instructions.len();
         let labels = &self.labels;
-        let place = |label: usize| labels[label].unwrap_or(count);
+        let target_of = |label: usize| labels[label].unwrap_or(count);
         for instruction in &mut self.instructions {
             match &mut instruction.action {
-                Action::Branch { target, .. } => *target = place(*target),
-                Action::BranchTable { targets, .. } => targets.iter_mut().for_each(|target| *target = place(*target)),
+                Action::Branch { target, .. } => *target = target_of(*target),
+                Action::BranchTable { targets, .. } => {
+                    targets.iter_mut().for_each(|target| *target = target_of(*target))
+                }
                 _ => {}
             }
         }
@@ -379,7 +384,7 @@ impl Builder<'_> {
             .map(|(jump, instruction)| match (jump, &instruction.action, instruction.guard) {
                 (Some(targets), ..) => Successors::Jump(targets),
                 (None, Action::Exit, None) => Successors::Exit,
-                // A trap ends the launch: nobody need wait for lanes on their way to one.
+                // A trap ends the launch: other lanes need not wait for lanes on a path to one.
                 (None, Action::Trap, None) => Successors::Jump(&[]),
                 _ => Successors::Next,
             })
@@ -398,18 +403,20 @@ impl Builder<'_> {
         if count == 0 {
             return Err(at(entry.line, &entry.name, Problem::RunsPastTheEnd));
         }
-        let meets = immediate_postdominators(&successors);
-        for (instruction, meeting) in self.instructions.iter_mut().zip(meets) {
-            if let Action::Branch { meet, .. } | Action::BranchTable { meet, .. } = &mut instruction.action {
-                *meet = meeting;
+        let points = immediate_postdominators(&successors);
+        for (instruction, point) in self.instructions.iter_mut().zip(points) {
+            if let Action::Branch { reconvergence, .. } | Action::BranchTable { reconvergence, .. } =
+                &mut instruction.action
+            {
+                *reconvergence = point;
             }
         }
         Ok(())
     }
 }
 
-/// Where an instruction that jumps may go to.
-fn jumps((index, instruction): (usize, &Instruction)) -> Option<Vec<usize>> {
+/// Possible successors of an instruction that jumps; None for other instructions.
+fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize>> {
     let mut targets = match &instruction.action {
         Action::Branch { target, .. } => vec![*target],
         Action::BranchTable { targets, .. } => targets.clone(),

@@ -1,25 +1,25 @@
-//! Where the lanes that part at a branch come together again.
+//! Reconvergence points: immediate postdominators of the control-flow graph.
 
-/// Where control goes after an instruction.
+/// The control-flow successors of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Successors<'a> {
-    /// To the next instruction.
+    /// The next instruction.
     Next,
-    /// To one of these, or nowhere that counts if there is none; the next instruction is among them if it is one.
+    /// One of these, including the next instruction if it is a successor; empty for a trap, whose paths don't count.
     Jump(&'a [usize]),
-    /// Nowhere: the thread ends.
+    /// None: the thread ends.
     Exit,
 }
 
-/// The immediate postdominator of each instruction: the first one through which all ways from it to the end lead. None
-/// where there is none, because the ways end apart.
+/// The immediate postdominator of each instruction: the first one on all paths from it to the end. None if the paths
+/// have none in common.
 ///
 /// The algorithm is that of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed
-/// graph with one end that all exits lead to.
+/// graph with one virtual end node that all exits lead to.
 pub(crate) fn immediate_postdominators(successors: &[Successors<'_>]) -> Vec<Option<usize>> {
     let count = successors.len();
     let end = count;
-    let next_of = |index: usize| -> Vec<usize> {
+    let successors_of = |index: usize| -> Vec<usize> {
         match successors[index] {
             Successors::Next => vec![(index + 1).min(end)],
             Successors::Jump(targets) => targets.to_vec(),
@@ -28,7 +28,7 @@ pub(crate) fn immediate_postdominators(successors: &[Successors<'_>]) -> Vec<Opt
     };
     let mut predecessors = vec![Vec::new(); count + 1];
     for index in 0..count {
-        for next in next_of(index) {
+        for next in successors_of(index) {
             predecessors[next].push(index);
         }
     }
@@ -45,7 +45,7 @@ pub(crate) fn immediate_postdominators(successors: &[Successors<'_>]) -> Vec<Opt
     while changed {
         changed = false;
         for &node in order.iter().rev().filter(|&&node| node != end) {
-            let known = next_of(node).into_iter().filter(|&next| dominator[next] != usize::MAX);
+            let known = successors_of(node).into_iter().filter(|&next| dominator[next] != usize::MAX);
             let common = known.reduce(|a, b| common_dominator(a, b, &dominator, &rank));
             if let Some(common) = common
                 && dominator[node] != common
@@ -58,7 +58,7 @@ pub(crate) fn immediate_postdominators(successors: &[Successors<'_>]) -> Vec<Opt
     (0..count).map(|node| Some(dominator[node]).filter(|&dominator| dominator < end)).collect()
 }
 
-/// The nodes from which `end` is reached, each after all that lead to it.
+/// The nodes that reach `end`, in postorder of the reversed graph.
 fn postorder_from(end: usize, predecessors: &[Vec<usize>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(predecessors.len());
     let mut seen = vec![false; predecessors.len()];
@@ -97,40 +97,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_a_branch_meet_after_it() {
+    fn both_paths_of_a_branch_reconverge_after_it() {
         // 0: branch to 3; 1: then; 2: jump to 4; 3: else; 4: exit
         let graph = [Jump(&[1, 3]), Next, Jump(&[4]), Next, Exit];
         assert_eq!(immediate_postdominators(&graph), [Some(4), Some(2), Some(4), Some(4), None]);
     }
 
     #[test]
-    fn a_loop_is_left_where_it_ends() {
+    fn a_loop_reconverges_at_its_exit() {
         // 0; 1: body; 2: branch to 1; 3: exit
         let graph = [Next, Next, Jump(&[1, 3]), Exit];
         assert_eq!(immediate_postdominators(&graph), [Some(1), Some(2), Some(3), None]);
     }
 
     #[test]
-    fn ways_that_end_apart_never_meet() {
+    fn paths_with_separate_exits_do_not_reconverge() {
         // 0: branch to 2; 1: exit; 2: exit
         assert_eq!(immediate_postdominators(&[Jump(&[1, 2]), Exit, Exit]), [None, None, None]);
     }
 
     #[test]
-    fn ways_that_end_in_a_trap_are_not_waited_for() {
+    fn paths_that_end_in_a_trap_are_not_waited_for() {
         // 0: branch to 2; 1: branch to 3; 2: trap; 3: exit
         assert_eq!(immediate_postdominators(&[Jump(&[1, 2]), Jump(&[2, 3]), Jump(&[]), Exit])[..2], [Some(1), Some(3)]);
     }
 
     #[test]
-    fn an_endless_loop_has_no_end_to_meet_at() {
+    fn an_endless_loop_has_no_postdominator() {
         assert_eq!(immediate_postdominators(&[Jump(&[0])]), [None]);
-        // 0: branch to 2; 1: exit; 2: jumps to itself. The lanes that can end do so through 1.
+        // 0: branch to 2; 1: exit; 2: jump to itself. Every path to the end leads through 1.
         assert_eq!(immediate_postdominators(&[Jump(&[1, 2]), Exit, Jump(&[2])]), [Some(1), None, None]);
     }
 
-    /// By definition: what is left of the graph's ways to the end when the candidate is taken out.
-    fn slow(successors: &[Successors<'_>]) -> Vec<Option<usize>> {
+    /// The definition: a candidate postdominates a node if no path from the node to the end avoids it.
+    fn postdominators_by_definition(successors: &[Successors<'_>]) -> Vec<Option<usize>> {
         let count = successors.len();
         let reaches_end = |from: usize, without: usize| {
             let (mut seen, mut stack) = (vec![false; count], vec![from]);
@@ -154,7 +154,7 @@ mod tests {
                 .filter(|&other| other != node && reaches_end(node, usize::MAX) && !reaches_end(node, other))
                 .collect()
         };
-        // The immediate one has all others as its own.
+        // The immediate postdominator is postdominated by all the others.
         let immediate = |node: usize| {
             let all = postdominators(node);
             all.iter().copied().find(|&one| {
@@ -184,7 +184,7 @@ mod tests {
                     false => Jump(targets),
                 }
             }).collect();
-            proptest::prop_assert_eq!(immediate_postdominators(&graph), slow(&graph));
+            proptest::prop_assert_eq!(immediate_postdominators(&graph), postdominators_by_definition(&graph));
         }
     }
 }

@@ -1,7 +1,6 @@
-//! From an instruction's text to what it does.
+//! Decoding of instructions: from opcode, modifiers and operands to an action.
 //!
-//! Each opcode takes its modifiers one after the other, and whatever is left is an error: what is not understood is never
-//! skipped.
+//! Each opcode consumes its modifiers one after the other; a modifier that is left over is an error, never ignored.
 
 mod control;
 mod matrix;
@@ -12,19 +11,19 @@ mod warp;
 
 use super::builder::Builder;
 use super::error::Problem;
-use super::instruction::{Action, Extend, Instruction, Register};
-use super::modifiers::Modifiers;
+use super::instruction::{Action, DecodedInstruction, Extend, Register};
+use super::modifiers::ModifierCursor;
 use crate::semantics::{self, Class, Compute};
 use crate::syntax::{self, ScalarType};
 
 pub(super) use control::call;
 pub(super) use operands::guard;
 
-/// An instruction ready to run, and its class.
+/// Decodes an instruction, and returns its class.
 pub(super) fn decode(
     builder: &mut Builder<'_>,
     instruction: &syntax::Instruction,
-) -> Result<(Instruction, Class), Problem> {
+) -> Result<(DecodedInstruction, Class), Problem> {
     let guard = match &instruction.guard {
         Some(guard) => Some(operands::guard(builder, guard)?),
         None => None,
@@ -33,11 +32,11 @@ pub(super) fn decode(
         operands::check_no_special(builder, &instruction.operands)?;
     }
     let (action, class) = action(builder, instruction)?;
-    Ok((Instruction { guard, action }, class))
+    Ok((DecodedInstruction { guard, action }, class))
 }
 
 fn action(builder: &mut Builder<'_>, instruction: &syntax::Instruction) -> Result<(Action, Class), Problem> {
-    let modifiers = &mut Modifiers::new(&instruction.modifiers);
+    let modifiers = &mut ModifierCursor::new(&instruction.modifiers);
     let operands = &instruction.operands[..];
     let is_predicate = instruction.modifiers.last().is_some_and(|last| last == "pred");
     match instruction.opcode.as_str() {
@@ -62,7 +61,7 @@ fn action(builder: &mut Builder<'_>, instruction: &syntax::Instruction) -> Resul
     }
 }
 
-/// An instruction that only computes.
+/// Decodes an instruction without side effects.
 fn compute(builder: &mut Builder<'_>, instruction: &syntax::Instruction) -> Result<(Action, Class), Problem> {
     let (opcode, modifiers, operands) = (&instruction.opcode, &instruction.modifiers, &instruction.operands[..]);
     if let Ok(operation) = semantics::carry(opcode, modifiers) {
@@ -92,16 +91,16 @@ fn compute(builder: &mut Builder<'_>, instruction: &syntax::Instruction) -> Resu
     Ok((Action::Compute { compute, destination, sources, extend }, class))
 }
 
-/// Which registers an operand of a type may be.
+/// The register widths that an operand of a type accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Widths {
-    /// As wide as the type.
+    /// The width of the type.
     Exact,
-    /// As wide or wider.
+    /// The width of the type or more.
     OrWider,
 }
 
-/// What fills a register's bits beyond those of the type.
+/// How a value of the type is extended to the register's width.
 fn extension(builder: &Builder<'_>, scalar_type: ScalarType, register: Register) -> Extend {
     let (from, to) = (scalar_type.bytes() as u32 * 8, builder.register_bits(register) as u32);
     if scalar_type.is_signed() && from < to { Extend::Sign { from, to } } else { Extend::Zero }

@@ -1,4 +1,4 @@
-//! Why a module cannot be run.
+//! Errors of loading a module.
 
 use thiserror::Error;
 
@@ -6,23 +6,23 @@ use crate::memory::SpaceName;
 use crate::semantics::UnknownForm;
 use crate::syntax::{Space, SyntaxError};
 
-/// Why a module cannot be run.
+/// Why a module cannot be loaded.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LoadError {
-    /// The text is not PTX, as far as this crate knows it.
+    /// The text is not PTX, or uses syntax that is not supported.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// The text says something that cannot be, or that this crate cannot do.
+    /// A statement is invalid or not supported.
     #[error("PTX line {line}: {problem}: `{text}`")]
     Statement {
-        /// The line, from 1.
+        /// Line of the PTX, from 1.
         line: u32,
-        /// The instruction or the name of what is declared.
+        /// The instruction, or the name being declared.
         text: String,
         /// What is wrong.
         problem: Problem,
     },
-    /// A module for something else.
+    /// A module with addresses of another size than 64 bits.
     #[error("the module has {0}-bit addresses; only 64 are supported")]
     AddressSize(u32),
 }
@@ -33,70 +33,70 @@ pub enum Problem {
     /// No such instruction, or none with these modifiers.
     #[error(transparent)]
     UnknownForm(#[from] UnknownForm),
-    /// A modifier that the instruction does not have, or that is out of place.
-    #[error("`.{0}` is not a modifier that is known here")]
+    /// A modifier that the instruction does not have, or not at this position.
+    #[error("`.{0}` is not a known modifier at this position")]
     Modifier(String),
     /// A modifier is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// A name that nothing in scope has.
+    /// A name that is not in scope.
     #[error("`{0}` is not declared")]
     Undeclared(String),
-    /// A name that two things in one scope have.
+    /// A name that is declared twice in one scope.
     #[error("`{0}` is declared twice")]
     DeclaredTwice(String),
-    /// A special register that this crate does not have, such as a clock.
+    /// A special register that is not supported, such as `%clock`.
     #[error("the special register {0} is not supported")]
     SpecialRegister(String),
     /// Too few or too many operands.
-    #[error("{found} operands; there should be {expected}")]
+    #[error("{found} operands; expected {expected}")]
     OperandCount {
-        /// How many there should be.
+        /// The expected number.
         expected: &'static str,
-        /// How many there are.
+        /// The number of operands found.
         found: usize,
     },
     /// An operand of the wrong kind.
-    #[error("operand {number} should be {expected}")]
+    #[error("operand {number} must be {expected}")]
     Operand {
-        /// Which, from 1.
+        /// Position of the operand, from 1.
         number: usize,
-        /// What it should be.
+        /// The expected kind.
         expected: &'static str,
     },
     /// A register of the wrong width.
-    #[error("{register} has {found} bits; the instruction wants {expected}")]
+    #[error("{register} has {found} bits; the instruction requires {expected}")]
     Width {
         /// The register.
         register: String,
-        /// The register's bits.
+        /// Width of the register in bits.
         found: usize,
-        /// The instruction's.
+        /// Width that the instruction requires, in bits.
         expected: usize,
     },
-    /// Something that PTX has and this crate has not.
+    /// A feature of PTX that is not supported.
     #[error("{0} is not supported")]
     Unsupported(&'static str),
-    /// More memory than the space has.
-    #[error("{bytes} bytes of {} memory; at most {limit} are possible", SpaceName(*space))]
+    /// Variables beyond the size of a state space.
+    #[error("{bytes} bytes of {} memory; the limit is {limit}", SpaceName(*space))]
     TooLarge {
         /// The space.
         space: Space,
-        /// What all variables up to this one take.
+        /// Size of all variables up to this one, in bytes.
         bytes: u64,
-        /// The most there can be.
+        /// Maximum, in bytes.
         limit: u64,
     },
-    /// Calls or branch tables that make much of little text.
+    /// Calls or branch tables that expand to too many statements.
     #[error(
-        "too much: calls copy the functions' statements, and with the entries of branch tables a module has at most {}",
+        "too large after inlining: statements copied by calls and entries of branch tables may be at most {} in a module",
         crate::limits::MAX_EXPANSION
     )]
     TooMuchExpanded,
-    /// Calls and blocks too deep within each other.
-    #[error("too deep: at most {} calls and blocks within each other are possible", crate::limits::MAX_CALL_DEPTH)]
+    /// Calls and blocks nested too deeply.
+    #[error("nested too deeply: at most {} levels of calls and blocks", crate::limits::MAX_CALL_DEPTH)]
     TooDeep,
-    /// A function that calls itself, by whatever way.
+    /// A function that calls itself, directly or indirectly.
     #[error("`{0}` calls itself, which is not supported")]
     Recursion(String),
     /// Control reaches the end of the body.

@@ -1,44 +1,44 @@
-//! Instructions whose names are resolved, ready to run.
+//! Decoded instructions: names resolved to register numbers and addresses.
 
 use std::sync::Arc;
 
 use crate::semantics::{CarryOperation, Class, Lanes};
 use crate::syntax::{Location, Space};
 
-/// The number of a register in a warp's register file. Constants and special registers have numbers too.
+/// Index of a register in a warp's register file. Constants and special registers have indices too.
 pub(crate) type Register = u32;
 
-/// The number of a predicate register.
+/// Index of a predicate register.
 pub(crate) type Predicate = u32;
 
-/// An instruction.
+/// An instruction ready to be executed.
 #[derive(Debug)]
-pub(crate) struct Instruction {
-    /// The predicate on which it depends, and whether it is negated.
+pub(crate) struct DecodedInstruction {
+    /// The predicate that guards it, and whether that is negated.
     pub(crate) guard: Option<(Predicate, bool)>,
     pub(crate) action: Action,
 }
 
-/// What is known of an instruction beside what it does.
+/// Information about an instruction for messages and counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
-    /// The line of the PTX, from 1.
+    /// Line of the PTX, from 1.
     pub(crate) line: u32,
-    /// Its text.
+    /// Text of the instruction.
     pub(crate) text: Arc<str>,
-    /// Where in the source it comes from.
+    /// Location in the source that it was compiled from.
     pub(crate) location: Option<Location>,
-    /// What kind of work it is.
+    /// The kind of work that it does.
     pub(crate) class: Class,
 }
 
-/// The new value of an atomic operation, of the old one and two operands.
+/// The update function of an atomic operation: the new value from the old one and two operands.
 pub(crate) type Update = fn(u64, u64, u64) -> u64;
 
-/// A branch's destination.
+/// Index of the instruction that a branch jumps to.
 pub(crate) type Target = usize;
 
-/// What an instruction does.
+/// The action of an instruction.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Computes a value in each lane.
@@ -67,7 +67,7 @@ pub(crate) enum Action {
         sources: [Register; 2],
         predicate: Predicate,
     },
-    /// A register to another.
+    /// Copies a register to another.
     Move {
         destination: Register,
         source: Register,
@@ -78,13 +78,13 @@ pub(crate) enum Action {
         destination: Predicate,
         sources: [PredicateSource; 2],
     },
-    /// Several registers, the first lowest, to one; each has so many bits.
+    /// Packs several registers of `bits` bits each into one, the first into the lowest bits.
     Pack {
         destination: Register,
         parts: Vec<Register>,
         bits: u32,
     },
-    /// One register to several, the first lowest.
+    /// Unpacks one register into several of `bits` bits each, the lowest bits into the first.
     Unpack {
         destinations: Vec<Option<Register>>,
         source: Register,
@@ -100,22 +100,22 @@ pub(crate) enum Action {
     Store(Store),
     Atomic(Atomic),
     CopyAsync(CopyAsync),
-    /// Ends a group of asynchronous copies.
+    /// Commits a group of asynchronous copies.
     CopyAsyncCommit,
-    /// Waits until at most so many groups are under way; if None, until no copy is.
+    /// Waits until at most this many groups of copies are in flight; if None, until no copy is.
     CopyAsyncWait(Option<u32>),
     /// A memory fence.
     Fence(FenceScope),
     Branch {
         target: Target,
-        meet: Option<Target>,
+        reconvergence: Option<Target>,
     },
     BranchTable {
         index: Register,
         targets: Vec<Target>,
-        meet: Option<Target>,
+        reconvergence: Option<Target>,
     },
-    /// The end of the thread. With a guard, those that stay go on.
+    /// Ends the threads whose guard is true.
     Exit,
     /// `trap`
     Trap,
@@ -149,15 +149,15 @@ pub(crate) enum Action {
     Matrix(Matrix),
     /// `ldmatrix`
     LoadMatrix(LoadMatrix),
-    /// Nothing that has an effect here, such as `prefetch` and `nanosleep`.
+    /// No effect in this interpreter, such as `prefetch` and `nanosleep`.
     Nothing,
 }
 
-/// What fills the destination's upper bits where it is wider than the value.
+/// The extension of a value to a wider destination register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extend {
     Zero,
-    /// The sign of a value of `from` bits, in a register of `to` bits.
+    /// Sign extension from `from` bits to `to` bits.
     Sign {
         from: u32,
         to: u32,
@@ -170,9 +170,9 @@ pub(crate) enum Logic {
     And,
     Or,
     Xor,
-    /// The first alone.
+    /// The first operand.
     First,
-    /// The complement of the first.
+    /// The complement of the first operand.
     NotFirst,
 }
 
@@ -188,33 +188,33 @@ impl Logic {
     }
 }
 
-/// A predicate or a constant, for all lanes.
+/// A predicate register, or a constant for all lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PredicateSource {
     Predicate(Predicate),
     Constant(bool),
 }
 
-/// An address: a register, or nothing, plus so many bytes.
+/// An address: a base register, or none, plus an offset in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Address {
+pub(crate) struct EffectiveAddress {
     pub(crate) base: Option<Register>,
     pub(crate) offset: i64,
-    /// Whether the register has 32 bits, in which the address wraps around.
+    /// Whether the base register has 32 bits, so that the address wraps around at 2³².
     pub(crate) narrow: bool,
 }
 
-/// Where an access goes: to a state space, or wherever the address points.
+/// The memory of an access: a state space, or the one that a generic address selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum AccessSpace {
     Space(Space),
     Generic,
 }
 
-/// How an access takes part in the order of memory.
+/// The memory ordering of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Ordering {
-    /// Meant to meet accesses of other threads: relaxed, volatile or stronger.
+pub(crate) struct MemoryOrdering {
+    /// May synchronise with accesses of other threads: volatile, relaxed or stronger.
     pub(crate) strong: bool,
     pub(crate) acquire: bool,
     pub(crate) release: bool,
@@ -223,49 +223,49 @@ pub(crate) struct Ordering {
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) space: AccessSpace,
-    pub(crate) address: Address,
-    /// The bytes of one element.
+    pub(crate) address: EffectiveAddress,
+    /// Size of one element in bytes.
     pub(crate) bytes: usize,
     pub(crate) extend: Extend,
     pub(crate) destinations: Vec<Option<Register>>,
-    pub(crate) ordering: Ordering,
+    pub(crate) ordering: MemoryOrdering,
 }
 
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) space: AccessSpace,
-    pub(crate) address: Address,
+    pub(crate) address: EffectiveAddress,
     pub(crate) bytes: usize,
     pub(crate) sources: Vec<Register>,
-    pub(crate) ordering: Ordering,
+    pub(crate) ordering: MemoryOrdering,
 }
 
 #[derive(Debug)]
 pub(crate) struct Atomic {
     pub(crate) space: AccessSpace,
-    pub(crate) address: Address,
+    pub(crate) address: EffectiveAddress,
     pub(crate) bytes: usize,
-    /// The new value, of the old and two operands.
+    /// The update function for shared memory.
     pub(crate) update: Update,
-    /// The same for global memory, where `add.f32` flushes subnormal numbers.
+    /// The update function for global memory, where `add.f32` flushes subnormal numbers.
     pub(crate) update_global: Update,
     pub(crate) destination: Option<Register>,
     pub(crate) operands: [Register; 2],
-    pub(crate) ordering: Ordering,
+    pub(crate) ordering: MemoryOrdering,
 }
 
 #[derive(Debug)]
 pub(crate) struct CopyAsync {
-    pub(crate) to: Address,
-    pub(crate) from: Address,
+    pub(crate) to: EffectiveAddress,
+    pub(crate) from: EffectiveAddress,
     pub(crate) bytes: usize,
-    /// How many bytes are read; the others become zero.
+    /// Number of bytes to read; the rest of the target becomes zero. All bytes if None.
     pub(crate) read: Option<Register>,
-    /// Reads nothing where it is true.
+    /// Lanes where it is true read nothing and write zeros.
     pub(crate) ignore: Option<Predicate>,
 }
 
-/// How far a fence reaches.
+/// The scope of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FenceScope {
     Block,
@@ -276,9 +276,9 @@ pub(crate) enum FenceScope {
 pub(crate) struct Barrier {
     /// The barrier's number.
     pub(crate) number: Register,
-    /// How many threads it waits for; all of the block if None.
+    /// Number of threads that it waits for; all of the block if None.
     pub(crate) count: Option<Register>,
-    /// Whether the thread waits, or only tells that it came.
+    /// Whether the thread waits (`sync`, `red`) or only arrives (`arrive`).
     pub(crate) waits: bool,
     pub(crate) reduction: Option<BarrierReduction>,
 }
@@ -312,7 +312,7 @@ pub(crate) struct Shuffle {
     pub(crate) in_range: Option<Predicate>,
     pub(crate) source: Register,
     pub(crate) lane: Register,
-    /// Clamp and segment mask, as PTX packs them.
+    /// Clamp value and segment mask, packed as in operand c of `shfl`.
     pub(crate) clamp: Register,
     pub(crate) members: Register,
 }
@@ -333,7 +333,7 @@ pub(crate) struct Vote {
     pub(crate) members: Register,
 }
 
-/// The types of a matrix product's factors.
+/// The element type of a matrix product's factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MatrixElement {
     F16,
@@ -341,13 +341,13 @@ pub(crate) enum MatrixElement {
     Tf32,
 }
 
-/// D = A·B + C of a warp: M = 16, N = 8, accumulated in f32 (or f16, for f16 factors).
+/// D = A·B + C by a warp, with A 16 × `depth`, B `depth` × 8, and C and D 16 × 8 of f32 (or of f16, for f16 factors).
 #[derive(Debug)]
 pub(crate) struct Matrix {
     pub(crate) element: MatrixElement,
-    /// K: 4 or 8 for tf32, 8 or 16 for the others.
+    /// K: 4 or 8 for tf32, 8 or 16 for f16 and bf16.
     pub(crate) depth: usize,
-    /// Whether C and D are f16, two in a register.
+    /// Whether C and D are f16, two per register.
     pub(crate) half_accumulator: bool,
     pub(crate) d: Vec<Register>,
     pub(crate) a: Vec<Register>,
@@ -357,7 +357,7 @@ pub(crate) struct Matrix {
 
 #[derive(Debug)]
 pub(crate) struct LoadMatrix {
-    pub(crate) address: Address,
+    pub(crate) address: EffectiveAddress,
     pub(crate) transposed: bool,
     pub(crate) destinations: Vec<Register>,
 }

@@ -1,4 +1,4 @@
-//! A module made ready to run: names resolved, instructions decoded, reconvergence points known.
+//! A module prepared for execution: names resolved, calls inlined, instructions decoded, reconvergence points computed.
 
 mod atomic;
 mod builder;
@@ -21,52 +21,52 @@ pub(crate) use ranges::Ranges;
 use crate::limits::{MAX_EXPANSION, MAX_GLOBAL_BYTES};
 use crate::memory::{GlobalMemory, first_address, window_bytes};
 use crate::syntax::{self, Function, Immediate, Initializer, Linkage, Location, Module, ScalarType, Space, Variable};
-use instruction::{Description, Instruction};
+use instruction::{DecodedInstruction, Description};
 
-/// Where dynamic shared memory begins: beyond every array.
+/// First address of dynamic shared memory: after the range of static arrays.
 pub(crate) const DYNAMIC_SHARED_START: u64 = first_address(Space::Shared) + window_bytes(Space::Shared);
 
-/// A module, ready to run.
+/// A decoded module.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) kernels: Vec<Kernel>,
-    /// The module's constants.
+    /// The module's `.const` variables.
     pub(crate) constants: Ranges,
     pub(crate) constant_bytes: Vec<u8>,
     files: Vec<syntax::SourceFile>,
 }
 
-/// A kernel, ready to run.
+/// A decoded kernel.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub(crate) name: Arc<str>,
-    /// The parameters in the `.param` space.
+    /// The parameters, in the `.param` space.
     pub(crate) parameters: Ranges,
-    pub(crate) instructions: Vec<Instruction>,
-    /// What is known of each instruction.
+    pub(crate) instructions: Vec<DecodedInstruction>,
+    /// Line, text, source location and class of each instruction.
     pub(crate) descriptions: Vec<Description>,
-    /// What each register holds at first.
+    /// Each register's initial value.
     pub(crate) registers: Vec<Initial>,
     pub(crate) predicates: usize,
     /// Static shared memory.
     pub(crate) shared: Ranges,
-    /// Each thread's local memory.
+    /// Local memory of one thread.
     pub(crate) local: Ranges,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
 }
 
-/// What a register holds when a warp begins.
+/// A register's value when a warp starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Initial {
-    /// Nothing that a program may rely on; so many bits of it are a conspicuous pattern.
-    Unwritten(usize),
+    /// Unspecified: the low bits, as many as the register has, hold a recognisable pattern.
+    Uninitialised(usize),
     Constant(u64),
     Special(Special),
 }
 
 impl Initial {
-    /// Whether it is a half of the address of the grid's workspace.
+    /// Whether it is half of the address of the grid workspace.
     pub(crate) fn is_grid_workspace(&self) -> bool {
         matches!(self, Self::Special(Special::GridWorkspace { .. }))
     }
@@ -82,17 +82,17 @@ pub(crate) enum Special {
     Lane,
     Warp,
     Warps,
-    /// A mask of the lanes whose number compares so with the own lane's.
+    /// Mask of the lanes whose index compares so with the own lane's.
     LaneMask(LaneComparison),
     DynamicSharedBytes,
-    /// A half of the address of the grid's workspace, the upper one if true; 0 in a launch that is not cooperative.
+    /// The upper or lower half of the address of the grid workspace; 0 in a launch that is not cooperative.
     GridWorkspace {
         upper: bool,
     },
     Zero,
 }
 
-/// How other lanes compare with the own one, in `%lanemask_eq` and the others.
+/// Comparison of other lanes' indices with the own one, in `%lanemask_eq` and its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LaneComparison {
     Equal,
@@ -103,7 +103,7 @@ pub(crate) enum LaneComparison {
 }
 
 impl LaneComparison {
-    /// The lanes for which it holds.
+    /// Mask of the lanes for which the comparison with `lane` holds.
     pub(crate) fn mask(self, lane: u32) -> u32 {
         match self {
             Self::Equal => 1 << lane,
@@ -116,7 +116,7 @@ impl LaneComparison {
 }
 
 impl Program {
-    /// Decodes every kernel of the module; its global variables are allocated in `memory`.
+    /// Parses the module, decodes its kernels and allocates its global variables in `memory`.
     pub(crate) fn load(text: &str, memory: &mut GlobalMemory) -> Result<Self, LoadError> {
         let module = syntax::parse(text)?;
         if module.address_size != 64 {
@@ -141,7 +141,7 @@ impl Program {
         self.kernels.iter().find(|kernel| &*kernel.name == name)
     }
 
-    /// Where an instruction stands.
+    /// Location of an instruction in the PTX and in the source.
     pub(crate) fn place(&self, kernel: &Kernel, pc: usize) -> Place {
         let Description { line, text, location, .. } = &kernel.descriptions[pc];
         let source = location.and_then(|Location { file, line, column, inlined_at }| {
@@ -159,16 +159,16 @@ impl Program {
         Some(SourcePlace { file: syntax::printable(self.file(file)?).into(), line, column, inlined_at })
     }
 
-    /// The name of a source file.
+    /// Name of the source file with this number.
     fn file(&self, number: u32) -> Option<&str> {
         self.files.iter().find(|file| file.number == number).map(|file| file.name.as_str())
     }
 }
 
-/// The module's variables that live as long as it.
+/// The module's `.global` and `.const` variables.
 #[derive(Debug)]
 pub(crate) struct Globals {
-    /// The addresses of `.global` variables by their names.
+    /// Addresses of `.global` variables by name.
     addresses: HashMap<String, u64>,
     global_bytes: u64,
     constants: Ranges,
@@ -181,7 +181,7 @@ impl Globals {
         Self { addresses: HashMap::new(), global_bytes: 0, constants, constant_bytes: Vec::new() }
     }
 
-    /// Gives a variable its address; None of shared memory, which each kernel has its own of.
+    /// Assigns a variable its address; None for shared memory, which each kernel lays out separately.
     fn declare(&mut self, variable: &Variable, memory: &mut GlobalMemory) -> Result<Option<u64>, LoadError> {
         let problem = |problem| at(variable.line, &variable.name, problem);
         if variable.space != Space::Shared && self.find(&variable.name).is_some() {
@@ -199,7 +199,7 @@ impl Globals {
                 }
                 self.global_bytes = all;
                 let allocated = memory.allocate_named(&variable.name, bytes as u64);
-                let address = allocated.map_err(|_| problem(Problem::Unsupported("so large a variable")))?;
+                let address = allocated.map_err(|_| problem(Problem::Unsupported("a variable of this size")))?;
                 self.addresses.insert(variable.name.clone(), address);
                 Ok(Some(address))
             }
@@ -213,9 +213,9 @@ impl Globals {
         }
     }
 
-    /// Puts a variable's initial values, and zeros after them, at its address.
+    /// Writes a variable's initial values, and zeros after them, at its address.
     fn initialise(&mut self, variable: &Variable, address: u64, memory: &GlobalMemory) -> Result<(), LoadError> {
-        let bytes = variable.bytes().expect("a variable without a size has been refused");
+        let bytes = variable.bytes().expect("a variable without a size has been rejected");
         let mut image = Vec::with_capacity(variable.initial.len() * variable.element.bytes());
         for initial in &variable.initial {
             let value = self.initial_value(variable, initial)?;
@@ -223,7 +223,7 @@ impl Globals {
         }
         match variable.space {
             Space::Const => {
-                // The bytes of constants are zero from the beginning.
+                // `declare` has filled the bytes of constants with zeros.
                 let start = (address - first_address(Space::Const)) as usize;
                 self.constant_bytes[start..start + image.len()].copy_from_slice(&image);
             }
@@ -249,14 +249,14 @@ impl Globals {
         }
     }
 
-    /// The space and the address in it of a variable.
+    /// A variable's state space and its address there.
     pub(crate) fn find(&self, name: &str) -> Option<(Space, u64)> {
         let constant = || Some((Space::Const, self.constants.start_of(name)?));
         self.addresses.get(name).map(|address| (Space::Global, *address)).or_else(constant)
     }
 }
 
-/// The bits of a number in a register or variable of this type.
+/// The bits of an immediate in a register or variable of this type.
 pub(crate) fn immediate_bits(value: Immediate, scalar_type: ScalarType) -> u64 {
     let bits = match (value, scalar_type) {
         (Immediate::Integer(value), _) => value as u64,
@@ -268,17 +268,17 @@ pub(crate) fn immediate_bits(value: Immediate, scalar_type: ScalarType) -> u64 {
     truncate(bits, scalar_type.bytes() * 8)
 }
 
-/// The lowest bits of a value.
+/// The low `bits` bits of a value.
 pub(crate) fn truncate(value: u64, bits: usize) -> u64 {
     if bits >= 64 { value } else { value & ((1 << bits) - 1) }
 }
 
-/// A problem with a statement.
+/// The load error for a problem with a statement.
 pub(crate) fn at(line: u32, text: &str, problem: Problem) -> LoadError {
     LoadError::Statement { line, text: text.to_owned(), problem }
 }
 
-/// The function of this name that has a body.
+/// The definition of the function with this name.
 pub(crate) fn function<'a>(module: &'a Module, name: &str) -> Option<&'a Function> {
     module.functions.iter().find(|function| function.name == name && function.body.is_some())
 }

@@ -1,24 +1,24 @@
-//! The parts of an instruction's name, taken one after the other.
+//! A cursor over an instruction's modifiers.
 
 use super::error::Problem;
 use crate::syntax::ScalarType;
 
-/// The modifiers that are left.
-pub(crate) struct Modifiers<'a> {
+/// The modifiers not yet consumed.
+pub(crate) struct ModifierCursor<'a> {
     rest: &'a [String],
 }
 
-impl<'a> Modifiers<'a> {
+impl<'a> ModifierCursor<'a> {
     pub(crate) fn new(modifiers: &'a [String]) -> Self {
         Self { rest: modifiers }
     }
 
-    /// Takes the next one if it is `name`.
+    /// Consumes the next modifier if it is `name`.
     pub(crate) fn take(&mut self, name: &str) -> bool {
         self.take_any(&[name]).is_some()
     }
 
-    /// Takes the next one if it is one of `names`.
+    /// Consumes the next modifier if it is one of `names`.
     pub(crate) fn take_any(&mut self, names: &[&str]) -> Option<&'a str> {
         let (first, rest) = self.rest.split_first()?;
         names.contains(&first.as_str()).then(|| {
@@ -27,7 +27,7 @@ impl<'a> Modifiers<'a> {
         })
     }
 
-    /// Takes the next one if it begins so.
+    /// Consumes the next modifier if it begins with one of `beginnings`.
     pub(crate) fn take_beginning(&mut self, beginnings: &[&str]) -> Option<&'a str> {
         let (first, rest) = self.rest.split_first()?;
         beginnings.iter().any(|beginning| first.starts_with(beginning)).then(|| {
@@ -36,8 +36,8 @@ impl<'a> Modifiers<'a> {
         })
     }
 
-    /// Takes at most one modifier of each group, in any order: assemblers accept `.acq_rel.gpu.global` in each order, and
-    /// compilers emit several.
+    /// Consumes at most one modifier of each group, in any order: assemblers accept `.acq_rel.gpu.global` in every
+    /// order, and compilers emit several of them.
     pub(crate) fn take_one_of_each<const N: usize>(&mut self, groups: [&[&str]; N]) -> [Option<&'a str>; N] {
         let mut taken = [None; N];
         while let Some((first, rest)) = self.rest.split_first()
@@ -50,12 +50,18 @@ impl<'a> Modifiers<'a> {
         taken
     }
 
-    /// Takes one of `names`, which must be there.
+    /// Consumes one of `names`.
+    ///
+    /// # Errors
+    /// If the next modifier is none of them; `what` describes them.
     pub(crate) fn expect_any(&mut self, names: &[&str], what: &'static str) -> Result<&'a str, Problem> {
         self.take_any(names).ok_or_else(|| self.unexpected(what))
     }
 
-    /// Takes a type, which must be there.
+    /// Consumes a type.
+    ///
+    /// # Errors
+    /// If the next modifier is not a type.
     pub(crate) fn expect_type(&mut self) -> Result<ScalarType, Problem> {
         let what = "the type";
         let (first, rest) = self.rest.split_first().ok_or(Problem::Missing(what))?;
@@ -64,12 +70,15 @@ impl<'a> Modifiers<'a> {
         Ok(scalar_type)
     }
 
-    /// None must be left.
+    /// Checks that no modifier is left.
+    ///
+    /// # Errors
+    /// The first modifier that is left.
     pub(crate) fn end(&self) -> Result<(), Problem> {
         self.rest.first().map_or(Ok(()), |first| Err(Problem::Modifier(first.clone())))
     }
 
-    /// The next one, which is none of those expected, or that something is missing.
+    /// The error for an unexpected next modifier, or for a missing one.
     pub(crate) fn unexpected(&self, what: &'static str) -> Problem {
         self.rest.first().map_or(Problem::Missing(what), |first| Problem::Modifier(first.clone()))
     }

@@ -1,4 +1,4 @@
-//! What names mean: scopes within scopes.
+//! Name resolution: nested scopes.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use super::error::Problem;
 use super::instruction::{Predicate, Register};
 use crate::syntax::Space;
 
-/// The number of a label, whose place is known when all instructions are.
+/// Number of a label. Its instruction is known once all instructions are decoded.
 pub(crate) type Label = usize;
 
-/// What a name means.
+/// The entity that a name refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Named {
     Register {
@@ -22,15 +22,15 @@ pub(crate) enum Named {
         address: u64,
     },
     Label(Label),
-    /// The names of the labels of a branch table.
+    /// A branch table, by its labels' names.
     BranchTable(Vec<String>),
 }
 
-/// The scopes around a statement, the innermost last.
+/// The scopes that enclose a statement, the innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Scopes {
     scopes: Vec<HashMap<String, Named>>,
-    /// Up to here scopes belong to callers, whose names are not seen.
+    /// Number of outer scopes that belong to callers, whose names are not visible.
     hidden: usize,
 }
 
@@ -43,12 +43,12 @@ impl Scopes {
         self.scopes.pop();
     }
 
-    /// How many scopes are around a statement, those of callers included.
+    /// Number of enclosing scopes, including those of callers.
     pub(crate) fn depth(&self) -> usize {
         self.scopes.len()
     }
 
-    /// Hides all names, for the body of a function that is called; returns what `show` wants.
+    /// Hides all names, for the body of a called function. Returns the argument for `show`, which undoes it.
     pub(crate) fn hide(&mut self) -> usize {
         std::mem::replace(&mut self.hidden, self.scopes.len())
     }

@@ -1,29 +1,29 @@
-//! Where an instruction stands.
+//! Locations of instructions.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// An instruction's place in the PTX, and in the source that it was made of.
+/// Location of an instruction in the PTX and in the source that it was compiled from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line of the PTX, from 1.
+    /// Line of the PTX, from 1.
     pub line: u32,
-    /// The instruction.
+    /// Text of the instruction.
     pub text: Arc<str>,
-    /// The source, where the PTX tells it.
+    /// Location in the source, if the PTX has it.
     pub source: Option<SourcePlace>,
 }
 
-/// A place in the source.
+/// A location in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourcePlace {
-    /// The file, as the compiler was told its name.
+    /// The file's name, as passed to the compiler.
     pub file: Arc<str>,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: u32,
-    /// The column, from 1; 0 where the compiler tells none.
+    /// Column, from 1; 0 if the compiler emitted none.
     pub column: u32,
-    /// The outermost call, if the place is in a function that was inlined: that is the kernel's own line.
+    /// The outermost call, if the location is in an inlined function: a line of the kernel itself.
     pub inlined_at: Option<Box<SourcePlace>>,
 }
 

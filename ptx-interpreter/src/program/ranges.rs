@@ -1,48 +1,48 @@
-//! The variables of one space and where they lie.
+//! Address assignment for the variables of one state space.
 
 use super::error::Problem;
 use crate::limits::max_bytes;
 use crate::memory::{AccessError, Extent, first_address, window_bytes};
 use crate::syntax::Space;
 
-/// The bytes between two variables that belong to none, so that an access beyond a variable's end is found.
+/// Unallocated bytes between two variables, so that an access past a variable's end is detected.
 const GAP: u64 = 256;
 
-/// The bytes of the largest access.
-const MOST_ACCESS: usize = 16;
+/// Size of the largest access in bytes.
+const MAX_ACCESS_BYTES: usize = 16;
 
-/// Variables in the order of their addresses, which are those within the space.
+/// The variables of a state space, by ascending address within it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ranges {
     space: Space,
     extents: Vec<Extent>,
-    /// The bytes of all variables, without gaps.
+    /// Size of all variables in bytes, without gaps.
     bytes: u64,
     end: u64,
 }
 
 impl Ranges {
-    /// No variables of this space yet.
+    /// An empty list for a state space.
     pub(crate) fn new(space: Space) -> Self {
         Self { space, extents: Vec::new(), bytes: 0, end: first_address(space) }
     }
 
-    /// Appends a variable after a gap and returns its address, which is a multiple of its alignment and of no more: an
-    /// access that needs more is found, and does not succeed by chance.
+    /// Appends a variable after a gap and returns its address. The address is not aligned to more than the variable, up
+    /// to the largest access size, so that an access that requires more is detected and does not succeed by chance.
     ///
     /// # Errors
-    /// If the space cannot hold it.
+    /// If the space cannot hold the variable.
     pub(crate) fn append(&mut self, name: &str, bytes: usize, align: usize) -> Result<u64, Problem> {
         let (gap, align) = (if self.extents.is_empty() { 0 } else { GAP }, align.max(1));
         let start = (self.end + gap).next_multiple_of(align as u64);
-        let is_more = align < MOST_ACCESS && start.is_multiple_of(2 * align as u64);
-        self.append_at(name, bytes, align, gap + if is_more { align as u64 } else { 0 })
+        let is_overaligned = align < MAX_ACCESS_BYTES && start.is_multiple_of(2 * align as u64);
+        self.append_at(name, bytes, align, gap + if is_overaligned { align as u64 } else { 0 })
     }
 
-    /// Appends a parameter, which follows the one before it.
+    /// Appends a parameter without a gap before it.
     ///
     /// # Errors
-    /// If the space cannot hold it.
+    /// If the space cannot hold the variable.
     pub(crate) fn append_packed(&mut self, name: &str, bytes: usize, align: usize) -> Result<u64, Problem> {
         self.append_at(name, bytes, align, 0)
     }
@@ -55,7 +55,7 @@ impl Ranges {
         }
         let start = (self.end + gap).next_multiple_of(align.max(1) as u64);
         let end = start + bytes as u64;
-        // The gaps count here, which only very many variables fill it with.
+        // The window includes the gaps, so very many small variables can exceed it before the limit.
         let (span, window) = (end - first_address(space), window_bytes(space));
         if span > window {
             return Err(Problem::TooLarge { space, bytes: span, limit: window });
@@ -70,10 +70,10 @@ impl Ranges {
         self.extents.iter().find(|extent| &*extent.name == name).map(|extent| extent.start)
     }
 
-    /// The variable in which an access lies.
+    /// The variable that contains all bytes of an access.
     ///
     /// # Errors
-    /// Which variable the access misses.
+    /// If no variable does: the one that the access most likely missed.
     #[inline]
     pub(crate) fn find(&self, address: u64, bytes: usize) -> Result<&Extent, AccessError> {
         match self.extents.iter().find(|extent| extent.offset_of(address, bytes).is_some()) {
@@ -84,7 +84,7 @@ impl Ranges {
 
     #[cold]
     fn miss(&self, address: u64, bytes: usize) -> AccessError {
-        // The variable that begins last before the address is the one that an index ran out of.
+        // An index past the end of a variable hits an address after that variable.
         let before = self.extents.iter().rev().find(|extent| extent.start <= address);
         match before.or(self.extents.first()) {
             Some(nearest) if address >= first_address(self.space) / 2 => {
@@ -94,12 +94,12 @@ impl Ranges {
         }
     }
 
-    /// The bytes from the first address to the end of the last variable.
+    /// Number of bytes from the first address to the end of the last variable, with gaps.
     pub(crate) fn bytes(&self) -> usize {
         (self.end - first_address(self.space)) as usize
     }
 
-    /// The bytes that the variables take without gaps, each aligned to 16.
+    /// Size of the variables without gaps, each rounded up to a multiple of 16 bytes.
     pub(crate) fn packed_bytes(&self) -> usize {
         self.extents.iter().map(|extent| extent.bytes.next_multiple_of(16) as usize).sum()
     }

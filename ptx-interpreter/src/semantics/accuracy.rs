@@ -1,34 +1,34 @@
-//! How far a processor's approximation may be away: what the PTX ISA promises.
+//! Error bounds of approximate instructions on a GPU, as guaranteed by the PTX ISA.
 
 use super::table::{UnknownForm, full_name, operation};
 use std::f32::consts::PI;
 
-/// The most by which a result may differ from the exact one.
+/// Maximum difference of a result from the exact one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ApproximationError {
-    /// No more than so many units in the last place of the destination's type.
+    /// In units in the last place of the destination's type.
     Ulp(f64),
-    /// No more than so many times the exact result.
+    /// Relative to the exact result.
     Relative(f64),
-    /// No more than this.
+    /// An absolute error.
     Absolute(f64),
-    /// An absolute error for operands within the interval, open at both ends, and a relative error elsewhere.
+    /// An absolute error for operands in the open interval, and a relative error elsewhere.
     AbsoluteWithin {
         /// The interval.
         interval: (f32, f32),
-        /// The error there.
+        /// Maximum absolute error inside.
         absolute: f64,
-        /// The error elsewhere.
+        /// Maximum relative error outside.
         relative: f64,
     },
-    /// An absolute error for each of two ranges of the operand's magnitude, and no promise beyond the second.
+    /// For each of two ranges, the maximum magnitude of the operand and the absolute error up to it; no bound beyond.
     AbsoluteUpTo([(f32, f64); 2]),
 }
 
-/// How far the approximation of this name may be from the exact result on a processor, by PTX ISA 9.7.3 and 9.7.4; None
-/// for an instruction that is exact, and for the coarse ones of f64, of which the ISA makes no promise.
+/// The error bound of an approximate instruction on a GPU, by PTX ISA 9.7.3 and 9.7.4; None for an exact instruction,
+/// and for the coarse approximations of f64, for which the ISA gives no bound.
 ///
-/// `div.approx` keeps its promise for a divisor whose magnitude is from 2^−126 to 2^126.
+/// The bound of `div.approx` holds for divisors of magnitude 2^−126 to 2^126.
 ///
 /// # Errors
 /// [`UnknownForm`] if there is no such form.

@@ -1,16 +1,16 @@
-//! Arithmetic on f32 and f64 (PTX ISA 9.7.3), but for the approximations.
+//! Arithmetic on f32 and f64 (PTX ISA 9.7.3), except the approximations.
 //!
-//! `.rn` is IEEE 754 to the bit. A NaN that arithmetic gives is 0x7fffffff in f32 and 0x7ff8000000000000 in f64,
-//! whatever the operands' payload; PTX leaves it open. With `.ftz` what is flushed is the rounded result.
+//! `.rn` is bit-exact IEEE 754. A NaN result is 0x7fffffff in f32 and 0x7ff8000000000000 in f64, whatever the operands'
+//! payload; PTX leaves it unspecified. `.ftz` flushes the rounded result.
 
 use super::float::Float;
-use super::kind::{F32, F64, Kind, operation, predicate};
 use super::modifiers::{Ftz, Modifiers, Rm, Rn, Rp, Rz, Sat};
+use super::operand_type::{F32, F64, OperandType, operation, predicate};
 use super::rounding::{self, Mode};
 use super::table::Table;
 use std::ops::{Add, Div, Mul};
 
-/// Fills in the forms.
+/// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
     single::<Rn>(table, "");
     single::<Rn>(table, ".rn");
@@ -52,7 +52,7 @@ fn single_saturating<M: Modifiers>(table: &mut Table, modifiers: &str) {
     table.add(format!("add{modifiers}.f32"), operation!(F32, add::<f32, M>: (F32, F32) -> F32));
     table.add(format!("sub{modifiers}.f32"), operation!(F32, subtract::<f32, M>: (F32, F32) -> F32));
     table.add(format!("mul{modifiers}.f32"), operation!(F32, multiply::<f32, M>: (F32, F32) -> F32));
-    // PTX wants a rounding of fma, and of mad from sm_20 on, where it is the same as fma.
+    // PTX requires a rounding modifier for fma, and for mad from sm_20 on, where mad equals fma.
     if modifiers.starts_with(".r") {
         let fused = operation!(F32, multiply_add::<f32, M>: (F32, F32, F32) -> F32);
         table.add(format!("fma{modifiers}.f32"), fused);
@@ -95,9 +95,9 @@ fn sign_and_extremes<M: Modifiers>(table: &mut Table, ftz: &str) {
     table.add(format!("max{xorsign}.f32"), operation!(F32, maximum_nan_xorsign::<f32, M>: (F32, F32) -> F32));
 }
 
-fn tests<T: Kind<Value: Native>>(table: &mut Table) {
+fn tests<T: OperandType<Value: NativeFloat>>(table: &mut Table) {
     let name = T::NAME;
-    table.add(format!("testp.finite{name}"), predicate!(Native::is_finite: (T)));
+    table.add(format!("testp.finite{name}"), predicate!(NativeFloat::is_finite: (T)));
     table.add(format!("testp.infinite{name}"), predicate!(is_infinite: (T)));
     table.add(format!("testp.number{name}"), predicate!(is_number: (T)));
     table.add(format!("testp.notanumber{name}"), predicate!(Float::is_nan: (T)));
@@ -105,8 +105,8 @@ fn tests<T: Kind<Value: Native>>(table: &mut Table) {
     table.add(format!("testp.subnormal{name}"), predicate!(Float::is_subnormal: (T)));
 }
 
-/// A format that the processor computes in, rounding to nearest.
-pub(super) trait Native: Float + Add<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
+/// A format in which the host computes, rounding to nearest.
+pub(super) trait NativeFloat: Float + Add<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
     fn multiply_add(self, b: Self, c: Self) -> Self;
     fn square_root(self) -> Self;
     fn is_finite(self) -> bool;
@@ -114,7 +114,7 @@ pub(super) trait Native: Float + Add<Output = Self> + Mul<Output = Self> + Div<O
 
 macro_rules! natives {
     ($($type:ident),*) => {$(
-        impl Native for $type {
+        impl NativeFloat for $type {
             #[inline(always)]
             fn multiply_add(self, b: Self, c: Self) -> Self {
                 self.mul_add(b, c)
@@ -136,7 +136,7 @@ macro_rules! natives {
 natives!(f32, f64);
 
 #[inline(always)]
-fn add<T: Native, M: Modifiers>(a: T, b: T) -> T {
+fn add<T: NativeFloat, M: Modifiers>(a: T, b: T) -> T {
     let (a, b) = (M::operand(a), M::operand(b));
     M::result(match M::MODE {
         Mode::Nearest => a + b,
@@ -145,12 +145,12 @@ fn add<T: Native, M: Modifiers>(a: T, b: T) -> T {
 }
 
 #[inline(always)]
-fn subtract<T: Native, M: Modifiers>(a: T, b: T) -> T {
+fn subtract<T: NativeFloat, M: Modifiers>(a: T, b: T) -> T {
     add::<T, M>(a, b.with_sign(!b.is_negative()))
 }
 
 #[inline(always)]
-fn multiply<T: Native, M: Modifiers>(a: T, b: T) -> T {
+fn multiply<T: NativeFloat, M: Modifiers>(a: T, b: T) -> T {
     let (a, b) = (M::operand(a), M::operand(b));
     M::result(match M::MODE {
         Mode::Nearest => a * b,
@@ -159,7 +159,7 @@ fn multiply<T: Native, M: Modifiers>(a: T, b: T) -> T {
 }
 
 #[inline(always)]
-fn multiply_add<T: Native, M: Modifiers>(a: T, b: T, c: T) -> T {
+fn multiply_add<T: NativeFloat, M: Modifiers>(a: T, b: T, c: T) -> T {
     let (a, b, c) = (M::operand(a), M::operand(b), M::operand(c));
     M::result(match M::MODE {
         Mode::Nearest => a.multiply_add(b, c),
@@ -168,7 +168,7 @@ fn multiply_add<T: Native, M: Modifiers>(a: T, b: T, c: T) -> T {
 }
 
 #[inline(always)]
-pub(super) fn divide<T: Native, M: Modifiers>(a: T, b: T) -> T {
+pub(super) fn divide<T: NativeFloat, M: Modifiers>(a: T, b: T) -> T {
     let (a, b) = (M::operand(a), M::operand(b));
     M::result(match M::MODE {
         Mode::Nearest => a / b,
@@ -177,13 +177,13 @@ pub(super) fn divide<T: Native, M: Modifiers>(a: T, b: T) -> T {
 }
 
 #[inline(always)]
-pub(super) fn reciprocal<T: Native, M: Modifiers>(a: T) -> T {
+pub(super) fn reciprocal<T: NativeFloat, M: Modifiers>(a: T) -> T {
     divide::<T, M>(T::ONE, a)
 }
 
-/// √a; −0 for −0, NaN for what is less.
+/// √a; −0 for −0, NaN for negative operands.
 #[inline(always)]
-pub(super) fn square_root<T: Native, M: Modifiers>(a: T) -> T {
+pub(super) fn square_root<T: NativeFloat, M: Modifiers>(a: T) -> T {
     let a = M::operand(a);
     M::result(match M::MODE {
         Mode::Nearest => a.square_root(),
@@ -191,20 +191,20 @@ pub(super) fn square_root<T: Native, M: Modifiers>(a: T) -> T {
     })
 }
 
-/// The sign bit flipped; a NaN keeps its payload.
+/// Flips the sign bit; a NaN keeps its payload.
 #[inline(always)]
 pub(super) fn negate<T: Float, M: Modifiers>(a: T) -> T {
     let a = M::operand(a);
     a.with_sign(!a.is_negative())
 }
 
-/// The sign bit cleared; a NaN keeps its payload.
+/// Clears the sign bit; a NaN keeps its payload.
 #[inline(always)]
 pub(super) fn absolute<T: Float, M: Modifiers>(a: T) -> T {
     M::operand(a).with_sign(false)
 }
 
-/// The lesser one, where −0 is less than +0. If one is NaN, the other one.
+/// The lesser operand, where −0 is less than +0. If one is NaN, the other one.
 #[inline(always)]
 pub(super) fn minimum<T: Float, M: Modifiers>(a: T, b: T) -> T {
     let (a, b) = (M::operand(a), M::operand(b));
@@ -213,7 +213,7 @@ pub(super) fn minimum<T: Float, M: Modifiers>(a: T, b: T) -> T {
     if first { a } else { b }.canonical()
 }
 
-/// The greater one, where +0 is greater than −0. If one is NaN, the other one.
+/// The greater operand, where +0 is greater than −0. If one is NaN, the other one.
 #[inline(always)]
 pub(super) fn maximum<T: Float, M: Modifiers>(a: T, b: T) -> T {
     let (a, b) = (M::operand(a), M::operand(b));
@@ -222,19 +222,19 @@ pub(super) fn maximum<T: Float, M: Modifiers>(a: T, b: T) -> T {
     if first { a } else { b }.canonical()
 }
 
-/// With `.NaN`: NaN if one is.
+/// With `.NaN`: NaN if an operand is.
 #[inline(always)]
 pub(super) fn minimum_nan<T: Float, M: Modifiers>(a: T, b: T) -> T {
     if a.is_nan() || b.is_nan() { T::NAN } else { minimum::<T, M>(a, b) }
 }
 
-/// With `.NaN`: NaN if one is.
+/// With `.NaN`: NaN if an operand is.
 #[inline(always)]
 pub(super) fn maximum_nan<T: Float, M: Modifiers>(a: T, b: T) -> T {
     if a.is_nan() || b.is_nan() { T::NAN } else { maximum::<T, M>(a, b) }
 }
 
-/// With `.xorsign.abs`: the function of the magnitudes, with the product's sign unless it is NaN.
+/// With `.xorsign.abs`: `function` of the magnitudes, with the sign of the operands' product unless it is NaN.
 #[inline(always)]
 fn xorsign<T: Float>(a: T, b: T, function: impl Fn(T, T) -> T) -> T {
     let magnitude = function(a.with_sign(false), b.with_sign(false));
@@ -261,24 +261,24 @@ pub(super) fn maximum_nan_xorsign<T: Float, M: Modifiers>(a: T, b: T) -> T {
     xorsign(a, b, maximum_nan::<T, M>)
 }
 
-/// b with the sign of a, as PTX orders them.
+/// b with the sign of a, PTX's order of operands.
 #[inline(always)]
 fn copy_sign<T: Float>(a: T, b: T) -> T {
     b.with_sign(a.is_negative())
 }
 
 #[inline(always)]
-fn is_infinite<T: Native>(a: T) -> bool {
+fn is_infinite<T: NativeFloat>(a: T) -> bool {
     !a.is_finite() && !a.is_nan()
 }
 
 #[inline(always)]
-fn is_number<T: Native>(a: T) -> bool {
+fn is_number<T: NativeFloat>(a: T) -> bool {
     !a.is_nan()
 }
 
 /// PTX counts zero as normal.
 #[inline(always)]
-fn is_normal<T: Native>(a: T) -> bool {
+fn is_normal<T: NativeFloat>(a: T) -> bool {
     a.is_finite() && !a.is_subnormal()
 }

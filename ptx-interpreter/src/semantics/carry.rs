@@ -1,7 +1,7 @@
 //! Arithmetic with the carry flag (PTX ISA 9.7.2).
 
 use super::integer::Integer;
-use super::kind::{Kind, S32, S64, U32, U64};
+use super::operand_type::{OperandType, S32, S64, U32, U64};
 use super::table::{UnknownForm, full_name};
 use super::{LANES, Lanes};
 use crate::syntax::ScalarType;
@@ -11,12 +11,12 @@ use std::sync::LazyLock;
 /// An instruction that reads or writes the carry flag `CC.CF`.
 #[derive(Clone, Copy, Debug)]
 pub struct CarryOperation {
-    /// Writes each lane's value. Takes the carry flag, bit i for lane i, and returns it as it is afterwards: what came in
-    /// if the instruction has no `.cc`. The flag of a lane that isn't active is for the caller to keep.
+    /// Writes each lane's value. Takes the carry flags, bit i for lane i, and returns the new ones: unchanged if the
+    /// instruction has no `.cc`. The caller keeps the flags of inactive lanes.
     pub compute: fn(&mut Lanes, u32, [&Lanes; 4]) -> u32,
     /// The type of the destination and of every source.
     pub element: ScalarType,
-    /// How many sources there are.
+    /// Number of sources.
     pub sources: usize,
 }
 
@@ -29,8 +29,7 @@ static TABLE: LazyLock<HashMap<String, CarryOperation>> = LazyLock::new(|| {
     table
 });
 
-/// What the instruction of this opcode and these modifiers computes, if it has to do with the carry flag: add.cc, addc,
-/// sub.cc, subc, mad.cc and madc.
+/// The semantics of an instruction that reads or writes the carry flag: add.cc, addc, sub.cc, subc, mad.cc and madc.
 ///
 /// # Errors
 /// [`UnknownForm`] for every other name.
@@ -46,8 +45,8 @@ pub(super) fn names() -> impl Iterator<Item = String> {
     names.into_iter()
 }
 
-/// A carry operation of a function from a, b, c and the carry to the value and the carry. The flag that it doesn't read
-/// is 0, and the one that it doesn't write stays.
+/// Makes a carry operation from a function of a, b, c and the carry flag that returns the value and the carry flag. A
+/// flag that it does not read is passed as 0; one that it does not write stays unchanged.
 macro_rules! carrying {
     ($kind:ident, $function:ident, $sources:literal, reads $reads:literal, writes $writes:literal) => {
         CarryOperation {
@@ -68,7 +67,7 @@ macro_rules! carrying {
     };
 }
 
-fn forms<T: Kind<Value: CarryInteger>>(table: &mut HashMap<String, CarryOperation>) {
+fn forms<T: OperandType<Value: CarryInteger>>(table: &mut HashMap<String, CarryOperation>) {
     let mut add = |name: &str, operation| table.insert(format!("{name}{}", T::NAME), operation);
     add("add.cc", carrying!(T, sum, 2, reads false, writes true));
     add("addc", carrying!(T, sum, 2, reads true, writes false));
@@ -84,7 +83,7 @@ fn forms<T: Kind<Value: CarryInteger>>(table: &mut HashMap<String, CarryOperatio
     add("madc.hi.cc", carrying!(T, product_high, 3, reads true, writes true));
 }
 
-/// Sums with a carry, of the bits as unsigned numbers.
+/// Addition and subtraction with carry, on the bits as unsigned integers.
 trait CarryInteger: Integer {
     fn carrying_add(self, other: Self, carry: bool) -> (Self, bool);
     fn borrowing_sub(self, other: Self, borrow: bool) -> (Self, bool);
@@ -118,19 +117,19 @@ fn sum<T: CarryInteger>(a: T, b: T, _: T, carry: bool) -> (T, bool) {
     a.carrying_add(b, carry)
 }
 
-/// a − (b + carry); the flag tells of a borrow.
+/// a − (b + carry); the flag is the borrow.
 #[inline(always)]
 fn difference<T: CarryInteger>(a: T, b: T, _: T, carry: bool) -> (T, bool) {
     a.borrowing_sub(b, carry)
 }
 
-/// The lower half of a × b, plus c and the carry; the flag tells of this sum.
+/// The lower half of a × b, plus c and the carry; the flag is the carry of this sum.
 #[inline(always)]
 fn product_low<T: CarryInteger>(a: T, b: T, c: T, carry: bool) -> (T, bool) {
     a.wrapping_mul(b).carrying_add(c, carry)
 }
 
-/// The upper half of a × b, plus c and the carry; the flag tells of this sum.
+/// The upper half of a × b, plus c and the carry; the flag is the carry of this sum.
 #[inline(always)]
 fn product_high<T: CarryInteger>(a: T, b: T, c: T, carry: bool) -> (T, bool) {
     a.high_product(b).carrying_add(c, carry)

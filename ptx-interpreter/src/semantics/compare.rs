@@ -1,14 +1,15 @@
-//! Comparisons (PTX ISA 9.7.5 and 9.7.7): setp without its predicate operand, set and slct.
+//! Comparisons (PTX ISA 9.7.5 and 9.7.7): `setp` without its predicate operand, `set` and `slct`.
 
 use super::float::{Bf16Bits, F16Bits, Float};
-use super::kind::{
-    B16, B32, B64, Bf16, F16, F32, F64, Kind, S16, S32, S64, U16, U32, U64, operation, predicate, seldom,
-};
 use super::modifiers::{Ftz, Modifiers, Rn};
+use super::operand_type::{
+    B16, B32, B64, Bf16, F16, F32, F64, OperandType, S16, S32, S64, U16, U32, U64, operation, portable_operation,
+    predicate,
+};
 use super::table::Table;
 use crate::syntax::ScalarType;
 
-/// Fills in the forms.
+/// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
     equality::<B16>(table);
     equality::<B32>(table);
@@ -50,27 +51,27 @@ pub(super) fn forms(table: &mut Table) {
     selections::<F64>(table);
 }
 
-fn equality<T: Kind<Value: PartialOrd>>(table: &mut Table) {
+fn equality<T: OperandType<Value: PartialOrd>>(table: &mut Table) {
     integers::<Eq, T>(table, "eq");
     integers::<Ne, T>(table, "ne");
 }
 
-fn order<T: Kind<Value: PartialOrd>>(table: &mut Table) {
+fn order<T: OperandType<Value: PartialOrd>>(table: &mut Table) {
     integers::<Lt, T>(table, "lt");
     integers::<Le, T>(table, "le");
     integers::<Gt, T>(table, "gt");
     integers::<Ge, T>(table, "ge");
 }
 
-/// Lower, lower or same, higher, higher or same: other names of the same.
-fn unsigned_order<T: Kind<Value: PartialOrd>>(table: &mut Table) {
+/// The names lo, ls, hi and hs (lower, lower or same, higher, higher or same) of the unsigned comparisons.
+fn unsigned_order<T: OperandType<Value: PartialOrd>>(table: &mut Table) {
     integers::<Lt, T>(table, "lo");
     integers::<Le, T>(table, "ls");
     integers::<Gt, T>(table, "hi");
     integers::<Ge, T>(table, "hs");
 }
 
-fn floats<T: Kind<Value: Float>, M: Modifiers>(table: &mut Table, ftz: &str) {
+fn floats<T: OperandType<Value: Float>, M: Modifiers>(table: &mut Table, ftz: &str) {
     float::<Eq, T, M>(table, "eq", ftz);
     float::<Ne, T, M>(table, "ne", ftz);
     float::<Lt, T, M>(table, "lt", ftz);
@@ -87,7 +88,7 @@ fn floats<T: Kind<Value: Float>, M: Modifiers>(table: &mut Table, ftz: &str) {
     float::<Nan, T, M>(table, "nan", ftz);
 }
 
-fn integers<C: Comparison, T: Kind<Value: PartialOrd>>(table: &mut Table, name: &str) {
+fn integers<C: Comparison, T: OperandType<Value: PartialOrd>>(table: &mut Table, name: &str) {
     let source = T::NAME;
     table.add(format!("setp.{name}{source}"), predicate!(holds::<C, T::Value>: (T, T)));
     integers_to::<C, T, U32>(table, name);
@@ -97,13 +98,17 @@ fn integers<C: Comparison, T: Kind<Value: PartialOrd>>(table: &mut Table, name: 
     integers_to::<C, T, F32>(table, name);
 }
 
-fn integers_to<C: Comparison, T: Kind<Value: PartialOrd>, D: Kind<Value: Truth>>(table: &mut Table, name: &str) {
-    let operation = seldom!(Compare, set::<C, T::Value, D::Value>: (T, T) -> D);
+fn integers_to<C: Comparison, T: OperandType<Value: PartialOrd>, D: OperandType<Value: BooleanResult>>(
+    table: &mut Table,
+    name: &str,
+) {
+    let operation = portable_operation!(Compare, set::<C, T::Value, D::Value>: (T, T) -> D);
     table.add(format!("set.{name}{}{}", D::NAME, T::NAME), operation);
 }
 
-/// The ISA has no comparison of halves whose result is f32, and none of others whose result has 16 bits as an integer.
-fn float<C: Comparison, T: Kind<Value: Float>, M: Modifiers>(table: &mut Table, name: &str, ftz: &str) {
+/// Adds the forms that compare floats. The ISA has no `set` from f16 or bf16 to f32, and none from other types to a
+/// 16-bit integer.
+fn float<C: Comparison, T: OperandType<Value: Float>, M: Modifiers>(table: &mut Table, name: &str, ftz: &str) {
     let name = format!("{name}{ftz}");
     table.add(format!("setp.{name}{}", T::NAME), predicate!(holds_float::<C, M, T::Value>: (T, T)));
     float_to::<C, T, M, U32>(table, &name);
@@ -125,15 +130,15 @@ fn float<C: Comparison, T: Kind<Value: Float>, M: Modifiers>(table: &mut Table, 
 fn float_to<C, T, M, D>(table: &mut Table, name: &str)
 where
     C: Comparison,
-    T: Kind<Value: Float>,
+    T: OperandType<Value: Float>,
     M: Modifiers,
-    D: Kind<Value: Truth>,
+    D: OperandType<Value: BooleanResult>,
 {
-    let operation = seldom!(Compare, set_float::<C, M, T::Value, D::Value>: (T, T) -> D);
+    let operation = portable_operation!(Compare, set_float::<C, M, T::Value, D::Value>: (T, T) -> D);
     table.add(format!("set.{name}{}{}", D::NAME, T::NAME), operation);
 }
 
-fn selections<T: Kind>(table: &mut Table) {
+fn selections<T: OperandType>(table: &mut Table) {
     let name = T::NAME;
     table.add(format!("slct{name}.s32"), operation!(Compare, select_by_integer: (T, T, S32) -> T));
     table.add(format!("slct{name}.f32"), operation!(Compare, select_by_float::<T::Value, Rn>: (T, T, F32) -> T));
@@ -143,7 +148,7 @@ fn selections<T: Kind>(table: &mut Table) {
     );
 }
 
-/// A comparison, of numbers by their native order, where a NaN is neither less nor equal nor greater.
+/// A comparison by the native partial order, in which a NaN is neither less nor equal nor greater.
 trait Comparison {
     fn holds<T: PartialOrd>(a: &T, b: &T) -> bool;
 }
@@ -160,11 +165,11 @@ struct Le;
 struct Gt;
 /// Greater or equal.
 struct Ge;
-/// Neither is NaN.
+/// No operand is NaN.
 struct Num;
-/// One is NaN.
+/// An operand is NaN.
 struct Nan;
-/// Or one is NaN.
+/// `C` holds, or an operand is NaN.
 struct Unordered<C>(C);
 
 macro_rules! comparisons {
@@ -206,23 +211,23 @@ fn holds_float<C: Comparison, M: Modifiers, T: Float>(a: T, b: T) -> bool {
     C::holds(&M::operand(a).native(), &M::operand(b).native())
 }
 
-/// What stands for true and for false in the type of a destination: all ones and 0 in an integer, 1 and +0 in a float.
-trait Truth {
-    fn of(truth: bool) -> Self;
+/// True and false in a destination type of `set`: all ones and 0 in an integer, 1 and +0 in a float.
+trait BooleanResult {
+    fn from_bool(value: bool) -> Self;
 }
 
-macro_rules! truths {
-    ($($type:ident: $yes:expr, $no:expr;)*) => {$(
-        impl Truth for $type {
+macro_rules! boolean_results {
+    ($($type:ident: $true:expr, $false:expr;)*) => {$(
+        impl BooleanResult for $type {
             #[inline(always)]
-            fn of(truth: bool) -> Self {
-                if truth { $yes } else { $no }
+            fn from_bool(value: bool) -> Self {
+                if value { $true } else { $false }
             }
         }
     )*};
 }
 
-truths! {
+boolean_results! {
     u16: Self::MAX, 0;
     u32: Self::MAX, 0;
     i16: -1, 0;
@@ -233,13 +238,13 @@ truths! {
 }
 
 #[inline(always)]
-fn set<C: Comparison, T: PartialOrd, D: Truth>(a: T, b: T) -> D {
-    D::of(holds::<C, T>(a, b))
+fn set<C: Comparison, T: PartialOrd, D: BooleanResult>(a: T, b: T) -> D {
+    D::from_bool(holds::<C, T>(a, b))
 }
 
 #[inline(always)]
-fn set_float<C: Comparison, M: Modifiers, T: Float, D: Truth>(a: T, b: T) -> D {
-    D::of(holds_float::<C, M, T>(a, b))
+fn set_float<C: Comparison, M: Modifiers, T: Float, D: BooleanResult>(a: T, b: T) -> D {
+    D::from_bool(holds_float::<C, M, T>(a, b))
 }
 
 #[inline(always)]
@@ -247,7 +252,7 @@ fn select_by_integer<T>(a: T, b: T, c: i32) -> T {
     if c >= 0 { a } else { b }
 }
 
-/// a if c is −0 or more; b if it is less, or NaN.
+/// a if c ≥ 0, which includes −0; b if c is negative or NaN.
 #[inline(always)]
 fn select_by_float<T, M: Modifiers>(a: T, b: T, c: f32) -> T {
     if M::operand(c) >= 0.0 { a } else { b }

@@ -1,13 +1,13 @@
-//! The floating-point formats and their values.
+//! Floating-point formats and their values.
 
-/// A binary format.
+/// A binary floating-point format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
-    /// The bits of a significand, the leading one included.
+    /// Number of significand bits, including the leading one.
     pub(super) precision: u32,
-    /// The exponent of the smallest subnormal number.
+    /// Binary exponent of the smallest subnormal number.
     pub(super) smallest: i32,
-    /// The exponent of the largest number.
+    /// Binary exponent of the largest finite number.
     pub(super) largest: i32,
 }
 
@@ -34,35 +34,35 @@ pub(super) struct F16Bits(pub(super) u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bf16Bits(pub(super) u16);
 
-/// A floating-point value. Every format's values are values of f64, too.
+/// A floating-point value. f64 represents every value of every format exactly.
 pub(super) trait Float: Copy {
-    /// A native type that has every value, to compare in.
+    /// A Rust type that represents every value, for comparisons.
     type Native: PartialOrd + From<u8>;
     const FORMAT: Format;
-    /// What arithmetic gives for every NaN: as NVIDIA's processors do, whatever the operands' payload.
+    /// The canonical NaN: the NaN result of arithmetic on NVIDIA's GPUs, whatever the operands' payload.
     const NAN: Self;
     const ZERO: Self;
     const ONE: Self;
     fn to_f64(self) -> f64;
     fn native(self) -> Self::Native;
-    /// From a value that the format has; NaN becomes [`Self::NAN`].
+    /// Converts a value that the format represents exactly; NaN converts to [`Self::NAN`].
     fn from_f64(value: f64) -> Self;
-    /// The nearest value of the format, of two the even one; [`Self::NAN`] for NaN.
+    /// Rounds to the nearest value of the format, ties to even; NaN converts to [`Self::NAN`].
     fn nearest(value: f64) -> Self;
     fn is_nan(self) -> bool;
     fn is_negative(self) -> bool;
-    /// Whether it is neither zero nor normal.
+    /// Whether it is a subnormal number; zero is not.
     fn is_subnormal(self) -> bool;
-    /// The same with this sign.
+    /// The same magnitude with this sign.
     fn with_sign(self, negative: bool) -> Self;
 
-    /// [`Self::NAN`] for every NaN.
+    /// [`Self::NAN`] for every NaN; other values unchanged.
     fn canonical(self) -> Self;
 
-    /// Zero of the same sign for a subnormal number.
+    /// Zero of the same sign for a subnormal number; other values unchanged.
     fn flushed(self) -> Self;
 
-    /// The nearest number of [+0, 1]; +0 for −0 and NaN.
+    /// Clamped to [+0, 1]; +0 for −0 and NaN.
     #[inline(always)]
     fn saturated(self) -> Self {
         let (value, zero, one) = (self.native(), 0.into(), 1.into());
@@ -118,7 +118,7 @@ macro_rules! native {
 
             #[inline(always)]
             fn canonical(self) -> Self {
-                // On the bits: to the compiler one NaN is as good as another, so it may leave out a choice between them.
+                // On the bits: the compiler need not distinguish NaNs, so it may drop a choice between two of them.
                 let bits = self.to_bits();
                 let is_nan = bits << 1 > $type::INFINITY.to_bits() << 1;
                 $type::from_bits(if is_nan { $nan } else { bits })
@@ -216,10 +216,10 @@ fn f16_to_f32(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let magnitude = u32::from(bits & 0x7fff);
     let value = if magnitude >= 0x7c00 {
-        // Infinity and NaN: the exponent is all ones in f32, too.
+        // Infinity and NaN: the exponent is all ones in f32 too.
         magnitude << 13 | 0x7f80_0000
     } else {
-        // As if the exponent had f32's bias, then corrected; this is exact for subnormal numbers, too.
+        // Reinterpret with f32's bias, then correct by a power of two; this is exact for subnormal numbers too.
         (f32::from_bits(magnitude << 13) * f32::from_bits((127 + 112) << 23)).to_bits()
     };
     f32::from_bits(sign | value)
@@ -230,18 +230,18 @@ fn bf16_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
-/// The nearest half with so many bits of fraction.
+/// Rounds to the nearest 16-bit float with `FRACTION` fraction bits, ties to even.
 #[inline(always)]
 fn half_nearest<const FRACTION: u32>(value: f64) -> u16 {
     let largest_exponent = (1u64 << (14 - FRACTION)) - 1;
     let infinity = 0x7fff >> FRACTION << FRACTION;
     let magnitude = value.to_bits() & !(1 << 63);
-    // To add half of the last bit's worth, less one if that bit is 0, carries where the rounding goes up.
+    // Adding half a unit in the last place, less one bit if the last bit is 0, carries exactly where rounding goes up.
     let cut = 52 - FRACTION;
     let last = magnitude >> cut & 1;
     let rounded = (magnitude + (1 << (cut - 1)) - 1 + last) >> cut;
     let normal = rounded.wrapping_sub((1023 - largest_exponent) << FRACTION).min(infinity);
-    // A subnormal number is a multiple of the smallest one: the last bit of this sum stands for it.
+    // A subnormal number is a multiple of the smallest one, which is the unit in the last place of this sum.
     let smallest_normal = f64::from_bits((1023 - largest_exponent + 1) << 52);
     let aligning = f64::from_bits((1023 - largest_exponent + 1 + u64::from(cut)) << 52);
     let subnormal = (f64::from_bits(magnitude) + aligning).to_bits() & 0x7fff;

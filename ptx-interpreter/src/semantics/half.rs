@@ -1,19 +1,19 @@
-//! Arithmetic on f16 and bf16, alone and in pairs (PTX ISA 9.7.4), but for the approximations.
+//! Arithmetic on f16 and bf16, scalar and packed (PTX ISA 9.7.4), except the approximations.
 //!
-//! Every result is rounded once, to the nearest even, from a value that double rounding can't reach. A NaN that
-//! arithmetic gives is 0x7fff.
+//! Every result is rounded to nearest even from an intermediate f64 for which double rounding is innocuous. A NaN
+//! result is 0x7fff.
 
 use super::arithmetic::{
     absolute, maximum, maximum_nan, maximum_nan_xorsign, maximum_xorsign, minimum, minimum_nan, minimum_nan_xorsign,
     minimum_xorsign, negate,
 };
 use super::float::Float;
-use super::kind::{Bf16, Bf16x2, F16, F16x2, Kind, operation};
 use super::modifiers::{Ftz, Modifiers, Relu, Rn, Sat};
+use super::operand_type::{Bf16, Bf16x2, F16, F16x2, OperandType, operation};
 use super::rounding;
 use super::table::Table;
 
-/// Fills in the forms.
+/// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
     sums_and_products::<F16, F16x2, Rn>(table, "");
     sums_and_products::<F16, F16x2, Ftz<Rn>>(table, ".ftz");
@@ -35,7 +35,7 @@ pub(super) fn forms(table: &mut Table) {
     sign_and_extremes::<Bf16, Bf16x2, Rn>(table, "");
 }
 
-/// Adds a form of one value and that of two.
+/// Adds the scalar and the packed form.
 macro_rules! both {
     ($table:ident, $opcode:expr, $modifiers:expr, $one:ident / $two:ident: ($t:ident, $p:ident) 1) => {{
         let operation = operation!(Half, $one::<$t::Value, M>: ($t) -> $t);
@@ -59,8 +59,8 @@ macro_rules! both {
 
 fn sums_and_products<T, P, M>(table: &mut Table, modifiers: &str)
 where
-    T: Kind<Value: Float>,
-    P: Kind<Value = [T::Value; 2]>,
+    T: OperandType<Value: Float>,
+    P: OperandType<Value = [T::Value; 2]>,
     M: Modifiers,
 {
     for rounding in ["", ".rn"] {
@@ -73,8 +73,8 @@ where
 
 fn fused<T, P, M>(table: &mut Table, modifiers: &str)
 where
-    T: Kind<Value: Float>,
-    P: Kind<Value = [T::Value; 2]>,
+    T: OperandType<Value: Float>,
+    P: OperandType<Value = [T::Value; 2]>,
     M: Modifiers,
 {
     both!(table, "fma.rn", modifiers, multiply_add / multiply_add_pair: (T, P) 3);
@@ -82,8 +82,8 @@ where
 
 fn sign_and_extremes<T, P, M>(table: &mut Table, ftz: &str)
 where
-    T: Kind<Value: Float>,
-    P: Kind<Value = [T::Value; 2]>,
+    T: OperandType<Value: Float>,
+    P: OperandType<Value = [T::Value; 2]>,
     M: Modifiers,
 {
     both!(table, "neg", ftz, negate / negate_pair: (T, P) 1);
@@ -101,7 +101,7 @@ where
     both!(table, "max", xorsign, maximum_nan_xorsign / maximum_nan_xorsign_pair: (T, P) 2);
 }
 
-/// The functions on two values of the functions on one.
+/// Defines packed functions from scalar ones.
 macro_rules! pairs {
     ($($one:ident, $two:ident ($($source:ident),+);)*) => {$(
         #[inline(always)]
@@ -128,7 +128,7 @@ pairs! {
     maximum_nan_xorsign, maximum_nan_xorsign_pair(a, b);
 }
 
-/// Rounding to f64 first does no harm: it has more than twice the bits of a half, plus two (Figueroa, "When is double
+/// Rounding to f64 first is innocuous: f64 has at least twice the bits of a half plus two (Figueroa, "When is double
 /// rounding innocuous?", 1995), and a sum that is a subnormal half is exact.
 #[inline(always)]
 fn add<T: Float, M: Modifiers>(a: T, b: T) -> T {
@@ -146,7 +146,7 @@ fn multiply<T: Float, M: Modifiers>(a: T, b: T) -> T {
     M::result(T::nearest(M::operand(a).to_f64() * M::operand(b).to_f64()))
 }
 
-/// The product is exact in f64, the sum rounded to odd.
+/// The product is exact in f64, and the sum is rounded to odd.
 #[inline(always)]
 fn multiply_add<T: Float, M: Modifiers>(a: T, b: T, c: T) -> T {
     let product = M::operand(a).to_f64() * M::operand(b).to_f64();

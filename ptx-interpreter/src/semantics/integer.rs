@@ -1,13 +1,13 @@
-//! Arithmetic on integers (PTX ISA 9.7.1): everything but bits, fields and the carry flag.
+//! Integer arithmetic (PTX ISA 9.7.1), without bit fields and the carry flag.
 //!
-//! PTX wraps around where Rust would panic. A quotient by zero is unspecified in PTX; here it and the remainder are all
-//! ones, as NVIDIA's code sequences give for 32 and 64 bits. The quotient min / −1 wraps around to min, with remainder 0.
+//! Arithmetic wraps around. PTX leaves division by zero unspecified; here quotient and remainder are all ones, as with
+//! NVIDIA's code sequences for 32 and 64 bits. The quotient min / −1 wraps around to min, with remainder 0.
 
-use super::kind::{Kind, S16, S32, S64, U16, U32, U64, integer};
+use super::operand_type::{OperandType, S16, S32, S64, U16, U32, U64, integer};
 use super::packed;
 use super::table::Table;
 
-/// Fills in the forms.
+/// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
     every_width::<U16>(table);
     every_width::<U32>(table);
@@ -44,7 +44,7 @@ pub(super) fn forms(table: &mut Table) {
     packed::forms(table);
 }
 
-fn every_width<T: Kind<Value: Integer>>(table: &mut Table) {
+fn every_width<T: OperandType<Value: Integer>>(table: &mut Table) {
     let name = T::NAME;
     table.add(format!("add{name}"), integer!(Integer::wrapping_add: (T, T) -> T));
     table.add(format!("sub{name}"), integer!(Integer::wrapping_sub: (T, T) -> T));
@@ -59,19 +59,19 @@ fn every_width<T: Kind<Value: Integer>>(table: &mut Table) {
     table.add(format!("max{name}"), integer!(Ord::max: (T, T) -> T));
 }
 
-fn signed<T: Kind<Value: Integer>>(table: &mut Table) {
+fn signed<T: OperandType<Value: Integer>>(table: &mut Table) {
     let name = T::NAME;
     table.add(format!("abs{name}"), integer!(absolute: (T) -> T));
     table.add(format!("neg{name}"), integer!(negate: (T) -> T));
 }
 
-fn widening<T: Kind<Value: Integer>, W: Kind<Value: Integer + From<T::Value>>>(table: &mut Table) {
+fn widening<T: OperandType<Value: Integer>, W: OperandType<Value: Integer + From<T::Value>>>(table: &mut Table) {
     let name = T::NAME;
     table.add(format!("mul.wide{name}"), integer!(multiply_wide::<T::Value, W::Value>: (T, T) -> W));
     table.add(format!("mad.wide{name}"), integer!(multiply_add_wide::<T::Value, W::Value>: (T, T, W) -> W));
 }
 
-/// What the functions need of an integer type.
+/// An integer type of an operand.
 pub(super) trait Integer: Copy + Ord {
     const ZERO: Self;
     fn wrapping_add(self, other: Self) -> Self;
@@ -150,14 +150,14 @@ fn multiply_add_wide<T: Integer, W: Integer + From<T>>(a: T, b: T, c: W) -> W {
     multiply_wide::<T, W>(a, b).wrapping_add(c)
 }
 
-/// c + |a − b|, where a difference beyond the type wraps around.
+/// c + |a − b|, wrapping around.
 #[inline(always)]
 fn add_absolute_difference<T: Integer>(a: T, b: T, c: T) -> T {
     let difference = if a < b { b.wrapping_sub(a) } else { a.wrapping_sub(b) };
     c.wrapping_add(difference)
 }
 
-/// |a|; of the least number that number itself.
+/// |a|; the minimum for the minimum.
 #[inline(always)]
 fn absolute<T: Integer>(a: T) -> T {
     if a < T::ZERO { negate(a) } else { a }

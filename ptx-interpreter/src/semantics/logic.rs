@@ -1,11 +1,11 @@
-//! Logic, shifts and the fields of a word (PTX ISA 9.7.1 and 9.7.8), without the forms on predicates.
+//! Logic, shifts and bit fields (PTX ISA 9.7.1 and 9.7.8), without the forms on predicates.
 
-use super::kind::{B16, B32, B64, Kind, S16, S32, S64, U16, U32, U64, integer};
+use super::operand_type::{B16, B32, B64, OperandType, S16, S32, S64, U16, U32, U64, integer};
 use super::permute;
 use super::table::Table;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// Fills in the forms.
+/// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
     bitwise::<B16>(table);
     bitwise::<B32>(table);
@@ -41,63 +41,63 @@ pub(super) fn forms(table: &mut Table) {
     permute::forms(table);
 }
 
-fn bitwise<T: Kind<Value: Word>>(table: &mut Table) {
+fn bitwise<T: OperandType<Value: Bitwise>>(table: &mut Table) {
     let name = T::NAME;
     table.add(format!("and{name}"), integer!(BitAnd::bitand: (T, T) -> T));
     table.add(format!("or{name}"), integer!(BitOr::bitor: (T, T) -> T));
     table.add(format!("xor{name}"), integer!(BitXor::bitxor: (T, T) -> T));
     table.add(format!("not{name}"), integer!(Not::not: (T) -> T));
-    table.add(format!("cnot{name}"), integer!(Word::is_zero: (T) -> T));
-    table.add(format!("shl{name}"), integer!(Word::shift_left: (T, U32) -> T));
+    table.add(format!("cnot{name}"), integer!(Bitwise::is_zero: (T) -> T));
+    table.add(format!("shl{name}"), integer!(Bitwise::shift_left: (T, U32) -> T));
 }
 
-fn shift_right<T: Kind<Value: Word>>(table: &mut Table) {
-    table.add(format!("shr{}", T::NAME), integer!(Word::shift_right: (T, U32) -> T));
+fn shift_right<T: OperandType<Value: Bitwise>>(table: &mut Table) {
+    table.add(format!("shr{}", T::NAME), integer!(Bitwise::shift_right: (T, U32) -> T));
 }
 
 fn fields<B, U, S>(table: &mut Table)
 where
-    B: Kind<Value: Word>,
-    U: Kind<Value: Word>,
-    S: Kind<Value: Word>,
+    B: OperandType<Value: Bitwise>,
+    U: OperandType<Value: Bitwise>,
+    S: OperandType<Value: Bitwise>,
 {
     let (bits, unsigned, signed) = (B::NAME, U::NAME, S::NAME);
-    table.add(format!("popc{bits}"), integer!(Word::population: (B) -> U32));
-    table.add(format!("clz{bits}"), integer!(Word::leading_zeros: (B) -> U32));
-    table.add(format!("brev{bits}"), integer!(Word::reverse: (B) -> B));
-    table.add(format!("bfi{bits}"), integer!(Word::insert: (B, B, U32, U32) -> B));
-    table.add(format!("bfe{unsigned}"), integer!(Word::extract: (U, U32, U32) -> U));
-    table.add(format!("bfe{signed}"), integer!(Word::extract: (S, U32, U32) -> S));
+    table.add(format!("popc{bits}"), integer!(Bitwise::population: (B) -> U32));
+    table.add(format!("clz{bits}"), integer!(Bitwise::leading_zeros: (B) -> U32));
+    table.add(format!("brev{bits}"), integer!(Bitwise::reverse: (B) -> B));
+    table.add(format!("bfi{bits}"), integer!(Bitwise::insert: (B, B, U32, U32) -> B));
+    table.add(format!("bfe{unsigned}"), integer!(Bitwise::extract: (U, U32, U32) -> U));
+    table.add(format!("bfe{signed}"), integer!(Bitwise::extract: (S, U32, U32) -> S));
     table.add(format!("bfind{unsigned}"), integer!(find_leading: (U) -> U32));
     table.add(format!("bfind{signed}"), integer!(find_leading: (S) -> U32));
     table.add(format!("bfind.shiftamt{unsigned}"), integer!(find_leading_shift: (U) -> U32));
     table.add(format!("bfind.shiftamt{signed}"), integer!(find_leading_shift: (S) -> U32));
 }
 
-/// What the functions need of a word.
-trait Word: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self> {
+/// A word of 16, 32 or 64 bits, signed or unsigned.
+trait Bitwise: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self> {
     const BITS: u32;
-    /// 1 if it is zero, or else 0: `cnot`.
+    /// 1 if the word is zero, else 0: `cnot`.
     fn is_zero(self) -> Self;
     fn population(self) -> u32;
     fn leading_zeros(self) -> u32;
     fn reverse(self) -> Self;
-    /// Zero from a shift by the width on.
+    /// Shifts left; zero if `amount` is the width or more.
     fn shift_left(self, amount: u32) -> Self;
-    /// Nothing but copies of the sign, or zeros for an unsigned type, from a shift by the width on.
+    /// Shifts right; all sign bits, or zero for an unsigned type, if `amount` is the width or more.
     fn shift_right(self, amount: u32) -> Self;
-    /// The field of `length` bits from `position` on; the low 8 bits of both count. Beyond the word a signed field goes
-    /// on with the field's sign, which is the word's top bit if the field reaches beyond it.
+    /// The field of `length` bits from `position` on, by the low 8 bits of both. A signed field is sign-extended; its
+    /// sign is the word's top bit if the field extends beyond the word.
     fn extract(self, position: u32, length: u32) -> Self;
-    /// `base` with the low `length` bits of self put at `position`; the low 8 bits of both count.
+    /// `base` with the low `length` bits of self inserted at `position`, by the low 8 bits of both.
     fn insert(self, base: Self, position: u32, length: u32) -> Self;
-    /// Self, or its complement if it is a negative number.
+    /// Self, or its complement if it is negative.
     fn without_sign(self) -> Self;
 }
 
 macro_rules! words {
     ($($type:ident as $unsigned:ident),*) => {$(
-        impl Word for $type {
+        impl Bitwise for $type {
             const BITS: u32 = $type::BITS;
 
             #[inline(always)]
@@ -137,7 +137,7 @@ macro_rules! words {
                 if length == 0 {
                     return 0;
                 }
-                // The field at the top of the word, and back: the second shift brings the sign.
+                // Shift the field to the top of the word and back: the second shift extends the sign.
                 let unused = $type::BITS.saturating_sub(length);
                 shifted << unused >> unused
             }
@@ -161,21 +161,21 @@ macro_rules! words {
 
 words!(u16 as u16, u32 as u32, u64 as u64, i16 as u16, i32 as u32, i64 as u64);
 
-/// The position of the highest bit that is set, in a negative number that is clear; all ones if there is none.
+/// Position of the highest set bit, or of the highest clear bit of a negative integer; all ones if there is none.
 #[inline(always)]
-fn find_leading<T: Word>(a: T) -> u32 {
+fn find_leading<T: Bitwise>(a: T) -> u32 {
     // With no such bit, this is 0 − 1.
     (T::BITS - a.without_sign().leading_zeros()).wrapping_sub(1)
 }
 
-/// How far left to shift so that the bit of [`find_leading`] gets to the top; all ones if there is none.
+/// Left shift that moves the bit of [`find_leading`] to the top; all ones if there is none.
 #[inline(always)]
-fn find_leading_shift<T: Word>(a: T) -> u32 {
+fn find_leading_shift<T: Bitwise>(a: T) -> u32 {
     let zeros = a.without_sign().leading_zeros();
     if zeros == T::BITS { u32::MAX } else { zeros }
 }
 
-/// Any logical function of three bits: bit 4a + 2b + c of the table.
+/// The bitwise function of three operands given by a truth table: bit 4a + 2b + c of `table`.
 #[inline(always)]
 fn logic_of_three(a: u32, b: u32, c: u32, table: u32) -> u32 {
     let chosen = |index: u32| 0u32.wrapping_sub(table >> index & 1);
@@ -208,9 +208,8 @@ fn funnel_right_wrap(a: u32, b: u32, amount: u32) -> u32 {
     funnel_right_clamp(a, b, amount & 31)
 }
 
-/// The position of the |offset|th bit of the mask that is set, from `base` on upwards or, if the offset is negative,
-/// downwards; for offset 0 `base` if that bit is set. All ones if there is none, also for a base beyond 31, which PTX
-/// leaves undefined.
+/// Position of the |offset|th set bit of the mask, from `base` upwards or, for a negative offset, downwards; for offset
+/// 0, `base` if that bit is set. All ones if there is none, and for a base beyond 31, which PTX leaves undefined.
 #[inline(always)]
 fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     if base > 31 {
@@ -233,7 +232,7 @@ fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     u32::MAX
 }
 
-/// `width` ones from `position` on. None if the position is beyond 31; ones up to the top if they reach beyond it.
+/// A mask of `width` ones from `position` on, cut off at the top; zero if the position is beyond 31.
 #[inline(always)]
 fn bit_mask_clamp(position: u32, width: u32) -> u32 {
     let ones = !u32::MAX.shift_left(width);
@@ -245,7 +244,7 @@ fn bit_mask_wrap(position: u32, width: u32) -> u32 {
     bit_mask_clamp(position & 31, width & 31)
 }
 
-/// The low `width` bits; all of them from a width of 32 on.
+/// The low `width` bits, zero-extended; all bits for a width of 32 or more.
 #[inline(always)]
 fn zero_extend_clamp(a: u32, width: u32) -> u32 {
     a & !u32::MAX.shift_left(width)
@@ -256,7 +255,7 @@ fn zero_extend_wrap(a: u32, width: u32) -> u32 {
     zero_extend_clamp(a, width & 31)
 }
 
-/// The low `width` bits as a signed number; 0 for a width of 0, all bits from a width of 32 on.
+/// The low `width` bits, sign-extended; 0 for a width of 0, all bits for a width of 32 or more.
 #[inline(always)]
 fn sign_extend_clamp(a: i32, width: u32) -> i32 {
     if width == 0 {

@@ -1,4 +1,4 @@
-//! What instructions without side effects compute, on the bits of registers.
+//! Semantics of instructions without side effects, on the bits of registers.
 
 mod accuracy;
 mod arithmetic;
@@ -8,9 +8,9 @@ mod convert;
 mod float;
 mod half;
 mod integer;
-mod kind;
 mod logic;
 mod modifiers;
+mod operand_type;
 mod packed;
 mod permute;
 mod rounding;
@@ -23,35 +23,35 @@ pub use table::{UnknownForm, comparison, forms, operation};
 
 use crate::syntax::ScalarType;
 
-/// The lanes of a warp.
+/// Number of lanes of a warp.
 pub const LANES: usize = 32;
 
-/// One register of each lane. A value narrower than 64 bits stands in the low bits, zeros above it.
+/// One register of all lanes. A value narrower than 64 bits is in the low bits, zero-extended.
 pub type Lanes = [u64; LANES];
 
-/// An instruction that computes a value of each lane from at most four others, without side effects.
+/// An instruction that computes one value per lane from at most four others, without side effects.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// What it computes.
+    /// The function that it computes.
     pub compute: Compute,
     /// The type of the destination; for `Compute::Predicate` it is `Pred`.
     pub destination: ScalarType,
-    /// The types of the sources, as many as there are.
+    /// The types of the sources.
     pub sources: &'static [ScalarType],
-    /// What kind of work it is.
+    /// The kind of work that it does.
     pub class: Class,
 }
 
-/// How an operation is computed: always for all 32 lanes, whatever the unused ones hold, and never with a panic.
+/// The function of an operation. It computes all 32 lanes, accepts any bits in inactive ones, and never panics.
 #[derive(Clone, Copy, Debug)]
 pub enum Compute {
-    /// Writes each lane's value. Sources beyond the operation's number are to be ignored.
+    /// Writes each lane's value. It ignores sources beyond the operation's.
     Value(fn(&mut Lanes, [&Lanes; 4])),
-    /// Returns a bit for each lane: bit i is lane i.
+    /// Returns a mask: bit i is lane i.
     Predicate(fn([&Lanes; 4]) -> u32),
 }
 
-/// A class of instructions, for counts.
+/// Class of an instruction, for counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// Arithmetic, logic and shifts on integers.
@@ -62,7 +62,7 @@ pub enum Class {
     F64,
     /// f16 and bf16 arithmetic.
     Half,
-    /// Approximations of the special function unit: ex2, sin, rcp.approx and so on.
+    /// Approximations by the special function unit, such as ex2, sin and rcp.approx.
     Special,
     /// Conversions between types.
     Convert,

@@ -1,4 +1,4 @@
-//! The modifiers that instructions of all floating-point formats share: roundings, `.ftz`, `.sat` and `.relu`.
+//! Modifiers of floating-point instructions: rounding modes, `.ftz`, `.sat` and `.relu`.
 
 use super::float::Float;
 use super::rounding::{self, Mode};
@@ -16,27 +16,27 @@ pub(super) fn round_to<T: Float>(value: f64, mode: Mode) -> T {
 pub(super) trait Modifiers {
     /// `.rn`, `.rz`, `.rm` or `.rp`.
     const MODE: Mode;
-    /// `.ftz`: subnormal operands and results become zero and keep their sign.
+    /// `.ftz`: subnormal operands and results become zero of the same sign.
     const FLUSH: bool;
     /// `.sat`: the result is clamped to [0, 1], NaN to +0.
     const SATURATE: bool;
     /// `.relu`: a negative result becomes +0.
     const RELU: bool;
 
-    /// An operand as the instruction takes it.
+    /// Applies the modifiers to an operand.
     #[inline(always)]
     fn operand<T: Float>(value: T) -> T {
         if Self::FLUSH { value.flushed() } else { value }
     }
 
-    /// A rounded result as the instruction gives it.
+    /// Applies the modifiers to a rounded result.
     #[inline(always)]
     fn result<T: Float>(value: T) -> T {
         let value = value.canonical();
         Self::result_unflushed(if Self::FLUSH { value.flushed() } else { value })
     }
 
-    /// The same without `.ftz`, for a result that isn't f32.
+    /// As `result`, without `.ftz`: for results that are not f32.
     #[inline(always)]
     fn result_unflushed<T: Float>(value: T) -> T {
         let mut value = value;

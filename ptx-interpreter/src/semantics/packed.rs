@@ -1,9 +1,9 @@
-//! Arithmetic on the two halves or four bytes of a word (PTX ISA 9.7.1): the x2 forms, dp4a and dp2a.
+//! Packed integer arithmetic (PTX ISA 9.7.1): the x2 forms, `dp4a` and `dp2a`.
 
-use super::kind::{B32, integer};
+use super::operand_type::{B32, integer};
 use super::table::Table;
 
-/// Fills in the forms.
+/// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
     // The operands of packed halves have type b32.
     table.add("add.u16x2", integer!(packed_add: (B32, B32) -> B32));
@@ -72,7 +72,7 @@ fn packed_maximum_relu(a: u32, b: u32) -> u32 {
     packed(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16)
 }
 
-/// A part of a 32-bit word, taken as a signed or an unsigned number.
+/// An 8-bit or 16-bit part of a 32-bit word, as a signed or an unsigned integer.
 trait Part {
     fn of(word: u32, index: u32) -> i32;
 }
@@ -90,13 +90,13 @@ macro_rules! parts {
 
 parts!(u8, i8, u16, i16);
 
-/// c plus the dot product of four bytes with four bytes; it wraps around.
+/// c plus the dot product of four bytes with four bytes, wrapping around.
 #[inline(always)]
 fn dot4<A: Part, B: Part>(a: u32, b: u32, c: u32) -> u32 {
     (0..4).fold(c, |sum, index| sum.wrapping_add((A::of(a, index) * B::of(b, index)) as u32))
 }
 
-/// c plus the dot product of two 16-bit halves with two bytes of b, from byte FIRST; it wraps around.
+/// c plus the dot product of the two 16-bit halves of a with two bytes of b from byte FIRST on, wrapping around.
 #[inline(always)]
 fn dot2<const FIRST: u32, A: Part, B: Part>(a: u32, b: u32, c: u32) -> u32 {
     (0..2).fold(c, |sum, index| sum.wrapping_add((A::of(a, index) * B::of(b, FIRST + index)) as u32))

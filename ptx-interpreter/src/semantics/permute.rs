@@ -1,9 +1,9 @@
-//! `prmt`: any four of the eight bytes of two words (PTX ISA 9.7.9.7).
+//! `prmt`: selects four of the eight bytes of two words (PTX ISA 9.7.9.7).
 
-use super::kind::{B32, U32, integer};
+use super::operand_type::{B32, U32, integer};
 use super::table::Table;
 
-/// Fills in the forms.
+/// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
     table.add("prmt.b32", integer!(permute: (B32, B32, U32) -> B32));
     table.add("prmt.b32.f4e", integer!(forward_four: (B32, B32, U32) -> B32));
@@ -14,8 +14,8 @@ pub(super) fn forms(table: &mut Table) {
     table.add("prmt.b32.rc16", integer!(replicate_half: (B32, B32, U32) -> B32));
 }
 
-/// Each nibble of the selector names a byte of b·2³² + a by its low three bits; with the nibble's top bit set, the byte's
-/// sign takes the place of all its bits.
+/// Each nibble of the selector selects a byte of b·2³² + a by its low three bits; if the nibble's top bit is set, all
+/// bits of the result byte are the selected byte's sign.
 #[inline(always)]
 fn permute(a: u32, b: u32, selector: u32) -> u32 {
     let both = u64::from(b) << 32 | u64::from(a);
@@ -27,10 +27,10 @@ fn permute(a: u32, b: u32, selector: u32) -> u32 {
     })
 }
 
-/// The bytes that a special mode takes, by the low two bits of the selector: a selector of [`permute`] for each.
+/// A special mode: the low two bits of the selector choose one of four selectors of [`permute`].
 #[inline(always)]
-fn special(a: u32, b: u32, selector: u32, bytes: [u32; 4]) -> u32 {
-    permute(a, b, bytes[(selector & 3) as usize])
+fn special(a: u32, b: u32, selector: u32, selectors: [u32; 4]) -> u32 {
+    permute(a, b, selectors[(selector & 3) as usize])
 }
 
 #[inline(always)]

@@ -1,16 +1,17 @@
-//! Rounding to the bit in every mode, without touching the processor's rounding mode.
+//! Bit-exact rounding in every mode, without changing the host's rounding mode.
 //!
-//! Finite operands become exact integers times powers of two; the result is computed on integers and rounded once, to a
-//! format's precision and range. This is slower than the processor: what it rounds to nearest itself is left to it.
+//! Finite operands become exact integers times powers of two; the result is computed on integers and rounded once to a
+//! format's precision and range. Rounding to nearest is left to the host's arithmetic where that is possible: it is
+//! faster.
 
 use super::float::Format;
 
-/// How a result that the format doesn't have is rounded.
+/// Rounding mode of a result that the format cannot represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// `.rn`: to the nearest, of two to the even one.
+    /// `.rn`: to nearest, ties to even.
     Nearest,
-    /// `.rna`: to the nearest, of two to the one away from zero.
+    /// `.rna`: to nearest, ties away from zero.
     NearestAway,
     /// `.rz`
     TowardZero,
@@ -20,16 +21,17 @@ pub(super) enum Mode {
     Up,
 }
 
-/// significand × 2^exponent. If digits were cut off, the lowest bit is set: far below where anything is rounded.
+/// ±significand × 2^exponent. If nonzero digits were cut off, the lowest bit is set (a sticky bit), far below the
+/// rounding position.
 #[derive(Clone, Copy)]
-struct Number {
+struct ExactFloat {
     negative: bool,
     significand: u128,
     exponent: i32,
 }
 
-impl Number {
-    /// A finite number.
+impl ExactFloat {
+    /// From a finite value.
     fn of(value: f64) -> Self {
         let bits = value.to_bits();
         let field = (bits >> 52) as i32 & 0x7ff;
@@ -38,7 +40,8 @@ impl Number {
         Self { negative: value.is_sign_negative(), significand: u128::from(significand), exponent }
     }
 
-    /// The same value with the significand's highest bit at 125. It must not be zero, nor longer than that.
+    /// The same value with the significand's highest bit at position 125. The significand must be nonzero and no
+    /// longer.
     fn scaled(self) -> Self {
         let shift = self.significand.leading_zeros() - 2;
         Self { significand: self.significand << shift, exponent: self.exponent - shift as i32, ..self }
@@ -63,7 +66,7 @@ impl Number {
         }
         let (a, b) = (self.scaled(), other.scaled());
         let (high, low) = if a.exponent >= b.exponent { (a, b) } else { (b, a) };
-        // If the shift cuts bits off, it is by 20 or more, and the difference keeps more than 100 bits.
+        // If the shift cuts off bits, it is by 20 or more, and the difference keeps more than 100 bits.
         let aligned = shift_right_sticky(low.significand, (high.exponent - low.exponent) as u32);
         let (negative, significand) = if high.negative == low.negative {
             (high.negative, high.significand + aligned)
@@ -75,7 +78,7 @@ impl Number {
         Self { negative, significand, exponent: high.exponent }
     }
 
-    /// Rounds once. The result is a number of the format, or infinite.
+    /// Rounds to a value of the format, or to an infinity.
     fn round(self, mode: Mode, format: Format) -> f64 {
         let sign = if self.negative { -1.0 } else { 1.0 };
         if self.significand == 0 {
@@ -87,7 +90,7 @@ impl Number {
             return sign * overflow(self.negative, mode, format);
         }
         let magnitude = if unit <= self.exponent {
-            // Nothing is cut off; the significand has at most as many bits as the format.
+            // Exact: the significand has no more bits than the format.
             self.significand as f64 * power_of_two(self.exponent)
         } else {
             let cut = (unit - self.exponent) as u32;
@@ -110,7 +113,7 @@ impl Number {
     }
 }
 
-/// The magnitude of a result beyond the largest number.
+/// Magnitude of a result beyond the largest finite number.
 fn overflow(negative: bool, mode: Mode, format: Format) -> f64 {
     let infinite = match mode {
         Mode::Nearest | Mode::NearestAway => true,
@@ -121,7 +124,7 @@ fn overflow(negative: bool, mode: Mode, format: Format) -> f64 {
     if infinite { f64::INFINITY } else { format.maximum() }
 }
 
-/// 2^exponent, from the smallest subnormal number to the largest power.
+/// 2^exponent, for every power of two in f64, subnormal ones included.
 fn power_of_two(exponent: i32) -> f64 {
     if exponent < -1022 {
         f64::from_bits(1 << (exponent + 1074))
@@ -137,9 +140,9 @@ fn shift_right_sticky(value: u128, amount: u32) -> u128 {
     }
 }
 
-/// a + b in f64, where of the two numbers around an inexact sum the odd one is taken. To round this to a format of at most
-/// 51 bits, in any mode, gives the sum rounded once (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
-/// 2008). The sum must be zero, or normal and not overflow.
+/// a + b in f64, rounded to odd: of the two neighbours of an inexact sum, the one with an odd significand. Rounding it
+/// to a format of at most 51 bits, in any mode, equals rounding the exact sum once (Boldo and Melquiond, "Emulation of
+/// FMA and correctly rounded sums", 2008). The sum must be zero, or normal and not overflow.
 #[inline(always)]
 pub(super) fn sum_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
@@ -158,7 +161,7 @@ pub(super) fn add(a: f64, b: f64, mode: Mode, format: Format) -> f64 {
     if !(a.is_finite() && b.is_finite()) {
         return a + b;
     }
-    Number::of(a).plus(Number::of(b), mode).round(mode, format)
+    ExactFloat::of(a).plus(ExactFloat::of(b), mode).round(mode, format)
 }
 
 /// a × b
@@ -166,7 +169,7 @@ pub(super) fn multiply(a: f64, b: f64, mode: Mode, format: Format) -> f64 {
     if !(a.is_finite() && b.is_finite()) {
         return a * b;
     }
-    Number::of(a).times(Number::of(b)).round(mode, format)
+    ExactFloat::of(a).times(ExactFloat::of(b)).round(mode, format)
 }
 
 /// a × b + c, rounded once.
@@ -176,7 +179,7 @@ pub(super) fn multiply_add(a: f64, b: f64, c: f64, mode: Mode, format: Format) -
         let product = if a.is_finite() && b.is_finite() { 0.0 } else { a * b };
         return product + c;
     }
-    Number::of(a).times(Number::of(b)).plus(Number::of(c), mode).round(mode, format)
+    ExactFloat::of(a).times(ExactFloat::of(b)).plus(ExactFloat::of(c), mode).round(mode, format)
 }
 
 /// a ÷ b
@@ -184,11 +187,11 @@ pub(super) fn divide(a: f64, b: f64, mode: Mode, format: Format) -> f64 {
     if !(a.is_finite() && b.is_finite()) || a == 0.0 || b == 0.0 {
         return a / b;
     }
-    let (a, b) = (Number::of(a).scaled(), Number::of(b));
+    let (a, b) = (ExactFloat::of(a).scaled(), ExactFloat::of(b));
     // At least 72 bits of the quotient.
     let quotient = a.significand / b.significand;
     let inexact = a.significand % b.significand != 0;
-    Number {
+    ExactFloat {
         negative: a.negative != b.negative,
         significand: quotient | u128::from(inexact),
         exponent: a.exponent - b.exponent,
@@ -201,23 +204,23 @@ pub(super) fn square_root(a: f64, mode: Mode, format: Format) -> f64 {
     if !a.is_finite() || a <= 0.0 {
         return a.sqrt();
     }
-    let mut a = Number::of(a).scaled();
+    let mut a = ExactFloat::of(a).scaled();
     if a.exponent % 2 != 0 {
-        a = Number { significand: a.significand << 1, exponent: a.exponent - 1, ..a };
+        a = ExactFloat { significand: a.significand << 1, exponent: a.exponent - 1, ..a };
     }
     // 63 or 64 bits of the root.
     let root = a.significand.isqrt();
     let inexact = root * root != a.significand;
-    Number { significand: root | u128::from(inexact), exponent: a.exponent / 2, ..a }.round(mode, format)
+    ExactFloat { significand: root | u128::from(inexact), exponent: a.exponent / 2, ..a }.round(mode, format)
 }
 
-/// Rounds a number to a format.
+/// Rounds a value to a format.
 pub(super) fn convert(a: f64, mode: Mode, format: Format) -> f64 {
-    if a.is_finite() { Number::of(a).round(mode, format) } else { a }
+    if a.is_finite() { ExactFloat::of(a).round(mode, format) } else { a }
 }
 
 /// Rounds an integer to a format.
 pub(super) fn convert_integer(negative: bool, magnitude: u64, mode: Mode, format: Format) -> f64 {
     let negative = negative && magnitude != 0;
-    Number { negative, significand: u128::from(magnitude), exponent: 0 }.round(mode, format)
+    ExactFloat { negative, significand: u128::from(magnitude), exponent: 0 }.round(mode, format)
 }

@@ -1,16 +1,17 @@
-//! The approximations (PTX ISA 9.7.3 and 9.7.4): rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh and the fast quotients.
+//! The approximate instructions (PTX ISA 9.7.3 and 9.7.4): rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh and the
+//! approximate divisions.
 //!
-//! Processors approximate them with tables of their own. Here they are computed in f64 and rounded to the nearest, so
-//! that a processor's result is at most [`approximation_error`](super::approximation_error) away. Infinities, zeros and
-//! NaN give what the ISA's tables say.
+//! GPUs approximate them with tables. Here they are computed in f64 and rounded to nearest, so that a GPU's result
+//! differs by at most [`approximation_error`](super::approximation_error). Infinities, zeros and NaN give the results
+//! of the ISA's tables.
 
 use super::arithmetic::{divide, reciprocal, square_root};
 use super::float::{Bf16Bits, F16Bits, Float};
-use super::kind::{Bf16, Bf16x2, F16, F16x2, F32, F64, operation};
 use super::modifiers::{Ftz, Modifiers, Rn};
+use super::operand_type::{Bf16, Bf16x2, F16, F16x2, F32, F64, operation};
 use super::table::Table;
 
-/// Fills in the forms.
+/// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
     single::<Rn>(table, "");
     single::<Ftz<Rn>>(table, ".ftz");
@@ -57,13 +58,14 @@ fn divide_fast<M: Modifiers>(a: f32, b: f32) -> f32 {
     if b.is_finite() && b.abs() > LIMIT { M::result(M::operand(a) * 0f32.copysign(b)) } else { divide::<f32, M>(a, b) }
 }
 
-/// 1/√a; an infinity of the same sign for ±0, NaN for what is less.
+/// 1/√a; an infinity of the same sign for ±0, NaN for negative operands.
 #[inline(always)]
 fn reciprocal_root<T: Float, M: Modifiers>(a: T) -> T {
     through_f64::<T, M>(a, |a| 1.0 / a.sqrt())
 }
 
-/// Of a the upper 32 bits alone count, and the result has no others. NaN is 0x7fffffff00000000, as the ISA says.
+/// Computes with the upper 32 bits of a and returns the upper 32 bits of the result. NaN is 0x7fffffff00000000, as the
+/// ISA specifies.
 #[inline(always)]
 fn coarse(a: f64, function: impl Fn(f64) -> f64) -> f64 {
     const UPPER: u64 = !0 << 32;
@@ -95,7 +97,7 @@ fn cosine<M: Modifiers>(a: f32) -> f32 {
     through_f64::<f32, M>(a, f64::cos)
 }
 
-/// log₂ a; −∞ for ±0, NaN for what is less.
+/// log₂ a; −∞ for ±0, NaN for negative operands.
 #[inline(always)]
 fn logarithm<M: Modifiers>(a: f32) -> f32 {
     through_f64::<f32, M>(a, f64::log2)

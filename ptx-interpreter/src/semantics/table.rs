@@ -1,16 +1,16 @@
-//! The table of known forms, and how a form is found in it.
+//! The table of instruction forms, by full name.
 
 use super::{Operation, arithmetic, carry, compare, convert, half, integer, logic, special};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// An instruction's name that no form has: an unknown opcode, or modifiers that don't go together or not in this order.
+/// An instruction name without a form: an unknown opcode, or modifiers in an invalid combination or order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no form of {opcode} is known as {name}; correct its modifiers and their order, or add it to the semantics")]
+#[error("{opcode} has no form {name}; correct its modifiers and their order, or add the form to the semantics")]
 pub struct UnknownForm {
     /// The opcode.
     pub opcode: String,
-    /// The whole name.
+    /// The full name, with modifiers.
     pub name: String,
 }
 
@@ -26,7 +26,7 @@ impl Table {
     pub(super) fn add(&mut self, name: impl Into<String>, operation: Operation) {
         let name = name.into();
         let previous = self.operations.insert(name.clone(), operation);
-        assert!(previous.is_none(), "{name} is in the tables twice");
+        assert!(previous.is_none(), "{name} is in the table twice");
         self.names.push(name);
     }
 }
@@ -43,10 +43,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     table
 });
 
-/// What the instruction of this opcode and these modifiers computes.
+/// The semantics of an instruction.
 ///
-/// The modifiers stand in the order in which the PTX ISA writes them. `setp` is found too, as by [`comparison`]; what
-/// needs the carry flag is not, see [`carry`](super::carry()).
+/// The modifiers are in the order of the PTX ISA. `setp` is included, as in [`comparison`]; instructions with the carry
+/// flag are not, see [`carry`](super::carry()).
 ///
 /// # Errors
 /// [`UnknownForm`] for every other name.
@@ -55,9 +55,10 @@ pub fn operation(opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<Operatio
     TABLE.operations.get(&name).copied().ok_or_else(|| UnknownForm { opcode: opcode.to_owned(), name })
 }
 
-/// What a `setp` compares: modifiers are the comparison, `ftz` if it is there, and the type, such as `["lt", "u32"]`.
+/// The comparison of a `setp`. Its modifiers are the comparison operator, optionally `ftz`, and the type, such as
+/// `["lt", "u32"]`.
 ///
-/// The predicate that it combines with and the second destination are up to the caller.
+/// The caller handles the predicate that the result is combined with, and the second destination.
 ///
 /// # Errors
 /// [`UnknownForm`] for a comparison that the type doesn't have.
@@ -65,7 +66,7 @@ pub fn comparison(modifiers: &[impl AsRef<str>]) -> Result<Operation, UnknownFor
     operation("setp", modifiers)
 }
 
-/// The full name of every form: of [`operation`], [`comparison`] and [`carry`](super::carry()).
+/// The full names of all forms of [`operation`], [`comparison`] and [`carry`](super::carry()).
 pub fn forms() -> impl Iterator<Item = String> {
     TABLE.names.iter().cloned().chain(carry::names())
 }

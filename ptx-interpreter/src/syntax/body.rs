@@ -1,7 +1,7 @@
-//! The statements of a body (PTX ISA 4.3).
+//! Statements of a function body (PTX ISA 4.3).
 
 use super::parser::{Parsed, Parser};
-use super::token::Kind;
+use super::token::TokenKind;
 use super::{Linkage, Statement};
 use crate::limits::MAX_BLOCK_DEPTH;
 
@@ -16,7 +16,7 @@ impl Parser<'_> {
 
     fn block(&mut self, depth: usize) -> Parsed<Vec<Statement>> {
         if depth > MAX_BLOCK_DEPTH {
-            return Err(self.error(format!("at most {MAX_BLOCK_DEPTH} blocks in each other")));
+            return Err(self.error(format!("at most {MAX_BLOCK_DEPTH} nested blocks")));
         }
         self.expect(b'{', "`{`")?;
         let mut statements = Vec::new();
@@ -28,10 +28,12 @@ impl Parser<'_> {
 
     fn statement(&mut self, depth: usize, statements: &mut Vec<Statement>) -> Parsed<()> {
         match self.kind() {
-            Kind::Name if self.kind_after() == Kind::Sign(b':') => statements.push(self.label()?),
-            Kind::Name | Kind::Sign(b'@') => statements.push(Statement::Instruction(self.instruction()?)),
-            Kind::Sign(b'{') => statements.push(Statement::Block(self.block(depth + 1)?)),
-            Kind::Directive => match self.word() {
+            TokenKind::Name if self.kind_after() == TokenKind::Punctuation(b':') => statements.push(self.label()?),
+            TokenKind::Name | TokenKind::Punctuation(b'@') => {
+                statements.push(Statement::Instruction(self.instruction()?))
+            }
+            TokenKind::Punctuation(b'{') => statements.push(Statement::Block(self.block(depth + 1)?)),
+            TokenKind::Directive => match self.word() {
                 ".reg" => statements.push(self.registers()?),
                 ".loc" => statements.push(Statement::Location(self.location()?)),
                 ".pragma" => self.pragma()?,

@@ -1,11 +1,11 @@
-//! What is there for debuggers and for the assembler (PTX ISA 11.5).
+//! Directives for debuggers and for the assembler (PTX ISA 11.5).
 
 use super::parser::{Parsed, Parser};
-use super::token::Kind;
+use super::token::TokenKind;
 use super::{Location, SourceFile};
 
 impl Parser<'_> {
-    /// `.file 1 "name.rs"`, perhaps with `, timestamp, size`.
+    /// `.file 1 "name.rs"`, optionally with `, timestamp, size`.
     pub(super) fn source_file(&mut self) -> Parsed<SourceFile> {
         self.advance();
         let number = self.unsigned("the number of a file")?;
@@ -18,7 +18,7 @@ impl Parser<'_> {
         Ok(SourceFile { number, name })
     }
 
-    /// `.loc 1 23 5`, perhaps with `, function_name LABEL+8, inlined_at 1 10 3`.
+    /// `.loc 1 23 5`, optionally with `, function_name LABEL+8, inlined_at 1 10 3`.
     pub(super) fn location(&mut self) -> Parsed<Location> {
         self.advance();
         let [file, line, column] = self.place()?;
@@ -51,7 +51,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `.pragma "nounroll";`: a pragma says nothing of what is computed.
+    /// `.pragma "nounroll";`, ignored: a pragma does not affect results.
     pub(super) fn pragma(&mut self) -> Parsed<()> {
         self.advance();
         loop {
@@ -62,7 +62,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `.section .debug_info { … }`, up to the brace that closes it.
+    /// `.section .debug_info { … }`, skipped up to the closing brace.
     pub(super) fn debug_section(&mut self) -> Parsed<()> {
         self.advance();
         if !self.directive().is_some_and(|name| name.starts_with(".debug_")) {
@@ -73,9 +73,9 @@ impl Parser<'_> {
         let mut depth = 1_usize;
         while depth > 0 {
             match self.kind() {
-                Kind::Sign(b'{') => depth += 1,
-                Kind::Sign(b'}') => depth -= 1,
-                Kind::End | Kind::Unknown | Kind::UnclosedComment | Kind::UnclosedQuotation => {
+                TokenKind::Punctuation(b'{') => depth += 1,
+                TokenKind::Punctuation(b'}') => depth -= 1,
+                TokenKind::End | TokenKind::Unknown | TokenKind::UnclosedComment | TokenKind::UnclosedQuotation => {
                     return Err(self.error("the `}` that closes the section"));
                 }
                 _ => {}
@@ -85,7 +85,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `$L__sec_end0:` at module scope, which LLVM writes between two sections for the second to refer to.
+    /// `$L__sec_end0:` at module scope, which LLVM emits between two sections so that the second can refer to it.
     pub(super) fn section_label(&mut self) -> Parsed<()> {
         self.name("a label of a section")?;
         self.expect(b':', "`:`")?;
@@ -95,9 +95,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The text between quotation marks, as it is written.
+    /// The text between quotation marks, with its escapes.
     fn quoted(&mut self, expected: &str) -> Parsed<&str> {
-        if self.kind() != Kind::Quoted {
+        if self.kind() != TokenKind::Quoted {
             return Err(self.error(expected));
         }
         let token = self.advance();
@@ -106,7 +106,7 @@ impl Parser<'_> {
     }
 }
 
-/// What a quotation means: LLVM writes a quotation mark as `\"`, and bytes that are not ASCII as `\303\274`.
+/// The content of a quoted string: LLVM escapes a quotation mark as `\"`, and bytes that are not ASCII as `\303\274`.
 fn unescaped(quoted: &str) -> String {
     let mut bytes = Vec::with_capacity(quoted.len());
     let mut rest = quoted.as_bytes();
@@ -134,7 +134,7 @@ mod tests {
     use super::unescaped;
 
     #[test]
-    fn names_of_files_are_unescaped() {
+    fn file_names_are_unescaped() {
         assert_eq!(unescaped("src/lib.rs"), "src/lib.rs");
         assert_eq!(unescaped(r#"C:\\a \"b\".rs"#), r#"C:\a "b".rs"#);
         assert_eq!(unescaped(r"f\303\274r.rs"), "für.rs");

@@ -1,17 +1,17 @@
-//! What is wrong with a text.
+//! Syntax errors.
 
 use thiserror::Error;
 
-/// A text that is no PTX, or PTX that this crate does not know.
+/// A text that is not PTX, or syntax that is not supported.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("line {line}: expected {expected}, found {found}, in: {text}")]
 pub struct SyntaxError {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// The text of the line, without blanks at its ends; of a very long line the beginning.
+    /// Text of the line, trimmed; only the beginning of a very long line.
     pub text: String,
-    /// What could stand there.
+    /// Description of the valid alternatives.
     pub expected: String,
-    /// What stands there.
+    /// Description of the token found.
     pub found: String,
 }

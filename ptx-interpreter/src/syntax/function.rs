@@ -1,7 +1,7 @@
-//! Entries and functions (PTX ISA 11.3, 11.4).
+//! Kernels and functions (PTX ISA 11.3, 11.4).
 
 use super::parser::{Parsed, Parser};
-use super::token::Kind;
+use super::token::TokenKind;
 use super::{Function, Linkage, Performance, Variable};
 
 impl Parser<'_> {
@@ -17,11 +17,11 @@ impl Parser<'_> {
         let parameters = self.parameters(is_entry)?;
         let performance = self.performance(is_entry)?;
         let body = match self.kind() {
-            Kind::Sign(b';') => {
+            TokenKind::Punctuation(b';') => {
                 self.advance();
                 None
             }
-            Kind::Sign(b'{') => Some(self.body()?),
+            TokenKind::Punctuation(b'{') => Some(self.body()?),
             _ if is_entry => {
                 let expected = "`{`, `;`, `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg` or `.pragma` \
                                 (other directives, such as those of clusters, are not supported)";
@@ -57,19 +57,19 @@ impl Parser<'_> {
                     self.advance();
                 }
                 ".maxntid" if is_entry => {
-                    self.is_first(performance.max_threads.is_some())?;
+                    self.reject_duplicate(performance.max_threads.is_some())?;
                     performance.max_threads = Some(self.threads()?);
                 }
                 ".reqntid" if is_entry => {
-                    self.is_first(performance.required_threads.is_some())?;
+                    self.reject_duplicate(performance.required_threads.is_some())?;
                     performance.required_threads = Some(self.threads()?);
                 }
                 ".minnctapersm" if is_entry => {
-                    self.is_first(performance.min_blocks.is_some())?;
+                    self.reject_duplicate(performance.min_blocks.is_some())?;
                     performance.min_blocks = Some(self.number_after_directive()?);
                 }
                 ".maxnreg" if is_entry => {
-                    self.is_first(performance.max_registers.is_some())?;
+                    self.reject_duplicate(performance.max_registers.is_some())?;
                     performance.max_registers = Some(self.number_after_directive()?);
                 }
                 _ => return Ok(performance),
@@ -77,9 +77,9 @@ impl Parser<'_> {
         }
     }
 
-    fn is_first(&self, is_there_already: bool) -> Parsed<()> {
-        if is_there_already {
-            return Err(self.error("each of these directives once"));
+    fn reject_duplicate(&self, is_duplicate: bool) -> Parsed<()> {
+        if is_duplicate {
+            return Err(self.error("each of these directives at most once"));
         }
         Ok(())
     }
@@ -89,11 +89,11 @@ impl Parser<'_> {
         self.positive("a positive number of at most 32 bits")
     }
 
-    /// `.maxntid 16, 16`: what is missing is 1.
+    /// `.maxntid 16, 16`; missing dimensions are 1.
     fn threads(&mut self) -> Parsed<[u32; 3]> {
         let mut threads = [self.number_after_directive()?, 1, 1];
         for threads in &mut threads[1..] {
-            if !self.is_sign(b',') {
+            if !self.is_punctuation(b',') {
                 break;
             }
             *threads = self.number_after_directive()?;

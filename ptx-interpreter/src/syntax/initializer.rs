@@ -1,13 +1,13 @@
-//! Initial values (PTX ISA 5.4.4).
+//! Initialisers of variables (PTX ISA 5.4.4).
 
 use super::parser::{Parsed, Parser};
-use super::token::Kind;
+use super::token::TokenKind;
 use super::{Immediate, Initializer};
 use crate::limits::MAX_OMITTED_VALUES;
 
 impl Parser<'_> {
-    /// What follows `=`: one value, or values in braces within braces as the dimensions of `shape` have it. Also how
-    /// many the first dimension has.
+    /// The initialiser after `=`: one value, or values in braces nested like the dimensions of `shape`. Returns the
+    /// values and the length of the first dimension.
     pub(super) fn initializer(&mut self, shape: &[Option<usize>]) -> Parsed<(Vec<Initializer>, usize)> {
         let mut values = Vec::new();
         if shape.is_empty() {
@@ -18,10 +18,10 @@ impl Parser<'_> {
         Ok((values, length))
     }
 
-    /// `{…}`; what is missing at the end of a row is zero, and written out only if a further row follows. Gives how
-    /// many rows or values the braces hold.
+    /// `{…}`. Missing values at the end of a row are zero, and pushed only if another row follows. Returns the number
+    /// of rows or values in the braces.
     fn row(&mut self, shape: &[Option<usize>], values: &mut Vec<Initializer>) -> Parsed<usize> {
-        self.expect(b'{', "`{`, for each dimension one")?;
+        self.expect(b'{', "`{`, one per dimension")?;
         let first = values.len();
         let step: usize = shape[1..].iter().flatten().product();
         let mut index = 0;
@@ -30,14 +30,14 @@ impl Parser<'_> {
         }
         loop {
             if shape[0].is_some_and(|size| index >= size) {
-                return Err(self.error(format!("`}}`: the dimension has no more than {index}")));
+                return Err(self.error(format!("`}}`: the size of the dimension is {index}")));
             }
             let start = index.checked_mul(step).and_then(|offset| offset.checked_add(first));
-            let left_out = start.and_then(|start| start.checked_sub(values.len()));
-            let left = left_out.and_then(|left_out| self.omitted_values_left.checked_sub(left_out));
+            let omitted = start.and_then(|start| start.checked_sub(values.len()));
+            let left = omitted.and_then(|omitted| self.omitted_values_left.checked_sub(omitted));
             let (Some(start), Some(left)) = (start, left) else {
                 let expected =
-                    format!("a value before which the module leaves out at most {MAX_OMITTED_VALUES} in all");
+                    format!("a value with at most {MAX_OMITTED_VALUES} omitted before it in the whole module");
                 return Err(self.error(expected));
             };
             self.omitted_values_left = left;
@@ -58,13 +58,13 @@ impl Parser<'_> {
     }
 
     fn initial_value(&mut self) -> Parsed<Initializer> {
-        if self.kind() != Kind::Name {
-            if self.kind() == Kind::Number || self.is_sign(b'-') {
+        if self.kind() != TokenKind::Name {
+            if self.kind() == TokenKind::Number || self.is_punctuation(b'-') {
                 return Ok(Initializer::Value(self.immediate()?));
             }
             return Err(self.error("a number, or the name of a variable"));
         }
-        let generic = self.word() == "generic" && self.kind_after() == Kind::Sign(b'(');
+        let generic = self.word() == "generic" && self.kind_after() == TokenKind::Punctuation(b'(');
         if generic {
             self.advance();
             self.advance();

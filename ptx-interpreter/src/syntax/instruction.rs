@@ -1,7 +1,7 @@
 //! Instructions and their operands (PTX ISA 4.3.2, chapter 6).
 
 use super::parser::{Parsed, Parser};
-use super::token::Kind;
+use super::token::TokenKind;
 use super::{Address, AddressBase, Guard, Instruction, Operand};
 
 const OPERAND: &str = "an operand: a name, a number, `!name`, `[…]` or `{…}`";
@@ -11,7 +11,8 @@ impl Parser<'_> {
     pub(super) fn instruction(&mut self) -> Parsed<Instruction> {
         let guard = self.guard()?;
         let (from, line) = (self.position(), self.next().line);
-        let is_opcode = self.kind() == Kind::Name && self.word().starts_with(|first: char| first.is_ascii_alphabetic());
+        let is_opcode =
+            self.kind() == TokenKind::Name && self.word().starts_with(|first: char| first.is_ascii_alphabetic());
         if !is_opcode {
             return Err(self.error("an instruction"));
         }
@@ -22,7 +23,7 @@ impl Parser<'_> {
             self.advance();
         }
         let mut operands = Vec::new();
-        if !self.is_sign(b';') {
+        if !self.is_punctuation(b';') {
             if !self.begins_operand() {
                 return Err(self.error_after_last("`;` or an operand"));
             }
@@ -31,7 +32,7 @@ impl Parser<'_> {
                 operands.push(self.operand(opcode == "call")?);
             }
         }
-        if !self.is_sign(b';') {
+        if !self.is_punctuation(b';') {
             return Err(self.error_after_last("`;` or `,`"));
         }
         let text = self.text_since(from);
@@ -48,38 +49,39 @@ impl Parser<'_> {
         Ok(Some(Guard { register, negated }))
     }
 
-    /// Whether an operand can begin with the next token. `mov.` cannot: there a semicolon is missing before it.
+    /// Whether the next token can begin an operand. A name followed by a modifier cannot: it is the next instruction,
+    /// after a missing semicolon.
     fn begins_operand(&self) -> bool {
         match self.kind() {
-            Kind::Name => self.kind_after() != Kind::Directive,
-            Kind::Number => true,
-            Kind::Sign(sign) => matches!(sign, b'-' | b'!' | b'[' | b'{' | b'('),
+            TokenKind::Name => self.kind_after() != TokenKind::Directive,
+            TokenKind::Number => true,
+            TokenKind::Punctuation(punctuation) => matches!(punctuation, b'-' | b'!' | b'[' | b'{' | b'('),
             _ => false,
         }
     }
 
     fn operand(&mut self, is_call: bool) -> Parsed<Operand> {
         match self.kind() {
-            Kind::Sign(b'{') => Ok(Operand::Vector(self.operands(b'}', "`}` or `,`")?)),
-            Kind::Sign(b'(') if is_call => {
-                if self.kind_after() == Kind::Sign(b')') {
+            TokenKind::Punctuation(b'{') => Ok(Operand::Vector(self.operands(b'}', "`}` or `,`")?)),
+            TokenKind::Punctuation(b'(') if is_call => {
+                if self.kind_after() == TokenKind::Punctuation(b')') {
                     self.advance();
                     self.advance();
                     return Ok(Operand::Group(Vec::new()));
                 }
                 Ok(Operand::Group(self.operands(b')', "`)` or `,`")?))
             }
-            Kind::Sign(b'[') => Ok(Operand::Address(self.address()?)),
-            Kind::Sign(b'!') => {
+            TokenKind::Punctuation(b'[') => Ok(Operand::Address(self.address()?)),
+            TokenKind::Punctuation(b'!') => {
                 self.advance();
                 Ok(Operand::Not(self.name("a predicate register")?))
             }
-            Kind::Name => self.named_operand(),
+            TokenKind::Name => self.named_operand(),
             _ => self.simple_operand(),
         }
     }
 
-    /// Names and numbers between two signs, the first of which is next.
+    /// Comma-separated names and numbers between two brackets, the first of which is the next token.
     fn operands(&mut self, end: u8, expected: &str) -> Parsed<Vec<Operand>> {
         self.advance();
         let mut operands = vec![self.simple_operand()?];
@@ -92,8 +94,8 @@ impl Parser<'_> {
 
     fn simple_operand(&mut self) -> Parsed<Operand> {
         match self.kind() {
-            Kind::Name => Ok(Operand::Name(self.component_name()?)),
-            Kind::Number | Kind::Sign(b'-') => Ok(Operand::Immediate(self.immediate()?)),
+            TokenKind::Name => Ok(Operand::Name(self.component_name()?)),
+            TokenKind::Number | TokenKind::Punctuation(b'-') => Ok(Operand::Immediate(self.immediate()?)),
             _ => Err(self.error(OPERAND)),
         }
     }
@@ -110,7 +112,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `%tid.x` and other components of vectors are one name.
+    /// A name, including the component of a vector such as `%tid.x`.
     fn component_name(&mut self) -> Parsed<String> {
         let mut name = self.name(OPERAND)?;
         if let Some(component) = self.directive().filter(|_| self.is_attached()) {
@@ -127,8 +129,8 @@ impl Parser<'_> {
     fn address(&mut self) -> Parsed<Address> {
         self.advance();
         let base = match self.kind() {
-            Kind::Name => AddressBase::Name(self.name("a name")?),
-            Kind::Number => AddressBase::Immediate(self.unsigned("an address: an integer of at most 64 bits")?),
+            TokenKind::Name => AddressBase::Name(self.name("a name")?),
+            TokenKind::Number => AddressBase::Immediate(self.unsigned("an address: an integer of at most 64 bits")?),
             _ => return Err(self.error("an address: a name or a number")),
         };
         let offset = self.offset()?.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! From the text of a PTX module to its tree.
+//! Parser: from the text of a PTX module to a syntax tree.
 
 mod body;
 mod debug;

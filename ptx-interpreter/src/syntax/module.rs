@@ -1,18 +1,19 @@
-//! A whole module (PTX ISA 11.1, 11.6).
+//! Modules (PTX ISA 11.1, 11.6).
 
 use super::parser::{Parsed, Parser};
-use super::token::Kind;
+use super::token::TokenKind;
 use super::{Linkage, Module, SyntaxError};
 
 const MODULE_ITEMS: &str =
     "`.entry`, `.func`, a variable (.const, .global or .shared), `.file`, `.section .debug_…` or `.pragma`";
 
-/// The module that `text` writes.
+/// Parses a PTX module.
+///
+/// Only syntax without effect on execution is skipped: comments, `.pragma`, `.section .debug_…`, the function name
+/// after a `.loc`, and the hints `.ptr` and `.noreturn`.
 ///
 /// # Errors
-/// Where the text is no PTX, or has what this crate does not know: the first such place, with what was expected there.
-/// Nothing is skipped but what says nothing of execution: comments, `.pragma`, `.section .debug_…`, the names and
-/// places that follow a `.loc`, and the hints `.ptr` and `.noreturn`.
+/// The first token that is not valid PTX or not supported, with the expected alternatives.
 ///
 /// ```
 /// let text = ".version 7.0 .target sm_75 .address_size 64\n.visible .entry nothing()\n{\n    ret;\n}\n";
@@ -33,12 +34,12 @@ impl Parser<'_> {
         let address_size = self.address_size()?;
         let mut module =
             Module { version, target, address_size, variables: Vec::new(), functions: Vec::new(), files: Vec::new() };
-        while self.kind() != Kind::End {
+        while self.kind() != TokenKind::End {
             match self.directive() {
                 Some(".file") => module.files.push(self.source_file()?),
                 Some(".section") => self.debug_section()?,
                 Some(".pragma") => self.pragma()?,
-                None if self.kind_after() == Kind::Sign(b':') => self.section_label()?,
+                None if self.kind_after() == TokenKind::Punctuation(b':') => self.section_label()?,
                 _ => self.declaration(&mut module)?,
             }
         }
@@ -49,7 +50,7 @@ impl Parser<'_> {
         let is_common = self.directive() == Some(".common");
         let linkage = self.linkage();
         if is_common && self.directive() != Some(".global") {
-            return Err(self.error("`.global`, for which alone `.common` is"));
+            return Err(self.error("`.global`, the only space of `.common`"));
         }
         match self.directive() {
             Some(".entry" | ".func") => module.functions.push(self.function(linkage)?),
@@ -71,12 +72,12 @@ impl Parser<'_> {
         linkage
     }
 
-    /// `.version 7.0`: to the tokens it is a number with a fraction.
+    /// `.version 7.0`, which the tokeniser takes for a decimal fraction.
     fn version(&mut self) -> Parsed<(u32, u32)> {
         if !self.eat_directive(".version") {
-            return Err(self.error("`.version`, with which a module begins"));
+            return Err(self.error("`.version`, the first directive of a module"));
         }
-        let parts = self.word().split_once('.').filter(|_| self.kind() == Kind::Number);
+        let parts = self.word().split_once('.').filter(|_| self.kind() == TokenKind::Number);
         let number = |digits: &str| digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()));
         let version = parts.and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
         let version = version.ok_or_else(|| self.error("a version of the PTX ISA, such as 7.0"))?;
@@ -84,7 +85,8 @@ impl Parser<'_> {
         Ok(version)
     }
 
-    /// `.target sm_75, debug`: what follows the architecture says nothing of execution, with one exception.
+    /// `.target sm_75, debug`. The options after the architecture don't affect execution, except `map_f64_to_f32`,
+    /// which is rejected.
     fn target(&mut self) -> Parsed<String> {
         if !self.eat_directive(".target") {
             return Err(self.error("`.target`"));
@@ -103,12 +105,12 @@ impl Parser<'_> {
     }
 
     fn address_size(&mut self) -> Parsed<u32> {
-        // Without the directive the size would be 32.
+        // Required: the default would be 32 bits.
         if !self.eat_directive(".address_size") {
             return Err(self.error("`.address_size 64`, or `,` and an option of the target"));
         }
         if self.word() != "64" {
-            return Err(self.error("64, the only size of an address that is supported"));
+            return Err(self.error("64, the only supported address size"));
         }
         self.unsigned("64")
     }

@@ -1,11 +1,11 @@
-//! Numbers of the text (PTX ISA 4.5).
+//! Number literals (PTX ISA 4.5).
 
 use super::Immediate;
 
-/// What `parse_number` takes.
+/// Description of the literals that `parse_number` accepts, for errors.
 pub(super) const NUMBER: &str = "a number of at most 64 bits, such as 10, 0x1F, 0f3F800000 or 1.5";
 
-/// The number that `text` writes without a sign; None if it writes none, or one that is too large.
+/// Parses an unsigned literal; None if `text` is not a literal, or is too large.
 pub(super) fn parse_number(text: &str) -> Option<Immediate> {
     let after = |prefixes: [&str; 2]| prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
     if let Some(digits) = after(["0f", "0F"]) {
@@ -30,7 +30,7 @@ pub(super) fn parse_number(text: &str) -> Option<Immediate> {
     }
 }
 
-/// The same number with the other sign.
+/// The number with its sign inverted.
 pub(super) fn negated(number: Immediate) -> Immediate {
     match number {
         Immediate::Integer(value) => Immediate::Integer(value.wrapping_neg()),
@@ -39,15 +39,15 @@ pub(super) fn negated(number: Immediate) -> Immediate {
     }
 }
 
-/// Digits and nothing else: `from_str_radix` alone takes a sign too.
+/// Parses digits only: `from_str_radix` would accept a sign.
 fn digits_of(digits: &str, radix: u32) -> Option<u64> {
     let only_digits = digits.bytes().all(|byte| char::from(byte).is_digit(radix));
     only_digits.then(|| u64::from_str_radix(digits, radix).ok()).flatten()
 }
 
 fn decimal_fraction(text: &str) -> Option<Immediate> {
-    let is_written_so = text.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
-    if !is_written_so || !text.contains(['.', 'e', 'E']) {
+    let has_valid_characters = text.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
+    if !has_valid_characters || !text.contains(['.', 'e', 'E']) {
         return None;
     }
     let value: f64 = text.parse().ok()?;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_none() {
+    fn invalid_literals_are_none() {
         for text in [
             "",
             "U",
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_turns_integers_in_twos_complement_and_fractions_in_their_sign_bit() {
+    fn negation_is_twos_complement_for_integers_and_the_sign_bit_for_floats() {
         assert_eq!(negated(Immediate::Integer(5)), Immediate::Integer(-5));
         assert_eq!(negated(Immediate::Integer(i64::MIN)), Immediate::Integer(i64::MIN));
         assert_eq!(negated(Immediate::F32(0)), Immediate::F32(0x8000_0000));

@@ -1,23 +1,23 @@
-//! Walks over the tokens; what stands where is in the files beside this one.
+//! The token cursor of the parser. The grammar is in the sibling modules.
 
 use super::number::{NUMBER, negated, parse_number};
-use super::token::{Kind, Token, tokens};
+use super::token::{Token, TokenKind, tokens};
 use super::{Immediate, ScalarType, SyntaxError};
 use crate::limits::{MAX_OMITTED_VALUES, MAX_REGISTERS};
 
 pub(super) type Parsed<T> = Result<T, SyntaxError>;
 
-/// The longest text of a line that an error carries, in characters.
+/// Maximum length of a line's text in an error, in characters.
 const LINE_CHARACTERS: usize = 200;
 
-/// The text, its tokens, and how far it is read.
+/// The text, its tokens and the current position.
 pub(super) struct Parser<'text> {
     text: &'text str,
     tokens: Vec<Token>,
     position: usize,
-    /// How many more registers the module may declare by ranges.
+    /// Number of registers that the module may still declare by ranges.
     pub(super) registers_left: usize,
-    /// How many more initial values the module may leave out before others.
+    /// Number of initial values that the module may still omit before others.
     pub(super) omitted_values_left: usize,
 }
 
@@ -27,24 +27,24 @@ impl<'text> Parser<'text> {
         Self { text, tokens: tokens(text), position: 0, registers_left, omitted_values_left }
     }
 
-    /// The next token, which is not yet read.
+    /// The next token, without consuming it.
     pub(super) fn next(&self) -> Token {
         self.tokens[self.position]
     }
 
-    /// What kind it is.
-    pub(super) fn kind(&self) -> Kind {
+    /// The next token's kind.
+    pub(super) fn kind(&self) -> TokenKind {
         self.next().kind
     }
 
-    /// The text of the next token.
+    /// The next token's text.
     pub(super) fn word(&self) -> &'text str {
         self.text_of(self.next())
     }
 
-    /// What kind of token comes after the next.
-    pub(super) fn kind_after(&self) -> Kind {
-        self.tokens.get(self.position + 1).map_or(Kind::End, |token| token.kind)
+    /// The kind of the token after the next.
+    pub(super) fn kind_after(&self) -> TokenKind {
+        self.tokens.get(self.position + 1).map_or(TokenKind::End, |token| token.kind)
     }
 
     pub(super) fn text_of(&self, token: Token) -> &'text str {
@@ -55,52 +55,52 @@ impl<'text> Parser<'text> {
         self.position
     }
 
-    /// Goes back, so that an error is told of a token that is read already.
-    pub(super) fn back_to(&mut self, position: usize) {
+    /// Moves back, so that an error refers to a token that is already consumed.
+    pub(super) fn rewind_to(&mut self, position: usize) {
         self.position = position;
     }
 
-    /// Whether nothing, not even a blank, is between the last token and the next.
+    /// Whether the next token directly follows the last one, without white space.
     pub(super) fn is_attached(&self) -> bool {
         self.position > 0 && self.tokens[self.position - 1].end == self.next().start
     }
 
-    /// Reads the next token; the end is never passed.
+    /// Consumes the next token, except the end of the text.
     pub(super) fn advance(&mut self) -> Token {
         let token = self.next();
-        if token.kind != Kind::End {
+        if token.kind != TokenKind::End {
             self.position += 1;
         }
         token
     }
 
-    pub(super) fn is_sign(&self, sign: u8) -> bool {
-        self.kind() == Kind::Sign(sign)
+    pub(super) fn is_punctuation(&self, punctuation: u8) -> bool {
+        self.kind() == TokenKind::Punctuation(punctuation)
     }
 
-    /// Reads the sign if it is next.
-    pub(super) fn eat(&mut self, sign: u8) -> bool {
-        let is_next = self.is_sign(sign);
+    /// Consumes the punctuation if it is next. Returns whether it was.
+    pub(super) fn eat(&mut self, punctuation: u8) -> bool {
+        let is_next = self.is_punctuation(punctuation);
         if is_next {
             self.advance();
         }
         is_next
     }
 
-    /// Reads `sign`, which `expected` describes together with all else that could stand there.
-    pub(super) fn expect(&mut self, sign: u8, expected: &str) -> Parsed<()> {
-        if self.eat(sign) {
+    /// Consumes `punctuation`; `expected` describes it together with all alternatives.
+    pub(super) fn expect(&mut self, punctuation: u8, expected: &str) -> Parsed<()> {
+        if self.eat(punctuation) {
             return Ok(());
         }
-        Err(if sign == b';' { self.error_after_last(expected) } else { self.error(expected) })
+        Err(if punctuation == b';' { self.error_after_last(expected) } else { self.error(expected) })
     }
 
     /// The next token if it is a directive, with its dot.
     pub(super) fn directive(&self) -> Option<&'text str> {
-        (self.kind() == Kind::Directive).then(|| self.word())
+        (self.kind() == TokenKind::Directive).then(|| self.word())
     }
 
-    /// Reads the directive, written with its dot, if it is next.
+    /// Consumes the directive, given with its dot, if it is next. Returns whether it was.
     pub(super) fn eat_directive(&mut self, directive: &str) -> bool {
         let is_next = self.directive() == Some(directive);
         if is_next {
@@ -110,50 +110,50 @@ impl<'text> Parser<'text> {
     }
 
     pub(super) fn name(&mut self, expected: &str) -> Parsed<String> {
-        if self.kind() != Kind::Name {
+        if self.kind() != TokenKind::Name {
             return Err(self.error(expected));
         }
         let token = self.advance();
         Ok(self.text_of(token).to_owned())
     }
 
-    /// A number with an optional minus.
+    /// A number with an optional minus sign.
     pub(super) fn immediate(&mut self) -> Parsed<Immediate> {
         let is_negative = self.eat(b'-');
-        let number = if self.kind() == Kind::Number { parse_number(self.word()) } else { None };
+        let number = if self.kind() == TokenKind::Number { parse_number(self.word()) } else { None };
         let number = number.ok_or_else(|| self.error(NUMBER))?;
-        // The bits of 0f and 0d have their own sign: ptxas refuses a second one.
+        // The literals 0f… and 0d… include a sign bit: ptxas rejects a minus sign before them.
         let is_bits = matches!(self.word().as_bytes(), [b'0', b'f' | b'F' | b'd' | b'D', ..]);
         if is_negative && is_bits {
-            return Err(self.error("an integer or a decimal number after the minus"));
+            return Err(self.error("an integer or a decimal number after the minus sign"));
         }
         self.advance();
         Ok(if is_negative { negated(number) } else { number })
     }
 
-    /// An integer without a sign that fits into `T` and is at least 1.
+    /// An unsigned integer that fits into `T` and is at least 1.
     pub(super) fn positive<T: TryFrom<u64> + PartialEq + Default>(&mut self, expected: &str) -> Parsed<T> {
         let before = self.position;
         let value: T = self.unsigned(expected)?;
         if value == T::default() {
-            self.back_to(before);
+            self.rewind_to(before);
             return Err(self.error(expected));
         }
         Ok(value)
     }
 
-    /// An integer without a sign that fits into `T`.
+    /// An unsigned integer that fits into `T`.
     pub(super) fn unsigned<T: TryFrom<u64>>(&mut self, expected: &str) -> Parsed<T> {
-        let number = if self.kind() == Kind::Number { parse_number(self.word()) } else { None };
+        let number = if self.kind() == TokenKind::Number { parse_number(self.word()) } else { None };
         let Some(Immediate::Integer(bits)) = number else { return Err(self.error(expected)) };
         let value = T::try_from(bits as u64).map_err(|_| self.error(expected))?;
         self.advance();
         Ok(value)
     }
 
-    /// `+8`, `-8`, `+-8` or nothing.
+    /// An optional offset: `+8`, `-8` or `+-8`.
     pub(super) fn offset(&mut self) -> Parsed<Option<i64>> {
-        if !self.is_sign(b'+') && !self.is_sign(b'-') {
+        if !self.is_punctuation(b'+') && !self.is_punctuation(b'-') {
             return Ok(None);
         }
         self.eat(b'+');
@@ -163,7 +163,7 @@ impl<'text> Parser<'text> {
         Ok(Some(if is_negative { value.wrapping_neg() } else { value }))
     }
 
-    /// `.b32` and the like.
+    /// A type, such as `.b32`.
     pub(super) fn scalar_type(&mut self) -> Parsed<ScalarType> {
         let scalar = self.directive().and_then(|directive| ScalarType::from_name(&directive[1..]));
         let scalar = scalar.ok_or_else(|| self.error("a type, such as .b32"))?;
@@ -171,7 +171,8 @@ impl<'text> Parser<'text> {
         Ok(scalar)
     }
 
-    /// The tokens from `from` to the next as one line: without comments, a blank wherever something was between.
+    /// The tokens from `from` to the next as one line: without comments, and with one space wherever tokens were
+    /// separated.
     pub(super) fn text_since(&self, from: usize) -> String {
         let tokens = &self.tokens[from..self.position];
         let mut line = String::with_capacity(tokens.last().map_or(0, |last| last.end - tokens[0].start));
@@ -184,24 +185,24 @@ impl<'text> Parser<'text> {
         line
     }
 
-    /// The next token is not what is expected.
+    /// The error for an unexpected next token.
     pub(super) fn error(&self, expected: impl Into<String>) -> SyntaxError {
         let token = self.next();
         let found = match token.kind {
-            Kind::End => "the end of the text".to_owned(),
-            Kind::UnclosedComment => "a comment without its `*/`".to_owned(),
-            Kind::UnclosedQuotation => "a quotation without its second `\"`".to_owned(),
+            TokenKind::End => "the end of the text".to_owned(),
+            TokenKind::UnclosedComment => "a comment without its `*/`".to_owned(),
+            TokenKind::UnclosedQuotation => "a quotation without its second `\"`".to_owned(),
             _ => format!("`{}`", shortened(self.text_of(token))),
         };
         self.error_at(token, found, expected.into())
     }
 
-    /// What is expected is missing after the last token: that one's line is at fault, not the next line.
+    /// The error for something missing after the last token: it refers to that token's line, not to the next line.
     pub(super) fn error_after_last(&self, expected: impl Into<String>) -> SyntaxError {
         let Some(last) = self.position.checked_sub(1).map(|position| self.tokens[position]) else {
             return self.error(expected);
         };
-        if last.line == self.next().line || self.kind() == Kind::End {
+        if last.line == self.next().line || self.kind() == TokenKind::End {
             return self.error(expected);
         }
         self.error_at(last, "the end of the line".to_owned(), expected.into())
@@ -209,7 +210,7 @@ impl<'text> Parser<'text> {
 
     fn error_at(&self, token: Token, found: String, expected: String) -> SyntaxError {
         let line_start = self.text[..token.start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_start = if token.kind == Kind::End { self.last_line_start() } else { line_start };
+        let line_start = if token.kind == TokenKind::End { self.last_line_start() } else { line_start };
         let line = self.text[line_start..].lines().next().unwrap_or("");
         SyntaxError { line: token.line, text: shortened(line.trim()), expected, found }
     }
@@ -220,7 +221,7 @@ impl<'text> Parser<'text> {
     }
 }
 
-/// The beginning of a line, fit for a terminal.
+/// The beginning of a line, safe to print to a terminal.
 fn shortened(text: &str) -> String {
     let line = text.lines().next().unwrap_or("");
     match line.char_indices().nth(LINE_CHARACTERS) {
@@ -229,8 +230,8 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The text with escapes for control characters, tabs aside, and for those that reorder or hide others: a quotation must
-/// not move a terminal's cursor.
+/// The text with escapes for control characters except tabs, and for characters that reorder or hide others: a quoted
+/// text must not control the terminal.
 pub(crate) fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     for character in text.chars() {

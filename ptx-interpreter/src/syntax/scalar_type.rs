@@ -1,6 +1,6 @@
 //! PTX's fundamental types (PTX ISA 5.2).
 
-/// The type of a register, a variable's element or an instruction's operand.
+/// The type of a register, of a variable's elements or of an instruction's operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum ScalarType {
@@ -56,7 +56,7 @@ impl ScalarType {
         })
     }
 
-    /// The bytes of a value in memory; a predicate, which cannot be there, counts as one.
+    /// Size of a value in memory, in bytes; 1 for a predicate, which memory cannot hold.
     pub fn bytes(self) -> usize {
         match self {
             Self::B8 | Self::U8 | Self::S8 | Self::Pred => 1,

@@ -1,41 +1,41 @@
-//! From text to tokens (PTX ISA 4.1 to 4.5).
+//! The tokeniser (PTX ISA 4.1 to 4.5).
 
-/// What a token is. What is no token of PTX is one too, so that the first mistake of a text is the one that is told.
+/// The kind of a token. Invalid text becomes tokens too, so that the parser reports the first error in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// `add`, `%r1`, `$L__BB0_1` or `_`.
     Name,
-    /// `.global`, `.shared::cta`: the dot belongs to it.
+    /// `.global`, `.shared::cta`, including the dot.
     Directive,
-    /// `12`, `0x1F`, `0f3F800000`, `1.5`: it begins as a number, and may still be none.
+    /// `12`, `0x1F`, `0f3F800000`, `1.5`: text that begins like a number, valid or not.
     Number,
     /// `"text"`, quotation marks included.
     Quoted,
     /// One of `, ; : ( ) [ ] { } < > + - ! | @ =`.
-    Sign(u8),
-    /// A character that PTX does not have there.
+    Punctuation(u8),
+    /// A character that cannot begin a token.
     Unknown,
     /// `/*` without `*/`.
     UnclosedComment,
-    /// `"` without a second one on its line.
+    /// `"` without a closing one on its line.
     UnclosedQuotation,
     /// The end of the text.
     End,
 }
 
-/// A token and where it stands.
+/// A token and its position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
-    /// The offset of its first byte.
+    pub(super) kind: TokenKind,
+    /// Offset of its first byte.
     pub(super) start: usize,
-    /// The offset after its last byte.
+    /// Offset after its last byte.
     pub(super) end: usize,
-    /// The line of its first byte, from 1.
+    /// Line of its first byte, from 1.
     pub(super) line: u32,
 }
 
-/// The tokens of a text, without comments; the last one, and only that, is the end.
+/// The tokens of a text, without comments. Only the last one is [`TokenKind::End`].
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::with_capacity(bytes.len() / 3 + 1);
@@ -64,52 +64,52 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
                 }
                 None => {
                     position = bytes.len();
-                    Kind::UnclosedComment
+                    TokenKind::UnclosedComment
                 }
             },
             b'"' => {
                 let (end, closed) = quoted_end(bytes, start);
                 position = end;
-                if closed { Kind::Quoted } else { Kind::UnclosedQuotation }
+                if closed { TokenKind::Quoted } else { TokenKind::UnclosedQuotation }
             }
             b'.' if is_fraction(bytes, start) => {
                 position = number_end(bytes, start);
-                Kind::Number
+                TokenKind::Number
             }
             b'.' => {
                 position = directive_end(bytes, start);
-                if position > start + 1 { Kind::Directive } else { Kind::Unknown }
+                if position > start + 1 { TokenKind::Directive } else { TokenKind::Unknown }
             }
             b'0'..=b'9' => {
                 position = number_end(bytes, start);
-                Kind::Number
+                TokenKind::Number
             }
             b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' => {
                 position = word_end(bytes, start);
-                Kind::Name
+                TokenKind::Name
             }
             b'%' => {
                 position = word_end(bytes, start + 1);
-                if position > start + 1 { Kind::Name } else { Kind::Unknown }
+                if position > start + 1 { TokenKind::Name } else { TokenKind::Unknown }
             }
-            sign @ (b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'+' | b'-' | b'!'
-            | b'|' | b'@' | b'=') => {
+            punctuation @ (b',' | b';' | b':' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'+' | b'-'
+            | b'!' | b'|' | b'@' | b'=') => {
                 position += 1;
-                Kind::Sign(sign)
+                TokenKind::Punctuation(punctuation)
             }
             _ => {
                 position += text[start..].chars().next().map_or(1, char::len_utf8);
-                Kind::Unknown
+                TokenKind::Unknown
             }
         };
         tokens.push(Token { kind, start, end: position, line });
-        if kind == Kind::UnclosedComment {
+        if kind == TokenKind::UnclosedComment {
             line += newlines(&bytes[start..]);
         }
     }
-    // A newline at the end begins no line of its own.
+    // A newline at the end of the text does not start another line.
     let last_line = if text.ends_with('\n') { line - 1 } else { line };
-    tokens.push(Token { kind: Kind::End, start: bytes.len(), end: bytes.len(), line: last_line.max(1) });
+    tokens.push(Token { kind: TokenKind::End, start: bytes.len(), end: bytes.len(), line: last_line.max(1) });
     tokens
 }
 
@@ -125,7 +125,7 @@ fn word_end(bytes: &[u8], start: usize) -> usize {
     bytes[start..].iter().position(|&byte| !is_word_byte(byte)).map_or(bytes.len(), |length| start + length)
 }
 
-/// The end of `.name`, in which `::` may stand between words.
+/// The end of `.name`, whose words may be joined by `::`.
 fn directive_end(bytes: &[u8], start: usize) -> usize {
     let mut end = word_end(bytes, start + 1);
     while end > start + 1
@@ -142,7 +142,7 @@ fn is_fraction(bytes: &[u8], dot: usize) -> bool {
     bytes.get(dot + 1).is_some_and(u8::is_ascii_digit) && (dot == 0 || !is_word_byte(bytes[dot - 1]))
 }
 
-/// The end of what begins as a number: letters that don't belong to it are taken in, so that they are told as a mistake.
+/// The end of text that begins like a number. It includes trailing letters, so that the number is reported as invalid.
 fn number_end(bytes: &[u8], start: usize) -> usize {
     let has_radix = bytes[start] == b'0'
         && matches!(bytes.get(start + 1), Some(b'x' | b'X' | b'b' | b'B' | b'f' | b'F' | b'd' | b'D'));
@@ -159,7 +159,7 @@ fn number_end(bytes: &[u8], start: usize) -> usize {
     end
 }
 
-/// The end of a quotation, and whether it is closed; a backslash takes the byte after it along.
+/// The end of a quoted string, and whether it is closed. A backslash escapes the byte after it.
 fn quoted_end(bytes: &[u8], start: usize) -> (usize, bool) {
     let mut end = start + 1;
     while let Some(&byte) = bytes.get(end) {
@@ -177,49 +177,50 @@ fn quoted_end(bytes: &[u8], start: usize) -> (usize, bool) {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<(Kind, &str, u32)> {
+    fn kinds(text: &str) -> Vec<(TokenKind, &str, u32)> {
         tokens(text).iter().map(|token| (token.kind, &text[token.start..token.end], token.line)).collect()
     }
 
     #[test]
-    fn a_name_a_directive_and_a_number_end_where_they_should() {
+    fn names_directives_and_numbers_end_at_the_right_byte() {
         let expected = [
-            (Kind::Name, "ld"),
-            (Kind::Directive, ".shared::cta"),
-            (Kind::Directive, ".v4"),
-            (Kind::Directive, ".2d"),
-            (Kind::Name, "%r1"),
-            (Kind::Sign(b','), ","),
-            (Kind::Sign(b'-'), "-"),
-            (Kind::Number, "1.5e-3"),
-            (Kind::Number, ".5"),
-            (Kind::Number, "0f3F800000"),
-            (Kind::Sign(b'-'), "-"),
-            (Kind::Number, "3"),
-            (Kind::Sign(b'+'), "+"),
-            (Kind::Name, "_"),
-            (Kind::Name, "$L__BB0_1"),
-            (Kind::Sign(b':'), ":"),
-            (Kind::End, ""),
+            (TokenKind::Name, "ld"),
+            (TokenKind::Directive, ".shared::cta"),
+            (TokenKind::Directive, ".v4"),
+            (TokenKind::Directive, ".2d"),
+            (TokenKind::Name, "%r1"),
+            (TokenKind::Punctuation(b','), ","),
+            (TokenKind::Punctuation(b'-'), "-"),
+            (TokenKind::Number, "1.5e-3"),
+            (TokenKind::Number, ".5"),
+            (TokenKind::Number, "0f3F800000"),
+            (TokenKind::Punctuation(b'-'), "-"),
+            (TokenKind::Number, "3"),
+            (TokenKind::Punctuation(b'+'), "+"),
+            (TokenKind::Name, "_"),
+            (TokenKind::Name, "$L__BB0_1"),
+            (TokenKind::Punctuation(b':'), ":"),
+            (TokenKind::End, ""),
         ];
         let found = kinds("ld.shared::cta.v4.2d %r1,-1.5e-3 .5 0f3F800000-3+_ $L__BB0_1:");
         assert_eq!(found, expected.map(|(kind, text)| (kind, text, 1)));
     }
 
     #[test]
-    fn comments_are_no_tokens_and_their_lines_count() {
-        let expected = [(Kind::Name, "a", 1), (Kind::Name, "b", 3), (Kind::Name, "c", 5), (Kind::End, "", 5)];
+    fn comments_are_skipped_and_their_lines_counted() {
+        let expected =
+            [(TokenKind::Name, "a", 1), (TokenKind::Name, "b", 3), (TokenKind::Name, "c", 5), (TokenKind::End, "", 5)];
         assert_eq!(kinds("a // x\n/* \n // */ b /**/\n//\nc\n"), expected);
     }
 
     #[test]
-    fn what_is_no_token_is_kept_as_a_mistake() {
-        assert_eq!(kinds("é")[0], (Kind::Unknown, "é", 1));
-        assert_eq!(kinds("a . b")[1], (Kind::Unknown, ".", 1));
-        assert_eq!(kinds("% 5")[0], (Kind::Unknown, "%", 1));
-        assert_eq!(kinds("/* \n")[0], (Kind::UnclosedComment, "/* \n", 1));
-        assert_eq!(kinds("\"a\n\"")[0], (Kind::UnclosedQuotation, "\"a", 1));
-        assert_eq!(kinds("\"a\\\"b\" c")[0], (Kind::Quoted, "\"a\\\"b\"", 1));
-        assert_eq!(kinds("12ab")[0], (Kind::Number, "12ab", 1));
+    fn invalid_text_becomes_tokens() {
+        assert_eq!(kinds("é")[0], (TokenKind::Unknown, "é", 1));
+        assert_eq!(kinds("a . b")[1], (TokenKind::Unknown, ".", 1));
+        assert_eq!(kinds("% 5")[0], (TokenKind::Unknown, "%", 1));
+        assert_eq!(kinds("/* \n")[0], (TokenKind::UnclosedComment, "/* \n", 1));
+        assert_eq!(kinds("\"a\n\"")[0], (TokenKind::UnclosedQuotation, "\"a", 1));
+        assert_eq!(kinds("\"a\\\"b\" c")[0], (TokenKind::Quoted, "\"a\\\"b\"", 1));
+        assert_eq!(kinds("12ab")[0], (TokenKind::Number, "12ab", 1));
     }
 }

@@ -1,4 +1,4 @@
-//! The tree of a PTX module: what the text says, with names not yet resolved.
+//! The syntax tree of a PTX module, with unresolved names.
 
 use super::ScalarType;
 
@@ -9,29 +9,29 @@ pub struct Module {
     pub version: (u32, u32),
     /// The first name of `.target`, such as "sm_75".
     pub target: String,
-    /// The bits of an address; this crate knows 64 alone.
+    /// Size of an address in bits; only 64 is supported.
     pub address_size: u32,
     /// Variables at module scope, in the order of the text.
     pub variables: Vec<Variable>,
     /// Entries and functions, in the order of the text.
     pub functions: Vec<Function>,
-    /// What `.file` names, by its number.
+    /// The source files named by `.file`.
     pub files: Vec<SourceFile>,
 }
 
 /// A source file that `.loc` refers to by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// The number.
+    /// The number that `.loc` uses.
     pub number: u32,
-    /// The name.
+    /// The file's name.
     pub name: String,
 }
 
-/// Who sees a name.
+/// Visibility of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Linkage {
-    /// This module alone.
+    /// Visible only in this module.
     #[default]
     Internal,
     /// `.visible`
@@ -60,11 +60,11 @@ pub enum Space {
 /// A variable in memory: `.shared .align 16 .b8 NAME[1024];`, or a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// Where it lies.
+    /// The state space.
     pub space: Space,
-    /// Who sees it.
+    /// Visibility of the name.
     pub linkage: Linkage,
-    /// The alignment in bytes: that of `.align`, or else the size of its type, of a vector the whole size.
+    /// Alignment in bytes: that of `.align`, else the size of the type, with `.v2` and `.v4` the vector's size.
     pub align: usize,
     /// The type of an element.
     pub element: ScalarType,
@@ -72,16 +72,16 @@ pub struct Variable {
     pub vector: usize,
     /// The name.
     pub name: String,
-    /// How many elements, the dimensions multiplied; 1 if it is no array, None if it is `[]`.
+    /// Number of elements, the product of the dimensions; 1 without dimensions, None for `[]`.
     pub count: Option<usize>,
-    /// Initial values, row by row; what is missing is zero. Empty if there is no initialiser.
+    /// Initial values in row-major order; missing ones at the end are zero. Empty without an initialiser.
     pub initial: Vec<Initializer>,
     /// The line of the text, from 1.
     pub line: u32,
 }
 
 impl Variable {
-    /// Its size in bytes; None if the launch decides it.
+    /// Size in bytes; None if the launch decides it.
     pub fn bytes(&self) -> Option<usize> {
         self.count.map(|count| count * self.vector * self.element.bytes())
     }
@@ -92,13 +92,13 @@ impl Variable {
 pub enum Initializer {
     /// A number.
     Value(Immediate),
-    /// The address of a variable, plus so many bytes; `generic(NAME)` if the flag is set.
+    /// The address of a variable plus an offset.
     Address {
         /// The variable.
         name: String,
-        /// What is added.
+        /// The offset in bytes.
         offset: i64,
-        /// Whether it is written `generic(…)`.
+        /// Whether it is `generic(NAME)`, a generic address.
         generic: bool,
     },
 }
@@ -110,13 +110,13 @@ pub struct Function {
     pub name: String,
     /// Whether it is a kernel.
     pub is_entry: bool,
-    /// Who sees it.
+    /// Visibility of the name.
     pub linkage: Linkage,
-    /// What a `.func` returns: variables of space Param.
+    /// Return values of a `.func`: variables of space Param.
     pub returns: Vec<Variable>,
-    /// What it takes: variables of space Param.
+    /// Parameters: variables of space Param.
     pub parameters: Vec<Variable>,
-    /// `.maxntid` and the like.
+    /// Performance-tuning directives.
     pub performance: Performance,
     /// None for a declaration.
     pub body: Option<Vec<Statement>>,
@@ -127,9 +127,9 @@ pub struct Function {
 /// Performance-tuning directives (PTX ISA 11.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Performance {
-    /// `.maxntid`: the most threads of a block along each dimension; a missing dimension is 1.
+    /// `.maxntid`: maximum block size; missing dimensions are 1.
     pub max_threads: Option<[u32; 3]>,
-    /// `.reqntid`: exactly so many.
+    /// `.reqntid`: required block size; missing dimensions are 1.
     pub required_threads: Option<[u32; 3]>,
     /// `.minnctapersm`
     pub min_blocks: Option<u32>,
@@ -140,18 +140,18 @@ pub struct Performance {
 /// A statement of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    /// `.reg .b32 %r<5>;` declares %r0 to %r4: each name in full.
+    /// `.reg .b32 %r<5>;`, which declares %r0 to %r4.
     Registers {
         /// Their type.
         element: ScalarType,
         /// 1, or 2 or 4 for `.v2` and `.v4`.
         vector: usize,
-        /// Their names. A range `%r<5>` is expanded.
+        /// Their names, with ranges such as `%r<5>` expanded.
         names: Vec<String>,
         /// The line of the text, from 1.
         line: u32,
     },
-    /// A variable in the scope of the body or block, `.param` space of a call included.
+    /// A variable in the scope of the body or block, including `.param` variables of calls.
     Variable(Variable),
     /// `NAME:`
     Label {
@@ -169,24 +169,24 @@ pub enum Statement {
         /// The line of the text, from 1.
         line: u32,
     },
-    /// `.loc`: the following instructions come from there.
+    /// `.loc`: the source location of the following instructions.
     Location(Location),
     /// An instruction.
     Instruction(Instruction),
-    /// `{ … }`: a scope of its own for registers, variables and labels.
+    /// `{ … }`, a separate scope for registers, variables and labels.
     Block(Vec<Statement>),
 }
 
-/// A place in a source file.
+/// A location in a source file, from `.loc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The file's number.
     pub file: u32,
-    /// The line, from 1; 0 where the compiler knows none.
+    /// Line, from 1; 0 if the compiler emitted none.
     pub line: u32,
     /// The column.
     pub column: u32,
-    /// The file, line and column of the call that put it there, if it is of a function that was inlined.
+    /// File, line and column of the call, if the location is in an inlined function.
     pub inlined_at: Option<[u32; 3]>,
 }
 
@@ -195,15 +195,15 @@ pub struct Location {
 pub struct Instruction {
     /// `@p` or `@!p`.
     pub guard: Option<Guard>,
-    /// The first part of the name: "ld" of `ld.global.nc.v4.f32`.
+    /// The first part of the name: "ld" in `ld.global.nc.v4.f32`.
     pub opcode: String,
     /// The other parts, without dots: "global", "nc", "v4", "f32"; `shared::cta` is one part, "shared::cta".
     pub modifiers: Vec<String>,
-    /// The operands, destinations first, as they stand in the text. `call (r), f, (a, b)` has `Group`s.
+    /// The operands in the order of the text, destinations first. `call (r), f, (a, b)` has `Group`s.
     pub operands: Vec<Operand>,
     /// The line of the text, from 1.
     pub line: u32,
-    /// The text, without guard, blanks at the ends and the semicolon, blanks within made one.
+    /// The text without guard and semicolon, with white space collapsed.
     pub text: String,
 }
 
@@ -212,7 +212,7 @@ pub struct Instruction {
 pub struct Guard {
     /// The register.
     pub register: String,
-    /// Whether the instruction is executed where the register is false.
+    /// Whether the guard is `@!p`: the instruction executes where the register is false.
     pub negated: bool,
 }
 
@@ -225,7 +225,7 @@ pub enum Operand {
     Not(String),
     /// `p|q`, the two destinations of setp, shfl and others; `_` is a name too.
     Pair(String, String),
-    /// A number; a negative one is negated already.
+    /// A number, with its sign applied.
     Immediate(Immediate),
     /// `NAME+8` outside of brackets, as in `mov.u64 %rd1, NAME+8`.
     Offset(String, i64),
@@ -237,12 +237,12 @@ pub enum Operand {
     Group(Vec<Operand>),
 }
 
-/// What an address is computed from.
+/// An address operand: base plus offset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Address {
     /// The base.
     pub base: AddressBase,
-    /// The bytes that are added.
+    /// The offset in bytes.
     pub offset: i64,
 }
 
@@ -255,10 +255,10 @@ pub enum AddressBase {
     Immediate(u64),
 }
 
-/// A number of the text.
+/// A number literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Immediate {
-    /// An integer: its 64 bits in two's complement, as PTX constant expressions have it.
+    /// An integer, as 64 bits in two's complement like PTX constant expressions.
     Integer(i64),
     /// `0fXXXXXXXX`
     F32(u32),

@@ -1,13 +1,13 @@
 //! Variables, parameters and registers (PTX ISA 5.4).
 
 use super::parser::{Parsed, Parser};
-use super::token::Kind;
+use super::token::TokenKind;
 use super::{Linkage, ScalarType, Space, Statement, Variable};
 use crate::limits::{MAX_ALIGNMENT, MAX_DIMENSIONS};
 
 const NAME: &str = "a name";
 
-/// What stands before a variable's name.
+/// The alignment, vector size and element type before a variable's name.
 struct Declarator {
     align: Option<usize>,
     vector: usize,
@@ -15,14 +15,14 @@ struct Declarator {
 }
 
 impl Declarator {
-    /// That of `.align`, or the natural one: a vector is aligned to its whole size (PTX ISA 5.4.5).
+    /// The alignment of `.align`, else the natural one: a vector is aligned to its whole size (PTX ISA 5.4.5).
     fn align(&self) -> usize {
         self.align.unwrap_or(self.vector * self.element.bytes())
     }
 }
 
 impl Parser<'_> {
-    /// The space, if a variable's directive is next.
+    /// The state space, if its directive is next.
     pub(super) fn space(&self) -> Option<Space> {
         Some(match self.directive()? {
             ".const" => Space::Const,
@@ -45,7 +45,8 @@ impl Parser<'_> {
             let dimensions = self.dimensions()?;
             let mut count = self.count(&declarator, &dimensions)?;
             let mut initial = Vec::new();
-            if self.is_sign(b'=') && matches!(space, Space::Const | Space::Global) && linkage != Linkage::Extern {
+            if self.is_punctuation(b'=') && matches!(space, Space::Const | Space::Global) && linkage != Linkage::Extern
+            {
                 self.advance();
                 let mut shape = dimensions.clone();
                 if declarator.vector > 1 {
@@ -72,7 +73,7 @@ impl Parser<'_> {
                 line,
             });
             if !self.eat(b',') {
-                return self.expect(b';', "`;`, `,`, or what the variable is made of: `[…]`, `= …`");
+                return self.expect(b';', "`;`, `,`, dimensions `[…]` or an initialiser `= …`");
             }
         }
     }
@@ -104,7 +105,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `.ptr .global .align 4`: what the compiler knows of what the parameter points to (PTX ISA 5.1.6.2), a hint.
+    /// `.ptr .global .align 4`, ignored: a hint on the memory that a parameter points to (PTX ISA 5.1.6.2).
     fn pointer(&mut self) -> Parsed<()> {
         if self.eat_directive(".ptr") {
             if matches!(self.space(), Some(Space::Const | Space::Global | Space::Local | Space::Shared)) {
@@ -126,11 +127,11 @@ impl Parser<'_> {
         loop {
             let name = self.name("a register's name")?;
             if self.eat(b'<') {
-                let expected = format!("how many registers, in all at most {}", self.registers_left);
+                let expected = format!("a number of registers, at most {} more in the module", self.registers_left);
                 let before = self.position();
                 let count: usize = self.unsigned(&expected)?;
                 if count > self.registers_left {
-                    self.back_to(before);
+                    self.rewind_to(before);
                     return Err(self.error(expected));
                 }
                 self.registers_left -= count;
@@ -140,7 +141,7 @@ impl Parser<'_> {
                 names.push(name);
             }
             if !self.eat(b',') {
-                self.expect(b';', "`;`, `,`, or how many registers: `<…>`")?;
+                self.expect(b';', "`;`, `,`, or a number of registers `<…>`")?;
                 return Ok(Statement::Registers { element, vector, names, line });
             }
         }
@@ -152,18 +153,18 @@ impl Parser<'_> {
         let vector = self.vector();
         let element = self.element(vector)?;
         if element == ScalarType::Pred {
-            self.back_to(self.position() - 1);
+            self.rewind_to(self.position() - 1);
             return Err(self.error("a type that memory can hold"));
         }
         Ok(Declarator { align, vector, element })
     }
 
-    /// The type of an element; a vector has at most 16 bytes, and predicates make none (PTX ISA 5.4.2).
+    /// The element type. A vector has at most 16 bytes and no predicates (PTX ISA 5.4.2).
     fn element(&mut self, vector: usize) -> Parsed<ScalarType> {
         let element = self.scalar_type()?;
         if vector > 1 && (vector * element.bytes() > 16 || element == ScalarType::Pred) {
-            self.back_to(self.position() - 1);
-            return Err(self.error("a type of which a vector has at most 16 bytes"));
+            self.rewind_to(self.position() - 1);
+            return Err(self.error("an element type with which the vector has at most 16 bytes"));
         }
         Ok(element)
     }
@@ -174,7 +175,7 @@ impl Parser<'_> {
         let before = self.position();
         let align: usize = self.unsigned(&expected)?;
         if !align.is_power_of_two() || align > MAX_ALIGNMENT {
-            self.back_to(before);
+            self.rewind_to(before);
             return Err(self.error(expected));
         }
         Ok(align)
@@ -193,24 +194,24 @@ impl Parser<'_> {
     /// `[2][3]`; None for a first dimension without a size.
     fn dimensions(&mut self) -> Parsed<Vec<Option<usize>>> {
         let mut dimensions = Vec::new();
-        while self.is_sign(b'[') {
+        while self.is_punctuation(b'[') {
             if dimensions.len() == MAX_DIMENSIONS {
                 return Err(self.error(format!("at most {MAX_DIMENSIONS} dimensions")));
             }
             self.advance();
-            let has_size = self.kind() == Kind::Number || !dimensions.is_empty();
+            let has_size = self.kind() == TokenKind::Number || !dimensions.is_empty();
             dimensions.push(if has_size { Some(self.positive("the positive size of a dimension")?) } else { None });
             self.expect(b']', if has_size { "`]`" } else { "the positive size of a dimension, or `]`" })?;
         }
         Ok(dimensions)
     }
 
-    /// How many elements; None if the first dimension has no size.
+    /// The number of elements; None if the first dimension has no size.
     fn count(&self, declarator: &Declarator, dimensions: &[Option<usize>]) -> Parsed<Option<usize>> {
         let sized = dimensions.iter().flatten();
-        let bytes_of_one = declarator.vector * declarator.element.bytes();
+        let element_bytes = declarator.vector * declarator.element.bytes();
         let count = sized.clone().try_fold(1_usize, |count, &size| count.checked_mul(size));
-        let fits = |count: &usize| count.checked_mul(bytes_of_one).is_some_and(|bytes| bytes <= 1 << 40);
+        let fits = |count: &usize| count.checked_mul(element_bytes).is_some_and(|bytes| bytes <= 1 << 40);
         let count = count.filter(fits).ok_or_else(|| self.error_after_last("an array of at most 2^40 bytes"))?;
         Ok((!dimensions.contains(&None)).then_some(count))
     }

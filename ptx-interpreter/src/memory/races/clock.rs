@@ -1,16 +1,17 @@
-//! What a thread knows to have happened in each block: a sparse vector clock.
+//! A sparse vector clock over blocks: the accesses that happen before a point in a thread's execution.
 
-use super::order::Party;
+use super::happens_before::ThreadEpoch;
 
-/// The part of a block's accesses that a release of one of its threads publishes.
+/// The accesses of a block that a release by one of its threads publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Released {
     block: u32,
-    /// Accesses that were made before this many releases of the block…
+    /// Accesses before the block's release of this number…
     release: u32,
-    /// …and before this barrier…
+    /// …and before the block's barrier of this number…
     barriers: u32,
-    /// …or by this thread, or its warp before its latest `bar.warp.sync`; None: or by anybody.
+    /// …or by this thread, or by its warp before the warp's latest `bar.warp.sync`; None: or by any thread of the
+    /// block.
     by: Option<Releaser>,
 }
 
@@ -22,7 +23,7 @@ struct Releaser {
 }
 
 impl Released {
-    fn covers(&self, earlier: Party) -> bool {
+    fn covers(&self, earlier: ThreadEpoch) -> bool {
         let phase = earlier.phase;
         earlier.release <= self.release
             && (phase.barriers < self.barriers
@@ -31,9 +32,9 @@ impl Released {
                 }))
     }
 
-    /// At least what either covers, of the same block.
+    /// An upper bound of both, for the same block: covers at least what either covers.
     fn join(self, other: Self) -> Self {
-        // Barriers and releases only rise, so the later epoch's release covers all that the other does.
+        // Barriers and releases only increase, so the release after more barriers covers all that the other covers.
         if self.barriers != other.barriers {
             return if self.barriers > other.barriers { self } else { other };
         }
@@ -43,10 +44,10 @@ impl Released {
     }
 }
 
-/// What has happened in each block, as far as it was released.
+/// For each block, its accesses that have been released.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
-    /// In the order of the blocks' numbers.
+    /// By ascending block number.
     blocks: Vec<Released>,
 }
 
@@ -55,20 +56,20 @@ impl Clock {
         self.blocks.is_empty()
     }
 
-    /// Whether it tells that an access has happened.
+    /// Whether an access with this epoch happens before the clock.
     #[inline]
-    pub(super) fn covers(&self, earlier: Party) -> bool {
+    pub(super) fn covers(&self, earlier: ThreadEpoch) -> bool {
         match self.blocks.binary_search_by_key(&earlier.phase.block, |released| released.block) {
             Ok(index) => self.blocks[index].covers(earlier),
             Err(_) => false,
         }
     }
 
-    /// Adds all that a thread did up to now, and what was done before it.
-    pub(super) fn add_all_before(&mut self, thread: Party) {
+    /// Adds a thread's accesses up to now, and those of its warp and block ordered before them.
+    pub(super) fn add_all_before(&mut self, thread: ThreadEpoch) {
         let phase = thread.phase;
         let by = Releaser { warp: phase.warp, lane: thread.lane, warp_syncs: phase.warp_syncs };
-        let Party { release, .. } = thread;
+        let ThreadEpoch { release, .. } = thread;
         self.add(Released { block: phase.block, release, barriers: phase.barriers, by: Some(by) });
     }
 

@@ -1,57 +1,58 @@
-//! Races: accesses to the same bytes that nothing orders.
+//! Race detection: unordered accesses to the same bytes.
 //!
 //! Two accesses race if they overlap, at least one writes, at least one is plain, and neither happens before the other.
 //! One access happens before another if it came earlier and
 //! - the same thread made both, or
-//! - a barrier of their block lies between, or
-//! - a `bar.warp.sync` of their warp lies between, or
+//! - a barrier of their block is between them, or
+//! - a `bar.warp.sync` of their warp is between them, or
 //! - the first was released at an atomic location, and the second's thread acquired it from there,
 //!
-//! or by several such steps (PTX ISA 8, Memory Consistency Model; causality order).
+//! or by transitivity of these (PTX ISA 8, Memory Consistency Model; causality order).
 //!
-//! Plain writes of the same value that race with each other, and with nothing else, are a class of their own: whichever
-//! comes last, memory holds that value.
+//! Plain writes of the same value that race with each other, and with no other access, are a class of their own:
+//! whichever comes last, memory holds that value.
 //!
-//! Who releases publishes what it did itself, what its warp did before the last `bar.warp.sync`, what its block did
-//! before the last barrier, and what it knows of other blocks. Who acquires knows it at once, its warp after the next
-//! `bar.warp.sync` and its block after the next barrier. This finds a missing fence and a missing barrier around a flag,
-//! and accepts barriers of the grid, "the last block adds up" and locks.
+//! A releasing thread publishes its own accesses, those of its warp before the last `bar.warp.sync`, those of its block
+//! before the last barrier, and those of other blocks that it has acquired. They happen before what the acquiring
+//! thread does next, what its warp does after the next `bar.warp.sync` and what its block does after the next barrier.
+//! This detects a missing fence and a missing barrier around a flag, and accepts grid barriers, reductions by the last
+//! block and locks.
 //!
-//! What is reported is a race, with one exception: scopes are ignored, a fence of a block counts as the device's. What
-//! is not reported may be a race where
-//! - more than 16 threads, or 4 of a warp, read the same bytes, or use them atomically, with nothing that orders them:
-//!   some are forgotten, those first that have companions of their warp or block;
-//! - several threads of a block release with no barrier between: together they count as if the block had;
-//! - a store overwrites what was released at a location: an acquire of the new value acquires the old release too;
-//! - millions of warp phases lie between the two.
+//! Reported races are true races, except that scopes are ignored: a fence of a block counts as one of the device. A
+//! race may go unreported where
+//! - more than 16 threads, or 4 of a warp, read the same bytes, or access them atomically, without an order: some
+//!   accesses are dropped, first those of a warp or block with other recorded accesses;
+//! - several threads of a block release without a barrier between: together they count as a release by the block;
+//! - a store overwrites a released value at a location: an acquire of the new value acquires the old release too;
+//! - millions of warp phases are between the two accesses.
 
 mod clock;
+mod happens_before;
 mod history;
-mod order;
 mod records;
 
 use std::ops::Range;
 
+use happens_before::HappensBefore;
+pub use happens_before::Phase;
 use history::Word;
-use order::Order;
-pub use order::Phase;
 use records::Record;
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// A plain load.
     Read,
     /// A plain store.
     Write,
-    /// A volatile, relaxed or acquire load, which races with plain stores alone.
+    /// A volatile, relaxed or acquire load, which races only with plain stores.
     AtomicRead,
     /// An atomic operation, or a volatile, relaxed or release store, which races with all plain accesses.
     AtomicWrite,
 }
 
 impl AccessKind {
-    /// Whether two accesses with nothing that orders them are a race.
+    /// Whether two unordered accesses to the same bytes are a race.
     pub fn races_with(self, other: Self) -> bool {
         let writes = |kind| matches!(kind, Self::Write | Self::AtomicWrite);
         let is_plain = |kind| matches!(kind, Self::Read | Self::Write);
@@ -62,44 +63,44 @@ impl AccessKind {
 /// The earlier of two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Who made it: the number of the block.
+    /// Number of the block that made it.
     pub block: u32,
-    /// Who made it: the number of the thread in its block.
+    /// Number of the thread in its block.
     pub thread: u32,
-    /// What it did.
+    /// Its kind.
     pub kind: AccessKind,
-    /// The number of its instruction, as it was given.
+    /// The number of its instruction, as passed to [`RaceDetector::record`].
     pub instruction: u32,
-    /// The offset of the first byte that both access.
+    /// Offset of the first byte that both access.
     pub offset: usize,
 }
 
-/// A region whose accesses are watched.
+/// Handle of a watched region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Watched(u32);
 
-/// Remembers the accesses of one launch and finds those that race.
+/// Records the accesses of one launch and detects those that race.
 ///
-/// One thread of the host executes all blocks of the launch, one after the other or in turns. The end of a launch
-/// orders everything: each launch gets a detector of its own.
+/// One host thread executes all blocks of the launch, one after the other or round-robin. The end of a launch orders
+/// all its accesses before the next launch, so each launch gets its own detector.
 #[derive(Debug, Default)]
 pub struct RaceDetector {
-    order: Order,
-    /// What happened to each word of each watched region; empty for one that is forgotten.
+    happens_before: HappensBefore,
+    /// Access history of each word of each watched region; empty for a region that is no longer watched.
     regions: Vec<Vec<Word>>,
-    forgotten: Vec<Watched>,
+    free: Vec<Watched>,
 }
 
 impl RaceDetector {
-    /// A detector that has seen nothing.
+    /// A detector without watched regions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Watches a region of so many bytes. It takes 40 bytes for each 4.
+    /// Starts to watch a region of `bytes` bytes, with 40 bytes of history for every 4.
     pub fn watch(&mut self, bytes: usize) -> Watched {
         let words = vec![Word::default(); bytes.div_ceil(4)];
-        if let Some(watched) = self.forgotten.pop() {
+        if let Some(watched) = self.free.pop() {
             self.regions[watched.0 as usize] = words;
             return watched;
         }
@@ -107,40 +108,39 @@ impl RaceDetector {
         Watched(self.regions.len() as u32 - 1)
     }
 
-    /// Forgets a region, such as the shared memory of a block that has ended.
+    /// Stops watching a region, such as the shared memory of a block that has ended.
     pub fn forget(&mut self, watched: Watched) {
         self.regions[watched.0 as usize] = Vec::new();
-        self.order.forget_locations(watched);
-        self.forgotten.push(watched);
+        self.happens_before.forget_locations(watched);
+        self.free.push(watched);
     }
 
-    /// Forgets what only a block needs that will do nothing more. What it accessed is kept.
+    /// Drops the synchronisation state of a block that has ended. Its accesses stay recorded.
     pub fn end_block(&mut self, block: u32) {
-        self.order.end_block(block);
+        self.happens_before.end_block(block);
     }
 
-    /// Remembers an access of a lane to `bytes` bytes of a region; the instruction's number is given back with a
-    /// conflict.
+    /// Records an access of a lane to `bytes` bytes of a region. A later conflict with it carries `instruction`.
     ///
     /// # Errors
-    /// The first earlier access with which it races. It is remembered all the same.
+    /// The first earlier access with which it races. The access is recorded nevertheless.
     pub fn record(
         &mut self,
         place: (Watched, usize),
         bytes: usize,
         kind: AccessKind,
-        who: (Phase, u32),
+        thread: (Phase, u32),
         instruction: u32,
     ) -> Result<(), Conflict> {
-        self.record_value(place, bytes, kind, who, instruction, |_| false).map(|_| ())
+        self.record_value(place, bytes, kind, thread, instruction, |_| false).map(|_| ())
     }
 
-    /// As `record`, of an access whose value can be compared: `same_value` says whether a plain write leaves these
-    /// bytes of the region as they are. It is asked only where two plain writes race. If all that race are of the same
-    /// value, the first earlier one is given back.
+    /// As `record`, for an access whose value can be compared: `same_value` says whether a plain write leaves these
+    /// bytes of the region unchanged. It is called only where two plain writes race. If all racing accesses are plain
+    /// writes of the same value, returns the first earlier one.
     ///
     /// # Errors
-    /// As `record`; of two plain writes, if they write different values.
+    /// As `record`; for two plain writes, only if they write different values.
     pub fn record_value(
         &mut self,
         (watched, offset): (Watched, usize),
@@ -150,46 +150,46 @@ impl RaceDetector {
         instruction: u32,
         mut same_value: impl FnMut(Range<usize>) -> bool,
     ) -> Result<Option<Conflict>, Conflict> {
-        if self.order.is_full() {
+        if self.happens_before.is_full() {
             self.regions.iter_mut().for_each(|region| region.fill(Word::default()));
-            self.order.forget_phases();
+            self.happens_before.forget_phases();
         }
-        let party = self.order.party(phase, lane);
+        let epoch = self.happens_before.thread_epoch(phase, lane);
         let mut found = Ok(None);
         let (mut offset, end) = (offset, offset + bytes);
         while offset < end {
-            let part = (4 - offset % 4).min(end - offset);
+            let length = (4 - offset % 4).min(end - offset);
             let start = offset / 4 * 4;
             let mut same_value = |range: Range<usize>| same_value(start + range.start..start + range.end);
             let word = &mut self.regions[watched.0 as usize][offset / 4];
-            let range = offset % 4..offset % 4 + part;
-            let conflict = word.record(&self.order, range, kind, party, instruction, &mut same_value);
+            let range = offset % 4..offset % 4 + length;
+            let conflict = word.record(&self.happens_before, range, kind, epoch, instruction, &mut same_value);
             if let (Some((byte, conflict)), Ok(same)) = (conflict, found) {
-                let earlier = self.order.party_of(conflict.record);
+                let earlier = self.happens_before.epoch_of(conflict.record);
                 let (block, thread) = (earlier.phase.block, earlier.phase.warp * 32 + earlier.lane);
                 let Record { instruction, .. } = conflict.record;
                 let conflict_here = Conflict { block, thread, kind: conflict.kind, instruction, offset: start + byte };
                 found = if conflict.same_value { Ok(same.or(Some(conflict_here))) } else { Err(conflict_here) };
             }
-            offset += part;
+            offset += length;
         }
         found
     }
 
-    /// A lane reads atomically what may have been released there. With acquire semantics it knows at once what was
-    /// released, and otherwise after its next fence.
+    /// Registers an atomic read, which may observe a release at the location. With acquire semantics the lane acquires
+    /// it immediately, otherwise at its next fence.
     pub fn observe(&mut self, location: (Watched, usize), (phase, lane): (Phase, u32), acquires: bool) {
-        self.order.observe(location, phase, lane, acquires);
+        self.happens_before.observe(location, phase, lane, acquires);
     }
 
-    /// A lane writes atomically. With release semantics it publishes there what it did up to now, and otherwise what it
-    /// did up to its last fence. A read-modify-write is an `observe`, then a `publish`.
+    /// Registers an atomic write. With release semantics it publishes the lane's accesses up to now, otherwise those up
+    /// to its last fence. A read-modify-write is an `observe`, then a `publish`.
     pub fn publish(&mut self, location: (Watched, usize), (phase, lane): (Phase, u32), releases: bool) {
-        self.order.publish(location, phase, lane, releases);
+        self.happens_before.publish(location, phase, lane, releases);
     }
 
-    /// A lane executes a fence (`fence`, `membar`).
+    /// Registers a lane's fence (`fence`, `membar`).
     pub fn fence(&mut self, (phase, lane): (Phase, u32)) {
-        self.order.fence(phase, lane);
+        self.happens_before.fence(phase, lane);
     }
 }

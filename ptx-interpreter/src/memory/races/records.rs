@@ -1,37 +1,37 @@
-//! Who accessed some bytes in one way, as far as a later race needs it.
+//! The concurrent accesses of one kind to some bytes, as far as detection of a later race needs them.
 
 use std::num::NonZero;
 
-use super::order::{Order, Party};
+use super::happens_before::{HappensBefore, ThreadEpoch};
 
-/// An access, told by eight bytes.
+/// An access, in eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The party's number, see `Order::party_of`.
-    pub(super) party: NonZero<u32>,
+    /// The number of a thread epoch, see `HappensBefore::epoch_of`.
+    pub(super) epoch: NonZero<u32>,
     pub(super) instruction: u32,
 }
 
-/// So many accesses of one kind that are all concurrent are remembered.
-const MOST: usize = 16;
+/// Maximum number of concurrent accesses of one kind that are kept.
+const MAX_CONCURRENT: usize = 16;
 
-/// So many of them of the lanes of a warp in one phase.
-const MOST_OF_A_PHASE: usize = 4;
+/// Maximum number of them by lanes of one warp in one phase.
+const MAX_PER_PHASE: usize = 4;
 
 impl Record {
-    /// Whether lanes of one warp made both, in the same phase.
-    fn is_beside(self, other: Self) -> bool {
-        self.party.get() >> 5 == other.party.get() >> 5
+    /// Whether lanes of one warp made both accesses in the same phase.
+    fn is_of_same_phase(self, other: Self) -> bool {
+        self.epoch.get() >> 5 == other.epoch.get() >> 5
     }
 }
 
 /// Accesses of one kind, none of which happens before another.
 ///
-/// One that happens before another of them needs no remembering: what happens after the other happens after it.
+/// An access that happens before another of them need not be kept: what happens after the other happens after it too.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     latest: Option<Record>,
-    /// The others, in the order of time; most words have none.
+    /// The others, in order of execution; most words have none.
     others: Option<Box<Others>>,
 }
 
@@ -46,45 +46,45 @@ impl Records {
         }
     }
 
-    /// The latest of those that don't happen before an access.
+    /// The latest record that does not happen before an access.
     #[inline]
-    pub(super) fn concurrent_with(&self, order: &Order, later: Party) -> Option<Record> {
+    pub(super) fn concurrent_with(&self, order: &HappensBefore, later: ThreadEpoch) -> Option<Record> {
         let others = self.others.iter().flat_map(|others| others.0.iter().rev());
-        self.latest.iter().chain(others).find(|record| !order.is_ordered(order.party_of(**record), later)).copied()
+        self.latest.iter().chain(others).find(|record| !order.is_ordered(order.epoch_of(**record), later)).copied()
     }
 
     #[inline]
-    pub(super) fn add(&mut self, order: &Order, party: Party, instruction: u32) {
-        let latest = Record { party: party.number, instruction };
+    pub(super) fn add(&mut self, order: &HappensBefore, epoch: ThreadEpoch, instruction: u32) {
+        let latest = Record { epoch: epoch.number, instruction };
         let Some(before) = self.latest.replace(latest) else { return };
         let has_others = self.others.as_ref().is_some_and(|others| !others.0.is_empty());
-        if before.party == latest.party || !has_others && order.is_ordered(order.party_of(before), party) {
+        if before.epoch == latest.epoch || !has_others && order.is_ordered(order.epoch_of(before), epoch) {
             return;
         }
-        if has_others && before.is_beside(latest) {
-            self.keep_beside(order, before, party);
+        if has_others && before.is_of_same_phase(latest) {
+            self.keep_of_same_phase(order, before, epoch);
         } else {
-            self.keep(order, before, party);
+            self.keep(order, before, epoch);
         }
     }
 
-    /// As `keep`, for lanes that come one after the other in the same phase: the others have been looked through.
-    fn keep_beside(&mut self, order: &Order, before: Record, latest: Party) {
+    /// As `keep`, for successive lanes of the same phase: the other records have already been pruned.
+    fn keep_of_same_phase(&mut self, order: &HappensBefore, before: Record, latest: ThreadEpoch) {
         let Others(others) = &mut **self.others.get_or_insert_default();
-        if let Some(latest_three) = others.last_chunk_mut::<{ MOST_OF_A_PHASE - 1 }>()
-            && latest_three.iter().all(|record| record.is_beside(before))
+        if let Some(latest_three) = others.last_chunk_mut::<{ MAX_PER_PHASE - 1 }>()
+            && latest_three.iter().all(|record| record.is_of_same_phase(before))
         {
-            // There are no more of the phase.
-            let replaced = latest_three.iter().position(|record| record.party == latest.number).unwrap_or(0);
+            // These are all records of the phase.
+            let replaced = latest_three.iter().position(|record| record.epoch == latest.number).unwrap_or(0);
             latest_three[replaced..].rotate_left(1);
-            latest_three[MOST_OF_A_PHASE - 2] = before;
+            latest_three[MAX_PER_PHASE - 2] = before;
             return;
         }
-        let of_lane = others.iter().position(|record| record.party == latest.number);
+        let of_lane = others.iter().position(|record| record.epoch == latest.number);
         let replaced = of_lane.or_else(|| {
-            let mut beside = others.iter().enumerate().filter(|(_, record)| record.is_beside(before));
+            let mut beside = others.iter().enumerate().filter(|(_, record)| record.is_of_same_phase(before));
             let first = beside.next()?.0;
-            (beside.count() + 3 > MOST_OF_A_PHASE).then_some(first)
+            (beside.count() + 3 > MAX_PER_PHASE).then_some(first)
         });
         match replaced {
             Some(replaced) => {
@@ -95,15 +95,15 @@ impl Records {
         }
     }
 
-    fn keep(&mut self, order: &Order, before: Record, latest: Party) {
+    fn keep(&mut self, order: &HappensBefore, before: Record, latest: ThreadEpoch) {
         let Others(others) = &mut **self.others.get_or_insert_default();
         others.push(before);
-        others.retain(|record| !order.is_ordered(order.party_of(*record), latest));
-        if others.len() < MOST {
+        others.retain(|record| !order.is_ordered(order.epoch_of(*record), latest));
+        if others.len() < MAX_CONCURRENT {
             return;
         }
-        // Another thread of the same warp, then of the same block, tells most of what the forgotten one told.
-        let phase = |record: &Record| order.party_of(*record).phase;
+        // Drop a record of the same warp, else of the same block: the ones that remain of it detect most of its races.
+        let phase = |record: &Record| order.epoch_of(*record).phase;
         let is_of_block = |record: &Record| phase(record).block == latest.phase.block;
         let is_of_warp = |record: &Record| is_of_block(record) && phase(record).warp == latest.phase.warp;
         let oldest_of = |is_of: &dyn Fn(&Record) -> bool, at_least: usize| {

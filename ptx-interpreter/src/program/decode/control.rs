@@ -5,7 +5,7 @@ use super::operands::{count, source};
 use crate::program::builder::Builder;
 use crate::program::error::Problem;
 use crate::program::instruction::Action;
-use crate::program::modifiers::Modifiers;
+use crate::program::modifiers::ModifierCursor;
 use crate::program::names::Named;
 use crate::semantics::Class;
 use crate::syntax::{Instruction, Operand, ScalarType};
@@ -13,14 +13,14 @@ use crate::syntax::{Instruction, Operand, ScalarType};
 pub(super) fn decode(
     builder: &mut Builder<'_>,
     opcode: &str,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
     let action = match opcode {
         "bra" => {
             modifiers.take("uni");
             let [to] = count(operands, "1")?;
-            Action::Branch { target: label(builder, to, 1)?, meet: None }
+            Action::Branch { target: label(builder, to, 1)?, reconvergence: None }
         }
         "brx" => {
             modifiers.expect_any(&["idx"], "`.idx`")?;
@@ -28,14 +28,14 @@ pub(super) fn decode(
             let [index, table] = count(operands, "2")?;
             let index = source(builder, index, 1, ScalarType::U32, Widths::Exact)?;
             let targets = branch_table(builder, table)?;
-            builder.spend(targets.len())?;
-            Action::BranchTable { index, targets, meet: None }
+            builder.charge_expansion(targets.len())?;
+            Action::BranchTable { index, targets, reconvergence: None }
         }
         "ret" => {
             modifiers.take("uni");
             count::<0>(operands, "0")?;
             match builder.return_label() {
-                Some(target) => Action::Branch { target, meet: None },
+                Some(target) => Action::Branch { target, reconvergence: None },
                 None => Action::Exit,
             }
         }
@@ -44,7 +44,7 @@ pub(super) fn decode(
             if opcode == "exit" { Action::Exit } else { Action::Trap }
         }
         _ => {
-            // nanosleep: time is not modelled.
+            // nanosleep has no effect: time is not modelled.
             let scalar_type = modifiers.expect_type()?;
             let [duration] = count(operands, "1")?;
             source(builder, duration, 1, scalar_type, Widths::Exact)?;
@@ -80,7 +80,7 @@ fn branch_table(builder: &Builder<'_>, operand: &Operand) -> Result<Vec<usize>, 
     }
 }
 
-/// A call's function and the names of what goes in and out.
+/// The function of a call and the names of its return and parameter variables.
 pub(in crate::program) struct Call<'a> {
     pub(in crate::program) function: &'a str,
     pub(in crate::program) returns: Vec<&'a str>,
@@ -89,7 +89,7 @@ pub(in crate::program) struct Call<'a> {
 
 /// `call{.uni} {(returned),} function{, (parameters)};`
 pub(in crate::program) fn call(instruction: &Instruction) -> Result<Call<'_>, Problem> {
-    let mut modifiers = Modifiers::new(&instruction.modifiers);
+    let mut modifiers = ModifierCursor::new(&instruction.modifiers);
     modifiers.take("uni");
     modifiers.end()?;
     let (returns, rest) = match &instruction.operands[..] {
@@ -101,14 +101,14 @@ pub(in crate::program) fn call(instruction: &Instruction) -> Result<Call<'_>, Pr
         [Operand::Name(function), Operand::Group(parameters)] => {
             Ok(Call { function, returns, parameters: names(parameters)? })
         }
-        _ => Err(Problem::Unsupported("a call of a function that is not named")),
+        _ => Err(Problem::Unsupported("an indirect call")),
     }
 }
 
 fn names(operands: &[Operand]) -> Result<Vec<&str>, Problem> {
     let names = operands.iter().map(|operand| match operand {
         Operand::Name(name) => Ok(name.as_str()),
-        _ => Err(Problem::Unsupported("an argument of a call that is not a parameter")),
+        _ => Err(Problem::Unsupported("a call argument that is not a `.param` variable")),
     });
     names.collect()
 }

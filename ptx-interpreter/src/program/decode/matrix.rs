@@ -1,18 +1,18 @@
-//! Matrix products of a warp.
+//! Decoding of warp-level matrix products: `mma` and `ldmatrix`.
 
 use super::Widths;
 use super::operands::{address, destination, source};
 use crate::program::builder::Builder;
 use crate::program::error::Problem;
 use crate::program::instruction::{Action, LoadMatrix, Matrix, MatrixElement, Register};
-use crate::program::modifiers::Modifiers;
+use crate::program::modifiers::ModifierCursor;
 use crate::semantics::Class;
 use crate::syntax::{Operand, ScalarType, Space};
 
 pub(super) fn decode(
     builder: &mut Builder<'_>,
     opcode: &str,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
     modifiers.expect_any(&["sync"], "`.sync`")?;
@@ -25,7 +25,11 @@ pub(super) fn decode(
 }
 
 /// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`
-fn product(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Matrix, Problem> {
+fn product(
+    builder: &mut Builder<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Matrix, Problem> {
     let shape = modifiers.expect_any(&["m16n8k4", "m16n8k8", "m16n8k16"], "the shape m16n8k4, m16n8k8 or m16n8k16")?;
     modifiers.expect_any(&["row"], "`.row`")?;
     modifiers.expect_any(&["col"], "`.col`")?;
@@ -62,7 +66,11 @@ fn product(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &
 }
 
 /// `ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 r, [p]`
-fn load(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<LoadMatrix, Problem> {
+fn load(
+    builder: &mut Builder<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<LoadMatrix, Problem> {
     modifiers.expect_any(&["m8n8"], "`.m8n8`")?;
     let number = match modifiers.expect_any(&["x1", "x2", "x4"], "the number of matrices")? {
         "x1" => 1,
@@ -86,7 +94,7 @@ fn parts(operand: &Operand, number: usize, count: usize) -> Result<&[Operand], P
     match operand {
         Operand::Vector(parts) if parts.len() == count => Ok(parts),
         operand if count == 1 => Ok(std::slice::from_ref(operand)),
-        _ => Err(Problem::Operand { number, expected: "as many registers as the matrix takes" }),
+        _ => Err(Problem::Operand { number, expected: "a vector with the matrix's number of registers" }),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Loads, stores, atomic operations, asynchronous copies and fences.
+//! Decoding of loads, stores, atomic operations, asynchronous copies and fences.
 
 use super::Widths;
 use super::operands::{address, count, destination, predicate, source, space_named};
@@ -6,16 +6,16 @@ use crate::program::atomic;
 use crate::program::builder::Builder;
 use crate::program::error::Problem;
 use crate::program::instruction::{
-    AccessSpace, Action, Address, Atomic, CopyAsync, Extend, FenceScope, Load, Ordering, Register, Store,
+    AccessSpace, Action, Atomic, CopyAsync, EffectiveAddress, Extend, FenceScope, Load, MemoryOrdering, Register, Store,
 };
-use crate::program::modifiers::Modifiers;
+use crate::program::modifiers::ModifierCursor;
 use crate::semantics::Class;
 use crate::syntax::{Immediate, Operand, ScalarType, Space};
 
 pub(super) fn decode(
     builder: &mut Builder<'_>,
     opcode: &str,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
     match opcode {
@@ -23,7 +23,7 @@ pub(super) fn decode(
         "st" => Ok((store(builder, modifiers, operands)?, Class::Memory)),
         "atom" | "red" => Ok((atomic(builder, opcode == "atom", modifiers, operands)?, Class::Atomic)),
         "prefetch" | "prefetchu" => {
-            // A hint: it faults on no address and changes nothing.
+            // A hint: it has no effect and no address faults.
             while modifiers.take_beginning(&["global", "local", "L1", "L2"]).is_some() {}
             modifiers.end()?;
             let [operand] = count(operands, "1")?;
@@ -52,9 +52,10 @@ pub(super) fn decode(
 
 const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
-/// `fence.proxy`: orders a thread's accesses through different proxies. Every access here is of the generic proxy, and
-/// threads are not ordered by it (PTX ISA, Memory Consistency Model: only `fence.sem.scope` synchronises).
-fn proxy_fence(modifiers: &mut Modifiers<'_>) -> Result<Action, Problem> {
+/// `fence.proxy`: orders a thread's accesses through different proxies. It has no effect here: every access is of the
+/// generic proxy, and it does not order threads (PTX ISA, Memory Consistency Model: only `fence.sem.scope`
+/// synchronises).
+fn proxy_fence(modifiers: &mut ModifierCursor<'_>) -> Result<Action, Problem> {
     if modifiers.expect_any(&["async", "alias"], "the proxy")? == "async" {
         modifiers.take_any(&["async", "global", "shared::cta", "shared::cluster"]);
     }
@@ -62,16 +63,16 @@ fn proxy_fence(modifiers: &mut Modifiers<'_>) -> Result<Action, Problem> {
     Ok(Action::Nothing)
 }
 
-/// What stands between `ld` or `st` and the type.
-struct Access {
+/// The modifiers of `ld` or `st`.
+struct AccessModifiers {
     space: AccessSpace,
-    ordering: Ordering,
+    ordering: MemoryOrdering,
     vector: usize,
     scalar_type: ScalarType,
 }
 
-fn access(modifiers: &mut Modifiers<'_>, loads: bool) -> Result<Access, Problem> {
-    let mut ordering = Ordering::default();
+fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModifiers, Problem> {
+    let mut ordering = MemoryOrdering::default();
     let semantics: &[&str] = &["weak", "volatile", "relaxed", "acquire", "release", "mmio"];
     let spaces: &[&str] =
         &["global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func"];
@@ -82,13 +83,13 @@ fn access(modifiers: &mut Modifiers<'_>, loads: bool) -> Result<Access, Problem>
             if (word == "acquire") <= loads && (word == "release") <= !loads =>
         {
             scope.ok_or(Problem::Missing("the scope"))?;
-            ordering = Ordering { strong: true, acquire: word == "acquire", release: word == "release" };
+            ordering = MemoryOrdering { strong: true, acquire: word == "acquire", release: word == "release" };
         }
         (None | Some("weak"), None) => {}
         (_, Some(word)) | (Some(word), None) => return Err(Problem::Modifier(word.to_owned())),
     }
     let space = space.and_then(space_named).map_or(AccessSpace::Generic, AccessSpace::Space);
-    // Where a value is cached, and for how long, changes nothing here.
+    // Cache operators and eviction priorities have no effect: caches are not modelled.
     while modifiers.take_beginning(&["L1::", "L2::"]).is_some()
         || modifiers.take_any(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"]).is_some()
     {}
@@ -107,19 +108,19 @@ fn access(modifiers: &mut Modifiers<'_>, loads: bool) -> Result<Access, Problem>
     if matches!(scalar_type, ScalarType::B128 | ScalarType::Pred) {
         return Err(Problem::Unsupported("an access of this type"));
     }
-    Ok(Access { space, ordering, vector, scalar_type })
+    Ok(AccessModifiers { space, ordering, vector, scalar_type })
 }
 
-/// The address, and the space that it is in once the variable is known.
+/// The effective address, and the state space, which the variable decides if the address names one.
 fn resolved(
     builder: &mut Builder<'_>,
     operand: &Operand,
     number: usize,
     space: AccessSpace,
-) -> Result<(Address, AccessSpace), Problem> {
+) -> Result<(EffectiveAddress, AccessSpace), Problem> {
     let (address, variable) = address(builder, operand, number)?;
     match (space, variable) {
-        // What a call passes lies in local memory.
+        // Parameters of calls are in local memory.
         (AccessSpace::Space(Space::Param), Some(Space::Local)) => Ok((address, AccessSpace::Space(Space::Local))),
         (AccessSpace::Space(space), Some(variable)) if space != variable => {
             Err(Problem::Operand { number, expected: "a variable of this state space" })
@@ -131,9 +132,9 @@ fn resolved(
 }
 
 fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
-    let expected = "as many parts as the vector has";
+    let expected = "a vector with the number of registers of the modifier";
     match (operand, vector) {
-        // Some compilers put braces around a single register.
+        // Some compilers write a single register in braces.
         (Operand::Vector(parts), 1 | 2 | 4) if parts.len() == vector => Ok(parts),
         (Operand::Vector(_), _) => Err(Problem::Operand { number: 1, expected }),
         (operand, 1) => Ok(std::slice::from_ref(operand)),
@@ -141,8 +142,12 @@ fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
     }
 }
 
-fn load(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Action, Problem> {
-    let Access { space, ordering, vector, scalar_type } = access(modifiers, true)?;
+fn load(
+    builder: &mut Builder<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
+    let AccessModifiers { space, ordering, vector, scalar_type } = access(modifiers, true)?;
     let [to, from] = count(operands, "2")?;
     let bytes = scalar_type.bytes();
     let destinations = parts(to, vector)?.iter().map(|part| match part {
@@ -160,8 +165,12 @@ fn load(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Op
     Ok(Action::Load(Load { space, address, bytes, extend, destinations, ordering }))
 }
 
-fn store(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Action, Problem> {
-    let Access { space, ordering, vector, scalar_type } = access(modifiers, false)?;
+fn store(
+    builder: &mut Builder<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
+    let AccessModifiers { space, ordering, vector, scalar_type } = access(modifiers, false)?;
     let [to, from] = count(operands, "2")?;
     let (address, space) = resolved(builder, to, 1, space)?;
     if matches!(space, AccessSpace::Space(Space::Const | Space::Param)) {
@@ -175,7 +184,7 @@ fn store(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[O
 fn atomic(
     builder: &mut Builder<'_>,
     returns: bool,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
     let semantics: &[&str] = &["relaxed", "acquire", "release", "acq_rel"];
@@ -210,7 +219,7 @@ fn atomic(
         Some(operand) => source(builder, operand, 4, scalar_type, Widths::Exact)?,
         None => first,
     };
-    let ordering = Ordering {
+    let ordering = MemoryOrdering {
         strong: true,
         acquire: matches!(order, Some("acquire" | "acq_rel")),
         release: matches!(order, Some("release" | "acq_rel")),
@@ -219,10 +228,10 @@ fn atomic(
     Ok(Action::Atomic(Atomic { space, address, bytes, update, update_global, destination, operands, ordering }))
 }
 
-/// `cp.async.ca.shared.global`, and the commit and wait of its groups.
+/// `cp.async.ca.shared.global`, and the commit and the wait of its groups.
 fn copy_async(
     builder: &mut Builder<'_>,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
     modifiers.expect_any(&["async"], "`.async`")?;
@@ -260,7 +269,7 @@ fn copy_async(
         Operand::Immediate(Immediate::Integer(bytes @ (4 | 8 | 16))) => Some(*bytes as usize),
         _ => None,
     };
-    let bytes = bytes.ok_or(Problem::Operand { number: 3, expected: "4, 8 or 16 bytes (with .cg 16 alone)" })?;
+    let bytes = bytes.ok_or(Problem::Operand { number: 3, expected: "4, 8 or 16 bytes (16 with .cg)" })?;
     let (to, _) = resolved(builder, to, 1, AccessSpace::Space(Space::Shared))?;
     let (from, _) = resolved(builder, from, 2, AccessSpace::Space(Space::Global))?;
     let (mut read, mut ignore) = (None, None);

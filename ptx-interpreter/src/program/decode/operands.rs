@@ -1,16 +1,16 @@
-//! Operands, and the instructions that only move them.
+//! Decoding of operands, and of the instructions that move them: `mov`, `cvta`, `isspacep` and `selp`.
 
 use super::Widths;
 use crate::program::builder::Builder;
 use crate::program::error::Problem;
-use crate::program::instruction::{Action, Address, Extend, Predicate, Register};
-use crate::program::modifiers::Modifiers;
+use crate::program::instruction::{Action, EffectiveAddress, Extend, Predicate, Register};
+use crate::program::modifiers::ModifierCursor;
 use crate::program::names::Named;
 use crate::program::{LaneComparison, Special, immediate_bits};
 use crate::semantics::{Class, LANES, Lanes};
 use crate::syntax::{self, AddressBase, Guard, Operand, ScalarType, Space};
 
-/// The predicate of a guard.
+/// The predicate of a guard, and whether it is negated.
 pub(in crate::program) fn guard(builder: &Builder<'_>, guard: &Guard) -> Result<(Predicate, bool), Problem> {
     Ok((named_predicate(builder, &guard.register, 0)?, guard.negated))
 }
@@ -23,7 +23,7 @@ pub(super) fn predicate(builder: &Builder<'_>, operand: &Operand, number: usize)
     }
 }
 
-/// A predicate register, and whether `!` stands before it.
+/// A predicate register, and whether it is negated by `!`.
 pub(super) fn negatable_predicate(
     builder: &Builder<'_>,
     operand: &Operand,
@@ -43,7 +43,7 @@ pub(super) fn named_predicate(builder: &Builder<'_>, name: &str, number: usize) 
     }
 }
 
-/// One or two predicates that are written, `p` or `p|q`, where `_` is none.
+/// One or two destination predicates, `p` or `p|q`; None for `_`.
 pub(super) fn predicate_pair(
     builder: &Builder<'_>,
     operand: &Operand,
@@ -60,7 +60,7 @@ pub(super) fn predicate_pair(
     }
 }
 
-/// A register that is written.
+/// A destination register.
 pub(super) fn destination(
     builder: &Builder<'_>,
     operand: &Operand,
@@ -81,7 +81,7 @@ pub(super) fn destination(
     }
 }
 
-/// A register or a number that is read.
+/// A source operand: a register, a special register or an immediate.
 pub(super) fn source(
     builder: &mut Builder<'_>,
     operand: &Operand,
@@ -105,7 +105,7 @@ pub(super) fn source(
 }
 
 fn check_width(name: &str, found: usize, expected: usize, widths: Widths) -> Result<(), Problem> {
-    // An 8-bit value lives in a register of 16 bits or more: there are no smaller ones.
+    // An 8-bit value is in a register of 16 bits or more, the smallest registers of PTX.
     match found == expected || (widths == Widths::OrWider && found > expected) {
         true => Ok(()),
         false => Err(Problem::Width { register: name.to_owned(), found, expected }),
@@ -127,7 +127,7 @@ fn special_register(builder: &mut Builder<'_>, name: &str, bits: usize, widths: 
     }
 }
 
-/// Only `mov` and `cvt` take special registers, as in the assembler.
+/// Rejects special registers, which only `mov` and `cvt` accept, as in NVIDIA's assembler.
 pub(super) fn check_no_special(builder: &Builder<'_>, operands: &[Operand]) -> Result<(), Problem> {
     let is_special = |operand: &Operand| match operand {
         Operand::Name(name) => name.starts_with('%') && builder.scopes.find(name).is_none() && special(name).is_some(),
@@ -135,13 +135,14 @@ pub(super) fn check_no_special(builder: &Builder<'_>, operands: &[Operand]) -> R
     };
     match operands.iter().position(is_special) {
         None => Ok(()),
-        Some(index) => {
-            Err(Problem::Operand { number: index + 1, expected: "no special register, which mov and cvt alone take" })
-        }
+        Some(index) => Err(Problem::Operand {
+            number: index + 1,
+            expected: "an operand other than a special register, which only mov and cvt accept",
+        }),
     }
 }
 
-/// Special registers that have no meaning without a GPU.
+/// Prefixes of special registers that have no meaning without a GPU.
 const UNSUPPORTED_SPECIAL: [&str; 9] =
     ["%clock", "%globaltimer", "%smid", "%nsmid", "%gridid", "%pm", "%envreg", "%cluster", "%is_explicit_cluster"];
 
@@ -171,43 +172,46 @@ fn special(name: &str) -> Option<Special> {
         ("%warpid", None) => Special::Warp,
         ("%nwarpid", None) => Special::Warps,
         ("%dynamic_smem_size", None) => Special::DynamicSharedBytes,
-        // The driver defines them; CUDA's cooperative groups look for the barrier of the grid there.
+        // The driver sets them to the address at which CUDA's cooperative groups find the grid barrier.
         ("%envreg1", None) => Special::GridWorkspace { upper: true },
         ("%envreg2", None) => Special::GridWorkspace { upper: false },
         _ => return None,
     })
 }
 
-/// `[register + offset]` or `[variable + offset]`, and the space of the variable if it is one.
+/// `[register + offset]` or `[variable + offset]`, and the state space if it names a variable.
 pub(super) fn address(
     builder: &mut Builder<'_>,
     operand: &Operand,
     number: usize,
-) -> Result<(Address, Option<Space>), Problem> {
+) -> Result<(EffectiveAddress, Option<Space>), Problem> {
     let Operand::Address(syntax::Address { base, offset }) = operand else {
         return Err(Problem::Operand { number, expected: "an address" });
     };
     let name = match base {
         AddressBase::Immediate(value) => {
             let offset = (*value as i64).wrapping_add(*offset);
-            return Ok((Address { base: None, offset, narrow: false }, None));
+            return Ok((EffectiveAddress { base: None, offset, narrow: false }, None));
         }
         AddressBase::Name(name) => name,
     };
     if let Some((space, address)) = builder.variable_address(name)? {
         let offset = (address as i64).wrapping_add(*offset);
-        return Ok((Address { base: None, offset, narrow: false }, Some(space)));
+        return Ok((EffectiveAddress { base: None, offset, narrow: false }, Some(space)));
     }
     match builder.scopes.find(name) {
         Some(Named::Register { register, bits: bits @ (32 | 64) }) => {
-            Ok((Address { base: Some(*register), offset: *offset, narrow: *bits == 32 }, None))
+            Ok((EffectiveAddress { base: Some(*register), offset: *offset, narrow: *bits == 32 }, None))
         }
         Some(_) => Err(Problem::Operand { number, expected: "an address in a register of 32 or 64 bits" }),
         None => Err(Problem::Undeclared(name.clone())),
     }
 }
 
-/// Exactly so many operands.
+/// The operands as an array of `N`.
+///
+/// # Errors
+/// `OperandCount` if their number differs.
 pub(super) fn count<'a, const N: usize>(
     operands: &'a [Operand],
     expected: &'static str,
@@ -215,11 +219,11 @@ pub(super) fn count<'a, const N: usize>(
     operands.try_into().map_err(|_| Problem::OperandCount { expected, found: operands.len() })
 }
 
-/// mov, cvta, isspacep and selp.
+/// `mov`, `cvta`, `isspacep` and `selp`.
 pub(super) fn decode_move(
     builder: &mut Builder<'_>,
     opcode: &str,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
     match opcode {
@@ -278,7 +282,7 @@ fn add_addresses(result: &mut Lanes, [a, b, ..]: [&Lanes; 4]) {
     }
 }
 
-fn expect_space(modifiers: &mut Modifiers<'_>) -> Result<Space, Problem> {
+fn expect_space(modifiers: &mut ModifierCursor<'_>) -> Result<Space, Problem> {
     let names = ["global", "shared", "shared::cta", "local", "const", "param", "param::entry"];
     let name = modifiers.expect_any(&names, "the state space")?;
     Ok(space_named(name).unwrap_or(Space::Global))
@@ -332,7 +336,7 @@ fn mov(builder: &mut Builder<'_>, scalar_type: ScalarType, [to, from]: &[Operand
     Ok(Action::Move { destination, source })
 }
 
-/// A constant with the address of a variable, in its own space.
+/// A constant register with the address of a variable within its state space.
 fn variable(builder: &mut Builder<'_>, name: &str, offset: i64, space: Option<Space>) -> Result<Register, Problem> {
     let (found, address) = builder.variable_address(name)?.ok_or_else(|| Problem::Undeclared(name.to_owned()))?;
     if space.is_some_and(|space| space != found) {
@@ -341,13 +345,14 @@ fn variable(builder: &mut Builder<'_>, name: &str, offset: i64, space: Option<Sp
     Ok(builder.constant(address.wrapping_add_signed(offset), 64))
 }
 
-/// The same for a register of so many bits. Global memory's addresses need 64, the other spaces' fit in 32.
+/// As `variable`, for a destination of `bits` bits. Addresses of global memory need 64, those of other spaces fit in
+/// 32.
 fn short_address(builder: &mut Builder<'_>, name: &str, offset: i64, bits: usize) -> Result<Register, Problem> {
-    let least = match builder.variable_address(name)? {
+    let min_bits = match builder.variable_address(name)? {
         Some((Space::Global, _)) => 64,
         _ => 32,
     };
-    check_width(name, bits, least, Widths::OrWider)?;
+    check_width(name, bits, min_bits, Widths::OrWider)?;
     let register = variable(builder, name, offset, None)?;
     Ok(builder.truncated(register, bits))
 }

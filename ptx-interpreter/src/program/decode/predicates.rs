@@ -1,24 +1,24 @@
-//! Comparisons, and logic on predicates.
+//! Decoding of comparisons and of logic on predicates.
 
 use super::Widths;
 use super::operands::{count, negatable_predicate, predicate, predicate_pair, source};
 use crate::program::builder::Builder;
 use crate::program::error::Problem;
 use crate::program::instruction::{Action, Logic, PredicateSource};
-use crate::program::modifiers::Modifiers;
+use crate::program::modifiers::ModifierCursor;
 use crate::semantics::{self, Class, Compute};
 use crate::syntax::{Immediate, Operand, ScalarType};
 
 /// `setp.CmpOp{.BoolOp}{.ftz}.type p{|q}, a, b{, {!}c}`
 pub(super) fn comparison(
     builder: &mut Builder<'_>,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
     let (mut names, mut logic) = (Vec::new(), None);
     while let Some(name) = modifiers.take_beginning(&[""]) {
         match name {
-            // The boolean operation comes second.
+            // The boolean operation follows the comparison.
             "and" | "or" | "xor" if names.len() == 1 && logic.is_none() => {
                 logic = Some(match name {
                     "and" => Logic::And,
@@ -54,7 +54,7 @@ pub(super) fn comparison(
 pub(super) fn logic(
     builder: &mut Builder<'_>,
     opcode: &str,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
     modifiers.expect_type()?;
@@ -85,7 +85,7 @@ pub(super) fn mov(builder: &mut Builder<'_>, to: &Operand, from: &Operand) -> Re
     Ok(Action::Logic { logic: Logic::First, destination: predicate(builder, to, 1)?, sources: [source, source] })
 }
 
-/// A predicate, or a number that is false if it is zero.
+/// A predicate register, or an integer, where zero is false.
 pub(super) fn predicate_source(
     builder: &mut Builder<'_>,
     operand: &Operand,

@@ -1,4 +1,4 @@
-//! Barriers, and what the lanes of a warp do together.
+//! Decoding of barriers and of warp-level operations.
 
 use super::Widths;
 use super::operands::{count, destination, named_predicate, negatable_predicate, predicate, source};
@@ -8,7 +8,7 @@ use crate::program::error::Problem;
 use crate::program::instruction::{
     Action, Barrier, BarrierReduction, BarrierReductionKind, Shuffle, ShuffleMode, Vote, VoteMode,
 };
-use crate::program::modifiers::Modifiers;
+use crate::program::modifiers::ModifierCursor;
 use crate::semantics::Class;
 use crate::syntax::{Operand, ScalarType};
 
@@ -18,7 +18,7 @@ const MISSING_SYNC: &str = "`.sync`, which sm_70 and later need,";
 pub(super) fn decode(
     builder: &mut Builder<'_>,
     opcode: &str,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
     match opcode {
@@ -54,7 +54,11 @@ fn members_of(builder: &mut Builder<'_>, operand: &Operand, number: usize) -> Re
 }
 
 /// `bar{.cta}.{sync, arrive, red.op.type}`, and `barrier` with or without `.aligned`.
-fn barrier(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Barrier, Problem> {
+fn barrier(
+    builder: &mut Builder<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Barrier, Problem> {
     modifiers.take("cta");
     let kind = modifiers.expect_any(&["sync", "arrive", "red"], "`.sync`, `.arrive` or `.red`")?;
     let operation = match kind {
@@ -79,7 +83,7 @@ fn barrier(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &
         [number, threads] => (number, Some(threads)),
         _ => {
             return Err(Problem::OperandCount {
-                expected: "the barrier and perhaps the threads",
+                expected: "the barrier and, optionally, the number of threads",
                 found: operands.len(),
             });
         }
@@ -105,7 +109,11 @@ fn barrier(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &
 }
 
 /// `shfl.sync.mode.b32 d{|p}, a, b, c, membermask`
-fn shuffle(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Action, Problem> {
+fn shuffle(
+    builder: &mut Builder<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
     let mode = match modifiers.expect_any(&["up", "down", "bfly", "idx"], "the mode")? {
         "up" => ShuffleMode::Up,
         "down" => ShuffleMode::Down,
@@ -134,7 +142,11 @@ fn value_and_predicate(builder: &Builder<'_>, operand: &Operand) -> Result<(Oper
 }
 
 /// `vote.sync.{all, any, uni}.pred d, {!}a, membermask` and `vote.sync.ballot.b32`
-fn vote(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Action, Problem> {
+fn vote(
+    builder: &mut Builder<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
     let kind = modifiers.expect_any(&["all", "any", "uni", "ballot"], "the mode")?;
     modifiers.expect_any(if kind == "ballot" { &["b32"] } else { &["pred"] }, "the type")?;
     modifiers.end()?;
@@ -156,10 +168,10 @@ fn vote(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Op
     Ok(Action::Vote(Vote { mode, source, negated, members }))
 }
 
-/// `match.{any, all}.sync.type d{|p}, a, membermask`: here `.sync` comes second.
+/// `match.{any, all}.sync.type d{|p}, a, membermask`, where `.sync` comes second.
 fn match_lanes(
     builder: &mut Builder<'_>,
-    modifiers: &mut Modifiers<'_>,
+    modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
     let all = modifiers.expect_any(&["any", "all"], "`.any` or `.all`")? == "all";
@@ -181,7 +193,11 @@ fn match_lanes(
 }
 
 /// `redux.sync.op.type d, a, membermask`
-fn reduce(builder: &mut Builder<'_>, modifiers: &mut Modifiers<'_>, operands: &[Operand]) -> Result<Action, Problem> {
+fn reduce(
+    builder: &mut Builder<'_>,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<Action, Problem> {
     let names = ["add", "min", "max", "and", "or", "xor"];
     let name = modifiers.expect_any(&names, "the operation")?;
     let scalar_type = modifiers.expect_type()?;

@@ -1,16 +1,18 @@
-//! Which conversions there are: the table of cvt.
+//! The forms of `cvt`.
 
 use super::{
-    Integer, convert, convert_finite, integer_to, pack, pack_finite, saturate, to_integer, to_integral, to_tf32,
+    ConvertInteger, convert, convert_finite, integer_to, pack, pack_finite, saturate, to_integer, to_integral, to_tf32,
     to_tf32_finite, to_tf32_nearest_away, to_tf32_nearest_away_finite, truncate,
 };
 use crate::semantics::float::{Bf16Bits, Float};
-use crate::semantics::kind::{B32, Bf16, F16, F32, F64, Kind, S8, S16, S32, S64, Tf32, U8, U16, U32, U64, operation};
 use crate::semantics::modifiers::{Ftz, Modifiers, Relu, Rm, Rn, Rp, Rz, Sat};
+use crate::semantics::operand_type::{
+    B32, Bf16, F16, F32, F64, OperandType, S8, S16, S32, S64, Tf32, U8, U16, U32, U64, operation,
+};
 use crate::semantics::table::Table;
 use crate::syntax::ScalarType;
 
-/// Fills in the forms.
+/// Adds the forms to the table.
 pub(in crate::semantics) fn forms(table: &mut Table) {
     from_integer::<U8>(table);
     from_integer::<U16>(table);
@@ -30,7 +32,7 @@ pub(in crate::semantics) fn forms(table: &mut Table) {
     packed(table);
 }
 
-fn from_integer<S: Kind<Value: Integer>>(table: &mut Table) {
+fn from_integer<S: OperandType<Value: ConvertInteger>>(table: &mut Table) {
     integer_pair::<U8, S>(table);
     integer_pair::<U16, S>(table);
     integer_pair::<U32, S>(table);
@@ -51,7 +53,7 @@ fn from_integer<S: Kind<Value: Integer>>(table: &mut Table) {
     }
 }
 
-fn integer_pair<D: Kind<Value: Integer>, S: Kind<Value: Integer>>(table: &mut Table) {
+fn integer_pair<D: OperandType<Value: ConvertInteger>, S: OperandType<Value: ConvertInteger>>(table: &mut Table) {
     let types = format!("{}{}", D::NAME, S::NAME);
     table.add(format!("cvt{types}"), operation!(Convert, truncate: (S) -> D));
     if S::Value::MIN < D::Value::MIN || S::Value::MAX > D::Value::MAX {
@@ -59,14 +61,14 @@ fn integer_pair<D: Kind<Value: Integer>, S: Kind<Value: Integer>>(table: &mut Ta
     }
 }
 
-fn integer_to_float<D: Kind<Value: Float>, S: Kind<Value: Integer>>(table: &mut Table) {
+fn integer_to_float<D: OperandType<Value: Float>, S: OperandType<Value: ConvertInteger>>(table: &mut Table) {
     integer_to_float_rounding::<D, S, Rn>(table, "rn");
     integer_to_float_rounding::<D, S, Rz>(table, "rz");
     integer_to_float_rounding::<D, S, Rm>(table, "rm");
     integer_to_float_rounding::<D, S, Rp>(table, "rp");
 }
 
-fn integer_to_float_rounding<D: Kind<Value: Float>, S: Kind<Value: Integer>, R: Modifiers>(
+fn integer_to_float_rounding<D: OperandType<Value: Float>, S: OperandType<Value: ConvertInteger>, R: Modifiers>(
     table: &mut Table,
     rounding: &str,
 ) {
@@ -76,18 +78,18 @@ fn integer_to_float_rounding<D: Kind<Value: Float>, S: Kind<Value: Integer>, R: 
     table.add(format!("cvt.{rounding}{types}"), plain);
     table.add(format!("cvt.{rounding}.sat{types}"), saturating);
     if D::TYPE == ScalarType::F32 {
-        // No integer gives a subnormal number.
+        // An integer never converts to a subnormal number.
         table.add(format!("cvt.{rounding}.ftz{types}"), plain);
         table.add(format!("cvt.{rounding}.ftz.sat{types}"), saturating);
     }
 }
 
-fn integer_to_bf16<R: Modifiers, S: Kind<Value: Integer>>(table: &mut Table, rounding: &str) {
+fn integer_to_bf16<R: Modifiers, S: OperandType<Value: ConvertInteger>>(table: &mut Table, rounding: &str) {
     let name = format!("cvt.{rounding}.bf16{}", S::NAME);
     table.add(name, operation!(Convert, integer_to::<S::Value, Bf16Bits, R>: (S) -> Bf16));
 }
 
-fn to_integers<S: Kind<Value: Float>>(table: &mut Table) {
+fn to_integers<S: OperandType<Value: Float>>(table: &mut Table) {
     if S::TYPE != ScalarType::Bf16 {
         float_to_integer::<U8, S>(table);
         float_to_integer::<S8, S>(table);
@@ -100,14 +102,14 @@ fn to_integers<S: Kind<Value: Float>>(table: &mut Table) {
     float_to_integer::<S64, S>(table);
 }
 
-fn float_to_integer<D: Kind<Value: Integer>, S: Kind<Value: Float>>(table: &mut Table) {
+fn float_to_integer<D: OperandType<Value: ConvertInteger>, S: OperandType<Value: Float>>(table: &mut Table) {
     float_to_integer_rounding::<D, S, Rn>(table, "rni");
     float_to_integer_rounding::<D, S, Rz>(table, "rzi");
     float_to_integer_rounding::<D, S, Rm>(table, "rmi");
     float_to_integer_rounding::<D, S, Rp>(table, "rpi");
 }
 
-fn float_to_integer_rounding<D: Kind<Value: Integer>, S: Kind<Value: Float>, R: Modifiers>(
+fn float_to_integer_rounding<D: OperandType<Value: ConvertInteger>, S: OperandType<Value: Float>, R: Modifiers>(
     table: &mut Table,
     rounding: &str,
 ) {
@@ -124,7 +126,7 @@ fn float_to_integer_rounding<D: Kind<Value: Integer>, S: Kind<Value: Float>, R: 
     }
 }
 
-/// Which suffixes a pair of formats has.
+/// The optional modifiers of a conversion between two formats.
 struct Suffixes {
     sat: bool,
     ftz: bool,
@@ -153,7 +155,7 @@ fn between_floats(table: &mut Table) {
     rounded::<Bf16, F64>(table, &NEITHER);
     rounded::<F16, Bf16>(table, &NEITHER);
     rounded::<Bf16, F16>(table, &NEITHER);
-    // Exact, with a rounding all the same.
+    // Exact conversions that also have forms with a rounding modifier.
     rounded::<F32, Bf16>(table, &FTZ);
     rounded::<F64, Bf16>(table, &NEITHER);
 
@@ -167,18 +169,18 @@ fn between_floats(table: &mut Table) {
     tf32(table);
 }
 
-fn exact<D: Kind<Value: Float>, S: Kind<Value: Float>>(table: &mut Table, suffixes: &Suffixes) {
+fn exact<D: OperandType<Value: Float>, S: OperandType<Value: Float>>(table: &mut Table, suffixes: &Suffixes) {
     convert_with::<D, S, Rn>(table, "", suffixes);
 }
 
-fn rounded<D: Kind<Value: Float>, S: Kind<Value: Float>>(table: &mut Table, suffixes: &Suffixes) {
+fn rounded<D: OperandType<Value: Float>, S: OperandType<Value: Float>>(table: &mut Table, suffixes: &Suffixes) {
     convert_with::<D, S, Rn>(table, ".rn", suffixes);
     convert_with::<D, S, Rz>(table, ".rz", suffixes);
     convert_with::<D, S, Rm>(table, ".rm", suffixes);
     convert_with::<D, S, Rp>(table, ".rp", suffixes);
 }
 
-fn convert_with<D: Kind<Value: Float>, S: Kind<Value: Float>, R: Modifiers>(
+fn convert_with<D: OperandType<Value: Float>, S: OperandType<Value: Float>, R: Modifiers>(
     table: &mut Table,
     rounding: &str,
     suffixes: &Suffixes,
@@ -199,14 +201,18 @@ fn convert_with<D: Kind<Value: Float>, S: Kind<Value: Float>, R: Modifiers>(
     }
 }
 
-fn integral<T: Kind<Value: Float>>(table: &mut Table, suffixes: &Suffixes) {
+fn integral<T: OperandType<Value: Float>>(table: &mut Table, suffixes: &Suffixes) {
     integral_rounding::<T, Rn>(table, "rni", suffixes);
     integral_rounding::<T, Rz>(table, "rzi", suffixes);
     integral_rounding::<T, Rm>(table, "rmi", suffixes);
     integral_rounding::<T, Rp>(table, "rpi", suffixes);
 }
 
-fn integral_rounding<T: Kind<Value: Float>, R: Modifiers>(table: &mut Table, rounding: &str, suffixes: &Suffixes) {
+fn integral_rounding<T: OperandType<Value: Float>, R: Modifiers>(
+    table: &mut Table,
+    rounding: &str,
+    suffixes: &Suffixes,
+) {
     let types = format!("{}{}", T::NAME, T::NAME);
     table.add(format!("cvt.{rounding}{types}"), operation!(Convert, to_integral::<T::Value, R>: (T) -> T));
     if suffixes.sat {
@@ -221,12 +227,12 @@ fn integral_rounding<T: Kind<Value: Float>, R: Modifiers>(table: &mut Table, rou
     }
 }
 
-fn finite_and_relu<D: Kind<Value: Float>>(table: &mut Table) {
+fn finite_and_relu<D: OperandType<Value: Float>>(table: &mut Table) {
     finite_and_relu_rounding::<D, Rn>(table, "rn");
     finite_and_relu_rounding::<D, Rz>(table, "rz");
 }
 
-fn finite_and_relu_rounding<D: Kind<Value: Float>, R: Modifiers>(table: &mut Table, rounding: &str) {
+fn finite_and_relu_rounding<D: OperandType<Value: Float>, R: Modifiers>(table: &mut Table, rounding: &str) {
     let name = D::NAME;
     let relu = operation!(Convert, convert::<f32, D::Value, Relu<R>>: (F32) -> D);
     let finite = operation!(Convert, convert_finite::<D::Value, R>: (F32) -> D);
@@ -258,8 +264,8 @@ fn packed(table: &mut Table) {
     packed_rounding::<Bf16, Rz>(table, "rz", "bf16x2");
 }
 
-/// The destination is named as a register of 32 bits, whose upper half is of the first source.
-fn packed_rounding<D: Kind<Value: Float>, R: Modifiers>(table: &mut Table, rounding: &str, name: &str) {
+/// The destination is a 32-bit register; its upper half is converted from the first source.
+fn packed_rounding<D: OperandType<Value: Float>, R: Modifiers>(table: &mut Table, rounding: &str, name: &str) {
     let plain = operation!(Convert, pack::<D, R>: (F32, F32) -> B32);
     let relu = operation!(Convert, pack::<D, Relu<R>>: (F32, F32) -> B32);
     let finite = operation!(Convert, pack_finite::<D, R>: (F32, F32) -> B32);

@@ -1,29 +1,29 @@
-//! Conversions between types: cvt (PTX ISA 9.7.9.22), without the formats of 8 bits and fewer.
+//! Conversions between types: `cvt` (PTX ISA 9.7.9.22), without the formats of 8 bits and fewer.
 //!
-//! A float out of an integer's range becomes the integer's nearest, with and without `.sat`. NaN becomes 0, but the top
-//! bit alone if the source is f64 or the destination has 64 bits: the ISA says so. A NaN that remains one becomes the
-//! destination's canonical one.
+//! A float out of an integer's range converts to the nearest integer in range, with and without `.sat`. NaN converts to
+//! 0, or to the top bit alone if the source is f64 or the destination has 64 bits, as the ISA specifies. NaN converts
+//! to the canonical NaN of a float destination.
 
 mod forms;
 
 pub(super) use forms::forms;
 
 use super::float::{Float, Format};
-use super::kind::Kind;
 use super::modifiers::{Modifiers, round_to};
+use super::operand_type::OperandType;
 use super::rounding::{self, Mode};
 
-/// What conversions need of an integer type.
-trait Integer: Copy {
+/// An integer type of a conversion.
+trait ConvertInteger: Copy {
     const MIN: i128;
     const MAX: i128;
     /// The top bit alone.
     const TOP: Self;
     const BITS: u32;
     fn wide(self) -> i128;
-    /// The low bits.
+    /// The low bits of `value`.
     fn truncated(value: i128) -> Self;
-    /// The nearest, after truncation toward zero; 0 for NaN.
+    /// Truncated toward zero and saturated; 0 for NaN.
     fn from_f64(value: f64) -> Self;
     fn to_f32(self) -> f32;
     fn to_f64(self) -> f64;
@@ -31,7 +31,7 @@ trait Integer: Copy {
 
 macro_rules! integers {
     ($($type:ident),*) => {$(
-        impl Integer for $type {
+        impl ConvertInteger for $type {
             const MIN: i128 = $type::MIN as i128;
             const MAX: i128 = $type::MAX as i128;
             const TOP: Self = 1 << ($type::BITS - 1);
@@ -68,17 +68,17 @@ macro_rules! integers {
 integers!(u8, u16, u32, u64, i8, i16, i32, i64);
 
 #[inline(always)]
-fn truncate<S: Integer, D: Integer>(a: S) -> D {
+fn truncate<S: ConvertInteger, D: ConvertInteger>(a: S) -> D {
     D::truncated(a.wide())
 }
 
 #[inline(always)]
-fn saturate<S: Integer, D: Integer>(a: S) -> D {
+fn saturate<S: ConvertInteger, D: ConvertInteger>(a: S) -> D {
     D::truncated(a.wide().clamp(D::MIN, D::MAX))
 }
 
 #[inline(always)]
-fn integer_to<S: Integer, D: Float, M: Modifiers>(a: S) -> D {
+fn integer_to<S: ConvertInteger, D: Float, M: Modifiers>(a: S) -> D {
     let nearest = M::MODE == Mode::Nearest;
     let value = if nearest && D::FORMAT.precision == 24 {
         f64::from(a.to_f32())
@@ -91,7 +91,7 @@ fn integer_to<S: Integer, D: Float, M: Modifiers>(a: S) -> D {
     M::result(D::from_f64(value))
 }
 
-/// Rounds to an integer.
+/// Rounds to an integral value.
 #[inline(always)]
 fn to_whole(a: f64, mode: Mode) -> f64 {
     match mode {
@@ -104,7 +104,7 @@ fn to_whole(a: f64, mode: Mode) -> f64 {
 }
 
 #[inline(always)]
-fn to_integer<S: Float, D: Integer, M: Modifiers>(a: S) -> D {
+fn to_integer<S: Float, D: ConvertInteger, M: Modifiers>(a: S) -> D {
     if a.is_nan() {
         return if S::FORMAT.precision == 53 || D::BITS == 64 { D::TOP } else { D::truncated(0) };
     }
@@ -116,7 +116,7 @@ fn to_integral<T: Float, M: Modifiers>(a: T) -> T {
     M::result(T::from_f64(to_whole(M::operand(a).to_f64(), M::MODE)))
 }
 
-/// `.ftz` is for f32 alone.
+/// Applies `.ftz` if the format is f32: it flushes no other format.
 #[inline(always)]
 fn flushed_if_single<T: Float, M: Modifiers>(a: T) -> T {
     if T::FORMAT.precision == 24 { M::operand(a) } else { a }
@@ -128,7 +128,7 @@ fn convert<S: Float, D: Float, M: Modifiers>(a: S) -> D {
     M::result_unflushed(flushed_if_single::<D, M>(value))
 }
 
-/// What is beyond the largest number becomes that number.
+/// Clamps to the largest finite magnitude; NaN stays NaN.
 #[inline(always)]
 fn limited(a: f32, maximum: f64) -> f64 {
     let a = f64::from(a);
@@ -141,19 +141,19 @@ fn convert_finite<D: Float, M: Modifiers>(a: f32) -> D {
 }
 
 #[inline(always)]
-fn pack<D: Kind<Value: Float>, M: Modifiers>(a: f32, b: f32) -> u32 {
+fn pack<D: OperandType<Value: Float>, M: Modifiers>(a: f32, b: f32) -> u32 {
     let high = D::write(convert::<f32, D::Value, M>(a)) as u32;
     high << 16 | D::write(convert::<f32, D::Value, M>(b)) as u32
 }
 
 #[inline(always)]
-fn pack_finite<D: Kind<Value: Float>, M: Modifiers>(a: f32, b: f32) -> u32 {
+fn pack_finite<D: OperandType<Value: Float>, M: Modifiers>(a: f32, b: f32) -> u32 {
     let high = D::write(convert_finite::<D::Value, M>(a)) as u32;
     high << 16 | D::write(convert_finite::<D::Value, M>(b)) as u32
 }
 
-/// A value of tf32 stands in a register as the f32 of the same value: its low 13 bits are zero, but for NaN, which is
-/// 0x7fffffff.
+/// Converts to tf32. A tf32 value in a register is the f32 of the same value: its low 13 bits are zero, except for NaN,
+/// which is 0x7fffffff.
 #[inline(always)]
 fn to_tf32<M: Modifiers>(a: f32) -> u32 {
     let value = rounding::convert(f64::from(a), M::MODE, Format::TF32);

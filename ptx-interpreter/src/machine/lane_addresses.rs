@@ -1,4 +1,4 @@
-//! Where the addresses of a warp's lanes are in memory, and whether they may be accessed.
+//! Resolution of the lanes' addresses to memories and offsets, with the check of each access.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use super::block::{BlockState, Context};
 use super::fault::{Access, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::launch::Launch;
-use super::race::Recorded;
+use super::race::RecordedAccess;
 use super::warp::{Failure, Warp};
 use crate::memory::{
     AccessError, Region, first_address, from_generic, global_pattern, shared_pattern, space_of, stride,
 };
 use crate::program::DYNAMIC_SHARED_START;
-use crate::program::instruction::{AccessSpace, Address, Ordering, Register};
+use crate::program::instruction::{AccessSpace, EffectiveAddress, MemoryOrdering, Register};
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
 
-/// Where an address turned out to be.
+/// The memory that an address resolves to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// The allocation of this index.
+    /// The allocation at this index of the launch's view.
     Global(usize),
     Shared,
     DynamicShared,
@@ -28,62 +28,62 @@ pub(super) enum Memory {
     Constants,
 }
 
-/// An access of a warp in one space: what its lanes have in common.
+/// A warp's access in one state space: the properties that all lanes share.
 #[derive(Clone, Copy)]
 pub(super) struct WarpAccess<'a> {
     pub(super) space: Space,
-    /// The bytes of a lane's access, all parts of a vector together.
+    /// Size of a lane's access in bytes, all elements of a vector together.
     pub(super) bytes: usize,
     pub(super) access: Access,
-    pub(super) ordering: Ordering,
-    /// The registers that a plain store writes, the first at the lowest address; none of any other access.
+    pub(super) ordering: MemoryOrdering,
+    /// The registers that a plain store writes, the first at the lowest address; empty for any other access.
     pub(super) stored: &'a [Register],
 }
 
-/// A lane's place in memory.
-pub(super) type Found = (Memory, usize);
+/// A lane's memory and the byte offset in it.
+pub(super) type LaneAddress = (Memory, usize);
 
-/// The places of the lanes of an access.
+/// The resolved addresses of a warp's lanes.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "it lives on the stack, where a box would cost an allocation an access")]
-pub(super) enum Places {
-    /// All lanes, each so many bytes after the one before it.
-    Run { memory: Memory, offset: usize, stride: usize },
-    /// Wherever each is; of lanes that take no part, anywhere.
-    Each([Found; LANES]),
+pub(super) enum LaneAddresses {
+    /// All lanes in one memory, at a constant stride in bytes.
+    Strided { memory: Memory, offset: usize, stride: usize },
+    /// One address per lane; unspecified for inactive lanes.
+    PerLane([LaneAddress; LANES]),
 }
 
-impl Places {
-    /// No lane's place yet.
-    pub(super) fn unknown() -> Self {
-        Self::Each([(Memory::Local, 0); LANES])
+impl LaneAddresses {
+    /// Placeholders, before any lane is resolved.
+    pub(super) fn unresolved() -> Self {
+        Self::PerLane([(Memory::Local, 0); LANES])
     }
 
-    /// The place of a lane.
+    /// The resolved address of a lane.
     #[inline]
-    pub(super) fn of(&self, lane: usize) -> Found {
+    pub(super) fn of(&self, lane: usize) -> LaneAddress {
         match self {
-            Self::Run { memory, offset, stride } => (*memory, offset + lane * stride),
-            Self::Each(places) => places[lane],
+            Self::Strided { memory, offset, stride } => (*memory, offset + lane * stride),
+            Self::PerLane(resolved) => resolved[lane],
         }
     }
 
-    fn set(&mut self, lane: usize, found: Found) {
-        if let Self::Run { memory, offset, stride } = *self {
+    fn set(&mut self, lane: usize, found: LaneAddress) {
+        if let Self::Strided { memory, offset, stride } = *self {
             let each = std::array::from_fn(|lane| (memory, offset + lane * stride));
-            *self = Self::Each(each);
+            *self = Self::PerLane(each);
         }
-        if let Self::Each(places) = self {
-            places[lane] = found;
+        if let Self::PerLane(resolved) = self {
+            resolved[lane] = found;
         }
     }
 }
 
 impl Warp {
-    /// The address of each lane.
+    /// Each lane's address before resolution: base register plus offset.
     #[inline]
-    pub(super) fn addresses(&self, address: &Address) -> Lanes {
-        let Address { base, offset, narrow } = *address;
+    pub(super) fn addresses(&self, address: &EffectiveAddress) -> Lanes {
+        let EffectiveAddress { base, offset, narrow } = *address;
         let mut addresses = match base {
             Some(base) => self.registers[base as usize],
             None => [0; LANES],
@@ -97,25 +97,25 @@ impl Warp {
         addresses
     }
 
-    /// Finds the place of each active lane's access, checks and counts it.
+    /// Resolves, checks, records and counts the access of each active lane.
     #[inline]
-    pub(super) fn locate(
+    pub(super) fn resolve_access(
         &self,
         pc: usize,
         space: AccessSpace,
-        address: &Address,
+        address: &EffectiveAddress,
         active: u32,
-        (bytes, access, ordering, stored): (usize, Access, Ordering, &[Register]),
+        (bytes, access, ordering, stored): (usize, Access, MemoryOrdering, &[Register]),
         context: &mut Context<'_>,
-    ) -> Result<Places, Failure> {
-        let mut places = Places::unknown();
+    ) -> Result<LaneAddresses, Failure> {
+        let mut resolved = LaneAddresses::unresolved();
         let addresses = self.addresses(address);
         if let AccessSpace::Space(space) = space {
             let access = WarpAccess { space, bytes, access, ordering, stored };
-            self.locate_in(pc, access, &addresses, active, &mut places, context)?;
-            return Ok(places);
+            self.resolve_in_space(pc, access, &addresses, active, &mut resolved, context)?;
+            return Ok(resolved);
         }
-        // Generic: most often all lanes are in one space.
+        // Generic addresses: the lanes of each state space together. Usually that is one space.
         let mut rest = active;
         while rest != 0 {
             let space = space_of(addresses[rest.trailing_zeros() as usize]);
@@ -123,24 +123,24 @@ impl Warp {
             let here = here.fold(0, |mask, lane| mask | 1 << lane);
             let within = addresses.map(|address| from_generic(space, address));
             let access = WarpAccess { space, bytes, access, ordering, stored };
-            self.locate_in(pc, access, &within, here, &mut places, context)?;
+            self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
             rest &= !here;
         }
-        Ok(places)
+        Ok(resolved)
     }
 
-    fn locate_in(
+    fn resolve_in_space(
         &self,
         pc: usize,
         access: WarpAccess<'_>,
         addresses: &Lanes,
         active: u32,
-        places: &mut Places,
+        resolved: &mut LaneAddresses,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         let WarpAccess { space, bytes, .. } = access;
-        self.find_lanes(access, addresses, active, places, context)?;
-        self.record_lanes(pc, access, active, places, context)?;
+        self.resolve_lanes(access, addresses, active, resolved, context)?;
+        self.record_lanes(pc, access, active, resolved, context)?;
         match space {
             Space::Global if active != 0 => {
                 let pattern = global_pattern(addresses, active, bytes);
@@ -155,98 +155,99 @@ impl Warp {
         Ok(())
     }
 
-    /// Tells the race detector of each lane's access.
+    /// Records each lane's access in the race detector.
     #[inline]
     pub(super) fn record_lanes(
         &self,
         pc: usize,
         WarpAccess { bytes, access, ordering, stored, .. }: WarpAccess<'_>,
         active: u32,
-        places: &Places,
+        resolved: &LaneAddresses,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         if context.races.is_some() {
-            let recorded = Recorded { pc, access, ordering, bytes };
+            let recorded = RecordedAccess { pc, access, ordering, bytes };
             for lane in lanes_of(active) {
-                let (memory, _) = places.of(lane);
-                // Lanes store one after the other, and have not yet.
+                let (memory, _) = resolved.of(lane);
+                // The detector orders the lanes' stores by lane; none has reached memory yet.
                 let byte_by = |lane: usize, offset: usize| {
-                    let index = offset.checked_sub(places.of(lane).1).filter(|index| *index < bytes)?;
+                    let index = offset.checked_sub(resolved.of(lane).1).filter(|index| *index < bytes)?;
                     let element = bytes / stored.len();
                     let value = self.registers[stored[index / element] as usize][lane];
                     Some(value.to_le_bytes()[index % element])
                 };
                 let byte_before = |region: &Region, offset: usize| {
-                    let before = lanes_of(active & ((1 << lane) - 1)).filter(|other| places.of(*other).0 == memory);
+                    let before = lanes_of(active & ((1 << lane) - 1)).filter(|other| resolved.of(*other).0 == memory);
                     let stored = before.filter_map(|other| byte_by(other, offset)).last();
                     stored.unwrap_or_else(|| region.load(offset, 1) as u8)
                 };
                 let same_value = |region: &Region, mut range: Range<usize>| {
                     !stored.is_empty() && range.all(|offset| byte_by(lane, offset) == Some(byte_before(region, offset)))
                 };
-                context.record(self, lane, places.of(lane), recorded, same_value)?;
+                context.record(self, lane, resolved.of(lane), recorded, same_value)?;
             }
         }
         Ok(())
     }
 
-    /// The places of the rows of 16 bytes at the addresses of some lanes, for `ldmatrix`.
+    /// Resolves the 16-byte rows at the addresses of some lanes, for `ldmatrix`.
     pub(super) fn shared_rows(
         &self,
         pc: usize,
         addresses: &Lanes,
         lanes: u32,
         context: &mut Context<'_>,
-    ) -> Result<Places, Failure> {
-        let mut places = Places::unknown();
+    ) -> Result<LaneAddresses, Failure> {
+        let mut resolved = LaneAddresses::unresolved();
         let access = WarpAccess {
             space: Space::Shared,
             bytes: 16,
             access: Access::Read,
-            ordering: Ordering::default(),
+            ordering: MemoryOrdering::default(),
             stored: &[],
         };
-        self.locate_in(pc, access, addresses, lanes, &mut places, context)?;
-        Ok(places)
+        self.resolve_in_space(pc, access, addresses, lanes, &mut resolved, context)?;
+        Ok(resolved)
     }
 
-    pub(super) fn find_lanes(
+    pub(super) fn resolve_lanes(
         &self,
         WarpAccess { space, bytes, access, .. }: WarpAccess<'_>,
         addresses: &Lanes,
         active: u32,
-        places: &mut Places,
+        resolved: &mut LaneAddresses,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         if active == ALL
-            && let Some(run) = self.find_run(space, bytes, access, addresses, context)
+            && let Some(run) = self.resolve_strided(space, bytes, access, addresses, context)
         {
-            *places = run;
+            *resolved = run;
             return Ok(());
         }
         for lane in lanes_of(active) {
             let address = addresses[lane];
             let found = AccessError::check_aligned(space, address, bytes)
-                .and_then(|()| context.find(self, space, lane, address, bytes))
+                .and_then(|()| context.resolve(self, space, lane, address, bytes))
                 .and_then(|found| self.check(found, address, bytes, access, context).map(|()| found));
             match found {
-                Ok(found) => places.set(lane, found),
+                Ok(found) => resolved.set(lane, found),
                 Err(error) => return Err(Failure::at(lane, FaultKind::Access { access, error })),
             }
         }
         Ok(())
     }
 
-    /// The places of all lanes, if they access one place or side by side and nothing is wrong with that.
+    /// The addresses of all lanes, if the lanes access one address or consecutive ones and no lane's access is an
+    /// error.
     #[inline]
-    fn find_run(
+    fn resolve_strided(
         &self,
         space: Space,
         bytes: usize,
         access: Access,
         addresses: &Lanes,
         context: &mut Context<'_>,
-    ) -> Option<Places> {
+    ) -> Option<LaneAddresses> {
         let stride = stride(addresses).filter(|stride| *stride == 0 || *stride == bytes as u64)? as usize;
         // Each lane has local memory of its own.
         if space == Space::Local {
@@ -254,16 +255,16 @@ impl Warp {
         }
         let (address, length) = (addresses[0], stride * (LANES - 1) + bytes);
         AccessError::check_aligned(space, address, bytes).ok()?;
-        let (memory, offset) = context.find(self, space, 0, address, length).ok()?;
+        let (memory, offset) = context.resolve(self, space, 0, address, length).ok()?;
         self.check((memory, offset), address, length, access, context).ok()?;
-        Some(Places::Run { memory, offset, stride })
+        Some(LaneAddresses::Strided { memory, offset, stride })
     }
 
-    /// What is read must have been written, and some memory is only read.
+    /// Checks that bytes read are initialised and that parameters and constants are not written.
     #[inline]
     fn check(
         &self,
-        (memory, offset): Found,
+        (memory, offset): LaneAddress,
         address: u64,
         bytes: usize,
         access: Access,
@@ -280,7 +281,7 @@ impl Warp {
     }
 }
 
-/// The bytes of a memory.
+/// The region that holds a memory's bytes.
 #[inline]
 pub(super) fn region<'r>(memory: Memory, launch: &'r Launch<'_>, state: &'r BlockState, warp: &'r Warp) -> &'r Region {
     match memory {
@@ -294,22 +295,25 @@ pub(super) fn region<'r>(memory: Memory, launch: &'r Launch<'_>, state: &'r Bloc
 }
 
 impl Context<'_> {
-    /// The bytes of a memory.
+    /// The region that holds a memory's bytes.
     #[inline]
     pub(super) fn region<'r>(&'r self, memory: Memory, warp: &'r Warp) -> &'r Region {
         region(memory, self.launch, &self.state, warp)
     }
 
-    /// The memory and the offset in it of a lane's access.
+    /// Resolves a lane's address in a state space.
+    ///
+    /// # Errors
+    /// If the bytes are not all in one allocation or variable.
     #[inline]
-    pub(super) fn find(
+    pub(super) fn resolve(
         &mut self,
         warp: &Warp,
         space: Space,
         lane: usize,
         address: u64,
         bytes: usize,
-    ) -> Result<Found, AccessError> {
+    ) -> Result<LaneAddress, AccessError> {
         match space {
             Space::Global => {
                 if let Some(allocation) = self.launch.view.allocations().get(self.last_allocation)
@@ -331,8 +335,8 @@ impl Context<'_> {
             }
             Space::Local => {
                 self.kernel.local.find(address, bytes)?;
-                let of_a_lane = warp.local.bytes() / LANES;
-                Ok((Memory::Local, lane * of_a_lane + (address - first_address(Space::Local)) as usize))
+                let bytes_per_lane = warp.local.bytes() / LANES;
+                Ok((Memory::Local, lane * bytes_per_lane + (address - first_address(Space::Local)) as usize))
             }
             Space::Param => {
                 self.kernel.parameters.find(address, bytes)?;
@@ -346,9 +350,9 @@ impl Context<'_> {
     }
 
     #[cold]
-    fn uninitialised(&self, warp: &Warp, (memory, offset): Found, address: u64, bytes: usize) -> AccessError {
+    fn uninitialised(&self, warp: &Warp, (memory, offset): LaneAddress, address: u64, bytes: usize) -> AccessError {
         let first = self.region(memory, warp).first_uninitialised(offset, bytes).unwrap_or(offset) - offset;
-        let place = match memory {
+        let extent = match memory {
             Memory::Global(index) => self.launch.view.allocations()[index].extent.clone(),
             Memory::DynamicShared => self.launch.dynamic_shared.clone(),
             Memory::Shared | Memory::Local | Memory::Parameters | Memory::Constants => {
@@ -364,10 +368,10 @@ impl Context<'_> {
                 }
             }
         };
-        AccessError::Uninitialised { address, bytes, first: address + first as u64 - place.start, place }
+        AccessError::Uninitialised { address, bytes, first: address + first as u64 - extent.start, place: extent }
     }
 
-    /// What a place is called, and its address within its space.
+    /// Name of the allocation or variable at an offset of a memory, and the address within the state space.
     pub(super) fn extent_at(&self, memory: Memory, offset: usize) -> (String, u64) {
         let address = |space| first_address(space) + offset as u64;
         match memory {

@@ -1,4 +1,4 @@
-//! What happens before what.
+//! The happens-before relation of a launch's accesses.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -7,36 +7,36 @@ use super::Watched;
 use super::clock::Clock;
 use super::records::Record;
 
-/// A warp between two points at which it waits for others. The numbers only rise.
+/// A warp's execution between two synchronisations. The counts only increase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// The number of the block.
     pub block: u32,
     /// The number of the warp in its block.
     pub warp: u32,
-    /// The barriers that the block has passed.
+    /// Number of barriers that the block has passed.
     pub barriers: u32,
-    /// The `bar.warp.sync`s that the warp has passed.
+    /// Number of `bar.warp.sync`s that the warp has passed.
     pub warp_syncs: u32,
 }
 
-/// A thread in a phase, between two releases of its block.
+/// A thread's execution in one phase, between two releases of its block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Party {
+pub(super) struct ThreadEpoch {
     pub(super) phase: Phase,
     pub(super) lane: u32,
-    /// How many releases of the block came before.
+    /// Number of earlier releases of the block.
     pub(super) release: u32,
     pub(super) number: NonZero<u32>,
 }
 
-/// So many phases are remembered at a time, so that a number and a lane fit 32 bits and the table 128 MiB.
-const MOST_PHASES: usize = 1 << 22;
+/// Maximum number of phases kept at a time: a phase number and a lane fit 32 bits, and the table 128 MiB.
+const MAX_PHASES: usize = 1 << 22;
 
-/// So many threads of a block are told apart that acquire something between two barriers.
-const MOST_ACQUIRERS: usize = 32;
+/// Maximum number of a block's acquiring threads that are distinguished between two barriers.
+const MAX_ACQUIRERS: usize = 32;
 
-/// What a thread has acquired since its block's last barrier.
+/// The clock that a thread has acquired since its block's last barrier.
 #[derive(Debug)]
 struct Acquired {
     by: Phase,
@@ -45,35 +45,35 @@ struct Acquired {
 }
 
 impl Acquired {
-    fn is_known_to(&self, phase: Phase, lane: u32) -> bool {
+    fn is_visible_to(&self, phase: Phase, lane: u32) -> bool {
         self.by.barriers < phase.barriers
             || self.by.warp == phase.warp && (self.lane == lane || self.by.warp_syncs < phase.warp_syncs)
     }
 }
 
-/// What relaxed accesses and fences of a thread wait for.
+/// Clocks of a thread's relaxed accesses that a fence turns into an acquire or a release.
 #[derive(Debug, Default)]
 struct Pending {
-    /// What its relaxed loads have seen: acquired by its next fence.
+    /// Observed by its relaxed loads: acquired at its next fence.
     seen: Clock,
-    /// What was before its last fence: released by its relaxed stores.
+    /// The state at its last fence: released by its relaxed stores.
     fenced: Clock,
 }
 
 #[derive(Debug, Default)]
-struct Block {
+struct BlockSync {
     releases: u32,
-    /// What everybody in the block knows.
-    known: Clock,
+    /// Acquired by all threads of the block.
+    shared: Clock,
     acquired: Vec<Acquired>,
     pending: HashMap<(u32, u32), Pending>,
 }
 
-impl Block {
-    /// All that a thread knows, without what its own block does.
-    fn knowledge(&self, phase: Phase, lane: u32) -> Clock {
-        let mut clock = self.known.clone();
-        for acquired in self.acquired.iter().filter(|acquired| acquired.is_known_to(phase, lane)) {
+impl BlockSync {
+    /// All that a thread has acquired, without the accesses of its own block.
+    fn acquired_by(&self, phase: Phase, lane: u32) -> Clock {
+        let mut clock = self.shared.clone();
+        for acquired in self.acquired.iter().filter(|acquired| acquired.is_visible_to(phase, lane)) {
             clock.join(&acquired.clock);
         }
         clock
@@ -83,16 +83,16 @@ impl Block {
         if clock.is_empty() {
             return;
         }
-        let too_many = self.acquired.len() == MOST_ACQUIRERS;
-        let known = &mut self.known;
+        let too_many = self.acquired.len() == MAX_ACQUIRERS;
+        let shared = &mut self.shared;
         self.acquired.retain(|acquired| {
-            let is_shared = too_many || acquired.by.barriers < phase.barriers;
-            if is_shared {
-                known.join(&acquired.clock);
+            let move_to_shared = too_many || acquired.by.barriers < phase.barriers;
+            if move_to_shared {
+                shared.join(&acquired.clock);
             }
-            !is_shared
+            !move_to_shared
         });
-        // What came after a synchronisation of the warp is told apart: the warp doesn't know it yet.
+        // One entry per phase: what is acquired after a warp synchronisation is not yet visible to the warp.
         let same = |acquired: &&mut Acquired| acquired.by == phase && acquired.lane == lane;
         match self.acquired.iter_mut().find(same) {
             Some(acquired) => acquired.clock.join(clock),
@@ -101,28 +101,28 @@ impl Block {
     }
 }
 
-/// The order of what happened.
+/// The happens-before relation: phases, and what each block has acquired and released.
 #[derive(Debug, Default)]
-pub(super) struct Order {
-    /// Each phase with the releases that came before; a phase is split by each release of its block.
+pub(super) struct HappensBefore {
+    /// Each phase with the number of earlier releases of its block; each release splits the block's phases.
     phases: Vec<(Phase, u32)>,
-    /// The phase that was asked for last: its index.
+    /// Index of the phase requested last.
     recent: usize,
-    /// The latest phase of each warp: its index.
+    /// Index of the latest phase of each warp.
     latest: HashMap<(u32, u32), usize>,
-    blocks: HashMap<u32, Block>,
+    blocks: HashMap<u32, BlockSync>,
     locations: HashMap<(Watched, usize), Clock>,
 }
 
-impl Order {
-    /// Who acts.
+impl HappensBefore {
+    /// The current epoch of a thread.
     #[inline]
-    pub(super) fn party(&mut self, phase: Phase, lane: u32) -> Party {
+    pub(super) fn thread_epoch(&mut self, phase: Phase, lane: u32) -> ThreadEpoch {
         let release = if self.blocks.is_empty() { 0 } else { self.releases(phase.block) };
         if self.phases.get(self.recent) != Some(&(phase, release)) {
             self.recent = self.index(phase, release);
         }
-        Party { phase, lane, release, number: number(self.recent, lane) }
+        ThreadEpoch { phase, lane, release, number: number(self.recent, lane) }
     }
 
     fn index(&mut self, phase: Phase, release: u32) -> usize {
@@ -134,17 +134,17 @@ impl Order {
         *latest
     }
 
-    /// Who made an access.
+    /// The epoch in which an access was made.
     #[inline]
-    pub(super) fn party_of(&self, record: Record) -> Party {
-        let number = record.party.get();
+    pub(super) fn epoch_of(&self, record: Record) -> ThreadEpoch {
+        let number = record.epoch.get();
         let (phase, release) = self.phases[(number >> 5) as usize - 1];
-        Party { phase, lane: number & 31, release, number: record.party }
+        ThreadEpoch { phase, lane: number & 31, release, number: record.epoch }
     }
 
-    /// Whether what came earlier happens before what comes now.
+    /// Whether an earlier access happens before the current one.
     #[inline]
-    pub(super) fn is_ordered(&self, earlier: Party, later: Party) -> bool {
+    pub(super) fn is_ordered(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
         let (before, now) = (earlier.phase, later.phase);
         if before.block == now.block {
             let same_warp = before.warp == now.warp;
@@ -157,16 +157,16 @@ impl Order {
         !self.blocks.is_empty() && self.is_acquired(earlier, later)
     }
 
-    fn is_acquired(&self, earlier: Party, later: Party) -> bool {
+    fn is_acquired(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
         let Some(block) = self.blocks.get(&later.phase.block) else { return false };
-        let mut acquired = block.acquired.iter().filter(|acquired| acquired.is_known_to(later.phase, later.lane));
-        block.known.covers(earlier) || acquired.any(|acquired| acquired.clock.covers(earlier))
+        let mut acquired = block.acquired.iter().filter(|acquired| acquired.is_visible_to(later.phase, later.lane));
+        block.shared.covers(earlier) || acquired.any(|acquired| acquired.clock.covers(earlier))
     }
 
-    /// Whether no more phases can be told apart, so that all records have to go.
+    /// Whether the table of phases is full, so that all records have to be dropped.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.phases.len() == MOST_PHASES
+        self.phases.len() == MAX_PHASES
     }
 
     pub(super) fn forget_phases(&mut self) {
@@ -216,12 +216,12 @@ impl Order {
         block.pending.entry((phase.warp, lane)).or_default().fenced = fenced;
     }
 
-    /// All that happened before now, as the thread sees it. What the block does next is not of it.
+    /// The clock of all accesses that happen before now in this thread. Excludes the block's next accesses.
     fn release(&mut self, phase: Phase, lane: u32) -> Clock {
         let block = self.blocks.entry(phase.block).or_default();
-        let mut clock = block.knowledge(phase, lane);
+        let mut clock = block.acquired_by(phase, lane);
         let number = number(0, lane);
-        clock.add_all_before(Party { phase, lane, release: block.releases, number });
+        clock.add_all_before(ThreadEpoch { phase, lane, release: block.releases, number });
         block.releases += 1;
         clock
     }

@@ -1,41 +1,43 @@
-//! Bytes of local memory that are copied before anything was written there.
+//! Propagation of uninitialised bytes from local memory through registers.
 //!
-//! Compilers copy a structure whole, the bytes between its members included, which are never written. So a load from
-//! local memory, which holds structures and the arguments of calls, is no fault by itself: the bytes stay unwritten in
-//! the register, and wherever copies take them, until an instruction computes with them. Then the load is the fault.
-//! `and` and `or` put the fields of a word together, bit by bit: a byte counts as written once an `or` sets bits of
-//! it or an `and` clears it. Warps that hold no such bytes, which is nearly all of the time, pay one test an instruction.
+//! Compilers copy a whole structure, including the padding between its members, which is never written. So a load of
+//! uninitialised bytes from local memory, which holds structures and the arguments of calls, is not a fault by itself:
+//! the bytes stay uninitialised in the register and in its copies until an instruction computes with them. Then the
+//! load is reported as the fault. `and` and `or` combine the fields of a word bit by bit: a byte counts as initialised
+//! once an `or` sets bits of it or an `and` clears it. A warp without such bytes, the usual case, pays one test per
+//! instruction.
 
 use super::block::Context;
 use super::fault::{Access, FaultKind};
+use super::lane_addresses::{LaneAddress, Memory};
 use super::lanes::lanes_of;
-use super::places::{Found, Memory};
 use super::warp::{Failure, Warp};
 use crate::memory::{AccessError, Region, from_generic, space_of};
 use crate::program::instruction::{
-    AccessSpace, Action, Address, BarrierReductionKind, Instruction, Load, Register, Store, VoteMode,
+    AccessSpace, Action, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Register, Store, VoteMode,
 };
 use crate::semantics::LANES;
 use crate::syntax::Space;
 
-/// A register some bytes of which were never written, in some lanes.
+/// A register with uninitialised bytes in some lanes.
 #[derive(Debug)]
-pub(super) struct Unwritten {
+pub(super) struct UninitialisedRegister {
     register: Register,
-    /// Of each lane's value the bytes, a bit for each.
+    /// For each lane, a mask of the uninitialised bytes: bit i is byte i.
     bytes: [u8; LANES],
-    /// The load that read them, and the fault that it would be.
+    /// The load that read them, and the fault to report for it.
     pc: usize,
     kind: FaultKind,
 }
 
 impl Warp {
-    /// A load that fails because of unwritten bytes: of local memory, it takes them along.
+    /// Repeats a load that failed, if it failed because of uninitialised bytes of local memory: the destination
+    /// registers then hold them.
     ///
     /// # Errors
-    /// The failure, if it is another one.
+    /// The failure, if it has another cause.
     #[cold]
-    pub(super) fn load_unwritten(
+    pub(super) fn load_uninitialised(
         &mut self,
         pc: usize,
         load: &Load,
@@ -49,12 +51,12 @@ impl Warp {
             }
             _ => false,
         };
-        // Instructions with fewer sources than four name register 0 for the others.
+        // Register 0 is excluded: instructions with fewer than four sources name it for the missing ones.
         if !is_of_local(&failure.kind) || load.ordering.strong || load.destinations.contains(&Some(0)) {
             return Err(failure);
         }
         let addresses = self.addresses(&load.address);
-        let mut places = [(Memory::Local, 0); LANES];
+        let mut resolved = [(Memory::Local, 0); LANES];
         for lane in lanes_of(active) {
             let within = match load.space {
                 AccessSpace::Generic if space_of(addresses[lane]) != Space::Local => return Err(failure),
@@ -63,42 +65,42 @@ impl Warp {
             };
             let bytes = load.bytes * load.destinations.len();
             let found = AccessError::check_aligned(Space::Local, within, bytes)
-                .and_then(|()| context.find(self, Space::Local, lane, within, bytes));
-            places[lane] =
+                .and_then(|()| context.resolve(self, Space::Local, lane, within, bytes));
+            resolved[lane] =
                 found.map_err(|error| Failure::at(lane, FaultKind::Access { access: Access::Read, error }))?;
         }
         for (part, destination) in load.destinations.iter().enumerate() {
             let Some(destination) = destination else { continue };
-            let (mut values, mut unwritten) = ([0; LANES], [0; LANES]);
+            let (mut values, mut uninitialised) = ([0; LANES], [0; LANES]);
             for lane in lanes_of(active) {
-                let offset = places[lane].1 + part * load.bytes;
+                let offset = resolved[lane].1 + part * load.bytes;
                 values[lane] = self.local.load(offset, load.bytes);
                 let is_missing = |byte: &usize| !self.local.is_initialised(offset + byte, 1);
-                unwritten[lane] = (0..load.bytes).filter(is_missing).fold(0, |bytes, byte| bytes | 1 << byte);
+                uninitialised[lane] = (0..load.bytes).filter(is_missing).fold(0, |bytes, byte| bytes | 1 << byte);
             }
             load.extend(&mut values);
             self.write(*destination, &values, active);
-            self.keep_unwritten(*destination, unwritten, pc, &failure.kind);
+            self.track_uninitialised(*destination, uninitialised, pc, &failure.kind);
         }
         Ok(())
     }
 
-    fn keep_unwritten(&mut self, register: Register, bytes: [u8; LANES], pc: usize, kind: &FaultKind) {
+    fn track_uninitialised(&mut self, register: Register, bytes: [u8; LANES], pc: usize, kind: &FaultKind) {
         if bytes != [0; LANES] {
-            self.unwritten.push(Unwritten { register, bytes, pc, kind: kind.clone() });
+            self.uninitialised.push(UninitialisedRegister { register, bytes, pc, kind: kind.clone() });
         }
     }
 
-    /// Before an instruction, while registers hold unwritten bytes: copies take them along, and other results replace
-    /// them.
+    /// Updates the uninitialised registers before an instruction executes: copies propagate uninitialised bytes, and
+    /// other results replace them. Called only while there are such registers.
     ///
     /// # Errors
-    /// The load of unwritten bytes with which the instruction computes.
+    /// The fault of the load whose uninitialised bytes the instruction computes with.
     #[cold]
-    pub(super) fn follow_unwritten(
+    pub(super) fn propagate_uninitialised(
         &mut self,
         pc: usize,
-        instruction: &Instruction,
+        instruction: &DecodedInstruction,
         active: u32,
         context: &Context<'_>,
     ) -> Result<(), Failure> {
@@ -106,10 +108,10 @@ impl Warp {
         let (is_and, is_or) = (text.starts_with("and.b"), text.starts_with("or.b"));
         let mut copies = Vec::new();
         let mut copy = |warp: &Self, from: Register, to: Register, lanes: u32, change: &dyn Fn(u8) -> u8| {
-            for unwritten in warp.unwritten.iter().filter(|unwritten| unwritten.register == from) {
+            for entry in warp.uninitialised.iter().filter(|entry| entry.register == from) {
                 let mut bytes = [0; LANES];
-                lanes_of(lanes).for_each(|lane| bytes[lane] = change(unwritten.bytes[lane]));
-                copies.push((to, bytes, unwritten.pc, unwritten.kind.clone()));
+                lanes_of(lanes).for_each(|lane| bytes[lane] = change(entry.bytes[lane]));
+                copies.push((to, bytes, entry.pc, entry.kind.clone()));
             }
         };
         match &instruction.action {
@@ -133,7 +135,7 @@ impl Warp {
                 }
             }
             Action::Load(Load { address, .. }) | Action::Store(Store { address, .. }) => {
-                self.check_written(address.base, active)?;
+                self.check_initialised(address.base, active)?;
             }
             Action::Compute { destination, sources: [a, b, ..], .. } if is_and || is_or => {
                 for (from, other) in [(*a, *b), (*b, *a)] {
@@ -152,44 +154,45 @@ impl Warp {
             action => {
                 let mut used = Vec::new();
                 action.visit_sources(&mut |register| used.push(register));
-                used.into_iter().try_for_each(|register| self.check_written(Some(register), active))?;
+                used.into_iter().try_for_each(|register| self.check_initialised(Some(register), active))?;
             }
         }
         instruction.action.visit_destinations(&mut |register| {
-            for unwritten in self.unwritten.iter_mut().filter(|unwritten| unwritten.register == register) {
-                lanes_of(active).for_each(|lane| unwritten.bytes[lane] = 0);
+            for entry in self.uninitialised.iter_mut().filter(|entry| entry.register == register) {
+                lanes_of(active).for_each(|lane| entry.bytes[lane] = 0);
             }
         });
-        self.unwritten.retain(|unwritten| unwritten.bytes != [0; LANES]);
-        copies.into_iter().for_each(|(to, bytes, pc, kind)| self.keep_unwritten(to, bytes, pc, &kind));
+        self.uninitialised.retain(|entry| entry.bytes != [0; LANES]);
+        copies.into_iter().for_each(|(to, bytes, pc, kind)| self.track_uninitialised(to, bytes, pc, &kind));
         Ok(())
     }
 
-    fn check_written(&self, register: Option<Register>, active: u32) -> Result<(), Failure> {
-        for unwritten in self.unwritten.iter().filter(|unwritten| Some(unwritten.register) == register) {
-            if let Some(lane) = lanes_of(active).find(|lane| unwritten.bytes[*lane] != 0) {
-                return Err(unwritten.failure(lane));
+    fn check_initialised(&self, register: Option<Register>, active: u32) -> Result<(), Failure> {
+        for entry in self.uninitialised.iter().filter(|entry| Some(entry.register) == register) {
+            if let Some(lane) = lanes_of(active).find(|lane| entry.bytes[*lane] != 0) {
+                return Err(entry.failure(lane));
             }
         }
         Ok(())
     }
 
-    /// After a store has put unwritten bytes to a place: they are unwritten there too.
+    /// Marks bytes uninitialised in memory after a store of a register's uninitialised bytes.
     ///
     /// # Errors
-    /// The load, if not one byte of the value was written and other threads can see it: that is no structure's padding.
+    /// The fault of the load, if all bytes of the value are uninitialised and the memory is visible to other threads:
+    /// that is not a structure's padding.
     #[cold]
-    pub(super) fn store_unwritten(
+    pub(super) fn store_uninitialised(
         &self,
         (source, bytes): (Register, usize),
         lane: usize,
-        (memory, offset): Found,
+        (memory, offset): LaneAddress,
         region: &Region,
     ) -> Result<(), Failure> {
-        for unwritten in self.unwritten.iter().filter(|unwritten| unwritten.register == source) {
-            let missing = unwritten.bytes[lane] & low_bits(bytes as u32);
+        for entry in self.uninitialised.iter().filter(|entry| entry.register == source) {
+            let missing = entry.bytes[lane] & low_bits(bytes as u32);
             if missing == low_bits(bytes as u32) && memory != Memory::Local {
-                return Err(unwritten.failure(lane));
+                return Err(entry.failure(lane));
             }
             let missing = (0..bytes).filter(|byte| missing >> byte & 1 == 1);
             missing.for_each(|byte| region.mark_uninitialised(offset + byte, 1));
@@ -198,7 +201,7 @@ impl Warp {
     }
 }
 
-impl Unwritten {
+impl UninitialisedRegister {
     fn failure(&self, lane: usize) -> Failure {
         Failure { lane: Some(lane as u32), pc: Some(self.pc), kind: self.kind.clone() }
     }
@@ -209,9 +212,9 @@ fn low_bits(count: u32) -> u8 {
 }
 
 impl Action {
-    /// The registers with which it computes; those of copies are not among them.
+    /// Visits the registers that the instruction computes with, except those that it only copies.
     fn visit_sources(&self, visit: &mut impl FnMut(Register)) {
-        let address = |address: &Address, visit: &mut dyn FnMut(Register)| {
+        let address = |address: &EffectiveAddress, visit: &mut dyn FnMut(Register)| {
             if let Some(base) = address.base {
                 visit(base);
             }
@@ -266,7 +269,7 @@ impl Action {
         }
     }
 
-    /// The registers that it writes.
+    /// Visits the registers that the instruction writes.
     fn visit_destinations(&self, visit: &mut impl FnMut(Register)) {
         match self {
             Self::Compute { destination, .. }

@@ -1,4 +1,4 @@
-//! The types of PTX as the tables name them, and how their values stand in a register.
+//! Operand types of PTX, their Rust types and their representation in a register.
 
 use super::float::{Bf16Bits, F16Bits};
 use crate::syntax::ScalarType;
@@ -7,17 +7,17 @@ use pulp::{Simd, x86::V3};
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
-/// A type of PTX, with the plain Rust type that the functions compute on.
-pub(super) trait Kind {
-    /// What the functions take and return.
+/// An operand type of PTX, with the Rust type in which the functions compute.
+pub(super) trait OperandType {
+    /// The argument and result type of the functions.
     type Value: Copy;
-    /// The type of the operand.
+    /// The PTX type.
     const TYPE: ScalarType;
-    /// Its name in an instruction, with the dot.
+    /// Its modifier in an instruction's name, with the dot.
     const NAME: &'static str;
-    /// The value in a register, whatever the bits above it hold.
+    /// The value in a register, ignoring the bits above it.
     fn read(bits: u64) -> Self::Value;
-    /// The bits of a register that holds the value: zeros above it.
+    /// The register bits of the value, zero-extended.
     fn write(value: Self::Value) -> u64;
 }
 
@@ -25,7 +25,7 @@ macro_rules! kinds {
     ($($kind:ident $name:literal $value:ty, |$bits:ident| $read:expr, |$written:ident| $write:expr;)*) => {$(
         pub(super) struct $kind;
 
-        impl Kind for $kind {
+        impl OperandType for $kind {
             type Value = $value;
             const TYPE: ScalarType = ScalarType::$kind;
             const NAME: &'static str = $name;
@@ -66,8 +66,8 @@ kinds! {
     F64 ".f64" f64, |bits| f64::from_bits(bits), |value| value.to_bits();
 }
 
-/// Runs a loop over the lanes with AVX2 and FMA where the processor has them. It computes the same without, but calls a
-/// library for each fma.
+/// Runs a loop over the lanes with AVX2 and FMA if the host has them. The results are the same without, but each fma is
+/// then a library call.
 #[inline(always)]
 pub(super) fn vectorized<R>(function: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
@@ -80,74 +80,74 @@ pub(super) fn vectorized<R>(function: impl FnOnce() -> R) -> R {
     function()
 }
 
-/// Makes an [`Operation`](super::Operation) of a function on one lane's values: `integer!(add: (T, T) -> T)`.
+/// Makes an [`Operation`](super::Operation) from a function on one lane's values: `integer!(add: (T, T) -> T)`.
 ///
-/// The function is called directly within the loop over the lanes, so the compiler can make vectors of it. The types
-/// are [`Kind`]s and may be type parameters of the function around it.
+/// The function is inlined into the loop over the lanes, so the compiler can vectorise it. The types
+/// are [`OperandType`]s and may be type parameters of the function around it.
 macro_rules! operation {
     ($class:ident, $function:path: ($($source:ty),+) -> $destination:ty) => {
         $crate::semantics::Operation {
             compute: $crate::semantics::Compute::Value(|destination, sources| {
-                // One by one: to copy the four together would wait for the caller's four stores.
+                // Bound separately: a copy of the whole array would stall on the caller's four stores.
                 #[allow(unused_variables)]
                 let [a, b, c, d] = sources;
-                $crate::semantics::kind::vectorized(
+                $crate::semantics::operand_type::vectorized(
                     #[inline(always)]
                     move || {
                         for lane in 0..$crate::semantics::LANES {
-                            let value = $crate::semantics::kind::apply!($function, [a, b, c, d], lane, $($source),+);
-                            destination[lane] = <$destination as $crate::semantics::kind::Kind>::write(value);
+                            let value = $crate::semantics::operand_type::apply!($function, [a, b, c, d], lane, $($source),+);
+                            destination[lane] = <$destination as $crate::semantics::operand_type::OperandType>::write(value);
                         }
                     },
                 );
             }),
-            destination: <$destination as $crate::semantics::kind::Kind>::TYPE,
-            sources: const { &[$(<$source as $crate::semantics::kind::Kind>::TYPE),+] },
+            destination: <$destination as $crate::semantics::operand_type::OperandType>::TYPE,
+            sources: const { &[$(<$source as $crate::semantics::operand_type::OperandType>::TYPE),+] },
             class: $crate::semantics::Class::$class,
         }
     };
 }
 
-/// The same for what is seldom executed: its loop isn't compiled a second time for AVX2, which spares compile time.
-macro_rules! seldom {
+/// As `operation!`, for rarely executed instructions: the loop is not compiled again for AVX2, to save compile time.
+macro_rules! portable_operation {
     ($class:ident, $function:path: ($($source:ty),+) -> $destination:ty) => {
         $crate::semantics::Operation {
             compute: $crate::semantics::Compute::Value(|destination, sources| {
                 #[allow(unused_variables)]
                 let [a, b, c, d] = sources;
                 for lane in 0..$crate::semantics::LANES {
-                    let value = $crate::semantics::kind::apply!($function, [a, b, c, d], lane, $($source),+);
-                    destination[lane] = <$destination as $crate::semantics::kind::Kind>::write(value);
+                    let value = $crate::semantics::operand_type::apply!($function, [a, b, c, d], lane, $($source),+);
+                    destination[lane] = <$destination as $crate::semantics::operand_type::OperandType>::write(value);
                 }
             }),
-            destination: <$destination as $crate::semantics::kind::Kind>::TYPE,
-            sources: const { &[$(<$source as $crate::semantics::kind::Kind>::TYPE),+] },
+            destination: <$destination as $crate::semantics::operand_type::OperandType>::TYPE,
+            sources: const { &[$(<$source as $crate::semantics::operand_type::OperandType>::TYPE),+] },
             class: $crate::semantics::Class::$class,
         }
     };
 }
 
-/// Makes an [`Operation`](super::Operation) of a function from values to a truth: `predicate!(less: (T, T))`.
+/// Makes an [`Operation`](super::Operation) from a function that returns a `bool`: `predicate!(less: (T, T))`.
 macro_rules! predicate {
     ($function:path: ($($source:ty),+)) => {
         $crate::semantics::Operation {
             compute: $crate::semantics::Compute::Predicate(|sources| {
                 #[allow(unused_variables)]
                 let [a, b, c, d] = sources;
-                $crate::semantics::kind::vectorized(
+                $crate::semantics::operand_type::vectorized(
                     #[inline(always)]
                     move || {
                         let mut mask = 0;
                         for lane in 0..$crate::semantics::LANES {
-                            let truth: bool = $crate::semantics::kind::apply!($function, [a, b, c, d], lane, $($source),+);
-                            mask |= u32::from(truth) << lane;
+                            let holds: bool = $crate::semantics::operand_type::apply!($function, [a, b, c, d], lane, $($source),+);
+                            mask |= u32::from(holds) << lane;
                         }
                         mask
                     },
                 )
             }),
             destination: $crate::syntax::ScalarType::Pred,
-            sources: const { &[$(<$source as $crate::semantics::kind::Kind>::TYPE),+] },
+            sources: const { &[$(<$source as $crate::semantics::operand_type::OperandType>::TYPE),+] },
             class: $crate::semantics::Class::Compare,
         }
     };
@@ -156,35 +156,35 @@ macro_rules! predicate {
 /// Calls a function with one lane's sources.
 macro_rules! apply {
     ($function:path, [$a_lanes:ident, $b_lanes:ident, $c_lanes:ident, $d_lanes:ident], $lane:ident, $a:ty) => {
-        $function(<$a as $crate::semantics::kind::Kind>::read($a_lanes[$lane]))
+        $function(<$a as $crate::semantics::operand_type::OperandType>::read($a_lanes[$lane]))
     };
     ($function:path, [$a_lanes:ident, $b_lanes:ident, $c_lanes:ident, $d_lanes:ident], $lane:ident, $a:ty, $b:ty) => {
         $function(
-            <$a as $crate::semantics::kind::Kind>::read($a_lanes[$lane]),
-            <$b as $crate::semantics::kind::Kind>::read($b_lanes[$lane]),
+            <$a as $crate::semantics::operand_type::OperandType>::read($a_lanes[$lane]),
+            <$b as $crate::semantics::operand_type::OperandType>::read($b_lanes[$lane]),
         )
     };
     ($function:path, [$a_lanes:ident, $b_lanes:ident, $c_lanes:ident, $d_lanes:ident], $lane:ident, $a:ty, $b:ty, $c:ty) => {
         $function(
-            <$a as $crate::semantics::kind::Kind>::read($a_lanes[$lane]),
-            <$b as $crate::semantics::kind::Kind>::read($b_lanes[$lane]),
-            <$c as $crate::semantics::kind::Kind>::read($c_lanes[$lane]),
+            <$a as $crate::semantics::operand_type::OperandType>::read($a_lanes[$lane]),
+            <$b as $crate::semantics::operand_type::OperandType>::read($b_lanes[$lane]),
+            <$c as $crate::semantics::operand_type::OperandType>::read($c_lanes[$lane]),
         )
     };
     ($function:path, [$a_lanes:ident, $b_lanes:ident, $c_lanes:ident, $d_lanes:ident], $lane:ident, $a:ty, $b:ty, $c:ty, $d:ty) => {
         $function(
-            <$a as $crate::semantics::kind::Kind>::read($a_lanes[$lane]),
-            <$b as $crate::semantics::kind::Kind>::read($b_lanes[$lane]),
-            <$c as $crate::semantics::kind::Kind>::read($c_lanes[$lane]),
-            <$d as $crate::semantics::kind::Kind>::read($d_lanes[$lane]),
+            <$a as $crate::semantics::operand_type::OperandType>::read($a_lanes[$lane]),
+            <$b as $crate::semantics::operand_type::OperandType>::read($b_lanes[$lane]),
+            <$c as $crate::semantics::operand_type::OperandType>::read($c_lanes[$lane]),
+            <$d as $crate::semantics::operand_type::OperandType>::read($d_lanes[$lane]),
         )
     };
 }
 
 macro_rules! integer {
     ($($signature:tt)+) => {
-        $crate::semantics::kind::operation!(Integer, $($signature)+)
+        $crate::semantics::operand_type::operation!(Integer, $($signature)+)
     };
 }
 
-pub(super) use {apply, integer, operation, predicate, seldom};
+pub(super) use {apply, integer, operation, portable_operation, predicate};
