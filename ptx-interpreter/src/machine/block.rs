@@ -102,7 +102,7 @@ impl Block {
         Self { warps: warps.collect() }
     }
 
-    /// Resets the warps and `context` for block `number` of the grid, in row-major order.
+    /// Resets the warps and `context` for block `number` of the grid, where x varies fastest.
     pub(super) fn start(&mut self, number: u64, context: &mut Context<'_>) {
         context.block = context.launch.block_index(number);
         context.state.start(number as u32);

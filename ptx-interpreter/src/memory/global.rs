@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::{AccessError, Extent, Region, first_address, unspaced_offset};
 use crate::syntax::Space;
 
-/// Alignment of every allocation in bytes, the same as `cudaMalloc`'s.
+/// Minimum alignment of an allocation in bytes, which `cudaMalloc` guarantees too.
 pub const ALLOCATION_ALIGNMENT: u64 = 256;
 
 /// Minimum number of unallocated bytes after each allocation.

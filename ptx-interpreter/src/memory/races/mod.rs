@@ -18,8 +18,8 @@
 //! This detects a missing fence and a missing barrier around a flag, and accepts grid barriers, reductions by the last
 //! block and locks.
 //!
-//! Reported races are true races, except that scopes are ignored: a fence of a block counts as one of the device. A
-//! race may go unreported where
+//! Every reported race is one. A race may go unreported where
+//! - a scope is too narrow: scopes are ignored, and a fence of a block counts as one of the device;
 //! - more than 16 threads, or 4 of a warp, read the same bytes, or access them atomically, without an order: some
 //!   accesses are dropped, first those of a warp or block with other recorded accesses;
 //! - several threads of a block release without a barrier between: together they count as a release by the block;
