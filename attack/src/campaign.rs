@@ -1,4 +1,4 @@
-//! One attack on all targets: the time of each, the defects, and what is kept of them.
+//! An attack on the chosen targets: the time of each, the defects found, and the files kept of them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,30 +20,30 @@ use crate::supervisor::{self, Examiner, Plan, kept_folder};
 use crate::table::{Counts, table};
 use crate::targets::Target;
 
-/// How long it attacks by default.
+/// Default duration of an attack, in minutes.
 const MINUTES: f64 = 2.0;
 
-/// A defect, its first case, and how many cases showed it.
-struct Defect {
+/// A distinct defect: its first case, and the number of cases that showed it.
+struct DistinctDefect {
     first: Finding,
     cases: u64,
 }
 
-/// The targets that are asked for; without any, all.
+/// The targets in `only`, or all targets if it is empty.
 pub(crate) fn chosen(only: &[Target]) -> Vec<Target> {
     if only.is_empty() { Target::ALL.to_vec() } else { only.to_vec() }
 }
 
-/// Attacks.
+/// Runs the attack, or runs one case or reads one kept file again.
 ///
 /// # Errors
-/// If the attack itself cannot be.
+/// If the attack itself cannot run.
 pub(crate) fn run(arguments: &AttackArguments) -> Result<ExitCode> {
     if let Some(file) = &arguments.file {
-        return read_again(the_one(&arguments.only)?, file);
+        return read_again(single_target(&arguments.only)?, file);
     }
     if let Some(case) = arguments.case {
-        return run_again(the_one(&arguments.only)?, arguments, case);
+        return run_again(single_target(&arguments.only)?, arguments, case);
     }
     let targets = chosen(&arguments.only);
     let time = match (arguments.minutes, arguments.cases) {
@@ -77,9 +77,9 @@ pub(crate) fn run(arguments: &AttackArguments) -> Result<ExitCode> {
     Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// Runs a target's cases; each defect once.
-fn attack(target: Target, arguments: &AttackArguments, plan: Plan) -> Result<(Counts, Vec<Defect>)> {
-    let defects = Mutex::new(Vec::<Defect>::new());
+/// Runs a target's cases, and returns each distinct defect once.
+fn attack(target: Target, arguments: &AttackArguments, plan: Plan) -> Result<(Counts, Vec<DistinctDefect>)> {
+    let defects = Mutex::new(Vec::<DistinctDefect>::new());
     let found = |finding: Finding| {
         let mut defects = defects.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         match defects.iter_mut().find(|defect| defect.first.is_same_defect(&finding)) {
@@ -89,7 +89,7 @@ fn attack(target: Target, arguments: &AttackArguments, plan: Plan) -> Result<(Co
                     defect.first = finding;
                 }
             }
-            None => defects.push(Defect { first: finding, cases: 1 }),
+            None => defects.push(DistinctDefect { first: finding, cases: 1 }),
         }
     };
     let counts = match target.runs_programs() {
@@ -99,21 +99,21 @@ fn attack(target: Target, arguments: &AttackArguments, plan: Plan) -> Result<(Co
     Ok((counts, defects.into_inner().unwrap_or_default()))
 }
 
-fn the_one(only: &[Target]) -> Result<Target> {
+fn single_target(only: &[Target]) -> Result<Target> {
     match only {
         [target] => Ok(*target),
-        _ => bail!("--case and --file are of one target: name it by --only"),
+        _ => bail!("--case and --file need exactly one target: name it with --only"),
     }
 }
 
-/// The case of a target that reads files.
+/// Case `index` of a target that reads files.
 fn case_of(target: Target, seed: u64, index: u64) -> Result<Case> {
     let folder = supervisor::scratch()?;
     Ok(target.reader(folder.path())?.case(&mut Random::of(seed, target.name(), index)))
 }
 
-/// Keeps the first case of a defect, made as small as still shows it, with a note beside it; returns the path of
-/// either.
+/// Writes the first case of a defect, shrunk as far as it still shows the defect, and a note beside it. Returns the
+/// path of the case, or of the note if the target runs programs.
 fn keep(target: Target, seed: u64, finding: &Finding) -> Result<PathBuf> {
     let folder = kept_folder(target.name());
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -130,7 +130,7 @@ fn keep(target: Target, seed: u64, finding: &Finding) -> Result<PathBuf> {
         let case = case_of(target, seed, *index)?;
         let bytes = match case.expected {
             Expected::Any => shrunk(target, &case, finding)?,
-            // One bit is all that is wrong with it.
+            // A single flipped bit is its only fault, so there is nothing to shrink.
             Expected::Rejected => case.bytes.clone(),
         };
         kept = folder.join(format!("{stem}.{}", case.name.replace('/', "+")));
@@ -154,7 +154,7 @@ fn shrunk(target: Target, case: &Case, finding: &Finding) -> Result<Vec<u8>> {
         let shown = examiner.examine(&case.name, bytes);
         shown.is_ok_and(|shown| shown.is_some_and(|shown| shown.is_same_defect(finding)))
     };
-    // A defect that depends on what was read before does not show again.
+    // A defect that depends on earlier cases is not reproducible, so its case is kept whole.
     Ok(if shows(&case.bytes) { shrink(&case.bytes, &mut shows) } else { case.bytes.clone() })
 }
 
@@ -164,11 +164,11 @@ fn run_again(target: Target, arguments: &AttackArguments, index: u64) -> Result<
         let found = programs::run_one(target, plan, index, arguments.programs.as_deref())?;
         return shown(found);
     }
-    // In a worker, since what must be rejected is known there.
+    // In a worker process, which knows whether the case must be rejected.
     let plan = Plan { seed: arguments.seed, cases: index + 1, time: Duration::MAX };
     let first = Mutex::new(None);
     supervisor::run_share(target, plan, (index, 1), &|finding| {
-        *first.lock().expect("no panic holds it") = Some(finding);
+        *first.lock().expect("no thread panics while it holds the lock") = Some(finding);
     })?;
     let found = first.into_inner().unwrap_or_default();
     if let Some(finding) = &found {
@@ -177,7 +177,7 @@ fn run_again(target: Target, arguments: &AttackArguments, index: u64) -> Result<
     shown(found)
 }
 
-/// Reads a file that [`keep`] wrote: the name in its case is behind the first full stop.
+/// Reads a file that [`keep`] wrote. The name of its case follows the first full stop of the file's name.
 fn read_again(target: Target, file: &Path) -> Result<ExitCode> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -198,7 +198,7 @@ fn shown(found: Option<Finding>) -> Result<ExitCode> {
     }
 }
 
-/// A text without control characters, and not too long for a line.
+/// The text's first 300 characters, with control characters escaped.
 fn printable(text: &str) -> String {
     let short: String = text.chars().take(300).collect();
     short

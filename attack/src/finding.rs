@@ -1,53 +1,53 @@
-//! What a case showed.
+//! A case, the verdict of its reader, and the defect that it shows.
 
 use serde::{Deserialize, Serialize};
 
-/// An input, under the name by which its reader is chosen.
+/// An input, with the name by which its reader is chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// The file's name, in a folder of the reader's.
+    /// The file's name in the reader's folder.
     pub(crate) name: String,
     /// Its content.
     pub(crate) bytes: Vec<u8>,
-    /// What the reader must say.
+    /// The verdict that the reader must return.
     pub(crate) expected: Expected,
 }
 
-/// What a reader must say of a case.
+/// The verdict that a reader must return for a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
-    /// Anything that is consistent.
+    /// Any consistent verdict.
     Any,
-    /// It is a valid file with one bit flipped, which the reader must notice.
+    /// Rejection: the case is a valid file with one bit flipped, which the reader must detect.
     Rejected,
 }
 
-/// What a reader said.
+/// The result of reading a case.
 #[derive(Clone, Debug)]
 pub(crate) enum Verdict {
-    /// The input is bad, by this message.
+    /// The reader rejected the input with this message.
     Rejected {
         /// The whole message, with its causes.
         message: String,
-        /// What the message must contain, such as the file's path; empty if nothing.
+        /// Text that the message must contain, such as the file's path; may be empty.
         names: String,
     },
-    /// The input is good, and what was read is consistent.
+    /// The reader accepted the input, and the result is consistent.
     Accepted,
-    /// The input was accepted, and what was read is not consistent, or the message is not as it must be.
+    /// The accepted result is inconsistent, or the message of a rejection is malformed.
     Wrong(Wrong),
 }
 
 /// A promise that was broken.
 #[derive(Clone, Debug)]
 pub(crate) struct Wrong {
-    /// Which, the same for all cases that break it.
+    /// The promise's name, the same for all cases that break it.
     pub(crate) promise: &'static str,
-    /// In what way.
+    /// How the case breaks it.
     pub(crate) detail: String,
 }
 
-/// Breaks a promise.
+/// The verdict that the case breaks a promise.
 pub(crate) fn wrong(promise: &'static str, detail: impl Into<String>) -> Verdict {
     Verdict::Wrong(Wrong { promise, detail: detail.into() })
 }
@@ -58,8 +58,9 @@ impl Verdict {
         Self::Rejected { message: format!("{:#}", error.into()), names: names.to_string() }
     }
 
-    /// The verdict after what holds for every reader: a message says something and names the file, and a flipped bit is
-    /// noticed. That it is printed as one line without control characters is for the programs' own attack to see.
+    /// The verdict after the checks common to all readers: a message is not empty and names the file, and a flipped bit
+    /// is detected. The attack on whole programs checks that a message is printed as one line without control
+    /// characters.
     pub(crate) fn judged(self, expected: Expected) -> Self {
         match self {
             Self::Rejected { message, .. } if message.trim().is_empty() => wrong("a message says something", ""),
@@ -78,16 +79,16 @@ impl Verdict {
 pub(crate) enum Kind {
     /// A panic, a stack overflow, an abort, or another signal.
     Panic,
-    /// Longer than [`crate::targets::Target::time_limit`].
+    /// The case took longer than [`crate::targets::Target::time_limit`].
     Hang,
-    /// More memory than [`crate::memory::LIMIT`].
+    /// The case held more memory than [`crate::memory::LIMIT`].
     Memory,
     /// A broken promise.
     Wrong,
 }
 
 impl Kind {
-    /// Its name in files and tables.
+    /// Name in files and tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Panic => "panic",
@@ -101,18 +102,18 @@ impl Kind {
 /// A defect that a case showed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Finding {
-    /// The case.
+    /// Index of the case.
     pub(crate) index: u64,
-    /// Its kind.
+    /// Kind of the defect.
     pub(crate) kind: Kind,
-    /// Where: the panic's source line, or the promise; the same for all cases of one defect.
+    /// The panic's source line, or the broken promise; the same for all cases of one defect.
     pub(crate) place: String,
-    /// What happened, for reading.
+    /// Description of the failure for the user.
     pub(crate) detail: String,
 }
 
 impl Finding {
-    /// Whether both are of one defect.
+    /// Whether both findings show the same defect.
     pub(crate) fn is_same_defect(&self, other: &Self) -> bool {
         (self.kind, &self.place) == (other.kind, &other.place)
     }

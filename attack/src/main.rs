@@ -1,10 +1,9 @@
-//! Attacks what the programs read and how they are called: mutated files, odd command lines, kills, and two programs at
-//! once.
+//! Fuzzer for the programs' inputs: mutated files, odd command lines, kills, and two processes in one folder.
 //!
-//! A case follows from a seed, a target and a number, and can be run again by itself. Files are read in worker
-//! processes, one for each core, which may die of them: [`worker`] runs cases, [`supervisor`] starts it and continues
-//! behind a case that it died of. [`targets`] has a reader for each kind of file, with the promises that hold for what
-//! it accepts; [`programs`] runs whole programs.
+//! A case is a function of a seed, a target and an index, and can be run again by itself. Files are read in worker
+//! processes, one for each core, which a case may crash: [`worker`] runs cases, [`supervisor`] starts workers and
+//! resumes after a case that crashed one. [`targets`] has a reader for each kind of file, with the promises that its
+//! accepted results keep; [`programs`] runs whole programs.
 
 mod campaign;
 mod finding;
@@ -38,28 +37,28 @@ struct Arguments {
 
 #[derive(Debug, clap::Args)]
 struct AttackArguments {
-    /// How long, over all targets [default: 2, or until --cases are done]
+    /// Minutes for all targets together [default: 2; no limit with --cases]
     #[arg(long = "for", value_name = "MINUTES", value_parser = minutes)]
     minutes: Option<f64>,
-    /// How many cases of each target at most
+    /// Maximum number of cases per target
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Another seed makes other cases
+    /// Seed of the cases
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Attack this alone; may be repeated
+    /// Attack only this target; may be repeated
     #[arg(long, value_enum, value_name = "TARGET")]
     only: Vec<Target>,
-    /// Run one case again, of the one target that --only names
+    /// Run one case of a single --only target again
     #[arg(long, value_name = "I", requires = "only")]
     case: Option<u64>,
-    /// Read a kept file again, by the one target that --only names
+    /// Read a kept file again with the reader of a single --only target
     #[arg(long, value_name = "FILE", requires = "only", conflicts_with = "case")]
     file: Option<PathBuf>,
     /// Print the counts as one JSON object
     #[arg(long)]
     json: bool,
-    /// Where the programs are
+    /// Folder of the programs' executables
     #[arg(long, hide = true, value_name = "DIR")]
     programs: Option<PathBuf>,
 }
@@ -67,10 +66,10 @@ struct AttackArguments {
 #[derive(Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
 enum Command {
-    /// Runs cases, as a process that may die
+    /// Runs cases in a process that a case may crash
     #[command(hide = true)]
     Work(worker::Share),
-    /// Examines files that stdin names
+    /// Examines the files named on stdin
     #[command(hide = true)]
     Serve {
         #[arg(long)]
@@ -78,14 +77,14 @@ enum Command {
         #[arg(long)]
         folder: PathBuf,
     },
-    /// Prints the packages whose programs these arguments need
+    /// Prints the packages whose programs an attack with these arguments runs
     #[command(hide = true)]
     Programs(AttackArguments),
 }
 
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes = text.parse().ok().filter(|minutes| (0.0..=1e6).contains(minutes));
-    minutes.ok_or_else(|| "minutes are a number from 0 to 1,000,000".to_owned())
+    minutes.ok_or_else(|| "must be a number of minutes from 0 to 1,000,000".to_owned())
 }
 
 fn main() -> ExitCode {

@@ -1,18 +1,18 @@
-//! An allocator that counts what a case holds, and rejects more than a case may have, as a machine with less memory
-//! would.
+//! An allocator that counts the bytes allocated by a case, and fails allocations beyond a case's limit, as a machine
+//! with less memory would.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Bytes that a case may hold at once.
+/// Maximum of bytes that a case may hold at once.
 pub(crate) const LIMIT: usize = 1 << 30;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
-/// What was held when the case began.
+/// Bytes held when the case began.
 static BASE: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, counted.
+/// The system's allocator with a count of the allocated bytes.
 struct Counting;
 
 #[global_allocator]
@@ -28,7 +28,7 @@ fn admit(bytes: usize) -> bool {
     true
 }
 
-// SAFETY: every call is handed to the system's allocator as it came, or answered by null, which means "no memory".
+// SAFETY: every call is forwarded to the system's allocator unchanged, or returns null, which means out of memory.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -54,7 +54,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // The old block counts until the new one is there: the system may have to hold both.
+        // The old block counts until the new one exists: the system may have to hold both.
         if !admit(size) {
             return std::ptr::null_mut();
         }
@@ -65,14 +65,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Counts from here on.
+/// Resets the base and the peak to the bytes held now.
 pub(crate) fn begin_case() {
     let held = HELD.load(Relaxed);
     BASE.store(held, Relaxed);
     PEAK.store(held, Relaxed);
 }
 
-/// The most that the case held at once, beside what was there before.
+/// Maximum of bytes that the case held at once, beyond those held when it began.
 pub(crate) fn peak_of_case() -> usize {
     PEAK.load(Relaxed).saturating_sub(BASE.load(Relaxed))
 }

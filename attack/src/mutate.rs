@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::random::Random;
 
-/// Numbers at the edges of types.
+/// Integers at the limits of integer types.
 const EDGES: [u64; 20] = [
     0,
     1,
@@ -30,7 +30,7 @@ const EDGES: [u64; 20] = [
     u64::MAX,
 ];
 
-/// Numbers as a text has them, and what is none.
+/// Numbers in text form, and malformed or out-of-range ones.
 const NUMBERS: [&str; 32] = [
     "0",
     "-0",
@@ -66,7 +66,7 @@ const NUMBERS: [&str; 32] = [
     "1_000",
 ];
 
-/// Texts that a terminal, a parser or a file system may take for something else.
+/// Strings that a terminal, a parser or a file system may misinterpret.
 pub(crate) const TEXTS: [&str; 20] = [
     "",
     " ",
@@ -90,7 +90,7 @@ pub(crate) const TEXTS: [&str; 20] = [
     "%s%n",
 ];
 
-/// An edge.
+/// An integer, often one of [`EDGES`].
 pub(crate) fn edge(random: &mut Random) -> u64 {
     match random.below(4) {
         0 => random.bits(),
@@ -99,7 +99,7 @@ pub(crate) fn edge(random: &mut Random) -> u64 {
     }
 }
 
-/// A number as a text has it.
+/// A number in text form, often one of [`NUMBERS`].
 pub(crate) fn number(random: &mut Random) -> String {
     match random.below(4) {
         0 => edge(random).to_string(),
@@ -158,7 +158,7 @@ fn byte_change(random: &mut Random, bytes: &mut Vec<u8>) {
     }
 }
 
-/// One to four changes of a text's tokens and lines, now and then of its bytes. It need not be UTF-8 afterwards.
+/// One to four changes of a text's tokens and lines, sometimes of its bytes. The result need not be UTF-8.
 pub(crate) fn text(random: &mut Random, text: &mut Vec<u8>) {
     for _ in 0..[1, 1, 1, 2, 2, 3, 4][random.below(7)] {
         match random.below(8) {
@@ -226,7 +226,8 @@ fn token_change(random: &mut Random, text: &mut Vec<u8>) {
     }
 }
 
-/// Opens brackets far more often than a reader may recurse; rarely, since it takes long.
+/// Nests brackets up to 200 deep; in one of 20 calls up to 50,000 deep, which takes long and exceeds any recursion
+/// limit.
 fn nest(random: &mut Random, text: &mut Vec<u8>) {
     let depth = if random.one_in(20) { 1 + random.below(50_000) } else { 1 + random.below(200) };
     let (open, close) =
@@ -236,7 +237,7 @@ fn nest(random: &mut Random, text: &mut Vec<u8>) {
     text.splice(place, format!("{}{closed}", open.repeat(depth)).into_bytes());
 }
 
-/// A run of bytes that belong together, around or after a random place; empty if there is none.
+/// The range of bytes that satisfy `belongs`, around or after a random position; empty if there is none.
 fn piece(random: &mut Random, text: &[u8], belongs: impl Fn(u8) -> bool) -> Range<usize> {
     let from = random.below(text.len());
     let first = text.iter().skip(from).position(|&byte| belongs(byte)).map_or(from, |offset| from + offset);
@@ -254,7 +255,7 @@ pub(crate) fn json(random: &mut Random, value: &mut Value) {
     }
 }
 
-/// Any of the values in a value.
+/// A random node of the tree of values.
 fn node<'a>(random: &mut Random, value: &'a mut Value) -> &'a mut Value {
     let children = match value {
         Value::Array(items) => items.len(),
@@ -328,7 +329,7 @@ fn object_change(random: &mut Random, members: &mut Map<String, Value>, copied: 
     }
 }
 
-/// A text with a change.
+/// A mutated copy of a text.
 pub(crate) fn text_changed(random: &mut Random, before: &str) -> String {
     let mut after = before.as_bytes().to_vec();
     match random.below(4) {

@@ -1,9 +1,9 @@
-//! Whole programs: odd command lines, kills, and two at once.
+//! Attacks on whole programs: odd command lines, kills, and two processes in one folder.
 
 mod cli;
 mod kill;
-mod place;
 mod process;
+mod sandbox;
 mod training;
 mod two;
 
@@ -33,7 +33,7 @@ pub(crate) const PACKAGES: [&str; 8] = [
     "xtask",
 ];
 
-/// Where the programs are.
+/// The folder of the programs' executables.
 #[derive(Clone, Copy)]
 struct Programs<'a>(&'a Path);
 
@@ -44,19 +44,19 @@ impl Programs<'_> {
     }
 }
 
-/// What came of a case.
-struct Shown {
-    /// How many cases it counts for: a training run may be killed several times.
+/// Outcome of a case.
+struct Outcome {
+    /// Number of cases that it counts as: a training run may be killed several times.
     cases: u64,
     /// Whether the program rejected its input.
     is_rejected: bool,
-    /// The largest memory of a process, in bytes.
+    /// Peak memory of a process, in bytes.
     peak: u64,
-    /// The defect, if it showed one.
+    /// The defect that the case showed.
     defect: Option<Defect>,
 }
 
-/// What a program did that it must not do.
+/// Behaviour that no program may show.
 struct Defect {
     kind: Kind,
     place: String,
@@ -74,12 +74,13 @@ trait Attack: Sync {
     /// Runs a case.
     ///
     /// # Errors
-    /// If the attack cannot be, such as for lack of a place for files.
-    fn case(&self, random: &mut Random) -> Result<Shown>;
+    /// If the case cannot run, for example because its folder cannot be created.
+    fn case(&self, random: &mut Random) -> Result<Outcome>;
 }
 
 fn attack<'a>(target: Target, programs: Option<&'a Path>) -> Result<Box<dyn Attack + 'a>> {
-    let programs = programs.context("where the programs are is not known: start it as cargo xtask attack")?;
+    let programs =
+        programs.context("the folder of the programs is not given: start the attack with cargo xtask attack")?;
     let programs = Programs(programs);
     Ok(match target {
         Target::Cli => Box::new(cli::CommandLines::new(programs)?),
@@ -89,10 +90,10 @@ fn attack<'a>(target: Target, programs: Option<&'a Path>) -> Result<Box<dyn Atta
     })
 }
 
-/// Runs the cases of a target, on all cores. Each finding is handed to `found`.
+/// Runs the cases of a target on all cores, and passes each finding to `found`.
 ///
 /// # Errors
-/// If the attack cannot be.
+/// If the attack cannot run.
 pub(crate) fn run(
     target: Target,
     plan: Plan,
@@ -125,7 +126,7 @@ pub(crate) fn run(
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let results: Vec<Result<()>> = thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        handles.into_iter().map(|handle| handle.join().expect("the attack's own threads do not panic")).collect()
+        handles.into_iter().map(|handle| handle.join().expect("a thread of the attack does not panic")).collect()
     });
     results.into_iter().collect::<Result<()>>()?;
     let mut counts = all.into_inner().unwrap_or_default();
@@ -136,7 +137,7 @@ pub(crate) fn run(
 /// Runs one case, and returns what it showed.
 ///
 /// # Errors
-/// If the attack cannot be.
+/// If the attack cannot run.
 pub(crate) fn run_one(target: Target, plan: Plan, index: u64, programs: Option<&Path>) -> Result<Option<Finding>> {
     let shown = attack(target, programs)?.case(&mut Random::of(plan.seed, target.name(), index))?;
     Ok(shown.defect.map(|Defect { kind, place, detail }| Finding { index, kind, place, detail }))

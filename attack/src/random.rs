@@ -1,13 +1,13 @@
-//! Random choices that follow from the seed, the target and the case alone.
+//! Random choices that depend on the seed, the target and the case's index only.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng as _, RngExt as _, SeedableRng};
 
-/// The choices of one case.
+/// Random number generator of one case.
 pub(crate) struct Random(ChaCha8Rng);
 
 impl Random {
-    /// Those of case `index` of a target: the same in every process.
+    /// The generator of case `index` of a target, the same in every process.
     pub(crate) fn of(seed: u64, target: &str, index: u64) -> Self {
         let name = u64::from(crc32fast::hash(target.as_bytes()));
         let mut words = [0; 32];
@@ -22,17 +22,17 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// A number below `limit`; 0 if that is 0.
+    /// Uniform in `0..limit`; 0 if `limit` is 0.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         if limit == 0 { 0 } else { self.0.random_range(0..limit) }
     }
 
-    /// A number from 0 to 1, 1 excluded.
-    pub(crate) fn share(&mut self) -> f64 {
+    /// Uniform in [0, 1).
+    pub(crate) fn fraction(&mut self) -> f64 {
         self.0.random()
     }
 
-    /// Whether an event of one in `n` happens.
+    /// True with probability 1 / `n`.
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
@@ -42,10 +42,10 @@ impl Random {
         choices[self.below(choices.len())]
     }
 
-    /// A range of `length` elements, most often a short one.
+    /// A range within `0..length`, of at most 8 elements in three of four calls.
     pub(crate) fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let start = self.below(length);
-        let longest = if self.one_in(4) { length - start } else { (length - start).min(8) };
-        start..start + if longest == 0 { 0 } else { 1 + self.below(longest) }
+        let max = if self.one_in(4) { length - start } else { (length - start).min(8) };
+        start..start + if max == 0 { 0 } else { 1 + self.below(max) }
     }
 }

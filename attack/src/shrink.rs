@@ -1,12 +1,13 @@
-//! Makes a found case smaller: lines, then pieces of bytes, are left out as long as the same defect shows.
+//! Shrinks a case: removes lines, then bytes, as long as the same defect shows.
 
 use std::time::{Duration, Instant};
 
-/// How often a smaller case is tried, and how long.
+/// Maximum number of smaller cases to try.
 pub(crate) const TRIES: usize = 600;
+/// Maximum time for shrinking one case.
 pub(crate) const TIME: Duration = Duration::from_secs(20);
 
-/// The smallest case that was found, of those for which `shows` is true. It is for `bytes`.
+/// The smallest case found for which `shows` is true. `shows(bytes)` must be true.
 pub(crate) fn shrink(bytes: &[u8], shows: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u8> {
     let (mut left, end) = (TRIES, Instant::now() + TIME);
     let mut limited = |candidate: &[u8]| {
@@ -19,8 +20,8 @@ pub(crate) fn shrink(bytes: &[u8], shows: &mut dyn FnMut(&[u8]) -> bool) -> Vec<
     delta(bytes, &mut |bytes| limited(&bytes.concat())).concat()
 }
 
-/// Leaves out halves, quarters, … of the pieces while `shows` stays true (Zeller and Hildebrandt's ddmin, without its
-/// search for the subset that alone suffices).
+/// Removes halves, quarters, … of the pieces while `shows` stays true (Zeller and Hildebrandt's ddmin, without its step
+/// that reduces to a single subset).
 fn delta<'a>(mut pieces: Vec<&'a [u8]>, shows: &mut dyn FnMut(&[&'a [u8]]) -> bool) -> Vec<&'a [u8]> {
     let mut size = pieces.len().div_ceil(2);
     while size > 0 && !pieces.is_empty() {
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_what_shows_the_defect() {
+    fn the_rest_is_the_part_that_shows_the_defect() {
         let text = (0..200).map(|line| format!("line {line}\n")).collect::<String>() + "a needle here\n";
         let mut shows = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("needle");
         assert_eq!(shrink(text.as_bytes(), &mut shows), b"needle");
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_that_nothing_can_be_left_out_of_stays() {
+    fn an_irreducible_case_stays() {
         assert_eq!(shrink(b"abc", &mut |bytes| bytes == b"abc"), b"abc");
     }
 }

@@ -1,4 +1,4 @@
-//! Runs workers on all cores, and continues behind a case that one of them died of.
+//! Supervisor of the workers on all cores: restarts a worker after the case that crashed it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -16,11 +16,11 @@ use crate::table::Counts;
 use crate::targets::Target;
 use crate::worker::{Done, TOO_LONG};
 
-/// Kibibytes of a worker's private memory beyond which the system rejects more: the allocator's limit, with room for
-/// the program and what was held before the case.
+/// Limit of a worker's private memory, in KiB: the allocator's limit, plus room for the program and for the bytes held
+/// before the case.
 const MEMORY_KIBIBYTES: u64 = 1536 << 10;
 
-/// Which cases are run, and for how long.
+/// The cases to run, and the time for them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
@@ -29,23 +29,23 @@ pub(crate) struct Plan {
     pub(crate) time: Duration,
 }
 
-/// A folder in memory where there is one: a case is a file, and a disk would be what limits them.
+/// A temporary folder, in memory if possible: each case is a file, and a disk would limit the rate.
 pub(crate) fn scratch() -> Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    tempfile::Builder::new().prefix("attack-").tempdir_in(folder).context("cannot make a folder for the cases")
+    tempfile::Builder::new().prefix("attack-").tempdir_in(folder).context("cannot create a folder for the cases")
 }
 
-/// A command under a limit of private memory, with a redirection of the shell's.
+/// A command with a limit of private memory in KiB, run by a shell with this redirection.
 pub(crate) fn limited(program: &Path, kibibytes: u64, redirection: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -c 0; ulimit -d {kibibytes}; exec \"$0\" \"$@\" {redirection}")]).arg(program);
-    // To print where memory ran out takes longer than a case may.
+    // Printing the backtrace of an out-of-memory error takes longer than a case's time limit.
     command.env("RUST_BACKTRACE", "0");
     command
 }
 
-/// Runs the cases of a target. Each finding is handed to `found`.
+/// Runs the cases of a target, and passes each finding to `found`.
 ///
 /// # Errors
 /// If workers cannot be started, or die before their first case.
@@ -55,7 +55,7 @@ pub(crate) fn run(target: Target, plan: Plan, found: &(dyn Fn(Finding) + Sync)) 
     let shares: Vec<Result<Counts>> = thread::scope(|scope| {
         let spawn = |worker| scope.spawn(move || run_share(target, plan, (worker, workers), found));
         let handles: Vec<_> = (0..workers).map(spawn).collect();
-        handles.into_iter().map(|handle| handle.join().expect("the attack's own threads do not panic")).collect()
+        handles.into_iter().map(|handle| handle.join().expect("a thread of the attack does not panic")).collect()
     });
     let mut counts = Counts::default();
     for share in shares {
@@ -65,7 +65,7 @@ pub(crate) fn run(target: Target, plan: Plan, found: &(dyn Fn(Finding) + Sync)) 
     Ok(counts)
 }
 
-/// Runs cases `first`, `first + step`, … in one process after another.
+/// Runs cases `first`, `first + step`, … in worker processes, one at a time.
 ///
 /// # Errors
 /// As [`run`].
@@ -95,9 +95,9 @@ pub(crate) fn run_share(
         command.args(numbers.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&stderr)?);
         let mut child = command.spawn().context("cannot start a worker")?;
-        let stdout = child.stdout.take().context("a worker has a stdout")?;
+        let stdout = child.stdout.take().context("a worker has no stdout")?;
         for line in BufReader::new(stdout).lines() {
-            let finding: Finding = serde_json::from_str(&line?).context("a worker's line is a finding")?;
+            let finding: Finding = serde_json::from_str(&line?).context("a worker's line is not a finding")?;
             counts.count(finding.kind);
             found(finding);
         }
@@ -123,7 +123,7 @@ pub(crate) fn run_share(
     }
 }
 
-/// What a worker died of.
+/// The finding of a case that ended its worker.
 fn death(index: u64, status: ExitStatus, stderr: &str) -> Finding {
     let last = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
     let memory = stderr.lines().find(|line| line.contains("memory allocation of"));
@@ -143,7 +143,7 @@ fn death(index: u64, status: ExitStatus, stderr: &str) -> Finding {
     Finding { index, kind, place, detail }
 }
 
-/// Examines files one by one, in a process that is started again when one of them ends it.
+/// A process that examines files one by one, and is restarted after a file that crashed it.
 pub(crate) struct Examiner {
     target: Target,
     folder: TempDir,
@@ -151,15 +151,15 @@ pub(crate) struct Examiner {
 }
 
 impl Examiner {
-    /// For the files of a target.
+    /// An examiner for the files of a target.
     ///
     /// # Errors
-    /// If there is no place for the files.
+    /// If its folder cannot be created.
     pub(crate) fn new(target: Target) -> Result<Self> {
         Ok(Self { target, folder: scratch()?, process: None })
     }
 
-    /// What a file shows; None if nothing.
+    /// The finding of a file; `None` if it shows no defect.
     ///
     /// # Errors
     /// If the process cannot be started or does not answer.
@@ -170,17 +170,17 @@ impl Examiner {
             let mut command = limited(&std::env::current_exe()?, MEMORY_KIBIBYTES, "");
             command.arg("serve").arg("--folder").arg(self.folder.path()).args(["--target", self.target.name()]);
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(fs::File::create(&stderr)?);
-            let mut child = command.spawn().context("cannot start a process that examines")?;
+            let mut child = command.spawn().context("cannot start an examiner")?;
             let pipes = (child.stdin.take(), child.stdout.take());
-            let (Some(stdin), Some(stdout)) = pipes else { bail!("the process has pipes") };
+            let (Some(stdin), Some(stdout)) = pipes else { bail!("the examiner has no pipes") };
             self.process = Some((child, stdin, BufReader::new(stdout)));
         }
-        let Some((child, stdin, stdout)) = &mut self.process else { unreachable!("it was just started") };
-        // A process that is gone does not read: what it died of is known below.
+        let Some((child, stdin, stdout)) = &mut self.process else { unreachable!("the process was started above") };
+        // The write fails if the process has ended; its exit status is read below.
         let _written = writeln!(stdin, "{name}\t{}", file.display()).and_then(|()| stdin.flush());
         let mut line = String::new();
         if stdout.read_line(&mut line)? > 0 {
-            return serde_json::from_str(&line).context("the answer is a finding");
+            return serde_json::from_str(&line).context("the answer is not a finding");
         }
         let status = child.wait()?;
         self.process = None;
@@ -191,7 +191,7 @@ impl Examiner {
 impl Drop for Examiner {
     fn drop(&mut self) {
         if let Some((child, stdin, _)) = &mut self.process {
-            // It ends with its input.
+            // The process ends at the end of its input.
             let _ = stdin.flush();
             let _ = child.kill();
             let _ = child.wait();
@@ -199,7 +199,7 @@ impl Drop for Examiner {
     }
 }
 
-/// Where found cases are kept.
+/// The folder for a target's kept cases.
 pub(crate) fn kept_folder(target: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let target_folder = std::env::var_os("CARGO_TARGET_DIR").map_or(here.with_file_name("target"), PathBuf::from);

@@ -1,10 +1,10 @@
-//! The counts, as a table and as JSON.
+//! Counts of cases and defects, as a table and as JSON.
 
 use serde::Serialize;
 
 use crate::finding::Kind;
 
-/// What the cases of a target showed.
+/// Counts of a target's cases by their result.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Counts {
     pub(crate) cases: u64,
@@ -14,7 +14,7 @@ pub(crate) struct Counts {
     pub(crate) hangs: u64,
     pub(crate) memory: u64,
     pub(crate) wrong: u64,
-    /// The most memory that a case held, in bytes.
+    /// Peak memory of a case, in bytes.
     pub(crate) peak_bytes: u64,
     pub(crate) seconds: f64,
 }
@@ -43,7 +43,7 @@ impl Counts {
         self.seconds += other.seconds;
     }
 
-    /// How many cases showed a defect.
+    /// Number of cases that showed a defect.
     pub(crate) fn found(&self) -> u64 {
         self.panics + self.hangs + self.memory + self.wrong
     }
@@ -58,7 +58,7 @@ impl Counts {
     }
 }
 
-/// A line for each target, and one for all.
+/// A header, a row for each target, and a row of totals if there are several targets.
 pub(crate) fn table(targets: &[(&str, Counts)]) -> Vec<String> {
     let header = format!(
         "{:<10} {:>9} {:>9} {:>9} {:>7} {:>6} {:>7} {:>6} {:>8} {:>7} {:>8}",

@@ -1,4 +1,4 @@
-//! The readers that are attacked in a worker's process, each by files of its own.
+//! The targets of an attack, and the readers that worker processes attack with files.
 
 mod checkpoint;
 mod csv;
@@ -24,21 +24,21 @@ pub(crate) use self::studio::settings as studio_settings;
 use crate::finding::{Case, Verdict};
 use crate::random::Random;
 
-/// A reader, and what it is attacked with.
+/// A reader under attack, and its generator of cases.
 pub(crate) trait Reader {
-    /// A case, which follows from the random choices alone.
+    /// A case, determined by the random choices only.
     fn case(&self, random: &mut Random) -> Case;
 
     /// Reads a case as the programs do, and checks what was read.
     fn read(&self, case: &Case) -> Verdict;
 }
 
-/// What is attacked.
+/// A target of the attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Target {
-    /// MNIST's files
+    /// MNIST files
     Idx,
-    /// Tables
+    /// CSV tables
     Csv,
     /// Saved networks
     Model,
@@ -46,7 +46,7 @@ pub(crate) enum Target {
     Checkpoint,
     /// Settings of the regression studio
     Settings,
-    /// Pictures of a digit
+    /// Images of a digit
     Png,
     /// Figures of a report
     Figures,
@@ -56,7 +56,7 @@ pub(crate) enum Target {
     Cli,
     /// Training runs that are killed and resumed
     Kill,
-    /// Two programs at once on one folder
+    /// Two processes that train in the same folder
     Two,
     /// The attack's own test
     #[value(hide = true)]
@@ -64,7 +64,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// All but the attack's own test.
+    /// All targets except the attack's own test.
     pub(crate) const ALL: [Self; 11] = [
         Self::Idx,
         Self::Csv,
@@ -79,7 +79,7 @@ impl Target {
         Self::Two,
     ];
 
-    /// Its name on the command line and in tables.
+    /// Name on the command line and in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Idx => "idx",
@@ -97,25 +97,25 @@ impl Target {
         }
     }
 
-    /// How long a case may take.
+    /// Time limit of a case.
     pub(crate) fn time_limit(self) -> Duration {
         match self {
             Self::Selftest => Duration::from_secs(1),
-            // A report is typeset in three seconds, on a machine that does nothing else.
+            // Typesetting a report takes the longest.
             Self::Cli | Self::Kill | Self::Two => Duration::from_secs(30),
             _ => Duration::from_secs(5),
         }
     }
 
-    /// Whether programs are run, rather than files read in a worker.
+    /// Whether its cases run programs instead of reading files in a worker.
     pub(crate) fn runs_programs(self) -> bool {
         matches!(self, Self::Cli | Self::Kill | Self::Two)
     }
 
-    /// Its reader, whose files are in `folder`.
+    /// The target's reader, with its files in `folder`.
     ///
     /// # Errors
-    /// If the files that cases are made of cannot be, or there is no reader.
+    /// If the valid base files cannot be written, or the target has no reader.
     pub(crate) fn reader(self, folder: &Path) -> Result<Box<dyn Reader>> {
         Ok(match self {
             Self::Idx => Box::new(idx::Idx::new(folder)),

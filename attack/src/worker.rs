@@ -1,4 +1,4 @@
-//! A process that runs cases, and may die of one.
+//! A worker process that runs cases, and that a case may crash.
 
 use std::fs::File;
 use std::io::{BufRead, Write};
@@ -17,20 +17,20 @@ use crate::memory;
 use crate::random::Random;
 use crate::targets::{Reader, Target};
 
-/// The exit code of a worker whose case took longer.
+/// Exit code of a worker whose case exceeded the time limit.
 pub(crate) const TOO_LONG: u8 = 97;
 
-/// What a worker is to do.
+/// The cases of one worker.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Share {
     #[arg(long)]
     pub(crate) target: Target,
     #[arg(long)]
     pub(crate) seed: u64,
-    /// The first case.
+    /// Index of the first case.
     #[arg(long)]
     pub(crate) first: u64,
-    /// From one case to the next.
+    /// Distance from one case's index to the next.
     #[arg(long)]
     pub(crate) step: u64,
     /// One past the last case.
@@ -39,25 +39,25 @@ pub(crate) struct Share {
     /// Milliseconds after which no further case begins.
     #[arg(long)]
     pub(crate) milliseconds: u64,
-    /// A folder of the worker's own.
+    /// The worker's own folder.
     #[arg(long)]
     pub(crate) folder: PathBuf,
 }
 
-/// What a worker has done, kept in a file so that it is known after the worker's death.
+/// A worker's progress, kept in a file so that the supervisor can read it after a crash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Done {
-    /// One more than the case that runs or ran last; 0 before the first.
+    /// One more than the index of the running or last case; 0 before the first case and after the last.
     pub(crate) begun: u64,
     pub(crate) cases: u64,
     pub(crate) rejected: u64,
     pub(crate) accepted: u64,
-    /// The most bytes that a case held.
+    /// Peak memory of a case, in bytes.
     pub(crate) peak: u64,
 }
 
 impl Done {
-    /// The file's name in the worker's folder.
+    /// Name of the file in the worker's folder.
     const FILE: &'static str = "done";
 
     fn write(&self, file: &File) -> std::io::Result<()> {
@@ -65,7 +65,7 @@ impl Done {
         file.write_all_at(words.as_flattened(), 0)
     }
 
-    /// What the worker in `folder` has done.
+    /// Progress of the worker in `folder`; zeros if it wrote none.
     pub(crate) fn read(folder: &Path) -> Self {
         let bytes = std::fs::read(folder.join(Self::FILE)).unwrap_or_default();
         match bytes.as_chunks::<8>().0 {
@@ -79,10 +79,10 @@ impl Done {
     }
 }
 
-/// Runs the worker's cases. Each finding is one line of JSON on stdout.
+/// Runs the worker's cases, and writes each finding as one line of JSON to stdout.
 pub(crate) fn run(share: &Share) -> Result<ExitCode> {
     let reader = prepare(share.target, &share.folder)?;
-    let file = File::create(share.folder.join(Done::FILE)).context("cannot keep the count")?;
+    let file = File::create(share.folder.join(Done::FILE)).context("cannot create the progress file")?;
     let (begin, limit) = (Instant::now(), Duration::from_millis(share.milliseconds));
     let mut done = Done::default();
     let mut index = share.first;
@@ -96,7 +96,7 @@ pub(crate) fn run(share: &Share) -> Result<ExitCode> {
         match finding {
             Ok(true) => done.accepted += 1,
             Ok(false) => done.rejected += 1,
-            Err(finding) => tell(&Finding { index, ..finding })?,
+            Err(finding) => write_finding(&Finding { index, ..finding })?,
         }
         index += share.step;
     }
@@ -105,23 +105,23 @@ pub(crate) fn run(share: &Share) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads lines `NAME`, a tab and `PATH` from stdin, and answers each by a line: a finding, or null.
+/// Reads lines of `NAME`, a tab and `PATH` from stdin, and answers each with one line of JSON: a finding, or null.
 pub(crate) fn serve(target: Target, folder: &Path) -> Result<ExitCode> {
     let reader = prepare(target, folder)?;
     for line in std::io::stdin().lock().lines() {
         let line = line?;
-        let (name, path) = line.split_once('\t').context("a line is a name, a tab and a path")?;
+        let (name, path) = line.split_once('\t').context("a line of stdin is not a name, a tab and a path")?;
         let case = Case { name: name.to_owned(), bytes: std::fs::read(path)?, expected: Expected::Any };
         match examine(&*reader, &case) {
-            Ok(_) => say("null")?,
-            Err(finding) => tell(&finding)?,
+            Ok(_) => write_line("null")?,
+            Err(finding) => write_finding(&finding)?,
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn prepare(target: Target, folder: &Path) -> Result<Box<dyn Reader>> {
-    // Readers that work in parallel do so on this thread alone: there is a worker for each core.
+    // Parallel readers use this thread only, since there is a worker for each core.
     rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global()?;
     let reader = target.reader(folder)?;
     std::panic::set_hook(Box::new(|info| {
@@ -129,7 +129,7 @@ fn prepare(target: Target, folder: &Path) -> Result<Box<dyn Reader>> {
             format!("{}:{}", without_registry(place.file()), place.line())
         });
         let message = info.payload_as_str().unwrap_or("no message").replace('\n', " ");
-        if TURNS.load(SeqCst).is_multiple_of(2) {
+        if TRANSITIONS.load(SeqCst).is_multiple_of(2) {
             eprintln!("the attack itself panicked at {place}: {message}");
         }
         *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = (place, message);
@@ -138,23 +138,23 @@ fn prepare(target: Target, folder: &Path) -> Result<Box<dyn Reader>> {
     Ok(reader)
 }
 
-/// A source file's path from the registry's folder or the workspace's on.
+/// A source file's path relative to the package registry or the workspace.
 fn without_registry(path: &str) -> &str {
     let registry = path.split_once("/registry/src/").and_then(|(_, rest)| rest.split_once('/'));
     registry.map_or(path, |(_, rest)| rest)
 }
 
-/// Where the last panic was, and what it said.
+/// Source line and message of the last panic.
 static PANIC: Mutex<(String, String)> = Mutex::new((String::new(), String::new()));
-/// How many cases have begun or ended: odd while one runs.
-static TURNS: AtomicU64 = AtomicU64::new(0);
+/// Number of times that a case began or ended: odd while one runs.
+static TRANSITIONS: AtomicU64 = AtomicU64::new(0);
 
-/// Runs one case: whether it was accepted, or what it showed.
+/// Runs one case: `Ok` says whether it was accepted, `Err` has the defect.
 fn examine(reader: &dyn Reader, case: &Case) -> Result<bool, Finding> {
     memory::begin_case();
-    TURNS.fetch_add(1, SeqCst);
+    TRANSITIONS.fetch_add(1, SeqCst);
     let verdict = catch_unwind(AssertUnwindSafe(|| reader.read(case)));
-    TURNS.fetch_add(1, SeqCst);
+    TRANSITIONS.fetch_add(1, SeqCst);
     let found = |kind, place, detail| Err(Finding { index: 0, kind, place, detail });
     match verdict.map(|verdict| verdict.judged(case.expected)) {
         Ok(Verdict::Accepted) => Ok(true),
@@ -172,20 +172,20 @@ fn watch(limit: Duration) {
     let (mut seen, mut since) = (0, Instant::now());
     loop {
         std::thread::sleep(Duration::from_millis(50));
-        let turns = TURNS.load(SeqCst);
-        if turns != seen {
-            (seen, since) = (turns, Instant::now());
-        } else if turns % 2 == 1 && since.elapsed() > limit {
+        let transitions = TRANSITIONS.load(SeqCst);
+        if transitions != seen {
+            (seen, since) = (transitions, Instant::now());
+        } else if transitions % 2 == 1 && since.elapsed() > limit {
             std::process::exit(TOO_LONG.into());
         }
     }
 }
 
-fn tell(finding: &Finding) -> Result<()> {
-    say(&serde_json::to_string(finding)?)
+fn write_finding(finding: &Finding) -> Result<()> {
+    write_line(&serde_json::to_string(finding)?)
 }
 
-fn say(line: &str) -> Result<()> {
+fn write_line(line: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}")?;
     Ok(stdout.flush()?)

@@ -1,5 +1,5 @@
-//! The attack on a reader with one defect of each kind finds each of them, once, makes its case small, and shows it
-//! again. So a count of 0 elsewhere means something.
+//! The attack on a reader with one defect of each kind finds each defect once, shrinks its case, and reproduces it. So
+//! a count of 0 for another target is meaningful.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ const DEFECTS: [(&str, &str, &str); 8] = [
 ];
 
 #[test]
-fn each_defect_is_found_once_and_its_case_is_made_small() {
+fn each_defect_is_found_once_and_its_case_is_shrunk() {
     let folder = TempDir::new().unwrap();
     let output = attack(folder.path(), &["--cases", "1000", "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
@@ -44,7 +44,7 @@ fn each_defect_is_found_once_and_its_case_is_made_small() {
     let of_kinds = ["panics", "hangs", "memory", "wrong"].map(count);
     assert!(of_kinds.iter().all(|&cases| cases > 0), "{counts}");
     assert_eq!(count("accepted") + count("rejected") + of_kinds.iter().sum::<u64>(), 1000, "each case counts once");
-    assert!(count("peak_bytes") < 1 << 20, "a case that is rejected its memory does not have it: {counts}");
+    assert!(count("peak_bytes") < 1 << 20, "a failed allocation does not count as held: {counts}");
 
     let defects = result["defects"].as_array().unwrap();
     assert_eq!(defects.len(), DEFECTS.len(), "{defects:?}");
@@ -59,7 +59,7 @@ fn each_defect_is_found_once_and_its_case_is_made_small() {
         words.insert(word, (text("kind"), text("place")));
     }
     for (kind, place, word) in DEFECTS {
-        // A hang is not tried as often as the others: each try takes the time limit.
+        // A hang is shrunk less than the others, since each try takes the time limit.
         let found = words.iter().find(|(kept, _)| if word == "HANG" { kept.contains(word) } else { *kept == word });
         let Some((_, (found_kind, found_place))) = found else { panic!("no case is {word:?} alone: {words:?}") };
         assert!(found_kind == kind && found_place.starts_with(place), "{word}: {found_kind} at {found_place}");
@@ -67,7 +67,7 @@ fn each_defect_is_found_once_and_its_case_is_made_small() {
 }
 
 #[test]
-fn a_case_is_shown_again_by_its_number_and_by_its_file() {
+fn a_case_is_reproduced_by_its_index_and_by_its_file() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("panic-0.words");
     for (words, code, shown) in [("ABORT\n", 1, "panic: signal 6"), ("word1\n1", 0, "no defect")] {
@@ -105,7 +105,7 @@ fn without_a_defect_the_exit_code_is_0_and_the_same_seed_gives_the_same_counts()
 fn bad_options_are_one_line() {
     let folder = TempDir::new().unwrap();
     for (arguments, expected) in [
-        (&["--only", "idx", "--case", "1"][..], "name it by --only"),
+        (&["--only", "idx", "--case", "1"][..], "name it with --only"),
         (&["--file", "/missing"], "cannot read /missing"),
     ] {
         let output = attack(folder.path(), arguments);

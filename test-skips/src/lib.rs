@@ -1,4 +1,4 @@
-//! Skipped tests, counted: what a test needs and this machine lacks.
+//! Count of the skipped tests, with the requirement that this machine lacks.
 //!
 //! A test cannot tell the test harness that it is skipped, so the harness prints `ok`. [`skip`] prints one line that
 //! the harness does not capture, and appends the test to a file, so that the end of a run can count all of them:
@@ -56,10 +56,10 @@ impl Need {
         Self::CacheSize,
     ];
 
-    /// The environment variable that, if it is `require`, makes the lack a failure.
-    fn switch(self) -> String {
+    /// The environment variable that, set to `require`, makes a skip for this need a failure.
+    fn variable(self) -> String {
         match self {
-            Self::Ptxas => Self::Ptx.switch(),
+            Self::Ptxas => Self::Ptx.variable(),
             _ => format!("{}_TESTS", self.to_string().to_uppercase().replace('-', "_")),
         }
     }
@@ -91,33 +91,33 @@ pub struct Skip {
     pub need: Need,
     /// Its name, with the modules it is in.
     pub test: String,
-    /// Why this machine lacks it.
+    /// Why this machine does not provide it.
     pub reason: String,
 }
 
-/// Names the file that skipped tests are appended to.
+/// Environment variable that names the file to which skipped tests are appended.
 const FILE: &str = "SKIPPED_TESTS";
 
-/// Says that the calling test is skipped, and why; it then has to return.
+/// Reports that the calling test is skipped, and why. The test must return afterwards.
 ///
 /// # Panics
 /// If the environment requires `need`: `GPU_TESTS=require` and so on, with the need's name.
 #[track_caller]
 pub fn skip(need: Need, reason: &str) {
     let test = calling_test();
-    let switch = need.switch();
-    let required = std::env::var_os(&switch).is_some_and(|value| value == "require");
-    assert!(!required, "{test} must not be skipped, since {switch}=require: {reason}");
+    let variable = need.variable();
+    let required = std::env::var_os(&variable).is_some_and(|value| value == "require");
+    assert!(!required, "{test} must not be skipped, since {variable}=require: {reason}");
     let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Past the test harness, which keeps what passing tests print to itself.
+    // Written to stderr directly, since the test harness captures `eprintln!` of passing tests.
     let _ = writeln!(io::stderr(), "SKIPPED {test} (needs {need}): {reason}");
     if let Some(file) = file_of_this_run() {
         append(&file, &format!("{need}\t{test}\t{reason}\n"))
-            .unwrap_or_else(|error| panic!("cannot note the skipped test in {}: {error}", file.display()));
+            .unwrap_or_else(|error| panic!("cannot append the skipped test to {}: {error}", file.display()));
     }
 }
 
-/// The path in an environment variable; without one the calling test is skipped.
+/// The path in an environment variable. If the variable is unset or empty, the calling test is skipped.
 ///
 /// # Panics
 /// As [`skip`].
@@ -130,7 +130,7 @@ pub fn path_in(variable: &str, need: Need) -> Option<PathBuf> {
     path
 }
 
-/// The test harness names a test's thread after the test, unless it runs all tests in the main thread.
+/// The test's name: the harness names a test's thread after the test, unless it runs all tests in the main thread.
 #[track_caller]
 fn calling_test() -> String {
     match std::thread::current().name() {
@@ -139,8 +139,8 @@ fn calling_test() -> String {
     }
 }
 
-/// A run is one process, `cargo test`, which starts all test programs; without `SKIPPED_TESTS` the file's name is its
-/// number. A test program outside of a target folder has no file.
+/// The file of this run. A run is one `cargo test` process, which starts all test programs; unless `SKIPPED_TESTS`
+/// names the file, its name ends in that process's id. A test program outside a target folder has no file.
 fn file_of_this_run() -> Option<PathBuf> {
     if let Some(file) = std::env::var_os(FILE) {
         return Some(file.into());
@@ -155,13 +155,13 @@ fn file_of_this_run() -> Option<PathBuf> {
     None
 }
 
-/// In one write, since many tests do so at once.
+/// Appends the line in one write, since several threads and processes append at the same time.
 fn append(file: &Path, line: &str) -> io::Result<()> {
     let mut file: File = OpenOptions::new().create(true).append(true).open(file)?;
     file.write_all(line.as_bytes())
 }
 
-/// The tests that this run has skipped so far. Forgets them, unless `SKIPPED_TESTS` names the file.
+/// The tests that this run has skipped so far. Deletes their file, unless `SKIPPED_TESTS` names it.
 ///
 /// # Errors
 /// As [`read`].
@@ -174,7 +174,7 @@ pub fn of_this_run() -> io::Result<Vec<Skip>> {
     skips
 }
 
-/// The tests that a file holds, each once for every need, sorted.
+/// The skipped tests in a file, sorted, without duplicates of need and test.
 ///
 /// # Errors
 /// If the file cannot be read, or has a line that [`skip`] does not write.
@@ -195,7 +195,7 @@ pub fn read(file: &Path) -> io::Result<Vec<Skip>> {
     Ok(skips)
 }
 
-/// One line that counts the tests, and one for each need with its count and one reason.
+/// One line with the number of tests, and one for each need with its count and one reason.
 pub fn summary(skips: &[Skip]) -> String {
     let tests = |count: usize| if count == 1 { "1 test".to_owned() } else { format!("{count} tests") };
     let mut lines = Vec::new();

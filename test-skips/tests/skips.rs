@@ -1,6 +1,7 @@
-//! A skipped test is said past the test harness, kept in a file, and a failure where it is required.
+//! A skipped test is reported despite the test harness's capture, appended to a file, and a failure where it is
+//! required.
 //!
-//! The environment is a process's own, so these tests run this program again, with a test that skips itself.
+//! Environment variables belong to a process, so these tests run this program again with a test that skips itself.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,7 +9,7 @@ use std::process::{Command, Output};
 use test_skips::{Need, Skip, path_in, read, skip};
 
 #[test]
-#[ignore = "it is what the other tests run"]
+#[ignore = "the other tests run it"]
 fn skips_itself() {
     skip(Need::Gpu, "no CUDA\n  driver");
     assert_eq!(path_in("TEST_SKIPS_UNSET", Need::Mnist), None);
@@ -16,7 +17,7 @@ fn skips_itself() {
     assert_eq!(path_in("TEST_SKIPS_SET", Need::Mnist).as_deref(), Some(Path::new("folder")));
 }
 
-/// Without `--nocapture`: the harness captures what it can.
+/// Runs `skips_itself` without `--nocapture`, so that the harness captures its output.
 fn run(file: &Path, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "skips_itself", "--ignored"]).env("SKIPPED_TESTS", file);
@@ -28,7 +29,7 @@ fn run(file: &Path, variables: &[(&str, &str)]) -> Output {
 }
 
 #[test]
-fn a_skip_is_said_past_the_harness_and_kept() {
+fn a_skip_is_printed_despite_the_capture_and_appended() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kept");
     let _ = std::fs::remove_file(&file);
     for _ in 0..2 {

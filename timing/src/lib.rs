@@ -1,8 +1,8 @@
-//! How everything in this workspace is timed, compared and printed.
+//! Timing, comparison and printing for all programs of this workspace.
 //!
 //! [`measure`] times repeats after a warm-up, [`Report`] prints checks, times and speed-ups in the homework's words or
-//! as one JSON object, and [`program`] holds what every program shares: the number of worker threads, and one clear
-//! line with exit code 2 for bad input.
+//! as one JSON object, and [`program`] has the parts common to all programs: the number of worker threads, and one
+//! error line with exit code 2 for bad input.
 
 mod measurement;
 mod memory;
@@ -14,15 +14,15 @@ pub use measurement::{Measurement, format_seconds, measure, seconds_of_repeats};
 pub use report::Report;
 pub use terminal::{printable, printable_line};
 
-/// Prints a line to stdout as `println!` does, but without a panic where its reader has gone, and with control characters escaped
-/// ([`program::print_line`]).
+/// Prints a line to stdout as `println!` does, but without a panic if the pipe is closed, and with control characters
+/// escaped ([`program::print_line`]).
 #[macro_export]
 macro_rules! say {
     ($($argument:tt)*) => { $crate::program::print_line(format_args!($($argument)*)) };
 }
 
-/// Prints one line to stderr as `eprintln!` does, but without a panic where it is closed, and with control characters escaped
-/// ([`program::note_line`]).
+/// Prints one line to stderr as `eprintln!` does, but without a panic if it is closed, and with control characters
+/// escaped ([`program::note_line`]).
 #[macro_export]
 macro_rules! note {
     ($($argument:tt)*) => { $crate::program::note_line(format_args!($($argument)*)) };

@@ -4,19 +4,19 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-/// How long one call took, over several repeats.
+/// Minimum and median time of one call over several repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measurement {
-    /// The fastest repeat, in seconds: what the code can do when nothing disturbs it.
+    /// The fastest repeat, in seconds: the one least disturbed by other work.
     pub min: f64,
-    /// The median repeat, in seconds: what one may expect.
+    /// The median repeat, in seconds: the typical time.
     pub median: f64,
-    /// How many repeats were timed.
+    /// Number of timed repeats.
     pub repeats: usize,
 }
 
 impl Measurement {
-    /// The figures of the given times, in seconds. None without a time.
+    /// Statistics of the given times in seconds; `None` if there are none.
     ///
     /// ```
     /// let measurement = timing::Measurement::of(vec![3.0, 1.0, 2.0, 10.0]).unwrap();
@@ -32,12 +32,12 @@ impl Measurement {
 
 /// Times `repeats` calls of `work`, after one call to warm up caches, pages and threads.
 ///
-/// What `work` returns is kept from being optimised away, and is dropped outside the timed span.
+/// A `black_box` keeps the result of `work` from being optimised away; the result is dropped outside the timed span.
 pub fn measure<R>(repeats: NonZeroUsize, work: impl FnMut() -> R) -> Measurement {
     Measurement::of(seconds_of_repeats(repeats, work)).expect("there is at least one repeat")
 }
 
-/// The same, for who wants to see every repeat: the seconds of each, in the order in which they ran.
+/// Seconds of every repeat in the order in which they ran, measured as in [`measure`].
 pub fn seconds_of_repeats<R>(repeats: NonZeroUsize, mut work: impl FnMut() -> R) -> Vec<f64> {
     drop(black_box(work()));
     let time = || {
@@ -68,7 +68,7 @@ pub fn format_seconds(seconds: f64) -> String {
 
 /// A number with four significant digits, or all of those before the point.
 pub(crate) fn four_digits(value: f64) -> String {
-    // Of an infinite value there are more digits than can be counted.
+    // An infinite value's digit count saturates.
     let before_point = if value >= 1.0 { (value.log10().floor() as usize).saturating_add(1) } else { 1 };
     format!("{value:.*}", 4_usize.saturating_sub(before_point))
 }

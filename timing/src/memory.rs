@@ -1,12 +1,13 @@
-//! How much memory there is for a piece of work.
+//! Memory available to this process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Makes sure that `bytes` of working memory are to be had, where the operating system says what is free (Linux).
+/// Checks that `bytes` of working memory are available, where the operating system reports free memory (Linux).
 ///
 /// # Errors
-/// If they are not, or `bytes` is None: a number too large to count. The line names `what` and the way out.
+/// If less is available, or `bytes` is `None` because the size overflowed. The message names `what` and suggests a
+/// smaller size.
 pub fn require_memory(what: &str, bytes: Option<u64>) -> anyhow::Result<()> {
     const GIB: f64 = (1_u64 << 30) as f64;
     let Some(bytes) = bytes else {
@@ -22,8 +23,9 @@ pub fn require_memory(what: &str, bytes: Option<u64>) -> anyhow::Result<()> {
     }
 }
 
-/// Bytes that this process can still take: what the machine has free, at most what the process's address space (`ulimit -v`)
-/// and the memory of its control groups (version 2) leave. None where the operating system does not tell (not Linux).
+/// Bytes that this process can still allocate: the minimum of the machine's free memory, of the rest of the process's
+/// address space (`ulimit -v`) and of the rest of its control groups' memory (version 2). `None` if the operating
+/// system does not report them (not Linux).
 pub fn available_memory() -> Option<u64> {
     let limits = [free_memory(), free_address_space(), free_in_control_groups()];
     limits.into_iter().flatten().min()
@@ -39,7 +41,7 @@ fn free_address_space() -> Option<u64> {
     Some(address_space(&limits)?.saturating_sub(used))
 }
 
-/// The soft limit in `/proc/self/limits`; None where there is none.
+/// The soft limit of the address space in `/proc/self/limits`, in bytes; `None` if unlimited.
 fn address_space(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
@@ -58,19 +60,20 @@ fn free_in_control_groups() -> Option<u64> {
     free_below(Path::new("/sys/fs/cgroup"), Path::new(group))
 }
 
-/// The least that the group, a path below `root`, and those that hold it leave.
+/// Minimum of the free bytes of the group, a path below `root`, and its ancestors.
 fn free_below(root: &Path, group: &Path) -> Option<u64> {
     group.ancestors().filter_map(|group| free_in(&root.join(group))).min()
 }
 
-/// What one group leaves; None where it has no limit. Pages of files that were not used lately make room by themselves.
+/// Free bytes of one group; `None` if it has no limit. Inactive file pages count as free, since the kernel reclaims
+/// them.
 fn free_in(group: &Path) -> Option<u64> {
     let number = |name: PathBuf| fs::read_to_string(name).ok()?.trim().parse::<u64>().ok();
-    let (most, used) = (number(group.join("memory.max"))?, number(group.join("memory.current"))?);
+    let (limit, used) = (number(group.join("memory.max"))?, number(group.join("memory.current"))?);
     let statistics = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
     let inactive = statistics.lines().find_map(|line| line.strip_prefix("inactive_file "));
     let inactive = inactive.and_then(|bytes| bytes.trim().parse::<u64>().ok()).unwrap_or(0);
-    Some(most.saturating_sub(used.saturating_sub(inactive)))
+    Some(limit.saturating_sub(used.saturating_sub(inactive)))
 }
 
 #[cfg(test)]
@@ -78,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_that_no_machine_has_is_refused() {
+    fn memory_beyond_the_machine_is_rejected() {
         assert!(require_memory("a matrix", Some(1)).is_ok());
         assert!(require_memory("a matrix", None).unwrap_err().to_string().contains("smaller size"));
         if available_memory().is_some() {
@@ -97,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_group_leaves_what_the_tightest_above_it_does() {
+    fn a_control_group_has_the_tightest_limit_of_its_ancestors() {
         let root = tempfile::tempdir().unwrap();
         let group = root.path().join("user/run");
         fs::create_dir_all(&group).unwrap();

@@ -1,4 +1,4 @@
-//! What every program of the workspace shares.
+//! Options, exit codes and thread pools common to all programs of the workspace.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -15,18 +15,19 @@ pub const CHECK_FAILED: u8 = 1;
 /// The exit code of bad input.
 pub const BAD_INPUT: u8 = 2;
 
-/// The most worker threads of a program. More would take minutes to start, and no machine has as many cores.
+/// Maximum number of worker threads of a program. More would take minutes to start and exceed any machine's cores.
 pub const MAX_WORKER_THREADS: usize = 1024;
-/// The most repeats of a measurement.
+/// Maximum number of repeats of a measurement.
 pub const MAX_REPEATS: usize = 1_000_000;
-/// The largest count of steps, epochs or samples: the product of two fits 64 bits.
+/// Maximum count of steps, epochs or samples: the product of two fits 64 bits.
 pub const MAX_COUNT: usize = u32::MAX as usize;
 
-/// The program's arguments. Where they are wrong, clap says so, with control characters escaped, and the program ends with exit
-/// code 2.
+/// Parses the program's arguments. On an error the program prints clap's message with control characters escaped and
+/// ends with exit code 2.
 pub fn arguments<A: clap::Parser>() -> A {
     A::try_parse().unwrap_or_else(|error| {
-        // The same error of arguments that a terminal shows as they are: clap's colours stay, those of a file's name do not.
+        // Parse again with the arguments' control characters escaped: the message keeps clap's colours, but none of a
+        // file name.
         let shown = std::env::args_os().map(|argument| printable_line(&argument.to_string_lossy()).into_owned());
         A::try_parse_from(shown).err().unwrap_or(error).exit()
     })
@@ -38,7 +39,7 @@ pub fn run(body: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
     exit_code(body, |error| note_line(format_args!("{error}")))
 }
 
-/// As [`run`], for the workspace's own tool: its errors may hold the lines of a compiler.
+/// As [`run`], for `xtask`: its errors may contain several lines of a compiler's output.
 pub fn run_tool(body: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
     exit_code(body, |error| error.lines().for_each(|line| note_line(format_args!("{line}"))))
 }
@@ -51,13 +52,13 @@ fn exit_code(body: impl FnOnce() -> anyhow::Result<ExitCode>, show: impl FnOnce(
     })
 }
 
-/// The options that every measuring program of the homework takes.
+/// Options common to the homework's benchmark programs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct HomeworkOptions {
     /// Worker threads of the parallel version, at most 1024 [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = parse_cores)]
     pub cores: Option<NonZeroUsize>,
-    /// How often each version is timed, after one call to warm up; at most 1000000
+    /// Timed calls of each version, after one warm-up call; at most 1000000
     #[arg(long, value_name = "N", default_value = "20", value_parser = parse_repeats)]
     pub repeats: NonZeroUsize,
     /// Seed of the random input
@@ -71,7 +72,7 @@ pub struct HomeworkOptions {
 /// Reads the value of `--cores`.
 ///
 /// # Errors
-/// If it is no whole number from 1 to [`MAX_WORKER_THREADS`].
+/// If it is not a whole number from 1 to [`MAX_WORKER_THREADS`].
 pub fn parse_cores(text: &str) -> Result<NonZeroUsize, String> {
     parse_up_to(text, MAX_WORKER_THREADS)
         .ok_or_else(|| format!("at least 1 worker thread is needed, at most {MAX_WORKER_THREADS}: 1, 2, 4, 8, …"))
@@ -80,15 +81,15 @@ pub fn parse_cores(text: &str) -> Result<NonZeroUsize, String> {
 /// Reads the value of `--repeats`.
 ///
 /// # Errors
-/// If it is no whole number from 1 to [`MAX_REPEATS`].
+/// If it is not a whole number from 1 to [`MAX_REPEATS`].
 pub fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
     parse_up_to(text, MAX_REPEATS).ok_or_else(|| format!("at least 1 repeat is needed, at most {MAX_REPEATS}"))
 }
 
-/// Reads a size, a count of rows or columns. Whether there is memory for it, [`require_memory`] says.
+/// Reads a size, a number of rows or columns. [`require_memory`] checks whether the memory suffices.
 ///
 /// # Errors
-/// If it is no whole number of 1 or more.
+/// If it is not a whole number of 1 or more.
 pub fn parse_size(text: &str) -> Result<NonZeroUsize, String> {
     parse_up_to(text, usize::MAX).ok_or_else(|| "a size is a whole number of 1 or more".to_owned())
 }
@@ -96,20 +97,20 @@ pub fn parse_size(text: &str) -> Result<NonZeroUsize, String> {
 /// Reads a count of steps, epochs or samples.
 ///
 /// # Errors
-/// If it is no whole number from 1 to [`MAX_COUNT`].
+/// If it is not a whole number from 1 to [`MAX_COUNT`].
 pub fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
     parse_up_to(text, MAX_COUNT).ok_or_else(|| format!("a whole number of 1 or more is needed, at most {MAX_COUNT}"))
 }
 
-fn parse_up_to(text: &str, most: usize) -> Option<NonZeroUsize> {
-    text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= most)
+fn parse_up_to(text: &str, max: usize) -> Option<NonZeroUsize> {
+    text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= max)
 }
 
-/// Runs `work` on a pool of `requested` worker threads, else one for each core, and hands it their number. All of rayon's
-/// parallel calls inside use this pool. Its threads have ended when this returns: a library that keeps something for each thread,
-/// as OpenGL's does, may not stand a thread that ends while the program does.
+/// Runs `work` on a pool of `requested` worker threads (default: one for each core), and passes it their number. All of
+/// rayon's parallel calls inside use this pool. Its threads have ended when this returns: a library with thread-local
+/// state, such as OpenGL's, may crash if a thread ends while the program exits.
 ///
-/// More threads than cores are allowed, since the homework asks what they do, with a warning on stderr.
+/// More threads than cores are allowed, since the homework asks for their effect; a warning on stderr says so.
 ///
 /// # Errors
 /// If the threads cannot be started.
@@ -120,7 +121,7 @@ pub fn with_worker_threads<R: Send>(
     let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = requested.unwrap_or(cores);
     if threads > cores {
-        crate::note!("warning: {threads} worker threads on a machine with {cores} cores: they will take turns");
+        crate::note!("warning: {threads} worker threads on a machine with {cores} cores: they share the cores");
     }
     let mut workers = vec![];
     let pool = rayon::ThreadPoolBuilder::new()
@@ -134,7 +135,7 @@ pub fn with_worker_threads<R: Send>(
     let result = pool.install(|| work(threads.get()));
     drop(pool);
     for worker in workers {
-        // A panic of the work's has come out of `install`; rayon lets no other one out of a thread.
+        // `install` has propagated a panic of the work; rayon lets no other panic out of a worker thread.
         let _ended = worker.join();
     }
     Ok(result)
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zero_nonsense_and_too_many_cores_name_the_way_out() {
+    fn invalid_core_counts_are_rejected_with_the_valid_range() {
         for text in ["0", "-1", "two", "", "1025", "4294967296", "18446744073709551616"] {
             assert!(
                 parse_cores(text).unwrap_err().contains("at least 1 worker thread is needed, at most 1024"),
@@ -159,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_no_measurement_ends_are_refused() {
+    fn counts_beyond_the_maximum_are_rejected() {
         assert!(["0", "1000001", "9223372036854775808"].into_iter().all(|text| parse_repeats(text).is_err()));
         assert_eq!(parse_repeats("1000000").unwrap().get(), MAX_REPEATS);
         assert!(["0", "4294967296", "18446744073709551615"].into_iter().all(|text| parse_count(text).is_err()));
         assert_eq!(parse_count("4294967295").unwrap().get(), MAX_COUNT);
     }
 
-    /// Says, when its thread is about to end, that it has; slowly, as some libraries do.
+    /// Thread-local state with a slow destructor, as some libraries have; the destructor counts its thread as ended.
     struct Ends(&'static AtomicUsize);
 
     impl Drop for Ends {

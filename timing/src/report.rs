@@ -5,9 +5,10 @@ use serde_json::{Map, Value, json};
 use crate::measurement::{Measurement, format_seconds, four_digits};
 use crate::program::CHECK_FAILED;
 
-/// What a homework program found: its checks, then its times and speed-ups.
+/// Results of a homework program: its checks, then its times and speed-ups.
 ///
-/// As text it is printed line by line while the program runs, in the homework's words; as JSON it is one object at the end.
+/// As text it is printed line by line while the program runs, in the homework's words; as JSON it is one object at the
+/// end.
 #[derive(Debug)]
 pub struct Report {
     as_json: bool,
@@ -45,7 +46,7 @@ impl Report {
         self.check_on(name, "", outcome);
     }
 
-    /// The same; `place` says where it ran, for example " (simulator)".
+    /// As [`check`](Self::check); `place` names where the function ran, for example " (simulator)".
     pub fn check_on(&mut self, name: &str, place: &str, outcome: Result<(), String>) {
         self.checks.insert(name.to_owned(), outcome.is_ok().into());
         match outcome {
@@ -70,7 +71,7 @@ impl Report {
         !self.failed
     }
 
-    /// Records a time under a label; `note` says with what, for example how many threads.
+    /// Records a time under a label; `note` adds a condition, for example the number of threads.
     pub fn time(&mut self, label: &str, note: &str, measurement: Measurement) {
         let Measurement { min, median, repeats } = measurement;
         let (shown_min, shown_median) = (format_seconds(min), format_seconds(median));
@@ -90,7 +91,7 @@ impl Report {
         self.speedups.insert(name, json!({ "min": min, "median": median }));
     }
 
-    /// Ends the report: prints the JSON object, if that was asked for, and returns the program's exit code.
+    /// Ends the report: prints the JSON object if the report is JSON, and returns the program's exit code.
     pub fn finish(self) -> ExitCode {
         if self.as_json {
             crate::say!("{}", self.to_json());

@@ -1,4 +1,4 @@
-//! What reaches the terminal.
+//! Output to the terminal, with control characters escaped.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,42 +12,43 @@ const BIDIRECTIONAL: [char; 12] = [
     '\u{2067}', '\u{2068}', '\u{2069}',
 ];
 
-/// The text with control characters and bidirectional controls escaped, as `\u001b`, which a terminal shows and does not obey.
-/// Line feeds and tabs stay.
+/// The text with control characters and bidirectional controls escaped, as `\u001b`, so that a terminal shows them
+/// instead of executing them. Line feeds and tabs stay.
 ///
-/// File names, URLs, column names and what a server or a driver says come from outside; printed as they are, they could move the
-/// cursor, set the window's title or show one name for another. The escapes are those of JSON, so that an object that is printed
-/// still means the same.
+/// File names, URLs, column names and messages of a server or a driver come from outside; printed unescaped, they could
+/// move the cursor, set the window's title or show one name for another. The escapes are JSON's, so that a printed
+/// object keeps its meaning.
 ///
 /// ```
 /// assert_eq!(timing::printable("a\u{1b}[31mb\tc\n"), "a\\u001b[31mb\tc\n");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
-    escape(text, |character| is_obeyed(character) && !matches!(character, '\n' | '\t'))
+    escape(text, |character| is_terminal_control(character) && !matches!(character, '\n' | '\t'))
 }
 
-/// As [`printable`], on one line: line feeds are escaped too, so that a text from outside cannot add lines that look like ours.
+/// As [`printable`], on one line: line feeds are escaped too, so that a text from outside cannot add lines that look
+/// like the program's own.
 ///
 /// ```
 /// assert_eq!(timing::printable_line("a.csv\nerror: b"), "a.csv\\nerror: b");
 /// ```
 pub fn printable_line(text: &str) -> Cow<'_, str> {
-    escape(text, |character| is_obeyed(character) && character != '\t')
+    escape(text, |character| is_terminal_control(character) && character != '\t')
 }
 
-fn is_obeyed(character: char) -> bool {
+fn is_terminal_control(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') || BIDIRECTIONAL.contains(&character)
 }
 
-fn escape(text: &str, must_be: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&must_be) {
+fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for character in text.chars() {
-        match must_be(character) {
+        match is_escaped(character) {
             true if character == '\n' => escaped.push_str("\\n"),
-            true => write!(escaped, "\\u{:04x}", u32::from(character)).expect("a string takes every text"),
+            true => write!(escaped, "\\u{:04x}", u32::from(character)).expect("writing to a String does not fail"),
             false => escaped.push(character),
         }
     }
@@ -56,8 +57,8 @@ fn escape(text: &str, must_be: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Prints lines to stdout, [`printable`]; use it by [`crate::say!`].
 ///
-/// A reader that has gone, as with `| head`, does not stop the program: what it computes may be worth keeping.
-/// Where it cannot be written for another reason, such as a full disk, the program ends with one line and exit code 2.
+/// A closed pipe, as with `| head`, does not stop the program, since its results may be worth keeping. If the write
+/// fails for another reason, such as a full disk, the program ends with one line on stderr and exit code 2.
 pub fn print_line(line: std::fmt::Arguments) {
     match writeln!(std::io::stdout(), "{}", printable(&line.to_string())) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_is_escaped_and_all_else_stays() {
+    fn control_characters_are_escaped_and_all_else_stays() {
         for text in ["", "Äpfel, 苹果, 🍎\u{200d}, e\u{301}", "a\tb\nc", "\\u001b"] {
             assert!(matches!(printable(text), Cow::Borrowed(same) if same == text), "{text:?}");
         }
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_json_object_means_the_same() {
+    fn an_escaped_json_object_keeps_its_meaning() {
         let object = serde_json::json!({ "name": "a\u{9b}b\u{202e}c\u{7f}\u{1b}\n" }).to_string();
         let printed = printable(&object);
         assert_ne!(printed, object);

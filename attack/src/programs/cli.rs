@@ -1,4 +1,4 @@
-//! Random command lines of every program, of valid and odd values.
+//! Random command lines of every program, with valid and odd values.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -6,24 +6,24 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::place::{self, Place};
 use super::process::{Ended, Running};
-use super::{Attack, Defect, Programs, Shown};
+use super::sandbox::{self, Sandbox};
+use super::{Attack, Defect, Outcome, Programs};
 use crate::random::Random;
 use crate::supervisor;
 
-/// Kibibytes of private memory that a program may have.
+/// Limit of a program's private memory, in KiB.
 const MEMORY_KIBIBYTES: u64 = 1 << 20;
 
 pub(super) struct CommandLines<'a> {
     programs: Programs<'a>,
 }
 
-/// What an option takes.
+/// Values that an option takes.
 #[derive(Clone, Copy)]
 enum Takes {
     Nothing,
-    /// One of these, which make little work.
+    /// One of these, all of which cause little work.
     One(&'static [&'static str]),
     /// Two of these.
     Two(&'static [&'static str]),
@@ -33,13 +33,13 @@ enum Takes {
     Output,
 }
 
-/// An option and what it takes; a positional argument has no name.
+/// An option and its values; a positional argument has an empty name.
 type Spec = (&'static str, Takes);
 
-/// A program's subcommand with the arguments that make its work small, and the options that it may get.
+/// A program's subcommand, with arguments that keep its work small, and the options to choose from.
 struct Form {
     program: &'static str,
-    /// Always there.
+    /// Arguments of every command line.
     base: &'static [&'static str],
     options: &'static [Spec],
 }
@@ -214,7 +214,7 @@ const FORMS: &[Form] = &[
     },
 ];
 
-/// What no option expects, or few.
+/// Values that few or no options accept.
 const ODD: [&str; 28] = [
     "",
     " ",
@@ -246,11 +246,11 @@ const ODD: [&str; 28] = [
     "64,0,10",
 ];
 
-/// Numbers that are no valid count of threads, sizes or repeats on any machine; where they are valid they are so
-/// without work.
+/// Integers too large for a number of threads, sizes or repeats on any machine. Options that accept them, such as
+/// seeds, cause no more work for them.
 const HUGE: [&str; 4] = ["4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551615"];
 
-/// The options that a huge value is valid for: the work would be endless.
+/// Options whose work a huge value makes endless.
 const ENDLESS: [&str; 1] = ["--epochs"];
 
 const INPUTS: [&str; 22] = [
@@ -301,7 +301,7 @@ impl<'a> CommandLines<'a> {
     }
 }
 
-/// A value of an option: valid more often than not.
+/// A value of an option, usually valid.
 fn value(random: &mut Random, name: &str, valid: &[&'static str]) -> OsString {
     match random.below(8) {
         0 => random.pick(&ODD).into(),
@@ -316,7 +316,7 @@ fn arguments(random: &mut Random, form: &Form) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = form.base.iter().map(OsString::from).collect();
     for _ in 0..random.below(5) {
         let (name, takes) = form.options[random.below(form.options.len())];
-        // An option that is given twice is an error, so that it replaces the one of the base.
+        // Repeating an option is an error, so the new values usually replace those of the base.
         let values: Vec<OsString> = match takes {
             Takes::Nothing => vec![],
             Takes::One(valid) => vec![value(random, name, valid)],
@@ -344,26 +344,27 @@ fn arguments(random: &mut Random, form: &Form) -> Vec<OsString> {
 }
 
 impl Attack for CommandLines<'_> {
-    fn case(&self, random: &mut Random) -> Result<Shown> {
+    fn case(&self, random: &mut Random) -> Result<Outcome> {
         let form = &FORMS[random.below(FORMS.len())];
-        let place = Place::new()?.with_digits(50)?.with_table(60, &place::settings(2).to_toml())?.with_oddities()?;
+        let sandbox =
+            Sandbox::new()?.with_digits(50)?.with_table(60, &sandbox::settings(2).to_toml())?.with_odd_files()?;
         let arguments = arguments(random, form);
         let line = shown(form.program, &arguments);
-        let before = place.files();
-        let outputs = Place::new()?;
+        let before = sandbox.files();
+        let outputs = Sandbox::new()?;
         let redirection = if random.one_in(20) { "> /dev/full" } else { "" };
         let mut command = supervisor::limited(&self.programs.path(form.program), MEMORY_KIBIBYTES, redirection);
-        command.args(&arguments).current_dir(place.path()).env("HOME", place.path());
+        command.args(&arguments).current_dir(sandbox.path()).env("HOME", sandbox.path());
         for variable in ["MNIST_DIR", "STOCKS_CSV", "DISPLAY", "WAYLAND_DISPLAY", "RUST_BACKTRACE", "XDG_RUNTIME_DIR"] {
             command.env_remove(variable);
         }
         let ended = Running::start(&mut command, outputs.path(), "program")?.end()?;
-        // A line that cannot be printed is noticed after the work is done.
+        // A program notices a full stdout only after it has written its files.
         let is_full = !redirection.is_empty();
-        let new: Vec<PathBuf> = if is_full { vec![] } else { place.files() };
+        let new: Vec<PathBuf> = if is_full { vec![] } else { sandbox.files() };
         let new: Vec<PathBuf> = new.into_iter().filter(|file| !before.contains(file)).collect();
         let defect = ended.crash(&line).or_else(|| defect(form.program, &line, &ended, &new));
-        Ok(Shown { cases: 1, is_rejected: ended.code() == Some(2), peak: ended.peak, defect })
+        Ok(Outcome { cases: 1, is_rejected: ended.code() == Some(2), peak: ended.peak, defect })
     }
 }
 
@@ -377,7 +378,7 @@ fn shown(program: &str, arguments: &[OsString]) -> String {
     std::iter::once(program.to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// What a program did that none may: print control characters, reject in other than one line, or leave a file behind.
+/// A broken promise of all programs: no control characters, one line per rejection, no file left by a rejected call.
 fn defect(program: &str, line: &str, ended: &Ended, new: &[PathBuf]) -> Option<Defect> {
     let wrong = |promise: &str, detail: String| {
         Some(Defect::wrong(format!("{program}: {promise}"), format!("{line}: {detail}")))
@@ -401,12 +402,12 @@ fn defect(program: &str, line: &str, ended: &Ended, new: &[PathBuf]) -> Option<D
     if ended.code() != Some(2) {
         return None;
     }
-    // What clap prints has its usage below it.
+    // clap's messages have the usage below them.
     let is_usage = messages.starts_with("error: ") && messages.contains("--help");
     if !is_usage && let Err(messages) = ended.error_line() {
         return wrong("bad input is one line that begins with error", messages);
     }
-    let of_program = |file: &&PathBuf| file.components().all(|part| part.as_os_str() != OsStr::new(".cache"));
+    let of_program = |file: &&PathBuf| file.components().all(|component| component.as_os_str() != OsStr::new(".cache"));
     match new.iter().find(of_program) {
         Some(file) => wrong("bad input leaves no file", file.display().to_string()),
         None => None,

@@ -1,9 +1,9 @@
-//! Training runs that are killed at any moment, several times, and resumed to their end.
+//! Training runs that are killed at random times, several times each, and resumed to completion.
 
 use anyhow::Result;
 
 use super::training::{Job, Trainer};
-use super::{Attack, Programs, Shown};
+use super::{Attack, Outcome, Programs};
 use crate::random::Random;
 
 pub(super) struct Kills<'a>(Vec<Job<'a>>);
@@ -16,28 +16,28 @@ impl<'a> Kills<'a> {
 }
 
 impl Attack for Kills<'_> {
-    /// One training run with one to six kills, and one more case for its end.
-    fn case(&self, random: &mut Random) -> Result<Shown> {
+    /// One training run with one to six kills, resumed after each.
+    fn case(&self, random: &mut Random) -> Result<Outcome> {
         let job = &self.0[random.below(self.0.len())];
-        let place = job.place()?;
+        let sandbox = job.sandbox()?;
         let (mut kills, mut peak) = (0, 0);
         for _ in 0..1 + random.below(6) {
-            // Near the end as often as anywhere: most files are written there.
-            let share = if random.one_in(3) { 0.7 + 0.4 * random.share() } else { random.share() };
-            let ended = job.start(&place, "killed")?.wait(job.time.mul_f64(share))?;
+            // A third of the kills come near the end, where most files are written.
+            let fraction = if random.one_in(3) { 0.7 + 0.4 * random.fraction() } else { random.fraction() };
+            let ended = job.start(&sandbox, "killed")?.wait(job.time.mul_f64(fraction))?;
             peak = peak.max(ended.peak);
             if !ended.is_late {
-                // It was faster than the kill, or has failed.
-                let defect = job.defect(&place, "killed", &ended);
+                // The run ended before the kill, or failed.
+                let defect = job.defect(&sandbox, "killed", &ended);
                 if defect.is_some() {
-                    return Ok(Shown { cases: kills.max(1), is_rejected: false, peak, defect });
+                    return Ok(Outcome { cases: kills.max(1), is_rejected: false, peak, defect });
                 }
                 break;
             }
             kills += 1;
         }
-        let ended = job.start(&place, "resumed")?.end()?;
-        let defect = job.defect(&place, "resumed", &ended).or_else(|| job.left_over(&place));
-        Ok(Shown { cases: kills, is_rejected: false, peak: peak.max(ended.peak), defect })
+        let ended = job.start(&sandbox, "resumed")?.end()?;
+        let defect = job.defect(&sandbox, "resumed", &ended).or_else(|| job.left_over(&sandbox));
+        Ok(Outcome { cases: kills, is_rejected: false, peak: peak.max(ended.peak), defect })
     }
 }

@@ -1,4 +1,4 @@
-//! A process under limits of time and memory.
+//! A process with a time limit and a record of its peak memory.
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
@@ -12,28 +12,28 @@ use super::Defect;
 use crate::finding::Kind;
 use crate::targets::Target;
 
-/// What a process left behind.
+/// Exit status, output and peak memory of a process that has ended.
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
-    /// The largest memory that was seen, in bytes.
+    /// Peak resident memory that was sampled, in bytes.
     pub(super) peak: u64,
-    /// Whether it was killed because it took too long.
+    /// Whether it was killed at the time limit.
     pub(super) is_late: bool,
 }
 
-/// A process that runs.
+/// A running process.
 pub(super) struct Running {
     child: Child,
     begin: Instant,
     peak: u64,
-    /// Where its output goes.
+    /// Files of its stdout and stderr.
     outputs: [std::path::PathBuf; 2],
 }
 
 impl Running {
-    /// Starts a command; what it prints goes to files in `folder`, by `name`.
+    /// Starts a command, with stdout and stderr redirected to `NAME.stdout` and `NAME.stderr` in `folder`.
     pub(super) fn start(command: &mut Command, folder: &Path, name: &str) -> Result<Self> {
         let outputs = ["stdout", "stderr"].map(|output| folder.join(format!("{name}.{output}")));
         let [stdout, stderr] = &outputs;
@@ -48,8 +48,8 @@ impl Running {
         self.child.id()
     }
 
-    /// Waits until it ends, or kills it after `patience`.
-    pub(super) fn wait(mut self, patience: Duration) -> Result<Ended> {
+    /// Waits until it ends, or kills it after `time_limit`.
+    pub(super) fn wait(mut self, time_limit: Duration) -> Result<Ended> {
         let status = format!("/proc/{}/status", self.child.id());
         let mut pause = Duration::from_micros(200);
         let (status, is_late) = loop {
@@ -57,24 +57,24 @@ impl Running {
             if let Some(status) = self.child.try_wait()? {
                 break (status, false);
             }
-            if self.begin.elapsed() >= patience {
+            if self.begin.elapsed() >= time_limit {
                 self.child.kill()?;
                 break (self.child.wait()?, true);
             }
-            std::thread::sleep(pause.min(patience.saturating_sub(self.begin.elapsed())));
+            std::thread::sleep(pause.min(time_limit.saturating_sub(self.begin.elapsed())));
             pause = (2 * pause).min(Duration::from_millis(5));
         };
         let [stdout, stderr] = self.outputs.map(|output| fs::read(output).unwrap_or_default());
         Ok(Ended { status, stdout, stderr, peak: self.peak, is_late })
     }
 
-    /// Waits as long as any program may take.
+    /// Waits until it ends, up to the time limit of all programs.
     pub(super) fn end(self) -> Result<Ended> {
         self.wait(Target::Cli.time_limit())
     }
 }
 
-/// The largest memory of a process so far, in bytes; 0 where the system does not say.
+/// Peak resident memory of a process so far, in bytes; 0 if the system does not report it.
 fn peak_of(status: &str) -> u64 {
     let text = fs::read_to_string(status).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -88,12 +88,12 @@ impl Ended {
         self.status.code()
     }
 
-    /// What it wrote to stderr.
+    /// Its stderr as text.
     pub(super) fn messages(&self) -> String {
         String::from_utf8_lossy(&self.stderr).into_owned()
     }
 
-    /// What no program may do, whatever it is given: crash, hang, take all memory.
+    /// The defect of a program that crashed, hung, ran out of memory or returned an undocumented exit code.
     pub(super) fn crash(&self, what: &str) -> Option<Defect> {
         let messages = self.messages();
         let detail = format!("{what}: {}: {}", self.status, messages.trim());
@@ -109,7 +109,7 @@ impl Ended {
         Some(Defect { kind, place, detail })
     }
 
-    /// The one line of an error: what a program that rejects its input prints, beside remarks.
+    /// The single error line of a program that rejects its input, remarks excluded; `Err` has all of stderr.
     pub(super) fn error_line(&self) -> Result<String, String> {
         let messages = self.messages();
         let remarks = ["warning: ", "note: ", "no checkpoint in "];

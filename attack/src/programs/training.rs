@@ -1,4 +1,4 @@
-//! Training runs that can be killed and resumed, and the result that an uninterrupted one has.
+//! Training runs that can be killed and resumed, with the result of an uninterrupted run as the reference.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,18 +8,18 @@ use anyhow::{Result, ensure};
 use neural_net::model_file;
 use regression_studio::Model;
 
-use super::place::{self, Place};
 use super::process::{Ended, Running};
+use super::sandbox::{self, Sandbox};
 use super::{Defect, Programs};
 
-/// Which program trains.
+/// The program that trains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trainer {
     NeuralNet,
     Studio,
 }
 
-/// Epochs of a training run: enough for some tenths of a second.
+/// Epochs of a training run: enough for some tenths of a second, in which a kill can hit it.
 const DIGITS_EPOCHS: usize = 300;
 const STUDIO_EPOCHS: usize = 400;
 const IMAGES: usize = 200;
@@ -34,17 +34,17 @@ impl Trainer {
     }
 }
 
-/// A training run of a program, which always has the same result.
+/// A deterministic training run of a program.
 pub(super) struct Job<'a> {
     pub(super) trainer: Trainer,
     programs: Programs<'a>,
-    /// How long it takes uninterrupted.
+    /// Duration of the uninterrupted run.
     pub(super) time: Duration,
-    /// The saved network; None before it is known.
+    /// The network saved by the uninterrupted run; `None` before that run.
     result: Option<Saved>,
 }
 
-/// A saved network. It is compared as it is read: the order of a file's metadata is any.
+/// A saved network. Networks are compared instead of files, since the order of a file's metadata is unspecified.
 #[derive(PartialEq)]
 enum Saved {
     Digits(model_file::Model),
@@ -52,34 +52,34 @@ enum Saved {
 }
 
 impl<'a> Job<'a> {
-    /// Runs it once uninterrupted.
+    /// Runs the training once without interruption, as the reference.
     ///
     /// # Errors
-    /// If that fails.
+    /// If that run fails.
     pub(super) fn new(trainer: Trainer, programs: Programs<'a>) -> Result<Self> {
         let mut job = Self { trainer, programs, time: Duration::ZERO, result: None };
-        let place = job.place()?;
+        let sandbox = job.sandbox()?;
         let begin = Instant::now();
-        let ended = job.start(&place, "reference")?.end()?;
+        let ended = job.start(&sandbox, "reference")?.end()?;
         job.time = begin.elapsed();
         ensure!(ended.code() == Some(0), "the uninterrupted {} fails: {}", trainer.name(), ended.messages());
-        job.result = job.saved(&place, "reference");
+        job.result = job.saved(&sandbox, "reference");
         ensure!(job.result.is_some(), "the uninterrupted {} saves no network", trainer.name());
         Ok(job)
     }
 
-    /// A folder with its input.
-    pub(super) fn place(&self) -> Result<Place> {
+    /// A folder with the run's input files.
+    pub(super) fn sandbox(&self) -> Result<Sandbox> {
         match self.trainer {
-            Trainer::NeuralNet => Place::new()?.with_digits(IMAGES),
-            Trainer::Studio => Place::new()?.with_table(ROWS, &place::settings(STUDIO_EPOCHS).to_toml()),
+            Trainer::NeuralNet => Sandbox::new()?.with_digits(IMAGES),
+            Trainer::Studio => Sandbox::new()?.with_table(ROWS, &sandbox::settings(STUDIO_EPOCHS).to_toml()),
         }
     }
 
-    /// Starts it, or resumes it where there is something to resume.
-    pub(super) fn start(&self, place: &Place, name: &str) -> Result<Running> {
+    /// Starts the run, or resumes it if there is a checkpoint.
+    pub(super) fn start(&self, sandbox: &Sandbox, name: &str) -> Result<Running> {
         let mut command = Command::new(self.programs.path(self.trainer.name()));
-        command.current_dir(place.path()).env("HOME", place.path()).env_remove("MNIST_DIR");
+        command.current_dir(sandbox.path()).env("HOME", sandbox.path()).env_remove("MNIST_DIR");
         match self.trainer {
             Trainer::NeuralNet => {
                 command.args(["--data", "digits", "--layers", "64,8,10", "--validation-images", "0", "--cores", "1"]);
@@ -89,12 +89,12 @@ impl<'a> Job<'a> {
             }
             Trainer::Studio => {
                 command.args(["train", "settings.toml", "--out", "kept"]);
-                if place.join("kept/checkpoint.safetensors").exists() {
+                if sandbox.join("kept/checkpoint.safetensors").exists() {
                     command.arg("--resume");
                 }
             }
         }
-        Running::start(&mut command, place.path(), name)
+        Running::start(&mut command, sandbox.path(), name)
     }
 
     fn result_name(&self, name: &str) -> String {
@@ -104,17 +104,17 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// What it saved, if that can be read.
-    fn saved(&self, place: &Place, name: &str) -> Option<Saved> {
-        let path = place.join(self.result_name(name));
+    /// The network that the run saved, if it can be read.
+    fn saved(&self, sandbox: &Sandbox, name: &str) -> Option<Saved> {
+        let path = sandbox.join(self.result_name(name));
         match self.trainer {
             Trainer::NeuralNet => model_file::load(&path).ok().map(Saved::Digits),
             Trainer::Studio => Model::load(&path).ok().map(Saved::Studio),
         }
     }
 
-    /// What is wrong with a training run that has ended well.
-    pub(super) fn defect(&self, place: &Place, name: &str, ended: &Ended) -> Option<Defect> {
+    /// The defect of a run that should have ended with exit code 0 and the reference's result.
+    pub(super) fn defect(&self, sandbox: &Sandbox, name: &str, ended: &Ended) -> Option<Defect> {
         let what = self.trainer.name();
         if let Some(defect) = ended.crash(what) {
             return Some(defect);
@@ -123,17 +123,17 @@ impl<'a> Job<'a> {
             let place = format!("{what}: a training run that is resumed ends well");
             return Some(Defect::wrong(place, format!("{}: {}", ended.status, ended.messages())));
         }
-        let result = self.saved(place, name);
+        let result = self.saved(sandbox, name);
         (result != self.result).then(|| {
             let detail = if result.is_some() { "another network" } else { "no network that can be read" };
             Defect::wrong(format!("{what}: a resumed training run has the same result to the bit"), detail)
         })
     }
 
-    /// A temporary file that is left.
-    pub(super) fn left_over(&self, place: &Place) -> Option<Defect> {
+    /// The defect that a temporary file is left in the folder.
+    pub(super) fn left_over(&self, sandbox: &Sandbox) -> Option<Defect> {
         let is_temporary = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".tmp"));
-        let left = place.files().into_iter().find(|path| is_temporary(path))?;
+        let left = sandbox.files().into_iter().find(|path| is_temporary(path))?;
         Some(Defect::wrong(format!("{}: no temporary file is left", self.trainer.name()), left.display().to_string()))
     }
 }

@@ -1,4 +1,4 @@
-//! Interrupted trainings: the checkpoint of `neural-net`, and the run folder of the regression studio.
+//! Interrupted training runs: the checkpoint of `neural-net`, and the run folder of the regression studio.
 
 use std::convert::Infallible;
 use std::fs;
@@ -18,14 +18,14 @@ use regression_studio::{Run, run_folder};
 use crate::finding::{Case, Expected, Verdict, Wrong, wrong};
 use crate::mutate;
 use crate::random::Random;
-use crate::targets::model::{require, studio_model, usable};
+use crate::targets::model::{require, require_studio_model, require_usable_network};
 use crate::targets::{Reader, safetensors, studio};
 
-/// The name of `neural-net`'s checkpoint in cases; those of a run folder have the folder before them.
+/// Name of `neural-net`'s checkpoint in cases. The names of files in a run folder begin with the folder.
 const DIGITS: &str = "checkpoint.safetensors";
-/// Run folders: as they are written, and as they were before there were checksums.
+/// Run folders: of the current format, and of version 1, which has no checksums.
 const RUNS: [&str; 2] = ["run", "old"];
-/// The files of a run folder that are read again.
+/// The files of a run folder that a resumed run reads.
 const RUN_FILES: [&str; 3] = ["checkpoint.safetensors", "settings.toml", "results.toml"];
 
 /// The training samples of the base checkpoint.
@@ -49,7 +49,7 @@ impl Checkpoints {
             for name in RUN_FILES {
                 let mut file = fs::read(path.join(name))?;
                 if index == 1 {
-                    file = unsealed(&file);
+                    file = without_checksum(&file);
                     fs::write(path.join(name), &file)?;
                 }
                 files.push((format!("{run_name}/{name}"), file));
@@ -64,7 +64,7 @@ impl Checkpoints {
             return Ok(wrong("a checkpoint that is there is read", "None"));
         };
         let copy = self.folder.join("copy");
-        let checked = require_usable(&read).and_then(|()| {
+        let checked = require_usable_checkpoint(&read).and_then(|()| {
             let again = checkpoint::save(&copy, &read).and_then(|()| checkpoint::load(&copy));
             let is_same = again.as_ref().is_ok_and(|again| again.as_ref() == Some(&read));
             require(
@@ -109,14 +109,14 @@ impl Reader for Checkpoints {
             return wrong("the attack can write", error.to_string());
         }
         let opened = run_folder::open(&run);
-        // The other files are those of the base.
+        // Restore the base file, so that the next case changes one file only.
         if let Some((_, base)) = self.files.iter().find(|(base, _)| *base == case.name) {
             drop(fs::write(&path, base));
         }
         match opened {
             Err(error) => Verdict::rejected(error, run.display()),
             Ok(run) => {
-                // To write a run takes far longer than to read it.
+                // Writing a run takes far longer than reading it, so only one case of 16 does.
                 let is_written = crc32fast::hash(&case.bytes).is_multiple_of(16);
                 self.run(&run, is_written).map_or_else(Verdict::Wrong, |()| Verdict::Accepted)
             }
@@ -125,14 +125,14 @@ impl Reader for Checkpoints {
 }
 
 impl Checkpoints {
-    /// A run that was opened is consistent, and reads equal when it is written again.
+    /// Checks that an opened run is consistent, and that it reads equal after it is written again.
     fn run(&self, run: &Run, is_written: bool) -> Result<(), Wrong> {
-        studio_model(&run.model, &self.folder.join("copy.safetensors"))?;
-        usable(&run.checkpoint.parameters.network)?;
+        require_studio_model(&run.model, &self.folder.join("copy.safetensors"))?;
+        require_usable_network(&run.checkpoint.parameters.network)?;
         finite_velocities(&run.checkpoint.parameters)?;
-        let numbers = run.history.iter().flat_map(|record| [record.seconds, record.train_rmse, record.validation_rmse]);
-        let mut numbers = numbers.chain([run.checkpoint.progress.loss, run.checkpoint.progress.seconds]);
-        require(numbers.all(f64::is_finite), "numbers of a run are finite", "one is not")?;
+        let values = run.history.iter().flat_map(|record| [record.seconds, record.train_rmse, record.validation_rmse]);
+        let mut values = values.chain([run.checkpoint.progress.loss, run.checkpoint.progress.seconds]);
+        require(values.all(f64::is_finite), "numbers of a run are finite", "one is not")?;
         if !is_written {
             return Ok(());
         }
@@ -141,7 +141,7 @@ impl Checkpoints {
         let reason = again.as_ref().err().map_or(String::new(), ToString::to_string);
         let again = again.ok().map(|again| Run { settings: run_folder::with_full_path(&again.settings), ..again });
         let settings = run_folder::with_full_path(&run.settings);
-        // A result may be NaN: it is compared by what is written.
+        // A result may be NaN, so the runs are compared by their debug text.
         let is_same = again.is_some_and(|again| {
             let shown = |run: &Run| format!("{:?} {:?} {:?}", run.model, run.checkpoint, run.ended);
             again.settings == settings && shown(&again) == shown(run)
@@ -150,7 +150,7 @@ impl Checkpoints {
     }
 }
 
-/// The checkpoint of a training of [`SAMPLES`] samples that has done one epoch of five, and a step.
+/// The checkpoint of a training run on [`SAMPLES`] samples after one epoch of five and one step.
 fn base_checkpoint() -> Result<Checkpoint> {
     let hyperparameters = Hyperparameters { batch_size: Some(3), momentum: 0.5, ..Preset::Homework.hyperparameters() };
     let architecture = Architecture::new(vec![4, 3, 10], Activation::Sigmoid, Activation::Sigmoid)?;
@@ -168,12 +168,12 @@ fn base_checkpoint() -> Result<Checkpoint> {
     Ok(Checkpoint { parameters: Parameters { network, velocities: Some(velocities) }, run })
 }
 
-/// A file of a run folder as it was before there were checksums.
-fn unsealed(file: &[u8]) -> Vec<u8> {
+/// A file of a run folder, converted to the format without checksums.
+fn without_checksum(file: &[u8]) -> Vec<u8> {
     match file.strip_prefix(b"#") {
         // The checksum of a text is its first line.
         Some(text) => text.iter().copied().skip_while(|&byte| byte != b'\n').skip(1).collect(),
-        None => safetensors::unsealed(file),
+        None => safetensors::without_checksum(file),
     }
 }
 
@@ -183,9 +183,9 @@ fn finite_velocities(parameters: &Parameters<f32>) -> Result<(), Wrong> {
     require(all.all(|velocity| velocity.is_finite()), "velocities are finite", "one is not")
 }
 
-/// Every number is finite and in its range.
-fn require_usable(Checkpoint { parameters, run }: &Checkpoint) -> Result<(), Wrong> {
-    usable(&parameters.network)?;
+/// Checks that every value is finite and in its range.
+fn require_usable_checkpoint(Checkpoint { parameters, run }: &Checkpoint) -> Result<(), Wrong> {
+    require_usable_network(&parameters.network)?;
     finite_velocities(parameters)?;
     let Hyperparameters { learning_rate, momentum, weight_decay, .. } = run.hyperparameters;
     let hyperparameters = [learning_rate, momentum, weight_decay, run.progress.loss, run.progress.seconds];
@@ -197,25 +197,25 @@ fn require_usable(Checkpoint { parameters, run }: &Checkpoint) -> Result<(), Wro
     require(step <= steps, "no more steps are done than an epoch has", format!("{step} of {steps}"))
 }
 
-/// Resumes a training of the same samples for a few steps.
+/// Resumes training on the same samples for a few steps.
 fn resumed(Checkpoint { parameters, run }: Checkpoint) -> Result<(), Wrong> {
     let architecture = parameters.network.architecture();
     let fits = (architecture.inputs(), architecture.outputs()) == (4, 10) && run.images.0 == SAMPLES;
-    // The same checks are made of the settings before a training begins.
+    // The program makes the same checks before it resumes.
     if !fits || architecture.require_loss(run.hyperparameters.loss).is_err() {
         return Ok(());
     }
     let targets = Array2::from_shape_fn((SAMPLES, 10), |(row, column)| if row == column { 1.0 } else { 0.0 });
     let samples = Samples::from_bytes(Array2::<u8>::ones((SAMPLES, 4)).into(), 255.0, targets);
-    let samples = samples.expect("as many targets as inputs");
+    let samples = samples.expect("inputs and targets have the same number of rows");
     let engine = CpuEngine::new(&samples, &parameters, &run.hyperparameters);
     let mut training = Training::new(engine, SAMPLES, run.hyperparameters, run.progress);
-    // It may diverge, which is no defect.
+    // The training may diverge, which is not a defect.
     let _outcome = training.run(&Validation::Training, &mut Steps(10));
     Ok(())
 }
 
-/// Stops after a few steps.
+/// Observer that stops the training after this number of steps.
 struct Steps(usize);
 
 impl<E: Engine<f32>> Observer<f32, E> for Steps {

@@ -1,4 +1,4 @@
-//! Tables in text files, raw or packed by gzip.
+//! Tables in text files, plain or compressed with gzip.
 
 use std::fs;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use crate::random::Random;
 use crate::targets::Reader;
 use crate::targets::model::require;
 
-/// What rows may take: as much again while a table is put together, and less than a case may have.
+/// Memory limit for rows, in bytes. Assembling a table takes twice that, which is below the limit of a case.
 const MEMORY: u64 = 256 << 20;
 
 pub(super) struct Csv {
@@ -45,7 +45,7 @@ impl Reader for Csv {
         }
         if random.one_in(3) {
             let mut encoder = GzEncoder::new(vec![], Compression::fast());
-            bytes = encoder.write_all(&bytes).and_then(|()| encoder.finish()).expect("a vector takes all bytes");
+            bytes = encoder.write_all(&bytes).and_then(|()| encoder.finish()).expect("writing to a Vec does not fail");
             if random.one_in(2) {
                 mutate::bytes(random, &mut bytes);
             }
@@ -66,7 +66,7 @@ impl Reader for Csv {
 }
 
 impl Csv {
-    /// A table is consistent, and reads equal when it is written as a table again.
+    /// Checks that a table is consistent, and that it reads equal after it is written again.
     fn check(&self, table: &Table) -> Result<(), Wrong> {
         let rows = table.rows();
         require(rows > 0 && table.columns().len() > 1, "a table has rows and columns", format!("{rows} rows"))?;
@@ -118,8 +118,8 @@ fn text(random: &mut Random) -> Vec<u8> {
     let separator = random.pick(&[",", ",", ";", "\t"]);
     let line_end = random.pick(&["\n", "\n", "\r\n", "\r"]);
     let columns = 2 + random.below(5);
-    let longest = if random.one_in(30) { 400 } else { 12 };
-    let rows = 1 + random.below(longest);
+    let max_rows = if random.one_in(30) { 400 } else { 12 };
+    let rows = 1 + random.below(max_rows);
     let kinds: Vec<usize> = (0..columns).map(|_| random.below(5)).collect();
     let mut text = if random.one_in(8) { "\u{feff}".to_owned() } else { String::new() };
     let names: Vec<String> = (0..columns).map(|column| name(random, column)).collect();
@@ -148,7 +148,7 @@ fn cell(random: &mut Random, kind: usize, separator: &str) -> String {
         (1, _) => format!("\"{}\"", mutate::TEXTS[random.below(mutate::TEXTS.len())].replace('"', "\"\"")),
         (2, _) => mutate::number(random),
         (3, _) => format!("\"two\nlines{separator}\""),
-        (_, 0 | 1) => format!("{:.3}", 1000.0 * random.share() - 500.0),
+        (_, 0 | 1) => format!("{:.3}", 1000.0 * random.fraction() - 500.0),
         (_, 2) => random.below(100).to_string(),
         (_, 3) => random.pick(&["EQ", "BE", "SM", "\"N\"\"1\"", "naïve", " padded "]).to_owned(),
         _ => format!("text{}", random.below(1000)),

@@ -19,18 +19,18 @@ pub(super) struct FigureFiles {
 
 impl FigureFiles {
     pub(super) fn new(folder: &Path) -> Self {
-        let bases = [invented::without_gpu(), invented::with_recorded_gpu(), invented::with_measured_gpu()];
+        let bases = [test_figures::without_gpu(), test_figures::with_recorded_gpu(), test_figures::with_measured_gpu()];
         Self { path: folder.join("figures.json"), bases: bases.map(|figures| json!(figures)).to_vec() }
     }
 }
 
 /// The figures of the report's own tests.
 #[path = "../../../report/tests/report/figures.rs"]
-mod invented;
+mod test_figures;
 
 /// A valid file.
 pub(crate) fn valid() -> String {
-    json!(invented::without_gpu()).to_string()
+    json!(test_figures::without_gpu()).to_string()
 }
 
 impl Reader for FigureFiles {
@@ -48,7 +48,7 @@ impl Reader for FigureFiles {
         if let Err(error) = fs::write(&self.path, &case.bytes) {
             return wrong("the attack can write", error.to_string());
         }
-        // As the program reads it, which adds the file's name.
+        // As the program reads it, except that the program adds the file's name to an error.
         let figures = match fs::read_to_string(&self.path).map(|text| serde_json::from_str::<Figures>(&text)) {
             Ok(Ok(figures)) => figures,
             Ok(Err(error)) => return Verdict::rejected(error, ""),

@@ -1,4 +1,4 @@
-//! MNIST's files: images and labels, raw or packed by gzip.
+//! MNIST's IDX files: images and labels, plain or compressed with gzip.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -39,7 +39,7 @@ impl Reader for Idx {
             (0..total).map(|_| if are_images { random.bits() as u8 } else { random.below(10) as u8 }).collect();
         let mut header: Vec<u8> = vec![0, 0, 8, sizes.len() as u8];
         header.extend(sizes.iter().flat_map(|size| size.to_be_bytes()));
-        // A file that is good, one whose header is not, one whose body is not, or any bytes.
+        // Half of the headers stay valid; in the others one word or some bytes change.
         match random.below(8) {
             0 => {}
             1..4 => {
@@ -83,20 +83,20 @@ impl Reader for Idx {
                 expected.extend(elements);
                 match expected == unpacked(&case.bytes) {
                     true => Verdict::Accepted,
-                    false => wrong("what is read is what is written", format!("sizes {sizes:?}")),
+                    false => wrong("the elements read are those of the file", format!("sizes {sizes:?}")),
                 }
             }
         }
     }
 }
 
-/// Packed by gzip, in one or two members.
+/// The bytes compressed with gzip, in one or two members.
 fn packed(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
     let cut = if random.one_in(3) { random.below(bytes.len() + 1) } else { bytes.len() };
     let (first, second) = bytes.split_at(cut);
     let pack = |bytes: &[u8], level| {
         let mut encoder = GzEncoder::new(vec![], Compression::new(level));
-        encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("a vector takes all bytes")
+        encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to a Vec does not fail")
     };
     let mut packed = pack(first, random.below(10) as u32);
     if !second.is_empty() || random.one_in(8) {
@@ -105,7 +105,7 @@ fn packed(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// The content of a file: unpacked if it is packed, once.
+/// The content of a file, decompressed once if it is compressed.
 fn unpacked(bytes: &[u8]) -> Vec<u8> {
     let mut content = vec![];
     match bytes.starts_with(&[0x1f, 0x8b]) {

@@ -13,9 +13,9 @@ use crate::finding::{Case, Verdict, Wrong, wrong};
 use crate::random::Random;
 use crate::targets::{Reader, safetensors, studio};
 
-/// The name of `neural-net`'s files in cases.
+/// Name of `neural-net`'s files in cases.
 const DIGITS: &str = "digits.safetensors";
-/// The name of the regression studio's.
+/// Name of the regression studio's files in cases.
 const STUDIO: &str = "studio.safetensors";
 
 pub(super) struct Models {
@@ -61,8 +61,8 @@ impl Reader for Models {
         }
         let copy = self.folder.join("copy.safetensors");
         let result = match case.name == STUDIO {
-            true => Model::load(&path).map(|model| studio_model(&model, &copy)),
-            false => model_file::load(&path).map(|model| digits_model(&model, &copy)),
+            true => Model::load(&path).map(|model| require_studio_model(&model, &copy)),
+            false => model_file::load(&path).map(|model| require_digits_model(&model, &copy)),
         };
         match result {
             Err(error) => Verdict::rejected(error, path.display()),
@@ -72,13 +72,13 @@ impl Reader for Models {
     }
 }
 
-/// Breaks a promise unless it holds.
+/// Checks a promise.
 pub(super) fn require(holds: bool, promise: &'static str, detail: impl Into<String>) -> Result<(), Wrong> {
     if holds { Ok(()) } else { Err(Wrong { promise, detail: detail.into() }) }
 }
 
-/// Weights and biases are finite, and a prediction can be made.
-pub(super) fn usable(network: &Network<f32>) -> Result<(), Wrong> {
+/// Checks that weights and biases are finite, and that a prediction has the right length.
+pub(super) fn require_usable_network(network: &Network<f32>) -> Result<(), Wrong> {
     let weights = network.weights().iter().flatten().chain(network.biases().iter().flatten());
     require(weights.into_iter().all(|weight| weight.is_finite()), "weights are finite", "a weight is not")?;
     let inputs = vec![0.5; network.architecture().inputs()];
@@ -86,16 +86,16 @@ pub(super) fn usable(network: &Network<f32>) -> Result<(), Wrong> {
     require(outputs == network.architecture().outputs(), "a network predicts", format!("{outputs} outputs"))
 }
 
-fn digits_model(model: &model_file::Model, copy: &Path) -> Result<(), Wrong> {
-    usable(&model.network)?;
+fn require_digits_model(model: &model_file::Model, copy: &Path) -> Result<(), Wrong> {
+    require_usable_network(&model.network)?;
     let again = model_file::save(copy, model).and_then(|()| model_file::load(copy));
     let is_same = again.as_ref().is_ok_and(|again| again == model);
     require(is_same, "what is written again is read again", again.err().map_or(String::new(), |e| e.to_string()))
 }
 
-pub(super) fn studio_model(model: &Model, copy: &Path) -> Result<(), Wrong> {
-    usable(&model.network)?;
-    usable(&model.neuron.fold(&model.network))
+pub(super) fn require_studio_model(model: &Model, copy: &Path) -> Result<(), Wrong> {
+    require_usable_network(&model.network)?;
+    require_usable_network(&model.neuron.fold(&model.network))
         .map_err(|wrong| Wrong { promise: "folded weights are finite", ..wrong })?;
     let _predicted = model.predict(&studio::table());
     let again = model.save(copy).and_then(|()| Model::load(copy));

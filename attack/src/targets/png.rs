@@ -1,4 +1,4 @@
-//! Pictures of a digit, as `neural-net predict` reads them.
+//! Images of a digit, as `neural-net predict` reads them.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use crate::mutate;
 use crate::random::Random;
 use crate::targets::Reader;
 
-/// Pixels in a row, and rows.
+/// Width and height of the images, in pixels.
 const SIDE: u32 = 8;
 
 pub(super) struct Png {
@@ -26,7 +26,7 @@ impl Png {
     }
 }
 
-/// A chunk: its type and its data.
+/// A PNG chunk: type and data.
 type Chunk = ([u8; 4], Vec<u8>);
 
 impl Reader for Png {
@@ -42,7 +42,7 @@ impl Reader for Png {
             mutate::bytes(random, &mut bytes);
         }
         if random.one_in(16) && bytes.len() > 8 {
-            // A length or a checksum that is wrong.
+            // Overwrite an aligned word: often a chunk's length or checksum.
             let word = 4 * random.below(bytes.len() / 4);
             bytes[word..word + 4].copy_from_slice(&(mutate::edge(random) as u32).to_be_bytes());
         }
@@ -56,12 +56,12 @@ impl Reader for Png {
         match read_grey(&self.path, SIDE) {
             Err(error) => Verdict::rejected(error, self.path.display()),
             Ok(grey) if grey.len() == (SIDE * SIDE) as usize => Verdict::Accepted,
-            Ok(grey) => wrong("a picture has all its pixels", format!("{} of {SIDE} × {SIDE}", grey.len())),
+            Ok(grey) => wrong("an image has all its pixels", format!("{} of {SIDE} × {SIDE}", grey.len())),
         }
     }
 }
 
-/// The file of these chunks.
+/// The PNG file of these chunks.
 fn file(chunks: &[Chunk]) -> Vec<u8> {
     let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
     for (kind, data) in chunks {
@@ -73,12 +73,12 @@ fn file(chunks: &[Chunk]) -> Vec<u8> {
     bytes
 }
 
-/// A valid file.
+/// A valid PNG file.
 pub(crate) fn valid(random: &mut Random) -> Vec<u8> {
     file(&picture(random))
 }
 
-/// A valid picture of any colour type, depth and interlacing.
+/// A valid image of any colour type, bit depth and interlacing.
 fn picture(random: &mut Random) -> Vec<Chunk> {
     const KINDS: [(u8, u8, usize); 15] = [
         (0, 1, 1),
@@ -101,7 +101,7 @@ fn picture(random: &mut Random) -> Vec<Chunk> {
     let interlaced = random.one_in(4);
     let mut header = [SIDE.to_be_bytes(), SIDE.to_be_bytes()].concat();
     header.extend([depth, colour, 0, 0, u8::from(interlaced)]);
-    // Adam7's passes: first column and row, and the steps.
+    // Adam7's passes: first column, first row, column step, row step.
     const PASSES: [[usize; 4]; 7] =
         [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
     let side = SIDE as usize;
@@ -134,7 +134,7 @@ fn packed(random: &mut Random, mut pixels: Vec<u8>) -> Vec<u8> {
         _ => {}
     }
     let mut encoder = ZlibEncoder::new(vec![], Compression::new(random.below(10) as u32));
-    encoder.write_all(&pixels).and_then(|()| encoder.finish()).expect("a vector takes all bytes")
+    encoder.write_all(&pixels).and_then(|()| encoder.finish()).expect("writing to a Vec does not fail")
 }
 
 fn change(random: &mut Random, chunks: &mut Vec<Chunk>) {

@@ -1,4 +1,4 @@
-//! PTX modules in the interpreter: loaded, and run for a limited number of instructions.
+//! PTX modules, loaded into the interpreter and run for a limited number of instructions.
 
 use cuda_std::LaunchConfig;
 use ptx_interpreter::{Machine, Options};
@@ -8,18 +8,18 @@ use crate::mutate;
 use crate::random::Random;
 use crate::targets::Reader;
 
-/// How many instructions the warps of a block may issue.
+/// Maximum number of instructions that the warps of a block may issue.
 const INSTRUCTIONS: u64 = 3_000;
-/// Modules of more bytes would make a case slow.
+/// Maximum size of a module in bytes: larger ones would make a case slow.
 const MAX_BYTES: usize = 12_000;
 
 pub(super) struct Ptx {
-    /// Modules of one kernel each.
+    /// Modules with one kernel each.
     modules: Vec<String>,
 }
 
 impl Ptx {
-    /// The committed kernels that are short, each in a module of its own.
+    /// The short ones of the committed kernels, each in its own module.
     pub(super) fn new() -> Self {
         let committed = kernels_gpu::PTX.iter().chain(&test_kernels::PTX);
         let mut modules: Vec<String> = committed.flat_map(|variant| split(variant.text())).collect();
@@ -28,7 +28,7 @@ impl Ptx {
     }
 }
 
-/// A module for each kernel: what is before the first function, without long tables, and the kernel's text.
+/// A module for each kernel: the lines before the first function, without long tables, and the kernel's text.
 fn split(text: &str) -> Vec<String> {
     let mut blocks: Vec<Vec<&str>> = vec![vec![]];
     for line in text.lines().filter(|line| !line.starts_with("//")) {
@@ -44,7 +44,7 @@ fn split(text: &str) -> Vec<String> {
     let head: Vec<&str> = head.iter().copied().filter(|line| line.len() < 2_000).collect();
     let kernels = blocks.iter().filter(|block| block[0].starts_with(".visible .entry"));
     let module = |block: &Vec<&str>| {
-        // Debug information ends the kernels, and belongs to all of them.
+        // Debug information follows the last kernel, and belongs to all of them.
         let end = block.iter().position(|line| line.starts_with('}')).map_or(block.len(), |end| end + 1);
         let used = |line: &&&str| match line.split_once("__shared_").or(line.split_once("_RN")) {
             Some((_, name)) => block.iter().any(|text| text.contains(name.split('[').next().unwrap_or(name))),
@@ -60,7 +60,7 @@ impl Reader for Ptx {
     fn case(&self, random: &mut Random) -> Case {
         let mut bytes = self.modules[random.below(self.modules.len())].clone().into_bytes();
         if random.one_in(16) {
-            // A piece of another module.
+            // Insert a range of another module.
             let other = self.modules[random.below(self.modules.len())].as_bytes();
             let range = random.range(other.len());
             let at = random.below(bytes.len() + 1);
@@ -79,7 +79,7 @@ impl Reader for Ptx {
         let kernels: Vec<String> = machine.kernels().take(2).map(str::to_owned).collect();
         for kernel in kernels {
             if let Err(error) = launch(&mut machine, &kernel) {
-                // A fault's report has several lines, each of which is judged like a message.
+                // A fault's report has several lines; they are judged as one message.
                 return Verdict::Rejected { message: error.replace('\n', "; "), names: String::new() };
             }
         }
@@ -87,7 +87,7 @@ impl Reader for Ptx {
     }
 }
 
-/// Runs a kernel with a buffer for each parameter, as slices are given: an address, then a length.
+/// Runs a kernel with a slice for each pair of parameters: the address of one buffer, then a length.
 fn launch(machine: &mut Machine, kernel: &str) -> Result<(), String> {
     const BYTES: u64 = 1 << 10;
     let count = machine.parameter_count(kernel).unwrap_or(0).min(64);

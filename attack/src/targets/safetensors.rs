@@ -1,4 +1,4 @@
-//! Mutations of safetensors files: 8 bytes with the header's length, the header as JSON, and the tensors' bytes.
+//! Mutations of safetensors files: the header's length in 8 bytes, the header as JSON, and the tensors' bytes.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::finding::{Case, Expected};
 use crate::mutate;
 use crate::random::Random;
 
-/// A file in its parts.
+/// A file split into header and tensor data.
 struct Parts {
     header: Value,
     data: Vec<u8>,
@@ -26,13 +26,14 @@ impl Parts {
         [&(header.len() as u64).to_le_bytes()[..], &header, &self.data].concat()
     }
 
-    /// Makes it a file of the format before checksums, so that what reads its content is attacked.
-    fn unseal(&mut self) {
+    /// Converts the file to version 1 of the format, without a checksum, so that mutations reach the readers of its
+    /// content.
+    fn remove_checksum(&mut self) {
         let Some(metadata) = self.metadata() else { return };
         let Some(format) = metadata.get("format").and_then(Value::as_str) else { return };
         let (format, is_run) = (format.replace(" 2", " 1"), format.contains("checkpoint"));
         drop(metadata.remove("checksum"));
-        // These had files of their own.
+        // Version 1 has these in separate files.
         for key in ["settings", "ended"].into_iter().filter(|_| is_run) {
             drop(metadata.remove(key));
         }
@@ -44,7 +45,7 @@ impl Parts {
     }
 }
 
-/// A case made of a valid file: in one of four, one bit of it is flipped, which its reader must notice.
+/// A case made of a valid file. In one of four cases only one bit is flipped, which the reader must detect.
 pub(super) fn case(random: &mut Random, name: &str, file: &[u8]) -> Case {
     let mut bytes = file.to_vec();
     if random.one_in(4) {
@@ -53,7 +54,7 @@ pub(super) fn case(random: &mut Random, name: &str, file: &[u8]) -> Case {
     }
     if let Some(mut parts) = Parts::of(file) {
         if !random.one_in(4) {
-            parts.unseal();
+            parts.remove_checksum();
         }
         for _ in 0..1 + random.below(2) {
             change(random, &mut parts);
@@ -66,10 +67,10 @@ pub(super) fn case(random: &mut Random, name: &str, file: &[u8]) -> Case {
     Case { name: name.to_owned(), bytes, expected: Expected::Any }
 }
 
-/// The file in the format before checksums.
-pub(super) fn unsealed(file: &[u8]) -> Vec<u8> {
+/// The file in version 1 of the format, without a checksum.
+pub(super) fn without_checksum(file: &[u8]) -> Vec<u8> {
     let Some(mut parts) = Parts::of(file) else { return file.to_vec() };
-    parts.unseal();
+    parts.remove_checksum();
     parts.file()
 }
 
@@ -79,7 +80,7 @@ fn change(random: &mut Random, parts: &mut Parts) {
         1 | 2 => metadata_change(random, parts),
         3 => tensor_change(random, parts),
         4 => {
-            // Whole elements, so that only their values change.
+            // Replace a whole element, so that only its value changes.
             let values = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN_POSITIVE, -0.0, 1e30];
             let at = 4 * random.below(parts.data.len() / 4);
             if let Some(element) = parts.data.get_mut(at..at + 4) {
@@ -116,15 +117,15 @@ fn tensor_change(random: &mut Random, parts: &mut Parts) {
     match random.below(3) {
         0 => drop(tensor.insert("dtype".to_owned(), json!(random.pick(&TYPES)))),
         key => {
-            let numbers = tensor.get_mut(if key == 1 { "shape" } else { "data_offsets" });
-            let Some(numbers) = numbers.and_then(Value::as_array_mut) else { return };
+            let integers = tensor.get_mut(if key == 1 { "shape" } else { "data_offsets" });
+            let Some(integers) = integers.and_then(Value::as_array_mut) else { return };
             match random.below(4) {
-                0 => numbers.reverse(),
-                1 => numbers.push(json!(mutate::edge(random))),
+                0 => integers.reverse(),
+                1 => integers.push(json!(mutate::edge(random))),
                 _ => {
-                    let which = random.below(numbers.len());
-                    if let Some(number) = numbers.get_mut(which) {
-                        *number = json!(mutate::edge(random));
+                    let which = random.below(integers.len());
+                    if let Some(integer) = integers.get_mut(which) {
+                        *integer = json!(mutate::edge(random));
                     }
                 }
             }

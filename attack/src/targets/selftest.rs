@@ -1,18 +1,18 @@
-//! A reader with one defect of each kind, by which the attack's tests know that it finds them.
+//! A reader with one defect of each kind, which the attack's tests require to be found.
 
 use crate::finding::{Case, Expected, Verdict, wrong};
 use crate::mutate;
 use crate::random::Random;
 use crate::targets::Reader;
 
-/// Reads a text of words. A word in capital letters is a defect.
+/// Reader of a text of words, in which a word of [`DEFECTS`] triggers a defect.
 pub(super) struct Selftest;
 
-/// The defects.
+/// Words that trigger a defect.
 const DEFECTS: [&str; 8] = ["PANIC", "OTHER-PANIC", "OVERFLOW", "ABORT", "HANG", "MEMORY", "WRONG", "NAMELESS"];
 
 impl Reader for Selftest {
-    /// Words without a defect; in one of 24 cases with one.
+    /// A text of words; one case of 24 has a defect.
     fn case(&self, random: &mut Random) -> Case {
         let mut words: Vec<String> = (0..100).map(|word| format!("word{word}")).collect();
         if random.one_in(24) {
@@ -28,10 +28,10 @@ impl Reader for Selftest {
         let text = String::from_utf8_lossy(&case.bytes);
         let has = |word: &str| text.lines().any(|line| line == word);
         if has("PANIC") {
-            panic!("the reader found a word that it panics at");
+            panic!("the reader panics at this word");
         }
         if has("OTHER-PANIC") {
-            panic!("the reader found another one");
+            panic!("the reader panics at another word");
         }
         if has("OVERFLOW") {
             return Verdict::Rejected { message: recursion(1).to_string(), names: String::new() };
@@ -61,7 +61,7 @@ impl Reader for Selftest {
     }
 }
 
-/// Deep recursion that no optimisation makes a loop of.
+/// Unbounded recursion that no optimisation turns into a loop.
 #[allow(unconditional_recursion)]
 fn recursion(depth: u64) -> u64 {
     let frame = std::hint::black_box([depth; 64]);

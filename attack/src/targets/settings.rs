@@ -41,7 +41,7 @@ impl Reader for SettingsFiles {
             Err(error) => return Verdict::rejected(error, self.path.display()),
         };
         match Settings::from_toml(&settings.to_toml()) {
-            // NaN is not equal to itself.
+            // Compared as text, since NaN is not equal to itself.
             Ok(again) if format!("{again:?}") == format!("{settings:?}") => {}
             Ok(_) => return wrong("what is written again is read again", "other settings"),
             Err(error) => return wrong("what is written again is read again", error),

@@ -1,4 +1,4 @@
-//! A finished run of the regression studio, from which valid files are made.
+//! A finished run of the regression studio, the source of valid files.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use regression_studio::settings::{DataSettings, NetworkSettings, Settings, Sourc
 use regression_studio::table::{Column, Table};
 use regression_studio::{Run, Session};
 
-/// The rows that the run's network is trained on: numbers, and a column of texts.
+/// The run's training table: two numeric columns and one text column.
 pub(super) fn table() -> Table {
-    let numbers = |scale: f64| (0..40).map(|row| scale * f64::from(row * 7 % 11)).collect::<Vec<f64>>();
+    let values = |scale: f64| (0..40).map(|row| scale * f64::from(row * 7 % 11)).collect::<Vec<f64>>();
     let texts: Vec<&str> = (0..40).map(|row| ["north", "south"][row % 2]).collect();
     let columns = vec![
-        Column::of_numbers("size", numbers(1.0)),
+        Column::of_numbers("size", values(1.0)),
         Column::of_texts("side", &texts),
-        Column::of_numbers("price", numbers(3.0)),
+        Column::of_numbers("price", values(3.0)),
     ];
     Table::new("table", columns)
 }
@@ -34,10 +34,10 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// A run whose files are the same in every process: its times are no measurements.
+/// A finished run whose files are the same in every process: its times are constants.
 ///
 /// # Errors
-/// If the training fails.
+/// If the training run fails.
 pub(super) fn run() -> Result<Run> {
     let snapshot = Session::start(Arc::new(table()), settings()).wait();
     let Some(run) = &snapshot.run else { bail!("the base run has no result: {:?}", snapshot.state) };

@@ -1,4 +1,4 @@
-//! A folder with small valid files, in which programs run.
+//! A working folder for programs, with small valid files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use crate::random::Random;
 use crate::supervisor;
 use crate::targets;
 
-/// The side of the pictures.
+/// Width and height of the images, in pixels.
 pub(super) const SIDE: usize = 8;
 
-/// A folder of its own for one case.
-pub(super) struct Place(TempDir);
+/// A temporary folder for one case.
+pub(super) struct Sandbox(TempDir);
 
-impl Place {
+impl Sandbox {
     pub(super) fn new() -> Result<Self> {
         Ok(Self(supervisor::scratch()?))
     }
@@ -32,27 +32,27 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// Digits for a training run of `train` images.
+    /// Adds IDX files with `train` training images and 20 test images.
     pub(super) fn with_digits(self, train: usize) -> Result<Self> {
         let folder = self.join("digits");
         fs::create_dir(&folder)?;
         let mut random = Random::of(0, "digits", 0);
-        for (part, count) in [("train", train), ("t10k", 20)] {
+        for (subset, count) in [("train", train), ("t10k", 20)] {
             let labels: Vec<u8> = (0..count).map(|image| (image % 10) as u8).collect();
-            // Each digit lights a row of its own, and one of the last two columns.
+            // Each label lights one pixel of its own.
             let pixels = labels.iter().flat_map(|&label| {
                 let lit = usize::from(label) % SIDE * SIDE + usize::from(label) / SIDE;
                 (0..SIDE * SIDE).map(move |pixel| if pixel == lit { 200 } else { 0 }).collect::<Vec<u8>>()
             });
             let pixels: Vec<u8> = pixels.map(|pixel| pixel + random.below(50) as u8).collect();
             let side = SIDE as u32;
-            fs::write(folder.join(format!("{part}-images-idx3-ubyte")), idx(&[count as u32, side, side], &pixels))?;
-            fs::write(folder.join(format!("{part}-labels-idx1-ubyte")), idx(&[count as u32], &labels))?;
+            fs::write(folder.join(format!("{subset}-images-idx3-ubyte")), idx(&[count as u32, side, side], &pixels))?;
+            fs::write(folder.join(format!("{subset}-labels-idx1-ubyte")), idx(&[count as u32], &labels))?;
         }
         Ok(self)
     }
 
-    /// A table, and settings that learn from it.
+    /// Adds a table, and the given settings.
     pub(super) fn with_table(self, rows: usize, settings: &str) -> Result<Self> {
         let row =
             |row: usize| format!("{},{},{}\n", row * 7 % 11, ["north", "south"][row % 2], row * 7 % 11 * 3 + row % 5);
@@ -61,8 +61,8 @@ impl Place {
         Ok(self)
     }
 
-    /// A saved network, pictures, and what is no file to read.
-    pub(super) fn with_oddities(self) -> Result<Self> {
+    /// Adds a saved network, an image, report figures, and odd files: a folder, an empty file, a dangling link.
+    pub(super) fn with_odd_files(self) -> Result<Self> {
         let architecture = Architecture::new(vec![SIDE * SIDE, 4, 10], Activation::Sigmoid, Activation::Sigmoid)?;
         let network = targets::network(architecture);
         let model = model_file::Model { network, dataset: "built-in digits".to_owned() };
@@ -77,7 +77,7 @@ impl Place {
         Ok(self)
     }
 
-    /// All files in it, from the folder on.
+    /// Paths of all files in the folder, recursively.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -93,7 +93,7 @@ impl Place {
     }
 }
 
-/// The regression studio's settings for a table of [`Place::with_table`].
+/// The regression studio's settings for a table of [`Sandbox::with_table`].
 pub(super) fn settings(epochs: usize) -> Settings {
     let mut settings = targets::studio_settings();
     settings.training.epochs = epochs;
