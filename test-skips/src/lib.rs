@@ -180,7 +180,7 @@ pub fn of_this_run() -> io::Result<Vec<Skip>> {
 /// If the file cannot be read, or has a line that [`skip`] does not write.
 pub fn read(file: &Path) -> io::Result<Vec<Skip>> {
     let text = std::fs::read_to_string(file)?;
-    let wrong = |line: &str| io::Error::new(io::ErrorKind::InvalidData, format!("no skipped test: {line:?}"));
+    let wrong = |line: &str| io::Error::new(io::ErrorKind::InvalidData, format!("not a skipped test: {line:?}"));
     let mut skips = Vec::new();
     for line in text.lines() {
         let mut fields = line.splitn(3, '\t');

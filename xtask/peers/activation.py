@@ -1,4 +1,4 @@
-"""Times greyscale values normalized, weighed and activated in NumPy: in three passes, and as one expression."""
+"""Times normalizing, weighting and activating greyscale values in NumPy: in three passes, and as one expression."""
 
 import json
 
@@ -15,21 +15,21 @@ weights = generator.normal(0.5, 0.1, options.number).astype(np.float32)
 
 
 def three_passes():
-    """As the exercise writes it, a step at a time."""
+    """The exercise's formulas, one pass per step."""
     normalized = values / 255
     weighed = normalized * weights
     return (np.exp(weighed) - np.exp(-weighed)) / (np.exp(weighed) + np.exp(-weighed))
 
 
 def tanh():
-    """As one expression, with NumPy's own tanh."""
+    """One expression with NumPy's tanh."""
     return np.tanh(values / 255 * weights)
 
 
 assert three_passes().dtype == tanh().dtype == np.float32
 assert np.allclose(three_passes(), tanh(), rtol=0, atol=1e-6)
 
-# NumPy computes element-wise functions on one thread, whatever --threads says.
+# NumPy computes element-wise functions on one thread for any --threads.
 seconds = {
     "NumPy three passes": peer.measure(options.repeats, three_passes),
     "NumPy tanh": peer.measure(options.repeats, tanh),

@@ -1,6 +1,6 @@
-"""Times greyscale values normalized, weighed and activated on a GPU in CuPy, Numba and PyTorch: in three steps, and in one.
+"""Times the activation exercise on a GPU in CuPy, Numba and PyTorch: in three steps, and fused.
 
-All data is on the GPU. Beside it: what copying as many numbers within the GPU takes.
+Greyscale values are normalized, weighted and activated. All data is on the GPU. For comparison it times a device-to-device copy of the same number of values.
 """
 
 import gpu_peer
@@ -25,7 +25,7 @@ def time(group, label, events, work, to_host):
 def time_copy(label, events, copy):
     measurement = gpu_peer.measure_kernel(options.repeats, events, copy)
     report.time("copy", label, measurement)
-    # Four bytes of each number are read and four are written.
+    # Each value is read and written: 4 + 4 bytes.
     report.facts.setdefault("copy_bytes_per_second", {})[label] = 8 * options.number / measurement["min"]
 
 
@@ -54,7 +54,7 @@ def time_numba():
     import numba
     from numba import cuda, vectorize
 
-    # The three functions as NVIDIA's course writes them.
+    # The three functions as written in NVIDIA's course.
     @vectorize(["float32(float32)"], target="cuda")
     def normalize(grayscales):
         return grayscales / 255

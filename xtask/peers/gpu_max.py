@@ -11,7 +11,7 @@ expected = np.maximum(a, b)
 
 
 def time_both(label, events, kernel, whole, result):
-    """The kernel alone by the GPU's clock, with memory that is there already, and the whole with its copies."""
+    """Times the kernel alone with GPU events, on allocated memory, and the whole with its copies."""
     kernel()
     gpu_peer.require_close("the kernel's result", result(), expected, 0)
     gpu_peer.require_close("the whole's result", whole(), expected, 0)

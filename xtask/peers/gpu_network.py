@@ -1,9 +1,9 @@
-"""Trains the homework's network on MNIST in PyTorch until it reads 95 % of the validation images, with all data on the GPU.
+"""Trains the homework's network on MNIST in PyTorch to a validation accuracy of 95 %, with all data on the GPU.
 
-784-128-64-10, the sigmoid everywhere, squared error ½Σ, weights drawn as the homework draws them, gradients summed over a
-batch. The first 50,000 images are for training, shuffled each epoch, and the other 10,000 for validation, as neural-net has it.
-The clock runs while an epoch trains, its permutation included, and not while the accuracy is measured. What happens once is
-not timed: libraries that start, and graphs that are captured.
+784-128-64-10, sigmoid in all layers, squared error ½Σ, the homework's weight initialization, gradients summed over a batch.
+The first 50,000 images are for training, shuffled each epoch, and the other 10,000 for validation, as in neural-net.
+The time of an epoch includes its permutation. Measuring the accuracy, starting the libraries and capturing the graphs are
+not timed.
 """
 
 import itertools
@@ -14,11 +14,11 @@ import gpu_peer
 
 TRAINING_IMAGES = 50_000
 TARGET = 0.95
-MOST_EPOCHS = 15
-# Steps that one graph holds. A launch of the graph is then a small part of its time.
+MAX_EPOCHS = 15
+# Steps per graph, enough to make the launch of the graph a small part of its time.
 STEPS_OF_GRAPH = 25
-# Learning rates by batch size: the homework's, and of 0.1, 0.05 and 0.025 the largest at which the batches learn. With summed
-# gradients 0.1 is the linear scaling of a mean's rate.
+# Learning rates by batch size: the homework's for 16, else the largest of 0.1, 0.05 and 0.025 that learns. With summed
+# gradients, a constant 0.1 is the linear scaling rule for averaged gradients.
 LEARNING_RATES = {16: 0.1, 64: 0.1, 256: 0.025}
 
 
@@ -29,7 +29,7 @@ def main():
     from numpy_network import LAYERS
 
     parser = peer.arguments(repeats=3)
-    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="the CPU is for trying this script out")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu is for testing this script")
     options = parser.parse_args()
     folder = os.environ.get("MNIST_DIR")
 
@@ -37,7 +37,7 @@ def main():
         import torch
 
         if options.device == "cuda" and not torch.cuda.is_available():
-            raise RuntimeError("this PyTorch has no GPU that it can use")
+            raise RuntimeError("PyTorch has no usable GPU")
         if not folder:
             raise FileNotFoundError("MNIST_DIR does not name the folder of MNIST's four files")
         data = Data(np, mnist, LAYERS[-1], torch, folder, options.device)
@@ -53,7 +53,7 @@ def main():
 
 
 class Data:
-    """MNIST on the device: images as rows of numbers 0…1, and for the training images one-hot targets."""
+    """MNIST on the device: images as rows of values 0…1, and one-hot targets for the training images."""
 
     def __init__(self, np, mnist, classes, torch, folder, device):
         def images(name):
@@ -71,7 +71,7 @@ class Data:
 
 
 class Eager:
-    """Every operation is a launch of its own."""
+    """Launches every operation separately."""
 
     name = "eager"
 
@@ -83,7 +83,7 @@ class Eager:
         self.optimizer = torch.optim.SGD(self.network.parameters(), lr=LEARNING_RATES[batch])
 
     def reset(self, seed):
-        """New weights, uniform in ±1/√fan_in, and biases 0, in the same memory."""
+        """Reinitializes in place: weights uniform in ±1/√fan_in, biases 0."""
         self.torch.manual_seed(seed)
         with self.torch.no_grad():
             for linear in self.linear:
@@ -112,7 +112,7 @@ class Eager:
 
 
 class Graphs(Eager):
-    """Whole steps are captured once and replayed. What is left over by full batches is left out of the epoch."""
+    """Captures whole steps once and replays them. An epoch drops the samples after the last full batch."""
 
     name = "CUDA graphs"
 
@@ -134,7 +134,7 @@ class Graphs(Eager):
 
     def capture(self, steps):
         def work():
-            # Where the batch begins is counted on the device, so that every replay takes the next one.
+            # The device counts where the batch begins, so that each replay trains on the next one.
             for _ in range(steps):
                 self.step(self.order.index_select(0, self.first + self.places))
                 self.first.add_(self.batch)
@@ -155,7 +155,7 @@ class Graphs(Eager):
 
 
 def time_one(report, label, way, torch, layers, data, batch, options):
-    """Trains from several seeds, each until the target is reached at an epoch's end, after an epoch to warm up."""
+    """Trains from several seeds, after a warm-up epoch, until the accuracy at the end of an epoch reaches the target."""
     training = way(torch, layers, data, batch, options.device)
     training.reset(seed=0)
     training.epoch()
@@ -164,7 +164,7 @@ def time_one(report, label, way, torch, layers, data, batch, options):
     for seed in range(options.repeats):
         training.reset(seed)
         seconds, accuracy = [], []
-        while len(seconds) < MOST_EPOCHS and (not accuracy or accuracy[-1] < TARGET):
+        while len(seconds) < MAX_EPOCHS and (not accuracy or accuracy[-1] < TARGET):
             training.synchronize()
             start = time.perf_counter()
             training.epoch()
@@ -180,7 +180,7 @@ def time_one(report, label, way, torch, layers, data, batch, options):
     facts = {"batch_size": batch, "learning_rate": LEARNING_RATES[batch], "runs": runs}
     report.facts.setdefault("trainings", {})[label] = facts
     if missed:
-        raise ValueError(f"{missed} of {options.repeats} trainings did not reach 95 % in {MOST_EPOCHS} epochs")
+        raise ValueError(f"{missed} of {options.repeats} training runs did not reach 95 % in {MAX_EPOCHS} epochs")
     report.time("to 95 %", label, gpu_peer.summary([sum(run["seconds"]) for run in runs]))
 
 

@@ -1,16 +1,16 @@
-"""What the GPU peers' scripts share: the clock, what they report, and that a library which is missing only skips its times."""
+"""Common code of the GPU peers' scripts: timing with GPU events, and a report that tolerates missing libraries."""
 
 import json
 import statistics
 import sys
 
 WARM_UPS = 3
-# Some 2 ms in which the GPU waits while Python launches what is timed: a kernel's time holds none of Python's.
+# Cycles of a delay kernel (about 2 ms). Python launches the timed kernels during it, so their time excludes Python's.
 WAIT_CYCLES = 4_000_000
 
 
 class Report:
-    """Times by what is timed and by peer, the peers' versions, and why a peer is missing: one JSON object."""
+    """Times by group and peer, the peers' versions, and the reason for each missing peer, as one JSON object."""
 
     def __init__(self):
         self.names, self.seconds, self.skipped, self.facts = [], {}, {}, {}
@@ -19,7 +19,7 @@ class Report:
         self.seconds.setdefault(group, {})[label] = measurement
 
     def attempt(self, label, work, *arguments):
-        """Runs work. Whatever hinders it is reported in one line and is no error: the other peers are timed all the same."""
+        """Runs work. An exception is reported in one line and does not stop the timing of other peers."""
         try:
             return work(*arguments)
         except (Exception, SystemExit) as error:  # A broken library may raise anything, and even end the script.
@@ -33,7 +33,7 @@ class Report:
 
 
 def import_numpy(report):
-    """NumPy and the module peer, which needs it. Without NumPy there is nothing to time: ends the script, with its report."""
+    """NumPy and the module peer, which needs it. Without NumPy the script prints its report and ends."""
 
     def load():
         import numpy
@@ -50,7 +50,7 @@ def import_numpy(report):
 
 
 def require_close(name, result, expected, tolerance):
-    """What computes something else is not timed."""
+    """Raises ValueError if the result differs from the expected one, so that a wrong computation is not timed."""
     difference = abs(result - expected).max()
     if result.dtype != expected.dtype or not difference <= tolerance:
         raise ValueError(f"{name} is wrong: {result.dtype}, largest difference {difference}")
@@ -61,7 +61,7 @@ def summary(seconds):
 
 
 def measure_kernel(repeats, events, work):
-    """Seconds by the GPU's clock from the start of work's first kernel to the end of its last one."""
+    """Seconds between GPU events before the first and after the last kernel of work."""
     for _ in range(WARM_UPS):
         work()
     seconds = []

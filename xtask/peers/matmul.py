@@ -1,4 +1,4 @@
-"""Times X·Xᵀ in NumPy for a matrix X of standard normal numbers."""
+"""Times X·Xᵀ in NumPy for a matrix X of standard normal values."""
 
 import json
 
@@ -14,6 +14,6 @@ options = parser.parse_args()
 generator = np.random.default_rng(0)
 x = generator.standard_normal(options.size, dtype={"f32": np.float32, "f64": np.float64}[options.dtype])
 
-# NumPy sees that both operands are one matrix and calls BLAS's syrk, which computes one triangle only.
+# NumPy detects that both operands are the same matrix and calls BLAS's syrk, which computes one triangle only.
 seconds = {"NumPy": peer.measure(options.repeats, lambda: x @ x.T)}
 print(json.dumps({"peer": peer.numpy_name(), "seconds": seconds}))

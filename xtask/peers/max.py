@@ -12,7 +12,7 @@ options = parser.parse_args()
 generator = np.random.default_rng(0)
 a, b = generator.integers(0, 256, size=(2, *options.size), dtype=np.int32)
 
-# NumPy has no parallel maximum: this is one thread, whatever --threads says.
+# NumPy has no parallel maximum: it uses one thread for any --threads.
 names, absent = [peer.numpy_name()], peer.Absent()
 seconds = {"NumPy": peer.measure(options.repeats, lambda: np.maximum(a, b))}
 

@@ -1,4 +1,4 @@
-"""MNIST's files, or images like them: what the scripts about networks read."""
+"""Input of the network scripts: MNIST's files, or synthetic images of the same sparsity."""
 
 import gzip
 import os
@@ -11,9 +11,9 @@ TRAINING, TEST = "train", "t10k"
 
 
 def load(count, generator):
-    """The name of the data, and of count images the pixels as count × 784 numbers 0…1 and the labels.
+    """The name of the data, the pixels of count images as count × 784 values 0…1, and the labels.
 
-    MNIST's training images if MNIST_DIR names its folder, else synthetic ones with as many pixels that are not zero.
+    MNIST's training images if MNIST_DIR names its folder, else synthetic ones with the same share of nonzero pixels.
     """
     folder = os.environ.get("MNIST_DIR")
     if folder:
@@ -26,7 +26,7 @@ def load(count, generator):
 
 
 def read(folder, part, first, last):
-    """Images first … last − 1 of a part as rows of numbers 0…1, and their labels."""
+    """Images first … last − 1 of a part as rows of values 0…1, and their labels."""
     pixels = read_idx(folder, f"{part}-images-idx3-ubyte", header=16).reshape(-1, PIXELS)[first:last]
     images = pixels.astype(np.float32)
     images /= np.float32(255)

@@ -1,6 +1,6 @@
-"""Times one epoch of the homework's network in NumPy and PyTorch, in single precision: 784-128-64-10, as in numpy_network.py.
+"""Times one epoch of the homework's network (numpy_network.py) in NumPy and PyTorch, in single precision.
 
-The images are MNIST's training set if MNIST_DIR names its folder, else synthetic with as many pixels that are not zero.
+The images are MNIST's training set if MNIST_DIR names its folder, else synthetic with the same share of nonzero pixels.
 """
 
 import itertools
@@ -52,7 +52,7 @@ def main():
 
 
 def time_torch(torch, options, images, labels, targets):
-    """The same epoch by autograd and torch.optim.SGD, on the CPU."""
+    """Times the same epoch with autograd and torch.optim.SGD on the CPU."""
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     images, targets = torch.from_numpy(images), torch.from_numpy(targets)

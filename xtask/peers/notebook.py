@@ -1,8 +1,9 @@
-"""Times one iteration of the notebook's network in NumPy, in single precision: 784-10-10, ReLU then softmax, cross-entropy, all of
-the first 10,000 training images at once, learning rate 0.1.
+"""Times one iteration of the notebook's network in NumPy, in single precision.
 
-Two ways are timed and the faster one counts: images as rows, and images as columns, as the notebook has them. Both write into
-arrays that every iteration reuses.
+784-10-10, ReLU then softmax, cross-entropy, full-batch steps on the first 10,000 training images, learning rate 0.1.
+
+It times two layouts and keeps the faster one: images as rows, and images as columns, as in the notebook. Both write into
+preallocated arrays.
 """
 
 import json
@@ -19,7 +20,7 @@ LEARNING_RATE = np.float32(0.1)
 
 def main():
     parser = peer.arguments(repeats=10)
-    parser.add_argument("--iterations", type=int, default=10, help="so many are one repeat, whose mean is timed")
+    parser.add_argument("--iterations", type=int, default=10, help="iterations per repeat; a repeat's time is their mean")
     options = parser.parse_args()
     generator = np.random.default_rng(0)
     dataset, images, labels = mnist.load(IMAGES, generator)
@@ -40,7 +41,7 @@ def main():
 
 
 class Rows:
-    """Images are rows, weights fan_in × fan_out."""
+    """Images as rows, weights fan_in × fan_out."""
 
     name = "images as rows"
 
@@ -76,7 +77,7 @@ class Rows:
 
 
 class Columns:
-    """Images are columns, weights fan_out × fan_in."""
+    """Images as columns, weights fan_out × fan_in."""
 
     name = "images as columns"
 

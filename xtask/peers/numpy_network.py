@@ -1,6 +1,6 @@
-"""The homework's network in NumPy, in single precision, as the scripts that train it share it.
+"""The homework's network in NumPy, in single precision, common to the scripts that train it.
 
-784-128-64-10, the sigmoid everywhere, squared error ½Σ, gradients summed over a batch, weights drawn uniformly in ±1/√fan_in.
+784-128-64-10, sigmoid in all layers, squared error ½Σ, gradients summed over a batch, weights drawn uniformly in ±1/√fan_in.
 """
 
 import itertools
@@ -13,7 +13,7 @@ LEARNING_RATE = 0.1
 
 
 class Network:
-    """Weights are fan_in × fan_out. Activations, deltas and gradients live in buffers that every batch reuses."""
+    """Weights are fan_in × fan_out. Activations, deltas and gradients use preallocated buffers."""
 
     def __init__(self, generator, batch=BATCH, learning_rate=LEARNING_RATE):
         self.batch, self.learning_rate = batch, np.float32(learning_rate)
@@ -23,11 +23,11 @@ class Network:
         self.gradients = [np.empty_like(weights) for weights in self.weights]
 
     def train(self, images, targets, generator):
-        """One epoch."""
+        """Trains one epoch."""
         self.train_in_order(images, targets, generator.permutation(len(images)))
 
     def train_in_order(self, images, targets, order):
-        """One step for each batch of the images that order names. What is left over by full batches is a smaller last one."""
+        """One step for each batch of the images in the given order. The last batch may be smaller."""
         full = len(order) - len(order) % self.batch
         buffers = Buffers(self.batch)
         for start in range(0, full, self.batch):
@@ -41,7 +41,7 @@ class Network:
         activations = [images, *buffers.activations]
         self.forward(activations)
 
-        # Of one image the weights' gradient is an outer product, for which matmul is slow.
+        # For a single image the weights' gradient is an outer product, for which matmul is slow.
         product = np.multiply if len(images) == 1 else np.matmul
         # The deltas carry the factor -learning_rate, so that the weights' gradients need no scaling.
         delta = np.subtract(targets, activations[-1], out=buffers.deltas[-1])
@@ -72,7 +72,7 @@ class Network:
         return activations[-1].argmax(axis=1)
 
     def accuracy(self, images, labels):
-        """The share of images that are classified right."""
+        """The share of correctly classified images."""
         return float(np.mean(self.predict(images) == labels))
 
 

@@ -1,4 +1,4 @@
-"""What the peers' scripts share: their arguments, the clock, the names of what they time, and peers that may be absent."""
+"""Common code of the peers' scripts: arguments, timing, version names, and peers that may be absent."""
 
 import argparse
 import statistics
@@ -9,13 +9,13 @@ import numpy as np
 
 def arguments(repeats):
     parser = argparse.ArgumentParser()
-    parser.add_argument("--threads", type=int, default=1, help="set the libraries' environment variables too: OMP_NUM_THREADS, …")
+    parser.add_argument("--threads", type=int, default=1, help="worker threads; also set the libraries' environment variables: OMP_NUM_THREADS, …")
     parser.add_argument("--repeats", type=int, default=repeats)
     return parser
 
 
 def measure(repeats, work, calls=1):
-    """Seconds per call of work, after one call to warm up; each repeat is the mean of so many calls.
+    """Seconds per call of work, after one call to warm up; each repeat is the mean of the given number of calls.
 
     The result of the last call is freed outside the timed span.
     """
@@ -31,20 +31,20 @@ def measure(repeats, work, calls=1):
 
 
 def measure_fastest(repeats, ways, calls=1):
-    """Tries several ways to do the same, a few repeats each, then measures the fastest and adds its name."""
+    """Tries several equivalent functions, a few repeats each, then measures the fastest and adds its name."""
     tried = {name: measure(max(3, repeats // 10), way, calls)["min"] for name, way in ways.items()}
     name = min(tried, key=tried.get)
     return {**measure(repeats, ways[name], calls), "way": name}
 
 
 class Absent:
-    """Why labels have no time: the package that is not installed, or the error of one that is installed and broken."""
+    """Reasons for labels without a time: a package that is not installed, or the error of a broken one."""
 
     def __init__(self):
         self.missing, self.failed = {}, {}
 
     def attempt(self, labels, package, work, *arguments):
-        """Runs work, which imports the package and times the labels. What it raises costs these labels, and no others."""
+        """Runs work, which imports the package and times the labels. An exception only loses these labels' times."""
         try:
             work(*arguments)
         except ModuleNotFoundError as error:

@@ -1,6 +1,6 @@
 """Times predictions of the notebook's network in NumPy: 784-10-10, ReLU then softmax, in single precision.
 
-Each call makes new arrays. The weights are tried in both layouts, and the faster one counts.
+Each call allocates new arrays. Both layouts of the weights are tried, and the faster one is timed.
 """
 
 import json
@@ -47,7 +47,7 @@ def of_rows():
 
 
 def of_rows_transposed():
-    """The images row by row as before; what lies between is kept as columns, whose sums NumPy vectorises."""
+    """Images as rows, but intermediate values as columns, whose sums NumPy vectorises."""
     z = v1 @ images.T
     z += c1
     maximum(z, 0, out=z)
@@ -79,7 +79,7 @@ for name, way in ways.items():
     result = result.reshape(1, -1) if result.ndim == 1 else result if name == "rows" else result.T
     assert result.dtype == np.float32 and np.allclose(result, expected, rtol=1e-4, atol=1e-6), name
 
-# As many calls in a repeat as take far longer than reading the clock.
+# Enough calls per repeat to make the timer's overhead negligible.
 calls = max(1, 100 // options.batch)
 seconds = peer.measure_fastest(options.repeats, ways, calls)
 print(json.dumps({"peer": peer.numpy_name(), "seconds": {"NumPy": seconds}, "batch": options.batch}))

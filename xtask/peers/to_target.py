@@ -1,7 +1,7 @@
-"""Trains the homework's network in NumPy until it reads a share of the validation images, and measures it on the test images.
+"""Trains the homework's network in NumPy to a validation accuracy, and measures its accuracy on the test images.
 
-The clock starts after the imports and stops when the test accuracy is known; reading MNIST's files from MNIST_DIR is timed. The
-first 50,000 images are for training, shuffled each epoch, and the other 10,000 for validation.
+The time runs from the end of the imports to the test accuracy, and includes reading MNIST's files from MNIST_DIR. The first
+50,000 images are for training, shuffled each epoch, and the other 10,000 for validation.
 """
 
 import json
@@ -15,15 +15,15 @@ import peer
 from numpy_network import LAYERS, Network
 
 TRAINING_IMAGES, ALL_IMAGES, TEST_IMAGES = 50_000, 60_000, 10_000
-# After so many images the validation accuracy is measured.
+# Number of images between two measurements of the validation accuracy.
 CHECK_EVERY = 25_000
-MOST_EPOCHS = 20
+MAX_EPOCHS = 20
 
 
 def main():
     parser = peer.arguments(repeats=1)
-    parser.add_argument("--stop-at", type=float, required=True, help="validation accuracy in percent that ends the training")
-    parser.add_argument("--target", type=float, required=True, help="test accuracy in percent that must be reached")
+    parser.add_argument("--stop-at", type=float, required=True, help="validation accuracy in percent at which the training stops")
+    parser.add_argument("--target", type=float, required=True, help="required test accuracy in percent")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     folder = os.environ.get("MNIST_DIR")
@@ -47,10 +47,10 @@ def main():
 
 
 def train(network, images, labels, validation, generator, stop_at):
-    """Trains to the target or to the last epoch; returns how many images were seen, and the last validation accuracy."""
+    """Trains to the target or the last epoch; returns the number of images seen and the last validation accuracy."""
     targets = np.eye(LAYERS[-1], dtype=np.float32)[labels]
     seen, accuracy = 0, 0.0
-    for _ in range(MOST_EPOCHS):
+    for _ in range(MAX_EPOCHS):
         order = generator.permutation(len(images))
         for first in range(0, len(order), CHECK_EVERY):
             part = order[first : first + CHECK_EVERY]

@@ -1,4 +1,4 @@
-//! `cargo xtask attack`: builds the attack and the programs that it runs, and starts it.
+//! `cargo xtask attack`: builds the attack and the programs under attack, and runs it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::capture::stdout_of;
 use crate::cargo::build_executable;
 use crate::workspace_root;
 
-/// The attack's own program has the options; what is not known there is an error there.
+/// Options passed through to the attack's own program, which parses them.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Options {
@@ -19,19 +19,19 @@ pub(crate) struct Options {
     arguments: Vec<OsString>,
 }
 
-/// Attacks, and ends with the attack's exit code.
+/// Runs the attack, and returns its exit code.
 ///
 /// # Errors
-/// If something does not build, or cannot be started.
+/// If a program does not build or the attack cannot be started.
 pub(crate) fn run(Options { arguments }: &Options) -> Result<ExitCode> {
-    // With every check on, and the programs as `cargo run` builds them.
+    // The attack is built with all checks on, the programs as `cargo run` builds them.
     let Some(attack) = build_executable(&["build", "--quiet", "--profile", "attack", "--package", "attack"], "attack")?
     else {
         bail!("the attack does not build")
     };
     let mut command = Command::new(&attack);
     command.args(arguments).current_dir(workspace_root());
-    // Where the options are wrong, or ask for help, the attack itself says so.
+    // The attack itself reports wrong options and prints the help.
     let is_help = arguments.iter().any(|argument| argument == "--help" || argument == "-h");
     if !is_help && let Ok(packages) = stdout_of(Command::new(&attack).arg("programs").args(arguments)) {
         let packages: Vec<&str> = packages.lines().collect();
@@ -40,11 +40,11 @@ pub(crate) fn run(Options { arguments }: &Options) -> Result<ExitCode> {
         }
     }
     let status = command.status().with_context(|| format!("cannot start {}", attack.display()))?;
-    // A signal has no exit code; shells have 128 and its number.
+    // A signal has no exit code; shells use 128 plus its number, 130 for SIGINT.
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(130)))
 }
 
-/// Builds the packages' programs, and returns the folder that they are in; None of no packages.
+/// Builds the packages' programs, and returns their folder; `None` if there are no packages.
 fn programs(packages: &[&str]) -> Result<Option<OsString>> {
     let Some(&first) = packages.first() else { return Ok(None) };
     let build = ["build", "--quiet"].into_iter().chain(packages.iter().flat_map(|package| ["--package", package]));

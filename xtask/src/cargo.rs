@@ -1,4 +1,4 @@
-//! Building with cargo, and finding what came out.
+//! Building with cargo, and finding the executable that it built.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use crate::workspace_root;
 
-/// Runs cargo in the workspace and returns the executable of that name; None if the build fails or makes no such one. The
-/// compiler's messages go to stderr.
+/// Runs cargo in the workspace and returns the executable of that name; `None` if the build fails or has no such
+/// executable. The compiler's messages go to stderr.
 ///
 /// # Errors
 /// If cargo cannot be started.
@@ -25,7 +25,7 @@ pub(crate) fn build_executable(arguments: &[&str], name: &str) -> Result<Option<
     Ok(executable_of(name, &String::from_utf8_lossy(&output.stdout)).filter(|_| output.status.success()))
 }
 
-/// The executable of that name in the messages that cargo prints, one JSON object a line.
+/// The executable of that name in cargo's messages, one JSON object per line.
 fn executable_of(name: &str, messages: &str) -> Option<PathBuf> {
     #[derive(Deserialize)]
     struct Artifact {

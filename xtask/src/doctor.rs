@@ -1,4 +1,5 @@
-//! `cargo xtask doctor`: what this machine has and lacks for the workspace, and the command that fixes each.
+//! `cargo xtask doctor`: the workspace's requirements that this machine meets or lacks, and the command that fixes
+//! each.
 
 mod checks;
 
@@ -8,7 +9,7 @@ use anyhow::Result;
 use serde_json::json;
 use timing::say;
 
-/// How to print the findings.
+/// Options of `cargo xtask doctor`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Print one JSON object instead of the table
@@ -16,25 +17,25 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// One thing that the workspace can use.
+/// A tool or resource that the workspace can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
-    /// What it is.
+    /// Name shown in the table.
     name: &'static str,
-    /// What needs it.
+    /// Feature that needs it.
     used_for: &'static str,
     state: State,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// It is there; what exactly.
+    /// Present, with its version or location.
     Found(String),
-    /// It is not: why, and what to do.
+    /// Absent, with the reason and the fix.
     Missing { reason: String, fix: String },
 }
 
-/// Prints what is there and what is not. That something is missing is no failure: everything but Rust is optional.
+/// Prints the findings. A missing requirement is not a failure, since everything except Rust is optional.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let findings = checks::all();
     if options.json {

@@ -27,19 +27,19 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Attacks the programs and what they read with mutated files, odd command lines and kills
+    /// Attacks the programs with mutated files, odd command lines and kills
     Attack(attack::Options),
-    /// Lists what this machine has and lacks, and the command that fixes each
+    /// Lists the requirements that this machine meets or lacks, and the command that fixes each
     Doctor(doctor::Options),
-    /// Makes a folder that checks and times the kernels on a machine with a GPU and without Rust
+    /// Creates a folder that checks and times the kernels on a machine with a GPU and without Rust
     GpuCheck(gpu_check::Options),
-    /// Rewrites the committed PTX of the GPU kernels, checks it, or shows what a kernel's PTX does
+    /// Rewrites or checks the committed PTX of the GPU kernels, or profiles a kernel's PTX
     Ptx(ptx::Options),
-    /// Times the programs beside NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
+    /// Times the programs against NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
     Peers(peers::Options),
-    /// Times every function in the dev profile beside the release profile: no ratio may be beyond 15 %
+    /// Times every function in the dev and release profiles: their times must be within 15 % of each other
     Profiles(profiles::Options),
-    /// Counts the tests that a run skipped, and fails if one is not allowed to be
+    /// Counts the tests that a run skipped, and fails if a skip is not allowed
     Skipped(skipped::Options),
 }
 

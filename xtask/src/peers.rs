@@ -1,7 +1,7 @@
-//! `cargo xtask peers`: the programs as users run them, beside Python programs that do the same work.
+//! `cargo xtask peers`: times the programs as users run them against Python programs with the same workload.
 //!
-//! Ours and the peer run in turn, several rounds, so that a busy moment of the machine does not fall on one side only. A round
-//! goes through all works, so that it does not fall on all rounds of one either.
+//! Our program and the peer alternate for several rounds, so that a busy moment of the machine does not affect one side
+//! only. A round runs all workloads, so that the moment does not affect all rounds of one workload either.
 
 pub(crate) mod comparison;
 mod contest;
@@ -10,7 +10,7 @@ mod growth;
 mod python;
 pub(crate) mod rust_program;
 pub(crate) mod table;
-mod work;
+mod workload;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -26,32 +26,33 @@ use comparison::Row;
 use contest::Contest;
 use goal::Count;
 use python::Python;
-use work::WorkName;
+use workload::WorkloadName;
 
 use crate::programs::{Executables, Profile};
 
-/// What to time, and how often.
+/// Options of `cargo xtask peers`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Worker threads on both sides [default: 1, and 2 where the machine has two cores]
+    /// Worker threads on both sides [default: 1, and 2 on a machine with two cores]
     #[arg(long, value_name = "N", num_args = 1.., value_parser = parse_cores)]
     threads: Vec<NonZeroUsize>,
-    /// Time this work only
-    #[arg(long, value_enum, value_name = "WORK")]
-    only: Option<WorkName>,
-    /// How often ours and the peer run in turn; the fastest of each counts
+    /// Time this workload only
+    #[arg(long, value_enum, value_name = "WORKLOAD")]
+    only: Option<WorkloadName>,
+    /// Rounds in which our program and the peer alternate; the fastest of each counts
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_repeats)]
     rounds: NonZeroUsize,
-    /// Time the works at other sizes and batches than the table's: nowhere is a peer to be faster by more than 10 %
+    /// Time the workloads at other sizes and batches: at none may a peer be faster by more than 10 %
     #[arg(long)]
     growth: bool,
-    /// Exit with 1 if a goal is not reached, or not measured
+    /// Exit with 1 if a goal is not reached or not measured
     #[arg(long)]
     require_goals: bool,
-    /// How often each run times ten iterations of the notebook, after one to warm up; max, matmul and activation five times as often
+    /// Repeats of ten iterations of the notebook in each run, after a warm-up; max, matmul and activation repeat five
+    /// times as often
     #[arg(long, value_name = "N", default_value = "20", value_parser = parse_repeats)]
     repeats: NonZeroUsize,
-    /// How many epochs of the network each run times
+    /// Epochs of the network in each run
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_repeats)]
     epochs: NonZeroUsize,
     /// The Python interpreter [default: $PYTHON, else python3]
@@ -62,27 +63,27 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// Times everything and prints the table. A peer that is missing, or a program of ours that fails, becomes a row that says so.
+/// Times all workloads and prints the table. A missing peer or a failing program of ours becomes a row with the reason.
 ///
 /// # Errors
 /// If Python or NumPy is missing.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let works = match options.growth {
+    let workloads = match options.growth {
         true => growth::all(options.only, options.repeats, options.epochs)?,
-        false => work::all(options.only, options.repeats, options.epochs, cuda_driver::availability().is_ok()),
+        false => workload::all(options.only, options.repeats, options.epochs, cuda_driver::availability().is_ok()),
     };
     let python = Python::find(options.python.clone())?;
-    let executables = Executables::build(works.iter().map(|work| work.program).collect(), Profile::Dev)?;
+    let executables = Executables::build(workloads.iter().map(|work| work.program).collect(), Profile::Dev)?;
 
     let mut contests = Vec::new();
-    for work in &works {
+    for work in &workloads {
         let at = |threads| Contest::new(work, threads);
         contests.extend(threads_of(options).into_iter().map(at));
     }
     for round in 1..=options.rounds.get() {
         for contest in &mut contests {
             timing::note!("[*] round {round} of {}: {contest}", options.rounds);
-            contest.play(round, &python, &executables);
+            contest.run_round(round, &python, &executables);
         }
     }
     let rows: Vec<Row> = contests.iter().flat_map(Contest::rows).collect();

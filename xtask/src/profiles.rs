@@ -1,8 +1,8 @@
-//! `cargo xtask profiles`: every timed function in the dev profile beside the release profile, in one run.
+//! `cargo xtask profiles`: compares the times of every timed function in the dev and release profiles.
 //!
-//! `cargo run` builds the dev profile, so what it times must be compiled there as in a release: optimised, and without debug
-//! assertions or overflow checks, its own or those of generic code that is inlined into it. A dependency's profile decides the
-//! second, and no other test shows it.
+//! `cargo run` builds the dev profile, so timed code must be compiled there as in a release: optimised, without debug
+//! assertions and overflow checks. These checks may also come from a dependency's generic code that is inlined into the
+//! timed code; the dependency's profile decides on them, and no other test detects them.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -29,7 +29,7 @@ pub(crate) struct Options {
     /// Run this program only
     #[arg(long, value_enum, value_name = "PROGRAM")]
     only: Option<Name>,
-    /// How often the two profiles take turns; the fastest of each counts
+    /// Rounds in which the two profiles alternate; the fastest of each counts
     #[arg(long, value_name = "N", default_value = "5")]
     rounds: NonZeroUsize,
     /// Print one JSON object instead of the table
@@ -37,7 +37,7 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// What `--only` chooses from.
+/// Values of `--only`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Name {
     Max,
@@ -51,41 +51,42 @@ enum Name {
 }
 
 /// A program that times functions.
-struct Work {
+struct TimedProgram {
     title: &'static str,
     program: Program,
     arguments: &'static str,
-    /// Whether it takes `-c N`: it is run on one thread and on one for each core.
+    /// Whether it takes `-c N`; then it runs on one thread, and on one thread for each core.
     takes_threads: bool,
     times: Times,
 }
 
-/// Where a program's times are.
+/// Source of a program's times.
 #[derive(Clone, Copy)]
 enum Times {
-    /// In every object of its JSON that has a `min`.
+    /// Every object of its JSON that has a `min`.
     Minima,
-    /// Found as `cargo xtask peers` finds one.
+    /// The time that `cargo xtask peers` reads.
     One(OurTime),
 }
 
 impl Name {
-    fn works(self) -> Vec<Work> {
-        let work = |title, program, arguments| Work {
+    fn timed_programs(self) -> Vec<TimedProgram> {
+        let timed = |title, program, arguments| TimedProgram {
             title,
             program: Program::Main(program),
             arguments,
             takes_threads: true,
             times: Times::Minima,
         };
-        let network = |title, arguments, time| Work { times: Times::One(time), ..work(title, "neural-net", arguments) };
+        let network =
+            |title, arguments, time| TimedProgram { times: Times::One(time), ..timed(title, "neural-net", arguments) };
         match self {
-            Self::Max => vec![work("max", "max_functions", "--repeats 200")],
+            Self::Max => vec![timed("max", "max_functions", "--repeats 200")],
             Self::Matmul => vec![
-                work("matmul f32", "matmul_functions", "--repeats 5 --dtype f32"),
-                work("matmul f64", "matmul_functions", "--repeats 5 --dtype f64"),
+                timed("matmul f32", "matmul_functions", "--repeats 5 --dtype f32"),
+                timed("matmul f64", "matmul_functions", "--repeats 5 --dtype f64"),
             ],
-            Self::Activation => vec![work("activation", "activation_functions", "--repeats 50")],
+            Self::Activation => vec![timed("activation", "activation_functions", "--repeats 50")],
             Self::Network => vec![
                 network("epoch", "--preset homework --device cpu --epochs 3 --target-accuracy 0", OurTime::Epoch),
                 network(
@@ -99,36 +100,38 @@ impl Name {
                     OurTime::Process,
                 ),
             ],
-            Self::Prediction => vec![Work { program: TIME_PREDICTION, ..work("prediction", "", "--repeats 100") }],
-            Self::Csv => vec![Work {
+            Self::Prediction => {
+                vec![TimedProgram { program: TIME_PREDICTION, ..timed("prediction", "", "--repeats 100") }]
+            }
+            Self::Csv => vec![TimedProgram {
                 program: Program::Example("regression-studio", "time_csv"),
                 takes_threads: false,
-                ..work("table", "", "--rows 100000 --repeats 5")
+                ..timed("table", "", "--rows 100000 --repeats 5")
             }],
-            Self::Shader => vec![work("shader", "compute-shader", "--repeats 10")],
-            Self::Report => vec![Work {
+            Self::Shader => vec![timed("shader", "compute-shader", "--repeats 10")],
+            Self::Report => vec![TimedProgram {
                 takes_threads: false,
-                ..work("report", "report", "--quick --no-python --out target/profiles.pdf")
+                ..timed("report", "report", "--quick --no-python --out target/profiles.pdf")
             }],
         }
     }
 }
 
-/// A function in both profiles.
+/// The times of a function in both profiles.
 #[derive(Debug, PartialEq, Serialize)]
-struct Row {
+struct FunctionRow {
     function: String,
     dev_seconds: f64,
     release_seconds: f64,
-    /// The dev profile's fastest over the release profile's.
+    /// Fastest time in the dev profile over the fastest in the release profile.
     ratio: f64,
-    /// Median of the rounds' ratios: far from `ratio`, the machine was not quiet.
+    /// Median of the rounds' ratios. A value far from `ratio` means that the machine was not idle.
     median_ratio: f64,
     within: bool,
 }
 
-impl Row {
-    /// The rounds' pairs of seconds in dev and release. None without a round.
+impl FunctionRow {
+    /// The row of the rounds' pairs of seconds in dev and release; `None` if there are no rounds.
     fn of(function: &str, rounds: &[(f64, f64)]) -> Option<Self> {
         let dev_seconds = Measurement::of(rounds.iter().map(|(dev, _)| *dev).collect())?.min;
         let release_seconds = Measurement::of(rounds.iter().map(|(_, release)| *release).collect())?.min;
@@ -150,40 +153,41 @@ impl Row {
     }
 }
 
-/// Runs every program in both profiles by turns, and prints the table. Exit code 1 if a function's times differ by more than
-/// [`TOLERANCE`].
+/// Runs every program alternately in both profiles, and prints the table. Exit code 1 if a function's times differ by
+/// more than [`TOLERANCE`].
 ///
 /// # Errors
 /// If a program cannot be built or run, or prints no times.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let chosen = Name::value_variants().iter().filter(|name| options.only.is_none_or(|only| only == **name));
-    let works: Vec<Work> = chosen.flat_map(|name| name.works()).collect();
-    let programs = || works.iter().map(|work| work.program).collect();
+    let timed_programs: Vec<TimedProgram> = chosen.flat_map(|name| name.timed_programs()).collect();
+    let programs = || timed_programs.iter().map(|timed| timed.program).collect();
     let dev = Executables::build(programs(), Profile::Dev)?;
     let release = Executables::build(programs(), Profile::Release)?;
     let mut rounds = BTreeMap::<String, Vec<(f64, f64)>>::new();
     for round in 1..=options.rounds.get() {
-        for work in &works {
-            for threads in threads_of(work) {
-                eprintln!("[*] round {round} of {}: {} {}", options.rounds, work.program.name(), threads.join(" "));
-                let in_dev = seconds(&dev, work, &threads)?;
-                let in_release = seconds(&release, work, &threads)?;
+        for timed in &timed_programs {
+            for threads in threads_of(timed) {
+                eprintln!("[*] round {round} of {}: {} {}", options.rounds, timed.program.name(), threads.join(" "));
+                let in_dev = seconds(&dev, timed, &threads)?;
+                let in_release = seconds(&release, timed, &threads)?;
                 for (function, dev) in in_dev {
                     let release = *in_release
                         .get(&function)
-                        .with_context(|| format!("the release profile's program has no time of {function}"))?;
+                        .with_context(|| format!("the release profile's program has no time for {function}"))?;
                     rounds.entry(function).or_default().push((dev, release));
                 }
             }
         }
     }
-    let rows: Vec<Row> = rounds.iter().filter_map(|(function, rounds)| Row::of(function, rounds)).collect();
+    let rows: Vec<FunctionRow> =
+        rounds.iter().filter_map(|(function, rounds)| FunctionRow::of(function, rounds)).collect();
     let differ = rows.iter().filter(|row| !row.within).count();
     if options.json {
         say!("{}", json!({ "rounds": options.rounds, "rows": rows, "differ": differ }));
     } else {
         let heading = ["function", "dev", "release", "ratio", "median", ""].map(str::to_owned).to_vec();
-        let lines: Vec<_> = std::iter::once(heading).chain(rows.iter().map(Row::cells)).collect();
+        let lines: Vec<_> = std::iter::once(heading).chain(rows.iter().map(FunctionRow::cells)).collect();
         say!("{}", aligned(&lines).trim_end());
         say!(
             "[*] ratio: dev / release, the fastest of {} rounds each. {} of {} functions within {:.0} %",
@@ -196,23 +200,23 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(if differ == 0 { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// The arguments that choose the threads, for each number of them.
-fn threads_of(work: &Work) -> Vec<Vec<String>> {
-    if !work.takes_threads {
+/// The thread arguments of each run of the program.
+fn threads_of(timed: &TimedProgram) -> Vec<Vec<String>> {
+    if !timed.takes_threads {
         return vec![Vec::new()];
     }
     let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let numbers = std::collections::BTreeSet::from([NonZeroUsize::MIN, cores]);
-    numbers.into_iter().map(|threads| vec!["-c".to_owned(), threads.to_string()]).collect()
+    let counts = std::collections::BTreeSet::from([NonZeroUsize::MIN, cores]);
+    counts.into_iter().map(|threads| vec!["-c".to_owned(), threads.to_string()]).collect()
 }
 
 /// Seconds by function.
-fn seconds(executables: &Executables, work: &Work, threads: &[String]) -> Result<BTreeMap<String, f64>> {
-    let arguments = work.arguments.split_whitespace().map(str::to_owned).chain(threads.iter().cloned());
-    let run = executables.run(work.program, arguments.chain(std::iter::once("--json".to_owned())))?;
-    let program = work.program.name();
-    let label = [&[work.title.to_owned()], threads].concat().join(" ");
-    let found = match work.times {
+fn seconds(executables: &Executables, timed: &TimedProgram, threads: &[String]) -> Result<BTreeMap<String, f64>> {
+    let arguments = timed.arguments.split_whitespace().map(str::to_owned).chain(threads.iter().cloned());
+    let run = executables.run(timed.program, arguments.chain(std::iter::once("--json".to_owned())))?;
+    let program = timed.program.name();
+    let label = [&[timed.title.to_owned()], threads].concat().join(" ");
+    let found = match timed.times {
         Times::One(time) => BTreeMap::from([(label, time.read(&run.output, run.seconds)?)]),
         Times::Minima => {
             let json = serde_json::from_str(&run.output).with_context(|| format!("{program} printed no JSON"))?;
@@ -223,16 +227,16 @@ fn seconds(executables: &Executables, work: &Work, threads: &[String]) -> Result
     Ok(found)
 }
 
-/// The `min` of every object that has one, under the names on the way to it.
+/// The `min` of every object that has one, keyed by the names on the path to it.
 fn minima(value: &Value, label: &str) -> BTreeMap<String, f64> {
-    /// Names that say nothing beside the others.
+    /// Names that are omitted from the keys.
     const WRAPPERS: [&str; 2] = ["seconds", "times"];
     match value {
         Value::Object(fields) => match fields.get("min").and_then(Value::as_f64) {
             Some(min) => BTreeMap::from([(label.to_owned(), min)]),
             None => fields
                 .iter()
-                // A speed-up has a minimum too, but is no time.
+                // A speed-up has a `min` too, but is not a time.
                 .filter(|(name, _)| *name != "speedup")
                 .flat_map(|(name, value)| match WRAPPERS.contains(&name.as_str()) {
                     true => minima(value, label),
@@ -277,8 +281,8 @@ mod tests {
 
     #[test]
     fn profiles_a_function_differs_beyond_the_tolerance_either_way() {
-        let within = |dev| Row::of("max", &[(dev, 1.0), (2.0 * dev, 2.0)]).unwrap().within;
+        let within = |dev| FunctionRow::of("max", &[(dev, 1.0), (2.0 * dev, 2.0)]).unwrap().within;
         assert_eq!([0.8, 0.9, 1.0, 1.14, 1.16, 20.0].map(within), [false, true, true, true, false, false]);
-        assert_eq!(Row::of("max", &[]), None);
+        assert_eq!(FunctionRow::of("max", &[]), None);
     }
 }

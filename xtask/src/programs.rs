@@ -1,4 +1,4 @@
-//! The workspace's programs, as they are built and run to be timed.
+//! Building and running the workspace's programs for timing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::workspace_root;
 /// A program of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Program {
-    /// The package's own, of its name.
+    /// The main program of the package of this name.
     Main(&'static str),
-    /// An example of a package, which times what the package's program does not: the package, and the example's name.
+    /// An example, as the package and the example's name, which times something that the main program does not.
     Example(&'static str, &'static str),
 }
 
-/// Times X·Xᵀ without the trivial version, which the program times too and which takes far longer.
+/// Times X·Xᵀ without the trivial version, which takes far longer and which the main program includes.
 pub(crate) const TIME_MATMUL: Program = Program::Example("matmul_functions", "time_matmul");
 /// Times predictions of the notebook's network.
 pub(crate) const TIME_PREDICTION: Program = Program::Example("neural-net", "time_prediction");
@@ -28,9 +28,9 @@ pub(crate) const TIME_PREDICTION: Program = Program::Example("neural-net", "time
 /// One of cargo's profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// What `cargo run` builds.
+    /// Profile of `cargo run`.
     Dev,
-    /// What `cargo run --release` builds.
+    /// Profile of `cargo run --release`.
     Release,
 }
 
@@ -53,23 +53,23 @@ impl Program {
     }
 }
 
-/// Programs that were built in one profile. None for one that does not build.
+/// Programs built in one profile, with `None` for a program that does not build.
 pub(crate) struct Executables {
     profile: Profile,
     paths: BTreeMap<Program, Option<PathBuf>>,
 }
 
-/// What a program printed, and how long its process ran.
+/// Output and duration of a program's run.
 pub(crate) struct Run {
     /// Standard output.
     pub(crate) output: String,
-    /// From the start of the process to its end.
+    /// Elapsed seconds from the start of the process to its end.
     pub(crate) seconds: f64,
 }
 
 impl Executables {
-    /// Builds the programs; the compiler's messages go to stderr. That one does not build, or makes no such program, is no
-    /// error here: [`Executables::run`] reports it.
+    /// Builds the programs; the compiler's messages go to stderr. A program that does not build is not an error here:
+    /// [`Executables::run`] reports it.
     ///
     /// # Errors
     /// If cargo cannot be started.
@@ -79,7 +79,7 @@ impl Executables {
         Ok(Self { profile, paths: programs.into_iter().map(find).collect::<Result<_>>()? })
     }
 
-    /// Runs a program in the workspace's folder, on the MNIST that a peer would read too.
+    /// Runs a program in the workspace's folder, with the same MNIST files as the peers.
     ///
     /// # Errors
     /// If there is no such program, or it fails.
@@ -95,13 +95,13 @@ impl Executables {
     fn path(&self, program: Program) -> Result<&Path> {
         let found = self.paths.get(&program).and_then(Option::as_deref);
         found.with_context(|| {
-            format!("cargo {} makes no program of that name", program.build_arguments(self.profile).join(" "))
+            format!("cargo {} builds no program of that name", program.build_arguments(self.profile).join(" "))
         })
     }
 }
 
-/// The environment variable that names the folder of MNIST's files, where there is one: both sides read the same images, and
-/// the program looks in more places than the scripts.
+/// The environment variable with the folder of MNIST's files, if they are found. It makes both sides read the same
+/// images, since our program searches more folders than the scripts.
 pub(crate) fn mnist_variable() -> Option<(&'static str, PathBuf)> {
     let path = std::path::absolute(neural_net::data::find_mnist(None)?).ok()?;
     Some(("MNIST_DIR", path))

@@ -1,5 +1,4 @@
-//! `cargo xtask ptx`: makes the committed PTX of every crate of kernels anew, or checks that it is what the kernels
-//! compile to.
+//! `cargo xtask ptx`: rebuilds the committed PTX of every kernel crate, or checks that it matches the kernels.
 
 #[path = "../../kernels-gpu/build/settings.rs"]
 mod settings;
@@ -18,36 +17,36 @@ use timing::say;
 
 use crate::workspace_root;
 
-/// Makes the builder of a crate in the given folder, for one architecture.
+/// Constructor of the builder of a crate in the given folder, for one architecture.
 type MakeBuilder = fn(&Path, Arch) -> CudaBuilder;
 
-/// The crates of kernels whose PTX is committed, by their folders, and how each becomes PTX.
+/// The kernel crates with committed PTX: their folders, and the constructors of their builders.
 const CRATES: [(&str, MakeBuilder); 3] = [
     ("kernels-gpu", settings::builder),
     ("rust-cuda/test_kernels", kernel_crate::builder),
     ("rust-cuda/seeded_bugs", kernel_crate::builder),
 ];
 
-/// What to do with the committed PTX.
+/// Options of `cargo xtask ptx`.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Change nothing; exit with 1 if the committed PTX is not what the kernels compile to
+    /// Change nothing; exit with 1 if the committed PTX does not match the kernels
     #[arg(long)]
     check: bool,
 }
 
-/// What else can be done with PTX.
+/// Subcommands of `cargo xtask ptx`.
 #[derive(clap::Subcommand)]
 enum Command {
     /// Runs a kernel's PTX in the interpreter, and prints its instructions, coalescing, bank conflicts and divergence
     Profile(profile::Options),
 }
 
-/// Rewrites or checks the PTX of each crate and architecture, and has ptxas, where it is found, assemble it for every
-/// GPU that it knows from that architecture on.
+/// Rewrites or checks the PTX of each crate and architecture. If ptxas is installed, it assembles the PTX for this and
+/// every later architecture that it supports.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     if let Some(Command::Profile(options)) = &options.command {
         return profile::run(options);
@@ -58,7 +57,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         let kernels = workspace_root().join(folder);
         for arch in kernel_crate::ARCHS {
             let builder = make_builder(&kernels, arch).target_dir(workspace_root().join("target/nvptx"));
-            let path = builder.committed_path()?.with_context(|| format!("{folder} names no place for its PTX"))?;
+            let path =
+                builder.committed_path()?.with_context(|| format!("{folder} has no path for its committed PTX"))?;
             match options.check {
                 true => good &= check(&builder, arch)?,
                 false => rewrite(&builder, arch, &path)?,
@@ -82,7 +82,7 @@ fn rewrite(builder: &CudaBuilder, arch: Arch, path: &Path) -> Result<()> {
 fn check(builder: &CudaBuilder, arch: Arch) -> Result<bool> {
     let comparison = builder.check()?;
     match &comparison {
-        Comparison::Same => say!("[+] {arch}: the committed PTX is what the kernels compile to"),
+        Comparison::Same => say!("[+] {arch}: the committed PTX matches the kernels"),
         Comparison::Missing => say!("[-] {arch}: there is no committed PTX: run cargo xtask ptx"),
         Comparison::HeaderDiffers { staleness } => say!("[-] {arch}: stale, for {staleness}: run cargo xtask ptx"),
         Comparison::Differs { line, committed, rebuilt, committed_compiler, compiler } => {
@@ -94,7 +94,8 @@ fn check(builder: &CudaBuilder, arch: Arch) -> Result<bool> {
     Ok(comparison == Comparison::Same)
 }
 
-/// Prints what the kernels need on the architecture itself, and whether all later GPUs take the PTX.
+/// Prints the kernels' registers, shared memory and spills on the architecture itself, and the later ones that accept
+/// the PTX.
 fn assemble(path: &Path, arch: Arch) -> Result<bool> {
     let report = match ptxas(path, arch) {
         Ok(report) => report,

@@ -1,4 +1,4 @@
-//! `cargo xtask skipped`: the tests that a run skipped, and whether each may be.
+//! `cargo xtask skipped`: counts the tests that a run skipped, and checks that each skip is allowed.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,23 +8,23 @@ use test_skips::{Need, Skip};
 use timing::program::CHECK_FAILED;
 use timing::say;
 
-/// What to read.
+/// Options of `cargo xtask skipped`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The file that `SKIPPED_TESTS` named while the tests ran
     file: PathBuf,
-    /// A list of the needs for which tests may be skipped, one a line; `#` begins a comment
+    /// File with the needs for which tests may be skipped, one per line; `#` begins a comment
     #[arg(long, value_name = "FILE")]
     allowed: Option<PathBuf>,
-    /// One more such need
+    /// Need for which tests may be skipped; may be repeated
     #[arg(long, value_name = "NEED", value_parser = need)]
     allow: Vec<Need>,
 }
 
-/// Prints the count of skipped tests for each need. With a list or `--allow`, every other need is a failure.
+/// Prints the number of skipped tests for each need. With a list or `--allow`, a skip for any other need is a failure.
 ///
 /// # Errors
-/// If a file cannot be read, or is something else.
+/// If a file cannot be read, or has a malformed line.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let skips = test_skips::read(&options.file)
         .with_context(|| format!("cannot read the skipped tests in {}", options.file.display()))?;
@@ -35,14 +35,14 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         None if allowed.is_empty() => return Ok(ExitCode::SUCCESS),
         None => {}
     }
-    let refused = skips.iter().filter(|skip| !allowed.contains(&skip.need)).collect::<Vec<_>>();
-    for Skip { need, test, reason } in &refused {
+    let rejected = skips.iter().filter(|skip| !allowed.contains(&skip.need)).collect::<Vec<_>>();
+    for Skip { need, test, reason } in &rejected {
         say!("[-] {test} must not be skipped, since {need} is not on the list: {reason}");
     }
-    Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+    Ok(if rejected.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// The needs that a file lists.
+/// The needs in a file.
 fn listed(file: &Path) -> Result<Vec<Need>> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut needs = Vec::new();
@@ -58,6 +58,6 @@ fn listed(file: &Path) -> Result<Vec<Need>> {
 fn need(name: &str) -> Result<Need, String> {
     Need::ALL.into_iter().find(|need| need.to_string() == name).ok_or_else(|| {
         let names = Need::ALL.map(|need| need.to_string());
-        format!("{name:?} is no need of a test: use one of {}", names.join(", "))
+        format!("{name:?} is not a test's need: use one of {}", names.join(", "))
     })
 }

@@ -1,4 +1,4 @@
-//! A target that is not compiled for unit tests (`test = false`), which saves the time to compile it twice, has none.
+//! A target with `test = false`, which saves compiling it twice, has no unit tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,17 +44,21 @@ fn targets_that_are_not_tested_have_no_unit_tests() {
         metadata["packages"].as_array().unwrap().iter().flat_map(|package| package["targets"].as_array().unwrap());
     let is_library_or_program =
         |target: &&Value| ["lib", "proc-macro", "bin"].iter().any(|kind| target["kind"][0] == *kind);
-    let mut left_out = 0;
+    let mut untested = 0;
     for target in targets.filter(is_library_or_program) {
         let files = sources(Path::new(target["src_path"].as_str().unwrap()));
         if target["test"] == false {
-            left_out += 1;
+            untested += 1;
             for file in files {
-                assert!(!has_unit_tests(&file), "{} has unit tests, which its Cargo.toml leaves out", file.display());
+                assert!(
+                    !has_unit_tests(&file),
+                    "{} has unit tests, but its Cargo.toml has test = false",
+                    file.display()
+                );
             }
         } else if target["name"] == "perceptron" {
-            assert!(files.iter().any(|file| has_unit_tests(file)), "the search finds unit tests where there are some");
+            assert!(files.iter().any(|file| has_unit_tests(file)), "the search must find perceptron's unit tests");
         }
     }
-    assert!(left_out > 0);
+    assert!(untested > 0);
 }

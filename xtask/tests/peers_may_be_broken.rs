@@ -1,4 +1,4 @@
-//! A library of Python's that is missing or broken costs its own times, and no others.
+//! A missing or broken Python library only loses its own times.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use test_skips::{Need, skip};
 
-/// What a script prints where `library` is a package whose import runs `code`; None without NumPy.
+/// A script's output if `library` is a package whose import runs `code`; `None` without NumPy.
 fn output(script: &str, arguments: &[&str], library: &str, code: &str) -> Option<Value> {
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
     if !Command::new(&python).args(["-c", "import numpy"]).output().is_ok_and(|output| output.status.success()) {
@@ -25,18 +25,18 @@ fn output(script: &str, arguments: &[&str], library: &str, code: &str) -> Option
     Some(serde_json::from_str(stdout.lines().last().unwrap()).unwrap())
 }
 
-/// What the import of a broken package may do, and how the row says so.
+/// Code of a broken package, and the reason in its row.
 const BROKEN: [(&str, &str); 6] = [
     ("raise OSError('libc10.so: cannot open')", "OSError: libc10.so: cannot open"),
     ("raise RuntimeError('built for\\nanother NumPy')", "RuntimeError: built for another NumPy"),
     ("raise ImportError('undefined symbol')", "ImportError: undefined symbol"),
     ("import sys; sys.exit('no licence')", "SystemExit: no licence"),
-    ("print('a line of its own'); import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+    ("print('a line of output'); import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
     ("", "AttributeError: module "),
 ];
 
 #[test]
-fn peers_a_broken_pytorch_costs_its_own_row() {
+fn peers_a_broken_pytorch_loses_its_own_row_only() {
     for (code, reason) in BROKEN {
         let arguments = ["--images", "100", "--repeats", "1"];
         let Some(object) = output("network.py", &arguments, "torch", code) else { return };
@@ -47,7 +47,7 @@ fn peers_a_broken_pytorch_costs_its_own_row() {
 }
 
 #[test]
-fn peers_a_broken_numba_costs_its_own_rows() {
+fn peers_a_broken_numba_loses_its_own_rows_only() {
     for (code, reason) in BROKEN {
         let arguments = ["--size", "10", "10", "--repeats", "1"];
         let Some(object) = output("max.py", &arguments, "numba", code) else { return };
@@ -60,7 +60,7 @@ fn peers_a_broken_numba_costs_its_own_rows() {
 }
 
 #[test]
-fn peers_a_broken_library_of_a_gpu_is_skipped() {
+fn peers_a_broken_gpu_library_is_skipped() {
     for (code, _) in BROKEN {
         for library in ["torch", "numba", "cupy"] {
             let Some(object) = output("gpu_max.py", &["--repeats", "1"], library, code) else { return };

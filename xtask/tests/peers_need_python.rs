@@ -1,4 +1,4 @@
-//! Without Python or NumPy, `cargo xtask peers` says in one line what to install, and exits with 2.
+//! Without Python or NumPy, `cargo xtask peers` prints one line with the package to install, and exits with 2.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask skipped` counts skipped tests by what they need, and fails if one may not be skipped.
+//! `cargo xtask skipped` counts skipped tests by need, and fails if a skip is not allowed.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ gpu\tproduct_on_a_gpu\tno CUDA driver
 mnist\tlearns\tMNIST_DIR is not set
 ";
 
-/// Exit code, stdout and stderr of the command with a file of skips, and a list of what is allowed if there is one.
+/// Exit code, stdout and stderr of the command for a file of skips and an optional list of allowed needs.
 fn skipped(skips: &str, allowed: Option<&str>) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
@@ -43,33 +43,33 @@ fn a_skip_that_is_not_on_the_list_fails() {
     assert_eq!((code, stdout.contains("[-]")), (Some(0), false), "{stdout}");
     let (code, stdout, _) = skipped(SKIPS, Some("gpu\n"));
     assert_eq!(code, Some(1));
-    let refused: Vec<&str> = stdout.lines().filter(|line| line.starts_with("[-]")).collect();
-    assert_eq!(refused.len(), 1, "{stdout}");
+    let rejected: Vec<&str> = stdout.lines().filter(|line| line.starts_with("[-]")).collect();
+    assert_eq!(rejected.len(), 1, "{stdout}");
     assert!(
-        refused[0].starts_with("[-] learns must not be skipped, since mnist is not on the list: MNIST_DIR"),
+        rejected[0].starts_with("[-] learns must not be skipped, since mnist is not on the list: MNIST_DIR"),
         "{stdout}"
     );
 }
 
 #[test]
-fn a_list_or_a_file_that_is_something_else_is_refused() {
+fn a_malformed_list_or_file_is_rejected() {
     let (code, _, stderr) = skipped(SKIPS, Some("gpu\nGPUs\n"));
     assert_eq!((code, stderr.lines().count()), (Some(2), 1), "{stderr}");
-    assert!(stderr.contains("allowed:2: \"GPUs\" is no need of a test"), "{stderr}");
+    assert!(stderr.contains("allowed:2: \"GPUs\" is not a test's need"), "{stderr}");
     for wrong in ["gpu\n", "cpu\ttest\treason\n"] {
         let (code, _, stderr) = skipped(wrong, None);
         assert_eq!((code, stderr.lines().count()), (Some(2), 1), "{stderr}");
-        assert!(stderr.contains("no skipped test: "), "{stderr}");
+        assert!(stderr.contains("not a skipped test: "), "{stderr}");
     }
     let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(["skipped", "/nonexistent"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// The list that CI uses is one.
+/// The list that CI uses is valid.
 #[test]
-fn the_list_of_ci_names_needs() {
+fn the_list_of_ci_is_valid() {
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci/skips-allowed.txt");
     let (code, stdout, _) = skipped(SKIPS, Some(&std::fs::read_to_string(list).unwrap()));
-    assert_eq!(code, Some(1), "a test of MNIST must run there");
+    assert_eq!(code, Some(1), "CI must not skip a test that needs MNIST");
     assert!(!stdout.contains("on_a_gpu must not"), "{stdout}");
 }

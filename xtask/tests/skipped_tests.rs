@@ -1,5 +1,5 @@
-//! Counts the tests that this run skipped. Cargo runs test programs in the order of packages and names: this is the
-//! workspace's last.
+//! Counts the tests that this run skipped. Cargo runs test programs in the order of packages and names, and this is the
+//! workspace's last one.
 
 fn main() {
     match test_skips::of_this_run() {

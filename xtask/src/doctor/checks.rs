@@ -5,7 +5,7 @@ use neural_net::data::{Dataset, find_mnist};
 use super::{Finding, State};
 use crate::capture::stdout_of;
 
-/// Everything that is looked for, Rust first.
+/// All checks, Rust first.
 pub(super) fn all() -> Vec<Finding> {
     vec![
         Finding { name: "Rust", used_for: "everything", state: rust() },
@@ -41,8 +41,8 @@ fn ptx_toolchain() -> State {
     let directory = crate::workspace_root();
     match cuda_builder::find_toolchain(&cuda_builder::toolchain_candidates(), cuda_builder::Arch::Sm75, directory) {
         Ok(toolchain) => State::Found(format!("{} ({})", toolchain.compiler, toolchain.rustc.display())),
-        Err(refusals) => {
-            let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        Err(rejections) => {
+            let reasons: Vec<String> = rejections.iter().map(ToString::to_string).collect();
             let fix = "on Debian 12 run: apt-get install rustc-web cargo-web rust-web-src; elsewhere: rustup component \
                        add rust-src";
             missing(&reasons.join("; ").replace('\n', " "), fix)
@@ -65,7 +65,7 @@ fn driver() -> State {
         }
         Err(reason) => {
             let reason = reason.to_string();
-            // The line says both what is wrong and the way out.
+            // The message has the form `problem: fix`.
             let (what, fix) = reason.split_once(": ").unwrap_or((&reason, "see NVIDIA's installation guide"));
             missing(what, fix)
         }
@@ -111,7 +111,7 @@ fn numpy() -> State {
     of_command(&mut command, |version| Some(version.trim().to_owned()), &fix)
 }
 
-/// What `describe` makes of the command's output; missing if the command fails or says nothing of use.
+/// The command's output as summarised by `describe`; missing if the command fails or `describe` returns `None`.
 fn of_command(command: &mut Command, describe: impl Fn(&str) -> Option<String>, fix: &str) -> State {
     match stdout_of(command) {
         Ok(output) => match describe(&output) {

@@ -7,28 +7,28 @@ use timing::Measurement;
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) work: String,
-    /// None on a GPU.
+    /// `None` on a GPU.
     pub(crate) threads: Option<NonZeroUsize>,
-    /// None where our own program could not be timed, or the whole script.
+    /// `None` if our program or the whole script could not be timed.
     pub(crate) peer: Option<String>,
-    /// None where no ratio is asked for.
+    /// `None` if the row has no goal.
     #[serde(flatten)]
     pub(crate) target: Option<Target>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
 }
 
-/// A goal, and how far it was missed.
+/// A goal, and the margin by which it was missed.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Target {
-    /// The largest ratio that is good.
+    /// The largest accepted ratio.
     pub(crate) goal: f64,
-    /// By what share of the goal the ratio is above it: 0 if it is reached, None if nothing was measured.
+    /// Excess of the ratio over the goal, as a share of the goal: 0 if it is reached, `None` if nothing was measured.
     pub(crate) short_by: Option<f64>,
 }
 
 impl Target {
-    /// The goal beside what was measured.
+    /// The goal, with its margin to the measured ratio.
     pub(crate) fn of(goal: f64, outcome: &Outcome) -> Self {
         let short_by = match outcome {
             Outcome::Compared(comparison) => Some((comparison.ratio / goal - 1.0).max(0.0)),
@@ -57,14 +57,14 @@ pub(crate) struct Comparison {
     pub(crate) peer_seconds: f64,
     /// The fastest of ours over the fastest of the peer: below 1, ours is faster.
     pub(crate) ratio: f64,
-    /// The median of the ratios of the single rounds, or where the sides did not take turns the ratio of their medians: far
-    /// from `ratio`, the machine was not quiet.
+    /// Median of the rounds' ratios, or the ratio of the medians if the sides did not alternate. A value far from
+    /// `ratio` means that the machine was not idle.
     pub(crate) median_ratio: f64,
     pub(crate) slower: bool,
 }
 
 impl Comparison {
-    /// Compares the rounds' pairs of our time and the peer's, in seconds. None without a round.
+    /// Compares the rounds' pairs of our time and the peer's, in seconds. `None` if there are no rounds.
     pub(crate) fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         let ours_seconds = Measurement::of(pairs.iter().map(|(ours, _)| *ours).collect())?.min;
         let peer_seconds = Measurement::of(pairs.iter().map(|(_, peer)| *peer).collect())?.min;
@@ -73,7 +73,7 @@ impl Comparison {
         Some(Self { ours_seconds, peer_seconds, ratio, median_ratio, slower: ratio > 1.0 })
     }
 
-    /// Compares two sides that ran one after the other.
+    /// Compares two sides that ran one after the other, without alternation.
     pub(crate) fn of_measurements(ours: &Measurement, peer: &Measurement) -> Self {
         let ratio = ours.min / peer.min;
         let median_ratio = ours.median / peer.median;
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn peers_the_ratio_is_of_the_fastest_and_the_median_of_the_rounds() {
+    fn peers_the_ratio_uses_the_fastest_rounds_and_the_median_all_rounds() {
         let comparison = Comparison::of(&[(4.0, 2.0), (1.0, 4.0), (3.0, 3.0)]).unwrap();
         assert_eq!((comparison.ours_seconds, comparison.peer_seconds), (1.0, 2.0));
         assert_eq!((comparison.ratio, comparison.median_ratio), (0.5, 1.0));

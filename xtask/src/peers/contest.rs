@@ -7,17 +7,17 @@ use anyhow::Result;
 use super::comparison::{Comparison, Outcome, Row, Target};
 use super::python::{Python, ScriptOutput};
 use super::rust_program::{self, OurTime};
-use super::work::{Goals, Work};
+use super::workload::{Goals, Workload};
 use crate::programs::Executables;
 
-/// One work at one number of threads, and its rounds so far.
+/// The rounds of one workload at one number of threads.
 pub(super) struct Contest<'a> {
-    work: &'a Work,
+    work: &'a Workload,
     threads: NonZeroUsize,
-    /// Of each peer the rounds' pairs of our time and its, in seconds.
+    /// For each peer, the rounds' pairs of our time and the peer's, in seconds.
     pairs: BTreeMap<String, Vec<(f64, f64)>>,
     last: Option<ScriptOutput>,
-    /// The peers that are not installed or broken, each with why it has no time.
+    /// The peers that are not installed or are broken, each with the reason.
     missing: BTreeMap<String, String>,
     failure: Option<String>,
 }
@@ -29,30 +29,30 @@ impl fmt::Display for Contest<'_> {
 }
 
 impl<'a> Contest<'a> {
-    pub(super) fn new(work: &'a Work, threads: NonZeroUsize) -> Self {
+    pub(super) fn new(work: &'a Workload, threads: NonZeroUsize) -> Self {
         let (pairs, missing) = (BTreeMap::new(), BTreeMap::new());
         Self { work, threads, pairs, last: None, missing, failure: None }
     }
 
-    /// Runs a round. After a failure there are no more.
-    pub(super) fn play(&mut self, round: usize, python: &Python, executables: &Executables) {
+    /// Runs one round; does nothing after a failed round.
+    pub(super) fn run_round(&mut self, round: usize, python: &Python, executables: &Executables) {
         if self.failure.is_some() {
             return;
         }
-        match self.round(round, python, executables) {
+        match self.time_round(round, python, executables) {
             Ok((ours, output)) => self.record(ours, output, |package| python.install(package)),
             Err(error) => self.failure = Some(format!("{error:#}")),
         }
     }
 
-    /// Our time in seconds, and what the script found.
-    fn round(&self, round: usize, python: &Python, executables: &Executables) -> Result<(f64, ScriptOutput)> {
+    /// Our time in seconds, and the script's output.
+    fn time_round(&self, round: usize, python: &Python, executables: &Executables) -> Result<(f64, ScriptOutput)> {
         let ours = rust_program::time(executables, self.work, self.threads, round)?;
         let output = python.time(self.work, self.threads, round)?;
         Ok((ours, output))
     }
 
-    /// Keeps a round's times; `install` makes the command that installs a package.
+    /// Records a round's times; `install` returns the command that installs a package.
     fn record(&mut self, ours: f64, output: ScriptOutput, install: impl Fn(&str) -> String) {
         for (label, peer) in output.times() {
             self.pairs.entry(label.to_owned()).or_default().push((ours, peer));
@@ -66,23 +66,23 @@ impl<'a> Contest<'a> {
         self.last = Some(output);
     }
 
-    /// The names and versions of the peers that were timed.
+    /// Names and versions of the timed peers.
     pub(super) fn peers(&self) -> impl Iterator<Item = &str> {
         self.last.iter().flat_map(|output| output.peer.split(", "))
     }
 
-    /// Whether its times are scaled to epochs.
+    /// Whether its times are epochs, scaled to the full training set.
     pub(super) fn is_of_epochs(&self) -> bool {
         self.work.time == OurTime::Epoch
     }
 
-    /// The peers that are not installed or broken, each with why it has no time.
+    /// The peers that are not installed or are broken, each with the reason.
     pub(super) fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
         self.missing.iter().map(|(label, reason)| (label.as_str(), reason.as_str()))
     }
 
-    /// One row for each peer of the script and for each goal. Growth has none for a peer that is not installed or
-    /// broken: its goals are for those that run.
+    /// One row for each peer of the script and for each goal. Growth has no row for a peer that is not installed or is
+    /// broken, since its goals apply to peers that run.
     pub(super) fn rows(&self) -> Vec<Row> {
         if let Some(reason) = &self.failure {
             return self.rows_of_failure(reason);
@@ -95,13 +95,13 @@ impl<'a> Contest<'a> {
         let mut rows: Vec<_> = compared.chain(missing).collect();
         for (peer, _) in self.work.peers_with_goals(self.threads) {
             if !rows.iter().any(|row| row.peer.as_deref() == Some(peer)) {
-                rows.push(self.row(peer, Outcome::Missing { reason: "the script has no time of it".to_owned() }));
+                rows.push(self.row(peer, Outcome::Missing { reason: "the script did not time it".to_owned() }));
             }
         }
         rows
     }
 
-    /// One row for each peer that has a goal; without one, a row of no peer.
+    /// One row for each peer with a goal, or a row without a peer if there is no goal.
     fn rows_of_failure(&self, reason: &str) -> Vec<Row> {
         let missing = || Outcome::Missing { reason: reason.to_owned() };
         let rows: Vec<_> =
@@ -109,7 +109,7 @@ impl<'a> Contest<'a> {
         if !rows.is_empty() {
             return rows;
         }
-        // A growth's goal is for any peer.
+        // The goal of growth applies to any peer.
         vec![Row { peer: None, ..self.row("", missing()) }]
     }
 
@@ -123,13 +123,13 @@ impl<'a> Contest<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::goal::Count;
-    use super::super::work::WorkName;
-    use super::super::{growth, work};
+    use super::super::workload::WorkloadName;
+    use super::super::{growth, workload};
     use super::*;
 
     const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
-    /// An epoch of 60,000 images in one second by NumPy, and PyTorch's if there is one.
+    /// Output with an epoch of 60,000 images: one second for NumPy, and `torch` seconds for PyTorch if it is installed.
     fn output(torch: Option<f64>) -> ScriptOutput {
         let (names, seconds, missing) = match torch {
             Some(seconds) => (", PyTorch 2.15.0", format!(r#", "PyTorch": {{"min": {seconds}}}"#), ""),
@@ -142,7 +142,7 @@ mod tests {
         ScriptOutput::parse(&json).unwrap()
     }
 
-    fn played(work: &Work, rounds: impl IntoIterator<Item = (f64, Option<f64>)>) -> Contest<'_> {
+    fn with_rounds(work: &Workload, rounds: impl IntoIterator<Item = (f64, Option<f64>)>) -> Contest<'_> {
         let mut contest = Contest::new(work, ONE);
         for (ours, torch) in rounds {
             contest.record(ours, output(torch), |package| format!("pip install {package}"));
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn peers_growth_fails_where_any_peer_is_faster_by_more_than_a_tenth() {
-        let works = growth::all(Some(WorkName::Network), ONE, ONE).unwrap();
-        let count = |ours, torch| Count::of(&played(&works[0], [(ours, torch)]).rows());
+        let workloads = growth::all(Some(WorkloadName::Network), ONE, ONE).unwrap();
+        let count = |ours, torch| Count::of(&with_rounds(&workloads[0], [(ours, torch)]).rows());
         for (ours, torch, goals, short) in [
             (1.10, None, 1, 0),
             (1.11, None, 1, 1),
@@ -167,24 +167,24 @@ mod tests {
             assert!(!count.must_fail(false));
         }
         // The fastest round counts.
-        assert!(!Count::of(&played(&works[0], [(1.5, None), (1.0, None)]).rows()).must_fail(true));
+        assert!(!Count::of(&with_rounds(&workloads[0], [(1.5, None), (1.0, None)]).rows()).must_fail(true));
     }
 
     #[test]
     fn peers_growth_fails_where_nothing_could_be_measured() {
-        let works = growth::all(Some(WorkName::Network), ONE, ONE).unwrap();
-        let contest = Contest { failure: Some("network.py failed".to_owned()), ..Contest::new(&works[0], ONE) };
+        let workloads = growth::all(Some(WorkloadName::Network), ONE, ONE).unwrap();
+        let contest = Contest { failure: Some("network.py failed".to_owned()), ..Contest::new(&workloads[0], ONE) };
         let count = Count::of(&contest.rows());
         assert!(count.not_measured == 1 && count.must_fail(true));
     }
 
     #[test]
-    fn peers_a_broken_peer_is_a_row_that_says_so() {
+    fn peers_a_broken_peer_is_a_row_with_the_reason() {
         let json = r#"{"peer": "NumPy 2.4.6", "images": 60000, "seconds": {"NumPy": {"min": 1.0}},
             "failed": {"PyTorch": "OSError: libtorch.so: cannot open shared object file"}}"#;
-        let table = work::all(Some(WorkName::Network), ONE, ONE, false);
+        let table = workload::all(Some(WorkloadName::Network), ONE, ONE, false);
         let mut contest = Contest::new(&table[0], ONE);
-        contest.record(0.1, ScriptOutput::parse(json).unwrap(), |_| unreachable!("nothing is to be installed"));
+        contest.record(0.1, ScriptOutput::parse(json).unwrap(), |_| unreachable!("no peer is missing"));
         let rows = contest.rows();
         let of = |peer: &str| &rows.iter().find(|row| row.peer.as_deref() == Some(peer)).unwrap().outcome;
         let Outcome::Missing { reason } = of("PyTorch") else { panic!("{rows:?}") };
@@ -194,20 +194,20 @@ mod tests {
     }
 
     #[test]
-    fn peers_what_is_not_installed_is_a_row_of_the_table_and_a_note_of_growth() {
-        let table = work::all(Some(WorkName::Network), ONE, ONE, false);
-        let rows = played(&table[0], [(0.1, None)]).rows();
+    fn peers_a_missing_peer_is_a_row_of_the_table_and_a_note_of_growth() {
+        let table = workload::all(Some(WorkloadName::Network), ONE, ONE, false);
+        let rows = with_rounds(&table[0], [(0.1, None)]).rows();
         let absent = rows.iter().find(|row| row.peer.as_deref() == Some("PyTorch")).unwrap();
         assert!(matches!(&absent.outcome, Outcome::Missing { reason } if reason == "not installed: pip install torch"));
         assert!(Count::of(&rows).must_fail(true));
 
-        let growth = growth::all(Some(WorkName::Network), ONE, ONE).unwrap();
-        let contests = growth.iter().map(|work| played(work, [(0.1, None)])).collect::<Vec<_>>();
+        let growth = growth::all(Some(WorkloadName::Network), ONE, ONE).unwrap();
+        let contests = growth.iter().map(|work| with_rounds(work, [(0.1, None)])).collect::<Vec<_>>();
         assert!(contests.iter().flat_map(Contest::rows).all(|row| row.peer.as_deref() == Some("NumPy")));
         let notes = growth::notes(&contests);
         assert_eq!(notes.len(), 2);
         assert_eq!(notes[0], "no rows for PyTorch: not installed: pip install torch");
-        let present = growth.iter().map(|work| played(work, [(0.1, Some(1.0))])).collect::<Vec<_>>();
+        let present = growth.iter().map(|work| with_rounds(work, [(0.1, Some(1.0))])).collect::<Vec<_>>();
         assert_eq!(growth::notes(&present), notes[1..]);
     }
 }

@@ -1,54 +1,54 @@
-//! What the ratios are to reach. Every goal of the table is in [`GOALS`].
+//! Acceptance bounds for the ratios. [`GOALS`] has every goal of the table.
 
 use serde::Serialize;
 
 use super::comparison::Row;
-use super::work::WorkName;
+use super::workload::WorkloadName;
 
-/// A ratio that our time is to reach over a peer's.
+/// Acceptance bound for the ratio of our time to a peer's.
 #[derive(Debug)]
 pub(super) struct Goal {
-    pub(super) work: WorkName,
-    /// The peer, as its script calls it.
+    pub(super) work: WorkloadName,
+    /// The peer's label in its script.
     pub(super) peer: &'static str,
     pub(super) threads: usize,
-    /// The largest ratio that is good.
+    /// The largest accepted ratio.
     pub(super) at_most: f64,
 }
 
-/// Work, peer, threads on both sides, and what ours/peer is to be at most.
+/// Workload, peer, threads on both sides, and the largest accepted ours/peer.
 pub(super) const GOALS: [Goal; 16] = [
-    goal(WorkName::Max, "NumPy", 1, 0.85),
-    goal(WorkName::Max, "Numba parallel", 2, 0.9),
+    goal(WorkloadName::Max, "NumPy", 1, 0.85),
+    goal(WorkloadName::Max, "Numba parallel", 2, 0.9),
     // For f32 and for f64.
-    goal(WorkName::Matmul, "NumPy", 1, 0.85),
-    goal(WorkName::Matmul, "NumPy", 2, 0.8),
-    goal(WorkName::Activation, "NumPy three passes", 1, 0.05),
-    goal(WorkName::Activation, "NumPy three passes", 2, 0.05),
-    goal(WorkName::Activation, "NumPy tanh", 1, 0.5),
-    goal(WorkName::Activation, "NumPy tanh", 2, 0.3),
-    // On one thread only: what two threads do is shown beside it.
-    goal(WorkName::Network, "NumPy", 1, 0.25),
-    goal(WorkName::Network, "PyTorch", 1, 0.1),
-    goal(WorkName::Notebook, "NumPy", 1, 0.1),
-    goal(WorkName::Notebook, "NumPy", 2, 0.1),
-    goal(WorkName::Prediction, "NumPy", 1, 0.13),
-    goal(WorkName::Prediction, "NumPy", 2, 0.13),
-    goal(WorkName::ToTarget, WITHOUT_IMPORTS, 1, 0.25),
-    goal(WorkName::ToTarget, WITHOUT_IMPORTS, 2, 0.25),
+    goal(WorkloadName::Matmul, "NumPy", 1, 0.85),
+    goal(WorkloadName::Matmul, "NumPy", 2, 0.8),
+    goal(WorkloadName::Activation, "NumPy three passes", 1, 0.05),
+    goal(WorkloadName::Activation, "NumPy three passes", 2, 0.05),
+    goal(WorkloadName::Activation, "NumPy tanh", 1, 0.5),
+    goal(WorkloadName::Activation, "NumPy tanh", 2, 0.3),
+    // On one thread only: the times of two threads are informational.
+    goal(WorkloadName::Network, "NumPy", 1, 0.25),
+    goal(WorkloadName::Network, "PyTorch", 1, 0.1),
+    goal(WorkloadName::Notebook, "NumPy", 1, 0.1),
+    goal(WorkloadName::Notebook, "NumPy", 2, 0.1),
+    goal(WorkloadName::Prediction, "NumPy", 1, 0.13),
+    goal(WorkloadName::Prediction, "NumPy", 2, 0.13),
+    goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 1, 0.25),
+    goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 2, 0.25),
 ];
 
-/// What growth is to reach at every size and beside every peer: no peer is faster by more than 10 %.
+/// The largest accepted ratio of growth, at every size and for every peer: no peer is faster by more than 10 %.
 pub(super) const GROWTH_AT_MOST: f64 = 1.1;
 
-/// How the script of the training to its target calls its time after the imports, the fairer one to it.
+/// Label of the to-target script's time after the imports, which is the fairer one for NumPy.
 pub(super) const WITHOUT_IMPORTS: &str = "NumPy without imports";
 
-const fn goal(work: WorkName, peer: &'static str, threads: usize, at_most: f64) -> Goal {
+const fn goal(work: WorkloadName, peer: &'static str, threads: usize, at_most: f64) -> Goal {
     Goal { work, peer, threads, at_most }
 }
 
-/// How many of the rows' goals are reached.
+/// Counts of the rows' goals: reached, short of, and not measured.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Count {
     pub(super) goals: usize,
@@ -71,17 +71,17 @@ impl Count {
         count
     }
 
-    /// Whether each goal is reached. One that was not measured is not.
+    /// Whether every goal is reached. A goal that was not measured is not reached.
     pub(super) fn all_reached(&self) -> bool {
         self.reached == self.goals
     }
 
-    /// Whether the command fails, if it is required that each goal is reached.
+    /// Whether the command fails: if the goals are required and one is not reached.
     pub(super) fn must_fail(&self, require_goals: bool) -> bool {
         require_goals && !self.all_reached()
     }
 
-    /// The table's last line.
+    /// Last line of the table.
     pub(super) fn line(&self) -> String {
         let Self { goals, reached, short, not_measured } = self;
         let missing = if *not_measured > 0 { format!(", {not_measured} not measured") } else { String::new() };
@@ -93,7 +93,7 @@ impl Count {
 mod tests {
     use super::*;
     use crate::peers::comparison::{Comparison, Outcome, Target};
-    use crate::peers::work::Work;
+    use crate::peers::workload::Workload;
 
     fn row(goal: Option<f64>, ours: Option<f64>) -> Row {
         let outcome = match ours.and_then(|ours| Comparison::of(&[(ours, 1.0)])) {
@@ -134,12 +134,12 @@ mod tests {
         ];
         let one = std::num::NonZeroUsize::MIN;
         for goal in &GOALS {
-            let works: Vec<Work> = crate::peers::work::all(Some(goal.work), one, one, false);
-            for work in &works {
+            let workloads: Vec<Workload> = crate::peers::workload::all(Some(goal.work), one, one, false);
+            for work in &workloads {
                 let (_, text) = scripts.iter().find(|(name, _)| *name == work.script).unwrap();
                 assert!(text.contains(&format!("{:?}", goal.peer)), "{goal:?}");
             }
-            assert!(!works.is_empty() && (0.0..1.0).contains(&goal.at_most), "{goal:?}");
+            assert!(!workloads.is_empty() && (0.0..1.0).contains(&goal.at_most), "{goal:?}");
         }
     }
 
@@ -147,12 +147,12 @@ mod tests {
     fn peers_the_goals_are_those_of_the_table() {
         let one = std::num::NonZeroUsize::MIN;
         let goals = |threads: usize| {
-            let works = crate::peers::work::all(None, one, one, false);
-            let of_work = |work: &Work| {
+            let workloads = crate::peers::workload::all(None, one, one, false);
+            let of_work = |work: &Workload| {
                 let goals = work.peers_with_goals(one.saturating_add(threads - 1));
                 goals.map(|(_, goal)| goal).collect::<Vec<_>>()
             };
-            works.iter().map(of_work).collect::<Vec<_>>()
+            workloads.iter().map(of_work).collect::<Vec<_>>()
         };
         let tables = [
             [vec![0.85], vec![0.85], vec![0.85], vec![0.05, 0.5], vec![0.25, 0.1], vec![0.1], vec![0.13], vec![0.25]],

@@ -1,4 +1,4 @@
-//! The same works at other sizes: nowhere is a peer to be much faster.
+//! The workloads at other sizes, at none of which a peer may be much faster.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -8,58 +8,57 @@ use timing::program::MAX_REPEATS;
 
 use super::contest::Contest;
 use super::rust_program::{OurTime, RAYON, RAYON_FUSED};
-use super::work::{EPOCH_IMAGES, Goals, Work, WorkName, words};
+use super::workload::{EPOCH_IMAGES, Goals, Workload, WorkloadName, words};
 use crate::programs::{Program, TIME_MATMUL, TIME_PREDICTION};
 
-/// Times the maximum without the trivial version, and without the GPU's, which a simulator checks.
+/// Times the maximum without the trivial version and without the GPU version.
 const TIME_MAX: Program = Program::Example("max_functions", "time_max");
 
-/// Sizes, and how often a run repeats them where the table's work is repeated `--repeats` times: a numerator and a
-/// denominator.
+/// Sizes, and the factor for `--repeats` at each, as a numerator and a denominator.
 const SIDES: [(usize, (usize, usize)); 5] =
     [(250, (20, 1)), (500, (10, 1)), (1000, (5, 1)), (2000, (2, 1)), (4000, (1, 1))];
-/// The n of an n × n matrix in X·Xᵀ. The largest takes about a second a call.
+/// The n of an n × n matrix in X·Xᵀ, with the factor for `--repeats`: the work grows with n³.
 const SQUARES: [(usize, (usize, usize)); 5] =
     [(250, (10, 1)), (500, (5, 1)), (1000, (1, 1)), (2000, (1, 2)), (4000, (1, 8))];
 const VALUES: [(usize, &str, (usize, usize)); 4] =
     [(10_000, "10⁴", (20, 1)), (100_000, "10⁵", (10, 1)), (1_000_000, "10⁶", (5, 1)), (10_000_000, "10⁷", (1, 1))];
-/// Batch sizes of a training, and on how many images a run trains: fewer where a step has few images.
+/// Batch sizes of a training run, and its number of images: fewer for small batches, whose images take longer.
 const TRAINING_BATCHES: [(usize, usize); 7] =
     [(1, 2_000), (4, 8_000), (16, 20_000), (64, 50_000), (256, 50_000), (1024, 50_000), (10_000, 50_000)];
 const PREDICTION_BATCHES: [(usize, usize); 5] = [(1, 200), (10, 200), (100, 200), (1000, 100), (10_000, 20)];
 
-/// The works at all sizes.
+/// The workloads at all sizes.
 ///
 /// # Errors
-/// If the chosen one has no sizes.
-pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZeroUsize) -> Result<Vec<Work>> {
-    if matches!(only, Some(WorkName::Notebook | WorkName::ToTarget)) {
-        bail!("--growth has no other sizes of this work: choose max, matmul, activation, network or prediction");
+/// If the chosen workload has no other sizes.
+pub(super) fn all(only: Option<WorkloadName>, repeats: NonZeroUsize, epochs: NonZeroUsize) -> Result<Vec<Workload>> {
+    if matches!(only, Some(WorkloadName::Notebook | WorkloadName::ToTarget)) {
+        bail!("--growth has no other sizes of this workload: choose max, matmul, activation, network or prediction");
     }
     let chosen = |name| only.is_none_or(|only| only == name);
-    let mut works = Vec::new();
-    if chosen(WorkName::Max) {
-        works.extend(SIDES.map(|(side, times)| max(side, scaled(repeats, times))));
+    let mut workloads = Vec::new();
+    if chosen(WorkloadName::Max) {
+        workloads.extend(SIDES.map(|(side, times)| max(side, scaled(repeats, times))));
     }
-    if chosen(WorkName::Matmul) {
+    if chosen(WorkloadName::Matmul) {
         for dtype in ["f32", "f64"] {
-            works.extend(SIDES.map(|(side, times)| matmul(dtype, side, 128, scaled(repeats, times))));
-            works.extend(SQUARES.map(|(side, times)| matmul(dtype, side, side, scaled(repeats, times))));
+            workloads.extend(SIDES.map(|(side, times)| matmul(dtype, side, 128, scaled(repeats, times))));
+            workloads.extend(SQUARES.map(|(side, times)| matmul(dtype, side, side, scaled(repeats, times))));
         }
     }
-    if chosen(WorkName::Activation) {
-        works.extend(VALUES.map(|(number, shown, times)| activation(number, shown, scaled(repeats, times))));
+    if chosen(WorkloadName::Activation) {
+        workloads.extend(VALUES.map(|(number, shown, times)| activation(number, shown, scaled(repeats, times))));
     }
-    if chosen(WorkName::Network) {
-        works.extend(TRAINING_BATCHES.map(|(batch, images)| network(batch, images, epochs)));
+    if chosen(WorkloadName::Network) {
+        workloads.extend(TRAINING_BATCHES.map(|(batch, images)| network(batch, images, epochs)));
     }
-    if chosen(WorkName::Prediction) {
-        works.extend(PREDICTION_BATCHES.map(|(batch, repeats)| prediction(batch, repeats)));
+    if chosen(WorkloadName::Prediction) {
+        workloads.extend(PREDICTION_BATCHES.map(|(batch, repeats)| prediction(batch, repeats)));
     }
-    Ok(works)
+    Ok(workloads)
 }
 
-/// What the table does not show: the peers that are not installed, and what the epochs are scaled from.
+/// Notes below the table: the peers that are not installed, and the number of images from which epochs are scaled.
 pub(super) fn notes(contests: &[Contest]) -> Vec<String> {
     let missing: BTreeSet<_> = contests.iter().flat_map(Contest::missing).collect();
     let mut notes: Vec<_> = missing.into_iter().map(|(peer, reason)| format!("no rows for {peer}: {reason}")).collect();
@@ -73,14 +72,14 @@ pub(super) fn notes(contests: &[Contest]) -> Vec<String> {
     notes
 }
 
-/// At least 3 repeats, so that their minimum means something.
+/// The scaled number of repeats, at least 3, so that their minimum is meaningful.
 fn scaled(repeats: NonZeroUsize, (numerator, denominator): (usize, usize)) -> usize {
     (repeats.get().saturating_mul(numerator) / denominator).clamp(3, MAX_REPEATS)
 }
 
-fn max(side: usize, repeats: usize) -> Work {
+fn max(side: usize, repeats: usize) -> Workload {
     let arguments = words(&format!("--size {side} {side} --repeats {repeats}"));
-    Work {
+    Workload {
         title: format!("max {side}×{side} i32"),
         goals: Goals::Growth,
         program: TIME_MAX,
@@ -91,9 +90,9 @@ fn max(side: usize, repeats: usize) -> Work {
     }
 }
 
-fn matmul(dtype: &str, rows: usize, columns: usize, repeats: usize) -> Work {
+fn matmul(dtype: &str, rows: usize, columns: usize, repeats: usize) -> Workload {
     let arguments = words(&format!("--dtype {dtype} --size {rows} {columns} --repeats {repeats}"));
-    Work {
+    Workload {
         title: format!("X·Xᵀ {rows}×{columns} {dtype}"),
         goals: Goals::Growth,
         program: TIME_MATMUL,
@@ -104,9 +103,9 @@ fn matmul(dtype: &str, rows: usize, columns: usize, repeats: usize) -> Work {
     }
 }
 
-fn activation(number: usize, shown: &str, repeats: usize) -> Work {
+fn activation(number: usize, shown: &str, repeats: usize) -> Workload {
     let arguments = words(&format!("-n {number} --repeats {repeats}"));
-    Work {
+    Workload {
         title: format!("activation {shown} f32"),
         goals: Goals::Growth,
         program: Program::Main("activation_functions"),
@@ -117,11 +116,11 @@ fn activation(number: usize, shown: &str, repeats: usize) -> Work {
     }
 }
 
-fn network(batch: usize, images: usize, epochs: NonZeroUsize) -> Work {
-    // The gradients are summed: a larger batch needs a smaller rate, else its sigmoids saturate.
+fn network(batch: usize, images: usize, epochs: NonZeroUsize) -> Workload {
+    // The gradients are summed, so a larger batch needs a smaller rate, or its sigmoids saturate.
     let learning_rate = (1.6 / batch as f64).min(0.1);
     let shared = format!("--learning-rate {learning_rate}");
-    Work {
+    Workload {
         title: format!("epoch, batch {batch}"),
         goals: Goals::Growth,
         program: Program::Main("neural-net"),
@@ -135,9 +134,9 @@ fn network(batch: usize, images: usize, epochs: NonZeroUsize) -> Work {
     }
 }
 
-fn prediction(batch: usize, repeats: usize) -> Work {
+fn prediction(batch: usize, repeats: usize) -> Workload {
     let arguments = words(&format!("--batch {batch} --repeats {repeats}"));
-    Work {
+    Workload {
         title: format!("predictions, batch {batch}"),
         goals: Goals::Growth,
         program: TIME_PREDICTION,
@@ -152,38 +151,38 @@ fn prediction(batch: usize, repeats: usize) -> Work {
 mod tests {
     use super::*;
 
-    fn works(only: Option<WorkName>) -> Result<Vec<Work>> {
+    fn workloads(only: Option<WorkloadName>) -> Result<Vec<Workload>> {
         all(only, NonZeroUsize::MIN, NonZeroUsize::MIN)
     }
 
     #[test]
-    fn peers_growth_asks_the_same_of_every_peer() {
-        let works = works(None).unwrap();
-        assert_eq!(works.len(), 5 + 2 * (5 + 5) + 4 + 7 + 5);
-        assert!(works.iter().all(|work| work.goal("any peer", NonZeroUsize::MIN) == Some(1.1)));
-        assert!(works.iter().all(|work| work.peers_with_goals(NonZeroUsize::MIN).next().is_none()));
+    fn peers_growth_has_the_same_goal_for_every_peer() {
+        let workloads = workloads(None).unwrap();
+        assert_eq!(workloads.len(), 5 + 2 * (5 + 5) + 4 + 7 + 5);
+        assert!(workloads.iter().all(|work| work.goal("any peer", NonZeroUsize::MIN) == Some(1.1)));
+        assert!(workloads.iter().all(|work| work.peers_with_goals(NonZeroUsize::MIN).next().is_none()));
     }
 
     #[test]
     fn peers_growth_gives_both_sides_the_same_size() {
-        for work in works(None).unwrap().iter().filter(|work| work.time != OurTime::Epoch) {
+        for work in workloads(None).unwrap().iter().filter(|work| work.time != OurTime::Epoch) {
             assert_eq!(work.program_arguments, work.script_arguments);
         }
-        let network = &works(Some(WorkName::Network)).unwrap()[0];
+        let network = &workloads(Some(WorkloadName::Network)).unwrap()[0];
         for side in [&network.program_arguments, &network.script_arguments] {
             assert!(side.iter().any(|argument| argument == "2000"), "{side:?}");
         }
     }
 
     #[test]
-    fn peers_growth_multiplies_squares_up_to_4000_less_often() {
+    fn peers_growth_repeats_larger_squares_less_often() {
         let repeats = NonZeroUsize::new(20).unwrap();
-        let works = all(Some(WorkName::Matmul), repeats, NonZeroUsize::MIN).unwrap();
+        let workloads = all(Some(WorkloadName::Matmul), repeats, NonZeroUsize::MIN).unwrap();
         for dtype in ["f32", "f64"] {
             let expected = [(250, 200), (500, 100), (1000, 20), (2000, 10), (4000, 3)];
             for (side, repeats) in expected {
                 let title = format!("X·Xᵀ {side}×{side} {dtype}");
-                let work = works.iter().find(|work| work.title == title).expect(&title);
+                let work = workloads.iter().find(|work| work.title == title).expect(&title);
                 let arguments = words(&format!("--dtype {dtype} --size {side} {side} --repeats {repeats}"));
                 assert_eq!(work.program_arguments, arguments);
             }
@@ -191,9 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn peers_growth_names_what_it_has() {
-        for name in [WorkName::Notebook, WorkName::ToTarget] {
-            let error = works(Some(name)).err().unwrap().to_string();
+    fn peers_growth_names_its_workloads() {
+        for name in [WorkloadName::Notebook, WorkloadName::ToTarget] {
+            let error = workloads(Some(name)).err().unwrap().to_string();
             assert!(error.contains("choose max, matmul"), "{error}");
         }
     }

@@ -9,14 +9,14 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use super::rust_program::{OurTime, positive};
-use super::work::{EPOCH_IMAGES, Work};
+use super::workload::{EPOCH_IMAGES, Workload};
 use crate::capture::{last_line, stdout_of};
 
-/// Where BLAS, OpenMP and Numba read their number of threads when they are loaded.
+/// Environment variables from which BLAS, OpenMP and Numba read their number of threads when they are loaded.
 const THREAD_VARIABLES: [&str; 5] =
     ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"];
 
-/// The label of a script's time from the start of Python to its end.
+/// Label of a script's time from the start of the Python process to its end.
 const WHOLE_PROCESS: &str = "NumPy whole process";
 
 /// A Python interpreter that has NumPy.
@@ -26,17 +26,17 @@ impl Python {
     /// The interpreter at `path`, else `$PYTHON`, else `python3`.
     ///
     /// # Errors
-    /// If it cannot be started or has no NumPy; the line says what to install.
+    /// If it cannot be started or has no NumPy; the message names the package to install.
     pub(super) fn find(path: Option<OsString>) -> Result<Self> {
         let path = path.or_else(|| std::env::var_os("PYTHON")).unwrap_or_else(|| "python3".into());
         let python = Self(path);
         let name = python.0.display();
         if let Err(error) = Command::new(&python.0).arg("--version").output() {
-            bail!("cannot start {name} ({error}): install Python 3, or name an interpreter by --python PATH");
+            bail!("cannot start {name} ({error}): install Python 3, or name an interpreter with --python PATH");
         }
         if let Err(error) = stdout_of(Command::new(&python.0).args(["-c", "import numpy"])) {
             let install = python.install("numpy numba");
-            bail!("{name} cannot import NumPy ({error}): {install}, or name another interpreter by --python PATH");
+            bail!("{name} cannot import NumPy ({error}): {install}, or name another interpreter with --python PATH");
         }
         Ok(python)
     }
@@ -46,11 +46,12 @@ impl Python {
         format!("{} -m pip install {packages}", self.0.display())
     }
 
-    /// Runs the script of a work and returns what it found. Where our process is timed as a whole, the script's is too.
+    /// Runs the script of a workload and returns its output. If our process is timed as a whole, the script's process
+    /// is too.
     ///
     /// # Errors
-    /// If it fails, or does not print the JSON object that is expected.
-    pub(super) fn time(&self, work: &Work, threads: NonZeroUsize, round: usize) -> Result<ScriptOutput> {
+    /// If it fails, or does not print the expected JSON object.
+    pub(super) fn time(&self, work: &Workload, threads: NonZeroUsize, round: usize) -> Result<ScriptOutput> {
         let (script, threads) = (work.script, threads.to_string());
         let mut command = Command::new(&self.0);
         command
@@ -61,7 +62,7 @@ impl Python {
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .envs(THREAD_VARIABLES.map(|variable| (variable, &threads)))
             .envs(crate::programs::mnist_variable());
-        // A peer chooses its kernels by the processor, as it does for most users.
+        // A peer chooses its kernels for the processor, as it does for most users.
         for variable in ["OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES"]
         {
             command.env_remove(variable);
@@ -69,9 +70,9 @@ impl Python {
         let start = Instant::now();
         let stdout = stdout_of(&mut command).with_context(|| format!("{script} failed"))?;
         let process = start.elapsed().as_secs_f64();
-        // A library may print lines of its own before the object.
+        // A library may print its own lines before the object.
         let mut output = ScriptOutput::parse(last_line(&stdout).unwrap_or_default())
-            .with_context(|| format!("{script} printed something else than its JSON object"))?;
+            .with_context(|| format!("{script} did not print its JSON object"))?;
         if work.time == OurTime::Process {
             output.seconds.insert(WHOLE_PROCESS.to_owned(), Fastest { min: process });
         }
@@ -82,16 +83,16 @@ impl Python {
 /// The JSON object that a script prints.
 #[derive(Debug, Deserialize)]
 pub(super) struct ScriptOutput {
-    /// The names and versions of all peers that it timed, joined by commas.
+    /// Names and versions of all timed peers, joined by commas.
     pub(super) peer: String,
     seconds: BTreeMap<String, Fastest>,
     /// The peers that are not installed, each with the package to install.
     #[serde(default)]
     pub(super) missing: BTreeMap<String, String>,
-    /// The peers that are installed and cannot be timed, each with its error in one line.
+    /// The peers that are installed but cannot be timed, each with its error in one line.
     #[serde(default)]
     pub(super) failed: BTreeMap<String, String>,
-    /// How many images an epoch had, where the times are of epochs.
+    /// Number of images of an epoch, if the times are of epochs.
     images: Option<u32>,
 }
 
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_what_is_no_time_of_a_script_is_refused() {
+    fn peers_invalid_times_of_a_script_are_rejected() {
         for json in [
             "",
             "ready",

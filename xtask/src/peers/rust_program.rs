@@ -4,32 +4,34 @@ use std::num::NonZeroUsize;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::work::{EPOCH_IMAGES, Work};
+use super::workload::{EPOCH_IMAGES, Workload};
 use crate::programs::{Executables, Run};
 
-/// Runs our program for a work and returns its seconds.
+/// Runs our program for a workload and returns its time in seconds.
 ///
 /// # Errors
-/// If there is no such program, it fails, or it does not print the JSON object that is expected.
-pub(super) fn time(executables: &Executables, work: &Work, threads: NonZeroUsize, round: usize) -> Result<f64> {
+/// If there is no such program, it fails, or it does not print the expected JSON object.
+pub(super) fn time(executables: &Executables, work: &Workload, threads: NonZeroUsize, round: usize) -> Result<f64> {
     let mut arguments = [work.program_arguments.clone(), work.seed(round)].concat();
     arguments.extend(["--json".to_owned(), "-c".to_owned(), threads.to_string()]);
     let Run { output, seconds } = executables.run(work.program, arguments)?;
-    work.time.read(&output, seconds).with_context(|| format!("{} --json printed something else", work.program.name()))
+    work.time
+        .read(&output, seconds)
+        .with_context(|| format!("{} --json did not print the expected object", work.program.name()))
 }
 
-/// How our time is found.
+/// Source of our time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OurTime {
     /// The fastest call under this key of `seconds` in the program's JSON.
     Call(&'static str),
-    /// The fastest call for a batch of so many, in the JSON of the example that times predictions.
+    /// The fastest call for a batch of this size, in the JSON of the example that times predictions.
     Batch(usize),
     /// The fastest epoch of `neural-net`, scaled to [`EPOCH_IMAGES`].
     Epoch,
-    /// The fastest iteration of `neural-net`, each the mean of those since the last record.
+    /// The fastest iteration of `neural-net`: the minimum over records of the mean since the previous record.
     Iteration,
-    /// From the start of the process to its end, whatever it prints.
+    /// From the start of the process to its end, independent of its output.
     Process,
 }
 
@@ -37,13 +39,13 @@ pub(crate) enum OurTime {
 pub(super) const RAYON: OurTime = OurTime::Call("rayon");
 /// The parallel version in one pass, in the JSON of `activation_functions`.
 pub(super) const RAYON_FUSED: OurTime = OurTime::Call("rayon_fused");
-/// The GPU's version with its copies, and its kernel alone.
+/// The GPU version with its copies, and its kernel alone.
 pub(super) const CUDA: [OurTime; 2] = [OurTime::Call("cuda"), OurTime::Call("cuda_kernel")];
-/// The same of the GPU's version in one pass.
+/// The fused GPU version with its copies, and its kernel alone.
 pub(super) const CUDA_FUSED: [OurTime; 2] = [OurTime::Call("cuda_fused"), OurTime::Call("cuda_fused_kernel")];
 
 impl OurTime {
-    /// The time in seconds, by the JSON that the program printed and the seconds that its process took.
+    /// The time in seconds, from the program's JSON and its process's elapsed seconds.
     pub(crate) fn read(self, json: &str, process: f64) -> Result<f64> {
         match self {
             Self::Call(key) => call_of(key, json),
@@ -65,7 +67,7 @@ fn call_of(key: &str, json: &str) -> Result<f64> {
         min: f64,
     }
     let output: Output = serde_json::from_str(json)?;
-    let fastest = output.seconds.get(key).with_context(|| format!("there is no time of {key:?}"))?;
+    let fastest = output.seconds.get(key).with_context(|| format!("there is no time for {key:?}"))?;
     positive(fastest.min)
 }
 
@@ -76,7 +78,7 @@ struct TrainingOutput {
     epochs: Vec<Record>,
 }
 
-/// What was recorded after an epoch, counted from 1: the seconds since the last record.
+/// A record after an epoch, counted from 1, with the seconds since the previous record.
 #[derive(Clone, Copy, Deserialize)]
 struct Record {
     epoch: u32,
@@ -92,7 +94,7 @@ fn iteration_of(json: &str) -> Result<f64> {
     fastest_epoch(&serde_json::from_str::<TrainingOutput>(json)?.epochs)
 }
 
-/// The fewest seconds of an epoch, each the mean of those between two records.
+/// The minimum over records of the mean seconds per epoch since the previous record.
 fn fastest_epoch(records: &[Record]) -> Result<f64> {
     let before = std::iter::once(0).chain(records.iter().map(|record| record.epoch));
     let each = records.iter().zip(before);
@@ -100,9 +102,9 @@ fn fastest_epoch(records: &[Record]) -> Result<f64> {
     positive(each.min_by(f64::total_cmp).context("no epoch")?)
 }
 
-/// A time that can be divided by.
+/// The time, if it is finite and positive.
 pub(super) fn positive(seconds: f64) -> Result<f64> {
-    ensure!(seconds.is_finite() && seconds > 0.0, "{seconds} seconds is no time");
+    ensure!(seconds.is_finite() && seconds > 0.0, "{seconds} seconds is not a positive time");
     Ok(seconds)
 }
 
@@ -121,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn peers_the_gpus_two_times_are_told_apart() {
+    fn peers_the_two_gpu_times_are_distinguished() {
         let json = r#"{"seconds":{"rayon":{"min":3.0},"cuda":{"min":2.0},"cuda_kernel":{"min":1.0}}}"#;
         assert_eq!(CUDA.map(|time| read(time, json).unwrap()), [2.0, 1.0]);
         assert!(read(CUDA[0], r#"{"seconds":{"rayon":{"min":3.0}}}"#).is_err());
     }
 
     #[test]
-    fn peers_the_fused_times_are_told_from_the_others() {
+    fn peers_the_fused_times_are_distinguished_from_the_others() {
         let json = r#"{"seconds":{"rayon":{"min":5.0},"rayon_fused":{"min":4.0},"cuda_fused":{"min":3.0},
             "cuda_fused_kernel":{"min":2.0},"cuda_fused_fast":{"min":1.0}}}"#;
         assert_eq!(read(RAYON_FUSED, json).unwrap(), 4.0);
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_what_is_no_time_of_ours_is_refused() {
+    fn peers_invalid_times_of_our_programs_are_rejected() {
         for json in ["", "Epoch 1, accuracy 92.61 %.", "{}", r#"{"seconds":{"rayon":{"min":0.0}}}"#] {
             assert!(read(RAYON, json).is_err(), "{json}");
         }

@@ -5,7 +5,7 @@ use timing::format_seconds;
 use super::comparison::{Outcome, Row, Target};
 
 const HEADINGS: [&str; 9] = ["work", "threads", "ours", "peer", "peer time", "ratio", "median", "goal", ""];
-/// The column that is left out where no row has a goal.
+/// The column that is omitted if no row has a goal.
 const GOAL: usize = 7;
 
 /// The table as text, its columns aligned, with the peers' versions above and the meaning of the figures below.
@@ -26,7 +26,7 @@ pub(crate) fn render(rows: &[Row], peers: &[String], meaning: &str) -> String {
     text
 }
 
-/// Lines of cells as text, a line each, with aligned columns. The last cell may be a whole sentence: it is not padded.
+/// Lines of cells as text with aligned columns. The last cell may be a whole sentence, so it is not padded.
 pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
     let width =
@@ -68,7 +68,7 @@ fn cells(row: &Row) -> [String; 9] {
     }
 }
 
-/// What the table says of a goal. A miss is rounded up, so that none looks like 0 %.
+/// The last cell of a row with a goal. A miss is rounded up, so that none is shown as 0 %.
 fn verdict(target: &Target) -> String {
     match target.short_by {
         None => "not measured".to_owned(),
@@ -85,7 +85,7 @@ mod tests {
     use crate::peers::comparison::Comparison;
 
     #[test]
-    fn peers_the_table_is_aligned_and_marks_what_is_slower() {
+    fn peers_the_table_is_aligned_and_marks_slower_rows() {
         let row = |work: &str, peer: &str, outcome| Row {
             work: work.to_owned(),
             threads: Some(NonZeroUsize::MIN),
@@ -110,8 +110,9 @@ epoch              1        1.500 s   NumPy  1.250 s    1.200  1.100   slower
         let peers = ["NumPy 2.4.6", "Numba 0.68.1"].map(str::to_owned);
         assert_eq!(render(&rows, &peers, "ratio: ours / peer."), expected);
     }
+
     #[test]
-    fn peers_the_table_shows_goals_and_marks_what_falls_short() {
+    fn peers_the_table_shows_goals_and_marks_misses() {
         let row = |peer: &str, goal: Option<f64>, outcome: Outcome| Row {
             work: "max".to_owned(),
             threads: Some(NonZeroUsize::MIN),

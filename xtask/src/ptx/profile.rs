@@ -1,4 +1,5 @@
-//! `cargo xtask ptx profile KERNEL`: what the kernel's PTX does in the homework's launch, counted by the interpreter.
+//! `cargo xtask ptx profile KERNEL`: the interpreter's counts of a kernel's instructions and accesses in the homework's
+//! launch.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use timing::say;
 use super::workloads;
 use crate::workspace_root;
 
-/// What to count.
+/// Options of `cargo xtask ptx profile`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The kernel, by its name in the PTX, such as max_kernel
@@ -19,12 +20,12 @@ pub(crate) struct Options {
     /// The variant of the PTX; by default the newest
     #[arg(long, value_name = "sm_NN")]
     arch: Option<String>,
-    /// How many lines of the source to list, those with most instructions first
+    /// Number of source lines to list, those with the most instructions first
     #[arg(long, default_value_t = 10)]
     lines: usize,
 }
 
-/// Runs the launch that has the kernel, and prints what its instructions did.
+/// Runs a launch of the kernel, and prints its counts.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let name = |(major, minor): (u32, u32)| format!("sm_{major}{minor}");
     let variant = match &options.arch {
@@ -37,10 +38,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     };
     let device = Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() })?;
     device.take_ptx_reports();
-    let Some((what, report)) = workloads::run(&device, &options.kernel)? else {
-        bail!("no launch of {} is known: take one of {}", options.kernel, workloads::names().join(", "));
+    let Some((workload, report)) = workloads::run(&device, &options.kernel)? else {
+        bail!("no launch of {} is known: choose one of {}", options.kernel, workloads::names().join(", "));
     };
-    say!("[*] {} for {}: {what}", options.kernel, name(variant.compute_capability()));
+    say!("[*] {} for {}: {workload}", options.kernel, name(variant.compute_capability()));
     print_instructions(&report);
     print_memory(&report);
     print_lines(&report, options.lines);
@@ -67,7 +68,7 @@ fn print_instructions(report: &LaunchReport) {
 }
 
 fn print_memory(report: &LaunchReport) {
-    say!("[*] Memory, by accesses of warps");
+    say!("[*] Memory accesses of warps");
     let spaces = [
         (AccessedSpace::Global, "global", "sectors of 32 bytes"),
         (AccessedSpace::Shared, "shared", "wavefronts"),
@@ -95,7 +96,7 @@ fn print_memory(report: &LaunchReport) {
     }
 }
 
-/// The lines of the source with most instructions, and how well their accesses do.
+/// The source lines with the most instructions, and their excess of memory transactions over the minimum.
 fn print_lines(report: &LaunchReport, count: usize) {
     let mut lines: BTreeMap<SourceLine, InstructionCounts> = BTreeMap::new();
     for instruction in &report.instructions {
@@ -104,10 +105,10 @@ fn print_lines(report: &LaunchReport, count: usize) {
     }
     let mut lines: Vec<_> = lines.into_iter().filter(|(_, counts)| counts.lanes > 0).collect();
     lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.lanes));
-    say!("[*] Source lines with most instructions of threads");
+    say!("[*] Source lines with the most instructions of threads");
     for (line, counts) in lines.into_iter().take(count) {
         let share = percent(counts.lanes, report.thread_instructions());
-        let place = line.as_ref().map_or_else(|| "of no line".to_owned(), |(file, line)| format!("{file}:{line}"));
+        let place = line.as_ref().map_or_else(|| "no source line".to_owned(), |(file, line)| format!("{file}:{line}"));
         let excess = match counts.least_transactions {
             0 => String::new(),
             least => format!(" [{:.2} × least]", counts.transactions as f64 / least as f64),
@@ -116,10 +117,10 @@ fn print_lines(report: &LaunchReport, count: usize) {
     }
 }
 
-/// A file and a line of it; None where the PTX tells none.
+/// A file and a line in it; `None` if the PTX has no line information.
 type SourceLine = Option<(String, u32)>;
 
-/// The line's text, if the file is one of the workspace's.
+/// The line's text, if the file is in the workspace.
 fn source_text((file, line): (String, u32)) -> Option<String> {
     let paths = [workspace_root().join(&file), workspace_root().join("rust-cuda").join(&file)];
     let text = paths.iter().find_map(|path| std::fs::read_to_string(path).ok())?;

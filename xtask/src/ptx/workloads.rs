@@ -1,4 +1,4 @@
-//! Launches of the kernels, of the homework's sizes, for those who want to see what they do.
+//! Launches of the kernels at the homework's sizes, for profiling.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use ptx_interpreter::LaunchReport;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
-/// The kernels that [`run`] knows.
+/// The kernels that [`run`] can launch.
 pub(super) fn names() -> Vec<&'static str> {
     let mut names = vec!["max_kernel"];
     names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
@@ -24,7 +24,7 @@ pub(super) fn names() -> Vec<&'static str> {
     names
 }
 
-/// The rungs of X·Xᵀ in single and double precision.
+/// The kernel ladder of X·Xᵀ, in single and double precision.
 const PRODUCTS: [(&str, &str); 5] = [
     ("matmul_naive_f32", "matmul_naive_f64"),
     ("matmul_symmetric_f32", "matmul_symmetric_f64"),
@@ -42,7 +42,7 @@ const GREYSCALE: [&str; 5] = [
     "normalize_weigh_activate_fast_kernel",
 ];
 
-/// The kernels of the network's training.
+/// The kernels of network training.
 const NETWORK: [&str; 13] = [
     "network_forward_16",
     "network_forward_64",
@@ -59,8 +59,8 @@ const NETWORK: [&str; 13] = [
     "network_train_persistently",
 ];
 
-/// Launches a kernel on a device that keeps reports, and says what was computed and what the kernel's first launch did; None
-/// if no launch of it is known.
+/// Launches a kernel on a device that keeps reports. Returns a description of the workload and the report of the
+/// kernel's first launch, or `None` if no launch of the kernel is known.
 pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
     let what = match kernel {
         "max_kernel" => Some(run_maximum(device)?),
@@ -71,14 +71,14 @@ pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, Launc
     Ok(what.zip(first_report(device, kernel)))
 }
 
-/// What the kernel's first launch did since the last call.
+/// Report of the kernel's first launch since the last call.
 fn first_report(device: &Device, kernel: &str) -> Option<LaunchReport> {
     device.take_ptx_reports().into_iter().find(|report| *report.kernel == *kernel)
 }
 
 fn run_maximum(device: &Device) -> Result<String> {
-    let numbers = |factor: i32| (0..1_000_000).map(|i| i % 1009 * factor % 256).collect::<Vec<i32>>();
-    let (a, b) = (device.buffer_from_slice(&numbers(7))?, device.buffer_from_slice(&numbers(31))?);
+    let values = |factor: i32| (0..1_000_000).map(|i| i % 1009 * factor % 256).collect::<Vec<i32>>();
+    let (a, b) = (device.buffer_from_slice(&values(7))?, device.buffer_from_slice(&values(31))?);
     let mut out = device.uninitialized(1_000_000)?;
     device.launch(&maximum::max_kernel, LaunchConfig::new(1000, 1000), (&a, &b, &mut out))?;
     Ok("the maximum of two 1000 × 1000 matrices by 1000 blocks of 1000 threads".to_owned())
@@ -100,10 +100,11 @@ fn run_greyscale(device: &Device, kernel: &str) -> Result<String> {
         }
         _ => device.launch(&greyscale::normalize_weigh_activate_fast_kernel, config, (&x, &w, &mut out))?,
     };
-    Ok(format!("{} greyscale values, four a thread, in blocks of 256 threads", 4 * quads))
+    Ok(format!("{} greyscale values, four per thread, in blocks of 256 threads", 4 * quads))
 }
 
-/// Trains a network. Which kernels a step takes depends on its size: the first of these that takes the kernel is kept.
+/// Trains networks of several sizes, since a step's kernels depend on the sizes, up to the first that launches the
+/// kernel.
 fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
     let homework = Preset::Homework.sizes();
     let one_wide_layer = vec![33, 4033, 2];
@@ -135,7 +136,7 @@ fn train(device: &Device, path: GpuPath, sizes: &[usize], count: usize, batch_si
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);
     let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
-    // Four pixels of five are black, as in MNIST.
+    // Four pixels of five are black, about as in MNIST.
     let inputs = Array2::from_shape_fn((count, inputs), |(i, p)| if (i + p) % 5 == 0 { 0.5 } else { 0.0 });
     let targets = Array2::from_shape_fn((count, outputs), |(i, k)| if i % outputs == k { 1.0 } else { 0.0 });
     let samples = Samples::new(inputs, targets)?;
@@ -154,7 +155,7 @@ fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
         ($($name:ident: $number:ty),* $(,)?) => {
             match kernel {
                 $(stringify!($name) => {
-                    let x: Vec<$number> = numbers();
+                    let x: Vec<$number> = values();
                     let x = device.buffer_from_slice(&x)?;
                     let mut out = device.uninitialized::<$number>(ROWS * ROWS)?;
                     let config = LaunchConfig::new(1, product::THREADS);
@@ -175,8 +176,8 @@ fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
 const ROWS: usize = 784;
 const COLUMNS: usize = 128;
 
-/// ROWS × COLUMNS numbers.
-fn numbers<F: Element + From<u8>>() -> Vec<F> {
+/// `ROWS` × `COLUMNS` values.
+fn values<F: Element + From<u8>>() -> Vec<F> {
     (0..ROWS * COLUMNS).map(|i| F::from((i * 7919 % 251) as u8)).collect()
 }
 

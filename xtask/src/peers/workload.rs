@@ -7,23 +7,24 @@ use super::goal::{GOALS, GROWTH_AT_MOST};
 use super::rust_program::{CUDA, CUDA_FUSED, OurTime, RAYON, RAYON_FUSED};
 use crate::programs::{Program, TIME_MATMUL, TIME_PREDICTION};
 
-/// The images that a time of the network stands for, whatever the number a run trained on.
+/// Number of images of an epoch in the table. Times of runs on fewer images are scaled to it.
 pub(super) const EPOCH_IMAGES: f64 = 60_000.0;
 
-/// The validation accuracy in percent that ends a training to its target, on both sides. On 10,000 validation images it is a
-/// little easier to reach than on the test images.
+/// Validation accuracy in percent that stops a to-target training run, on both sides. It exceeds [`TARGET`], since an
+/// accuracy is a little easier to reach on the 10,000 validation images than on the test images.
 const STOP_AT: f64 = 95.8;
-/// The test accuracy in percent that such a training must then have, on both sides.
+/// Test accuracy in percent that such a training run must have at its end, on both sides.
 const TARGET: f64 = 95.0;
-/// What makes our training stop there. Both sides check twice an epoch: NumPy, whose checks take longer, is faster with few.
+/// Our arguments for that stop. Both sides check twice an epoch, since few checks favour NumPy, whose checks take
+/// longer.
 const UNTIL_TARGET: &str = "--epochs 20 --stop-at 95.8 --check-every 25000";
 
-/// Iterations of the notebook's network between two records, each of which is a time.
+/// Iterations of the notebook's network between two timed records.
 const ITERATIONS: usize = 10;
 
-/// What `--only` chooses from.
+/// Values of `--only`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum WorkName {
+pub(super) enum WorkloadName {
     Max,
     Matmul,
     Activation,
@@ -33,17 +34,17 @@ pub(super) enum WorkName {
     ToTarget,
 }
 
-/// One piece of work that our program and a Python script both do.
-pub(super) struct Work {
-    /// Its name in the table.
+/// A workload that our program and a Python script both run.
+pub(super) struct Workload {
+    /// Name in the table.
     pub(super) title: String,
-    /// What is asked of the ratios.
+    /// Acceptance bounds for the ratios.
     pub(super) goals: Goals,
     /// Our program.
     pub(super) program: Program,
     /// The program's arguments, without the number of threads.
     pub(super) program_arguments: Vec<String>,
-    /// Where our seconds are found.
+    /// Source of our time.
     pub(super) time: OurTime,
     /// The script's file name in `xtask/peers`.
     pub(super) script: &'static str,
@@ -51,19 +52,19 @@ pub(super) struct Work {
     pub(super) script_arguments: Vec<String>,
 }
 
-/// What is asked of a work's ratios.
+/// Acceptance bounds for a workload's time ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goals {
-    /// Nothing.
+    /// No bound.
     None,
-    /// What [`GOALS`] has of this work.
-    Of(WorkName),
-    /// [`GROWTH_AT_MOST`] beside every peer.
+    /// The bounds that [`GOALS`] has for this workload.
+    Of(WorkloadName),
+    /// [`GROWTH_AT_MOST`] for every peer.
     Growth,
 }
 
-impl Work {
-    /// The largest good ratio to a peer at so many threads on both sides, if one is asked for.
+impl Workload {
+    /// The largest accepted ratio to a peer at this number of threads on both sides, if there is a goal.
     pub(super) fn goal(&self, peer: &str, threads: NonZeroUsize) -> Option<f64> {
         match self.goals {
             Goals::Of(_) => self.peers_with_goals(threads).find(|(known, _)| *known == peer).map(|(_, goal)| goal),
@@ -72,61 +73,67 @@ impl Work {
         }
     }
 
-    /// The peers that must be there for all goals to be measured, each with its goal.
+    /// The peers with a goal at this number of threads, each with its largest accepted ratio.
     pub(super) fn peers_with_goals(&self, threads: NonZeroUsize) -> impl Iterator<Item = (&'static str, f64)> {
         let goals =
             GOALS.iter().filter(move |goal| Goals::Of(goal.work) == self.goals && goal.threads == threads.get());
         goals.map(|goal| (goal.peer, goal.at_most))
     }
 
-    /// The arguments by which each round of a training to its target begins with other random numbers, as luck decides how
-    /// many steps it takes.
+    /// The seed argument of a to-target training run, which differs between rounds, since the number of steps depends
+    /// on the random numbers.
     pub(super) fn seed(&self, round: usize) -> Vec<String> {
         if self.time == OurTime::Process { words(&format!("--seed {round}")) } else { Vec::new() }
     }
 }
 
-/// All works, or the chosen one's, in the table's order; on a GPU too where there is one.
-pub(super) fn all(only: Option<WorkName>, repeats: NonZeroUsize, epochs: NonZeroUsize, with_gpu: bool) -> Vec<Work> {
-    let chosen = WorkName::value_variants().iter().copied().filter(|name| only.is_none_or(|only| only == *name));
+/// All workloads, or the chosen ones, in the table's order, followed by their GPU versions if there is a GPU.
+pub(super) fn all(
+    only: Option<WorkloadName>,
+    repeats: NonZeroUsize,
+    epochs: NonZeroUsize,
+    with_gpu: bool,
+) -> Vec<Workload> {
+    let chosen = WorkloadName::value_variants().iter().copied().filter(|name| only.is_none_or(|only| only == *name));
     chosen
         .flat_map(|name| match name {
-            WorkName::Max => with_gpus(|| max(repeats), "max_functions", CUDA, with_gpu),
-            WorkName::Matmul => {
+            WorkloadName::Max => with_gpus(|| max(repeats), "max_functions", CUDA, with_gpu),
+            WorkloadName::Matmul => {
                 let with_gpus = |dtype| with_gpus(|| matmul(dtype, repeats), "matmul_functions", CUDA, with_gpu);
                 ["f32", "f64"].into_iter().flat_map(with_gpus).collect()
             }
-            WorkName::Activation => with_gpus(|| activation(repeats), "activation_functions", CUDA_FUSED, with_gpu),
-            WorkName::Network => vec![network(epochs)],
-            WorkName::Notebook => vec![notebook(repeats)],
-            WorkName::Prediction => vec![prediction()],
-            WorkName::ToTarget => vec![to_target()],
+            WorkloadName::Activation => with_gpus(|| activation(repeats), "activation_functions", CUDA_FUSED, with_gpu),
+            WorkloadName::Network => vec![network(epochs)],
+            WorkloadName::Notebook => vec![notebook(repeats)],
+            WorkloadName::Prediction => vec![prediction()],
+            WorkloadName::ToTarget => vec![to_target()],
         })
         .collect()
 }
 
-/// A work, and beside it the same by a program on the GPU: with its copies, and the kernel alone. The goals are the CPU's.
-fn with_gpus(work: impl Fn() -> Work, program: &'static str, times: [OurTime; 2], with_gpu: bool) -> Vec<Work> {
+/// A workload, followed by its GPU versions if there is a GPU: with copies, and the kernel alone. Only the CPU's has
+/// goals.
+fn with_gpus(work: impl Fn() -> Workload, program: &'static str, times: [OurTime; 2], with_gpu: bool) -> Vec<Workload> {
     let gpu = ["on the GPU", "GPU kernel"].into_iter().zip(times).filter(|_| with_gpu);
     let on_gpu = gpu.map(|(place, time)| {
         let work = work();
         let title = format!("{}, {place}", work.title);
-        Work { title, program: Program::Main(program), time, goals: Goals::None, ..work }
+        Workload { title, program: Program::Main(program), time, goals: Goals::None, ..work }
     });
     std::iter::once(work()).chain(on_gpu).collect()
 }
 
-/// Calls of a millisecond and less are repeated more often: else a run is over in so short a time that another process on the
-/// second core decides it.
+/// Repeats of calls that take a millisecond or less: five times as many, since another process on the second core would
+/// dominate a very short run.
 fn of_short_calls(repeats: NonZeroUsize) -> usize {
     repeats.get().saturating_mul(5).min(MAX_REPEATS)
 }
 
-fn max(repeats: NonZeroUsize) -> Work {
+fn max(repeats: NonZeroUsize) -> Workload {
     let arguments = words(&format!("--repeats {}", of_short_calls(repeats)));
-    Work {
+    Workload {
         title: "max 1000×1000 i32".to_owned(),
-        goals: Goals::Of(WorkName::Max),
+        goals: Goals::Of(WorkloadName::Max),
         program: Program::Main("max_functions"),
         program_arguments: arguments.clone(),
         time: RAYON,
@@ -135,11 +142,11 @@ fn max(repeats: NonZeroUsize) -> Work {
     }
 }
 
-fn matmul(dtype: &str, repeats: NonZeroUsize) -> Work {
+fn matmul(dtype: &str, repeats: NonZeroUsize) -> Workload {
     let arguments = words(&format!("--dtype {dtype} --repeats {}", of_short_calls(repeats)));
-    Work {
+    Workload {
         title: format!("X·Xᵀ 784×128 {dtype}"),
-        goals: Goals::Of(WorkName::Matmul),
+        goals: Goals::Of(WorkloadName::Matmul),
         program: TIME_MATMUL,
         program_arguments: arguments.clone(),
         time: RAYON,
@@ -148,11 +155,11 @@ fn matmul(dtype: &str, repeats: NonZeroUsize) -> Work {
     }
 }
 
-fn activation(repeats: NonZeroUsize) -> Work {
+fn activation(repeats: NonZeroUsize) -> Workload {
     let arguments = words(&format!("--repeats {}", of_short_calls(repeats)));
-    Work {
+    Workload {
         title: "activation 10⁶ f32".to_owned(),
-        goals: Goals::Of(WorkName::Activation),
+        goals: Goals::Of(WorkloadName::Activation),
         program: Program::Main("activation_functions"),
         program_arguments: arguments.clone(),
         time: RAYON_FUSED,
@@ -161,10 +168,10 @@ fn activation(repeats: NonZeroUsize) -> Work {
     }
 }
 
-fn network(epochs: NonZeroUsize) -> Work {
-    Work {
+fn network(epochs: NonZeroUsize) -> Workload {
+    Workload {
         title: format!("epoch of {EPOCH_IMAGES} images"),
-        goals: Goals::Of(WorkName::Network),
+        goals: Goals::Of(WorkloadName::Network),
         program: Program::Main("neural-net"),
         program_arguments: words(&format!("--preset homework --device cpu --epochs {epochs} --target-accuracy 0")),
         time: OurTime::Epoch,
@@ -173,11 +180,11 @@ fn network(epochs: NonZeroUsize) -> Work {
     }
 }
 
-fn notebook(repeats: NonZeroUsize) -> Work {
+fn notebook(repeats: NonZeroUsize) -> Workload {
     let iterations = repeats.get().saturating_mul(ITERATIONS);
-    Work {
+    Workload {
         title: "iteration of the notebook".to_owned(),
-        goals: Goals::Of(WorkName::Notebook),
+        goals: Goals::Of(WorkloadName::Notebook),
         program: Program::Main("neural-net"),
         program_arguments: words(&format!(
             "--preset notebook --device cpu --epochs {iterations} --report-every {ITERATIONS} --target-accuracy 0"
@@ -188,10 +195,10 @@ fn notebook(repeats: NonZeroUsize) -> Work {
     }
 }
 
-fn prediction() -> Work {
-    Work {
+fn prediction() -> Workload {
+    Workload {
         title: "one prediction 784-10-10".to_owned(),
-        goals: Goals::Of(WorkName::Prediction),
+        goals: Goals::Of(WorkloadName::Prediction),
         program: TIME_PREDICTION,
         program_arguments: words("--batch 1 --repeats 200"),
         time: OurTime::Batch(1),
@@ -200,10 +207,10 @@ fn prediction() -> Work {
     }
 }
 
-fn to_target() -> Work {
-    Work {
+fn to_target() -> Workload {
+    Workload {
         title: format!("start to {TARGET} % of the test"),
-        goals: Goals::Of(WorkName::ToTarget),
+        goals: Goals::Of(WorkloadName::ToTarget),
         program: Program::Main("neural-net"),
         program_arguments: words(&format!("--preset homework --device cpu {UNTIL_TARGET} --target-accuracy {TARGET}")),
         time: OurTime::Process,
@@ -220,14 +227,14 @@ pub(super) fn words(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn all_of(only: Option<WorkName>) -> Vec<Work> {
+    fn all_of(only: Option<WorkloadName>) -> Vec<Workload> {
         all(only, NonZeroUsize::MIN, NonZeroUsize::MIN, false)
     }
 
     #[test]
     fn peers_only_chooses_one_program() {
         let programs = |only| all_of(only).iter().map(|work| work.program.name()).collect();
-        let (everything, matmul): (Vec<_>, Vec<_>) = (programs(None), programs(Some(WorkName::Matmul)));
+        let (everything, matmul): (Vec<_>, Vec<_>) = (programs(None), programs(Some(WorkloadName::Matmul)));
         let kernels = ["max_functions", "time_matmul", "time_matmul", "activation_functions"];
         let networks = ["neural-net", "neural-net", "time_prediction", "neural-net"];
         assert_eq!(everything, [kernels, networks].concat());
@@ -236,18 +243,18 @@ mod tests {
 
     #[test]
     fn peers_a_gpu_adds_its_two_times_without_goals() {
-        let works = all(Some(WorkName::Max), NonZeroUsize::MIN, NonZeroUsize::MIN, true);
-        let titles: Vec<&str> = works.iter().map(|work| work.title.as_str()).collect();
+        let workloads = all(Some(WorkloadName::Max), NonZeroUsize::MIN, NonZeroUsize::MIN, true);
+        let titles: Vec<&str> = workloads.iter().map(|work| work.title.as_str()).collect();
         assert_eq!(titles, ["max 1000×1000 i32", "max 1000×1000 i32, on the GPU", "max 1000×1000 i32, GPU kernel"]);
-        let works_of_matmul = all(Some(WorkName::Matmul), NonZeroUsize::MIN, NonZeroUsize::MIN, true);
+        let works_of_matmul = all(Some(WorkloadName::Matmul), NonZeroUsize::MIN, NonZeroUsize::MIN, true);
         let programs: Vec<&str> = works_of_matmul[..3].iter().map(|work| work.program.name()).collect();
         assert_eq!(programs, ["time_matmul", "matmul_functions", "matmul_functions"]);
-        let goals = works.iter().map(|work| work.goal("NumPy", NonZeroUsize::MIN));
+        let goals = workloads.iter().map(|work| work.goal("NumPy", NonZeroUsize::MIN));
         assert_eq!(goals.collect::<Vec<_>>(), [Some(0.85), None, None]);
     }
 
     #[test]
-    fn peers_both_sides_repeat_as_often() {
+    fn peers_both_sides_have_the_same_number_of_repeats() {
         let five = NonZeroUsize::MIN.saturating_add(4);
         let network = network(five);
         assert_eq!(network.program_arguments[..6], ["--preset", "homework", "--device", "cpu", "--epochs", "5"]);
@@ -258,9 +265,10 @@ mod tests {
     }
 
     #[test]
-    fn peers_only_a_training_to_its_target_has_a_seed_a_round() {
+    fn peers_only_a_to_target_run_has_a_seed_per_round() {
         for work in all_of(None) {
-            let expected: &[&str] = if work.goals == Goals::Of(WorkName::ToTarget) { &["--seed", "2"] } else { &[] };
+            let expected: &[&str] =
+                if work.goals == Goals::Of(WorkloadName::ToTarget) { &["--seed", "2"] } else { &[] };
             assert_eq!(work.seed(2), expected, "{}", work.title);
         }
     }
