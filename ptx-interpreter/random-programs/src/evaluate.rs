@@ -1,4 +1,4 @@
-//! Evaluates a program a lane at a time, by the reference.
+//! Evaluation of a program with the reference, one lane at a time.
 
 use ptx_interpreter::syntax::ScalarType;
 
@@ -37,14 +37,14 @@ impl Lane {
     }
 }
 
-/// What a warp stores, a lane after the other, each live register in an 8-byte word.
+/// The words that a warp stores: for each lane in order, each live register in an 8-byte word.
 pub(crate) fn warp(program: &Program, inputs: &[u64]) -> Vec<u64> {
-    let mut lanes: Vec<Lane> = inputs.chunks(program.inputs().count()).map(|inputs| first(program, inputs)).collect();
+    let mut lanes: Vec<Lane> = inputs.chunks(program.inputs().count()).map(|inputs| initial(program, inputs)).collect();
     assert_eq!(lanes.len(), LANES, "a warp is full");
     for step in &program.steps {
-        if !together(step, &mut lanes) {
+        if !evaluate_warp_wide(step, &mut lanes) {
             for lane in lanes.iter_mut().filter(|lane| step.guard.is_none_or(|guard| lane.holds(guard))) {
-                alone(&step.action, lane);
+                evaluate_lane(&step.action, lane);
             }
         }
     }
@@ -55,7 +55,7 @@ pub(crate) fn warp(program: &Program, inputs: &[u64]) -> Vec<u64> {
     lanes.iter().flat_map(|lane| program.live.iter().map(move |live| stored(lane, live))).collect()
 }
 
-fn first(program: &Program, inputs: &[u64]) -> Lane {
+fn initial(program: &Program, inputs: &[u64]) -> Lane {
     let registers = program.registers.map(|count| vec![0; count]);
     let mut lane = Lane { registers, predicates: vec![false; program.predicates], carry: false };
     program.inputs().zip(inputs).for_each(|(register, value)| lane.set(register, *value));
@@ -67,7 +67,7 @@ fn truncated(value: u64, scalar_type: ScalarType) -> u64 {
     value & (u64::MAX >> (64 - 8 * scalar_type.bytes()))
 }
 
-/// The bits of a type in a register that may be wider: a signed number's sign fills it up.
+/// The value in a register that may be wider than its type: a signed value is sign-extended.
 fn extended(value: u64, scalar_type: ScalarType) -> u64 {
     let unused = 64 - 8 * scalar_type.bytes();
     if scalar_type.is_signed() { ((value << unused) as i64 >> unused) as u64 } else { value }
@@ -77,8 +77,8 @@ fn reference(form: &str, sources: [u64; 4]) -> u64 {
     evaluate(&Form::parse(form), sources).unwrap_or_else(|| panic!("{form} has no reference"))
 }
 
-/// What a lane computes on its own.
-fn alone(action: &Action, lane: &mut Lane) {
+/// Evaluates an instruction that depends on one lane only.
+fn evaluate_lane(action: &Action, lane: &mut Lane) {
     match action {
         Action::Value { form, destination, to, sources, from } => {
             let mut values = [0; 4];
@@ -135,7 +135,7 @@ fn alone(action: &Action, lane: &mut Lane) {
         | Action::Ballot { .. }
         | Action::Match { .. }
         | Action::Reduce { .. }
-        | Action::Special { .. } => unreachable!("the warp does this together"),
+        | Action::Special { .. } => unreachable!("evaluate_warp_wide evaluates it"),
     }
 }
 
@@ -147,8 +147,8 @@ fn apply(logic: Logic, a: bool, b: bool) -> bool {
     }
 }
 
-/// What the lanes do together, or by their number; false if it is something else.
-fn together(step: &Step, lanes: &mut [Lane]) -> bool {
+/// Evaluates an instruction that depends on several lanes or on the lane's number; false for any other instruction.
+fn evaluate_warp_wide(step: &Step, lanes: &mut [Lane]) -> bool {
     match &step.action {
         Action::Shuffle { mode, destination, in_range, source, lane: from, clamp } => {
             let before: Vec<u64> = lanes.iter().map(|lane| lane.get(*source)).collect();
@@ -221,12 +221,12 @@ fn together(step: &Step, lanes: &mut [Lane]) -> bool {
     true
 }
 
-/// The lanes of which something is true.
+/// The mask of the lanes for which `truth` holds.
 fn mask(lanes: &[Lane], truth: impl Fn(&Lane) -> bool) -> u64 {
     lanes.iter().enumerate().map(|(index, lane)| u64::from(truth(lane)) << index).sum()
 }
 
-/// Whether a shuffle finds a lane, and the lane that it reads: the pseudocode of `shfl.sync` in the PTX ISA.
+/// Whether a shuffle's source lane is in range, and the lane that it reads: the PTX ISA's pseudocode of `shfl.sync`.
 fn shuffled(mode: &str, lane: i64, b: i64, c: i64) -> (bool, i64) {
     let (clamp, segment) = (c & 31, c >> 8 & 31);
     let highest = (lane & segment) | (clamp & !segment);
@@ -240,5 +240,5 @@ fn shuffled(mode: &str, lane: i64, b: i64, c: i64) -> (bool, i64) {
     (found, if found { reads } else { lane })
 }
 
-/// The registers' widths, as the arrays have them.
+/// Arrays over widths are indexed by [`Width`].
 const _: () = assert!(Width::Bits16 as usize == 0 && Width::Bits64 as usize == 2);

@@ -1,4 +1,4 @@
-//! Makes a program of a seed.
+//! Generation of a program from a seed.
 
 mod canonical;
 mod structure;
@@ -13,29 +13,30 @@ use crate::program::{Action, Live, Logic, Predicate, Register, Source, Step, Wid
 use crate::reference::{self, Form};
 use crate::{INPUTS, Program, Target};
 
-/// The forms that a program is dealt.
+/// Number of forms of a program.
 const FORMS: usize = 40;
 
-/// All forms of a target whose results are specified to the bit, in the order of the tables.
-fn deck(target: Target) -> Vec<String> {
-    let exact = |form: &Form<'_>| !form.has("approx") && !form.has("full");
-    let deck = semantics::forms().filter(|name| {
+/// All forms of a target with bit-exact results, in the order of the tables.
+fn exact_forms(target: Target) -> Vec<String> {
+    let is_exact = |form: &Form<'_>| !form.has("approx") && !form.has("full");
+    let forms = semantics::forms().filter(|name| {
         let form = Form::parse(name);
-        exact(&form) && target.has(&form)
+        is_exact(&form) && target.has(&form)
     });
-    deck.collect()
+    forms.collect()
 }
 
-pub(crate) fn programs_in_a_round(target: Target) -> u64 {
-    deck(target).len().div_ceil(FORMS) as u64
+pub(crate) fn programs_per_round(target: Target) -> u64 {
+    exact_forms(target).len().div_ceil(FORMS) as u64
 }
 
-/// The forms of a program: the deck is shuffled anew for each round.
-fn dealt(seed: u64, target: Target) -> Vec<String> {
-    let mut deck = deck(target);
-    let round = deck.len().div_ceil(FORMS) as u64;
-    deck.shuffle(&mut ChaCha8Rng::seed_from_u64(seed / round));
-    deck.into_iter().skip((seed % round) as usize * FORMS).take(FORMS).collect()
+/// The forms of a program. Each round of programs shuffles all forms again, and a program takes the next [`FORMS`] of
+/// them.
+fn forms_of(seed: u64, target: Target) -> Vec<String> {
+    let mut forms = exact_forms(target);
+    let round = forms.len().div_ceil(FORMS) as u64;
+    forms.shuffle(&mut ChaCha8Rng::seed_from_u64(seed / round));
+    forms.into_iter().skip((seed % round) as usize * FORMS).take(FORMS).collect()
 }
 
 pub(crate) fn program(seed: u64, target: Target) -> Program {
@@ -52,7 +53,7 @@ pub(crate) fn program(seed: u64, target: Target) -> Program {
         generator.fresh(width);
     }
     generator.first_predicates();
-    let forms = dealt(seed, target);
+    let forms = forms_of(seed, target);
     for form in &forms {
         generator.form(form);
         if generator.random.random() {
@@ -69,7 +70,7 @@ struct Generator {
     random: ChaCha8Rng,
     target: Target,
     steps: Vec<Step>,
-    /// The registers of each width that hold a value, in the order in which they got it.
+    /// The registers of each width that hold a value, in the order of their first write.
     live: [Vec<Register>; 3],
     counts: [usize; 3],
     live_predicates: Vec<Predicate>,
@@ -77,7 +78,7 @@ struct Generator {
 }
 
 impl Generator {
-    /// A new register, which is live from now on: pick the sources before.
+    /// A new register, which is live from now on. Pick an instruction's sources before its destination.
     fn fresh(&mut self, width: Width) -> Register {
         let count = &mut self.counts[width as usize];
         let register = Register { width, number: *count };
@@ -92,7 +93,7 @@ impl Generator {
         self.predicates - 1
     }
 
-    /// A live register: an input, a recent one or any.
+    /// A live register: an input, a recent one, or any.
     fn pick(&mut self, width: Width) -> Register {
         let live = &self.live[width as usize];
         let inputs = INPUTS.iter().filter(|input| **input == width).count();
@@ -105,20 +106,21 @@ impl Generator {
     }
 
     fn pick_predicate(&mut self) -> Predicate {
-        *self.live_predicates.choose(&mut self.random).expect("there are predicates at first")
+        *self.live_predicates.choose(&mut self.random).expect("first_predicates makes predicates")
     }
 
     fn push(&mut self, action: Action) {
         self.steps.push(Step { guard: None, action });
     }
 
-    /// Now and then a guard.
+    /// A guard, with probability 1/6.
     fn guard(&mut self) -> Option<(Predicate, bool)> {
         let guarded = self.random.random_ratio(1, 6);
         guarded.then(|| (self.pick_predicate(), self.random.random()))
     }
 
-    /// Where a result goes: under a guard to a register that has a value already.
+    /// The destination of a result. A guarded instruction writes a live register, so that it holds a value in all
+    /// lanes.
     fn destination(&mut self, width: Width, guarded: bool) -> Register {
         if guarded { self.pick(width) } else { self.fresh(width) }
     }
@@ -127,7 +129,7 @@ impl Generator {
         if guarded { self.pick_predicate() } else { self.fresh_predicate() }
     }
 
-    /// A few predicates of the inputs' signs.
+    /// Predicates from the signs of four inputs.
     fn first_predicates(&mut self) {
         for number in 0..4 {
             let input = self.live[Width::Bits32 as usize][2 * number];
@@ -142,7 +144,7 @@ impl Generator {
         }
     }
 
-    /// An instruction of this form, with what it needs around it.
+    /// An instruction of this form, with the instructions that it needs before and after it.
     fn form(&mut self, name: &str) {
         let form = Form::parse(name);
         if let Ok(operation) = semantics::carry(form.opcode, &form.modifiers) {
@@ -185,14 +187,14 @@ impl Generator {
         if form.opcode == "lop3" && index == 3 {
             return Source::Immediate(self.random.random_range(0..256));
         }
-        // ptxas takes no number for a pair of integers.
-        let may_be_number = index > 0 && form.opcode != "cvt" && !form.last().ends_with("x2");
-        if may_be_number
+        // ptxas accepts no immediate for a pair of integers.
+        let may_be_immediate = index > 0 && form.opcode != "cvt" && !form.last().ends_with("x2");
+        if may_be_immediate
             && self.random.random_ratio(1, 8)
             && let Some(immediate) = self.immediate(scalar_type)
         {
             return match immediate {
-                // ptxas wants a field's place and length to be a byte; of a register the low byte counts.
+                // ptxas requires a field's position and length to fit a byte; in a register only the low byte counts.
                 Source::Immediate(bits) if form.opcode.starts_with("bf") => Source::Immediate(bits & 0xff),
                 immediate => immediate,
             };
@@ -201,10 +203,10 @@ impl Generator {
         Source::Register(self.pick(width))
     }
 
-    /// A number, where the type can be written as one.
+    /// An immediate, if the type has a notation for it.
     fn immediate(&mut self, scalar_type: ScalarType) -> Option<Source> {
-        let written = is_integer(scalar_type) || matches!(scalar_type, ScalarType::F32 | ScalarType::F64);
-        written.then(|| {
+        let has_notation = is_integer(scalar_type) || matches!(scalar_type, ScalarType::F32 | ScalarType::F64);
+        has_notation.then(|| {
             Source::Immediate(match self.random.random() {
                 true => *reference::edges(scalar_type).choose(&mut self.random).expect("every type has edges"),
                 false => reference::random(scalar_type, &mut self.random),
@@ -212,19 +214,19 @@ impl Generator {
         })
     }
 
-    /// The width of an operand's register. A conversion's register of an integer may be wider than the type, unless the
-    /// other type is bf16 or a pair.
+    /// The width of an operand's register. A conversion's integer register may be wider than the type, unless the other
+    /// type is bf16, tf32 or a pair.
     fn width(&mut self, form: &Form<'_>, scalar_type: ScalarType) -> Width {
-        let least = Width::of(scalar_type);
+        let narrowest = Width::of(scalar_type);
         let newer = ["bf16", "bf16x2", "f16x2", "tf32"].iter().any(|name| form.has(name));
         let may_be_wider = form.opcode == "cvt" && is_integer(scalar_type) && !newer;
         match may_be_wider && self.random.random_ratio(1, 3) {
-            true => Width::ALL[self.random.random_range(least as usize..3)],
-            false => least,
+            true => Width::ALL[self.random.random_range(narrowest as usize..3)],
+            false => narrowest,
         }
     }
 
-    /// An odd divisor, and no sign bit in either it or the dividend.
+    /// Makes the divisor odd, and clears the sign bit of the divisor or of the dividend.
     fn make_divisible(&mut self, scalar_type: ScalarType, sources: &mut [Source]) {
         let width = Width::of(scalar_type);
         let (dividend, divisor) = (Register::scratch(width, 0), Register::scratch(width, 1));
@@ -268,7 +270,7 @@ impl Generator {
         });
         let guard = self.guard();
         let first = self.predicate_destination(guard.is_some());
-        // Two destinations must differ. A comparison of halves has only one.
+        // Two destinations must differ. A comparison of f16 or bf16 has only one.
         let may_have_two = guard.is_none() && !matches!(scalar_type, ScalarType::F16 | ScalarType::Bf16);
         let second = (may_have_two && self.random.random()).then(|| self.fresh_predicate());
         let destinations = (first, second);
@@ -276,8 +278,8 @@ impl Generator {
         self.steps.push(Step { guard, action });
     }
 
-    /// The instruction, one before it that makes the carry flag if it reads one, and one after it that reads it if it
-    /// makes one. None is guarded: the flag of a lane that stays behind is not specified.
+    /// The instruction, with one before it that writes the carry flag if it reads the flag, and one after it that reads
+    /// the flag if it writes it. None is guarded, since the flag of a lane that skips an instruction is unspecified.
     fn carry_chain(&mut self, name: &str, form: &Form<'_>, element: ScalarType) {
         let family = if form.opcode.starts_with("sub") { "sub" } else { "add" };
         let scalar_type = form.last();
@@ -303,7 +305,7 @@ fn is_integer(scalar_type: ScalarType) -> bool {
     matches!(scalar_type, B8 | B16 | B32 | B64 | S8 | S16 | S32 | S64 | U8 | U16 | U32 | U64)
 }
 
-/// Whether an instruction writes this.
+/// Whether an instruction writes this register or predicate.
 pub(crate) fn writes(action: &Action, live: Live) -> bool {
     let register = |register: &Register| live == Live::Register(*register);
     let predicate = |predicate: &Predicate| live == Live::Predicate(*predicate);

@@ -1,30 +1,31 @@
-//! Random straight-line PTX programs, and what they compute.
+//! Random straight-line PTX programs, and their results.
 //!
-//! A [`Program`] comes of a seed. Each of its threads reads random bits, with the values at which things change among
-//! them, executes some hundred instructions, and stores every register that it has written. The result is known three
-//! ways: from the interpreter, from [`Program::expected`], which shares no code with the interpreter, and from a GPU. All
-//! agree to the bit.
+//! A [`Program`] is determined by a seed. Each of its threads reads random bits, boundary values among them, executes
+//! some hundred instructions, and stores every register that it has written. The result comes from three sources: the
+//! interpreter, [`Program::expected`], which shares no code with the interpreter, and a GPU. All agree to the bit.
 //!
-//! # What occurs
+//! # Coverage
 //!
-//! Every form of [`ptx_interpreter::semantics::forms`] that the [`Target`] has, some of them guarded: programs are dealt
-//! the forms like cards, so that [`Program::for_all_forms`] programs in a row have all of them. Among them stand chains
-//! of carries, `setp` with boolean operations and a second predicate, `selp`, logic on predicates, packed and unpacked
+//! Every form of [`ptx_interpreter::semantics::forms`] that the [`Target`] has, some of them guarded. The forms are
+//! shuffled and distributed, so that [`Program::for_all_forms`] consecutive programs have all of them. Between them are
+//! carry chains, `setp` with boolean operations and a second predicate, `selp`, predicate logic, packed and unpacked
 //! registers, shuffles, votes, matches and reductions of whole warps, and special registers.
 //!
-//! # What does not occur
+//! # Exclusions
 //!
-//! What PTX or its documentation leaves open, so that a GPU may rightly differ:
-//! - approximations (`.approx`, `.full`): only their error is bounded;
+//! Programs avoid results that PTX or its documentation leaves unspecified, since a GPU may differ in them:
+//! - approximations (`.approx`, `.full`), whose error is only bounded;
 //! - division by zero and min ÷ −1: a divisor is made odd, and one of the operands has no sign bit;
-//! - payloads and signs of NaN: a NaN becomes the canonical one before anything reads it. The exception is f32 arithmetic with
-//!   an explicit rounding, whose NaN the ISA says is 0x7fffffff;
-//! - the fusion of `mul` and `add` without a rounding modifier, which a compiler may do: the same step comes between them;
-//! - the sign of a zero that `.sat` or `.relu` leaves: it is cleared;
+//! - payloads and signs of NaN: a NaN is made canonical before any other instruction reads it. The exception is f32
+//!   arithmetic with an explicit rounding, whose NaN is 0x7fffffff by the ISA;
+//! - the fusion of `mul` and `add` without a rounding modifier, which a compiler may do: the instructions that make NaN
+//!   canonical separate the two;
+//! - the sign of a zero after `.sat` or `.relu`: it is cleared;
 //! - the bits of tf32 beyond its precision: they are cleared;
-//! - a distance of a shuffle beyond 31, of which the interpreter complains and a GPU takes the low five bits;
+//! - a shuffle distance beyond 31, which the interpreter rejects and of which a GPU takes the low five bits;
 //! - a start of `fns` beyond bit 31: it is reduced;
-//! - carry flags of one instruction read by another family's: a chain adds or subtracts throughout, at one width.
+//! - carry flags written by one family of instructions and read by another: a chain only adds or only subtracts, at one
+//!   width.
 
 mod evaluate;
 mod generate;
@@ -41,31 +42,31 @@ use rand::{RngExt, SeedableRng};
 use program::{Live, Register, Step, Width};
 pub use target::Target;
 
-/// The registers that each thread reads at first.
+/// Widths of the registers that each thread loads first.
 const INPUTS: [Width; 18] = {
     use Width::{Bits16 as H, Bits32 as W, Bits64 as D};
     [H, H, H, H, W, W, W, W, W, W, W, W, D, D, D, D, D, D]
 };
 
-/// A program.
+/// A random program for one block of [`THREADS`](Self::THREADS) threads.
 #[derive(Clone, Debug)]
 pub struct Program {
     seed: u64,
     target: Target,
     steps: Vec<Step>,
     live: Vec<Live>,
-    /// The registers of each width, the scratch ones included.
+    /// Number of registers of each width, scratch registers included.
     registers: [usize; 3],
     predicates: usize,
-    /// The forms that it was dealt.
+    /// The forms distributed to this program.
     forms: Vec<String>,
 }
 
 impl Program {
-    /// The name of the entry. Its parameters are an address and a number of 32-bit words, for the input and the output.
+    /// Name of the entry. Its parameters are the input's and the output's address and length in 32-bit words.
     pub const KERNEL: &'static str = "random_program";
 
-    /// The threads, in one block: two warps.
+    /// Number of threads, in one block: two warps.
     pub const THREADS: u32 = 64;
 
     /// The program of this seed.
@@ -73,32 +74,32 @@ impl Program {
         generate::program(seed, target)
     }
 
-    /// How many programs in a row, from a multiple of this number on, have every form of the target.
+    /// Number of consecutive programs, from a multiple of this number on, that have every form of the target.
     pub fn for_all_forms(target: Target) -> u64 {
-        generate::programs_in_a_round(target)
+        generate::programs_per_round(target)
     }
 
-    /// What it is made for.
+    /// The architecture of the program.
     pub fn target(&self) -> Target {
         self.target
     }
 
-    /// The forms of the interpreter's tables that it was dealt.
+    /// The forms of the interpreter's tables in this program.
     pub fn forms(&self) -> &[String] {
         &self.forms
     }
 
-    /// The module.
+    /// The program as a PTX module.
     pub fn ptx(&self) -> String {
         text::module(self)
     }
 
-    /// The input's words: for each thread the registers that it reads, each in two words.
+    /// The input's words: for each thread the registers that it loads, each in two words.
     pub fn input(&self) -> Vec<u32> {
         split(&self.input_words())
     }
 
-    /// The output's words, where all are zero before: for each thread its live registers, each in two words.
+    /// The output's words, if they are zero before the launch: for each thread its live registers, each in two words.
     pub fn expected(&self) -> Vec<u32> {
         let input = self.input_words();
         let warps = input.chunks(32 * INPUTS.len());
@@ -112,7 +113,7 @@ impl Program {
             return Some(format!("the output has {} words, not {}", found.len(), expected.len()));
         }
         let live = self.live.len();
-        // The register that was written first is nearest to the cause.
+        // The register that was written first is closest to the cause.
         let order = (0..live).flat_map(|slot| (0..Self::THREADS as usize).map(move |thread| thread * live + slot));
         let at = order.into_iter().find(|at| found[*at] != expected[*at])?;
         let (thread, slot) = (at / live, at % live);
@@ -126,7 +127,7 @@ impl Program {
         ))
     }
 
-    /// The registers that hold a thread's input.
+    /// The registers with a thread's input.
     fn inputs(&self) -> impl Iterator<Item = Register> + use<> {
         let mut next = [Register::SCRATCH; 3];
         INPUTS.into_iter().map(move |width| {
@@ -151,7 +152,7 @@ impl Program {
     }
 }
 
-/// What a register of this width may be meant to hold.
+/// Types of which a register of this width holds random values.
 fn types_of(width: Width) -> &'static [ScalarType] {
     match width {
         Width::Bits16 => &[ScalarType::U16, ScalarType::F16, ScalarType::Bf16],

@@ -1,4 +1,4 @@
-//! A straight-line program as data: what is written as PTX, and what is evaluated.
+//! A straight-line program as data, the source of both its PTX and its evaluation.
 
 use ptx_interpreter::syntax::ScalarType;
 
@@ -35,7 +35,7 @@ impl Width {
     }
 }
 
-/// A register. The first [`SCRATCH`](Self::SCRATCH) of each width hold intermediate values that PTX leaves open.
+/// A register. The first [`SCRATCH`](Self::SCRATCH) of each width hold intermediate values that are not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Register {
     pub(crate) width: Width,
@@ -53,11 +53,11 @@ impl Register {
 /// The number of a predicate register.
 pub(crate) type Predicate = usize;
 
-/// What an instruction reads.
+/// A source operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Register(Register),
-    /// A number, by its bits.
+    /// The bits of an immediate.
     Immediate(u64),
 }
 
@@ -69,17 +69,17 @@ pub(crate) enum Logic {
     Xor,
 }
 
-/// An instruction, and the predicate on which it depends, with whether it is negated.
+/// An instruction, and its guard predicate with its negation.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) guard: Option<(Predicate, bool)>,
     pub(crate) action: Action,
 }
 
-/// What an instruction does.
+/// An instruction without its guard.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
-    /// A form of the semantics' tables that gives a value.
+    /// A form of the semantics' tables with a value as its result.
     Value {
         form: String,
         destination: Register,
@@ -87,13 +87,13 @@ pub(crate) enum Action {
         sources: Vec<Source>,
         from: &'static [ScalarType],
     },
-    /// A form that gives a predicate, other than `setp`.
+    /// A form with a predicate as its result, other than `setp`.
     Test {
         form: String,
         destination: Predicate,
         source: Register,
     },
-    /// `setp`: the predicate, and perhaps a second one with the complement; perhaps combined with a third.
+    /// `setp` with its predicate, an optional second one with the complement, and an optional third to combine with.
     Compare {
         form: String,
         destinations: (Predicate, Option<Predicate>),
@@ -101,7 +101,7 @@ pub(crate) enum Action {
         scalar_type: ScalarType,
         combine: Option<(Logic, Predicate, bool)>,
     },
-    /// An instruction with the carry flag.
+    /// An instruction that reads or writes the carry flag.
     Carry {
         form: String,
         destination: Register,
@@ -113,7 +113,7 @@ pub(crate) enum Action {
         sources: [Source; 2],
         predicate: Predicate,
     },
-    /// Logic on predicates; None is `not.pred` of the first.
+    /// Predicate logic; `None` is `not.pred` of the first source.
     Logic {
         logic: Option<Logic>,
         destination: Predicate,
@@ -123,7 +123,7 @@ pub(crate) enum Action {
         destination: Register,
         source: Source,
     },
-    /// Several registers of the same width to one, the first lowest.
+    /// Packs registers of the same width into one, the first in the lowest bits.
     Pack {
         destination: Register,
         parts: Vec<Register>,
@@ -141,7 +141,7 @@ pub(crate) enum Action {
         lane: Source,
         clamp: u32,
     },
-    /// `vote.sync.all` and the like.
+    /// `vote.sync.all`, `.any` and `.uni`
     Vote {
         mode: &'static str,
         destination: Predicate,
@@ -173,7 +173,7 @@ pub(crate) enum Action {
     },
 }
 
-/// What is stored at the end.
+/// A register or predicate that is stored at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Live {
     Register(Register),

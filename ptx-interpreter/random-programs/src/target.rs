@@ -1,18 +1,18 @@
-//! The architectures that programs are made for, and which instructions they have.
+//! The architectures of programs, and their instructions.
 
 use crate::reference::Form;
 
-/// What a program is made for.
+/// The architecture of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
-    /// Turing: without bf16, tf32, `.relu` and what else is newer.
+    /// Turing, without newer features such as bf16, tf32 and `.relu`.
     Sm75,
-    /// Hopper: everything.
+    /// Hopper.
     Sm90,
 }
 
 impl Target {
-    /// All of them.
+    /// All targets.
     pub const ALL: [Self; 2] = [Self::Sm75, Self::Sm90];
 
     /// Its compute capability.
@@ -38,7 +38,7 @@ impl Target {
     }
 }
 
-/// The compute capability that a form needs, as `ptxas` says.
+/// The lowest compute capability for which `ptxas` accepts a form.
 fn minimum(form: &Form<'_>) -> (u32, u32) {
     let has = |name: &str| form.has(name);
     let pairs_of_integers = has("u16x2") || has("s16x2");

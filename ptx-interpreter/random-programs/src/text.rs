@@ -1,4 +1,4 @@
-//! A program as PTX.
+//! PTX text of a program.
 
 use std::fmt::Write;
 
@@ -72,7 +72,7 @@ fn action(action: &Action) -> String {
         Action::Compare { form, destinations: (first, second), sources: [a, b], scalar_type, combine } => {
             let (mut name, mut combined) = (form.clone(), String::new());
             if let Some((logic, with, negated)) = combine {
-                // The boolean operation stands after the comparison.
+                // The boolean operation's name follows the comparison's.
                 let at = form[5..].find('.').map_or(form.len(), |dot| 5 + dot);
                 name.insert_str(at, &format!(".{}", logic_name(*logic)));
                 combined = format!(", {}", negatable(*with, *negated));
@@ -142,8 +142,8 @@ fn logic_name(logic: Logic) -> &'static str {
     }
 }
 
-/// The whole module. Thread t reads its inputs from the 8-byte words from `INPUTS` · t on, and stores its live registers
-/// in as many words as there are of them.
+/// The whole module. Thread t loads its n inputs from the 8-byte words n·t … n·t + n − 1, and stores its m live
+/// registers to the words m·t … m·t + m − 1.
 pub(crate) fn module(program: &Program) -> String {
     let (major, minor) = program.target.compute_capability();
     let [halves, words, doubles] = program.registers;

@@ -1,11 +1,11 @@
-//! NVIDIA's assembler takes every program: what runs in the interpreter is PTX.
+//! NVIDIA's assembler accepts every program, so the programs are valid PTX.
 
 use cuda_builder::{Arch, PtxasError, find_ptxas, ptxas};
 use ptx_random_programs::{Program, Target};
 use rayon::prelude::*;
 use test_skips::{Need, skip};
 
-fn refusal(target: Target, seed: u64) -> Option<PtxasError> {
+fn rejection(target: Target, seed: u64) -> Option<PtxasError> {
     let arch = match target {
         Target::Sm75 => Arch::Sm75,
         Target::Sm90 => Arch::Sm90,
@@ -17,7 +17,7 @@ fn refusal(target: Target, seed: u64) -> Option<PtxasError> {
     report.err()
 }
 
-/// PTXAS_PROGRAMS sets how many there are for each target; unset, it is a few.
+/// `PTXAS_PROGRAMS` sets the number of programs for each target (default: 6).
 #[test]
 fn ptxas_accepts_every_program() {
     if find_ptxas().is_none() {
@@ -25,10 +25,10 @@ fn ptxas_accepts_every_program() {
     }
     let count = std::env::var("PTXAS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(6);
     for target in Target::ALL {
-        let refusals: Vec<String> = (0..count)
+        let rejections: Vec<String> = (0..count)
             .into_par_iter()
-            .filter_map(|seed| refusal(target, seed).map(|error| format!("program {seed}: {error}")))
+            .filter_map(|seed| rejection(target, seed).map(|error| format!("program {seed}: {error}")))
             .collect();
-        assert!(refusals.is_empty(), "{} of {count} for {target:?}:\n{}", refusals.len(), refusals.join("\n"));
+        assert!(rejections.is_empty(), "{} of {count} for {target:?}:\n{}", rejections.len(), rejections.join("\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! The interpreter computes what the reference does, in programs where one instruction's result is another's operand.
+//! The interpreter and the reference agree on programs in which one instruction's result is another's operand.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use ptx_interpreter::{Machine, Options};
 use ptx_random_programs::{Program, Target};
 use rayon::prelude::*;
 
-/// Runs a program in the interpreter.
+/// The program's output in the interpreter.
 fn interpreted(program: &Program) -> Result<Vec<u32>, String> {
     let mut machine = Machine::new(&program.ptx()).map_err(|error| error.to_string())?;
     let input = program.input();
@@ -34,9 +34,9 @@ fn check(target: Target, seed: u64) -> Result<(), String> {
     program.difference(&output).map_or(Ok(()), Err)
 }
 
-/// RANDOM_PROGRAMS sets how many there are for each target.
+/// `RANDOM_PROGRAMS` sets the number of programs for each target (default: four rounds of all forms).
 #[test]
-fn the_interpreter_computes_what_the_reference_does() {
+fn the_interpreter_agrees_with_the_reference() {
     let count = std::env::var("RANDOM_PROGRAMS").ok().and_then(|count| count.parse().ok());
     for target in Target::ALL {
         let count = count.unwrap_or(4 * Program::for_all_forms(target));
@@ -46,21 +46,21 @@ fn the_interpreter_computes_what_the_reference_does() {
 }
 
 #[test]
-fn a_round_of_programs_has_every_form_that_is_exact() {
+fn a_round_of_programs_has_every_exact_form() {
     let exact = |name: &String| !name.contains(".approx") && !name.contains(".full");
     let forms: BTreeSet<String> = ptx_interpreter::semantics::forms().filter(exact).collect();
     let round = |target| (0..Program::for_all_forms(target)).map(move |seed| Program::new(seed, target));
-    let dealt: BTreeSet<String> = round(Target::Sm90).flat_map(|program| program.forms().to_vec()).collect();
-    let missing: Vec<&String> = forms.difference(&dealt).collect();
+    let covered: BTreeSet<String> = round(Target::Sm90).flat_map(|program| program.forms().to_vec()).collect();
+    let missing: Vec<&String> = forms.difference(&covered).collect();
     // The conversions to tf32 that need sm_100.
     assert!(missing.iter().all(|name| name.contains("satfinite") && name.contains("tf32")), "{missing:?}");
     assert_eq!(missing.len(), 4);
-    let dealt: BTreeSet<String> = round(Target::Sm75).flat_map(|program| program.forms().to_vec()).collect();
-    assert!(dealt.len() > 1600, "sm_75 has {} forms", dealt.len());
+    let covered: BTreeSet<String> = round(Target::Sm75).flat_map(|program| program.forms().to_vec()).collect();
+    assert!(covered.len() > 1600, "sm_75 has {} forms", covered.len());
 }
 
 #[test]
-fn a_seed_makes_one_program() {
+fn a_seed_determines_the_program() {
     for target in Target::ALL {
         let (first, again) = (Program::new(7, target), Program::new(7, target));
         assert_eq!((first.ptx(), first.input()), (again.ptx(), again.input()));
@@ -69,7 +69,7 @@ fn a_seed_makes_one_program() {
 }
 
 #[test]
-fn a_wrong_result_is_named() {
+fn a_wrong_result_is_reported_with_its_thread_and_register() {
     let program = Program::new(3, Target::Sm75);
     let mut output = program.expected();
     assert_eq!(program.difference(&output), None);

@@ -1,4 +1,4 @@
-//! Takes away what PTX leaves open about a result: the payload of NaN, the sign of some zeros, bits beyond a format.
+//! Removes the unspecified parts of a result: NaN payloads, the sign of some zeros, and bits beyond a format.
 
 use ptx_interpreter::syntax::ScalarType;
 
@@ -10,11 +10,11 @@ use crate::reference::{Form, Layout};
 const SCRATCH_PREDICATE: Predicate = 0;
 
 impl Generator {
-    /// Makes a result of this form the same on every device.
+    /// Adds instructions that make a result of this form the same on every device.
     pub(super) fn make_canonical(&mut self, form: &Form<'_>, destination: Register) {
         let to = if ["cvt", "set", "slct"].contains(&form.opcode) { form.destination() } else { form.last() };
         let (format, pair) = to.strip_suffix("x2").map_or((to, false), |format| (format, true));
-        // tf32 has the exponent of f32, and stands in its upper bits.
+        // tf32 has the exponent of f32, and is stored in the upper bits of an f32.
         let Some(layout) = Layout::of(if format == "tf32" { "f32" } else { format }) else { return };
         let rounded = ["rn", "rz", "rm", "rp"].iter().any(|rounding| form.has(rounding));
         let nan_is_specified = to == "f32" && rounded && ["add", "sub", "mul", "fma", "mad"].contains(&form.opcode);
@@ -36,7 +36,7 @@ impl Generator {
         }
     }
 
-    /// Replaces every NaN by the canonical one, with instructions on integers.
+    /// Adds integer instructions that replace any NaN by the canonical one.
     fn canonical_nan(&mut self, layout: Layout, register: Register) {
         let magnitude = Register::scratch(register.width, 0);
         self.mask(magnitude, Source::Register(register), layout.sign() - 1);

@@ -1,4 +1,4 @@
-//! What is not in the semantics' tables: moves, selections, logic on predicates, and what a warp does together.
+//! Instructions outside the semantics' tables: moves, selections, predicate logic, and warp-wide operations.
 
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -8,7 +8,7 @@ use crate::Target;
 use crate::program::{Action, Logic, Register, Source, Step, Width};
 
 impl Generator {
-    /// One of these instructions.
+    /// Adds one of these instructions.
     pub(super) fn structure(&mut self) {
         match self.random.random_range(0..14) {
             0..2 => self.select(),
@@ -59,11 +59,11 @@ impl Generator {
         self.steps.push(Step { guard, action });
     }
 
-    /// The widths of a whole and of its parts, and how many there are.
+    /// The widths of a packed register and of its parts, and the number of parts.
     fn parts(&mut self) -> (Width, Width, usize) {
-        let ways =
+        let shapes =
             [(Width::Bits32, Width::Bits16, 2), (Width::Bits64, Width::Bits32, 2), (Width::Bits64, Width::Bits16, 4)];
-        *ways.choose(&mut self.random).expect("three")
+        *shapes.choose(&mut self.random).expect("three")
     }
 
     fn pack(&mut self) {
@@ -94,7 +94,7 @@ impl Generator {
                 Source::Register(distance)
             }
         };
-        // Whole warps, warps in segments, or any limit and segments that there can be.
+        // A whole warp, a warp in segments, or any valid clamp and segment mask.
         let clamp = match self.random.random_range(0..3) {
             0 => {
                 if mode == "up" {

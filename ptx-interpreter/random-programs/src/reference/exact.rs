@@ -1,13 +1,13 @@
-//! Floating-point values as exact fractions, and their rounding by its definition. Slow and obvious.
+//! Floating-point values as exact fractions, and rounding by its definition. Slow and simple.
 
 use num_bigint::BigUint;
 
 /// A binary format: sign, exponent, fraction.
 #[derive(Clone, Copy)]
 pub struct Layout {
-    /// All bits.
+    /// Total number of bits.
     pub bits: u32,
-    /// The bits of a significand with the leading one.
+    /// Number of bits of a significand, the leading one included.
     pub precision: u32,
 }
 
@@ -43,7 +43,7 @@ impl Layout {
         (self.sign() - 1) >> self.fraction_bits() << self.fraction_bits()
     }
 
-    /// The NaN of arithmetic: all ones but the sign; in f64 only the quiet bit of the fraction.
+    /// The canonical NaN: all ones except the sign; in f64 only the quiet bit of the fraction.
     pub fn nan(self) -> u64 {
         if self.bits == 64 { 0x7ff8_0000_0000_0000 } else { self.sign() - 1 }
     }
@@ -53,7 +53,7 @@ impl Layout {
         (self.bias() as u64) << self.fraction_bits()
     }
 
-    /// Whether the bits are a NaN, of whatever payload.
+    /// Whether the bits are a NaN, with any payload.
     pub fn is_nan(self, bits: u64) -> bool {
         bits & !self.sign() > self.infinity()
     }
@@ -63,12 +63,12 @@ impl Layout {
         magnitude != 0 && magnitude >> self.fraction_bits() == 0
     }
 
-    /// Zero of the same sign for a subnormal number.
+    /// The bits, with a subnormal number replaced by zero of the same sign.
     pub fn flush(self, bits: u64) -> u64 {
         if self.is_subnormal(bits) { bits & self.sign() } else { bits }
     }
 
-    /// A number with the order of the values, where −0 is just below +0.
+    /// An integer with the order of the values, where −0 is just below +0.
     pub fn key(self, bits: u64) -> i128 {
         let magnitude = i128::from(bits & !self.sign());
         if bits & self.sign() == 0 { magnitude } else { -magnitude - 1 }
@@ -85,7 +85,7 @@ pub enum Value {
         /// Whether it is −∞.
         negative: bool,
     },
-    /// A number.
+    /// A finite number.
     Finite(Fraction),
 }
 
@@ -98,12 +98,12 @@ pub struct Fraction {
     pub(crate) exponent: i32,
 }
 
-/// A rounding, by the name of its modifier.
+/// A rounding mode.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Rounding {
-    /// Of two to the even one.
+    /// To nearest, ties to even.
     Nearest,
-    /// Of two to the one away from zero.
+    /// To nearest, ties away from zero.
     NearestAway,
     /// Toward zero.
     Zero,
@@ -185,7 +185,7 @@ pub fn encode(layout: Layout, value: &Value, rounding: Rounding) -> u64 {
     }
     let fraction_bits = layout.fraction_bits() as i32;
     let smallest = 1 - layout.bias() - fraction_bits;
-    // The unit is found by trying: too small a one gives too long a significand.
+    // Search upwards for the unit: too small a unit gives too long a significand.
     let mut unit = fraction.numerator.bits() as i32 - fraction.denominator.bits() as i32 + fraction.exponent;
     unit = (unit - fraction_bits - 2).max(smallest);
     while fraction.rounded(unit, Rounding::Zero).bits() > u64::from(layout.precision) {
@@ -277,7 +277,7 @@ pub(crate) fn quotient(a: &Value, b: &Value) -> Value {
     }
 }
 
-/// The root, with one bit more where it isn't exact: far below where it is rounded.
+/// The square root. If it is inexact, an extra lowest bit far below the rounding position is set.
 pub(crate) fn root(a: &Value) -> Value {
     match a {
         _ if is_zero(a) => a.clone(),

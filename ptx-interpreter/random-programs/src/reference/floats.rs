@@ -1,4 +1,4 @@
-//! What floating-point instructions and comparisons compute: on exact fractions, rounded once.
+//! Results of floating-point instructions and comparisons, computed on exact fractions and rounded once.
 
 use super::exact::{
     Fraction, Layout, Rounding, Value, decode, encode, is_negative, negated, product, quotient, root, sum,
@@ -6,12 +6,12 @@ use super::exact::{
 use super::form::Form;
 use super::integers::IntegerType;
 
-/// The rounding that the form names, to the nearest if it names none.
+/// The rounding that the form names, or to nearest if it names none.
 fn rounding(form: &Form) -> Rounding {
     form.modifiers.iter().find_map(|modifier| Rounding::of(modifier)).unwrap_or(Rounding::Nearest)
 }
 
-/// `.ftz`, `.relu` and `.sat` on a result's bits.
+/// Applies `.ftz`, `.relu` and `.sat` to a result's bits.
 fn finish(form: &Form, layout: Layout, bits: u64, flush: bool) -> u64 {
     let bits = if flush { layout.flush(bits) } else { bits };
     let negative = bits & layout.sign() != 0;
@@ -24,7 +24,7 @@ fn finish(form: &Form, layout: Layout, bits: u64, flush: bool) -> u64 {
     bits
 }
 
-/// The result of an instruction; None if there is no reference for it here.
+/// The result of an instruction; `None` if this module has no reference for it.
 pub(crate) fn evaluate(form: &Form, s: [u64; 4]) -> Option<u64> {
     if let Some(packed) = form.name("f16x2").or(form.name("bf16x2")) {
         let half = form.with_type(packed.strip_suffix("x2")?);
@@ -58,7 +58,7 @@ pub(crate) fn evaluate(form: &Form, s: [u64; 4]) -> Option<u64> {
     Some(finish(form, layout, encode(layout, &exact, rounding), form.has("ftz")))
 }
 
-/// Above 2^126, and finite.
+/// Whether an f32 divisor is finite and its magnitude is above 2^126.
 fn divisor_is_huge(layout: Layout, bits: u64) -> bool {
     let magnitude = bits & !layout.sign();
     magnitude > (126 + 127) << 23 && magnitude < layout.infinity()
@@ -109,7 +109,7 @@ pub(crate) fn holds(form: &Form, s: [u64; 4]) -> Option<bool> {
     })
 }
 
-/// set and slct.
+/// `set` and `slct`
 pub(crate) fn select(form: &Form, s: [u64; 4]) -> Option<u64> {
     if form.opcode == "set" {
         let truth = holds(form, s)?;
@@ -140,7 +140,7 @@ pub(crate) fn select(form: &Form, s: [u64; 4]) -> Option<u64> {
     Some(value & (u64::MAX >> (64 - bits)))
 }
 
-/// testp
+/// `testp`
 pub(crate) fn test(form: &Form, s: [u64; 4]) -> Option<bool> {
     let layout = Layout::of(form.last())?;
     let bits = s[0] & (layout.sign() | (layout.sign() - 1));
@@ -157,7 +157,7 @@ pub(crate) fn test(form: &Form, s: [u64; 4]) -> Option<bool> {
     })
 }
 
-/// cvt
+/// `cvt`
 pub(crate) fn convert(form: &Form, s: [u64; 4]) -> Option<u64> {
     let (d, source) = (form.destination(), form.last());
     if let Some(one) = d.strip_suffix("x2") {
@@ -208,7 +208,7 @@ pub(crate) fn convert(form: &Form, s: [u64; 4]) -> Option<u64> {
         bits -= 1;
     }
     let bits = finish(form, layout, bits, form.has("ftz") && d == "f32");
-    // tf32 stands in the upper bits of an f32.
+    // tf32 is stored in the upper bits of an f32.
     Some(match d {
         "tf32" if layout.is_nan(bits) => 0x7fff_ffff,
         "tf32" => bits << 13,

@@ -1,11 +1,11 @@
-//! The name of an instruction form, in parts.
+//! The name of an instruction form, split into opcode and modifiers.
 
 /// An opcode and its modifiers.
 #[derive(Clone)]
 pub struct Form<'a> {
-    /// Before the first dot.
+    /// The name's part before the first dot.
     pub opcode: &'a str,
-    /// Between the dots.
+    /// The name's parts after the first dot.
     pub modifiers: Vec<&'a str>,
 }
 
@@ -13,7 +13,7 @@ impl<'a> Form<'a> {
     /// Splits a name such as `add.rn.f32`.
     pub fn parse(name: &'a str) -> Self {
         let mut parts = name.split('.');
-        let opcode = parts.next().expect("split gives a part");
+        let opcode = parts.next().expect("split returns at least one part");
         Self { opcode, modifiers: parts.collect() }
     }
 
@@ -22,7 +22,7 @@ impl<'a> Form<'a> {
         self.modifiers.contains(&modifier)
     }
 
-    /// The modifier, if the form has it.
+    /// The modifier itself, if the form has it.
     pub fn name(&self, modifier: &'a str) -> Option<&'a str> {
         self.has(modifier).then_some(modifier)
     }
@@ -32,12 +32,12 @@ impl<'a> Form<'a> {
         self.modifiers.last().copied().unwrap_or("")
     }
 
-    /// The modifier before the last one: the type of the destination, where there are two.
+    /// The modifier before the last one: the type of the destination, if the form names two types.
     pub fn destination(&self) -> &'a str {
         self.modifiers[self.modifiers.len() - 2]
     }
 
-    /// The same with another type at the end.
+    /// The form with another type as its last modifier.
     pub fn with_type<'b>(&self, name: &'b str) -> Form<'b>
     where
         'a: 'b,

@@ -1,4 +1,4 @@
-//! What instructions on integers and bits compute, in i128 and bit by bit, as the PTX ISA writes it.
+//! Results of integer and bit instructions, computed in i128 and bit by bit after the PTX ISA's definitions.
 
 use super::form::Form;
 
@@ -47,7 +47,7 @@ impl IntegerType {
 
 const U32: IntegerType = IntegerType { bits: 32, signed: false };
 
-/// The result of an instruction; None if there is no reference for it here.
+/// The result of an instruction; `None` if this module has no reference for it.
 pub(crate) fn evaluate(form: &Form, s: [u64; 4]) -> Option<u64> {
     if let Some(packed) = form.name("u16x2").or(form.name("s16x2")) {
         let half = form.with_type(&packed[..3]);
@@ -164,14 +164,14 @@ pub(crate) fn evaluate(form: &Form, s: [u64; 4]) -> Option<u64> {
     })
 }
 
-/// The product's bits from `bits` on, where 128 bits of a product are enough in two's complement.
+/// The product's bits from `bits` on. The low 128 bits of the product suffice in two's complement.
 fn high(a: i128, b: i128, bits: u32) -> i128 {
     a.wrapping_mul(b) >> bits
 }
 
 fn permute(form: &Form, s: [u64; 4]) -> u64 {
     let bytes: Vec<u64> = [s[0], s[1]].iter().flat_map(|word| (0..4).map(move |i| word >> (8 * i) & 0xff)).collect();
-    // The ISA's tables: for each selector the source bytes of d.b3, d.b2, d.b1, d.b0.
+    // The ISA's tables: for each selector, the source bytes of d.b3, d.b2, d.b1, d.b0.
     let table = match form.last() {
         "f4e" => ["3210", "4321", "5432", "6543"],
         "b4e" => ["5670", "6701", "7012", "0123"],
@@ -194,7 +194,7 @@ fn permute(form: &Form, s: [u64; 4]) -> u64 {
     chosen.map(|(i, digit)| bytes[usize::from(digit - b'0')] << (8 * i)).sum()
 }
 
-/// The ISA's loop; a base beyond 31 is undefined there, and finds nothing here.
+/// The ISA's loop. A base beyond 31 is undefined in the ISA; here no bit is found.
 fn find_nth_set(mask: u32, base: i32, offset: i32) -> u64 {
     let not_found = u64::from(u32::MAX);
     if !(0..32).contains(&base) {
@@ -217,7 +217,7 @@ fn find_nth_set(mask: u32, base: i32, offset: i32) -> u64 {
     not_found
 }
 
-/// The result and the flag of an instruction with a carry; None if there is no reference for it.
+/// The result and the carry flag of an instruction with a carry; `None` if there is no reference for it.
 pub fn evaluate_carry(form: &Form<'_>, s: [u64; 4], carry_in: bool) -> Option<(u64, bool)> {
     let t = IntegerType::of(form.last())?;
     let unsigned = IntegerType { signed: false, ..t };

@@ -1,5 +1,5 @@
-//! What instructions compute, independently of the interpreter: integers in i128 and bit by bit, floating-point values
-//! as exact fractions that are rounded once. Slow and obvious.
+//! Reference results of instructions, independent of the interpreter: integers in i128 and bit by bit, floating-point
+//! values as exact fractions that are rounded once. Slow and simple.
 
 mod exact;
 mod floats;
@@ -12,8 +12,8 @@ pub use form::Form;
 pub use integers::evaluate_carry;
 pub use samples::{edges, random};
 
-/// The result of an instruction of this form, of sources that have no bits above their types; None if there is no
-/// reference for it. Of a form that gives a predicate it is 0 or 1.
+/// The result of an instruction of this form; `None` if there is no reference for it. A predicate is 0 or 1. The
+/// sources must have no bits above their types.
 pub fn evaluate(form: &Form<'_>, sources: [u64; 4]) -> Option<u64> {
     match form.opcode {
         "setp" => floats::holds(form, sources).map(u64::from),

@@ -1,11 +1,11 @@
-//! Operands: what is at the edge of a type, and random ones.
+//! Operands: boundary values of a type, and random values.
 
 use super::exact::Layout;
 use ptx_interpreter::syntax::ScalarType;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt};
 
-/// The values at which things change.
+/// The boundary values of a type.
 pub fn edges(t: ScalarType) -> Vec<u64> {
     let name = format!("{t:?}").to_lowercase();
     if let Some(half) = name.strip_suffix("x2") {
@@ -38,7 +38,7 @@ fn float_edges(layout: Layout) -> Vec<u64> {
     // NaN, quiet and signalling, with a payload.
     magnitudes.extend([infinity + 1, infinity | fraction >> 1, infinity | fraction >> 1 | 3, layout.sign() - 1]);
     magnitudes.extend([one, one - 1, one + 1, one - 2, one | fraction >> 1, one + fraction]);
-    // ½, ¼, and where integers and other formats end or change.
+    // ½, ¼, and the limits of integers and other formats.
     for exponent in [-1, -2, -8, -14, -15, -24, -25, -126, -127, -133, -149, -150, 1, 7, 8, 10, 11, 15, 16, 23, 24] {
         magnitudes.extend(around(layout, exponent));
     }
@@ -48,7 +48,7 @@ fn float_edges(layout: Layout) -> Vec<u64> {
     magnitudes.iter().flat_map(|magnitude| [*magnitude, magnitude | layout.sign()]).collect()
 }
 
-/// 2^exponent, the numbers next to it, and one and a half times it.
+/// 2^exponent, its two neighbours, and 1.5 · 2^exponent.
 fn around(layout: Layout, exponent: i64) -> Vec<u64> {
     let bits = layout.one() as i64 + (exponent << (layout.precision - 1));
     if bits <= 0 || bits as u64 >= layout.infinity() {
@@ -58,7 +58,7 @@ fn around(layout: Layout, exponent: i64) -> Vec<u64> {
     vec![bits, bits - 1, bits + 1, bits | 1 << (layout.precision - 2)]
 }
 
-/// A random value: any bits, or a number of a moderate exponent.
+/// A random value: any bits, or a value of moderate magnitude.
 pub fn random(t: ScalarType, random: &mut ChaCha8Rng) -> u64 {
     let bits = random.next_u64() >> (64 - 8 * t.bytes() as u32);
     let name = format!("{t:?}").to_lowercase();
