@@ -1,9 +1,9 @@
-//! Results that the PTX ISA states, and names that it doesn't have.
+//! Results that the PTX ISA states, and instruction names outside of it.
 
 use ptx_interpreter::semantics::{self, ApproximationError, Class, Compute, LANES};
 use ptx_interpreter::syntax::ScalarType;
 
-/// What an instruction gives in every lane.
+/// The result of an instruction on the same operands in all lanes.
 #[track_caller]
 fn run(name: &str, sources: &[u64]) -> u64 {
     let parts: Vec<&str> = name.split('.').collect();
@@ -48,7 +48,7 @@ fn shifts_past_the_width_are_clamped() {
 }
 
 #[test]
-fn quotients_without_a_value_are_defined_here() {
+fn undefined_quotients_have_fixed_results() {
     for name in ["div.u32", "div.s32", "rem.u32", "rem.s32"] {
         assert_eq!(run(name, &[7, 0]), 0xffff_ffff, "{name}");
     }
@@ -61,7 +61,7 @@ fn quotients_without_a_value_are_defined_here() {
 }
 
 #[test]
-fn examples_of_the_isa_give_what_it_says() {
+fn examples_of_the_isa_have_its_results() {
     assert_eq!(run("fns.b32", &[0xaaaa_aaaa, 3, 1]), 3);
     assert_eq!(run("fns.b32", &[0xaaaa_aaaa, 3, 0xffff_ffff]), 3);
     assert_eq!(run("fns.b32", &[0xaaaa_aaaa, 2, 1]), 3);
@@ -78,7 +78,7 @@ fn examples_of_the_isa_give_what_it_says() {
 }
 
 #[test]
-fn nan_is_left_out_of_an_extreme_unless_asked_for() {
+fn min_and_max_ignore_nan_without_the_nan_modifier() {
     assert_eq!(run("min.f32", &[NAN, single(2.0)]), single(2.0));
     assert_eq!(run("max.f32", &[single(2.0), 0xffc0_0001]), single(2.0));
     assert_eq!(run("max.f32", &[0xffc0_0001, 0x7f80_0001]), NAN);
@@ -103,7 +103,7 @@ fn nan_of_arithmetic_is_canonical() {
 
 #[test]
 fn roundings_differ_in_the_last_bit() {
-    // 1 + 2^−25 lies between 1 and the next number.
+    // 1 + 2^−25 is between 1 and the next f32.
     let (one, little) = (single(1.0), single(2f32.powi(-25)));
     assert_eq!(run("add.rn.f32", &[one, little]), one);
     assert_eq!(run("add.rz.f32", &[one, little]), one);
@@ -117,7 +117,7 @@ fn roundings_differ_in_the_last_bit() {
     assert_eq!(run("div.rp.f64", &[1f64.to_bits(), 3f64.to_bits()]), (1.0f64 / 3.0).to_bits() + 1);
     assert_eq!(run("sqrt.rp.f64", &[2f64.to_bits()]), 2f64.sqrt().to_bits());
     assert_eq!(run("sqrt.rm.f64", &[2f64.to_bits()]), 2f64.sqrt().to_bits() - 1);
-    // (1 + 2^−12)² = 1 + 2^−11 + 2^−24: only fused is the last term there.
+    // (1 + 2^−12)² = 1 + 2^−11 + 2^−24: only a fused operation keeps the last term.
     let a = single(1.0 + 2f32.powi(-12));
     assert_eq!(run("fma.rn.f32", &[a, a, single(-1.0 - 2f32.powi(-11))]), single(2f32.powi(-24)));
 }
@@ -139,7 +139,7 @@ fn subnormal_numbers_count_unless_flushed() {
 }
 
 #[test]
-fn saturation_ends_at_zero_and_one() {
+fn saturation_clamps_to_zero_and_one() {
     assert_eq!(run("add.sat.f32", &[single(3.0), single(4.0)]), single(1.0));
     assert_eq!(run("add.sat.f32", &[single(3.0), single(-4.0)]), 0);
     assert_eq!(run("mul.sat.f32", &[NAN, single(1.0)]), 0);
@@ -150,7 +150,7 @@ fn saturation_ends_at_zero_and_one() {
 }
 
 #[test]
-fn comparisons_with_nan_hold_only_where_unordered_counts() {
+fn comparisons_with_nan_hold_only_in_unordered_forms() {
     for name in ["eq", "ne", "lt", "le", "gt", "ge", "num"] {
         assert_eq!(run(&format!("setp.{name}.f32"), &[NAN, single(1.0)]), 0, "{name}");
     }
@@ -184,7 +184,7 @@ fn conversions_clamp_and_round() {
     assert_eq!(run("cvt.sat.u8.s32", &[0xffff_ffff]), 0);
     assert_eq!(run("cvt.s64.s32", &[0xffff_ffff]), u64::MAX);
     assert_eq!(run("cvt.u64.s32", &[0xffff_ffff]), u64::MAX);
-    // 65520 is as far from 65504 as from what would be 65536.
+    // 65520 is halfway between 65504 and the unrepresentable 65536.
     assert_eq!(run("cvt.rn.f16.f32", &[single(65519.0)]), 0x7bff);
     assert_eq!(run("cvt.rn.f16.f32", &[single(65520.0)]), 0x7c00);
     assert_eq!(run("cvt.rn.satfinite.f16.f32", &[single(65520.0)]), 0x7bff);
@@ -197,7 +197,7 @@ fn conversions_clamp_and_round() {
 }
 
 #[test]
-fn approximations_follow_the_tables_of_special_values() {
+fn approximations_match_the_tables_of_special_values() {
     assert_eq!(run("ex2.approx.f32", &[MINUS_INFINITY]), 0);
     assert_eq!(run("ex2.approx.f32", &[MINUS_ZERO]), single(1.0));
     assert_eq!(run("ex2.approx.f32", &[INFINITY]), INFINITY);
@@ -227,7 +227,7 @@ fn approximations_follow_the_tables_of_special_values() {
 }
 
 #[test]
-fn an_approximation_tells_its_error() {
+fn an_approximation_states_its_error() {
     let error = |name: &str| {
         let parts: Vec<&str> = name.split('.').collect();
         semantics::approximation_error(parts[0], &parts[1..])
@@ -236,7 +236,7 @@ fn an_approximation_tells_its_error() {
     assert_eq!(error("tanh.approx.f32"), Ok(Some(ApproximationError::Relative(2f64.powi(-11)))));
     assert_eq!(error("add.f32"), Ok(None));
     assert!(error("add.f33").is_err());
-    // Whatever the special function unit computes has one, but for the coarse forms of f64.
+    // Every form of the special function unit has an error bound, except the coarse forms of f64.
     for name in semantics::forms() {
         let parts: Vec<&str> = name.split('.').collect();
         let Ok(operation) = semantics::operation(parts[0], &parts[1..]) else { continue };
@@ -246,7 +246,7 @@ fn an_approximation_tells_its_error() {
 }
 
 #[test]
-fn a_name_that_the_isa_does_not_have_is_unknown() {
+fn a_name_outside_of_the_isa_is_unknown() {
     for name in [
         "frobnicate.u32",
         "add",
@@ -320,14 +320,14 @@ fn an_operation_names_its_types() {
 }
 
 #[test]
-fn a_flag_without_cc_stays_as_it_was() {
+fn a_form_without_cc_preserves_the_carry_flag() {
     let plain = semantics::carry("addc", &["u32"]).expect("a known form");
     let writing = semantics::carry("sub", &["cc", "s64"]).expect("a known form");
     let (ones, zeros) = ([u64::from(u32::MAX); LANES], [0; LANES]);
     let mut lanes = [7; LANES];
     assert_eq!((plain.compute)(&mut lanes, 0x5555_5555, [&ones, &zeros, &zeros, &zeros]), 0x5555_5555);
     assert_eq!((lanes[0], lanes[1]), (0, u64::from(u32::MAX)));
-    // 0 − (2^32 − 1) borrows, whatever the flag was.
+    // 0 − (2^32 − 1) borrows for any previous flag.
     assert_eq!((writing.compute)(&mut lanes, 0, [&zeros, &ones, &zeros, &zeros]), u32::MAX);
     assert_eq!(lanes[5], 0u64.wrapping_sub(u64::from(u32::MAX)));
 }

@@ -1,4 +1,4 @@
-// One bug in each kernel, on the line that says BUG and the kernel's name. tests/foreign/bugs.rs says what shows each.
+// One bug in each kernel, on the line that says BUG and the kernel's name. tests/foreign/bugs.rs has the expected faults.
 #include "device.h"
 
 #define KERNEL extern "C" __global__ void
@@ -171,7 +171,7 @@ KERNEL flag_without_order(int *data, int *flag, int *y) {
     }
 }
 
-// What follows is wrong, and not by what memory and barriers tell: only results do.
+// Bugs that memory and barrier checks cannot detect: only the results are wrong.
 
 KERNEL wrong_bound(const int *x, int *y, int n) {
     int i = thread_in_grid();

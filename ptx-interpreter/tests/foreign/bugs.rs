@@ -1,6 +1,6 @@
-//! Bugs in kernels of CUDA C: what the interpreter says of each, and that it names the line.
+//! Bugs in CUDA C kernels: the interpreter reports the expected fault at the right source line.
 
-use crate::cases::{fractions, numbers};
+use crate::cases::{fractions, integers};
 use crate::compilers::{self, Compiled};
 use crate::run::Argument::{self, Buffer, Int, Output};
 use crate::run::Elements::{Floats, Ints};
@@ -9,11 +9,11 @@ use cuda_std::{Dim3, LaunchConfig};
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::{FaultKind, Machine, Options};
 
-/// What shows a bug.
-enum Shown {
+/// How a bug is detected.
+enum Detection {
     /// A fault of this kind.
     Fault(fn(&FaultKind) -> bool),
-    /// Nothing but the results: every access is of initialised memory within its array and ordered.
+    /// Only by wrong results: every access is in bounds, initialised and ordered.
     Results,
 }
 
@@ -21,7 +21,7 @@ struct Bug {
     kernel: &'static str,
     config: LaunchConfig,
     arguments: Vec<Argument>,
-    shown: Shown,
+    detection: Detection,
 }
 
 fn bug(
@@ -30,7 +30,7 @@ fn bug(
     arguments: Vec<Argument>,
     kind: fn(&FaultKind) -> bool,
 ) -> Bug {
-    Bug { kernel, config: LaunchConfig::new(grid, block), arguments, shown: Shown::Fault(kind) }
+    Bug { kernel, config: LaunchConfig::new(grid, block), arguments, detection: Detection::Fault(kind) }
 }
 
 fn is_race(kind: &FaultKind) -> bool {
@@ -50,11 +50,11 @@ fn is_divergence(kind: &FaultKind) -> bool {
 }
 
 fn all() -> Vec<Bug> {
-    let x = |count| Buffer(Ints(numbers(count, -1000, 1000)));
+    let x = |count| Buffer(Ints(integers(count, -1000, 1000)));
     let out = |count| Output(Ints(vec![0; count]));
     let zeros = |count| Buffer(Ints(vec![0; count]));
-    let unseen = |kernel, shape: (u32, u32), arguments| Bug {
-        shown: Shown::Results,
+    let undetected = |kernel, shape: (u32, u32), arguments| Bug {
+        detection: Detection::Results,
         ..bug(kernel, shape, arguments, |_| false)
     };
     vec![
@@ -99,27 +99,27 @@ fn all() -> Vec<Bug> {
             config: LaunchConfig::new(2, 1).cooperative(),
             ..bug("flag_without_order", (2, 1), vec![zeros(1), zeros(1), out(1)], is_race)
         },
-        unseen("wrong_bound", (2, 64), vec![x(100), out(100), Int(100)]),
-        unseen("lost_remainder", (1, 32), vec![x(100), out(1), Int(100)]),
-        unseen("barrier_that_one_warp_skips_by_luck", (1, 64), vec![x(64), out(64), Int(64)]),
-        unseen("index_within_another_row", (1, 31), vec![x(32), out(32)]),
+        undetected("wrong_bound", (2, 64), vec![x(100), out(100), Int(100)]),
+        undetected("lost_remainder", (1, 32), vec![x(100), out(1), Int(100)]),
+        undetected("barrier_that_one_warp_skips_by_luck", (1, 64), vec![x(64), out(64), Int(64)]),
+        undetected("index_within_another_row", (1, 31), vec![x(32), out(32)]),
     ]
 }
 
-/// What is not as it should be of one bug.
+/// The difference from the expected fault of one bug; `None` if there is none.
 fn problem(machine: &mut Machine, bug: &Bug) -> Option<String> {
     let source = include_str!("bugs.cu");
     let line = source.lines().position(|line| line.ends_with(&format!("// BUG {}", bug.kernel)));
     let line = line.expect("the bug's line") as u32 + 1;
     let options = Options { block_instructions: 1_000_000, ..Options::default() };
     let launched = launch(machine, options, bug.kernel, (bug.config, Calling::C), &bug.arguments);
-    let error = match (launched, &bug.shown) {
-        (Ok(_), Shown::Results) => return None,
-        (Ok(_), Shown::Fault(_)) => return Some("nothing shows it".to_owned()),
-        (Err(error), Shown::Results) => return Some(format!("shown after all: {error}")),
-        (Err(error), Shown::Fault(_)) => error,
+    let error = match (launched, &bug.detection) {
+        (Ok(_), Detection::Results) => return None,
+        (Ok(_), Detection::Fault(_)) => return Some("not detected".to_owned()),
+        (Err(error), Detection::Results) => return Some(format!("unexpectedly detected: {error}")),
+        (Err(error), Detection::Fault(_)) => error,
     };
-    let Shown::Fault(is_expected) = bug.shown else { return None };
+    let Detection::Fault(is_expected) = bug.detection else { return None };
     let Some(fault) = error.fault() else { return Some(format!("no fault: {error}")) };
     let place = fault.place.source.as_ref();
     if !is_expected(&fault.kind) {

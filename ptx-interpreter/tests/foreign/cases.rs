@@ -1,4 +1,4 @@
-//! The kernels that are right: how each is launched, and what it computes.
+//! The correct kernels: the launch and the reference of each.
 
 use crate::run::Argument::{self, Buffer, Float, Int, Output};
 use crate::run::Elements::{self, Bytes, Doubles, Floats, Ints, Shorts};
@@ -8,12 +8,12 @@ pub(crate) struct Case {
     pub(crate) kernel: &'static str,
     pub(crate) config: LaunchConfig,
     pub(crate) arguments: Vec<Argument>,
-    /// The elements of each output, by the elements of all arguments.
+    /// Replaces the outputs among the elements of all arguments by the expected ones.
     pub(crate) reference: fn(&mut [Elements]),
 }
 
 impl Case {
-    /// The arguments as the kernel should leave them.
+    /// The expected arguments after the launch.
     pub(crate) fn expected(&self) -> Vec<Argument> {
         let mut elements: Vec<Elements> =
             self.arguments.iter().map(|argument| argument.elements().cloned().unwrap_or(Ints(vec![]))).collect();
@@ -26,8 +26,8 @@ impl Case {
     }
 }
 
-/// Numbers from `low` to below `high`.
-pub(crate) fn numbers(count: usize, low: i32, high: i32) -> Vec<i32> {
+/// Pseudorandom integers in `low..high`.
+pub(crate) fn integers(count: usize, low: i32, high: i32) -> Vec<i32> {
     let mut state = 12345_u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -36,9 +36,9 @@ pub(crate) fn numbers(count: usize, low: i32, high: i32) -> Vec<i32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Eighths, whose sums and products are exact as long as they are small.
+/// Multiples of 1/8, whose sums and products are exact while they are small.
 pub(crate) fn fractions(count: usize) -> Vec<f32> {
-    numbers(count, -32, 33).iter().map(|number| *number as f32 / 8.0).collect()
+    integers(count, -32, 33).iter().map(|value| *value as f32 / 8.0).collect()
 }
 
 pub(crate) fn ints(elements: &Elements) -> Vec<i32> {
@@ -68,7 +68,7 @@ fn case(
     Case { kernel, config: LaunchConfig::new(grid, block), arguments, reference }
 }
 
-/// Each output of one input.
+/// Maps each input element to an output element.
 fn mapped(e: &mut [Elements], function: impl Fn(i32) -> i32) {
     e[1] = Ints(ints(&e[0]).into_iter().map(function).collect());
 }
@@ -78,7 +78,7 @@ fn gcd(a: i32, b: i32) -> i32 {
 }
 
 pub(crate) fn all() -> Vec<Case> {
-    let x = |count| Buffer(Ints(numbers(count, -1000, 1000)));
+    let x = |count| Buffer(Ints(integers(count, -1000, 1000)));
     let f = |count| Buffer(Floats(fractions(count)));
     vec![
         case("saxpy", (3, 64), vec![Float(0.5), f(150), f(150), Int(150)], |e| {
@@ -155,8 +155,8 @@ pub(crate) fn all() -> Vec<Case> {
             "greatest_common_divisors",
             (2, 64),
             vec![
-                Buffer(Ints(numbers(100, 1, 5000))),
-                Buffer(Ints(numbers(200, 1, 900)[100..].to_vec())),
+                Buffer(Ints(integers(100, 1, 5000))),
+                Buffer(Ints(integers(200, 1, 900)[100..].to_vec())),
                 out_ints(100),
                 Int(100),
             ],
@@ -186,7 +186,7 @@ pub(crate) fn all() -> Vec<Case> {
         case("bits", (1, 128), vec![x(100), out_ints(100), Int(100)], |e| {
             mapped(e, |x| x.count_ones() as i32 * 10_000 + x.leading_zeros() as i32 * 100 + (x.reverse_bits() & 63));
         }),
-        case("modular_powers", (1, 64), vec![Buffer(Ints(numbers(60, 1, 1_000_000))), out_ints(60), Int(60)], |e| {
+        case("modular_powers", (1, 64), vec![Buffer(Ints(integers(60, 1, 1_000_000))), out_ints(60), Int(60)], |e| {
             let power = |(exponent, base): (usize, i32)| {
                 (0..exponent).fold(1_u64, |result, _| result * base as u64 % 1_000_000_007) as i32
             };
@@ -198,7 +198,7 @@ pub(crate) fn all() -> Vec<Case> {
             vec![
                 x(100),
                 Buffer(Ints(
-                    numbers(100, 1, 50).iter().enumerate().map(|(i, n)| if i % 2 == 0 { *n } else { -n }).collect(),
+                    integers(100, 1, 50).iter().enumerate().map(|(i, n)| if i % 2 == 0 { *n } else { -n }).collect(),
                 )),
                 out_ints(100),
                 Int(100),
@@ -231,7 +231,7 @@ pub(crate) fn all() -> Vec<Case> {
             x.chunks_mut(12).for_each(<[i32]>::sort_unstable);
             e[1] = Ints(x);
         }),
-        case("opcodes", (2, 64), vec![Buffer(Ints(numbers(100, 0, 10))), out_ints(100), Int(100)], |e| {
+        case("opcodes", (2, 64), vec![Buffer(Ints(integers(100, 0, 10))), out_ints(100), Int(100)], |e| {
             let result = |(i, code): (usize, i32)| {
                 let i = i as i32;
                 match code {
@@ -256,7 +256,7 @@ pub(crate) fn all() -> Vec<Case> {
                 let Doubles(weights) = &e[0] else { panic!("no doubles") };
                 let mut best = 0;
                 for i in 1..20 {
-                    // Of two alike the kernel prefers its first argument, which is by turns the other.
+                    // On a tie the kernel chooses its first argument, which alternates between the two.
                     let is_better = if i % 2 == 1 { weights[i] >= weights[best] } else { weights[i] > weights[best] };
                     best = if is_better { i } else { best };
                 }
@@ -276,7 +276,7 @@ pub(crate) fn all() -> Vec<Case> {
             "short_sums",
             (2, 32),
             vec![
-                Buffer(Shorts(numbers(50, -30_000, 30_000).iter().map(|x| *x as i16).collect())),
+                Buffer(Shorts(integers(50, -30_000, 30_000).iter().map(|x| *x as i16).collect())),
                 Output(Shorts(vec![0; 50])),
                 Int(50),
             ],
@@ -307,7 +307,7 @@ pub(crate) fn all() -> Vec<Case> {
             "game_of_life",
             ((3, 2), (8, 8)),
             vec![
-                Buffer(Bytes(numbers(18 * 12, 0, 2).iter().map(|x| *x as u8).collect())),
+                Buffer(Bytes(integers(18 * 12, 0, 2).iter().map(|x| *x as u8).collect())),
                 Output(Bytes(vec![0; 18 * 12])),
                 Int(18),
                 Int(12),
@@ -329,7 +329,7 @@ pub(crate) fn all() -> Vec<Case> {
             (1, 64),
             vec![
                 Buffer(Ints((0..50).map(|i| i * 7).collect())),
-                Buffer(Ints(numbers(40, -10, 400))),
+                Buffer(Ints(integers(40, -10, 400))),
                 out_ints(40),
                 Int(50),
                 Int(40),
@@ -344,7 +344,7 @@ pub(crate) fn all() -> Vec<Case> {
             (1, 32),
             vec![
                 Buffer(Ints((0..=20).map(|row| row * (row + 1) / 2).collect())),
-                Buffer(Ints(numbers(210, 0, 20))),
+                Buffer(Ints(integers(210, 0, 20))),
                 f(210),
                 f(20),
                 out_floats(20),
@@ -358,7 +358,7 @@ pub(crate) fn all() -> Vec<Case> {
                 e[4] = Floats((0..20).map(row).collect());
             },
         ),
-        case("polynomial", (1, 128), vec![Buffer(Ints(numbers(100, -50, 50))), out_ints(100), Int(100)], |e| {
+        case("polynomial", (1, 128), vec![Buffer(Ints(integers(100, -50, 50))), out_ints(100), Int(100)], |e| {
             mapped(e, |x| [7, -3, 2, 5, -1].iter().rev().fold(0, |value, coefficient| value * x + coefficient));
         }),
         Case {
@@ -386,7 +386,7 @@ pub(crate) fn all() -> Vec<Case> {
             e[0] = Ints((0..50).map(walk).collect());
         }),
         case("lock", (6, 32), vec![Buffer(Ints(vec![0])), Buffer(Ints(vec![1]))], |e| {
-            // The interpreter takes blocks in order where it looks for races.
+            // The interpreter runs blocks in order when it checks for races.
             e[1] = Ints(vec![(0..6).fold(1, |value, block| value * 2 + block % 2)]);
         }),
         case("float_atomics", (2, 64), vec![f(100), Buffer(Floats(vec![0.0])), Int(100)], |e| {

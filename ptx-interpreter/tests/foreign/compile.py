@@ -1,10 +1,10 @@
-"""Compiles this folder's kernels to PTX by what is installed.
+"""Compiles this folder's kernels to PTX with an installed compiler.
 
     python compile.py nvrtc FILE.cu ARCHITECTURE [OPTION …]
     python compile.py numba ARCHITECTURE OPTIMISATION
     python compile.py triton ARCHITECTURE
 
-writes the PTX to standard output. Exit status 3: the compiler is not installed, and standard error says what is missing.
+writes the PTX to standard output. Exit status 3: the compiler is not installed; standard error names the missing part.
 """
 
 import ctypes
@@ -16,13 +16,13 @@ import sys
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-def missing(what):
-    print(what, file=sys.stderr)
+def missing(message):
+    print(message, file=sys.stderr)
     sys.exit(3)
 
 
 def nvidia(*patterns):
-    """The first file of NVIDIA's packages that fits one of the patterns."""
+    """The first file in NVIDIA's packages that matches one of the patterns."""
     for folder in sys.path:
         for pattern in patterns:
             for found in sorted(glob.glob(os.path.join(folder, "nvidia", pattern))):
@@ -41,7 +41,7 @@ def nvrtc(source, architecture, *options):
     with open(path, encoding="utf-8") as file:
         text = file.read().encode()
     if library.nvrtcCreateProgram(ctypes.byref(program), text, source.encode(), 0, None, None) != 0:
-        sys.exit("NVRTC makes no program")
+        sys.exit("NVRTC cannot create a program")
     if None in headers and b"cooperative_groups.h" in text:
         missing("no CUDA headers: pip install nvidia-cuda-runtime-cu12 nvidia-cuda-cccl-cu12")
     options = [f"--gpu-architecture=compute_{architecture}", f"-I{FOLDER}", *options]

@@ -1,9 +1,9 @@
-//! PTX of other compilers, where they are installed.
+//! PTX of other compilers, if they are installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The text of a module, and who made it.
+/// The text of a module, and the name of its compiler.
 pub(crate) struct Compiled {
     pub(crate) name: String,
     pub(crate) ptx: String,
@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign")
 }
 
-/// What the source on standard output of a command is; None, with a line that says so, if the compiler is not there.
+/// A command's standard output as PTX. Prints a line and returns `None` if the compiler is not installed.
 fn output(test: &str, name: &str, command: &mut Command) -> Option<Compiled> {
     let output = match command.current_dir(folder()).env("PYTHONDONTWRITEBYTECODE", "1").output() {
         Ok(output) => output,
@@ -27,16 +27,17 @@ fn output(test: &str, name: &str, command: &mut Command) -> Option<Compiled> {
         println!("SKIPPED: {test}, {name}: {}", error.trim());
         return None;
     }
-    assert!(output.status.success(), "{name} refuses the source: {error}");
+    assert!(output.status.success(), "{name} rejects the source: {error}");
     Some(Compiled { name: name.to_owned(), ptx: String::from_utf8(output.stdout).unwrap() })
 }
 
-/// FOREIGN_CLANG, or `clang`, and the newest architecture that it knows of sm_90 and sm_86.
+/// The program in `FOREIGN_CLANG`, or `clang`.
 fn clang_command() -> Command {
     Command::new(std::env::var_os("FOREIGN_CLANG").unwrap_or("clang".into()))
 }
 
-/// A source of this folder by clang, for sm_75 and a newer architecture, without and with optimisation.
+/// A source of this folder compiled by clang for sm_75 and the newest of sm_86 and sm_90, without and with
+/// optimisation.
 pub(crate) fn clang(test: &str, source: &str) -> Vec<Compiled> {
     let targets = clang_command().arg("--print-supported-cpus").arg("--target=nvptx64-nvidia-cuda").output();
     let newer = match targets {
@@ -54,13 +55,13 @@ pub(crate) fn clang(test: &str, source: &str) -> Vec<Compiled> {
     compiled.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// FOREIGN_PYTHON, or `python3`, with this folder's compile.py.
+/// The output of compile.py under `FOREIGN_PYTHON`, or `python3`.
 fn python(test: &str, name: &str, arguments: &[&str]) -> Option<Compiled> {
     let mut command = Command::new(std::env::var_os("FOREIGN_PYTHON").unwrap_or("python3".into()));
     output(test, name, command.arg("compile.py").args(arguments))
 }
 
-/// A source of this folder by NVRTC, for sm_75 and sm_90, optimised with line numbers, and for debuggers.
+/// A source of this folder compiled by NVRTC for sm_75 and sm_90, optimised with line numbers, and for debuggers.
 pub(crate) fn nvrtc(test: &str, source: &str) -> Vec<Compiled> {
     let variants = ["75", "90"].into_iter().flat_map(|arch| ["-lineinfo", "-G"].map(|option| (arch, option)));
     let compiled = variants.map(|(architecture, option)| {
@@ -70,7 +71,7 @@ pub(crate) fn nvrtc(test: &str, source: &str) -> Vec<Compiled> {
     compiled.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Numba's kernels, each in a module of its own, for sm_75 and sm_90, optimised and for debuggers.
+/// Numba's kernels, each in its own module: for sm_75 optimised, and for sm_90 for debuggers.
 pub(crate) fn numba(test: &str) -> Vec<Compiled> {
     let variants = [("75", "2"), ("90", "0")];
     let compiled = variants.map(|(architecture, level)| {
@@ -79,13 +80,13 @@ pub(crate) fn numba(test: &str) -> Vec<Compiled> {
     compiled.into_iter().collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Triton's kernels, each in a module of its own, for sm_75 and sm_90.
+/// Triton's kernels, each in its own module, for sm_75 and sm_90.
 pub(crate) fn triton(test: &str) -> Vec<Compiled> {
     let compiled = ["75", "90"].map(|arch| python(test, &format!("Triton, sm_{arch}"), &["triton", arch]));
     compiled.into_iter().collect::<Option<_>>().unwrap_or_default()
 }
 
-/// A text that was compiled before, for machines without the compilers.
-pub(crate) fn before(name: &str, ptx: &str) -> Vec<Compiled> {
-    vec![Compiled { name: format!("{name}, compiled before"), ptx: ptx.to_owned() }]
+/// A committed module, for machines without the compilers.
+pub(crate) fn committed(name: &str, ptx: &str) -> Vec<Compiled> {
+    vec![Compiled { name: format!("{name}, committed"), ptx: ptx.to_owned() }]
 }

@@ -1,7 +1,7 @@
-// What the kernels need of a GPU, for clang without CUDA's headers and for NVRTC.
+// Device built-ins for the kernels, for clang without CUDA's headers and for NVRTC.
 #pragma once
 
-// Without line numbers of their own: a fault names the line that calls them.
+// Macros have no line numbers of their own, so a fault names the calling line.
 #ifdef __clang__
 #define DEVICE __attribute__((device, nodebug)) inline
 #define __global__ __attribute__((global))
@@ -41,7 +41,7 @@ DEVICE float fmaf(float a, float b, float c) { return __nvvm_fma_rn_f(a, b, c); 
 typedef unsigned long long u64;
 #endif
 
-// 2^x, within an approximation.
+// 2^x, approximated.
 DEVICE float power_of_two(float x) {
     float y;
     asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));

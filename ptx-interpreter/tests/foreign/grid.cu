@@ -1,4 +1,4 @@
-// A barrier of the grid, by CUDA's cooperative groups.
+// A grid barrier with CUDA's cooperative groups.
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;

@@ -1,4 +1,4 @@
-// Kernels that are right. tests/foreign/main.rs has the reference of each.
+// Correct kernels. tests/foreign/cases.rs has the reference of each.
 #include "device.h"
 
 #define KERNEL extern "C" __global__ void
@@ -152,7 +152,7 @@ KERNEL softmax(const float *x, float *y, int columns) {
 }
 
 KERNEL layer_norm(const float *x, float *y, int columns) {
-    // One warp a row.
+    // One warp per row.
     const float *row = x + blockIdx.x * columns;
     float sum = 0, squares = 0;
     for (int c = threadIdx.x; c < columns; c += 32) sum += row[c];
@@ -218,7 +218,7 @@ KERNEL collatz(int *steps, int n) {
 KERNEL mandelbrot(int *iterations, int width, int height) {
     int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
     if (column >= width || row >= height) return;
-    // Eighths are exact, and so is everything until it escapes.
+    // Multiples of 1/8 are exact, and so is each value until it escapes.
     float cr = column * 0.125f - 2, ci = row * 0.125f - 1, zr = 0, zi = 0;
     int count = 0;
     while (count < 6 && zr * zr + zi * zi <= 4) {
@@ -296,7 +296,7 @@ KERNEL opcodes(const int *codes, int *results, int n) {
     results[i] = r;
 }
 
-// Four bytes of it belong to no member.
+// Four of its bytes are padding.
 struct Weighted {
     double weight;
     int index;
@@ -340,7 +340,7 @@ KERNEL compaction(const int *x, int *kept, int *count, int n) {
 }
 
 KERNEL last_block_adds_up(const int *x, int *partial, unsigned *arrived, int *sum, int n) {
-    // Volatile: clang 14 reads another one before the barrier.
+    // Volatile, since clang 14 moves a read of another element above the barrier.
     __shared__ volatile bool is_last;
     int own = 0;
     for (int i = thread_in_grid(); i < n; i += gridDim.x * blockDim.x) own += x[i];
@@ -453,11 +453,11 @@ KERNEL fast_gelu(const float *x, float *y, int n) {
     int i = thread_in_grid();
     if (i >= n) return;
     float inner = 0.7978845608f * (x[i] + 0.044715f * x[i] * x[i] * x[i]);
-    // tanh(z) = 1 - 2 / (e^2z + 1), which neither overflow nor infinity spoils.
+    // tanh(z) = 1 - 2 / (e^2z + 1), which is right even if e^2z overflows to infinity.
     y[i] = 0.5f * x[i] * (2 - 2 / (exponential(2 * inner) + 1));
 }
 
-// Every lane holds the warp's sum and writes it.
+// Every lane has the warp's sum and writes it.
 KERNEL same_value(const int *x, int *sums) {
     __shared__ int sum_of_warp[2];
     int sum = x[threadIdx.x];

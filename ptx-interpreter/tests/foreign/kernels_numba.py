@@ -1,4 +1,4 @@
-"""Kernels in Numba. tests/foreign/numba.rs has the reference of each."""
+"""Kernels in Numba. tests/foreign/python.rs has the reference of each."""
 
 from numba import cuda, float32, int32, void
 
@@ -27,10 +27,10 @@ def sum_of_blocks(x, sums, n):
         sums[cuda.blockIdx.x] = partial[0]
 
 
-def largest(x, most, n):
+def largest(x, maximum, n):
     i = cuda.grid(1)
     if i < n:
-        cuda.atomic.max(most, 0, x[i])
+        cuda.atomic.max(maximum, 0, x[i])
 
 
 def matrix_product(a, b, c, n):
@@ -73,7 +73,7 @@ def sort_of_each(x, y, n):
             y[i * 8 + k] = own[k]
 
 
-# A barrier is missing between the writes and the reads.
+# There is no barrier between the writes and the reads.
 def missing_barrier(x, y, n):
     tile = cuda.shared.array(64, int32)
     t = cuda.threadIdx.x

@@ -1,4 +1,4 @@
-"""Kernels in Triton. tests/foreign/triton.rs has the reference of each."""
+"""Kernels in Triton. tests/foreign/python.rs has the reference of each."""
 
 import triton
 import triton.language as tl

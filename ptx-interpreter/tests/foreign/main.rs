@@ -1,8 +1,8 @@
-//! PTX that other compilers make of this folder's kernels computes what the kernels say, and shows what is wrong with
-//! those that are wrong.
+//! PTX that other compilers generate from this folder's kernels: the correct kernels match their references, and the
+//! bugs of the others are reported.
 //!
-//! clang is FOREIGN_CLANG or `clang`; Python with NVRTC, Numba and Triton is FOREIGN_PYTHON or `python3`. What is not
-//! installed is skipped, with a line that says so. All of it is
+//! clang is `FOREIGN_CLANG` or `clang`; Python with NVRTC, Numba and Triton is `FOREIGN_PYTHON` or `python3`. A test
+//! whose compiler is not installed prints a line and is skipped. To install all compilers:
 //!
 //! ```text
 //! apt-get install clang
@@ -22,7 +22,7 @@ use ptx_interpreter::{Machine, Options};
 use run::Argument::{Buffer, Int, Output};
 use run::{Calling, Elements};
 
-/// What is wrong with the results of the right kernels.
+/// Errors and wrong results of the correct kernels.
 fn problems(compiled: &[Compiled], only: Option<&str>) -> Vec<String> {
     let mut problems = Vec::new();
     for Compiled { name, ptx } in compiled {
@@ -62,9 +62,9 @@ fn the_grid_barrier_of_nvrtc() {
     let x: Vec<i32> = (0..500).collect();
     let arguments =
         [Buffer(Elements::Ints(x)), Output(Elements::Ints(vec![0; 160])), Output(Elements::Ints(vec![0])), Int(500)];
-    let compiled_before = compilers::before("NVRTC", include_str!("ptx/grid.nvrtc.sm_75.ptx"));
+    let committed = compilers::committed("NVRTC", include_str!("ptx/grid.nvrtc.sm_75.ptx"));
     let compiled = compilers::nvrtc("the_grid_barrier_of_nvrtc", "grid.cu");
-    for Compiled { name, ptx } in compiled_before.into_iter().chain(compiled) {
+    for Compiled { name, ptx } in committed.into_iter().chain(compiled) {
         let mut machine = Machine::new(&ptx).unwrap_or_else(|error| panic!("{name}: {error}"));
         let shape = (LaunchConfig::new(5, 32).cooperative(), Calling::C);
         let (found, _) = run::launch(&mut machine, Options::default(), "grid_sum", shape, &arguments)
@@ -79,7 +79,7 @@ fn the_grid_barrier_of_nvrtc() {
 
 #[test]
 fn a_structure_with_padding_of_nvrtc() {
-    let compiled = compilers::before("NVRTC", include_str!("ptx/heaviest.nvrtc.sm_75.ptx"));
+    let compiled = compilers::committed("NVRTC", include_str!("ptx/heaviest.nvrtc.sm_75.ptx"));
     let problems = problems(&compiled, Some("heaviest"));
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }

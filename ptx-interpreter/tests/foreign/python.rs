@@ -1,6 +1,6 @@
-//! Kernels that are written in Python: the modules of a text and what each kernel should leave.
+//! Kernels written in Python: their modules, and the reference of each kernel.
 
-use crate::cases::{Case, floats, fractions, ints, numbers};
+use crate::cases::{Case, floats, fractions, integers, ints};
 use crate::compilers::{self, Compiled};
 use crate::run::Argument::{self, Buffer, Float, Int, Output};
 use crate::run::Elements::{self, Floats, Ints};
@@ -12,7 +12,7 @@ use ptx_interpreter::{FaultKind, LaunchError, Machine, Options};
 /// Separates the modules of a text.
 const SEPARATOR: &str = "\n//#####\n";
 
-/// The module with the kernel, which bears its name within its own.
+/// The module with the kernel, whose mangled name contains the kernel's.
 fn module<'t>(text: &'t str, kernel: &str) -> (&'t str, Machine, String) {
     let named = |module: &&str| {
         let entry = module.split_once(".visible .entry ").map_or("", |(_, rest)| rest);
@@ -41,7 +41,7 @@ fn product(e: &mut [Elements], n: usize) {
 }
 
 fn of_numba() -> Vec<Case> {
-    let x = |count| Buffer(Ints(numbers(count, -1000, 1000)));
+    let x = |count| Buffer(Ints(integers(count, -1000, 1000)));
     let f = |count| Buffer(Floats(fractions(count)));
     vec![
         case("saxpy", (3, 64), vec![Float(0.5), f(150), f(150), Int(150)], |e| {
@@ -77,7 +77,7 @@ fn of_numba() -> Vec<Case> {
 }
 
 fn of_triton() -> Vec<Case> {
-    let x = |count| Buffer(Ints(numbers(count, -1000, 1000)));
+    let x = |count| Buffer(Ints(integers(count, -1000, 1000)));
     let f = |count| Buffer(Floats(fractions(count)));
     let out = |count| Output(Floats(vec![0.0; count]));
     vec![
@@ -143,13 +143,13 @@ fn kernels_of_triton() {
 }
 
 #[test]
-fn kernels_of_triton_compiled_before() {
+fn committed_kernels_of_triton() {
     for (kernel, text) in [
         ("sum_of_all", include_str!("ptx/sum_of_all.triton.sm_90.ptx")),
         ("softmax", include_str!("ptx/softmax.triton.sm_90.ptx")),
     ] {
         let cases = of_triton().into_iter().filter(|case| case.kernel == kernel).collect();
-        let problems = problems(&compilers::before("Triton", text), cases, Calling::Triton);
+        let problems = problems(&compilers::committed("Triton", text), cases, Calling::Triton);
         assert!(problems.is_empty(), "{}", problems.join("\n"));
     }
 }
@@ -157,7 +157,7 @@ fn kernels_of_triton_compiled_before() {
 #[test]
 fn bugs_of_numba() {
     let arguments =
-        |count| vec![Buffer(Ints(numbers(count, -1000, 1000))), Output(Ints(vec![0; count])), Int(count as i32)];
+        |count| vec![Buffer(Ints(integers(count, -1000, 1000))), Output(Ints(vec![0; count])), Int(count as i32)];
     let source = include_str!("kernels_numba.py");
     for Compiled { name, ptx } in compilers::numba("bugs_of_numba") {
         for (bug, blocks, count) in [("missing_barrier", 1, 64), ("past_the_end", 2, 100)] {

@@ -1,4 +1,4 @@
-//! Kernels with arguments of several types, run and compared.
+//! Launches of kernels with arguments of several types, and the comparison of their results.
 
 use cuda_std::LaunchConfig;
 use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
@@ -35,7 +35,7 @@ impl Elements {
         }
     }
 
-    /// Whether integers are equal, and fractions but for the last digits.
+    /// Whether the elements are equal; floats may differ by a relative error.
     fn agrees(&self, expected: &Self) -> bool {
         let is_close = |a: f64, b: f64, relative: f64| (a - b).abs() <= relative * b.abs().max(1.0);
         match (self, expected) {
@@ -52,9 +52,9 @@ impl Elements {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
-    /// Memory that holds something.
+    /// Initialised memory.
     Buffer(Elements),
-    /// Memory that the kernel writes first; of the elements the number counts.
+    /// Uninitialised memory with room for this number of elements.
     Output(Elements),
     Int(i32),
     Float(f32),
@@ -70,14 +70,14 @@ impl Argument {
     }
 }
 
-/// How a compiler passes arguments.
+/// A compiler's calling convention for kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Calling {
-    /// Each in its turn.
+    /// One parameter per argument.
     C,
-    /// An array as seven: two pointers of Python's, elements, bytes of one, address, elements, bytes from one to the next.
+    /// Seven parameters per array: two Python pointers, length, element size, address, length, stride in bytes.
     Numba,
-    /// As C, and then two scratch memories.
+    /// As in C, followed by two scratch memories.
     Triton,
 }
 
@@ -92,7 +92,7 @@ impl Elements {
     }
 }
 
-/// Runs a kernel of the text; what the buffers hold afterwards, and the report.
+/// Runs a kernel. Returns the buffers' elements afterwards, and the report.
 pub(crate) fn launch(
     machine: &mut Machine,
     options: Options,
@@ -139,7 +139,7 @@ pub(crate) fn launch(
     report.map(|report| (found, report))
 }
 
-/// What differs first between the buffers and those expected, or nothing.
+/// The first difference between the buffers and the expected ones.
 pub(crate) fn difference(found: &[Option<Elements>], expected: &[Argument]) -> Option<String> {
     let buffers = found.iter().zip(expected.iter().map(Argument::elements)).enumerate();
     buffers.filter_map(|(number, buffers)| Some((number, buffers.0.as_ref()?, buffers.1?))).find_map(

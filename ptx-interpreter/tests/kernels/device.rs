@@ -1,4 +1,4 @@
-//! Two devices that run the same launch: the simulator, from a kernel's source, and the interpreter, from its PTX.
+//! Two devices for the same launch: the simulator runs a kernel's source, and the interpreter its PTX.
 
 use cuda_std::simulator::{self, SimulatorBuffer, SimulatorMemory};
 use cuda_std::{BufferMut, BufferRef, Element, F32x4, Kernel, LaunchConfig, Memory, MemoryId, RawParameters};
@@ -7,15 +7,15 @@ use ptx_interpreter::{Machine, Options};
 /// A buffer of a device.
 pub(crate) type Buffer<D, T> = <<D as Device>::Memory as Memory>::Buffer<T>;
 
-/// Runs kernels on buffers of its own.
+/// A device that runs kernels on its own buffers.
 pub(crate) trait Device {
-    /// Where its buffers are.
+    /// Memory of its buffers.
     type Memory: Memory;
 
     /// A buffer with these values.
     fn upload<T: Plain>(&mut self, values: &[T]) -> Buffer<Self, T>;
 
-    /// A buffer that nobody has written: who reads it is at fault.
+    /// A buffer of uninitialised memory: reading it before a write is a fault.
     fn uninitialized<T: Plain>(&mut self, length: usize) -> Buffer<Self, T>;
 
     /// Runs a kernel.
@@ -26,16 +26,16 @@ pub(crate) trait Device {
         arguments: K::Arguments<'_, Self::Memory>,
     ) -> Result<(), String>;
 
-    /// What a buffer holds, in bytes. All NaN are one: the host's payloads are not a GPU's.
+    /// A buffer's bytes, with every NaN made canonical: payloads differ between the host and a GPU.
     fn download<T: Plain>(&self, buffer: &Buffer<Self, T>) -> Result<Vec<u8>, String>;
 }
 
-/// An element that is plain bytes.
+/// An element with a conversion to and from bytes.
 pub(crate) trait Plain: Element {
-    /// Little-endian, as in a GPU's memory.
+    /// Appends the element's bytes, little-endian as in a GPU's memory.
     fn append(self, bytes: &mut Vec<u8>);
     fn from_bytes(bytes: &[u8]) -> Self;
-    /// The same for every NaN.
+    /// The element, with any NaN replaced by the canonical one.
     fn canonical(self) -> Self;
 }
 
@@ -47,7 +47,7 @@ macro_rules! plain {
             }
 
             fn from_bytes(bytes: &[u8]) -> Self {
-                Self::from_le_bytes(bytes.try_into().expect("as many bytes as the element has"))
+                Self::from_le_bytes(bytes.try_into().expect("the length is the element's size"))
             }
 
             fn canonical(self) -> Self {
@@ -68,7 +68,7 @@ plain! {
 
 impl Plain for F32x4 {
     fn append(self, bytes: &mut Vec<u8>) {
-        self.to_array().into_iter().for_each(|number| number.append(bytes));
+        self.to_array().into_iter().for_each(|value| value.append(bytes));
     }
 
     fn from_bytes(bytes: &[u8]) -> Self {
@@ -80,14 +80,14 @@ impl Plain for F32x4 {
     }
 }
 
-/// The bytes of values, where all NaN are one.
+/// The bytes of values, with every NaN made canonical.
 pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size_of_val(values));
     values.iter().for_each(|value| value.canonical().append(&mut bytes));
     bytes
 }
 
-/// Runs the source.
+/// Runs a kernel's source.
 pub(crate) struct Simulator {
     pub(crate) options: simulator::Options,
 }
@@ -118,12 +118,12 @@ impl Device for Simulator {
     }
 }
 
-/// Runs the PTX.
+/// Runs a kernel's PTX.
 pub(crate) struct Interpreter {
     pub(crate) machine: Machine,
     pub(crate) options: Options,
     memory: MemoryId,
-    /// How often each line of the PTX was executed by a thread.
+    /// Number of threads that executed each line of the PTX, over all launches.
     pub(crate) executed: std::collections::BTreeMap<u32, u64>,
 }
 

@@ -1,27 +1,28 @@
-//! Edits of a kernel's PTX, each of which changes what the kernel does.
+//! Mutations ("edits") of a kernel's PTX, each of which changes the kernel's behaviour.
 //!
-//! Some edits of a text change nothing that anybody could see. They are left out by these rules, which look at the text
-//! and at which lines are executed, never at whether an edit was caught:
-//! 1. A line that no thread executes in any telling case is left as it is.
-//! 2. So is a number or a register that only goes into a branch of which one side is never executed, such as a bounds
-//!    check that always holds. The check itself is edited: negated, it must fail.
-//! 3. A comparison that chooses between a division of 64 bits and one of 32 is not negated: both give the same.
-//! 4. A branch is not led to where its old target leads as well. Such a shortcut may leave out only a bounds check, or
-//!    cells that the code in between would leave out too. Nor is it led to where control can come to the old target
-//!    without storing a result on the way, such as the condition of a loop that has ended: that may be work on nothing.
-//! 5. A register is not replaced by another that a `mov` of the same block makes its copy, nor in a `mov` itself.
-//! 6. Of a comparison only the comparison itself is edited, and a `min` or `max` with a number not at all: where it divides
-//!    the values that occur in the same way, another bound is as good. For the same reason an
-//!    instruction stays whose result only goes into ordering comparisons and such a `min` or `max`, if need be through
-//!    further additions.
-//! 7. In an `or` with a number no register is replaced: another may have the number's bits too.
+//! Some mutations of a text are equivalent: no result depends on them. These rules exclude them. The rules depend on
+//! the text and on the executed lines, never on whether an edit was caught:
+//! 1. A line that no thread executes in any boundary case is not edited.
+//! 2. An immediate or a register that is only used by a branch of which one side is never executed, such as a bounds
+//!    check that always holds, is not edited. The check itself is: negated, it must fail.
+//! 3. A comparison that chooses between a 64-bit and a 32-bit division is not negated: both give the same result.
+//! 4. A branch is not redirected to a label that is reachable from its old target. Such a shortcut may skip only a
+//!    bounds check, or cells that the code in between would skip too. Nor is it redirected to a label from which
+//!    control can reach the old target without storing a result, such as the condition of a loop that has ended: that
+//!    may repeat work without effect.
+//! 5. A register is not replaced by one that a `mov` of the same block makes its copy, nor in a `mov` itself.
+//! 6. Of a comparison only the operator is edited, and a `min` or `max` with an immediate not at all: another bound that
+//!    separates the occurring values in the same way is equivalent. For the same reason an instruction is not edited if
+//!    its result is only used by ordering comparisons and by such a `min` or `max`, directly or through further
+//!    additions.
+//! 7. In an `or` with an immediate no register is replaced: another register may have the immediate's bits too.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::text::{Kernel, Line, class, kernel, registers};
 
-/// What is edited.
+/// The edited part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Register,
@@ -32,7 +33,7 @@ pub(crate) enum Kind {
     Immediate,
 }
 
-/// A line of a module, and what it becomes.
+/// A line of a module, and its replacement.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
     pub(crate) kind: Kind,
@@ -52,7 +53,7 @@ impl Edit {
     }
 }
 
-/// All edits of a kernel. `executed` tells the lines of the module that some thread executes in a telling case.
+/// All edits of a kernel. `executed` says whether some thread executes a line of the module in a boundary case.
 pub(crate) fn edits(module: &str, name: &str, executed: impl Fn(u32) -> bool) -> Vec<Edit> {
     let kernel = kernel(module, name);
     let observable = kernel.observable(&executed);
@@ -73,9 +74,9 @@ pub(crate) fn edits(module: &str, name: &str, executed: impl Fn(u32) -> bool) ->
         if line.is("bra") {
             targets(&kernel, index, &executed).into_iter().for_each(|after| edit(Kind::Target, after));
         }
-        let counts = line.is("st") || line.destinations().iter().any(|register| observable.contains(register));
+        let is_observable = line.is("st") || line.destinations().iter().any(|register| observable.contains(register));
         let is_bound = line.destinations().iter().any(|register| bounds.contains(register));
-        if counts && !is_bound {
+        if is_observable && !is_bound {
             offset(line).into_iter().for_each(|after| edit(Kind::Offset, after));
             immediates(line).into_iter().for_each(|after| edit(Kind::Immediate, after));
             other_registers(&kernel, line).into_iter().for_each(|after| edit(Kind::Register, after));
@@ -88,7 +89,7 @@ fn replaced(text: &str, at: Range<usize>, with: &str) -> String {
     format!("{}{with}{}", &text[..at.start], &text[at.end..])
 }
 
-/// The opposite comparison.
+/// The line with the opposite comparison.
 fn negated(line: &Line<'_>) -> Option<String> {
     const OPPOSITES: [(&str, &str); 6] =
         [("lt", "ge"), ("ge", "lt"), ("le", "gt"), ("gt", "le"), ("eq", "ne"), ("ne", "eq")];
@@ -97,7 +98,7 @@ fn negated(line: &Line<'_>) -> Option<String> {
     Some(line.text.replacen(&format!("setp.{comparison}"), &format!("setp.{opposite}"), 1))
 }
 
-/// Whether a comparison decides between two ways to divide.
+/// Whether a comparison chooses between a 64-bit and a 32-bit division.
 fn chooses_a_division(kernel: &Kernel<'_>, comparison: &Line<'_>) -> bool {
     let predicate = comparison.operand(0);
     let divides = |index: usize| {
@@ -112,7 +113,7 @@ fn chooses_a_division(kernel: &Kernel<'_>, comparison: &Line<'_>) -> bool {
     branches.any(|index| divides(index + 1) || kernel.target(index).is_some_and(divides))
 }
 
-/// The labels that a branch may be led to.
+/// The line with each label to which the branch may be redirected.
 fn targets(kernel: &Kernel<'_>, index: usize, executed: impl Fn(u32) -> bool) -> Vec<String> {
     let line = &kernel.lines[index];
     let reached = |index: usize| kernel.lines.get(index).is_some_and(|line| executed(line.number));
@@ -142,11 +143,12 @@ fn immediates(line: &Line<'_>) -> Vec<String> {
         return vec![];
     }
     let sources = line.sources().iter();
-    let numbers = sources.filter_map(|range| Some((range, line.text[range.clone()].parse::<i64>().ok()?)));
-    numbers.map(|(range, number)| replaced(line.text, range.clone(), &(number + 1).to_string())).collect()
+    let immediates = sources.filter_map(|range| Some((range, line.text[range.clone()].parse::<i64>().ok()?)));
+    immediates.map(|(range, value)| replaced(line.text, range.clone(), &(value + 1).to_string())).collect()
 }
 
-/// The registers that only go into ordering comparisons and clamps, or into additions that give another such register.
+/// The registers that are only used by ordering comparisons, by clamps, or by additions whose result is such a
+/// register.
 fn bounds<'a>(kernel: &Kernel<'a>, executed: impl Fn(u32) -> bool) -> BTreeSet<&'a str> {
     let lines = || kernel.lines.iter().filter(|line| executed(line.number));
     let mut bounds: BTreeSet<&str> = lines().flat_map(Line::destinations).collect();
@@ -156,8 +158,8 @@ fn bounds<'a>(kernel: &Kernel<'a>, executed: impl Fn(u32) -> bool) -> BTreeSet<&
             let orders =
                 ["setp.lt", "setp.le", "setp.gt", "setp.ge"].iter().any(|start| line.opcode.starts_with(start));
             let adds = ["add", "sub", "mov", "or"].iter().any(|opcode| line.is(opcode));
-            let goes_on = adds && line.destinations().iter().all(|register| bounds.contains(register));
-            if !(orders || is_clamp(line) || goes_on) {
+            let passes_on = adds && line.destinations().iter().all(|register| bounds.contains(register));
+            if !(orders || is_clamp(line) || passes_on) {
                 line.source_registers().into_iter().for_each(|at| {
                     bounds.remove(&line.text[at]);
                 });
@@ -169,18 +171,18 @@ fn bounds<'a>(kernel: &Kernel<'a>, executed: impl Fn(u32) -> bool) -> BTreeSet<&
     }
 }
 
-/// A `min` or `max` with a number.
+/// Whether the line is a `min` or `max` with an immediate.
 fn is_clamp(line: &Line<'_>) -> bool {
-    (line.is("min") || line.is("max")) && has_number(line)
+    (line.is("min") || line.is("max")) && has_immediate(line)
 }
 
-fn has_number(line: &Line<'_>) -> bool {
+fn has_immediate(line: &Line<'_>) -> bool {
     line.sources().iter().any(|range| line.text[range.clone()].parse::<i64>().is_ok())
 }
 
-/// One source register replaced by another of the same type that is read or written near by.
+/// The line with one source register replaced by another one of the same type that occurs nearby.
 fn other_registers(kernel: &Kernel<'_>, line: &Line<'_>) -> Vec<String> {
-    if is_clamp(line) || line.is("setp") || line.is("mov") || line.is("or") && has_number(line) {
+    if is_clamp(line) || line.is("setp") || line.is("mov") || line.is("or") && has_immediate(line) {
         return vec![];
     }
     let copies = |a: &str, b: &str| {

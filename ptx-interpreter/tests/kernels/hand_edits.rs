@@ -1,4 +1,4 @@
-//! Whoever edits the committed PTX by hand is found out.
+//! Mutation test: edits of the committed PTX are caught by the checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -15,10 +15,10 @@ use crate::device::{Interpreter, Simulator};
 use crate::edits::{Edit, Kind, edits};
 use crate::table::{Case, ENTRIES, Entry};
 
-/// The lines that threads execute in a kernel's telling cases.
+/// The lines that threads execute in a kernel's boundary cases.
 fn executed(entry: &Entry, ptx: &str) -> BTreeMap<u32, u64> {
     let mut interpreter = Interpreter::new(ptx, Options { check_races: false, ..Options::default() }).unwrap();
-    for case in entry.telling_cases {
+    for case in entry.boundary_cases {
         (entry.on_interpreter)(&mut interpreter, &case()).unwrap();
     }
     interpreter.executed
@@ -38,12 +38,12 @@ fn all_edits() -> &'static [Vec<Edits>] {
     })
 }
 
-/// What is wrong with an edited module, if the checks find it: it does not load, a thread is at fault, or a result is not
-/// to the bit what the source computes, which the other tests compare with the reference.
+/// The reason why the checks catch an edited module: it does not load, a launch faults, or a result differs from the
+/// source's, which the other tests compare with the reference.
 fn caught(entry: &Entry, ptx: &str, edit: &Edit) -> Option<String> {
     let edited = edit.apply(ptx);
     let options = Options { block_instructions: 2_000_000, ..Options::default() };
-    for case in entry.telling_cases.iter().map(|case| case()) {
+    for case in entry.boundary_cases.iter().map(|case| case()) {
         let run = Interpreter::new(&edited, options).and_then(|mut device| (entry.on_interpreter)(&mut device, &case));
         match run {
             Err(error) => return Some(error),
@@ -56,7 +56,7 @@ fn caught(entry: &Entry, ptx: &str, edit: &Edit) -> Option<String> {
     None
 }
 
-/// What the kernel's source computes.
+/// The result of the kernel's source.
 fn from_source(entry: &Entry, case: &Case) -> Vec<u8> {
     let options = simulator::Options { check_races: false, ..Default::default() };
     (entry.on_simulator)(&mut Simulator { options }, case).unwrap_or_else(|error| panic!("{}: {error}", entry.kernel))
@@ -64,7 +64,8 @@ fn from_source(entry: &Entry, case: &Case) -> Vec<u8> {
 
 const KINDS: [Kind; 6] = [Kind::Register, Kind::Barrier, Kind::Offset, Kind::Comparison, Kind::Target, Kind::Immediate];
 
-/// The edit of a seed. The kinds take turns; any variant and kernel that has such an edit is as likely as any other.
+/// The edit of a seed. The kinds alternate (round-robin); the variants and kernels with such an edit are equally
+/// likely.
 fn chosen(seed: u64) -> (usize, usize, &'static Edit) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     loop {
@@ -77,7 +78,7 @@ fn chosen(seed: u64) -> (usize, usize, &'static Edit) {
     }
 }
 
-/// The seeds whose edits no check finds, described.
+/// Descriptions of the edits that no check catches.
 fn survivors(seeds: impl IntoParallelIterator<Item = u64>) -> Vec<String> {
     let survivor = |seed| {
         let (variant, kernel, edit) = chosen(seed);
@@ -106,8 +107,8 @@ fn twenty_edits_of_the_committed_ptx_are_caught() {
     assert!(survivors.is_empty(), "{} of 20 edits are not caught:\n{}", survivors.len(), survivors.join("\n"));
 }
 
-/// To be looked at by hand, because the rules leave in a few edits that change nothing: of 2000 it was a pointer that is
-/// advanced once more after its last use, and a second buffer that begins one element later, where there is room.
+/// Review the survivors by hand, since the rules do not exclude all equivalent edits, such as a pointer that is
+/// advanced once more after its last use, or a second buffer that begins one element later and still fits.
 ///
 /// `HAND_EDITS=300 cargo test -p ptx-interpreter --test kernels many_edits -- --ignored --nocapture`
 #[test]
@@ -120,5 +121,5 @@ fn many_edits_of_the_committed_ptx_are_caught() {
         let of_kind = |edits: &Edits| edits.iter().filter(|edit| edit.kind == kind).count();
         println!("{kind:?}: {} to choose from", all_edits().iter().flatten().map(of_kind).sum::<usize>());
     }
-    assert!(survivors.is_empty(), "these are not:\n{}", survivors.join("\n"));
+    assert!(survivors.is_empty(), "these are not caught:\n{}", survivors.join("\n"));
 }

@@ -1,5 +1,5 @@
-//! Every kernel of kernels-gpu, as compiled for every architecture, computes what its source and its reference do; and
-//! PTX that somebody has edited does not.
+//! Every kernel of kernels-gpu, compiled for every architecture, agrees with its source and its reference; and edited
+//! PTX does not.
 
 mod device;
 mod edits;
@@ -25,18 +25,18 @@ fn every_kernel_of_the_ptx_is_in_the_table() {
     for ptx in PTX {
         let machine = Machine::new(ptx.text()).unwrap();
         let compiled = machine.kernels().filter(|kernel| !kernel.starts_with(CHECKED_ELSEWHERE));
-        assert_eq!(compiled.collect::<BTreeSet<&str>>(), table, "each kernel has an entry in tests/kernels/table.rs");
+        assert_eq!(compiled.collect::<BTreeSet<&str>>(), table, "each kernel needs an entry in tests/kernels/table.rs");
     }
 }
 
-/// Runs a case on the simulator, by the reference, and from each PTX.
+/// Compares a case on the simulator with the reference, and each PTX with the simulator.
 fn check(entry: &Entry, case: &Case, check_races: bool) {
     let fail = |error: String| panic!("{} of {case:?}: {error}", entry.kernel);
     let options = simulator::Options { check_races, ..Default::default() };
     let simulated = (entry.on_simulator)(&mut Simulator { options }, case).unwrap_or_else(fail);
     assert!(
         (entry.agrees)(&simulated, &(entry.reference)(case)),
-        "{} of {case:?} on the simulator is not the reference",
+        "{} of {case:?} on the simulator differs from the reference",
         entry.kernel
     );
     for ptx in PTX {
@@ -46,7 +46,7 @@ fn check(entry: &Entry, case: &Case, check_races: bool) {
         let variant = ptx.compute_capability;
         assert!(
             (entry.is_same)(&interpreted, &simulated),
-            "{} of {case:?}, PTX {variant:?}: not what the source computes",
+            "{} of {case:?}, PTX {variant:?}: differs from the source's result",
             entry.kernel
         );
     }
@@ -64,18 +64,18 @@ fn check_random(seed: u64, cases: usize, small: bool) {
 }
 
 #[test]
-fn kernels_of_random_shapes_compute_the_same_from_source_and_from_ptx() {
+fn kernels_on_random_shapes_agree_between_source_and_ptx() {
     check_random(11, 6, false);
 }
 
 #[test]
-fn kernels_of_small_random_shapes_have_no_races() {
+fn kernels_on_small_random_shapes_have_no_races() {
     check_random(12, 4, true);
 }
 
 #[test]
-fn kernels_of_telling_shapes_compute_the_same_and_have_no_races() {
+fn kernels_on_boundary_shapes_agree_and_have_no_races() {
     for entry in ENTRIES {
-        entry.telling_cases.iter().for_each(|case| check(entry, &case(), true));
+        entry.boundary_cases.iter().for_each(|case| check(entry, &case(), true));
     }
 }

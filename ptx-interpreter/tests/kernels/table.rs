@@ -1,6 +1,6 @@
-//! Every kernel of kernels-gpu: how it is launched, what it must compute, and on which shapes.
+//! Table of every kernel of kernels-gpu: its launch, its reference and its shapes.
 //!
-//! To add a kernel, write what it runs and its reference once for its family, and add a line to [`ENTRIES`].
+//! To add a kernel, write the launch and the reference once for its family, and add a line to [`ENTRIES`].
 
 use cuda_std::{F32x4, LaunchConfig};
 use kernels_gpu::greyscale::*;
@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::device::{Device, Interpreter, Plain, Simulator, bytes_of};
 
-/// One launch: sizes in the order that the kernel's family has them in, and the seed of its input.
+/// One launch: sizes in the order defined by the kernel's family, and the seed of its input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) sizes: [usize; 2],
@@ -20,30 +20,30 @@ pub(crate) struct Case {
     pub(crate) seed: u64,
 }
 
-/// A kernel and all that its tests need.
+/// A kernel, with its launch, reference and cases.
 pub(crate) struct Entry {
     /// The name of the PTX entry.
     pub(crate) kernel: &'static str,
-    /// Runs a case from the source; the outputs' bytes.
+    /// Runs a case from the source, and returns the outputs' bytes.
     pub(crate) on_simulator: fn(&mut Simulator, &Case) -> Result<Vec<u8>, String>,
-    /// Runs a case from the PTX.
+    /// Runs a case from the PTX, and returns the outputs' bytes.
     pub(crate) on_interpreter: fn(&mut Interpreter, &Case) -> Result<Vec<u8>, String>,
-    /// What comes out, slow and obvious.
+    /// The outputs' bytes by a slow and simple reference.
     pub(crate) reference: fn(&Case) -> Vec<u8>,
-    /// Whether a result is the reference's: to the bit, but for functions that are approximated.
+    /// Whether a result agrees with the reference: to the bit, except for approximated functions.
     pub(crate) agrees: fn(&[u8], &[u8]) -> bool,
-    /// Whether a result of the PTX is the source's: to the bit, but where the PTX has an approximation of the GPU's, for which
-    /// the simulator and the interpreter each have a more accurate function of their own.
+    /// Whether a result of the PTX agrees with the source's: to the bit, except where the PTX uses a GPU approximation,
+    /// for which the simulator and the interpreter each have their own, more accurate function.
     pub(crate) is_same: fn(&[u8], &[u8]) -> bool,
-    /// A random case; a small one is for race checks.
+    /// A random case; small cases are for race checks.
     pub(crate) random_case: fn(&mut ChaCha8Rng, small: bool) -> Case,
-    /// Shapes at which the kernel's loops and bounds checks all matter: edited PTX must fail on one of them.
-    pub(crate) telling_cases: &'static [fn() -> Case],
+    /// Shapes that exercise all loops and bounds checks of the kernel: edited PTX must fail on one of them.
+    pub(crate) boundary_cases: &'static [fn() -> Case],
 }
 
 /// An entry whose launch is the given expression, on a `device` and a `case`.
 macro_rules! entry {
-    ($kernel:ident, |$device:ident, $case:ident| $run:expr, $reference:expr, $random_case:expr, $telling:expr) => {{
+    ($kernel:ident, |$device:ident, $case:ident| $run:expr, $reference:expr, $random_case:expr, $boundary:expr) => {{
         fn run<D: Device>($device: &mut D, $case: &Case) -> Result<Vec<u8>, String> {
             $run
         }
@@ -55,25 +55,25 @@ macro_rules! entry {
             agrees: |result, reference| result == reference,
             is_same: |result, source| result == source,
             random_case: $random_case,
-            telling_cases: $telling,
+            boundary_cases: $boundary,
         }
     }};
 }
 
 macro_rules! product {
-    ($kernel:ident, $number:ty, $telling:expr) => {
+    ($kernel:ident, $float:ty, $boundary:expr) => {
         entry!(
             $kernel,
             |device, case| {
                 let [rows, columns] = case.sizes;
-                let x = device.upload(&<$number>::numbers(rows * columns, case.seed));
-                let mut out = device.uninitialized::<$number>(rows * rows);
+                let x = device.upload(&<$float>::random_values(rows * columns, case.seed));
+                let mut out = device.uninitialized::<$float>(rows * rows);
                 device.launch(&$kernel, case.config, (&x, rows as u32, columns as u32, &mut out))?;
                 device.download(&out)
             },
-            product_reference::<$number>,
+            product_reference::<$float>,
             random_product,
-            $telling
+            $boundary
         )
     };
 }
@@ -85,7 +85,7 @@ macro_rules! greyscale {
             ..entry!(
                 $kernel,
                 |device, case| {
-                    let [x, w] = greyscale_input(case).map(|numbers| device.upload(&numbers));
+                    let [x, w] = greyscale_input(case).map(|values| device.upload(&values));
                     let ($x, $w, mut $out) = (&x, &w, device.uninitialized::<F32x4>(case.sizes[0]));
                     let _ = ($x, $w);
                     device.launch(&$kernel, case.config, $arguments)?;
@@ -107,7 +107,7 @@ macro_rules! greyscale {
     };
 }
 
-/// The kernels.
+/// All kernels, except those of [`CHECKED_ELSEWHERE`].
 pub(crate) static ENTRIES: &[Entry] = &[
     entry!(
         max_kernel,
@@ -143,28 +143,29 @@ pub(crate) static ENTRIES: &[Entry] = &[
     },
 ];
 
-/// The kernels whose launches are long sequences: neural-net/tests/part1_gpu_engine.rs checks them from either PTX.
+/// Prefix of the kernels whose launches are long sequences: neural-net/tests/part1_gpu_engine.rs checks them from each
+/// PTX.
 pub(crate) const CHECKED_ELSEWHERE: &str = "network_";
 
 fn greyscale_case(quads: usize, blocks: u32, threads: u32) -> Case {
     Case { sizes: [quads, 0], config: LaunchConfig::new(blocks, threads), seed: 4 }
 }
 
-/// At least one thread for each four numbers.
+/// A random case with at least one thread per quad of values.
 fn random_greyscale(random: &mut ChaCha8Rng, small: bool) -> Case {
     let quads = random.random_range(0..if small { 100 } else { 10_000 });
     let config = LaunchConfig::for_elements(quads, random.random_range(1..=1024_u32));
     Case { sizes: [quads, 0], config, seed: random.random() }
 }
 
-/// Greyscale values, and weights around a half; a few of these are none that one would expect.
+/// Greyscale values, and weights around a half; one value of 50 is special, such as an infinity or NaN.
 fn greyscale_input(case: &Case) -> [Vec<F32x4>; 2] {
     const RARE: [f32; 7] = [0.0, -0.0, f32::MIN_POSITIVE / 8.0, 40.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     let mut random = ChaCha8Rng::seed_from_u64(case.seed);
-    let mut values = |most: f32| {
+    let mut values = |max: f32| {
         let mut value = || match random.random_ratio(1, 50) {
-            true => *RARE.choose(&mut random).expect("numbers"),
-            false => random.random_range(-0.1..1.0) * most,
+            true => *RARE.choose(&mut random).expect("RARE is not empty"),
+            false => random.random_range(-0.1..1.0) * max,
         };
         (0..case.sizes[0]).map(|_| F32x4::from(std::array::from_fn(|_| value()))).collect()
     };
@@ -179,10 +180,10 @@ fn exact_neuron(x: f32, w: f32) -> f32 {
     (f64::from(x) / 255.0 * f64::from(w)).tanh() as f32
 }
 
-/// Within 5e-7 of the reference: the kernels' promise is 1e-6.
+/// Whether a result is within 5e-7 of the reference: the kernels' documented bound is 1e-6.
 fn is_near(result: &[u8], reference: &[u8]) -> bool {
-    let numbers = |bytes: &[u8]| bytes.chunks(4).map(f32::from_bytes).collect::<Vec<_>>();
-    let pairs = numbers(result).into_iter().zip(numbers(reference));
+    let floats = |bytes: &[u8]| bytes.chunks(4).map(f32::from_bytes).collect::<Vec<_>>();
+    let pairs = floats(result).into_iter().zip(floats(reference));
     let near = |(a, b): (f32, f32)| (a.is_nan() && b.is_nan()) || (a - b).abs() <= 5e-7;
     result.len() == reference.len() && pairs.into_iter().all(near)
 }
@@ -214,8 +215,8 @@ fn maximum_reference(case: &Case) -> Vec<u8> {
     bytes_of(&a.iter().zip(&b).map(|(&a, &b)| a.max(b)).collect::<Vec<i32>>())
 }
 
-/// Around a tile of 32 and one of 128, with a rest of rows in either half of the latter; odd, even and single columns;
-/// more than one tile each way; nothing.
+/// Sizes around a tile of 32 and one of 128, with remaining rows in either half of the latter; odd, even and single
+/// columns; more than one tile in each dimension; empty matrices.
 const PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(37, 21),
     || product_case(2, 1),
@@ -226,7 +227,7 @@ const PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(133, 19),
 ];
 
-/// The same with so few threads that each takes several cells of a row.
+/// The same, with few enough threads that each computes several cells of a row.
 const STRIDED_PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(37, 21),
     || product_case(2, 1),
@@ -246,10 +247,10 @@ fn random_product(random: &mut ChaCha8Rng, small: bool) -> Case {
     Case { seed: random.random(), ..product_case(sizes[0], sizes[1]) }
 }
 
-/// The sums in ascending order, each multiply-add rounded once: as every rung of the ladder promises.
-fn product_reference<T: Number>(case: &Case) -> Vec<u8> {
+/// Sums in ascending order with fused multiply-adds, the order that every kernel of the ladder documents.
+fn product_reference<T: Float>(case: &Case) -> Vec<u8> {
     let [rows, columns] = case.sizes;
-    let x = T::numbers(rows * columns, case.seed);
+    let x = T::random_values(rows * columns, case.seed);
     let cell = |cell: usize| {
         let (i, j) = (cell / rows, cell % rows);
         (0..columns).fold(T::default(), |sum, p| x[i * columns + p].multiply_add(x[j * columns + p], sum))
@@ -257,32 +258,32 @@ fn product_reference<T: Number>(case: &Case) -> Vec<u8> {
     bytes_of(&(0..rows * rows).map(cell).collect::<Vec<T>>())
 }
 
-/// What a product is made of.
-trait Number: Plain + Default {
+/// An element type of a matrix product.
+trait Float: Plain + Default {
     fn multiply_add(self, by: Self, sum: Self) -> Self;
-    /// Numbers between −1 and 1, and a few zeros, subnormal, huge, infinite and not a number.
-    fn numbers(count: usize, seed: u64) -> Vec<Self>;
+    /// Values between −1 and 1, with a few zeros, subnormals, huge values, infinities and NaN.
+    fn random_values(count: usize, seed: u64) -> Vec<Self>;
 }
 
-macro_rules! number {
-    ($($number:ident)*) => {$(
-        impl Number for $number {
+macro_rules! float {
+    ($($float:ident)*) => {$(
+        impl Float for $float {
             fn multiply_add(self, by: Self, sum: Self) -> Self {
                 self.mul_add(by, sum)
             }
 
-            fn numbers(count: usize, seed: u64) -> Vec<Self> {
-                const RARE: [$number; 8] =
-                    [0.0, -0.0, $number::MIN_POSITIVE / 8.0, -$number::MIN_POSITIVE, $number::MAX, $number::MIN, $number::INFINITY, $number::NAN];
+            fn random_values(count: usize, seed: u64) -> Vec<Self> {
+                const RARE: [$float; 8] =
+                    [0.0, -0.0, $float::MIN_POSITIVE / 8.0, -$float::MIN_POSITIVE, $float::MAX, $float::MIN, $float::INFINITY, $float::NAN];
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
-                let mut number = || match random.random_ratio(1, 500) {
-                    true => *RARE.choose(&mut random).expect("numbers"),
+                let mut value = || match random.random_ratio(1, 500) {
+                    true => *RARE.choose(&mut random).expect("RARE is not empty"),
                     false => random.random_range(-1.0..1.0),
                 };
-                (0..count).map(|_| number()).collect()
+                (0..count).map(|_| value()).collect()
             }
         }
     )*};
 }
 
-number! { f32 f64 }
+float! { f32 f64 }

@@ -1,27 +1,27 @@
-//! The lines of a kernel's PTX, taken apart as far as the edits need it.
+//! The lines of a kernel's PTX, parsed as far as the edits need it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// An instruction on a line of its own.
+/// An instruction on its own line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line<'a> {
-    /// Its number in the module, from 1.
+    /// Line number in the module, from 1.
     pub(crate) number: u32,
     pub(crate) text: &'a str,
     pub(crate) guard: Option<&'a str>,
-    /// With all modifiers.
+    /// Opcode with all modifiers.
     pub(crate) opcode: &'a str,
-    /// Where the operands stand in the text.
+    /// Byte ranges of the operands in the text.
     pub(crate) operands: Vec<Range<usize>>,
-    /// The number of its basic block in the kernel.
+    /// Index of its basic block in the kernel.
     pub(crate) block: usize,
 }
 
 /// A kernel's instructions and labels.
 pub(crate) struct Kernel<'a> {
     pub(crate) lines: Vec<Line<'a>>,
-    /// For each label the index in `lines` of what follows it.
+    /// For each label, the index in `lines` of the instruction after it.
     pub(crate) labels: BTreeMap<&'a str, usize>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Line<'a> {
         self.operands.get(index).map_or("", |range| &self.text[range.clone()])
     }
 
-    /// The operands that are read: all but the first, or all where nothing is written.
+    /// The source operands: all except the first, or all if the instruction writes no register.
     pub(crate) fn sources(&self) -> &[Range<usize>] {
         if self.writes() { &self.operands[1..] } else { &self.operands }
     }
@@ -43,19 +43,19 @@ impl<'a> Line<'a> {
         !["st", "bra", "bar", "ret", "trap", "exit"].contains(&self.opcode.split('.').next().unwrap_or(""))
     }
 
-    /// The registers that are written.
+    /// The written registers.
     pub(crate) fn destinations(&self) -> Vec<&'a str> {
         let written = if self.writes() { self.operands.first() } else { None };
         written.map_or(vec![], |range| registers(self.text, range.clone()).map(|at| &self.text[at]).collect())
     }
 
-    /// Where the registers stand that are read, the guard aside.
+    /// Byte ranges of the source registers, without the guard.
     pub(crate) fn source_registers(&self) -> Vec<Range<usize>> {
         self.sources().iter().flat_map(|range| registers(self.text, range.clone())).collect()
     }
 }
 
-/// The registers in a part of a line; special registers, which have other names, are none.
+/// Byte ranges of the registers in a part of a line, without special registers.
 pub(crate) fn registers(text: &str, within: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = within.end;
     text[within.clone()].match_indices('%').filter_map(move |(start, _)| {
@@ -67,7 +67,7 @@ pub(crate) fn registers(text: &str, within: Range<usize>) -> impl Iterator<Item 
     })
 }
 
-/// `%rd` of `%rd12`.
+/// A register's class: `%rd` for `%rd12`.
 pub(crate) fn class(register: &str) -> &str {
     register.trim_end_matches(|digit: char| digit.is_ascii_digit())
 }
@@ -94,7 +94,7 @@ pub(crate) fn kernel<'a>(module: &'a str, name: &str) -> Kernel<'a> {
 
 fn instruction(text: &str, number: u32, block: usize) -> Option<Line<'_>> {
     let trimmed = text.trim();
-    // A directive, a comment, or several instructions on a line.
+    // Skip directives, comments, and lines with several instructions.
     if trimmed.is_empty() || trimmed.starts_with(['.', '/']) || trimmed.matches(';').count() != 1 {
         return None;
     }
@@ -129,19 +129,21 @@ fn instruction(text: &str, number: u32, block: usize) -> Option<Line<'_>> {
 }
 
 impl<'a> Kernel<'a> {
-    /// The registers whose value can be seen in a result: they are stored, say where is stored or loaded, decide a branch
-    /// that goes both ways, or one like that is computed from them.
+    /// The registers that affect a result: they are stored, are an address of a store or load, decide a branch that
+    /// goes both ways, or are a source of such a register.
     pub(crate) fn observable(&self, executed: impl Fn(u32) -> bool) -> BTreeSet<&'a str> {
         let mut observable = BTreeSet::new();
         loop {
             let before = observable.len();
             for (index, line) in self.lines.iter().enumerate().filter(|(_, line)| executed(line.number)) {
-                let guard_counts = line.guard.is_some() && (!line.is("bra") || self.goes_both_ways(index, &executed));
-                if guard_counts {
+                let guard_is_observable =
+                    line.guard.is_some() && (!line.is("bra") || self.goes_both_ways(index, &executed));
+                if guard_is_observable {
                     observable.extend(line.guard.map(|guard| guard.trim_start_matches('!')));
                 }
-                let counts = line.is("st") || line.destinations().iter().any(|register| observable.contains(register));
-                if counts {
+                let is_observable =
+                    line.is("st") || line.destinations().iter().any(|register| observable.contains(register));
+                if is_observable {
                     observable.extend(line.source_registers().into_iter().map(|at| &line.text[at]));
                 }
             }
@@ -151,19 +153,20 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Whether some thread takes this branch and some thread doesn't, and it matters.
+    /// Whether both sides of this branch are executed.
     pub(crate) fn goes_both_ways(&self, index: usize, executed: impl Fn(u32) -> bool) -> bool {
         let reached = |index: usize| self.lines.get(index).is_some_and(|line| executed(line.number));
         self.target(index).is_some_and(reached) && reached(index + 1)
     }
 
-    /// Where a branch goes, as an index in `lines`.
+    /// Target of a branch, as an index in `lines`.
     pub(crate) fn target(&self, index: usize) -> Option<usize> {
         let line = &self.lines[index];
         if line.is("bra") { self.labels.get(line.operand(0)).copied() } else { None }
     }
 
-    /// Where control comes from one place without going on from some others, which are included, as indices in `lines`.
+    /// Indices of the lines reachable from `from` without continuing past a line of `ends_at`; those lines are
+    /// included.
     pub(crate) fn reachable(&self, from: usize, ends_at: impl Fn(usize) -> bool) -> BTreeSet<usize> {
         let (mut reachable, mut ahead) = (BTreeSet::new(), vec![from]);
         while let Some(index) = ahead.pop() {
@@ -172,8 +175,8 @@ impl<'a> Kernel<'a> {
             }
             ahead.extend(self.target(index));
             let line = &self.lines[index];
-            let goes_on = line.guard.is_some() || !(line.is("bra") || line.is("ret"));
-            ahead.extend(goes_on.then_some(index + 1));
+            let falls_through = line.guard.is_some() || !(line.is("bra") || line.is("ret"));
+            ahead.extend(falls_through.then_some(index + 1));
         }
         reachable
     }

@@ -1,11 +1,11 @@
-//! Atomic operations: the value returned, the value left, and what many threads do together.
+//! Atomic operations: the returned value, the stored value, and the combined effect of many threads.
 
 use crate::support::kernel::{Kernel, each};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 type Combine = fn(u64, u64) -> u64;
 
-/// What the PTX ISA says of each operation and type (9.7.13.5, `atom`).
+/// The definition of each operation and type in the PTX ISA (9.7.13.5, `atom`).
 const OPERATIONS: [(&str, &str, Combine); 23] = [
     ("and", "b32", |old, a| old & a),
     ("or", "b32", |old, a| old | a),
@@ -32,8 +32,9 @@ const OPERATIONS: [(&str, &str, Combine); 23] = [
     ("add", "f32", |old, a| (f32::from_bits(old as u32) + f32::from_bits(a as u32)).to_bits().into()),
 ];
 
-/// Where the cell lies: what finds it, the space of the instruction, and the operations' scope and order.
-const PLACES: [(&str, &str, &str); 6] = [
+/// Locations of the cell: the code that loads its address, the operations' order and scope, and the instruction's
+/// space.
+const LOCATIONS: [(&str, &str, &str); 6] = [
     ("add.u64 d0, input, 64;", "", ".global"),
     ("add.u64 d0, input, 64;", ".relaxed.gpu", ".global"),
     ("add.u64 d0, input, 64;", ".acq_rel.sys", ""),
@@ -42,9 +43,10 @@ const PLACES: [(&str, &str, &str); 6] = [
     ("cvta.shared.u64 d0, room;", ".release.gpu", ""),
 ];
 
-/// A thread's old values and the value that it leaves, of one operation on the old value and the operand.
-fn run(place: (&str, &str, &str), name: &str, scalar_type: &str, old: u64, operands: &[u64]) -> (u64, u64, u64) {
-    let (find, order, space) = place;
+/// The old value that an `atom` returns, the value that it stores, and the value that the same operation as `red`
+/// stores.
+fn run(location: (&str, &str, &str), name: &str, scalar_type: &str, old: u64, operands: &[u64]) -> (u64, u64, u64) {
+    let (find, order, space) = location;
     let wide = scalar_type.ends_with("64");
     let (register, bits) = if wide { ("d", 64) } else { ("r", 32) };
     let operand = |index: usize| if wide { format!("d{}", index + 10) } else { format!("r{}", index + 10) };
@@ -73,10 +75,10 @@ fn run(place: (&str, &str, &str), name: &str, scalar_type: &str, old: u64, opera
 }
 
 #[test]
-fn each_operation_returns_the_old_value_and_leaves_the_new_one() {
+fn each_operation_returns_the_old_value_and_stores_the_new_one() {
     let mut rng = SmallRng::seed_from_u64(8);
     for (name, scalar_type, combine) in OPERATIONS {
-        for place in PLACES {
+        for location in LOCATIONS {
             for _ in 0..6 {
                 let edges =
                     [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, i64::MAX as u64, i64::MIN as u64, u64::MAX];
@@ -89,8 +91,8 @@ fn each_operation_returns_the_old_value_and_leaves_the_new_one() {
                 let (old, a) = (value(), value());
                 let narrow = |value: u64| if scalar_type.ends_with("64") { value } else { value & 0xffff_ffff };
                 let new = combine(narrow(old), narrow(a));
-                let found = run(place, name, scalar_type, narrow(old), &[narrow(a)]);
-                assert_eq!(found, (narrow(old), new, new), "{place:?} {name}.{scalar_type} {old:#x} {a:#x}");
+                let found = run(location, name, scalar_type, narrow(old), &[narrow(a)]);
+                assert_eq!(found, (narrow(old), new, new), "{location:?} {name}.{scalar_type} {old:#x} {a:#x}");
             }
         }
     }
@@ -98,11 +100,11 @@ fn each_operation_returns_the_old_value_and_leaves_the_new_one() {
 
 #[test]
 fn compare_and_swap_stores_where_the_value_is_as_expected() {
-    for place in PLACES {
+    for location in LOCATIONS {
         for (scalar_type, mask) in [("b32", 0xffff_ffff), ("b64", u64::MAX)] {
             let (old, other) = (0x8765_4321_0fed_cba9 & mask, 0x1111_2222_3333_4444 & mask);
-            assert_eq!(run(place, "cas", scalar_type, old, &[old, other]), (old, other, other), "{place:?}");
-            assert_eq!(run(place, "cas", scalar_type, old, &[other, old ^ 1]), (old, old, old), "{place:?}");
+            assert_eq!(run(location, "cas", scalar_type, old, &[old, other]), (old, other, other), "{location:?}");
+            assert_eq!(run(location, "cas", scalar_type, old, &[other, old ^ 1]), (old, old, old), "{location:?}");
         }
     }
     let body = "
@@ -114,11 +116,12 @@ fn compare_and_swap_stores_where_the_value_is_as_expected() {
 }
 
 #[test]
-fn additions_of_f32_flush_subnormal_numbers_in_global_memory_alone() {
+fn additions_of_f32_flush_subnormal_numbers_in_global_memory_only() {
     let (small, smaller) = (f32::MIN_POSITIVE, f32::from_bits(1));
-    let global = PLACES[0];
-    let shared = PLACES[3];
-    let run = |place, old: f32, a: f32| run(place, "add", "f32", old.to_bits().into(), &[a.to_bits().into()]).1 as u32;
+    let global = LOCATIONS[0];
+    let shared = LOCATIONS[3];
+    let run =
+        |location, old: f32, a: f32| run(location, "add", "f32", old.to_bits().into(), &[a.to_bits().into()]).1 as u32;
     assert_eq!(run(shared, smaller, smaller), 2);
     assert_eq!(run(global, smaller, smaller), 0);
     assert_eq!(run(global, -smaller, -smaller), (-0.0_f32).to_bits());
@@ -128,7 +131,7 @@ fn additions_of_f32_flush_subnormal_numbers_in_global_memory_alone() {
 }
 
 #[test]
-fn lanes_of_one_instruction_follow_each_other() {
+fn lanes_of_one_instruction_are_serialised() {
     let body =
         "atom.global.add.u32 r0, [input], 1; st.global.u32 [cell], r0; atom.shared.exch.b32 r1, [room], tid; ret;";
     let body = format!("st.shared.u32 [room], 0; bar.sync 0; {body}")
@@ -154,7 +157,7 @@ fn threads_of_many_blocks_count_together() {
 }
 
 #[test]
-fn operations_on_types_that_lack_them_are_refused() {
+fn operations_on_unsupported_types_are_rejected() {
     for text in [
         "atom.global.and.u32 r0, [input], r1;",
         "atom.global.inc.s32 r0, [input], r1;",

@@ -5,7 +5,7 @@ use ptx_interpreter::FaultKind;
 
 const ROOM: &str = ".shared .align 4 .u32 room[1024];\n";
 
-/// Each thread leaves its number; after `barrier` it takes that of the thread `shift` further on.
+/// Each thread stores its number; after `barrier` it loads that of the thread `shift` positions later.
 fn exchange(barrier: &str, threads: u32, shift: u32) -> Kernel {
     Kernel::new(format!(
         "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid;
@@ -29,7 +29,7 @@ fn a_barrier_waits_for_all_threads_of_the_block() {
         "bar.red.popc.u32 r5, 0, p0;",
     ];
     for barrier in barriers {
-        // The last warp is not full, or there is one alone.
+        // With a partial last warp, or a single warp.
         for threads in [1, 31, 32, 33, 100, 1024] {
             let expected = each(threads, |thread| (thread + 77) % threads);
             assert_eq!(exchange(barrier, threads, 77).words(threads as usize), expected, "{barrier} {threads}");
@@ -43,14 +43,14 @@ fn a_barrier_waits_for_all_threads_of_the_block() {
 }
 
 #[test]
-fn a_warp_that_is_not_full_counts_as_a_whole_one() {
+fn a_partial_warp_counts_as_a_whole_one() {
     // "The arrival count is incremented by the warp size, not the number of active threads" (PTX ISA, `barrier`).
     let exchanged = exchange("bar.sync 1, 64;", 40, 9).words(40);
     assert_eq!(exchanged, each(40, |thread| (thread + 9) % 40));
 }
 
 #[test]
-fn a_barrier_can_be_used_again_and_again() {
+fn a_barrier_can_be_reused() {
     let kernel = Kernel::new(
         "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; mov.u32 r5, tid; mov.u32 r6, 0;
          LOOP: st.shared.u32 [r1], r5; bar.sync 0;
@@ -61,8 +61,8 @@ fn a_barrier_can_be_used_again_and_again() {
 }
 
 #[test]
-fn some_warps_meet_at_a_barrier_of_their_own() {
-    // Warps 0 and 1 meet at barrier 1, warps 2 and 3 at barrier 2, each pair as often as it likes.
+fn some_warps_synchronise_at_their_own_barrier() {
+    // Warps 0 and 1 synchronise at barrier 1, warps 2 and 3 at barrier 2, each pair its own number of times.
     let kernel = Kernel::new(
         "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid; shr.u32 r5, tid, 6; add.u32 r6, r5, 1;
          mov.u32 r7, 0;
@@ -73,8 +73,8 @@ fn some_warps_meet_at_a_barrier_of_their_own() {
 }
 
 #[test]
-fn producers_arrive_and_go_on_and_consumers_wait() {
-    // Warp 0 makes four values, one after the other, for warp 1, which says when there is room again.
+fn producers_arrive_and_continue_and_consumers_wait() {
+    // Warp 0 produces four values, one after the other, for warp 1, which signals when it has read a value.
     let body = "
         mov.u32 r0, room; mov.u32 r6, 0; mov.u32 r7, 0; setp.ge.u32 p0, tid, 32; @p0 bra CONSUME;
         PRODUCE: mad.lo.u32 r1, tid, 4, r0; mad.lo.u32 r2, r6, 1000, tid; st.shared.u32 [r1], r2;
@@ -129,7 +129,7 @@ fn threads_that_exit_leave_the_others_waiting() {
 }
 
 #[test]
-fn a_barrier_that_only_some_lanes_come_to_is_divergence() {
+fn a_barrier_that_only_some_lanes_reach_is_divergence() {
     let branch = Kernel::new("setp.lt.u32 p0, tid, 40; @p0 bra DONE;\nbar.sync 0;\nDONE: ret;").shape(1, 64);
     assert_eq!(divergence(&branch, "bar.sync 0;", 40).0, 24);
     let guard = Kernel::new("setp.eq.u32 p0, tid, 9;\n@p0 bar.sync 0;\nret;").shape(1, 64);
@@ -164,7 +164,7 @@ fn a_barrier_has_a_number_below_16_and_whole_warps() {
 }
 
 #[test]
-fn lanes_of_one_warp_come_to_one_barrier() {
+fn lanes_of_one_warp_name_one_barrier() {
     let number = Kernel::new("and.b32 r0, tid, 1;\nbarrier.sync r0;\nret;");
     assert_eq!(number.fault("barrier.sync r0;", 0, 1), FaultKind::DifferentBarriers);
     let count = Kernel::new(
@@ -179,7 +179,7 @@ fn a_barrier_of_the_warp_waits_for_its_members() {
         mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid; bar.warp.sync -1;
         xor.b32 r2, tid, 31; mad.lo.u32 r2, r2, 4, r0; ld.shared.u32 r3, [r2]; st.global.u32 [cell], r3; ret;";
     assert_eq!(Kernel::new(within).declare(ROOM).shape(1, 96).words(96), each(96, |thread| thread ^ 31));
-    // The lower half meets within its branch, and so does the upper half.
+    // Each half of the warp synchronises within its branch.
     let halves = "
         mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid;
         setp.lt.u32 p0, tid, 16; @p0 bra LOW; bar.warp.sync 0xffff0000; mov.u32 r4, 100; bra BOTH;
@@ -200,7 +200,7 @@ fn a_barrier_of_the_warp_does_not_end_without_its_members() {
 }
 
 #[test]
-fn every_form_of_fence_is_taken_and_leaves_values_alone() {
+fn every_form_of_fence_is_accepted_and_changes_no_value() {
     let fences = [
         "membar.cta;",
         "membar.gl;",

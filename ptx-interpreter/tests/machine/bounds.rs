@@ -1,4 +1,5 @@
-//! What a text or a launch asks for is bounded: a line that asks for too much is refused, before it takes memory.
+//! Resources that a text or a launch requests are limited: a line that exceeds a limit is rejected before memory is
+//! allocated.
 
 use crate::support::kernel::Kernel;
 use cuda_std::LaunchConfig;
@@ -9,7 +10,7 @@ use ptx_interpreter::{LaunchError, LoadError, Machine, Options, Problem};
 const HEADER: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
 #[track_caller]
-fn refused(text: &str) -> LoadError {
+fn rejected(text: &str) -> LoadError {
     match Machine::new(&format!("{HEADER}{text}")) {
         Ok(_) => panic!("accepted: {}", &text[..text.len().min(500)]),
         Err(error) => error,
@@ -22,7 +23,7 @@ fn body(line: &str) -> String {
 }
 
 #[test]
-fn what_is_too_large_names_its_line() {
+fn a_size_beyond_its_limit_is_rejected_with_its_line() {
     for (text, line, limit) in [
         (".global .b8 x[99999999999];\n".to_owned(), 4, "268435456"),
         (".global .b8 a[200000000];\n.global .b8 b[200000000];\n".to_owned(), 5, "268435456"),
@@ -40,7 +41,7 @@ fn what_is_too_large_names_its_line() {
         (".global .b8 x[][1099511627776] = {{1}, {2}};\n".to_owned(), 4, "1048576"),
         (format!(".global .b8 x{} = 1;\n", "[1]".repeat(100_000)), 4, "16 dimensions"),
     ] {
-        let error = refused(&text).to_string();
+        let error = rejected(&text).to_string();
         let shown = &text[..text.len().min(100)];
         assert!(error.contains(&format!("line {line}: ")) && error.contains(limit), "{shown}: {error}");
         assert!(error.len() < 500 && !error.contains('\n'), "{shown}: {error}");
@@ -49,12 +50,12 @@ fn what_is_too_large_names_its_line() {
 
 #[test]
 fn an_error_of_many_registers_is_short() {
-    let error = refused(&body(".reg .v4 .b32 v<1000000>;")).to_string();
+    let error = rejected(&body(".reg .v4 .b32 v<1000000>;")).to_string();
     assert!(error.contains("line 5: ") && error.len() < 200, "{}", &error[..error.len().min(500)]);
 }
 
 #[test]
-fn what_just_fits_is_accepted() {
+fn sizes_at_the_limit_are_accepted() {
     for text in [
         format!(".const .b8 x[{}];\n", max_bytes(Space::Const)),
         body(&format!(".local .b8 x[{}];", max_bytes(Space::Local))),
@@ -78,7 +79,7 @@ fn chain(depth: usize, calls: usize, innermost: &str) -> String {
 }
 
 #[test]
-fn calls_that_multiply_are_refused() {
+fn calls_that_multiply_are_rejected() {
     let many_targets = format!("T: .branchtargets {};", ["L"; 20_000].join(", "));
     for text in [
         chain(40, 2, ""),
@@ -86,24 +87,24 @@ fn calls_that_multiply_are_refused() {
         chain(7, 10, &format!(".reg .b32 r; mov.u32 r, 0; {many_targets} brx.idx r, T; L:")),
         body(&format!(".reg .b32 r; mov.u32 r, 0; {many_targets} {} L:", "brx.idx r, T;".repeat(1000))),
     ] {
-        let LoadError::Statement { problem, line, .. } = refused(&text) else { panic!("no statement") };
+        let LoadError::Statement { problem, line, .. } = rejected(&text) else { panic!("not a statement's error") };
         assert_eq!(problem, Problem::TooMuchExpanded);
         assert!(line > 3);
         assert!(problem.to_string().contains(&MAX_EXPANSION.to_string()));
     }
-    let LoadError::Statement { problem, .. } = refused(&chain(2000, 1, "")) else { panic!("no statement") };
+    let LoadError::Statement { problem, .. } = rejected(&chain(2000, 1, "")) else { panic!("not a statement's error") };
     assert_eq!(problem, Problem::TooDeep);
     Machine::new(&format!("{HEADER}{}", chain(8, 4, ".reg .b32 r; mov.u32 r, 0;"))).unwrap();
 }
 
 #[test]
-fn a_name_stands_for_one_variable() {
+fn a_name_declares_one_variable() {
     for text in [
         ".global .b32 x = 1;\n.global .b8 x[100];\n",
         ".const .b32 x = 1;\n.const .b8 x[100] = {1, 2};\n",
         ".global .b32 x;\n.const .b32 x;\n",
     ] {
-        let LoadError::Statement { line: 5, problem, .. } = refused(text) else { panic!("{text}") };
+        let LoadError::Statement { line: 5, problem, .. } = rejected(text) else { panic!("{text}") };
         assert_eq!(problem, Problem::DeclaredTwice("x".to_owned()));
     }
 }
@@ -134,11 +135,11 @@ fn messages_have_no_control_characters() {
         format!(".file 1 \"{escape}\" nonsense\n"),
         format!(".visible {escape}\n"),
     ] {
-        let error = refused(&text).to_string();
+        let error = rejected(&text).to_string();
         assert!(!error.contains(|character: char| character.is_control() || character == '\u{202e}'), "{error:?}");
         assert!(error.contains(r"\u{1b}[31m\u{7}\u{202e}"), "{error}");
     }
-    // The name of a source file may write them by their numbers.
+    // A source file's name may contain them as escapes.
     let trap = Kernel::new(".loc 1 5 1\ntrap;\nret;").declare(".file 1 \"evil\\033[2J.cu\"\n");
     let message = trap.launch_error().to_string();
     assert!(message.contains(r"evil\u{1b}[2J.cu:5:1") && !message.contains('\u{1b}'), "{message:?}");

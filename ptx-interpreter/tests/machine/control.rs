@@ -1,26 +1,26 @@
-//! Where control goes: branches, loops, calls and exits, in each lane.
+//! Control flow of each lane: branches, loops, calls and exits.
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::{FaultKind, LoadError, Problem};
 
-/// How often the one instruction with this text was issued by warps.
+/// Number of times that warps issued the only instruction with this text.
 #[track_caller]
 fn issued(kernel: &Kernel, text: &str) -> u64 {
     let report = kernel.report();
     let mut found = report.instructions.iter().filter(|instruction| instruction.place.text.contains(text));
-    let issued = found.next().expect("there is such an instruction").counts.issued;
-    assert!(found.next().is_none(), "{text} is there twice");
+    let issued = found.next().expect("an instruction has this text").counts.issued;
+    assert!(found.next().is_none(), "two instructions have {text}");
     issued
 }
 
 #[test]
-fn lanes_take_both_ways_of_a_branch_and_meet_again() {
+fn lanes_take_both_paths_of_a_branch_and_reconverge() {
     let kernel = Kernel::new(
         "setp.lt.u32 p0, tid, 10; @p0 bra THEN; mul.lo.u32 r0, tid, 2; bra.uni DONE;
          THEN: add.u32 r0, tid, 100; DONE: st.global.u32 [cell], r0; ret;",
     );
     assert_eq!(kernel.words(32), each(32, |thread| if thread < 10 { thread + 100 } else { thread * 2 }));
-    assert_eq!(issued(&kernel, "st.global.u32"), 1, "they meet before the store");
+    assert_eq!(issued(&kernel, "st.global.u32"), 1, "lanes reconverge before the store");
     assert_eq!(kernel.report().branches().1, 1);
 }
 
@@ -34,15 +34,15 @@ fn a_branch_that_all_lanes_take_does_not_diverge() {
 }
 
 #[test]
-fn loops_run_as_often_as_each_lane_wants() {
+fn each_lane_has_its_own_trip_count() {
     let kernel = Kernel::new(
         "mov.u32 r0, 0; mov.u32 r1, 0;
          LOOP: setp.ge.u32 p0, r1, tid; @p0 bra DONE; add.u32 r0, r0, r1; add.u32 r1, r1, 1; bra LOOP;
          DONE: st.global.u32 [cell], r0; ret;",
     );
     assert_eq!(kernel.words(32), each(32, |thread| (0..thread).sum::<u32>()));
-    assert_eq!(issued(&kernel, "st.global.u32"), 1, "they meet after the loop");
-    // Each time but the last a lane leaves, and all together do so then.
+    assert_eq!(issued(&kernel, "st.global.u32"), 1, "lanes reconverge after the loop");
+    // One lane leaves in each iteration, and the branch of the last iteration is uniform.
     assert_eq!(kernel.report().branches().1, 31);
 }
 
@@ -68,7 +68,7 @@ fn loops_within_loops_may_be_continued_and_left() {
 }
 
 #[test]
-fn a_table_sends_each_lane_to_its_case() {
+fn a_branch_table_sends_each_lane_to_its_case() {
     let body = "
         rem.u32 r0, tid, 5; mov.u32 r1, 0; setp.eq.u32 p0, tid, 31;
         TABLE: .branchtargets ZERO, ONE, TWO, ONE, FOUR;
@@ -101,7 +101,7 @@ fn an_index_beyond_the_table_is_a_fault() {
 }
 
 #[test]
-fn lanes_that_exit_early_are_not_waited_for() {
+fn reconvergence_does_not_wait_for_exited_lanes() {
     for leave in ["@p0 ret;", "@p0 exit;", "@p0 bra OUT;"] {
         let kernel = Kernel::new(format!(
             "setp.ge.u32 p0, tid, 20; and.b32 r0, tid, 1; setp.eq.u32 p1, r0, 0;
@@ -118,8 +118,8 @@ fn lanes_that_exit_early_are_not_waited_for() {
 }
 
 #[test]
-fn ways_that_trap_do_not_keep_others_from_meeting() {
-    // What Rust's bounds checks become.
+fn paths_that_trap_do_not_prevent_reconvergence() {
+    // The shape of Rust's bounds checks.
     let kernel = Kernel::new(
         "and.b32 r0, tid, 1; setp.eq.u32 p0, r0, 0; mov.u32 r1, 5; @p0 bra BOTH;
          setp.gt.u32 p1, tid, 99; @p1 bra PANIC; mov.u32 r1, 6;
@@ -130,7 +130,7 @@ fn ways_that_trap_do_not_keep_others_from_meeting() {
 }
 
 #[test]
-fn a_trap_is_a_fault_of_the_lane_that_comes_to_it() {
+fn a_trap_is_a_fault_of_the_lane_that_reaches_it() {
     let kernel = Kernel::new("setp.ne.u32 p0, tid, 7; @p0 bra DONE;\ntrap;\nDONE: ret;").shape(3, 32);
     assert_eq!(kernel.fault("trap;", 0, 7), FaultKind::Trap);
     let guarded = Kernel::new("setp.eq.u32 p0, index, 70;\n@p0 trap;\nret;").shape(3, 32);
@@ -147,7 +147,7 @@ fn call(function: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn functions_are_called_with_values_and_return_some() {
+fn functions_take_and_return_values() {
     let body = call("square", "tid", "r1")
         + "add.u32 r1, r1, 1;"
         + &call("square", "r1", "r2")
@@ -157,7 +157,7 @@ fn functions_are_called_with_values_and_return_some() {
 }
 
 #[test]
-fn functions_call_functions_whose_registers_are_their_own() {
+fn called_functions_have_their_own_registers() {
     let fourth = format!(
         "{SQUARE} .func (.param .b32 result) fourth(.param .b32 x) {{ .reg .b32 r<3>; ld.param.b32 r0, [x];\n{}{}
          add.u32 r2, r2, r0; st.param.b32 [result], r2; ret; }}\n",
@@ -183,7 +183,7 @@ fn a_function_returns_early_in_some_lanes() {
 }
 
 #[test]
-fn a_guarded_call_is_made_by_the_lanes_of_its_guard() {
+fn a_guarded_call_runs_in_the_lanes_of_its_guard() {
     let store = ".func store(.param .b64 to) { .reg .b64 d; ld.param.b64 d, [to]; st.global.u32 [d], 5; ret; }\n";
     let kernel = Kernel::new(
         "setp.lt.u32 p0, tid, 9; { .param .b64 a; st.param.b64 [a], cell; @p0 call store, (a); }\n@!p0 st.global.u32 [cell], 6; ret;",
@@ -192,7 +192,7 @@ fn a_guarded_call_is_made_by_the_lanes_of_its_guard() {
 }
 
 #[test]
-fn recursion_and_unknown_functions_are_refused() {
+fn recursion_and_unknown_functions_are_rejected() {
     let problem = |kernel: Kernel| match kernel.load_error() {
         LoadError::Statement { line, text, problem } => {
             assert!(kernel.text().lines().nth(line as usize - 1).unwrap().contains(&text), "{text}");
@@ -214,7 +214,7 @@ fn recursion_and_unknown_functions_are_refused() {
 }
 
 #[test]
-fn lanes_of_a_warp_hand_a_lock_on() {
+fn lanes_of_a_warp_pass_a_lock_on() {
     // Each lane tries, does its work and unlocks within the loop.
     let within = Kernel::new(
         "mov.u32 r3, 0;
@@ -223,22 +223,22 @@ fn lanes_of_a_warp_hand_a_lock_on() {
          mov.u32 r3, 1; atom.release.gpu.global.exch.b32 r0, [input], 0;
          AGAIN: setp.eq.u32 p1, r3, 0; @p1 bra LOOP; ret;",
     );
-    let mut turns = within.words(32);
-    turns.sort_unstable();
-    assert_eq!(turns, each(32, |thread| thread + 1));
+    let mut order = within.words(32);
+    order.sort_unstable();
+    assert_eq!(order, each(32, |thread| thread + 1));
 }
 
 #[test]
-fn a_lock_that_is_taken_in_a_loop_and_given_back_after_it_is_handed_on() {
-    // The lane that has the lock leaves the loop; if it waited there for the others, they would spin for ever.
+fn a_lock_acquired_in_a_loop_and_released_after_it_is_passed_on() {
+    // The lane with the lock leaves the loop. If it waited there for reconvergence, the others would spin forever.
     let after = Kernel::new(
         "LOOP: atom.acquire.gpu.global.cas.b32 r0, [input], 0, 1; setp.ne.u32 p0, r0, 0; @p0 bra LOOP;
          ld.global.u32 r1, [input+4]; add.u32 r1, r1, 1; st.global.u32 [input+4], r1; st.global.u32 [cell], r1;
          atom.release.gpu.global.exch.b32 r0, [input], 0; ret;",
     );
-    let mut turns = after.words(32);
-    turns.sort_unstable();
-    assert_eq!(turns, each(32, |thread| thread + 1));
+    let mut order = after.words(32);
+    order.sort_unstable();
+    assert_eq!(order, each(32, |thread| thread + 1));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Asynchronous copies from global to shared memory, which are there once they have been waited for.
+//! Asynchronous copies from global to shared memory, which are visible after a wait.
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::memory::AccessError;
@@ -13,7 +13,7 @@ fn input() -> Vec<u32> {
 }
 
 #[test]
-fn copies_of_every_size_are_there_after_a_wait() {
+fn copies_of_every_size_are_visible_after_a_wait() {
     for (instruction, bytes) in [
         ("cp.async.ca.shared.global", 4),
         ("cp.async.ca.shared.global", 8),
@@ -44,8 +44,8 @@ fn another_thread_reads_a_copy_after_a_wait_and_a_barrier() {
 }
 
 #[test]
-fn a_copy_is_not_there_before_the_wait() {
-    // A value that nobody wrote, or the one from before.
+fn a_copy_is_not_visible_before_the_wait() {
+    // The read finds uninitialised memory, or the previous value.
     let read = "ld.shared.u32 r1, [r0];";
     for before in
         ["", "cp.async.commit_group;", "cp.async.wait_group 0;", "cp.async.commit_group; cp.async.wait_group 1;"]
@@ -64,7 +64,7 @@ fn a_copy_is_not_there_before_the_wait() {
 }
 
 #[test]
-fn the_last_groups_may_still_be_under_way() {
+fn the_last_groups_may_still_be_in_flight() {
     for left in 0..=4 {
         let mut body = BEGIN.to_owned();
         for group in 0..3 {
@@ -96,7 +96,7 @@ fn empty_groups_count_too() {
 }
 
 #[test]
-fn what_is_not_read_becomes_zero() {
+fn bytes_beyond_the_source_size_become_zero() {
     for size in [0, 1, 4, 7, 8, 16] {
         let body = format!(
             "{BEGIN} mov.u32 r9, {size}; cp.async.cg.shared.global [r0], [d0], 16, r9; cp.async.wait_all;
@@ -110,7 +110,7 @@ fn what_is_not_read_becomes_zero() {
 }
 
 #[test]
-fn what_is_ignored_becomes_zero_and_is_not_looked_at() {
+fn an_ignored_source_becomes_zero_and_is_not_read() {
     let body = format!(
         "{BEGIN} setp.ge.u32 p0, tid, 10; @p0 mov.u64 d0, 16;
          cp.async.ca.shared.global [r0], [d0], 8, p0; cp.async.wait_all;
@@ -121,8 +121,8 @@ fn what_is_ignored_becomes_zero_and_is_not_looked_at() {
 }
 
 #[test]
-fn only_the_bytes_that_are_read_must_be_there() {
-    // The last 4 bytes of an allocation, and no byte of what is no address at all.
+fn only_the_bytes_that_are_read_must_be_allocated() {
+    // The last 4 bytes of an allocation, and 0 bytes of a null pointer.
     let partial = format!(
         "{BEGIN} mov.u32 r9, 4; cp.async.cg.shared.global [r0], [input], 16, r9; mov.u64 d1, 0; cp.async.cg.shared.global [r0+512], [d1], 16, 0;
          cp.async.wait_all; ld.shared.v2.u32 {{r1, r2}}, [r0]; st.global.v2.u32 [cell8], {{r1, r2}}; ret;"
@@ -163,7 +163,7 @@ fn a_copy_races_with_a_thread_that_passes_no_barrier_after_the_wait() {
 }
 
 #[test]
-fn sizes_and_forms_that_no_gpu_has_are_refused() {
+fn sizes_and_forms_outside_of_ptx_are_rejected() {
     for text in [
         "cp.async.ca.shared.global [r0], [d0], 3;",
         "cp.async.cg.shared.global [r0], [d0], 4;",

@@ -1,4 +1,4 @@
-//! What a launch counts: instructions by class, sectors, wavefronts and branches of kernels that are known.
+//! Counts of a launch: instructions by class, sectors, wavefronts and branches, for kernels with known counts.
 
 use crate::support::kernel::Kernel;
 use ptx_interpreter::semantics::Class;
@@ -6,7 +6,7 @@ use ptx_interpreter::{Access, AccessedSpace, SpaceTotals};
 
 const ROOM: &str = ".shared .align 16 .b8 room[16384];\n";
 
-/// The reads of global memory by 4 warps whose thread t reads `bytes` bytes at `stride` times t.
+/// Totals of global loads by 4 warps, whose thread t loads at `stride` · t.
 fn global_reads(stride: u32, form: &str, destination: &str) -> SpaceTotals {
     let body = format!("mad.wide.u32 d0, index, {stride}, input; ld.global.{form} {destination}, [d0]; ret;");
     Kernel::new(body).input(&vec![0; 8192]).shape(2, 64).report().accesses(AccessedSpace::Global, Access::Read)
@@ -20,7 +20,7 @@ fn coalesced_loads_touch_few_sectors_and_strided_ones_many() {
         transactions,
         least_transactions,
     };
-    // 32 lanes of 4 bytes side by side: 4 sectors of 32 bytes.
+    // 32 lanes with adjacent 4-byte loads: 4 sectors of 32 bytes.
     assert_eq!(global_reads(4, "u32", "r0"), totals(128, 4, 16, 16));
     assert_eq!(global_reads(8, "u32", "r0"), totals(128, 4, 32, 16));
     assert_eq!(global_reads(32, "u32", "r0"), totals(128, 4, 128, 16));
@@ -30,7 +30,7 @@ fn coalesced_loads_touch_few_sectors_and_strided_ones_many() {
     assert_eq!(global_reads(16, "v4.u32", "{r0, r1, r2, r3}"), totals(128, 4, 64, 64));
 }
 
-/// The transactions of a warp whose lane l stores 4 bytes at `stride` times l of shared memory.
+/// Totals of a warp whose lane l stores 4 bytes at `stride` · l of shared memory.
 fn shared_writes(stride: u32) -> SpaceTotals {
     let body = format!("mov.u32 r0, room; mad.lo.u32 r0, tid, {stride}, r0; st.shared.u32 [r0], tid; ret;");
     let kernel = Kernel::new(body).declare(ROOM).without_race_checks();
@@ -38,7 +38,7 @@ fn shared_writes(stride: u32) -> SpaceTotals {
 }
 
 #[test]
-fn lanes_that_need_one_bank_follow_each_other() {
+fn accesses_to_one_bank_are_serialised() {
     for (stride, wavefronts) in [(4, 1), (8, 2), (12, 1), (16, 4), (64, 16), (128, 32), (132, 1), (0, 1), (256, 32)] {
         let expected = SpaceTotals { lanes: 32, requests: 1, transactions: wavefronts, least_transactions: 1 };
         assert_eq!(shared_writes(stride), expected, "{stride}");
@@ -46,7 +46,7 @@ fn lanes_that_need_one_bank_follow_each_other() {
 }
 
 #[test]
-fn only_lanes_that_take_part_are_counted() {
+fn only_active_lanes_are_counted() {
     let kernel = Kernel::new(
         "setp.lt.u32 p0, tid, 8; @p0 ld.global.u32 r0, [cell]; setp.gt.u32 p1, tid, 99; @p1 st.global.u32 [cell], r0; ret;",
     );
@@ -126,14 +126,14 @@ fn instructions_are_counted_by_class_for_warps_and_for_threads() {
 }
 
 #[test]
-fn a_guard_takes_lanes_and_no_issue_away() {
+fn a_guard_removes_lanes_but_no_issue() {
     let report = Kernel::new("setp.lt.u32 p0, tid, 5; @p0 add.u32 r0, r0, 77; ret;").report();
     let guarded = report.instructions.iter().find(|instruction| instruction.place.text.ends_with("77")).unwrap();
     assert_eq!((guarded.counts.issued, guarded.counts.lanes), (1, 5));
 }
 
 #[test]
-fn branches_at_which_lanes_part_are_divergent() {
+fn branches_at_which_lanes_diverge_are_divergent() {
     for (limit, divergent) in [(0, 0), (5, 1), (32, 0), (40, 1), (64, 0)] {
         let body = format!("setp.lt.u32 p0, tid, {limit}; @p0 bra DONE; add.u32 r0, r0, 1; DONE: ret;");
         let report = Kernel::new(body).shape(3, 64).report();
@@ -145,7 +145,7 @@ fn branches_at_which_lanes_part_are_divergent() {
 }
 
 #[test]
-fn counts_do_not_depend_on_whether_races_are_looked_for_or_on_how_blocks_run() {
+fn counts_depend_neither_on_race_checks_nor_on_the_order_of_blocks() {
     let body = "
         mov.u32 r0, 0; and.b32 r5, tid, 7; LOOP: add.u32 r0, r0, 1; setp.le.u32 p0, r0, r5; @p0 bra LOOP;
         st.global.u32 [cell], r0; atom.global.add.u32 r1, [input], r0; ret;";

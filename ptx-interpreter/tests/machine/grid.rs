@@ -1,10 +1,10 @@
-//! The barrier of CUDA's cooperative groups, which the driver puts into the grid's workspace.
+//! The grid barrier of CUDA's cooperative groups, which the driver places in the grid's workspace.
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::FaultKind;
 
-/// What `cg::grid_group::sync` is compiled to: a master block adds 0x80000000 less the other blocks, and everybody waits
-/// for the upper bit to turn.
+/// The code of `cg::grid_group::sync`: block 0 adds 0x80000000 minus the number of other blocks, each other block adds
+/// 1, and all wait until the upper bit flips.
 const SYNC: &str = "
     bar.sync 0; setp.ne.u32 p1, tid, 0; @p1 bra SYNCED;
     mov.u32 r10, %ctaid.x; setp.eq.u32 p2, r10, 0; mov.u32 r11, %nctaid.x; sub.u32 r11, 0x80000001, r11;
@@ -31,7 +31,7 @@ fn the_workspace_holds_a_barrier_of_the_grid() {
         let kernel = if races { kernel } else { kernel.without_race_checks() };
         assert_eq!(kernel.words(400)[200..], each(200, |index| (index + 40) % 200 + 7));
     }
-    // The workspace is fresh, and its first word tells its size.
+    // The workspace is zeroed, and its first word is its size.
     let kernel = Kernel::new(format!(
         "{WORKSPACE} ld.u32 r2, [d1]; ld.u32 r3, [d1+4]; st.global.v2.u32 [output], {{r2, r3}}; ret;"
     ));

@@ -1,12 +1,12 @@
-//! Where an exponential in f16 overflows, IEEE 754 and the PTX ISA say what becomes of a GELU: NaN, by the quotient of
-//! two infinities; and not where tanh is an instruction.
+//! Overflow of an f16 exponential in a GELU: by IEEE 754 and the PTX ISA the quotient of two infinities makes it NaN,
+//! unless tanh is an instruction.
 
 use crate::support::kernel::Kernel;
 
 const INFINITY: u16 = 0x7c00;
 const NAN: u16 = 0x7fff;
 
-/// The low halves of `h1`, `h2`, … after the instructions, which find the input's first value of 16 bits in `h0`.
+/// The values of `h1`, `h2`, … after the instructions, with the 16-bit input in `h0`.
 fn halves(instructions: &str, input: u16, count: usize) -> Vec<u16> {
     let stores: String = (1..=count).map(|k| format!("st.global.b16 [output+{}], h{k};", 2 * k - 2)).collect();
     let kernel = Kernel::new(format!("ld.global.b16 h0, [input]; {instructions} {stores} ret;"));

@@ -1,4 +1,4 @@
-//! The machine runs kernels, written by hand, as the ISA says.
+//! Hand-written kernels run as specified by the PTX ISA.
 
 mod atomics;
 mod barriers;
@@ -14,7 +14,7 @@ mod memory;
 mod moves;
 mod padding;
 mod races;
-mod refuses;
+mod rejects;
 #[path = "../support/mod.rs"]
 mod support;
 mod warps;

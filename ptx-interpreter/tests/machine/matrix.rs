@@ -1,18 +1,18 @@
-//! Matrix products of a warp, and the loads that lay matrices out for them.
+//! Warp-level matrix products, and the loads of their fragments.
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::{FaultKind, LoadError};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
-/// The types of a product: how many elements of A and B a register holds, and how one is written there.
+/// Element type of A and B: its name, the number of elements per register, and the conversion to bits.
 struct Element {
     name: &'static str,
     per_register: usize,
     bits: fn(f32) -> u32,
 }
 
-/// The bits of a small integer, which every type holds exactly.
+/// The f16 bits of a small integer, which is exact in every element type.
 fn f16_bits(value: f32) -> u32 {
     let magnitude = value.abs();
     if magnitude == 0.0 {
@@ -35,8 +35,8 @@ const F16: Element = Element { name: "f16", per_register: 2, bits: f16_bits };
 const BF16: Element = Element { name: "bf16", per_register: 2, bits: |value| value.to_bits() >> 16 };
 const TF32: Element = Element { name: "tf32", per_register: 1, bits: f32::to_bits };
 
-/// Row and column of element i of a lane's fragment of A (PTX ISA 9.7.15.5, "Matrix Fragments for mma").
-fn place_in_a(element: &Element, depth: usize, lane: usize, i: usize) -> (usize, usize) {
+/// Row and column of element `i` of a lane's fragment of A (PTX ISA 9.7.15.5, "Matrix Fragments for mma").
+fn position_in_a(element: &Element, depth: usize, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane / 4, lane % 4);
     match (element.name, depth) {
         ("tf32", 4) => (if i == 0 { group } else { group + 8 }, thread),
@@ -49,7 +49,7 @@ fn place_in_a(element: &Element, depth: usize, lane: usize, i: usize) -> (usize,
     }
 }
 
-fn place_in_b(element: &Element, depth: usize, lane: usize, i: usize) -> (usize, usize) {
+fn position_in_b(element: &Element, depth: usize, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane / 4, lane % 4);
     let row = match (element.name, depth) {
         ("tf32", 4) => thread,
@@ -66,12 +66,12 @@ fn place_in_b(element: &Element, depth: usize, lane: usize, i: usize) -> (usize,
     (row, group)
 }
 
-fn place_in_c(lane: usize, i: usize) -> (usize, usize) {
+fn position_in_c(lane: usize, i: usize) -> (usize, usize) {
     (if i < 2 { lane / 4 } else { lane / 4 + 8 }, lane % 4 * 2 + (i & 1))
 }
 
 #[test]
-fn products_are_those_of_the_matrices() {
+fn products_match_the_reference() {
     let mut rng = SmallRng::seed_from_u64(9);
     for (element, depth, accumulator) in [
         (&TF32, 4, "f32"),
@@ -100,16 +100,16 @@ fn products_are_those_of_the_matrices() {
             for lane in 0..32 {
                 let at = |matrix: &[Vec<f32>], (row, column): (usize, usize)| matrix[row][column];
                 pack(
-                    (0..of_a).map(|i| at(&a, place_in_a(element, depth, lane, i))).collect(),
+                    (0..of_a).map(|i| at(&a, position_in_a(element, depth, lane, i))).collect(),
                     element.per_register,
                     element.bits,
                 );
                 pack(
-                    (0..of_b).map(|i| at(&b, place_in_b(element, depth, lane, i))).collect(),
+                    (0..of_b).map(|i| at(&b, position_in_b(element, depth, lane, i))).collect(),
                     element.per_register,
                     element.bits,
                 );
-                let c = (0..4).map(|i| at(&c, place_in_c(lane, i))).collect();
+                let c = (0..4).map(|i| at(&c, position_in_c(lane, i))).collect();
                 if half { pack(c, 2, f16_bits) } else { pack(c, 1, f32::to_bits) }
             }
             let counts = [of_a / element.per_register, of_b / element.per_register, if half { 2 } else { 4 }];
@@ -138,7 +138,7 @@ fn products_are_those_of_the_matrices() {
             let found = Kernel::new(body).input(&input).words(128);
             for lane in 0..32 {
                 for i in 0..4 {
-                    let (row, column) = place_in_c(lane, i);
+                    let (row, column) = position_in_c(lane, i);
                     let expected = (0..depth).map(|k| a[row][k] * b[k][column]).sum::<f32>() + c[row][column];
                     let value = match half {
                         true => f16_value(found[lane * 4 + i / 2] >> (i % 2 * 16) & 0xffff),
@@ -152,7 +152,7 @@ fn products_are_those_of_the_matrices() {
 }
 
 #[test]
-fn a_factor_of_tf32_takes_part_with_ten_bits_of_its_significand() {
+fn a_tf32_operand_is_truncated_to_ten_fraction_bits() {
     let body = "
         mov.f32 r0, 0f3f801fff; mov.f32 r1, 0f3f800000; mov.u32 r2, 0;
         mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {r4, r5, r6, r7}, {r0, r0}, {r1}, {r2, r2, r2, r2};
@@ -178,12 +178,12 @@ fn infinities_and_nans_spread_along_their_row() {
 const ROOM: &str = ".shared .align 16 .b8 room[512];\n";
 
 #[test]
-fn ldmatrix_gives_each_lane_two_elements_of_each_matrix() {
+fn ldmatrix_loads_two_elements_of_each_matrix_per_lane() {
     for count in [1, 2, 4] {
         for (trans, transposed) in [("", false), (".trans", true)] {
             let registers: Vec<String> = (0..count).map(|i| format!("r{}", i + 10)).collect();
             let registers = registers.join(", ");
-            // Row i of matrix m lies at the address that lane 8 m + i gives; here rows run backwards.
+            // Lane 8 m + i supplies the address of row i of matrix m; here the rows are in reverse order.
             let mut body = format!(
                 "mad.wide.u32 d0, tid, 16, input; mov.u32 r0, room; mad.lo.u32 r1, tid, 16, r0;
                  ld.global.v4.u32 {{r2, r3, r4, r5}}, [d0]; st.shared.v4.u32 [r1], {{r2, r3, r4, r5}}; bar.sync 0;
@@ -214,8 +214,8 @@ fn ldmatrix_gives_each_lane_two_elements_of_each_matrix() {
 }
 
 #[test]
-fn a_product_of_loaded_matrices_is_that_of_the_matrices() {
-    // A of 16 × 16 by x4, B of 16 × 8, stored row by row, by x2.trans: as a kernel does it.
+fn a_product_of_loaded_fragments_matches_the_reference() {
+    // As in a kernel: A (16 × 16) is loaded with x4, and B (16 × 8, row-major) with x2.trans.
     let body = "
         mad.wide.u32 d0, tid, 16, input; mov.u32 r0, room; mad.lo.u32 r1, tid, 16, r0;
         ld.global.v4.u32 {r2, r3, r4, r5}, [d0]; st.shared.v4.u32 [r1], {r2, r3, r4, r5};
@@ -234,7 +234,7 @@ fn a_product_of_loaded_matrices_is_that_of_the_matrices() {
     let found = Kernel::new(body).declare(".shared .align 16 .b8 room[768];\n").input(&input).words(128);
     for lane in 0..32 {
         for i in 0..4 {
-            let (row, column) = place_in_c(lane, i);
+            let (row, column) = position_in_c(lane, i);
             let expected: f32 = (0..16).map(|k| value(row * 16 + k) * value(256 + k * 8 + column)).sum();
             assert_eq!(f32::from_bits(found[lane * 4 + i]), expected);
         }
@@ -242,7 +242,7 @@ fn a_product_of_loaded_matrices_is_that_of_the_matrices() {
 }
 
 #[test]
-fn a_matrix_takes_a_whole_warp() {
+fn matrix_instructions_need_a_whole_warp() {
     let product =
         "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {r4, r5, r6, r7}, {r0, r0}, {r0}, {r0, r0, r0, r0};";
     let load = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r4}, [room];";
@@ -259,7 +259,7 @@ fn a_matrix_takes_a_whole_warp() {
 }
 
 #[test]
-fn rows_are_checked_as_other_accesses_are() {
+fn row_addresses_are_checked_as_other_accesses() {
     let text = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r4}, [r1];";
     for (begin, fault) in [
         ("add.u32 r1, r1, 2;", "Misaligned"),
@@ -290,7 +290,7 @@ fn rows_are_checked_as_other_accesses_are() {
 }
 
 #[test]
-fn shapes_and_types_that_do_not_go_together_are_refused() {
+fn mismatched_shapes_and_types_are_rejected() {
     for text in [
         "mma.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {r0, r1, r2, r3}, {r0, r1, r2, r3}, {r0, r1}, {r0, r1, r2, r3};",
         "mma.sync.aligned.m16n8k8.row.row.f32.f16.f16.f32 {r0, r1, r2, r3}, {r0, r1}, {r0}, {r0, r1, r2, r3};",

@@ -1,4 +1,4 @@
-//! Loads and stores of every type in every space, and what is wrong with some of them.
+//! Loads and stores of every type in every space, and their faults.
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::memory::{AccessError, first_address};
@@ -25,7 +25,7 @@ const TYPES: [(&str, usize); 15] = [
 
 const ROOMS: &str = ".shared .align 16 .b8 room[4096];\n.global .align 16 .b8 cells[4096];\n";
 
-/// The registers of a width that hold a value of so many bytes.
+/// Prefix of the registers that hold a value of this size in bytes.
 fn registers(bytes: usize) -> &'static str {
     match bytes {
         1 | 2 => "h",
@@ -36,7 +36,7 @@ fn registers(bytes: usize) -> &'static str {
 
 #[test]
 fn every_type_and_vector_is_stored_and_loaded_in_every_space() {
-    // Through each space and back, a vector as 32 bytes of its lane: what lies around it must stay as it was.
+    // Each vector goes through each space, within 32 bytes per lane: the bytes around it must not change.
     let spaces = [
         (".shared", "mov.u32 r50, room; mad.lo.u32 r50, tid, 32, r50;", "r50"),
         (".shared", "mov.u64 d30, room; mad.wide.u32 d30, tid, 32, d30;", "d30"),
@@ -84,7 +84,7 @@ fn narrow_values_are_extended_to_wider_registers() {
     let value = 0x8182_8384_8586_8788_u64;
     for (scalar_type, bytes) in TYPES {
         for (register, width) in [("h", 2), ("r", 4), ("d", 8)].into_iter().filter(|(_, width)| *width >= bytes) {
-            // An f32 takes a register of its own size alone.
+            // An f32 needs a register of its own size.
             if scalar_type.starts_with('f') && width != bytes {
                 continue;
             }
@@ -322,7 +322,7 @@ fn an_address_is_a_multiple_of_the_size_of_its_access() {
                 (format!("st{space}.{form} [d0+{}], {register};", 16 + bytes / 2), Access::Write),
                 (format!("ld{space}.{form} {register}, [d0+{}];", 16 + bytes / 2), Access::Read),
             ] {
-                // Lane 3 alone goes astray.
+                // Only lane 3 has the misaligned address.
                 let other = text.replace(&format!("[d0+{}]", 16 + bytes / 2), "[d0+16]").replace("ld", "st");
                 let other = if kind == Access::Read { other_store(space, form, register) } else { other };
                 let body = format!(
@@ -344,7 +344,7 @@ fn other_store(space: &str, form: &str, register: &str) -> String {
 
 #[test]
 fn a_vector_access_of_a_variable_without_align_is_a_fault() {
-    // As PTX aligns it: to its element.
+    // PTX aligns it to its element.
     for (declared, form, fits) in [
         (".shared .f32 few[8];", "v4.f32 {r0, r1, r2, r3}", false),
         (".shared .align 4 .b8 few[32];", "v2.f32 {r0, r1}", false),
@@ -400,7 +400,7 @@ fn an_access_outside_of_an_allocation_is_a_fault() {
 }
 
 #[test]
-fn a_variable_ends_where_it_ends() {
+fn an_access_past_a_variable_is_a_fault() {
     let declarations = ".shared .align 4 .u32 first[4];\n.shared .align 4 .u32 second[4];\n.const .align 4 .u32 numbers[2] = {1, 2};\n.global .u32 few[3];\n.extern .shared .align 4 .b8 dynamic[];\n";
     for text in [
         "st.shared.u32 [first+16], r0;",
@@ -446,7 +446,7 @@ fn null_and_freed_memory_are_faults() {
 }
 
 #[test]
-fn what_nobody_wrote_is_not_read() {
+fn reading_uninitialised_memory_is_a_fault() {
     for (text, begin) in [
         ("ld.shared.u32 r0, [room+64];", ""),
         (
@@ -464,7 +464,7 @@ fn what_nobody_wrote_is_not_read() {
         let kernel = Kernel::new(body).declare(&declarations).shape(1, 1).dynamic_shared(16);
         assert!(matches!(access(&kernel, text, 0).1, AccessError::Uninitialised { .. }), "{text}");
     }
-    // Each block finds shared memory as nobody wrote it.
+    // Shared memory is uninitialised at the start of each block.
     let kernel = Kernel::new(
         "mov.u32 r1, %ctaid.x; setp.eq.u32 p0, r1, 0; @p0 st.shared.u32 [room], 1;\nld.shared.u32 r0, [room];\nret;",
     );
@@ -492,7 +492,7 @@ fn constants_and_parameters_are_only_read() {
 }
 
 #[test]
-fn a_generic_access_by_an_offset_within_a_space_is_a_fault_that_tells_the_space() {
+fn a_generic_access_with_an_offset_within_a_space_is_a_fault_that_names_the_space() {
     for (begin, space) in [
         ("mov.u64 d0, room;", Space::Shared),
         ("mov.u64 d0, own;", Space::Local),
@@ -518,7 +518,7 @@ fn a_generic_access_by_an_offset_within_a_space_is_a_fault_that_tells_the_space(
 }
 
 #[test]
-fn semantics_scope_and_space_may_stand_in_any_order() {
+fn semantics_scope_and_space_may_be_in_any_order() {
     for [load, store, add] in [
         ["ld.acquire.gpu.global", "st.release.gpu.global", "red.release.gpu.global"],
         ["ld.global.gpu.acquire", "st.global.gpu.release", "red.global.gpu.release"],
@@ -547,8 +547,8 @@ fn a_vector_of_one_register_is_that_register() {
     let words = kernel.input(&[3, 5, 7, 9]).words(32 + 64);
     assert_eq!(words[..6], [3, 3, 3, 3, 5, 5]);
     assert_eq!(words[32..36], [7, 9, 7, 9]);
-    for refused in ["ld.global.b32 {r0, r1}, [input];", "ld.global.v2.b32 {r0}, [input];", "st.global.b32 [cell], {};"]
+    for rejected in ["ld.global.b32 {r0, r1}, [input];", "ld.global.v2.b32 {r0}, [input];", "st.global.b32 [cell], {};"]
     {
-        assert!(Kernel::new(format!("{refused} ret;")).load_error().to_string().contains("line"), "{refused}");
+        assert!(Kernel::new(format!("{rejected} ret;")).load_error().to_string().contains("line"), "{rejected}");
     }
 }

@@ -1,4 +1,4 @@
-//! What moves between registers, special registers, addresses and predicates.
+//! Moves between registers, special registers, addresses and predicates.
 
 use crate::support::kernel::{Kernel, each};
 use cuda_std::Dim3;
@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 fn special_registers_name_thread_and_block_in_three_dimensions() {
     let (grid, block) = (Dim3::new(2, 3, 2), Dim3::new(5, 4, 3));
     let names = ["tid", "ntid", "ctaid", "nctaid"].map(|name| ["x", "y", "z"].map(|axis| format!("%{name}.{axis}")));
-    // The linear number of the thread in the grid, by the definition, tells where it writes its 12 words.
+    // The thread's linear index in the grid, by its definition, is the index of its 12 output words.
     let mut body = String::from(
         "mov.u32 r0, %ctaid.z; mov.u32 r1, %nctaid.y; mov.u32 r2, %ctaid.y; mad.lo.u32 r0, r0, r1, r2;
          mov.u32 r1, %nctaid.x; mov.u32 r2, %ctaid.x; mad.lo.u32 r0, r0, r1, r2;
@@ -59,7 +59,7 @@ fn special_registers_name_the_lane_its_warp_and_the_lanes_around_it() {
 }
 
 #[test]
-fn dynamic_smem_size_is_the_launches() {
+fn dynamic_smem_size_is_that_of_the_launch() {
     let kernel = Kernel::new("mov.u32 r0, %dynamic_smem_size; st.global.u32 [cell], r0; ret;");
     for bytes in [0, 4, 48 * 1024] {
         assert_eq!(kernel.clone().dynamic_shared(bytes).words(32), [bytes; 32]);
@@ -67,7 +67,7 @@ fn dynamic_smem_size_is_the_launches() {
 }
 
 #[test]
-fn special_registers_are_read_by_cvt_too_and_the_size_of_a_warp_is_a_number() {
+fn cvt_reads_special_registers_and_warp_sz_is_a_constant() {
     let wide = Kernel::new("cvt.u64.u32 d0, %laneid; st.global.u64 [cell8], d0; ret;");
     assert_eq!(wide.words8(32), each(32, u64::from));
     let kernel = Kernel::new("mul.lo.u32 r0, tid, WARP_SZ; st.global.u32 [cell], r0; ret;");
@@ -75,7 +75,7 @@ fn special_registers_are_read_by_cvt_too_and_the_size_of_a_warp_is_a_number() {
 }
 
 #[test]
-fn numbers_take_the_width_of_the_type() {
+fn immediates_have_the_width_of_the_type() {
     let body = "
         mov.b16 h0, -1; mov.s32 r0, -2; mov.b64 d0, -3; mov.b32 r1, 0xfffffffe; mov.f32 r2, 0f3fc00000;
         mov.f64 d1, 0d3ff8000000000000; mov.f32 r3, 1.5; mov.f64 d2, 1.5;
@@ -144,7 +144,7 @@ fn cvta_and_back_gives_the_address_and_isspacep_tells_the_space() {
         body += &format!("st.global.u32 [output+{}], r1;\n", index * 16 + 8);
     }
     let found = Kernel::new(body + "ret;").declare(declarations).shape(1, 1).output_bytes(80).words8(10);
-    // A kernel parameter's window lies in the global one (PTX ISA 6.4.1.1).
+    // A kernel parameter's window is contained within the global window (PTX ISA 6.4.1.1).
     assert_eq!(found, [0, 0b1, 0, 0b10, 0, 0b100, 0, 0b1000, 0, 0b10001]);
 }
 
@@ -181,7 +181,7 @@ fn selp_selects_by_a_predicate_in_each_lane() {
 }
 
 #[test]
-fn predicates_have_logic() {
+fn predicate_logic_works_per_lane() {
     let body = "
         and.b32 r0, tid, 1; setp.ne.u32 p0, r0, 0; and.b32 r0, tid, 2; setp.ne.u32 p1, r0, 0;
         and.pred p2, p0, p1; or.pred p3, p0, p1; xor.pred p4, p0, p1; not.pred p5, p0; mov.pred p6, p1;
@@ -243,7 +243,7 @@ fn a_setp_may_write_the_predicate_that_it_combines_with() {
 }
 
 #[test]
-fn a_guard_keeps_lanes_from_every_effect() {
+fn a_guard_disables_every_effect_in_a_lane() {
     let body = "
         setp.eq.u32 p0, tid, 3; mov.u32 r0, 1;
         @p0 mov.u32 r0, 2; @!p0 add.u32 r0, r0, 10; @p0 st.global.u32 [cell], r0; @!p0 st.global.u32 [cell], r0;
@@ -269,21 +269,21 @@ fn carry_chains_add_and_subtract_128_bits() {
     let word = |rng: &mut SmallRng| if rng.random() { rng.random() } else { edges[rng.random_range(0..edges.len())] };
     let input: Vec<u32> = (0..32 * 8).map(|_| word(&mut rng)).collect();
     let found = Kernel::new(body).input(&input).output_bytes(32 * 64).words(32 * 16);
-    let number = |words: &[u32]| words.iter().rev().fold(0_u128, |sum, word| sum << 32 | u128::from(*word));
+    let wide = |words: &[u32]| words.iter().rev().fold(0_u128, |sum, word| sum << 32 | u128::from(*word));
     for (pair, found) in input.chunks(8).zip(found.chunks(16)) {
-        let (a, b) = (number(&pair[..4]), number(&pair[4..]));
-        let results: Vec<u128> = found.chunks(4).map(number).collect();
+        let (a, b) = (wide(&pair[..4]), wide(&pair[4..]));
+        let results: Vec<u128> = found.chunks(4).map(wide).collect();
         let (sum, difference) = (a.wrapping_add(b), a.wrapping_sub(b));
         assert_eq!(results, [sum, difference, sum, difference], "{a:#x} {b:#x}");
     }
 }
 
 #[test]
-fn each_lane_has_a_carry_of_its_own_that_a_guard_keeps() {
+fn each_lane_has_its_own_carry_which_a_false_guard_preserves() {
     let body = "
         setp.lt.u32 p0, tid, 16; mov.u32 r0, -1;
         add.cc.u32 r1, r0, tid; @p0 add.cc.u32 r1, r0, r0; addc.u32 r2, 0, 0; st.global.u32 [cell], r2; ret;";
-    // Without the guarded addition, lane 0 would have no carry; the others have one either way.
+    // Without the guarded addition lane 0 would have no carry; the others have one in either case.
     assert_eq!(Kernel::new(body).words(32), [1; 32]);
     let body = "
         setp.lt.u32 p0, tid, 16; mov.u32 r0, -1;

@@ -1,10 +1,10 @@
-//! Bytes that were never written may be copied with those around them, and may not be computed with.
+//! Uninitialised bytes may be copied along with the bytes around them, but not used in a computation.
 
 use crate::support::kernel::Kernel;
 use ptx_interpreter::FaultKind;
 use ptx_interpreter::memory::AccessError;
 
-/// A structure of 8 bytes and 4, and 4 of padding, on the stack, and room for another.
+/// A kernel with a structure on the stack (8 + 4 bytes and 4 bytes of padding), and space for a second one.
 fn kernel(body: &str) -> Kernel {
     Kernel::new(format!(
         ".local .align 16 .b8 one[16]; .local .align 16 .b8 other[16];
@@ -37,7 +37,7 @@ fn a_structure_is_copied_with_its_padding() {
              ld.param.b64 a, [from+8]; st.param.b64 [to+8], a; ret; }\n";
         let rest =
             "\nld.local.u32 r5, [other+8]; st.global.u32 [cell], r5;\nld.local.u32 r6, [other+12];\nadd.u32 r7, r6, 1;";
-        // The members arrive, and the padding is as unwritten as before.
+        // The members are copied, and the padding is still uninitialised.
         let kind = kernel(&format!("{copy}{rest}")).declare(function).fault("ld.local.u32 r6, [other+12];", 0, 0);
         assert!(
             matches!(kind, FaultKind::Access { error: AccessError::Uninitialised { first: 12, .. }, .. }),
@@ -49,7 +49,7 @@ fn a_structure_is_copied_with_its_padding() {
 }
 
 #[test]
-fn the_load_is_blamed_for_what_an_instruction_computes() {
+fn a_use_of_uninitialised_bytes_is_reported_at_their_load() {
     for using in [
         "add.u64 d2, d1, 1;",
         "setp.eq.u64 p1, d1, 0;",
@@ -72,19 +72,19 @@ fn the_load_is_blamed_for_what_an_instruction_computes() {
 }
 
 #[test]
-fn what_is_overwritten_or_never_used_is_no_fault() {
+fn uninitialised_bytes_that_are_overwritten_or_unused_are_no_fault() {
     kernel("ld.local.u64 d1, [one+8];").report();
     kernel("ld.local.u64 d1, [one+8]; mov.u64 d1, 5; add.u64 d2, d1, 1;").report();
     kernel("ld.local.u64 d1, [one+8]; ld.local.u64 d1, [one]; add.u64 d2, d1, 1;").report();
-    // In the other lanes it is.
+    // In the lanes without the overwrite it is a fault.
     let half = "\nld.local.u64 d1, [one+8];\n@p0 mov.u64 d1, 5; add.u64 d2, d1, 1;";
     let kind = kernel(half).fault("ld.local.u64 d1, [one+8];", 0, 16);
     assert!(matches!(kind, FaultKind::Access { .. }), "{kind}");
 }
 
 #[test]
-fn fields_of_bits_fill_a_word() {
-    // As a compiler without optimisation sets two fields of a word that nothing was written to.
+fn bit_fields_initialise_a_word() {
+    // An unoptimised compiler sets two bit fields of an uninitialised word in this way.
     let fields = "ld.local.u32 r1, [one+12]; and.b32 r2, r1, -65536; or.b32 r3, r2, 513; st.local.u32 [one+12], r3;";
     let low = format!("{fields} ld.local.u16 r4, [one+12]; add.u32 r4, r4, 1; st.global.u32 [cell], r4;");
     assert_eq!(kernel(&low).words(32), [514; 32]);
@@ -93,8 +93,8 @@ fn fields_of_bits_fill_a_word() {
 }
 
 #[test]
-fn others_see_no_value_of_which_nothing_was_written() {
-    // A structure goes to global memory with its padding, a number of which nothing was written does not.
+fn a_fully_uninitialised_value_is_not_stored_to_global_memory() {
+    // A structure may be stored to global memory with its padding, a fully uninitialised value may not.
     let kernel_of = |store: &str| format!("\nld.local.v2.u32 {{r1, r2}}, [one+8];\nld.local.u64 d1, [one+8]; {store}");
     kernel(&kernel_of("st.global.u64 [cell8], d1;")).report();
     uninitialised(&kernel_of("st.global.u32 [cell], r2;"), "ld.local.v2.u32 {r1, r2}, [one+8];", 12);

@@ -1,4 +1,4 @@
-//! Accesses whose order is left to chance, and those that something orders.
+//! Unordered accesses, which race, and synchronised accesses, which do not.
 
 use crate::support::kernel::{Kernel, each};
 use cuda_std::Dim3;
@@ -6,7 +6,7 @@ use ptx_interpreter::{Access, FaultKind};
 
 const ROOM: &str = ".shared .align 4 .u32 room[128];\n";
 
-/// What a thread does, what the other one did, and that other's block, thread and instruction.
+/// The racing access, the other access, and the block, thread and instruction of the other one.
 fn race(kernel: &Kernel, text: &str, block: u32, thread: u32) -> (Access, Access, u32, u32, String) {
     match kernel.fault(text, block, thread) {
         FaultKind::Race { access, other_access, other_block, other_thread, other_place, .. } => {
@@ -38,7 +38,7 @@ fn shared_memory_without_a_barrier_is_a_race() {
         assert_eq!((access, other_access, block, thread), (Access::Read, Access::Write, 0, 1), "{between}");
         assert_eq!(text, "st.shared.u32 [r1], tid");
     }
-    // A barrier of the warp orders its own lanes, and not the other warp's.
+    // A warp barrier orders its own lanes, but not those of another warp.
     neighbours("bar.warp.sync -1;", 32).report();
     neighbours("bar.sync 0;", 64).report();
     let kernel = Kernel::new(
@@ -51,13 +51,13 @@ fn shared_memory_without_a_barrier_is_a_race() {
 }
 
 #[test]
-fn a_barrier_orders_what_lies_on_its_two_sides() {
+fn a_barrier_orders_the_accesses_before_and_after_it() {
     let kernel = Kernel::new(
         "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid; bar.sync 0;
          xor.b32 r2, tid, 63; mad.lo.u32 r2, r2, 4, r0; ld.shared.u32 r3, [r2]; bar.sync 0; st.shared.u32 [r1], r3; ret;",
     );
     kernel.declare(ROOM).shape(2, 64).report();
-    // Without the second one, who reads last loses.
+    // Without the second barrier, a late read races with the write.
     let kernel = Kernel::new(
         "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid; bar.sync 0;
          xor.b32 r2, tid, 1; mad.lo.u32 r2, r2, 4, r0;\nld.shared.u32 r3, [r2];\nst.shared.u32 [r1], r3; // again\nret;",
@@ -67,7 +67,7 @@ fn a_barrier_orders_what_lies_on_its_two_sides() {
 }
 
 #[test]
-fn lanes_of_one_store_that_meet_in_a_cell_race() {
+fn lanes_of_one_store_to_one_cell_race() {
     for (space, base) in [("shared", "room"), ("global", "output")] {
         let text = format!("st.{space}.u32 [{base}], tid;");
         let kernel = Kernel::new(format!("setp.gt.u32 p0, tid, 4; @!p0 bra DONE;\n{text}\nDONE: ret;")).declare(ROOM);
@@ -116,11 +116,12 @@ fn reads_do_not_race_and_neither_do_atomics() {
 }
 
 #[test]
-fn a_race_is_not_looked_for_unless_asked() {
+fn races_are_not_checked_without_the_option() {
     Kernel::new("st.global.u32 [output], 1; ret;").shape(3, 32).without_race_checks().report();
 }
 
-/// Each block leaves a sum, and the last one to come adds the sums up; what stands before and after the count orders it.
+/// Each block stores a sum, and the last block to finish adds them up. `before` and `after` are the fences around the
+/// count.
 fn last_block_adds_up(before: &str, counts: &str, after: &str) -> Kernel {
     Kernel::new(format!(
         "mov.u32 r8, %ctaid.x; mad.wide.u32 d0, r8, 4, output; setp.ne.u32 p0, tid, 0; @p0 bra WAIT;
@@ -167,7 +168,7 @@ fn the_last_block_races_without_a_fence() {
 }
 
 #[test]
-fn a_lock_orders_those_who_hold_it() {
+fn a_lock_orders_its_holders() {
     let kernel = Kernel::new(
         "setp.ne.u32 p9, tid, 0; @p9 ret;
          LOOP: atom.acquire.gpu.global.cas.b32 r0, [output], 0, 1; setp.ne.u32 p0, r0, 0; @p0 bra LOOP;
@@ -190,9 +191,9 @@ fn writes_of_the_same_value_are_reported_and_no_fault() {
     assert_eq!(race.place, race.other_place);
     assert_eq!((race.count, race.address), (2 * 63, 1028));
     assert!(race.memory.starts_with("room (512 bytes"), "{}", race.memory);
-    // What is written where nothing else writes is no race of any kind.
+    // Writes to separate cells are no race.
     assert_eq!(Kernel::new("st.global.u32 [cell], 1; ret;").shape(2, 64).report().same_value_races, []);
-    // Two instructions, one of each warp.
+    // Two instructions, one in each warp.
     let two = Kernel::new(
         "setp.lt.u32 p0, tid, 32; @p0 st.shared.u16 [room+2], 7; @!p0 st.shared.v2.u16 [room], {3, 7}; ret;",
     )
@@ -219,8 +220,8 @@ fn writes_of_the_same_value_are_a_fault_if_the_options_say_so() {
 }
 
 #[test]
-fn a_write_of_another_value_is_a_fault_whoever_wrote_before() {
-    // Lane 20 alone differs; lanes 0 to 19 wrote the same.
+fn a_write_of_another_value_is_a_fault_for_any_earlier_writer() {
+    // Only lane 20 differs; lanes 0 to 19 wrote the same value.
     let kernel = writers("setp.eq.u32 p0, tid, 20; selp.u32 r1, 1, 2, p0;", "", "");
     assert!(
         matches!(kernel.fault("st.shared.u32 [room], r1;", 0, 20), FaultKind::Race { other_thread, .. } if other_thread == Dim3::new(19, 0, 0))
@@ -234,7 +235,7 @@ fn a_write_of_another_value_is_a_fault_whoever_wrote_before() {
     );
     let kind = kernel.declare(ROOM).fault("st.shared.u32 [room], 6;", 0, 1);
     assert!(matches!(kind, FaultKind::Race { other_thread, .. } if other_thread == Dim3::default()), "{kind}");
-    // The same in turn: each thread writes its own number of times, all in one instruction.
+    // The same with one instruction in a loop, which writes different values in turn.
     let kernel = Kernel::new(
         "mov.u32 r1, 0;\nLOOP:\nst.shared.u32 [room], r1;\nadd.u32 r1, r1, 1; setp.lt.u32 p0, r1, 3; @p0 bra LOOP; ret;",
     );
@@ -243,7 +244,7 @@ fn a_write_of_another_value_is_a_fault_whoever_wrote_before() {
 
 #[test]
 fn the_same_value_excuses_neither_reads_nor_atomics() {
-    // Thread 0 reads its own write, while others may still write theirs: no order says what it reads.
+    // Thread 0 reads its own write while other threads may still write, so the value is unordered.
     let kernel = writers("mov.u32 r1, 5;", "", "ld.shared.u32 r2, [room];");
     assert!(matches!(kernel.fault("ld.shared.u32 r2, [room];", 0, 0), FaultKind::Race { access: Access::Read, .. }));
     let kernel = writers("mov.u32 r1, 5;", "setp.eq.u32 p0, tid, 9; @p0 st.volatile.shared.u32 [room], 5;", "");
@@ -262,7 +263,7 @@ fn the_same_value_excuses_neither_reads_nor_atomics() {
 }
 
 #[test]
-fn asynchronous_copies_of_the_same_value_are_told_too() {
+fn asynchronous_copies_of_the_same_value_are_reported_too() {
     let copy = |source: &str| {
         Kernel::new(format!(
             "mad.wide.u32 d0, tid, {source}, input; mov.u32 r0, room; cp.async.ca.shared.global [r0], [d0], 4;\ncp.async.wait_all;\nret;"

@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together: shuffles, votes, matches and reductions.
+//! Warp-wide operations: shuffles, votes, matches and reductions.
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::FaultKind;
@@ -6,26 +6,26 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 const ALL: u32 = u32::MAX;
 
-/// The pseudocode of the PTX ISA (9.7.9.6, `shfl.sync`): the source lane and the predicate of a lane.
+/// The source lane and the predicate of a lane, by the PTX ISA's pseudocode (9.7.9.6, `shfl.sync`).
 fn shuffle(mode: &str, lane: i64, b: u32, c: u32) -> (i64, bool) {
     let (b, clamp, segment) = (i64::from(b & 31), i64::from(c & 31), i64::from(c >> 8 & 31));
-    let most = lane & segment | clamp & !segment;
-    let least = lane & segment;
+    let max_lane = lane & segment | clamp & !segment;
+    let min_lane = lane & segment;
     let (from, in_range) = match mode {
-        "up" => (lane - b, lane - b >= most),
-        "down" => (lane + b, lane + b <= most),
-        "bfly" => (lane ^ b, lane ^ b <= most),
-        _ => (least | b & !segment, least | b & !segment <= most),
+        "up" => (lane - b, lane - b >= max_lane),
+        "down" => (lane + b, lane + b <= max_lane),
+        "bfly" => (lane ^ b, lane ^ b <= max_lane),
+        _ => (min_lane | b & !segment, min_lane | b & !segment <= max_lane),
     };
     (if in_range { from } else { lane }, in_range)
 }
 
 #[test]
-fn shuffles_are_those_of_the_definition() {
+fn shuffles_match_the_definition() {
     let mut rng = SmallRng::seed_from_u64(5);
     for mode in ["up", "down", "bfly", "idx"] {
         for round in 0..60 {
-            // Each lane has a b and a c of its own. Segments of 2ⁿ lanes as compilers write them, and any bits at all.
+            // Each lane has its own b and c: segments of 2ⁿ lanes as compilers write them, and arbitrary bits.
             let segments = [0, 16, 24, 28, 30, 31][rng.random_range(0..6)];
             let usual = segments << 8 | if mode == "up" { 0 } else { 31 };
             let mut input: Vec<u32> = Vec::new();
@@ -51,7 +51,7 @@ fn shuffles_are_those_of_the_definition() {
 }
 
 #[test]
-fn the_usual_shuffles_do_what_their_names_say() {
+fn common_shuffles_match_their_names() {
     let run =
         |operation: &str| Kernel::new(format!("shfl.sync.{operation}, -1; st.global.u32 [cell], r0; ret;")).words(32);
     assert_eq!(run("up.b32 r0, tid, 1, 0"), each(32, |lane| lane.saturating_sub(1)));
@@ -64,7 +64,7 @@ fn the_usual_shuffles_do_what_their_names_say() {
 }
 
 #[test]
-fn a_shuffle_further_than_a_warp_is_a_fault() {
+fn a_shuffle_distance_beyond_a_warp_is_a_fault() {
     for mode in ["up", "down", "bfly"] {
         let text = format!("shfl.sync.{mode}.b32 r0, tid, r1, 31, -1;");
         let kernel = Kernel::new(format!("mov.u32 r1, 1; setp.eq.u32 p0, tid, 6; @p0 mov.u32 r1, 32;\n{text}\nret;"));
@@ -73,7 +73,7 @@ fn a_shuffle_further_than_a_warp_is_a_fault() {
 }
 
 #[test]
-fn a_shuffle_from_a_lane_that_takes_no_part_is_a_fault() {
+fn a_shuffle_from_a_lane_that_does_not_participate_is_a_fault() {
     let members = Kernel::new(
         "setp.ge.u32 p0, tid, 8; @p0 bra DONE;\nshfl.sync.bfly.b32 r0, tid, 4, 31, 0xff;\nshfl.sync.down.b32 r0, tid, 1, 31, 0xff;\nDONE: ret;",
     );
@@ -84,7 +84,7 @@ fn a_shuffle_from_a_lane_that_takes_no_part_is_a_fault() {
 }
 
 #[test]
-fn votes_are_of_the_members() {
+fn votes_cover_the_members() {
     for limit in [0, 1, 17, 31, 32] {
         for threads in [32, 20] {
             let body = format!(
@@ -108,7 +108,7 @@ fn votes_are_of_the_members() {
 }
 
 #[test]
-fn halves_of_a_warp_vote_on_their_own() {
+fn halves_of_a_warp_vote_separately() {
     let kernel = Kernel::new(
         "and.b32 r0, tid, 3; setp.eq.u32 p1, r0, 0; setp.lt.u32 p0, tid, 16; mov.u32 r1, 0xffff0000; @p0 mov.u32 r1, 0xffff;
          @p0 bra LOW; vote.sync.ballot.b32 r2, p1, r1; bra BOTH; LOW: vote.sync.ballot.b32 r2, !p1, r1;
@@ -149,7 +149,7 @@ fn matches_name_the_lanes_with_the_same_value() {
 }
 
 #[test]
-fn reductions_are_of_the_members() {
+fn reductions_cover_the_members() {
     let mut rng = SmallRng::seed_from_u64(7);
     type Combine = fn(u32, u32) -> u32;
     let operations: [(&str, Combine); 9] = [
@@ -172,16 +172,16 @@ fn reductions_are_of_the_members() {
                  redux.sync.{name} r2, r0, {members}; st.global.u32 [cell], r2; DONE: ret;"
             );
             let found = Kernel::new(body).input(&input).words(32);
-            let taking_part = |lane: u32| members >> lane & 1 == 1;
-            let values = (0..32).filter(|lane| taking_part(*lane)).map(|lane| input[lane as usize]);
+            let is_member = |lane: u32| members >> lane & 1 == 1;
+            let values = (0..32).filter(|lane| is_member(*lane)).map(|lane| input[lane as usize]);
             let result = values.reduce(combine).unwrap();
-            assert_eq!(found, each(32, |lane| if taking_part(lane) { result } else { 0 }), "{name} {members:#x}");
+            assert_eq!(found, each(32, |lane| if is_member(lane) { result } else { 0 }), "{name} {members:#x}");
         }
     }
 }
 
 #[test]
-fn activemask_names_the_lanes_that_run_together() {
+fn activemask_is_the_mask_of_converged_lanes() {
     let body = "
         setp.lt.u32 p0, tid, 12; @p0 bra LOW; activemask.b32 r0; bra BOTH; LOW: activemask.b32 r0; BOTH: activemask.b32 r1;
         mov.u32 r2, 0; @p0 activemask.b32 r2; or.b32 r2, r2, r1;
@@ -191,7 +191,7 @@ fn activemask_names_the_lanes_that_run_together() {
     assert_eq!(Kernel::new("activemask.b32 r0; st.global.u32 [cell], r0; ret;").shape(1, 5).words(5), [31; 5]);
 }
 
-/// Every operation with these members; `r1` is what the lane gives.
+/// Every operation with these members; `r1` is the lane's operand.
 fn operations(members: &str) -> Vec<String> {
     let names = [
         "shfl.sync.idx.b32 r0, r1, 0, 31",
@@ -205,7 +205,7 @@ fn operations(members: &str) -> Vec<String> {
 }
 
 #[test]
-fn members_that_go_another_way_are_missed() {
+fn members_on_another_path_are_missing() {
     for operation in operations("-1") {
         let kernel = Kernel::new(format!(
             "setp.ge.u32 p0, tid, 4; mov.u32 r1, tid; @p0 bra DONE;\n{operation}\nDONE: st.global.u32 [cell], r1; ret;"
@@ -219,7 +219,7 @@ fn members_that_go_another_way_are_missed() {
 }
 
 #[test]
-fn members_that_have_exited_are_missed() {
+fn members_that_have_exited_are_missing() {
     for operation in operations("-1") {
         let kernel =
             Kernel::new(format!("setp.lt.u32 p0, tid, 4; mov.u32 r1, tid; @p0 exit;\n{operation}\nret;")).shape(2, 64);
@@ -254,8 +254,8 @@ fn a_lane_is_one_of_its_own_members() {
 }
 
 #[test]
-fn lanes_from_different_branches_meet_at_one_operation() {
-    // Nothing makes them meet before it: one way goes past it.
+fn lanes_from_different_branches_converge_at_one_operation() {
+    // The operation is not a reconvergence point of the branches, since one path bypasses it.
     for (operation, expected) in [
         ("shfl.sync.bfly.b32 r0, r1, 1, 31, r3;", (|lane| 100 + (lane ^ 1)) as fn(u32) -> u32),
         ("redux.sync.add.u32 r0, r1, r3;", |_| (0..24).map(|lane| 100 + lane).sum()),
@@ -273,14 +273,14 @@ fn lanes_from_different_branches_meet_at_one_operation() {
 }
 
 #[test]
-fn an_operation_in_a_loop_that_lanes_leave_one_by_one_takes_those_that_stay() {
-    // The members are voted for anew each time.
+fn an_operation_in_a_loop_covers_the_lanes_that_are_still_in_it() {
+    // A vote recomputes the members in each iteration.
     let kernel = Kernel::new(
         "mov.u32 r0, 0; mov.u32 r2, -1;
          LOOP: setp.le.u32 p0, r0, tid; vote.sync.ballot.b32 r1, p0, r2; mov.u32 r2, r1; @!p0 bra DONE;
          redux.sync.add.u32 r3, 1, r2; add.u32 r0, r0, 1; bra LOOP;
          DONE: st.global.u32 [cell], r3; ret;",
     );
-    // The last time that a lane is there, those from it to lane 31 are.
+    // In a lane's last iteration the members are the lanes from it to lane 31.
     assert_eq!(kernel.words(32), each(32, |lane| 32 - lane));
 }

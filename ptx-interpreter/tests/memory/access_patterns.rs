@@ -1,4 +1,4 @@
-//! The patterns of accesses are those that a count of sets gives.
+//! Access patterns (sectors, lines, wavefronts) agree with a naive count of sets.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ fn naive_shared(addresses: &[u64; 32], mask: u32, bytes: usize) -> SharedPattern
     pattern
 }
 
-/// Addresses as kernels have them: strided, permuted, in a few places, anywhere.
+/// Addresses as in kernels: strided, permuted, at a few locations, or arbitrary.
 fn addresses(alignment: u64) -> impl Strategy<Value = [u64; 32]> {
     let start = (0..4000_u64).prop_map(move |start| (1 << 40) + start * alignment);
     prop_oneof![
@@ -41,9 +41,9 @@ fn addresses(alignment: u64) -> impl Strategy<Value = [u64; 32]> {
             start + (lane as u64 ^ (flip % 32)) * alignment
         })),
         (start.clone(), prop::array::uniform32(0..8_u64))
-            .prop_map(move |(start, places)| places.map(|place| start + place * 8 * alignment)),
+            .prop_map(move |(start, slots)| slots.map(|slot| start + slot * 8 * alignment)),
         (start, prop::array::uniform32(0..1000_u64))
-            .prop_map(move |(start, places)| places.map(|place| start + place * alignment)),
+            .prop_map(move |(start, slots)| slots.map(|slot| start + slot * alignment)),
     ]
 }
 
@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// 32 addresses from one that is a multiple of 128, at a distance in bytes.
+/// 32 addresses with a stride in bytes, from a multiple of 128.
 fn strided(stride: u64) -> [u64; 32] {
     std::array::from_fn(|lane| 4096 + lane as u64 * stride)
 }

@@ -1,4 +1,4 @@
-//! Generic addresses tell their space, and convert without loss.
+//! Generic addresses identify their space, and convert without loss.
 
 use proptest::prelude::*;
 use ptx_interpreter::memory::{
@@ -35,7 +35,7 @@ proptest! {
 }
 
 #[test]
-fn a_raw_offset_is_told_from_an_address() {
+fn a_raw_offset_is_distinguished_from_an_address() {
     for space in [Space::Const, Space::Local, Space::Param, Space::Shared] {
         let start = first_address(space);
         for offset in [0, 4, 64 << 10] {

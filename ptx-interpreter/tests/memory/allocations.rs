@@ -1,4 +1,4 @@
-//! Accesses outside of live allocations are found, and told from each other.
+//! Accesses outside of live allocations are detected and classified.
 
 use std::collections::BTreeMap;
 use std::thread::scope;
@@ -14,7 +14,7 @@ fn message(memory: &GlobalMemory, address: u64, bytes: usize) -> String {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_bytes_are_read_back() {
     let mut memory = GlobalMemory::new(1000);
     let (a, b) = (memory.allocate(10).unwrap(), memory.allocate(20).unwrap());
     memory.write(a, &[1; 10]).unwrap();
@@ -29,7 +29,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn a_miss_tells_the_nearest_allocation_and_the_distance() {
+fn a_miss_names_the_nearest_allocation_and_the_distance() {
     let mut memory = GlobalMemory::new(1 << 20);
     let a = memory.allocate(100).unwrap();
     let b = memory.allocate_named("WEIGHTS", 64).unwrap();
@@ -49,7 +49,7 @@ fn a_miss_tells_the_nearest_allocation_and_the_distance() {
 }
 
 #[test]
-fn a_use_after_free_is_told_as_such() {
+fn a_use_after_free_is_reported_as_such() {
     let mut memory = GlobalMemory::new(1 << 20);
     let a = memory.allocate(100).unwrap();
     let view = memory.view();
@@ -85,7 +85,7 @@ fn memory_has_a_limit() {
 }
 
 #[test]
-fn empty_allocations_have_addresses_of_their_own() {
+fn empty_allocations_have_distinct_addresses() {
     let mut memory = GlobalMemory::new(0);
     let (a, b) = (memory.allocate(0).unwrap(), memory.allocate(0).unwrap());
     assert_ne!(a, b);
@@ -99,7 +99,7 @@ fn empty_allocations_have_addresses_of_their_own() {
 }
 
 #[test]
-fn many_threads_use_a_view() {
+fn many_threads_share_a_view() {
     fn is_shareable<T: Send + Sync>() {}
     is_shareable::<(GlobalView, GlobalMemory, Region, AccessError, MemoryError)>();
     let mut memory = GlobalMemory::new(1 << 20);
@@ -123,7 +123,7 @@ fn many_threads_use_a_view() {
 }
 
 #[test]
-fn errors_of_other_spaces_name_what_is_wrong() {
+fn errors_of_other_spaces_name_the_cause() {
     let shared = Extent { name: "the block's memory".into(), space: Space::Shared, start: 1024, bytes: 48 };
     assert_eq!(shared.check(1024 + 44, 4), Ok(44));
     let error = shared.check(1024 + 48, 4).unwrap_err();
@@ -145,7 +145,7 @@ fn errors_of_other_spaces_name_what_is_wrong() {
 
 proptest! {
     #[test]
-    fn lookups_are_those_of_a_walk_over_all(
+    fn lookups_agree_with_a_linear_search(
         steps in prop::collection::vec((0..3_u32, 0..5000_u64), 1..60),
         probes in prop::collection::vec((any::<prop::sample::Index>(), -300..5300_i64, 0..20_usize), 50),
     ) {

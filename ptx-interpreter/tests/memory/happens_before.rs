@@ -1,4 +1,4 @@
-//! The detector agrees with the definition: pairs of accesses that the graph of what happens before what doesn't order.
+//! The race detector agrees with the definition: two accesses race if the happens-before graph does not order them.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ fn kinds() -> impl Strategy<Value = AccessKind> {
     prop_oneof![4 => Just(Read), 2 => Just(Write), 1 => Just(AtomicRead), 2 => Just(AtomicWrite)]
 }
 
-/// A log of what happened; releases by any thread, or by one of each block.
+/// A log of events; any thread releases, or only one thread of each block.
 fn logs(blocks: u32, words: usize, any_releases: bool) -> impl Strategy<Value = Vec<Event>> {
     let sizes = (0..words, prop_oneof![6 => Just((0, 4)), 1 => Just((2, 2)), 1 => Just((0, 1)), 1 => Just((0, 8))]);
     let access = (threads(blocks), sizes, kinds()).prop_map(|(thread, (word, (byte, bytes)), kind)| Event::Access {
@@ -55,7 +55,7 @@ fn logs(blocks: u32, words: usize, any_releases: bool) -> impl Strategy<Value = 
     prop::collection::vec(event, 1..120)
 }
 
-/// The definition.
+/// The happens-before graph of a log: the definition.
 #[derive(Clone, Default)]
 struct Graph {
     /// For each event, whether each earlier one happens before it.
@@ -110,7 +110,7 @@ impl Graph {
     }
 }
 
-/// Whether two events of the log race, the earlier first.
+/// Whether two events of the log race.
 fn race(log: &[Event], graph: &Graph, earlier: usize, later: usize) -> bool {
     let (Event::Access { offset: a, bytes: of_a, kind, .. }, Event::Access { offset: b, bytes: of_b, kind: other, .. }) =
         (log[earlier], log[later])
@@ -123,7 +123,7 @@ fn race(log: &[Event], graph: &Graph, earlier: usize, later: usize) -> bool {
     overlap && (writes(kind) || writes(other)) && !(atomic(kind) && atomic(other)) && !graph.before[later][earlier]
 }
 
-/// What the detector says of each event.
+/// The detector's result for each event.
 fn detect(log: &[Event], words: usize) -> Vec<Result<(), Conflict>> {
     let mut detector = RaceDetector::new();
     let (data, flags) = (detector.watch(4 * words + 4), detector.watch(8));
@@ -161,7 +161,7 @@ fn graph(log: &[Event]) -> Graph {
     graph
 }
 
-/// Drops accesses that race, but for the last part, so that the first race comes late.
+/// Drops racing accesses among the log's first `end` events, so that the first race comes late.
 fn without_races_before(end: usize, log: Vec<Event>) -> Vec<Event> {
     let (mut kept, mut graph) = (Vec::new(), Graph::default());
     for (number, event) in log.into_iter().enumerate() {
@@ -178,7 +178,7 @@ fn without_races_before(end: usize, log: Vec<Event>) -> Vec<Event> {
     kept
 }
 
-/// Every conflict that is reported is a race of the graph, and tells the truth of it.
+/// Checks that every reported conflict is a race in the graph, with the right details.
 fn check_reports(log: &[Event], words: usize) {
     let graph = graph(log);
     for (later, result) in detect(log, words).into_iter().enumerate() {
@@ -198,7 +198,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn the_first_race_is_found_where_it_is(
+    fn the_first_race_is_found_at_its_event(
         log in (1..4_u32, 1..6_usize).prop_flat_map(|(blocks, words)| logs(blocks, words, false)),
         free in 0..120_usize,
     ) {
@@ -209,12 +209,12 @@ proptest! {
     }
 
     #[test]
-    fn nothing_else_is_reported(log in logs(3, 3, false)) {
+    fn every_report_is_a_race(log in logs(3, 3, false)) {
         check_reports(&log, 3);
     }
 
     #[test]
-    fn nothing_is_reported_that_is_no_race_whoever_releases(
+    fn every_report_is_a_race_with_any_releasing_thread(
         log in (1..5_u32, 1..5_usize).prop_flat_map(|(blocks, words)| logs(blocks, words, true)),
         free in 0..120_usize,
     ) {

@@ -1,4 +1,4 @@
-//! Memory: its spaces, its allocations, and the races in it.
+//! Memory: spaces, allocations and races.
 
 mod access_patterns;
 mod addresses;

@@ -1,4 +1,4 @@
-//! Patterns of synchronisation that kernels use, right and wrong.
+//! Synchronisation patterns of kernels, correct and incorrect.
 
 use ptx_interpreter::memory::races::{AccessKind, AccessKind::*, Conflict, Phase, RaceDetector, Watched};
 
@@ -28,7 +28,7 @@ impl Launch {
         self.access(who, 0, 4, Write)
     }
 
-    /// An atomic operation on a flag, relaxed.
+    /// A relaxed atomic operation on a flag.
     fn atomic(&mut self, who: (Phase, u32)) {
         self.detector.observe((self.flags, 0), who, false);
         self.detector.publish((self.flags, 0), who, false);
@@ -44,7 +44,7 @@ fn synced(block: u32, thread: u32, warp_syncs: u32) -> (Phase, u32) {
 }
 
 #[test]
-fn a_conflict_tells_who_did_what_where() {
+fn a_conflict_names_thread_access_and_offset() {
     let mut launch = Launch::new();
     assert_eq!(launch.detector.record((launch.data, 8), 16, Write, at(3, 45, 2), 1234), Ok(()));
     let conflict = launch.access(at(3, 77, 2), 16, 4, Read);
@@ -75,7 +75,7 @@ fn lanes_of_an_instruction_must_not_write_the_same_bytes() {
 }
 
 #[test]
-fn neighbouring_bytes_are_told_apart() {
+fn neighbouring_bytes_are_tracked_separately() {
     let mut launch = Launch::new();
     for thread in 0..4 {
         assert_eq!(launch.access(at(0, thread, 0), thread as usize, 1, Write), Ok(()));
@@ -83,7 +83,7 @@ fn neighbouring_bytes_are_told_apart() {
     assert_eq!(launch.access(at(0, 2, 0), 2, 1, Read), Ok(()));
     let conflict = launch.access(at(0, 2, 0), 2, 2, Read).unwrap_err();
     assert_eq!((conflict.offset, conflict.thread), (3, 3));
-    // What the whole word knew, its bytes know.
+    // The bytes inherit the state of their word.
     assert_eq!(launch.access(at(0, 0, 0), 8, 8, Write), Ok(()));
     assert_eq!(launch.access(at(0, 0, 0), 13, 1, Write), Ok(()));
     assert_eq!(launch.access(at(0, 1, 0), 15, 1, Read).unwrap_err().offset, 15);
@@ -91,7 +91,7 @@ fn neighbouring_bytes_are_told_apart() {
 }
 
 #[test]
-fn a_barrier_orders_its_block_alone() {
+fn a_barrier_orders_its_own_block_only() {
     let mut launch = Launch::new();
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
     assert_eq!(launch.read(at(0, 99, 1)), Ok(()));
@@ -124,14 +124,14 @@ fn lanes_that_read_race_with_one_that_writes() {
 
 #[test]
 fn a_reader_between_others_is_not_forgotten() {
-    // Readers: of another block, then many of this one, then the writer, ordered with those alone.
+    // One reader of another block, many of this block, then a writer that is ordered with this block's readers only.
     let mut launch = Launch::new();
     assert_eq!(launch.read(at(0, 0, 0)), Ok(()));
     for thread in 0..512 {
         assert_eq!(launch.read(at(1, thread, 0)), Ok(()));
     }
     assert_eq!(launch.write(at(1, 0, 1)).unwrap_err().block, 0);
-    // Of many threads of the block, any but the writer.
+    // Among many readers of the block, the conflict names any thread except the writer.
     let mut launch = Launch::new();
     for thread in 0..512 {
         assert_eq!(launch.read(at(0, thread, 0)), Ok(()));
@@ -143,7 +143,8 @@ fn a_reader_between_others_is_not_forgotten() {
     }
 }
 
-/// Every block writes, counts itself, and the last one reads what all have written.
+/// Every block writes and increments a count, and the last block reads all blocks' values. Returns whether all accesses
+/// are ordered.
 fn last_block_adds_up(fences: bool, barrier: bool) -> bool {
     let mut launch = Launch::new();
     let mut ordered = true;
@@ -166,7 +167,7 @@ fn last_block_adds_up(fences: bool, barrier: bool) -> bool {
 }
 
 #[test]
-fn the_last_block_reads_what_all_have_written() {
+fn the_last_block_may_read_the_values_of_all_blocks() {
     assert!(last_block_adds_up(true, true));
     assert!(!last_block_adds_up(false, true), "no fence");
     assert!(!last_block_adds_up(true, false), "no barrier before the count");
@@ -191,12 +192,12 @@ fn a_barrier_of_the_grid_orders_all_blocks() {
         for block in 0..4 {
             launch.detector.observe((launch.flags, 0), at(block, 0, barriers + 1), true);
         }
-        // The neighbour's value of this round, after the barrier of the block that follows.
+        // Reads the neighbour's value of this round, after the block's next barrier.
         for block in 0..4 {
             let offset = 128 + 4 * (block as usize + 1) % 16;
             assert_eq!(launch.access(at(block, 7, barriers + 2), offset, 4, Read), Ok(()));
         }
-        // Who doesn't wait races: the next round's write with this round's reads.
+        // Without waiting, the next round's write races with this round's reads.
         let hasty = launch.access(at(0, 50, barriers + 2), 128, 4, Write);
         assert_eq!(hasty.unwrap_err().kind, Read);
         launch.detector.forget(launch.data);
@@ -205,7 +206,7 @@ fn a_barrier_of_the_grid_orders_all_blocks() {
 }
 
 #[test]
-fn what_a_thread_acquires_its_warp_knows_after_synchronising() {
+fn an_acquire_extends_to_the_warp_after_synchronisation() {
     let release = |launch: &mut Launch| {
         launch.write(synced(0, 0, 0)).unwrap();
         launch.detector.publish((launch.flags, 4), synced(0, 0, 0), true);
@@ -227,13 +228,13 @@ fn what_a_thread_acquires_its_warp_knows_after_synchronising() {
 }
 
 #[test]
-fn what_follows_a_release_is_not_released() {
+fn accesses_after_a_release_are_not_released() {
     let mut launch = Launch::new();
     launch.detector.publish((launch.flags, 0), at(0, 0, 0), true);
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
     launch.detector.observe((launch.flags, 0), at(1, 0, 0), true);
     assert!(launch.read(at(1, 0, 0)).is_err());
-    // Nor what lies between a fence and the store that follows it.
+    // Nor are accesses between a fence and the store after it.
     let mut launch = Launch::new();
     launch.detector.fence(at(0, 0, 0));
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
@@ -243,7 +244,7 @@ fn what_follows_a_release_is_not_released() {
 }
 
 #[test]
-fn a_release_tells_of_its_warp_what_came_before_its_synchronisation() {
+fn a_release_covers_its_warps_accesses_before_their_synchronisation() {
     for (syncs, ordered) in [(0, false), (1, true)] {
         let mut launch = Launch::new();
         launch.write(synced(0, 5, 0)).unwrap();
@@ -270,7 +271,7 @@ fn several_threads_of_a_block_may_release() {
 }
 
 #[test]
-fn what_a_thread_acquires_again_its_warp_does_not_know_yet() {
+fn a_second_acquire_does_not_extend_to_the_warp_before_synchronisation() {
     let mut launch = Launch::new();
     launch.detector.publish((launch.flags, 0), synced(0, 0, 0), true);
     launch.detector.observe((launch.flags, 0), synced(1, 3, 0), true);
@@ -304,7 +305,7 @@ fn forgotten_regions_and_blocks_leave_nothing_behind() {
     launch.detector.end_block(0);
     let other = launch.detector.watch(16);
     assert_eq!(launch.detector.record((other, 0), 4, Write, at(1, 0, 0), 0), Ok(()));
-    // What a block did outlives it.
+    // The accesses of a block are kept after its end.
     launch.detector.end_block(1);
     assert_eq!(launch.detector.record((other, 0), 4, Write, at(2, 0, 0), 0).unwrap_err().block, 1);
 }

@@ -1,4 +1,4 @@
-//! A region behaves as an array of bytes that remembers which of them were written.
+//! A region behaves as a byte array that tracks which bytes are initialised.
 
 use proptest::prelude::*;
 use ptx_interpreter::memory::Region;
@@ -31,7 +31,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..40)
 }
 
-/// What a region promises, byte by byte.
+/// Naive model of a region, byte by byte.
 struct Naive {
     bytes: Vec<u8>,
     written: Vec<bool>,
@@ -48,10 +48,10 @@ impl Naive {
     }
 }
 
-/// A place for an aligned access of so many bytes; None if the region is too small.
-fn place(at: usize, bytes: usize, size: usize) -> Option<usize> {
-    let places = size / bytes;
-    (places > 0).then(|| at % places * bytes)
+/// An aligned offset for an access of this size; `None` if the region is too small.
+fn aligned(at: usize, bytes: usize, size: usize) -> Option<usize> {
+    let slots = size / bytes;
+    (slots > 0).then(|| at % slots * bytes)
 }
 
 fn check(region: &Region, naive: &Naive) {
@@ -81,7 +81,7 @@ fn check(region: &Region, naive: &Naive) {
 
 proptest! {
     #[test]
-    fn every_operation_is_that_of_a_byte_array(size in 0..150_usize, steps in steps(), is_private: bool) {
+    fn every_operation_agrees_with_a_byte_array(size in 0..150_usize, steps in steps(), is_private: bool) {
         let mut region = if is_private { Region::private(size) } else { Region::new(size) };
         let mut naive = Naive { bytes: vec![0xff; size], written: vec![false; size] };
         check(&region, &naive);
@@ -89,8 +89,8 @@ proptest! {
             match step {
                 Step::Store { at, log, value } => {
                     let bytes = 1 << log;
-                    if let Some(at) = place(at, bytes, size) {
-                        // Bits above the low bytes don't count.
+                    if let Some(at) = aligned(at, bytes, size) {
+                        // Bits above the low bytes are ignored.
                         if value % 2 == 0 {
                             region.store(at, bytes, value);
                         } else {
@@ -101,14 +101,14 @@ proptest! {
                 }
                 Step::Update { at, log, value } => {
                     let bytes = 1 << log;
-                    if let Some(at) = place(at, bytes, size) {
+                    if let Some(at) = aligned(at, bytes, size) {
                         let old = naive.read(at, bytes) as u64;
                         prop_assert_eq!(region.update(at, bytes, |old| old.wrapping_mul(3) ^ value), old);
                         naive.write(at, &(old.wrapping_mul(3) ^ value).to_le_bytes()[..bytes]);
                     }
                 }
                 Step::UpdateWide { at, value } => {
-                    if let Some(at) = place(at, 16, size) {
+                    if let Some(at) = aligned(at, 16, size) {
                         let old = naive.read(at, 16);
                         prop_assert_eq!(region.update_wide(at, |old| old.wrapping_add(value)), old);
                         naive.write(at, &old.wrapping_add(value).to_le_bytes());
@@ -116,7 +116,7 @@ proptest! {
                 }
                 Step::StoreRun { at, log, values } => {
                     let bytes = 1 << log;
-                    if let Some(at) = place(at, bytes, size) {
+                    if let Some(at) = aligned(at, bytes, size) {
                         let values = &values[..values.len().min((size - at) / bytes)];
                         region.store_run(at, bytes, values);
                         let stored = values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(bytes));
@@ -164,14 +164,14 @@ proptest! {
 }
 
 #[test]
-fn bytes_never_written_are_nan() {
+fn uninitialised_bytes_read_as_nan() {
     let region = Region::new(16);
     assert!(f32::from_bits(region.load(4, 4) as u32).is_nan());
     assert!(f64::from_bits(region.load(8, 8)).is_nan());
 }
 
 #[test]
-fn a_misplaced_access_panics_and_touches_nothing() {
+fn an_invalid_access_panics_and_changes_nothing() {
     let region = Region::from_bytes(&[7; 10]);
     let accesses: [fn(&Region); 7] = [
         |region| _ = region.load(8, 4),

@@ -1,4 +1,4 @@
-//! Updates of a region lose nothing, however many threads make them.
+//! Concurrent updates of a region by many threads are not lost.
 
 use std::thread::scope;
 
@@ -7,7 +7,7 @@ use ptx_interpreter::memory::Region;
 const THREADS: u64 = 8;
 const TIMES: u64 = 5000;
 
-fn everywhere(work: impl Fn(u64) + Sync) {
+fn on_all_threads(work: impl Fn(u64) + Sync) {
     scope(|threads| {
         for thread in 0..THREADS {
             let work = &work;
@@ -25,7 +25,7 @@ fn sums_of_many_threads_are_complete() {
                 region.update(8, bytes, |old| old.wrapping_add(1));
             }
         };
-        everywhere(ones);
+        on_all_threads(ones);
         let all = u64::MAX >> (64 - 8 * bytes);
         assert_eq!(region.load(8, bytes), (THREADS * TIMES) & all, "{bytes} bytes");
         assert_eq!(region.load(0, 8), 0);
@@ -35,7 +35,7 @@ fn sums_of_many_threads_are_complete() {
 #[test]
 fn sums_of_16_bytes_are_complete() {
     let region = Region::from_bytes(&[0xff; 16]);
-    everywhere(|_| {
+    on_all_threads(|_| {
         for _ in 0..TIMES {
             region.update_wide(0, |old| old.wrapping_add(1 << 60));
         }
@@ -46,10 +46,10 @@ fn sums_of_16_bytes_are_complete() {
 }
 
 #[test]
-fn each_old_value_is_given_once() {
+fn each_old_value_is_returned_once() {
     let region = Region::from_bytes(&[0; 8]);
     let taken = Region::from_bytes(&vec![0; (THREADS * TIMES) as usize]);
-    everywhere(|_| {
+    on_all_threads(|_| {
         for _ in 0..TIMES {
             let ticket = region.update(0, 4, |old| old + 1);
             taken.update(ticket as usize, 1, |old| old + 1);
@@ -61,9 +61,9 @@ fn each_old_value_is_given_once() {
 }
 
 #[test]
-fn neighbouring_bytes_are_stored_at_the_same_time() {
+fn neighbouring_bytes_are_stored_concurrently() {
     let region = Region::new(THREADS as usize);
-    everywhere(|thread| {
+    on_all_threads(|thread| {
         for value in 0..TIMES {
             region.store(thread as usize, 1, value);
             assert_eq!(region.load(thread as usize, 1), value & 0xff);
@@ -73,9 +73,9 @@ fn neighbouring_bytes_are_stored_at_the_same_time() {
 }
 
 #[test]
-fn whole_accesses_of_8_bytes_see_no_halves() {
+fn whole_accesses_of_8_bytes_do_not_tear() {
     let region = Region::from_bytes(&[0; 8]);
-    everywhere(|thread| {
+    on_all_threads(|thread| {
         for value in 0..TIMES {
             match thread % 3 {
                 0 => region.store_whole(0, 8, value << 32 | value),
@@ -90,10 +90,10 @@ fn whole_accesses_of_8_bytes_see_no_halves() {
 }
 
 #[test]
-fn bytes_written_by_many_threads_are_all_marked() {
+fn bytes_written_by_many_threads_are_all_initialised() {
     for _ in 0..20 {
         let region = Region::new(4096 + 3);
-        everywhere(|thread| {
+        on_all_threads(|thread| {
             for offset in (0..4096 + 3).filter(|offset| offset % THREADS == thread) {
                 region.store(offset as usize, 1, 1);
             }

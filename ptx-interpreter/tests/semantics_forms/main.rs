@@ -1,4 +1,4 @@
-//! Every known form of an instruction computes what an independent, slow reference does.
+//! Every known instruction form agrees with an independent, slow reference.
 
 mod approximations;
 
@@ -11,7 +11,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rayon::prelude::*;
 use std::collections::HashSet;
 
-/// Whether the result is right; None if there is no reference.
+/// Whether the result is right; `None` if there is no reference.
 fn is_right(form: &Form<'_>, sources: [u64; 4], result: u64) -> Option<bool> {
     match reference::evaluate(form, sources) {
         Some(expected) => Some(expected == result),
@@ -19,11 +19,11 @@ fn is_right(form: &Form<'_>, sources: [u64; 4], result: u64) -> Option<bool> {
     }
 }
 
-/// Warps of operands: every edge of a single source, edges together with edges, and random ones.
+/// Warps of operands: every boundary value of a single source, combinations of boundary values, and random ones.
 fn operands(types: &[ScalarType], random: &mut ChaCha8Rng) -> Vec<[Lanes; 4]> {
     let edges: Vec<Vec<u64>> = types.iter().map(|&t| reference::edges(t)).collect();
-    let longest = edges.iter().map(Vec::len).max().unwrap_or(0);
-    let (in_order, further) = if types.len() == 1 { (longest, 1024) } else { (0, 2400) };
+    let max_edges = edges.iter().map(Vec::len).max().unwrap_or(0);
+    let (in_order, further) = if types.len() == 1 { (max_edges, 1024) } else { (0, 2400) };
     let mut rows: Vec<[u64; 4]> = Vec::new();
     for index in 0..in_order + further {
         let mut row = [0; 4];
@@ -36,7 +36,7 @@ fn operands(types: &[ScalarType], random: &mut ChaCha8Rng) -> Vec<[Lanes; 4]> {
                 reference::random(t, random)
             };
         }
-        // Sometimes two sources are the same, or differ in the sign or by little.
+        // Sometimes two sources are equal, or differ in the sign or the lowest bit.
         if types.len() > 1 && types[0] == types[1] && random.random_ratio(1, 4) {
             let top = 1 << (types[0].bytes() * 8 - 1);
             row[1] = row[0] ^ [0, 1, top, top | 1].choose(random).expect("a difference");
@@ -75,7 +75,7 @@ fn run(operation: &Operation, warp: &[Lanes; 4]) -> Lanes {
     }
 }
 
-/// The first thing that is wrong with a form.
+/// Checks a form; the error describes its first wrong result.
 fn check(name: &str, seed: u64) -> Result<(), String> {
     let form = Form::parse(name);
     if let Ok(carry) = semantics::carry(form.opcode, &form.modifiers) {
@@ -86,7 +86,7 @@ fn check(name: &str, seed: u64) -> Result<(), String> {
     for warp in operands(operation.sources, &mut random) {
         let results = run(&operation, &warp);
         for lane in 0..LANES {
-            // What is above a source's width must not count: the reference doesn't get it.
+            // Bits above a source's width must not affect the result, so the reference does not get them.
             let mut sources = [0; 4];
             for (index, t) in operation.sources.iter().enumerate() {
                 sources[index] = warp[index][lane] & (u64::MAX >> (64 - 8 * t.bytes()));
@@ -122,7 +122,7 @@ fn check_carry(form: &Form<'_>, name: &str, carry: &semantics::CarryOperation, s
 }
 
 #[test]
-fn every_form_computes_what_its_reference_does() {
+fn every_form_agrees_with_its_reference() {
     let names: Vec<String> = semantics::forms().collect();
     assert!(names.len() > 1900, "only {} forms", names.len());
     let wrong: Vec<String> =

@@ -1,11 +1,11 @@
-//! Kernels of a few instructions: their text, launch and results.
+//! Kernels of a few instructions: text, launch and results.
 
 use cuda_std::{Dim3, LaunchConfig};
 use ptx_interpreter::{FaultKind, LaunchError, LaunchReport, LoadError, Machine, Options};
 
-/// What every kernel here begins with. `index` is the thread's number in the grid, whose blocks have one dimension, and
-/// `cell` and `cell8` the addresses of its 4 and 8 bytes of the output.
-const BEGINNING: &str = "
+/// Prologue of every kernel. `index` is the thread's index in the grid, whose blocks have one dimension; `cell` and
+/// `cell8` are the addresses of its 4 and 8 bytes of the output.
+const PROLOGUE: &str = "
     .reg .pred p<10>; .reg .b16 h<20>; .reg .b32 r<60>; .reg .b64 d<40>;
     .reg .b32 tid, index; .reg .b64 input, output, cell, cell8;
     ld.param.u64 input, [kernel_input]; ld.param.u64 output, [kernel_output];
@@ -17,11 +17,11 @@ const BEGINNING: &str = "
 pub fn module(declarations: &str, directives: &str, body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n{declarations}\n.visible .entry kernel(\n    .param .u64 \
-         kernel_input,\n    .param .u64 kernel_output\n)\n{directives}\n{{{BEGINNING}\n{body}\n}}\n"
+         kernel_input,\n    .param .u64 kernel_output\n)\n{directives}\n{{{PROLOGUE}\n{body}\n}}\n"
     )
 }
 
-/// A kernel, and how it is launched.
+/// A kernel and its launch configuration.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     declarations: String,
@@ -47,13 +47,13 @@ impl Kernel {
         }
     }
 
-    /// What stands before the kernel: variables and functions.
+    /// Adds variables and functions before the kernel.
     pub fn declare(mut self, declarations: &str) -> Self {
         self.declarations.push_str(declarations);
         self
     }
 
-    /// `.maxntid` and the like.
+    /// Adds performance directives such as `.maxntid`.
     pub fn directive(mut self, directives: &str) -> Self {
         self.directives.push_str(directives);
         self
@@ -69,7 +69,7 @@ impl Kernel {
         self
     }
 
-    /// The output's size, if it is not 16 bytes a thread.
+    /// Sets the output's size in bytes (default: 16 per thread).
     pub fn output_bytes(mut self, bytes: usize) -> Self {
         self.output_bytes = bytes;
         self
@@ -139,7 +139,7 @@ impl Kernel {
         self.bytes().as_chunks().0[..count].iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
     }
 
-    /// The first `count` words of 8 bytes of the output.
+    /// The first `count` 8-byte words of the output.
     #[track_caller]
     pub fn words8(&self, count: usize) -> Vec<u64> {
         self.bytes().as_chunks().0[..count].iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
@@ -150,8 +150,8 @@ impl Kernel {
         self.launch().0.unwrap_or_else(|error| panic!("{error}\n{}", self.text()))
     }
 
-    /// What is wrong with a launch. It must be the instruction on the one line of the body with `text`, in the thread of
-    /// this number of the block of this number.
+    /// The fault of a launch. It must be at the only line of the body that contains `text`, in this thread of this
+    /// block.
     #[track_caller]
     pub fn fault(&self, text: &str, block: u32, thread: u32) -> FaultKind {
         let (result, _) = self.launch();
@@ -159,7 +159,7 @@ impl Kernel {
             Ok(_) => panic!("no fault\n{}", self.text()),
             Err(error) => error,
         };
-        let Some(fault) = error.fault() else { panic!("no fault of a thread: {error}") };
+        let Some(fault) = error.fault() else { panic!("the error is not a thread's fault: {error}") };
         let module = self.text();
         let lines: Vec<usize> =
             module.lines().enumerate().filter(|(_, line)| line.contains(text)).map(|(index, _)| index + 1).collect();
@@ -182,13 +182,13 @@ impl Kernel {
     #[track_caller]
     pub fn load_error(&self) -> LoadError {
         match Machine::new(&self.text()) {
-            Ok(_) => panic!("it loads\n{}", self.text()),
+            Ok(_) => panic!("the module loads\n{}", self.text()),
             Err(error) => error,
         }
     }
 }
 
-/// What each of `count` threads should have written.
+/// The expected values of `count` threads.
 pub fn each<T>(count: u32, value: impl FnMut(u32) -> T) -> Vec<T> {
     (0..count).map(value).collect()
 }

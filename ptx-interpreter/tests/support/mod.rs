@@ -1,11 +1,11 @@
-//! What several test files use.
+//! Code common to several test programs.
 #![allow(dead_code, unreachable_pub)]
 
 pub mod kernel;
 pub mod print;
 
-/// The PTX that this project ships, the hand-written PTX of the crate gpu, and what LLVM writes for calls, tables in
-/// memory, arrays on the stack and jump tables, with lines and debug sections: of fixtures/lines.rs.
+/// The PTX that this project ships, the hand-written PTX of the crate gpu, and LLVM's PTX for fixtures/lines.rs: calls,
+/// tables in memory, arrays on the stack and jump tables, with line information and debug sections.
 pub const TEXTS: [(&str, &str); 4] = [
     ("kernels for sm_75", include_str!("../../../kernels-gpu/ptx/kernels_gpu.sm_75.ptx")),
     ("kernels for sm_90", include_str!("../../../kernels-gpu/ptx/kernels_gpu.sm_90.ptx")),

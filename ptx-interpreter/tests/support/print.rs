@@ -1,4 +1,4 @@
-//! Writes a tree as PTX, as LLVM does, so that a test sees whether the tree holds all that the text said.
+//! Prints a syntax tree as PTX in LLVM's style, so that a test can check that the tree loses nothing of the text.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use ptx_interpreter::syntax::{
     Variable,
 };
 
-/// The module's text. The tree has no lines that say where `.file` stood: they come at the end, as LLVM has them.
+/// The module's text. The tree does not record the position of `.file` lines: they come last, as in LLVM's output.
 pub fn module(module: &Module) -> String {
     let (major, minor) = module.version;
     let mut text = format!(".version {major}.{minor}\n.target {}\n", module.target);
@@ -76,7 +76,7 @@ fn block(statements: &[Statement], text: &mut String) {
     text.push_str("}\n");
 }
 
-/// The instruction, from its parts and not from its text.
+/// The instruction, printed from its parts instead of its text.
 pub fn instruction_text(instruction: &Instruction) -> String {
     let mut text = String::new();
     if let Some(guard) = &instruction.guard {
@@ -117,7 +117,7 @@ fn immediate(number: Immediate) -> String {
     }
 }
 
-/// `variable.count` of several dimensions is printed as one; its initial values are flat already.
+/// A variable's declaration. Several dimensions are printed as one, since the tree's initial values are flat.
 fn variable_text(variable: &Variable) -> String {
     let space = match variable.space {
         Space::Const => ".const",
@@ -127,7 +127,7 @@ fn variable_text(variable: &Variable) -> String {
         Space::Shared => ".shared",
     };
     let mut text = format!("{}{space} ", linkage(variable.linkage));
-    // LLVM writes no alignment for parameters that are no arrays.
+    // LLVM writes no alignment for scalar parameters.
     if variable.space != Space::Param || variable.count != Some(1) {
         write!(text, ".align {} ", variable.align).unwrap();
     }
@@ -159,7 +159,7 @@ fn initial(value: &Initializer) -> String {
     }
 }
 
-/// `%r0`, `%r1`, … at the end of an own statement become `%r<…>` again.
+/// Register names, with `%r0`, `%r1`, … folded into `%r<…>`.
 fn ranges(names: &[String]) -> String {
     let stem = names.first().and_then(|name| name.strip_suffix('0')).unwrap_or("");
     let is_range = !stem.is_empty() && names.iter().enumerate().all(|(index, name)| *name == format!("{stem}{index}"));

@@ -1,4 +1,4 @@
-//! Statements, instructions and operands become the tree that their text means.
+//! Statements, instructions and operands parse to the expected tree.
 
 use ptx_interpreter::syntax::{
     Address, AddressBase, Guard, Immediate, Instruction, Location, Operand, ScalarType, Space, Statement, parse,
@@ -50,7 +50,7 @@ fn an_instruction_has_guard_opcode_modifiers_operands_line_and_text() {
     assert_eq!((plain.guard, plain.modifiers.len(), plain.operands.len(), &plain.text[..]), (None, 0, 0, "ret"));
     let guard = Guard { register: "p".to_owned(), negated: false };
     assert_eq!(instruction("@p bra.uni L;").guard, Some(guard));
-    // Blanks may stand before a modifier.
+    // Whitespace is allowed before a modifier.
     assert_eq!(
         instruction("cp.async .ca\n.shared.global [a], [b], 16;").modifiers,
         ["async", "ca", "shared", "global"]
@@ -96,7 +96,7 @@ fn addresses_have_a_base_and_an_offset() {
 }
 
 #[test]
-fn the_other_operands_are_told_apart() {
+fn the_other_operands_are_distinguished() {
     let pair = |first: &str, second: &str| Operand::Pair(first.to_owned(), second.to_owned());
     assert_eq!(
         operands("setp.eq.and.s32 p|q, %p1|_, %r1, -5, !r;"),
@@ -159,7 +159,7 @@ fn a_table_of_branches_has_its_labels() {
 }
 
 #[test]
-fn a_place_is_that_of_the_location_itself_with_that_of_the_call() {
+fn a_location_has_its_own_position_and_that_of_the_inlined_call() {
     let text = ".loc 1 23 5\n.loc 2 0 0, function_name $L__info_string0, inlined_at 1 12 3\n\
                 .loc 3 4 5, function_name $L__info+16, inlined_at 9 9 9 .pragma \"nounroll\"; ret;";
     let place = |file, line, column, inlined_at| Statement::Location(Location { file, line, column, inlined_at });
@@ -169,7 +169,7 @@ fn a_place_is_that_of_the_location_itself_with_that_of_the_call() {
 }
 
 #[test]
-fn inline_assembly_may_write_several_instructions_in_a_line_or_one_in_several() {
+fn inline_assembly_may_have_several_instructions_in_a_line_or_one_in_several() {
     let statements = body(
         "trap; exit;\n{ .reg .b64 window; cvta.to.shared.u64 window, %rd1;\natom.shared.add.u32 %r1,\n[window], %r2; }",
     );

@@ -1,9 +1,9 @@
-//! PTX is read without loss, and mistakes in it are named.
+//! PTX is parsed without loss, and syntax errors name their line.
 
 mod bodies;
 mod mistakes;
 mod modules;
-mod nothing_lost;
 mod robust;
+mod round_trip;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! What is wrong, or not known, is told with its line; nothing is skipped.
+//! Malformed or unknown syntax is an error with its line; nothing is skipped.
 
 use ptx_interpreter::syntax::{SyntaxError, parse};
 
@@ -6,12 +6,12 @@ const HEADER: &str = ".version 8.0\n.target sm_75\n.address_size 64\n";
 
 fn error(text: &str) -> SyntaxError {
     match parse(text) {
-        Ok(module) => panic!("{text} is taken for {module:?}"),
+        Ok(module) => panic!("{text} parses to {module:?}"),
         Err(error) => error,
     }
 }
 
-/// Each text, its line and what is found there. A `\n` within the text counts from `first`.
+/// Checks each text's error line, counted from `first`, and the token found there.
 fn check(first: u32, wrap: impl Fn(&str) -> String, cases: &[(&str, u32, &str)]) {
     for &(text, line, found) in cases {
         let text = wrap(text);
@@ -23,7 +23,7 @@ fn check(first: u32, wrap: impl Fn(&str) -> String, cases: &[(&str, u32, &str)])
 }
 
 #[test]
-fn in_what_a_module_begins_with() {
+fn in_the_header_of_a_module() {
     let cases = [
         ("", 1, "the end of the text"),
         ("\n\n", 2, "the end of the text"),
@@ -219,14 +219,14 @@ fn in_an_instruction() {
 }
 
 #[test]
-fn blocks_may_not_lie_too_deep_in_each_other() {
+fn the_nesting_of_blocks_is_limited() {
     let nested = |depth: usize| format!("{HEADER}.entry k() {}{}", "{".repeat(depth), "}".repeat(depth));
     assert!(parse(&nested(60)).is_ok());
     assert_eq!(error(&nested(100_000)).line, 4);
 }
 
 #[test]
-fn an_error_names_line_text_and_what_was_expected() {
+fn an_error_names_line_text_and_expected_tokens() {
     let text = format!("{HEADER}.entry k() {{\n    mov.b32\t%r1, ?; // no\n}}\n");
     let expected = "line 5: expected an operand: a name, a number, `!name`, `[…]` or `{…}`, found `?`, in: \
                     mov.b32\t%r1, ?; // no";

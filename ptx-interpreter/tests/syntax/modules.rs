@@ -1,4 +1,4 @@
-//! Modules, variables and the heads of functions become the tree that their text means.
+//! Modules, variables and function headers parse to the expected tree.
 
 use ptx_interpreter::syntax::{
     Function, Immediate, Initializer, Linkage, Module, Performance, ScalarType, SourceFile, Space, Variable, parse,
@@ -37,7 +37,7 @@ fn a_module_begins_with_version_target_and_size_of_addresses() {
 }
 
 #[test]
-fn a_variable_has_all_that_its_text_says() {
+fn a_variable_has_all_parts_of_its_text() {
     let expected = Variable {
         space: Space::Shared,
         linkage: Linkage::Extern,
@@ -60,7 +60,7 @@ fn a_variable_has_all_that_its_text_says() {
 }
 
 #[test]
-fn linkage_is_what_the_directive_says() {
+fn linkage_follows_the_directive() {
     for (text, linkage) in [
         ("", Linkage::Internal),
         (".visible ", Linkage::Visible),
@@ -75,7 +75,7 @@ fn linkage_is_what_the_directive_says() {
 }
 
 #[test]
-fn an_alignment_that_is_not_written_is_natural() {
+fn a_missing_alignment_is_natural() {
     for (text, align) in [
         (".const .b8 x;", 1),
         (".const .f16 x;", 2),
@@ -93,7 +93,7 @@ fn initial_values_are_in_the_order_of_memory() {
     assert_eq!(variable(".global .b32 x = -5;").initial, integers(&[-5]));
     assert_eq!(variable(".const .b32 x[4] = {1, 0x10, 3};").initial, integers(&[1, 16, 3]));
     assert_eq!(variable(".global .b32 x[4] = {};").initial, []);
-    // A row that is short is filled up where another follows.
+    // A short row is padded with zeros if another row follows.
     let rows = variable(".global .b32 x[3][2] = {{1}, {}, {5, 6}};");
     assert_eq!((rows.count, rows.initial), (Some(6), integers(&[1, 0, 0, 0, 5, 6])));
     let deep = variable(".global .b32 x[2][2][2] = {{{1, 2}, {3}}, {{5}}};");
@@ -183,7 +183,7 @@ fn files_have_a_number_and_a_name() {
 }
 
 #[test]
-fn what_says_nothing_of_execution_is_passed_over() {
+fn debug_sections_and_pragmas_are_ignored() {
     let text = ".section .debug_info\n{\n.b8 1 // {\n.b32 .debug_abbrev+4\n{ .b64 $L__a-$L__b }\n}\n$L:\n.section .debug_loc { }\n\
                 .pragma \"nounroll\";\n.global .b32 x;";
     let module = module(text);

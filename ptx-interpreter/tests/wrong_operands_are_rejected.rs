@@ -1,4 +1,4 @@
-//! What NVIDIA's assembler refuses of an instruction's operands is refused here too.
+//! Operands that NVIDIA's assembler rejects are rejected by the interpreter too.
 
 use ptx_interpreter::Machine;
 
@@ -11,7 +11,7 @@ fn loads(instruction: &str) -> bool {
 }
 
 #[test]
-fn a_comparison_of_halves_has_one_predicate() {
+fn a_comparison_of_f16_or_bf16_has_one_predicate() {
     assert!(loads("setp.lt.f16 %p1, %rs1, %rs2;"));
     assert!(loads("setp.lt.u16 %p1|%p2, %rs1, %rs2;"));
     assert!(!loads("setp.lt.f16 %p1|%p2, %rs1, %rs2;"));

@@ -1,10 +1,10 @@
-//! The tree holds all that the text says: printed again it is the same text, and parsed again the same tree.
+//! Parsing loses nothing: a printed tree is the same text, and parses to the same tree.
 
 use crate::support::{TEXTS, print};
 use ptx_interpreter::syntax::{Module, Statement, Variable, parse};
 
-/// The text without what says nothing of execution, and without any blank. A tokeniser of its own, by lines: it shares
-/// nothing with the parser that it checks.
+/// The text without debug information, pragmas and whitespace. It is computed line by line, so that it shares no code
+/// with the parser under test.
 fn essence(text: &str) -> String {
     let (mut essence, mut files) = (String::new(), String::new());
     let mut in_section = false;
@@ -24,7 +24,7 @@ fn essence(text: &str) -> String {
                 Some((before, after)) => format!("{before}{}", after.split_once(' ').unwrap().1),
                 None => line,
             };
-            // The tree does not say where they stood: at the end, as the printer has them.
+            // The tree does not record their position, so they come last, as in the printer's output.
             if line.starts_with(".file") { files.push_str(&line) } else { essence.push_str(&line) }
         }
         if in_section && line.ends_with('}') {
@@ -68,7 +68,7 @@ fn forget_in(statements: &mut [Statement]) {
 }
 
 #[test]
-fn each_function_of_a_text_is_in_its_tree() {
+fn a_tree_has_each_function_of_its_text() {
     for (name, text) in TEXTS {
         let module = parse(text).unwrap();
         let (entries, functions): (Vec<_>, Vec<_>) = module.functions.iter().partition(|function| function.is_entry);
@@ -78,10 +78,10 @@ fn each_function_of_a_text_is_in_its_tree() {
 }
 
 #[test]
-fn a_tree_prints_as_the_text_it_was_made_of() {
+fn a_tree_prints_as_its_text() {
     for (name, text) in TEXTS {
         if name == "kernels by hand" {
-            continue; // It has hexadecimal numbers, and alignments that are not written.
+            continue; // It has hexadecimal integers, and omits alignments.
         }
         let (printed, expected) = (essence(&print::module(&parse(text).unwrap())), essence(text));
         let at = printed.bytes().zip(expected.bytes()).take_while(|(printed, expected)| printed == expected).count();
@@ -101,7 +101,7 @@ fn a_printed_tree_parses_to_itself() {
 }
 
 #[test]
-fn every_line_and_every_text_of_an_instruction_is_where_it_says() {
+fn lines_and_texts_of_instructions_match_the_source() {
     fn check(statements: &[Statement], lines: &[&str], name: &str) -> usize {
         let mut count = 0;
         for statement in statements {

@@ -1,10 +1,10 @@
-//! What is not understood is refused, with its line, and so are launches that cannot be.
+//! Unsupported or malformed PTX is rejected with its line, and so are invalid launches.
 
 use crate::support::kernel::Kernel;
 use cuda_std::{Dim3, LaunchConfig, LimitError};
 use ptx_interpreter::{LaunchError, LoadError, Machine, Options, Problem};
 
-/// What is wrong with the statement, whose line and text must be those of the error.
+/// The problem that the statement is rejected for; the error must have the statement's line and text.
 #[track_caller]
 fn problem_of(declarations: &str, statement: &str) -> Problem {
     let kernel = Kernel::new(format!("add.u32 r0, r0, 1;\n{statement}\nret;")).declare(declarations);
@@ -12,14 +12,14 @@ fn problem_of(declarations: &str, statement: &str) -> Problem {
     let LoadError::Statement { line, text, problem } = &error else { panic!("{error}") };
     let expected = kernel.text().lines().position(|line| line == statement).expect("the statement has a line") + 1;
     assert_eq!(*line as usize, expected, "{error}");
-    assert!(statement.contains(text), "{text} is not of {statement}");
+    assert!(statement.contains(text), "{text} is not in {statement}");
     let message = error.to_string();
     assert!(message.starts_with(&format!("PTX line {line}: ")) && message.contains(text), "{message}");
     problem.clone()
 }
 
 #[test]
-fn unknown_instructions_and_forms_are_refused() {
+fn unknown_instructions_and_forms_are_rejected() {
     for statement in [
         "frobnicate.u32 r0, r1;",
         "add.u33 r0, r1, r2;",
@@ -40,7 +40,7 @@ fn unknown_instructions_and_forms_are_refused() {
 }
 
 #[test]
-fn unknown_modifiers_are_refused_and_never_skipped() {
+fn unknown_modifiers_are_rejected_and_never_skipped() {
     for statement in [
         "ld.global.fast.u32 r0, [d0];",
         "ld.v4.global.u32 {r0, r1, r2, r3}, [d0];",
@@ -114,22 +114,22 @@ fn registers_have_the_width_of_the_type() {
 }
 
 #[test]
-fn names_are_declared_once_and_where_they_are_seen() {
+fn names_are_declared_once_and_visible_in_their_scope() {
     for (statement, name) in [
-        ("add.u32 r0, nobody, r1;", "nobody"),
-        ("add.u32 nobody, r0, r1;", "nobody"),
-        ("@nobody add.u32 r0, r0, r1;", "nobody"),
-        ("ld.global.u32 r0, [nobody];", "nobody"),
-        ("mov.u64 d0, nobody+4;", "nobody"),
-        ("bra nobody;", "nobody"),
-        ("brx.idx r0, nobody;", "nobody"),
-        ("setp.lt.u32 p0|nobody, r0, r1;", "nobody"),
-        ("and.pred p0, p1, nobody;", "nobody"),
+        ("add.u32 r0, unknown, r1;", "unknown"),
+        ("add.u32 unknown, r0, r1;", "unknown"),
+        ("@unknown add.u32 r0, r0, r1;", "unknown"),
+        ("ld.global.u32 r0, [unknown];", "unknown"),
+        ("mov.u64 d0, unknown+4;", "unknown"),
+        ("bra unknown;", "unknown"),
+        ("brx.idx r0, unknown;", "unknown"),
+        ("setp.lt.u32 p0|unknown, r0, r1;", "unknown"),
+        ("and.pred p0, p1, unknown;", "unknown"),
         ("mov.u32 r0, r60;", "r60"),
         ("mov.u32 r0, %tid;", "%tid"),
         ("mov.u32 r0, %tid.q;", "%tid.q"),
         ("{ .reg .u32 inner; } add.u32 r0, inner, r1;", "inner"),
-        ("call nobody;", "nobody"),
+        ("call unknown;", "unknown"),
     ] {
         if statement.contains("%tid.q") {
             let error = Kernel::new(format!("{statement} ret;")).load_error();
@@ -139,13 +139,13 @@ fn names_are_declared_once_and_where_they_are_seen() {
         assert_eq!(problem_of("", statement), Problem::Undeclared(name.to_owned()), "{statement}");
     }
     assert_eq!(problem_of("", ".reg .u32 tid;"), Problem::DeclaredTwice("tid".to_owned()));
-    // A scope within has names of its own.
+    // An inner scope has its own names.
     let kernel = Kernel::new("{ .reg .u32 tid; mov.u32 tid, 5; } st.global.u32 [cell], tid; ret;");
     assert_eq!(kernel.words(4), [0, 1, 2, 3]);
 }
 
 #[test]
-fn operands_are_as_many_as_the_instruction_has_and_of_its_kinds() {
+fn operands_have_the_count_and_kinds_of_the_instruction() {
     for statement in [
         "add.u32 r0, r1;",
         "add.u32 r0, r1, r2, r3;",
@@ -202,7 +202,7 @@ fn operands_are_as_many_as_the_instruction_has_and_of_its_kinds() {
 }
 
 #[test]
-fn special_registers_without_a_meaning_here_are_refused() {
+fn unsupported_special_registers_are_rejected() {
     for name in [
         "%clock",
         "%clock64",
@@ -221,7 +221,7 @@ fn special_registers_without_a_meaning_here_are_refused() {
 }
 
 #[test]
-fn what_ptx_has_and_the_interpreter_has_not_is_said_so() {
+fn unsupported_features_of_ptx_are_reported_as_such() {
     for statement in [
         ".reg .b128 wide;",
         ".reg .v4 .f32 vector;",
@@ -246,14 +246,14 @@ fn control_does_not_run_past_the_end() {
 }
 
 #[test]
-fn modules_for_narrow_addresses_are_refused() {
+fn modules_with_32_bit_addresses_are_rejected() {
     let error = Machine::new(".version 8.0\n.target sm_80\n.address_size 32\n").unwrap_err();
     assert!(matches!(error, LoadError::Syntax(_) | LoadError::AddressSize(32)), "{error}");
     assert!(matches!(Machine::new("no PTX").unwrap_err(), LoadError::Syntax(_)));
 }
 
 #[test]
-fn a_launch_names_a_kernel_and_gives_its_parameters() {
+fn a_launch_names_a_kernel_and_passes_its_parameters() {
     let machine = Machine::new(&Kernel::new("ret;").text()).unwrap();
     assert_eq!(machine.kernels().collect::<Vec<_>>(), ["kernel"]);
     assert_eq!((machine.parameter_count("kernel"), machine.parameter_count("other")), (Some(2), None));
@@ -268,7 +268,7 @@ fn a_launch_names_a_kernel_and_gives_its_parameters() {
     let error = launch("kernel", &[eight, &[0; 4]]).unwrap_err();
     assert!(matches!(error, LaunchError::ParameterSize { number: 1, expected: 8, bytes: 4, .. }), "{error}");
     assert!(error.fault().is_none());
-    // Of a longer slice the first bytes count.
+    // Only the first bytes of a longer slice are used.
     launch("kernel", &[eight, &[0; 100]]).unwrap();
 }
 
@@ -296,7 +296,7 @@ fn a_block_has_the_shape_that_the_kernel_was_compiled_for() {
 }
 
 #[test]
-fn a_block_has_no_more_threads_and_memory_than_gpus_have() {
+fn a_block_is_within_the_limits_of_gpus_on_threads_and_memory() {
     let kernel = Kernel::new("ret;");
     for (shaped, limit) in [
         (kernel.clone().shape(0, 32), "EmptyGrid"),
