@@ -73,7 +73,7 @@ impl Verdict {
     }
 }
 
-/// The kind of a defect.
+/// Kind of a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {

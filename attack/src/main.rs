@@ -25,7 +25,7 @@ use timing::program;
 
 use crate::targets::Target;
 
-/// Attacks the programs and what they read; exit code 1 if a defect was found
+/// Attacks the programs with mutated files, odd command lines and kills; exit code 1 if a defect was found
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask attack", bin_name = "cargo xtask attack", args_conflicts_with_subcommands = true)]
 struct Arguments {

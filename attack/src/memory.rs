@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
         if !admit(layout.size()) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise about `layout`.
+        // SAFETY: `layout` meets the contract of `GlobalAlloc`, which the caller upholds.
         unsafe { System.alloc(layout) }
     }
 
@@ -43,13 +43,13 @@ unsafe impl GlobalAlloc for Counting {
         if !admit(layout.size()) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise about `layout`.
+        // SAFETY: `layout` meets the contract of `GlobalAlloc`, which the caller upholds.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise that `pointer` is of this allocator, which is the system's, with this layout.
+        // SAFETY: the caller guarantees that `pointer` is from this allocator, which is the system's, with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 
@@ -58,7 +58,7 @@ unsafe impl GlobalAlloc for Counting {
         if !admit(size) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise about `pointer`, `layout` and `size`.
+        // SAFETY: `pointer`, `layout` and `size` meet the contract of `GlobalAlloc`, which the caller upholds.
         let moved = unsafe { System.realloc(pointer, layout, size) };
         HELD.fetch_sub(if moved.is_null() { size } else { layout.size() }, Relaxed);
         moved

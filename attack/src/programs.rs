@@ -134,7 +134,7 @@ pub(crate) fn run(
     Ok(counts)
 }
 
-/// Runs one case, and returns what it showed.
+/// Runs one case, and returns its finding.
 ///
 /// # Errors
 /// If the attack cannot run.

@@ -24,7 +24,7 @@ const MEMORY_KIBIBYTES: u64 = 1536 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
-    /// One past the last case.
+    /// One past the index of the last case.
     pub(crate) cases: u64,
     pub(crate) time: Duration,
 }
@@ -48,7 +48,7 @@ pub(crate) fn limited(program: &Path, kibibytes: u64, redirection: &str) -> Comm
 /// Runs the cases of a target, and passes each finding to `found`.
 ///
 /// # Errors
-/// If workers cannot be started, or die before their first case.
+/// If a worker cannot be started, or ends before its first case.
 pub(crate) fn run(target: Target, plan: Plan, found: &(dyn Fn(Finding) + Sync)) -> Result<Counts> {
     let workers = thread::available_parallelism().map_or(1, usize::from) as u64;
     let begin = Instant::now();
@@ -85,14 +85,14 @@ pub(crate) fn run_share(
         let stderr = folder.path().join("stderr");
         let mut command = limited(&std::env::current_exe()?, MEMORY_KIBIBYTES, "");
         command.arg("work").arg("--folder").arg(folder.path()).args(["--target", target.name()]);
-        let numbers = [
+        let options = [
             ("--seed", plan.seed),
             ("--first", first),
             ("--step", step),
             ("--end", plan.cases),
             ("--milliseconds", u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
         ];
-        command.args(numbers.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]));
+        command.args(options.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&stderr)?);
         let mut child = command.spawn().context("cannot start a worker")?;
         let stdout = child.stdout.take().context("a worker has no stdout")?;

@@ -33,10 +33,10 @@ pub(crate) struct Share {
     /// Distance from one case's index to the next.
     #[arg(long)]
     pub(crate) step: u64,
-    /// One past the last case.
+    /// One past the index of the last case.
     #[arg(long)]
     pub(crate) end: u64,
-    /// Milliseconds after which no further case begins.
+    /// Milliseconds after which no further case starts.
     #[arg(long)]
     pub(crate) milliseconds: u64,
     /// The worker's own folder.

@@ -19,7 +19,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The word in a case of each defect, by its kind and place.
+/// Kind, location and trigger word of each defect.
 const DEFECTS: [(&str, &str, &str); 8] = [
     ("panic", "attack/src/targets/selftest.rs:", "PANIC"),
     ("panic", "attack/src/targets/selftest.rs:", "OTHER-PANIC"),
@@ -61,7 +61,9 @@ fn each_defect_is_found_once_and_its_case_is_shrunk() {
     for (kind, place, word) in DEFECTS {
         // A hang is shrunk less than the others, since each try takes the time limit.
         let found = words.iter().find(|(kept, _)| if word == "HANG" { kept.contains(word) } else { *kept == word });
-        let Some((_, (found_kind, found_place))) = found else { panic!("no case is {word:?} alone: {words:?}") };
+        let Some((_, (found_kind, found_place))) = found else {
+            panic!("no kept case consists of {word:?}: {words:?}")
+        };
         assert!(found_kind == kind && found_place.starts_with(place), "{word}: {found_kind} at {found_place}");
     }
 }

@@ -1,7 +1,7 @@
 //! Count of the skipped tests, with the requirement that this machine lacks.
 //!
-//! A test cannot tell the test harness that it is skipped, so the harness prints `ok`. [`skip`] prints one line that
-//! the harness does not capture, and appends the test to a file, so that the end of a run can count all of them:
+//! A test cannot report to the test harness that it is skipped, so the harness prints `ok`. [`skip`] prints one line
+//! that the harness does not capture, and appends the test to a file, so that the end of a run can count all of them:
 //! [`of_this_run`] reads the file of the `cargo test` that is running, [`read`] any other.
 
 use std::fmt;
@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 pub enum Need {
     /// A CUDA GPU and its driver.
     Gpu,
-    /// An adapter for compute shaders, in software or not.
+    /// An adapter for compute shaders, in hardware or software.
     Shader,
-    /// A C compiler, for the stand-in of the CUDA driver.
+    /// A C compiler, for the stub CUDA driver.
     Cc,
     /// A Rust toolchain that builds PTX.
     Ptx,
@@ -35,7 +35,7 @@ pub enum Need {
     PdfToText,
     /// A git checkout.
     Git,
-    /// The L3 cache's size as the system states it.
+    /// The size of the L3 cache as reported by the system.
     CacheSize,
 }
 
@@ -87,9 +87,9 @@ impl fmt::Display for Need {
 /// A test that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skip {
-    /// What it needs.
+    /// The missing need.
     pub need: Need,
-    /// Its name, with the modules it is in.
+    /// Name of the test, with its module path.
     pub test: String,
     /// Why this machine does not provide it.
     pub reason: String,

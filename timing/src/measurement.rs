@@ -30,7 +30,7 @@ impl Measurement {
     }
 }
 
-/// Times `repeats` calls of `work`, after one call to warm up caches, pages and threads.
+/// Times `repeats` calls of `work`, after one warm-up call for caches, pages and threads.
 ///
 /// A `black_box` keeps the result of `work` from being optimised away; the result is dropped outside the timed span.
 pub fn measure<R>(repeats: NonZeroUsize, work: impl FnMut() -> R) -> Measurement {
@@ -50,7 +50,7 @@ pub fn seconds_of_repeats<R>(repeats: NonZeroUsize, mut work: impl FnMut() -> R)
     std::iter::repeat_with(time).take(repeats.get()).collect()
 }
 
-/// A time in the unit that suits it, with four significant digits.
+/// A time in ns, µs, ms or s, with four significant digits.
 ///
 /// ```
 /// assert_eq!(timing::format_seconds(0.000_123_46), "123.5 µs");
@@ -66,7 +66,7 @@ pub fn format_seconds(seconds: f64) -> String {
     format!("{} {unit}", four_digits(value))
 }
 
-/// A number with four significant digits, or all of those before the point.
+/// A value with four significant digits, or with all digits before the point if there are more.
 pub(crate) fn four_digits(value: f64) -> String {
     // An infinite value's digit count saturates.
     let before_point = if value >= 1.0 { (value.log10().floor() as usize).saturating_add(1) } else { 1 };

@@ -10,9 +10,9 @@ pub use crate::memory::{available_memory, require_memory};
 use crate::terminal::printable_line;
 pub use crate::terminal::{note_line, print_line};
 
-/// The exit code of a check that failed: the input was good, the result was not.
+/// Exit code of a failed check: the input was valid, the result was wrong.
 pub const CHECK_FAILED: u8 = 1;
-/// The exit code of bad input.
+/// Exit code of invalid input.
 pub const BAD_INPUT: u8 = 2;
 
 /// Maximum number of worker threads of a program. More would take minutes to start and exceed any machine's cores.
@@ -33,8 +33,8 @@ pub fn arguments<A: clap::Parser>() -> A {
     })
 }
 
-/// Runs a program's body. An error becomes one line on stderr, its causes joined by colons, and exit code 2; so does a
-/// `KERNELS_CPU` that names no instruction set of this processor.
+/// Runs a program's body. An error is printed as one line on stderr, its causes joined by colons, and the exit code is
+/// 2; the same applies to a `KERNELS_CPU` that names no instruction set of this processor.
 pub fn run(body: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
     exit_code(body, |error| note_line(format_args!("{error}")))
 }

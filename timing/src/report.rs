@@ -80,7 +80,7 @@ impl Report {
         self.measured.push((label.to_owned(), measurement));
     }
 
-    /// Records how many times faster `label` is than `baseline`, both timed before, by their minimum and median.
+    /// Records the speed-up of `label` over `baseline`, both timed before, by their minima and medians.
     pub fn speedup(&mut self, label: &str, baseline: &str) {
         let find = |label: &str| self.measured.iter().find(|(name, _)| name == label).map(|(_, found)| *found);
         let (Some(new), Some(old)) = (find(label), find(baseline)) else { return };
@@ -114,7 +114,7 @@ impl Report {
     }
 }
 
-/// A label as a JSON key: lower case, without blanks.
+/// A label as a JSON key: lower case, with blanks and commas replaced by underscores.
 fn key(label: &str) -> String {
     label.to_lowercase().replace([' ', ','], "_")
 }

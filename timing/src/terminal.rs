@@ -55,7 +55,7 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Prints lines to stdout, [`printable`]; use it by [`crate::say!`].
+/// Prints lines to stdout, escaped by [`printable`]. Use it through [`crate::say!`].
 ///
 /// A closed pipe, as with `| head`, does not stop the program, since its results may be worth keeping. If the write
 /// fails for another reason, such as a full disk, the program ends with one line on stderr and exit code 2.
@@ -69,7 +69,8 @@ pub fn print_line(line: std::fmt::Arguments) {
     }
 }
 
-/// Prints one line to stderr, [`printable_line`]; use it by [`crate::note!`]. Where stderr is closed, the line is lost.
+/// Prints one line to stderr, escaped by [`printable_line`]. Use it through [`crate::note!`]. If stderr is closed, the
+/// line is lost.
 pub fn note_line(line: std::fmt::Arguments) {
     let _closed = writeln!(std::io::stderr(), "{}", printable_line(&line.to_string()));
 }

@@ -210,7 +210,7 @@ fn threads_of(timed: &TimedProgram) -> Vec<Vec<String>> {
     counts.into_iter().map(|threads| vec!["-c".to_owned(), threads.to_string()]).collect()
 }
 
-/// Seconds by function.
+/// Seconds of each function, from one run of the program.
 fn seconds(executables: &Executables, timed: &TimedProgram, threads: &[String]) -> Result<BTreeMap<String, f64>> {
     let arguments = timed.arguments.split_whitespace().map(str::to_owned).chain(threads.iter().cloned());
     let run = executables.run(timed.program, arguments.chain(std::iter::once("--json".to_owned())))?;

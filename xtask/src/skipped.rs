@@ -11,7 +11,7 @@ use timing::say;
 /// Options of `cargo xtask skipped`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The file that `SKIPPED_TESTS` named while the tests ran
+    /// The file that `SKIPPED_TESTS` named during the tests
     file: PathBuf,
     /// File with the needs for which tests may be skipped, one per line; `#` begins a comment
     #[arg(long, value_name = "FILE")]

@@ -83,7 +83,7 @@ fn peak_of(status: &str) -> u64 {
 }
 
 impl Ended {
-    /// Its exit code; None if a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub(super) fn code(&self) -> Option<i32> {
         self.status.code()
     }

@@ -40,7 +40,7 @@ fn split(text: &str) -> Vec<String> {
             block.push(line);
         }
     }
-    let (head, blocks) = blocks.split_first().expect("there is a first block");
+    let (head, blocks) = blocks.split_first().expect("blocks begins with the module's head");
     let head: Vec<&str> = head.iter().copied().filter(|line| line.len() < 2_000).collect();
     let kernels = blocks.iter().filter(|block| block[0].starts_with(".visible .entry"));
     let module = |block: &Vec<&str>| {

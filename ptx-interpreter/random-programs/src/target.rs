@@ -26,9 +26,9 @@ impl Target {
     /// The lowest version of PTX that has all of its instructions.
     pub(crate) fn version(self) -> &'static str {
         match self {
-            // bmsk and szext came with 7.6.
+            // bmsk and szext need 7.6.
             Self::Sm75 => "7.6",
-            // .satfinite for all its types came with 8.1.
+            // .satfinite for all its types needs 8.1.
             Self::Sm90 => "8.1",
         }
     }

@@ -123,7 +123,7 @@ pub(crate) struct Interpreter {
     pub(crate) machine: Machine,
     pub(crate) options: Options,
     memory: MemoryId,
-    /// Number of threads that executed each line of the PTX, over all launches.
+    /// Number of thread executions of each line of the PTX, over all launches.
     pub(crate) executed: std::collections::BTreeMap<u32, u64>,
 }
 

@@ -511,7 +511,7 @@ fn a_generic_access_with_an_offset_within_a_space_is_a_fault_that_names_the_spac
             assert!(error.to_string().contains("cvta."), "{error}");
         }
     }
-    // The other way round: a generic address where an offset should be.
+    // Conversely: a generic address where an offset is required.
     let kernel = Kernel::new("cvta.shared.u64 d0, room;\nst.shared.u32 [d0], tid;\nret;").declare(ROOMS);
     assert!(matches!(access(&kernel, "st.shared.u32 [d0], tid;", 0).1, AccessError::OutOfBounds { .. }));
     assert!(first_address(Space::Shared) > 0);

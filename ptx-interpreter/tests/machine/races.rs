@@ -108,7 +108,7 @@ fn reads_do_not_race_and_neither_do_atomics() {
     Kernel::new("ld.relaxed.gpu.global.u32 r0, [output]; st.relaxed.gpu.global.u32 [output], tid; st.volatile.global.u32 [output+4], tid; ret;")
         .shape(4, 64)
         .report();
-    // An atomic operation and a plain store do.
+    // An atomic operation and a plain store race.
     let text = "st.global.u32 [output], 1;";
     let kernel = Kernel::new(format!("setp.eq.u32 p0, index, 33; red.global.add.u32 [output], 1;\n@p0 {text}\nret;"))
         .shape(2, 32);
@@ -214,7 +214,7 @@ fn writes_of_the_same_value_are_a_fault_if_the_options_say_so() {
     assert!(matches!(kind, FaultKind::SameValueRace { address: 1028, bytes: 4, .. }), "{kind}");
     let message = kind.to_string();
     assert!(message.starts_with("same-value race: ") && message.ends_with("with the same value"), "{message}");
-    // Different values are the other fault.
+    // With different values it is a plain race.
     let kernel = writers("mov.u32 r1, tid;", "", "").with_same_value_faults();
     assert!(matches!(kernel.fault("st.shared.u32 [room], r1;", 0, 1), FaultKind::Race { .. }));
 }

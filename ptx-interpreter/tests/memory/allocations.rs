@@ -58,7 +58,7 @@ fn a_use_after_free_is_reported_as_such() {
     assert!(message(&memory, a + 4, 4).ends_with(&format!("allocation 0 (100 bytes at {a:#x}) has been freed")));
     assert!(matches!(memory.free(a), Err(MemoryError::FreedTwice { .. })));
     assert!(matches!(memory.free(a + 4), Err(MemoryError::NotAllocated { .. })));
-    // A launch that began before still has the bytes.
+    // A view from before the free keeps the bytes.
     assert_eq!(view.find(a, 100), Ok((0, 0)));
     let again = memory.allocate(100).unwrap();
     assert_ne!(a, again);
@@ -77,7 +77,7 @@ fn memory_has_a_limit() {
     assert_eq!(memory.used(), 400);
     memory.allocate(600).unwrap();
     assert!(matches!(memory.allocate(u64::MAX), Err(MemoryError::OutOfMemory { .. })));
-    // The simulated limit may be more than any host has.
+    // The simulated limit may exceed any host's memory.
     let mut endless = GlobalMemory::new(u64::MAX);
     assert!(endless.allocate(u64::MAX).is_err());
     assert!(matches!(endless.allocate(1 << 61), Err(MemoryError::HostOutOfMemory { .. })));

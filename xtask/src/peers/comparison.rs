@@ -3,7 +3,7 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 use timing::Measurement;
 
-/// One line of the table.
+/// One row of the table.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) work: String,

@@ -11,7 +11,8 @@ use super::rust_program::{OurTime, RAYON, RAYON_FUSED};
 use super::workload::{EPOCH_IMAGES, Goals, Workload, WorkloadName, words};
 use crate::programs::{Program, TIME_MATMUL, TIME_PREDICTION};
 
-/// Times the maximum without the trivial version and without the GPU version.
+/// Times the maximum without the trivial version and without the GPU version, which the main program checks on a
+/// simulator.
 const TIME_MAX: Program = Program::Example("max_functions", "time_max");
 
 /// Sizes, and the factor for `--repeats` at each, as a numerator and a denominator.

@@ -131,7 +131,7 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// 1234567 as "1,234,567".
+/// An integer with digits grouped by three: 1234567 as "1,234,567".
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

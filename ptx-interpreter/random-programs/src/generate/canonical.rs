@@ -6,7 +6,7 @@ use super::Generator;
 use crate::program::{Action, Predicate, Register, Source, Width};
 use crate::reference::{Form, Layout};
 
-/// The predicate for intermediate values.
+/// Predicate register for intermediate values.
 const SCRATCH_PREDICATE: Predicate = 0;
 
 impl Generator {
