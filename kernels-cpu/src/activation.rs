@@ -16,7 +16,7 @@ pub fn sigmoid_in_place(set: InstructionSet, values: &mut [f32]) {
     set.dispatch(Sigmoid { values });
 }
 
-/// The same in double precision, by the standard library's exponential.
+/// [`sigmoid_in_place`] in double precision, with the standard library's exponential.
 pub fn sigmoid_in_place_f64(values: &mut [f64]) {
     for value in values {
         let e = (-value.abs()).exp();
@@ -53,7 +53,7 @@ pub(crate) fn exp_of_nonpositive<S: Simd>(x: f32) -> f32 {
     const COEFFICIENTS: [f32; 7] = [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0];
     let fma = |a: f32, b: f32, c: f32| if is_fused::<S>() { a.mul_add(b, c) } else { a * b + c };
 
-    // Written so that a NaN passes.
+    // A comparison with NaN is false, so a NaN passes through.
     let x = if x < -87.3 { -87.3 } else { x };
     let shifted = fma(x, std::f32::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;

@@ -1,11 +1,11 @@
-//! What the processor says of its caches.
+//! Cache sizes as the processor reports them (`cpuid`).
 
-/// The bytes of the third-level cache if it is one of victims, that is if it takes what the cores' own caches push out: on
-/// AMD's processors since Zen. There, a result that fits is written faster by way of the cache than past it: measured on two
-/// cores of a Zen 5 server with 32 MiB, a core exchanges over 110 GB/s with this cache, while stores past it reach 41 GB/s,
-/// however many cores write. On a Sapphire Rapids server, streaming is faster although the result would fit.
+/// Size of the L3 cache in bytes if it is a victim cache, one that holds the lines evicted from the cores' L2 caches,
+/// as on AMD's processors since Zen; 0 on all other processors.
 ///
-/// 0 on all other processors.
+/// A result that fits into a victim cache is written faster by ordinary stores than by non-temporal ones, whose rate
+/// does not grow with the number of cores. On a Sapphire Rapids server, non-temporal stores are faster even if the
+/// result would fit.
 pub fn third_level_of_victims() -> usize {
     #[cfg(target_arch = "x86_64")]
     {
@@ -14,8 +14,8 @@ pub fn third_level_of_victims() -> usize {
             let processor = raw_cpuid::CpuId::new();
             let is_amd = processor.get_vendor_info().is_some_and(|vendor| vendor.as_str() == "AuthenticAMD");
             let mut caches = processor.get_cache_parameters().filter(|_| is_amd).into_iter().flatten();
-            let third = caches.find(|cache| cache.level() == 3);
-            third.map_or(0, |cache| {
+            let l3 = caches.find(|cache| cache.level() == 3);
+            l3.map_or(0, |cache| {
                 cache.sets() * cache.associativity() * cache.physical_line_partitions() * cache.coherency_line_size()
             })
         })
@@ -28,7 +28,7 @@ pub fn third_level_of_victims() -> usize {
 mod tests {
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     #[test]
-    fn the_third_level_is_as_large_as_the_system_says() {
+    fn l3_size_is_the_one_in_sysfs() {
         let bytes = super::third_level_of_victims();
         let Ok(system) = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size") else {
             return test_skips::skip(

@@ -1,7 +1,8 @@
 //! The instruction sets that kernels are compiled for, and the choice of one at run time.
 //!
-//! A kernel is a struct that holds its arguments and implements [`pulp::WithSimd`]. Its body must be `#[inline(always)]`,
-//! as must be everything it calls: inlined into a function that enables an instruction set, it is compiled for that.
+//! A kernel is a struct that holds its arguments and implements [`pulp::WithSimd`]. Its body must be
+//! `#[inline(always)]`, as must be everything it calls: inlined into a function that enables an instruction set, it is
+//! compiled for that.
 
 use std::any::TypeId;
 use std::fmt;
@@ -12,7 +13,7 @@ use pulp::{Simd, WithSimd};
 /// The instruction sets that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstructionSet {
-    /// What every processor has, in vectors of 16 bytes.
+    /// The target's baseline, in vectors of 16 bytes.
     Portable,
     /// AArch64's NEON, with fused multiply-add.
     Neon,
@@ -22,7 +23,8 @@ pub enum InstructionSet {
     Avx512,
 }
 
-/// A `KERNELS_CPU` that cannot be followed. Its message is one line with the way out.
+/// A value of `KERNELS_CPU` that names no instruction set of this processor. Its message is one line that lists the
+/// valid names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionSetError {
     /// The variable's value.
@@ -45,27 +47,27 @@ impl std::error::Error for InstructionSetError {}
 impl InstructionSet {
     const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
 
-    /// The instruction set that kernels run with, found once: [`InstructionSet::from_environment`]'s.
+    /// The instruction set that kernels run with: the result of [`InstructionSet::from_environment`], computed once.
     ///
     /// # Panics
-    /// If that is an error: to compute with another set than the named one would compare a set with itself. A program that
-    /// asks [`InstructionSet::from_environment`] first can say so instead.
+    /// If that is an error: with a fallback, a comparison of two sets would compare one set with itself. A program that
+    /// calls [`InstructionSet::from_environment`] first can report the error instead.
     pub fn detect() -> Self {
         static DETECTED: OnceLock<InstructionSet> = OnceLock::new();
         *DETECTED.get_or_init(|| Self::from_environment().unwrap_or_else(|error| panic!("{error}")))
     }
 
-    /// The instruction set that the environment variable `KERNELS_CPU` names (`portable`, `neon`, `avx2` or `avx512`), to
-    /// compare them; where it is not set or empty, the best of this processor.
+    /// The instruction set that the environment variable `KERNELS_CPU` names (`portable`, `neon`, `avx2` or `avx512`),
+    /// for comparisons; the best one of this processor if the variable is unset or empty.
     ///
     /// # Errors
-    /// If it names none, or one that this processor lacks.
+    /// If the value is not the name of an instruction set, or the processor lacks it.
     pub fn from_environment() -> Result<Self, InstructionSetError> {
         let wanted = std::env::var_os("KERNELS_CPU").unwrap_or_default();
         Self::named(&wanted.to_string_lossy())
     }
 
-    /// The instruction set of this name, the best for an empty one.
+    /// The instruction set with the given name, or the best one for an empty name.
     fn named(wanted: &str) -> Result<Self, InstructionSetError> {
         if wanted.is_empty() {
             return Ok(Self::available().last().unwrap_or(Self::Portable));
@@ -120,8 +122,8 @@ impl InstructionSet {
     }
 }
 
-/// Whether a · b + c is one instruction with one rounding where `S` is compiled for. Where it is not, a kernel rounds
-/// twice rather than call the library's slow substitute.
+/// Whether `S` has a fused multiply-add: a · b + c as one instruction with one rounding. Without it, a kernel rounds
+/// twice rather than call the library's slow software version.
 #[inline(always)]
 pub fn is_fused<S: Simd>() -> bool {
     TypeId::of::<S>() != TypeId::of::<pulp::Scalar128b>()
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_there_is_not_is_refused_with_those_that_there_are() {
+    fn an_unknown_set_is_an_error_that_lists_the_available_ones() {
         let error = InstructionSet::named("typo").unwrap_err().to_string();
         assert!(error.starts_with("KERNELS_CPU=typo: that is no instruction set: choose portable"), "{error}");
         // No processor has both.

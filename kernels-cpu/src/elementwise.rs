@@ -1,5 +1,5 @@
-//! The loop around an operation on single numbers: it becomes vector instructions, and writes each result once, into memory
-//! that nobody has to clear first.
+//! Element-wise loops around a scalar operation. The compiler vectorises them; each result is written once, into memory
+//! that may be uninitialised.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -8,12 +8,12 @@ use pulp::{Simd, WithSimd};
 
 use crate::InstructionSet;
 
-/// An operation on one number. `apply` must be `#[inline(always)]`, as must be all that it calls.
+/// An operation on one scalar. `apply` and every function that it calls must be `#[inline(always)]`.
 pub(crate) trait Unary {
     fn apply<S: Simd>(x: f32) -> f32;
 }
 
-/// An operation on two numbers, under the same condition.
+/// An operation on two scalars, with the same condition as [`Unary`].
 pub(crate) trait Binary {
     fn apply<S: Simd>(x: f32, y: f32) -> f32;
 }
@@ -82,7 +82,7 @@ impl<O: Binary> WithSimd for ZipMap<'_, O> {
     }
 }
 
-/// The first few elements apart, so that every vector of the rest is stored into one cache line, not across two.
+/// Splits `out` at its first cache-line boundary, so that no vector store of the second part crosses a line.
 #[inline(always)]
 fn split_at_cache_line(out: &mut [MaybeUninit<f32>]) -> (&mut [MaybeUninit<f32>], &mut [MaybeUninit<f32>]) {
     let head = out.as_ptr().align_offset(64).min(out.len());
@@ -93,8 +93,8 @@ fn split_at_cache_line(out: &mut [MaybeUninit<f32>]) -> (&mut [MaybeUninit<f32>]
 pub(crate) mod testing {
     use super::*;
 
-    /// What a kernel writes to an `out` of `length` elements that begins `offset` elements after a cache line's start, at
-    /// most 16.
+    /// The elements that `kernel` writes to an `out` of `length` elements that begins `offset` elements, at most 16,
+    /// after a cache line's start.
     pub(crate) fn written(length: usize, offset: usize, kernel: impl FnOnce(&mut [MaybeUninit<f32>])) -> Vec<f32> {
         let mut memory = vec![MaybeUninit::new(f32::NAN); length + 32];
         let first = memory.as_ptr().align_offset(64) + offset;

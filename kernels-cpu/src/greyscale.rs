@@ -1,7 +1,9 @@
-//! Greyscale values on their way into a neuron: normalized, weighed and activated, one by one or in one pass.
+//! The input stage of a neuron for greyscale values: normalize, multiply by the weight and activate, as separate steps
+//! or fused into one pass.
 //!
-//! Roofline: the single steps move 8 or 12 bytes per element for an operation or two, so memory decides. In one pass the
-//! three steps move 12 bytes together instead of 28, and the hyperbolic tangent's arithmetic hides the rest.
+//! Roofline: the single steps move 8 or 12 bytes per element for an operation or two, so memory bandwidth is the bound.
+//! The fused pass moves 12 bytes instead of the three steps' 28, and the hyperbolic tangent's arithmetic overlaps with
+//! them.
 
 use std::mem::MaybeUninit;
 
@@ -32,8 +34,8 @@ pub fn weigh(set: InstructionSet, x: &[f32], w: &[f32], out: &mut [MaybeUninit<f
 
 /// Writes tanh(x\[i\] / 255 · w\[i\]) to every element of `out`, so that afterwards all of `out` is initialised.
 ///
-/// It multiplies by 1 / 255 instead of dividing, which with the other roundings makes at most 5 units in the last place
-/// against f64, where x / 255 is not subnormal.
+/// It multiplies by 1 / 255 instead of dividing. With all roundings, the error is at most 5 units in the last place
+/// against f64 where x / 255 is not subnormal.
 ///
 /// # Panics
 /// If the slices differ in length.
@@ -74,12 +76,12 @@ mod tests {
     use crate::elementwise::testing::{error_in_ulps, written};
     use proptest::prelude::*;
 
-    /// The values' bits, where all NaN count as one.
+    /// The values' bits, with every NaN replaced by the same one.
     fn bits(values: &[f32]) -> Vec<u32> {
         values.iter().map(|value| if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() }).collect()
     }
 
-    /// Greyscale values and weights, and now and then numbers that nobody expects.
+    /// Pairs of a greyscale value and a weight, one in ten replaced by two arbitrary floats.
     fn pairs() -> impl Strategy<Value = Vec<(f32, f32)>> {
         let usual = ((0..256_u16).prop_map(f32::from), -1.5..1.5_f32);
         let unusual = (any::<f32>(), any::<f32>());
@@ -108,9 +110,9 @@ mod tests {
                 for (&(x, w), got) in pairs.iter().zip(got) {
                     let normalized = f64::from(x) / 255.0;
                     let exact = (normalized * f64::from(w)).tanh();
-                    // Below, x / 255 has fewer digits than an f32 otherwise, and a large w makes that visible.
-                    let has_all_digits = normalized == 0.0 || normalized.abs() > f64::from(f32::MIN_POSITIVE);
-                    let agrees = if has_all_digits { error_in_ulps(got, exact) <= 5.0 } else { got.abs() <= 1.0 };
+                    // A subnormal x / 255 has fewer digits, and a large w makes that visible.
+                    let is_normal = normalized == 0.0 || normalized.abs() > f64::from(f32::MIN_POSITIVE);
+                    let agrees = if is_normal { error_in_ulps(got, exact) <= 5.0 } else { got.abs() <= 1.0 };
                     prop_assert!(agrees || exact.is_nan() && got.is_nan(), "{}: {x}, {w}: {got}", set.name());
                 }
             }

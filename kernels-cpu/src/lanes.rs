@@ -1,21 +1,22 @@
-//! Sums whose terms lie in the lanes of vectors, added up in the end by a fixed tree.
+//! Horizontal sums of vectors: the lanes hold partial sums, which a fixed tree adds.
 
 use pulp::Simd;
 
 use crate::Real;
 
-/// Partial sums of a sum. They are one, two or four vectors, so that the order of adding does not depend on the processor.
+/// Partial sums of a sum: one, two or four vectors of f32, so that the order of additions does not depend on the vector
+/// width.
 pub(crate) const LANES: usize = 16;
 
-/// Element i of the result is the sum of the lanes of `partial_sums`\[i\], of which there are at most 16; the elements
-/// beyond are zero. Each upper half is added to its lower half until one lane is left.
+/// Element i of the result is the sum of the lanes of `partial_sums`\[i\], for N ≤ 16; the elements from N on are zero.
+/// The upper half of the lanes is added to the lower half until one lane is left.
 ///
-/// Idea: adding up one vector's lanes takes two shuffles for each of four additions, and wastes more lanes each time. Two
-/// vectors' halves fit into one, so that for ten sums eleven additions are enough instead of forty.
+/// Idea: to reduce one vector takes two shuffles for each of four additions, and each addition leaves more lanes idle.
+/// The halves of two vectors fit into one vector, so that ten sums take eleven additions instead of forty.
 #[inline(always)]
 pub(crate) fn add_lanes<F: Real, S: Simd, const N: usize>(simd: S, partial_sums: &[[F; LANES]; N]) -> [F; LANES] {
     let zero = [F::zero(); LANES];
-    // Written out, so that no array is indexed by a variable and all of them stay in registers.
+    // Unrolled by hand: no array is indexed by a variable, so all of them stay in registers.
     let half = |i: usize| {
         let at = |i: usize| if i < N { &partial_sums[i] } else { &zero };
         if 2 * i < N { add_pieces::<F, S, 8>(simd, at(2 * i), at(2 * i + 1)) } else { zero }
@@ -27,17 +28,17 @@ pub(crate) fn add_lanes<F: Real, S: Simd, const N: usize>(simd: S, partial_sums:
     add_pieces::<F, S, 1>(simd, &eighth(0, &q0, &q1), &eighth(1, &q2, &q3))
 }
 
-/// The lanes of `a`, 0 to 15, and `b`, 16 to 31, that are listed.
+/// A shuffle of two vectors: lanes 0 to 15 are those of `a`, 16 to 31 those of `b`.
 macro_rules! pick {
     ($a:ident, $b:ident: $($lane:literal)*) => {
         [$(if $lane < LANES { $a[$lane % LANES] } else { $b[$lane % LANES] }),*]
     };
 }
 
-/// Cuts `a` and `b` into pieces of `SIZE` lanes and adds each second one to the one before.
+/// Splits `a` and `b` into groups of `SIZE` lanes and adds each odd group to the even group before it.
 #[inline(always)]
 fn add_pieces<F: Real, S: Simd, const SIZE: usize>(simd: S, a: &[F; LANES], b: &[F; LANES]) -> [F; LANES] {
-    // Written out, for the compiler to see two shuffles of vectors.
+    // Literal indices, so that the compiler emits two shuffles.
     let (first, second) = match SIZE {
         8 => (
             pick!(a, b: 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23),
@@ -81,8 +82,8 @@ mod tests {
         }
     }
 
-    /// The documented order, one sum at a time.
-    fn slowly(lanes: &[f32; LANES]) -> f32 {
+    /// The sum in the documented order, one sum at a time.
+    fn sum_of_lanes(lanes: &[f32; LANES]) -> f32 {
         let mut sums = lanes.to_vec();
         while sums.len() > 1 {
             let (lower, upper) = sums.split_at(sums.len() / 2);
@@ -97,7 +98,7 @@ mod tests {
         for set in InstructionSet::available() {
             let got = set.dispatch(AddLanes(&partial_sums));
             for (index, got) in got.into_iter().enumerate() {
-                let expected = partial_sums.get(index).map_or(0.0, slowly);
+                let expected = partial_sums.get(index).map_or(0.0, sum_of_lanes);
                 assert_eq!(got.to_bits(), expected.to_bits(), "{}, sum {index} of {N}", set.name());
             }
         }

@@ -1,10 +1,10 @@
-//! The CPU's fast kernels: plain slices in, plain slices out.
+//! Fast CPU kernels: slices in, slices out.
 //!
 //! Each module holds one kernel with its idea. A kernel's body is written once, in ordinary Rust that the compiler can
-//! vectorise or with `pulp`'s vectors; [`dispatch`] compiles it for AVX-512, AVX2 with FMA and the portable baseline and picks one at run time,
-//! so that a default build is fast without `-C target-cpu=native`.
+//! vectorise or with `pulp`'s vectors. [`dispatch`] compiles it for AVX-512, AVX2 with FMA and the portable baseline
+//! and picks one at run time, so that a default build is fast without `-C target-cpu=native`.
 //!
-//! This crate knows no matrices, no threads and no files; the crates above it split the work.
+//! This crate does not depend on a matrix library and uses no threads and no files; the crates above it split the work.
 
 pub mod activation;
 pub mod caches;

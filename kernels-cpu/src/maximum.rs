@@ -1,23 +1,14 @@
 //! The element-wise maximum of two slices of integers.
 //!
-//! Idea: the compiler turns a loop over slices of equal length into vector instructions; all that is left is to let it
-//! use the widest ones and to move as few bytes as possible. Nobody has to clear the result's memory first, and where the
-//! result will not stay in a core's own cache, [`Stores::Streaming`] sends whole lines past it: an ordinary store first
-//! reads the line that it is about to overwrite, and pushes something useful out of the cache.
+//! Idea: the compiler vectorises a loop over slices of equal length, so the kernel selects the widest vectors and minimises
+//! the bytes moved. The result's memory need not be initialised. For a result that will not stay in cache,
+//! [`Stores::Streaming`] writes whole lines by non-temporal stores that bypass the cache: an ordinary store first reads the
+//! line that it overwrites, and evicts another one.
 //!
-//! Roofline: one comparison for 8 bytes read and 4 written, so memory decides; ordinary stores move 16 bytes. Measured on
-//! two cores of a Sapphire Rapids server (L2 2 MiB a core), one thread, 1000 × 1000: reading the operands alone takes
-//! 268 µs (30 GB/s), streaming the result alone 161 µs; if they overlap perfectly, 268 µs is the floor. Streaming stores
-//! take 349 µs, 77 % of the floor's rate; ordinary ones 428 µs. Within a core's cache, ordinary ones win: 7 against 15 µs at 250 × 250.
-//! On two cores of a Zen 5 server (L2 1 MiB a core, L3 32 MiB), one thread, 1000 × 1000: reading the operands from the third level
-//! alone takes 68 µs (118 GB/s), writing the result there alone 33 µs, both together 102 µs: nothing overlaps, and streaming, which
-//! is limited to 41 GB/s on one core or two, takes 103 µs on one thread and 98 µs on two, where ordinary stores take 53 µs. So
-//! the floor is the ordinary loop's time there, NumPy's and Numba's too ([`crate::caches`] tells the two kinds of processors apart).
-//!
-//! What did not pay: unrolling by hand (no change, tried in an AVX-512 variant only), software prefetch of the operands (1000 elements ahead, 4 % at most
-//! in one of four runs' minima and nothing in the median; non-temporal hints are far slower), `prefetchw` of the result
-//! (5 %, where streaming gives 21 %). On Zen 5: streaming a part of the lines only (an eighth to three quarters: up to 40 % slower
-//! than either), prefetches of all three (no gain to 10 % slower), other places within a page (no change).
+//! Roofline: one comparison for 8 bytes read and 4 written, so memory bandwidth is the bound; ordinary stores move 16 bytes.
+//! The floor is the time to read the operands, if the stores overlap with the reads perfectly. Within L2, ordinary stores are
+//! faster. In a victim L3 ([`crate::caches`]), reads and writes do not overlap, and the ordinary loop is the floor.
+//! docs/PERFORMANCE.md has the times, and the variants that do not pay.
 
 use std::mem::MaybeUninit;
 
@@ -25,19 +16,20 @@ use pulp::{Simd, WithSimd};
 
 use crate::InstructionSet;
 
-/// Elements of a cache line.
+/// Elements in a cache line.
 const LINE: usize = 16;
 
-/// What is aligned as a cache line is.
+/// A type with a cache line's alignment.
 #[repr(align(64))]
 struct CacheLine;
 
-/// How a result is written.
+/// The kind of stores that write a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stores {
-    /// By way of the cache: for a result that stays there, or memory that the system has just cleared.
+    /// Ordinary stores through the cache: for a result that stays there, or memory that the system has just cleared.
     Cached,
-    /// Past the cache, by whole lines: for a result larger than the cache. The same as `Cached` where the processor is no x86-64.
+    /// Non-temporal (streaming) stores of whole lines, which bypass the cache: for a result larger than the cache. The
+    /// same as `Cached` on processors other than x86-64.
     Streaming,
 }
 
@@ -53,7 +45,7 @@ impl WithSimd for Maximum<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        // The first few elements apart, so that every vector of the rest is stored into one cache line, not across two.
+        // The elements before the first cache-line boundary are done separately, so that no later store crosses a line.
         let head = self.out.as_ptr().align_offset(64).min(self.out.len());
         let (out_head, out) = self.out.split_at_mut(head);
         let (a_head, a) = self.a.split_at(head);
@@ -78,7 +70,7 @@ fn larger(a: i32, b: i32) -> i32 {
     if a > b { a } else { b }
 }
 
-/// As [`write_maximum`], past the cache; `out` starts at a cache line, or is empty.
+/// As [`write_maximum`], with non-temporal stores; `out` starts at a cache line, or is empty.
 #[inline(always)]
 fn stream_maximum(a: &[i32], b: &[i32], out: &mut [MaybeUninit<i32>]) {
     assert!(out.is_empty() || out.as_ptr().cast::<CacheLine>().is_aligned(), "streamed lines start at a cache line");
@@ -92,8 +84,8 @@ fn stream_maximum(a: &[i32], b: &[i32], out: &mut [MaybeUninit<i32>]) {
     write_maximum(a_tail, b_tail, out_tail);
 }
 
-/// Writes one cache line past the cache. The instruction is part of every x86-64 processor (SSE2), in vectors of 16 bytes;
-/// four in a row fill a line's buffer.
+/// Writes one cache line by non-temporal stores. The instruction is part of every x86-64 processor (SSE2), in vectors
+/// of 16 bytes; four in a row fill a write-combining buffer.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn stream_line(out: &mut [MaybeUninit<i32>; LINE], values: [i32; LINE]) {
@@ -103,16 +95,16 @@ fn stream_line(out: &mut [MaybeUninit<i32>; LINE], values: [i32; LINE]) {
     let target = out.as_mut_ptr().cast::<__m128i>();
     for (i, vector) in vectors.into_iter().enumerate() {
         #[allow(unsafe_code)]
-        // SAFETY: four vectors are the whole of `out`, which is borrowed alone. It starts at a cache line, as
-        // `stream_maximum` checks, so every vector is aligned. `order_streamed_stores` follows before the kernel returns, so
-        // that whoever is told that the kernel has ended, on any thread, sees the values.
+        // SAFETY: four vectors are the whole of `out`, which is borrowed exclusively. It starts at a cache line, as
+        // `stream_maximum` checks, so every vector is aligned. `order_streamed_stores` follows before the kernel
+        // returns, so that a thread that synchronises with this one after the return sees the values.
         unsafe {
             _mm_stream_si128(target.add(i), vector);
         }
     }
 }
 
-/// Orders streamed stores before all later stores, as ordinary ones are by themselves.
+/// Orders non-temporal stores before all later stores; ordinary stores need no fence on x86-64.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn order_streamed_stores() {
@@ -148,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// At every place of a cache line, so that there are heads, lines and tails of all lengths.
+        /// At every offset within a cache line, so that heads, whole lines and tails of all lengths occur.
         #[test]
         fn part2_maximum_agrees_with_ord_max_on_every_instruction_set(
             pairs in prop::collection::vec((any::<i32>(), any::<i32>()), 0..200), offset in 0..LINE

@@ -1,11 +1,11 @@
-//! Memory for blocks that are too large to be served from what the program has used before.
+//! Large allocations in huge pages, and scratch memory that is kept between calls.
 //!
-//! Idea: a large block comes from the operating system page by page, each at its first touch, which costs a fault and the
-//! clearing of the page. With pages of 2 MiB instead of 4 KiB there are 512 times fewer faults. Where Linux is set to
-//! give such pages to those who ask (`transparent_hugepage/enabled` is `madvise`, the usual default), this asks.
+//! Idea: the operating system maps a large block page by page at the first touch, which costs a page fault and the
+//! clearing of the page. Pages of 2 MiB instead of 4 KiB cause 512 times fewer faults. Where Linux gives such pages on
+//! request only (`transparent_hugepage/enabled` is `madvise`, the usual default), this module requests them.
 //!
-//! The block is still the global allocator's, with the layout that a `Vec` frees: only a wish about its whole pages is sent to
-//! the kernel, and nothing depends on whether that is granted.
+//! The block still belongs to the global allocator, with the layout that a `Vec` frees. `madvise` is only a hint for
+//! the block's whole pages; no result depends on whether the kernel follows it.
 
 use std::marker::PhantomData;
 use std::mem;
@@ -13,60 +13,62 @@ use std::sync::Mutex;
 
 use bytemuck::Pod;
 
-/// Blocks of fewer bytes are left alone: they hold at most one large page, and are usually used again without any fault.
-const SMALLEST: usize = 4 << 20;
+/// Minimum size in bytes of a block for which huge pages are requested. A smaller one holds at most one huge page, and
+/// the allocator usually reuses it without faults.
+const MIN_BYTES: usize = 4 << 20;
 
-/// A block of more bytes lies in memory that the system has just cleared: glibc maps such blocks for themselves, and anew each
-/// time (`DEFAULT_MMAP_THRESHOLD_MAX`).
+/// Size in bytes above which a block is always freshly mapped memory that the system has cleared: glibc maps each such
+/// block separately, again at each allocation (`DEFAULT_MMAP_THRESHOLD_MAX`).
 pub const ALWAYS_NEW: usize = 32 << 20;
 
-/// The size of a large page.
+/// The size of a huge page in bytes.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// An empty vector with room for `capacity` elements, in large pages where the system has them and the block is worth it.
+/// An empty vector with room for `capacity` elements, in huge pages where the system has them and the block is large
+/// enough.
 ///
-/// A block of many megabytes gets room for one large page more, which is not touched: the block's last elements lie in a large
-/// page, too, since all of that page is the block's. Measured at 64 MB: 255 small pages fewer, 0.3 of 7.5 ms.
+/// A block above [`ALWAYS_NEW`] bytes is allocated one huge page larger than needed. The extra page is not touched, but
+/// the block's last elements are then in a huge page, too, because that page belongs to the block entirely.
 pub fn vec_with_capacity<T>(capacity: usize) -> Vec<T> {
     let bytes = capacity.saturating_mul(size_of::<T>());
     let spare = if bytes > ALWAYS_NEW { LARGE_PAGE / size_of::<T>().max(1) } else { 0 };
     let mut vector = Vec::with_capacity(capacity.saturating_add(spare));
     let room = vector.spare_capacity_mut();
-    if size_of_val(room) >= SMALLEST {
+    if size_of_val(room) >= MIN_BYTES {
         ask_for_large_pages(room);
     }
     vector
 }
 
-/// So many zero bytes, in large pages where the system has them and the block is worth it.
+/// `length` zero bytes, in huge pages where the system has them and the block is large enough.
 pub fn zero_bytes(length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    if length >= SMALLEST {
+    if length >= MIN_BYTES {
         ask_for_large_pages(&mut bytes);
     }
     bytes
 }
 
-/// Elements that a computation needs for itself, from a cache line on. They start as anything: what an earlier computation
-/// left, or zero.
+/// Working memory of a computation, aligned to a cache line. Its elements start with unspecified values: those of an
+/// earlier computation, or zero.
 ///
-/// The largest one's memory, up to [`ALWAYS_NEW`], is kept until the next needs it, as BLAS libraries keep theirs. Freed
-/// together with a result of the same size, it would be more than the allocator holds back: each call would get its pages
-/// anew, cleared (X·Xᵀ for 1000 × 1000 in f32: 2000 faults and a third of the time).
+/// The memory of the largest one, up to [`ALWAYS_NEW`], is kept for the next use, as BLAS libraries do. If it were
+/// freed together with a result of the same size, the allocator would return both to the system, and each call would
+/// fault its pages in again.
 #[derive(Debug)]
 pub struct Scratch<F> {
     bytes: Vec<u8>,
-    /// The bytes before the first element.
+    /// Bytes before the first element.
     skipped: usize,
     length: usize,
     element: PhantomData<F>,
 }
 
-/// The memory of a [`Scratch`] that is over.
+/// The memory of the largest dropped [`Scratch`], up to [`ALWAYS_NEW`] bytes.
 static KEPT: Mutex<Vec<u8>> = Mutex::new(vec![]);
 
 impl<F: Pod> Scratch<F> {
-    /// So many elements.
+    /// Scratch memory of `length` elements.
     pub fn of_length(length: usize) -> Self {
         const LINE: usize = 64;
         let needed = length * size_of::<F>() + LINE;
@@ -76,12 +78,12 @@ impl<F: Pod> Scratch<F> {
         Self { bytes, skipped, length, element: PhantomData }
     }
 
-    /// The elements.
+    /// All elements.
     pub fn as_slice(&self) -> &[F] {
         bytemuck::cast_slice(&self.bytes[self.skipped..][..self.length * size_of::<F>()])
     }
 
-    /// The elements.
+    /// All elements.
     pub fn as_mut_slice(&mut self) -> &mut [F] {
         bytemuck::cast_slice_mut(&mut self.bytes[self.skipped..][..self.length * size_of::<F>()])
     }
@@ -98,7 +100,7 @@ impl<F> Drop for Scratch<F> {
 
 #[cfg(target_os = "linux")]
 fn ask_for_large_pages<T>(room: &mut [T]) {
-    /// A multiple of the size of a page, whatever that is: `madvise` refuses an address within a page.
+    /// A multiple of every page size in use: `madvise` rejects an address that is not page-aligned.
     const PAGE: usize = 64 << 10;
     let bytes = size_of_val(room);
     let first = room.as_mut_ptr().cast::<u8>();
@@ -106,9 +108,9 @@ fn ask_for_large_pages<T>(room: &mut [T]) {
     let length = (bytes - skipped) / PAGE * PAGE;
     let start = first.wrapping_add(skipped);
     #[allow(unsafe_code)]
-    // SAFETY: the range lies inside `room`, and MADV_HUGEPAGE changes neither its contents nor whether it is mapped. A
-    // refusal needs no answer: then the pages are small.
-    let _refused = unsafe { libc::madvise(start.cast(), length, libc::MADV_HUGEPAGE) };
+    // SAFETY: the range is inside `room`, and MADV_HUGEPAGE changes neither its contents nor whether it is mapped. An
+    // error can be ignored: the pages are then small.
+    let _error = unsafe { libc::madvise(start.cast(), length, libc::MADV_HUGEPAGE) };
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -123,7 +125,7 @@ mod tests {
     #[test]
     fn there_is_room_for_all_elements_and_it_can_be_written_and_freed() {
         for capacity in
-            [0, 1, 1000, SMALLEST / 4 - 1, SMALLEST / 4, SMALLEST / 4 + 12_345, 3 * SMALLEST, ALWAYS_NEW / 4 + 1]
+            [0, 1, 1000, MIN_BYTES / 4 - 1, MIN_BYTES / 4, MIN_BYTES / 4 + 12_345, 3 * MIN_BYTES, ALWAYS_NEW / 4 + 1]
         {
             let mut vector = vec_with_capacity::<u32>(capacity);
             assert!(vector.is_empty() && vector.capacity() >= capacity);
@@ -136,7 +138,7 @@ mod tests {
 
     #[test]
     fn bytes_of_every_length_are_zero_and_can_be_written() {
-        for length in [0, 1, SMALLEST - 1, SMALLEST, SMALLEST + (1 << 20) + 3] {
+        for length in [0, 1, MIN_BYTES - 1, MIN_BYTES, MIN_BYTES + (1 << 20) + 3] {
             let mut bytes = zero_bytes(length);
             assert!(bytes.len() == length && bytes.iter().all(|&byte| byte == 0), "{length}");
             bytes.fill(7);
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn scratch_has_its_length_from_a_cache_line_on_whatever_was_there_before() {
+    fn scratch_is_aligned_and_has_its_length_whatever_was_kept() {
         const LARGEST_KEPT: usize = 4_000_000;
         thread::scope(|scope| {
             for seed in 0..3 {
@@ -156,7 +158,7 @@ mod tests {
                         let values = || (0..length).map(|i| (i * 7 + seed) as f64);
                         assert_eq!(scratch.as_slice().len(), length);
                         scratch.as_mut_slice().iter_mut().zip(values()).for_each(|(element, value)| *element = value);
-                        assert!(scratch.as_slice().iter().copied().eq(values()), "{length}: another's memory");
+                        assert!(scratch.as_slice().iter().copied().eq(values()), "{length}: memory of another Scratch");
                     }
                 });
             }

@@ -1,30 +1,26 @@
-//! The matrix product whose left matrix is mostly zeros, as images are: four pixels of five are background.
+//! The matrix product with a sparse left matrix, such as images whose background is zero.
 //!
-//! Idea: 0 · w adds nothing to a sum, so that a product needs only the elements that are not zero. [`NonzeroRows`] has a
-//! bit for each element that is not, 64 neighbours of a row in a word, and again the rows of each column in a word. A
-//! layer's sums, left · right, go through a row's bits: one element is broadcast, a row of the right matrix is loaded, and
-//! up to eight vectors of sums stay in registers. A weight gradient, leftᵀ · right, goes through each column's bits
-//! in the same way.
+//! Idea: a term 0 · w does not change a sum, so the product skips the zeros. [`NonzeroRows`] has a bitmap of the
+//! nonzero elements by rows, 64 columns in a word, and one by columns, 64 rows in a word. The weighted sums of a layer,
+//! left · right, iterate over a row's set bits: they broadcast one element, load a row of the right matrix, and keep up
+//! to eight vectors of sums in registers. A weight gradient, leftᵀ · right, iterates over each column's set bits in the
+//! same way.
 //!
-//! How many bits a column has is not to be foreseen, and a processor that foresees a loop's end wrongly loses more time than
-//! a few multiply-adds take. So the columns are taken in the order of their number of bits: the loop's length changes
-//! seldom. ([`NonzeroRows::index`] sorts them.)
+//! The number of set bits per column varies, and a mispredicted loop branch costs more than a few multiply-adds. The
+//! columns are therefore sorted by their number of set bits, so that the trip count rarely changes
+//! ([`NonzeroRows::index`]).
 //!
-//! The right matrix of the first product, the weights, is larger than the first-level cache. So the rows take turns: all
-//! of them use the 64 rows of the weights that one word of bits needs, then the next. The sums lie in `out` meanwhile.
+//! The right matrix of the first product, the weights, is larger than L1. The product is therefore blocked over the
+//! summation index: all rows use the 64 rows of the weights that belong to one word of bits, then the next 64. Between
+//! two blocks, the partial sums are stored in `out`.
 //!
 //! Every sum runs over the summation index in ascending order in one accumulator, as in [`crate::product`], and has the
-//! same bits as there, save that a sum of nothing but −0 is +0. Where the other factor is infinite or NaN, a zero that is
-//! left out makes no NaN.
+//! same bits, except that a sum of only −0 terms is +0. A skipped zero whose other factor is infinite or NaN does not
+//! contribute a NaN.
 //!
-//! Roofline: every multiply-add loads a vector from the first-level cache, which gives two a clock: as many as the
-//! arithmetic units take. With a fifth of the elements, the floor is a fifth of the dense product's. Measured on one core of
-//! a Sapphire Rapids server, 16 images of MNIST (2417 pixels that are not zero) and 128 columns: eight multiply-adds from the
-//! first-level cache take 1.85 ns, so 4.5 µs is the floor; the sums take 8.9 µs, 50 % of its rate, the gradients 8.5 µs, and with
-//! the update of 784 × 128 weights in the second-level cache 10.8 µs. Loops whose length is not foreseen take the most of the rest.
-//!
-//! What did not pay: fetching the next 64 rows of the weights early (11.6 µs for the sums: they push the present ones out), leaving
-//! out the checks of indices (5 % of the gradients), lists of the elements instead of bits (12 µs for 16 images to write them).
+//! Roofline: every multiply-add loads a vector from L1, which delivers two per cycle, the rate of the arithmetic units.
+//! The floor is the dense product's times the share of nonzero elements. Mispredicted loop branches cost most of the
+//! rest. docs/PERFORMANCE.md has the times, and the variants that do not pay.
 
 use std::any::Any;
 use std::ops::Range;
@@ -35,54 +31,54 @@ use pulp::{Simd, WithSimd};
 use crate::product::{PaddedMatrix, Sink};
 use crate::{InstructionSet, Real};
 
-/// Vectors of sums that are kept in registers: enough to hide the latency of a multiply-add, which is four clocks of two.
-const WIDEST: usize = 8;
-/// Bits of a word.
+/// Maximum number of vectors of sums in registers: 8, to hide a multiply-add's latency of four cycles at two per cycle.
+const MAX_VECTORS: usize = 8;
+/// Bits in a word.
 const WORD: usize = 64;
 
-/// A matrix of up to [`NonzeroRows::MOST`] rows, and which of its elements are not zero.
+/// A matrix of up to [`NonzeroRows::MAX_ROWS`] rows with bitmaps of its nonzero elements.
 #[derive(Clone, Debug)]
 pub struct NonzeroRows<F> {
     elements: Elements<F>,
     rows: usize,
     columns: usize,
-    /// Words of a row.
+    /// Words in a row.
     words: usize,
-    /// For each row the bits of its elements, of element 64 · w + b bit b of word w.
+    /// The bitmap by rows: element 64 · w + b of a row is bit b of the row's word w.
     bits: Vec<u64>,
-    /// For each column the bits of its elements, of row r bit r.
+    /// The bitmap by columns: row r is bit r of a column's word.
     bits_of_columns: Vec<u64>,
-    /// The columns with bits, in the order of how many they have.
+    /// The columns with set bits, sorted by their number.
     sorted_columns: Vec<u32>,
-    /// Whether the rows' bits are those of the rows.
+    /// Whether `bits` is up to date with the elements.
     rows_are_indexed: bool,
-    /// Whether the columns' bits and their order are those of the rows.
+    /// Whether `bits_of_columns` and `sorted_columns` are up to date with the elements.
     columns_are_indexed: bool,
 }
 
 /// The elements, row by row, each row padded with zeros to whole words.
 #[derive(Clone, Debug)]
 enum Elements<F> {
-    Numbers(Vec<[F; WORD]>),
-    /// Bytes, and what they stand for.
+    Floats(Vec<[F; WORD]>),
+    /// Bytes, and the lookup table of their values.
     Bytes(Vec<[u8; WORD]>, Box<[F; 256]>),
 }
 
 impl<F: Real> NonzeroRows<F> {
-    /// The most rows there may be.
-    pub const MOST: usize = WORD;
+    /// Maximum number of rows.
+    pub const MAX_ROWS: usize = WORD;
 
-    /// No rows yet, for rows of `columns` numbers.
-    pub fn of_numbers(columns: usize) -> Self {
-        Self::new(columns, Elements::Numbers(Vec::new()))
+    /// An empty matrix for rows of `columns` floats.
+    pub fn of_floats(columns: usize) -> Self {
+        Self::new(columns, Elements::Floats(Vec::new()))
     }
 
-    /// No rows yet, for rows of `columns` bytes that stand for `values`; the byte 0 must stand for 0.
+    /// An empty matrix for rows of `columns` bytes; byte b has the value `values`\[b\].
     ///
     /// # Panics
-    /// If it does not.
+    /// If `values`\[0\] is not 0.
     pub fn of_bytes(columns: usize, values: &[F; 256]) -> Self {
-        assert!(values[0] == F::zero(), "NonzeroRows: the byte 0 stands for another number");
+        assert!(values[0] == F::zero(), "NonzeroRows: the value of byte 0 is not 0");
         Self::new(columns, Elements::Bytes(Vec::new(), Box::new(*values)))
     }
 
@@ -111,62 +107,63 @@ impl<F: Real> NonzeroRows<F> {
         self.columns
     }
 
-    /// The number of elements that are not zero. Only known when they are indexed.
+    /// The number of nonzero elements. Valid only after [`Self::index`] or [`Self::index_rows`].
     pub fn count(&self) -> usize {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Takes all rows away.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.rows = 0;
-        self.forget_index();
+        self.invalidate_index();
         match &mut self.elements {
-            Elements::Numbers(elements) => elements.clear(),
+            Elements::Floats(elements) => elements.clear(),
             Elements::Bytes(elements, _) => elements.clear(),
         }
     }
 
-    /// Adds a row of numbers.
+    /// Adds a row of floats.
     ///
     /// # Panics
-    /// If the row has not as many elements as there are columns, there are [`Self::MOST`] rows, or they are of bytes.
+    /// If the row's length is not the number of columns, there are [`Self::MAX_ROWS`] rows already, or the rows are
+    /// bytes.
     pub fn push(&mut self, row: &[F]) {
         self.begin_row(row.len());
-        let Elements::Numbers(elements) = &mut self.elements else { panic!("NonzeroRows: numbers among bytes") };
+        let Elements::Floats(elements) = &mut self.elements else { panic!("NonzeroRows: floats among bytes") };
         push_padded(elements, row, F::zero());
     }
 
     /// Adds a row of bytes.
     ///
     /// # Panics
-    /// As [`NonzeroRows::push`], and if the rows are of numbers.
+    /// As [`NonzeroRows::push`], and if the rows are floats.
     pub fn push_bytes(&mut self, row: &[u8]) {
         self.begin_row(row.len());
-        let Elements::Bytes(elements, _) = &mut self.elements else { panic!("NonzeroRows: bytes among numbers") };
+        let Elements::Bytes(elements, _) = &mut self.elements else { panic!("NonzeroRows: bytes among floats") };
         push_padded(elements, row, 0);
     }
 
-    /// Counts a row that is about to be added.
+    /// Checks the length of a row that is about to be added, and counts it.
     fn begin_row(&mut self, columns: usize) {
         assert!(columns == self.columns, "NonzeroRows: a row of {columns} elements, not {}", self.columns);
-        assert!(self.rows < Self::MOST, "NonzeroRows: more than {} rows", Self::MOST);
+        assert!(self.rows < Self::MAX_ROWS, "NonzeroRows: more than {} rows", Self::MAX_ROWS);
         self.rows += 1;
-        self.forget_index();
+        self.invalidate_index();
     }
 
-    fn forget_index(&mut self) {
+    fn invalidate_index(&mut self) {
         self.rows_are_indexed = false;
         self.columns_are_indexed = false;
     }
 
-    /// Finds what is not zero in the rows that were added, as both products need it.
+    /// Builds both bitmaps and sorts the columns, as both products need it.
     pub fn index(&mut self, set: InstructionSet) {
         self.index_rows(set);
         self.columns_are_indexed = true;
         set.dispatch(IndexColumns(self));
     }
 
-    /// Finds what is not zero in the rows that were added, as [`nonzero_product`] needs it.
+    /// Builds the bitmap by rows only, as [`nonzero_product`] needs it.
     pub fn index_rows(&mut self, set: InstructionSet) {
         self.rows_are_indexed = true;
         self.bits.resize(self.rows * self.words, 0);
@@ -183,8 +180,8 @@ impl<F: Real> WithSimd for IndexRows<'_, F> {
     fn with_simd<S: Simd>(self, simd: S) {
         let NonzeroRows { elements, bits, .. } = self.0;
         match elements {
-            Elements::Numbers(elements) => {
-                bits.iter_mut().zip(elements).for_each(|(bits, numbers)| *bits = bits_of_numbers(numbers));
+            Elements::Floats(elements) => {
+                bits.iter_mut().zip(elements).for_each(|(bits, floats)| *bits = bits_of_floats(floats));
             }
             Elements::Bytes(elements, _) => {
                 bits.iter_mut().zip(elements).for_each(|(bits, bytes)| *bits = bits_of_bytes(simd, bytes));
@@ -193,10 +190,10 @@ impl<F: Real> WithSimd for IndexRows<'_, F> {
     }
 }
 
-/// Bit b of the result is set if number b is not zero; a NaN is not.
+/// Bit b of the result is set if float b is not zero; a NaN is not.
 #[inline(always)]
-fn bits_of_numbers<F: Real>(numbers: &[F; WORD]) -> u64 {
-    let bits = numbers.iter().enumerate().map(|(bit, value)| u64::from(*value != F::zero()) << bit);
+fn bits_of_floats<F: Real>(floats: &[F; WORD]) -> u64 {
+    let bits = floats.iter().enumerate().map(|(bit, value)| u64::from(*value != F::zero()) << bit);
     bits.fold(0, |word, bit| word | bit)
 }
 
@@ -229,7 +226,7 @@ impl<F: Real> WithSimd for IndexColumns<'_, F> {
     fn with_simd<S: Simd>(self, _simd: S) {
         let NonzeroRows { elements, words, bits_of_columns, sorted_columns, .. } = self.0;
         match elements {
-            Elements::Numbers(elements) => {
+            Elements::Floats(elements) => {
                 mark_columns(elements, *words, bits_of_columns, sorted_columns, |value| *value != F::zero());
             }
             Elements::Bytes(elements, _) => {
@@ -239,8 +236,8 @@ impl<F: Real> WithSimd for IndexColumns<'_, F> {
     }
 }
 
-/// Sets a bit for each row whose element is not zero, and writes the numbers of the columns that have one in the order of
-/// how many they have.
+/// Sets each column's bits, and writes the indices of the columns with set bits to `sorted_columns`, sorted by their
+/// number (a counting sort).
 #[inline(always)]
 fn mark_columns<T>(
     elements: &[[T; WORD]],
@@ -250,7 +247,7 @@ fn mark_columns<T>(
     is_nonzero: impl Fn(&T) -> bool,
 ) {
     let (bits_of_columns, _) = bits_of_columns.as_chunks_mut::<WORD>();
-    // How many columns have so many bits.
+    // Element n: the number of columns with n set bits.
     let mut ends = [0_u32; WORD + 1];
     for (word, columns) in bits_of_columns.iter_mut().enumerate() {
         columns.fill(0);
@@ -276,11 +273,11 @@ fn mark_columns<T>(
         (start, *end) = (start + *end, start);
     }
     sorted_columns.resize(start as usize, 0);
-    for (number, &column) in bits_of_columns.as_flattened().iter().enumerate() {
+    for (index, &column) in bits_of_columns.as_flattened().iter().enumerate() {
         if column != 0 {
-            let place = &mut ends[column.count_ones() as usize];
-            sorted_columns[*place as usize] = number as u32;
-            *place += 1;
+            let end = &mut ends[column.count_ones() as usize];
+            sorted_columns[*end as usize] = index as u32;
+            *end += 1;
         }
     }
 }
@@ -295,7 +292,7 @@ fn push_padded<T: Copy>(elements: &mut Vec<[T; WORD]>, row: &[T], zero: T) {
     }
 }
 
-/// The numbers of the bits that are set, in ascending order.
+/// The indices of the set bits, in ascending order.
 struct Ones(u64);
 
 impl Iterator for Ones {
@@ -309,19 +306,19 @@ impl Iterator for Ones {
     }
 }
 
-/// Reads an element of a word.
-trait Word<F>: Copy {
+/// Reads an element of a stored word of 64 elements.
+trait ReadElement<F>: Copy {
     type Word;
     fn element(self, word: &Self::Word, bit: usize) -> F;
 }
 
 #[derive(Clone, Copy)]
-struct AsNumbers;
+struct AsFloats;
 
 #[derive(Clone, Copy)]
 struct AsBytes<'a, F>(&'a [F; 256]);
 
-impl<F: Real> Word<F> for AsNumbers {
+impl<F: Real> ReadElement<F> for AsFloats {
     type Word = [F; WORD];
     #[inline(always)]
     fn element(self, word: &[F; WORD], bit: usize) -> F {
@@ -329,7 +326,7 @@ impl<F: Real> Word<F> for AsNumbers {
     }
 }
 
-impl<F: Real> Word<F> for AsBytes<'_, F> {
+impl<F: Real> ReadElement<F> for AsBytes<'_, F> {
     type Word = [u8; WORD];
     #[inline(always)]
     fn element(self, word: &[u8; WORD], bit: usize) -> F {
@@ -337,11 +334,12 @@ impl<F: Real> Word<F> for AsBytes<'_, F> {
     }
 }
 
-/// Writes the product left · right to `out`: element (i, j) = Σₚ left\[i\]\[p\] · right\[p\]\[j\], padding included.
-/// `rows` are the rows of `left` that are wanted; the first of them goes to the first row of `out`.
+/// Writes the given `rows` of the product left · right to `out`: element (i, j) = Σₚ left\[i\]\[p\] · right\[p\]\[j\],
+/// padding included. Row `rows.start` goes to the first row of `out`.
 ///
 /// # Panics
-/// If `left` is not indexed, `right` has not as many rows as `left` has columns, or `out` is not one row of `right`'s stride for each of `rows`.
+/// If `left` is not indexed, the number of `left`'s columns is not that of `right`'s rows, or `out` is not one row of
+/// `right`'s stride for each of `rows`.
 pub fn nonzero_product<F: Real>(
     set: InstructionSet,
     left: &NonzeroRows<F>,
@@ -355,8 +353,8 @@ pub fn nonzero_product<F: Real>(
     let words = rows.start * left.words..rows.end * left.words;
     let bits = &left.bits[words.clone()];
     match &left.elements {
-        Elements::Numbers(elements) => {
-            set.dispatch(NonzeroProduct { read: AsNumbers, elements: &elements[words], bits, right, out });
+        Elements::Floats(elements) => {
+            set.dispatch(NonzeroProduct { read: AsFloats, elements: &elements[words], bits, right, out });
         }
         Elements::Bytes(elements, values) => {
             set.dispatch(NonzeroProduct { read: AsBytes(values), elements: &elements[words], bits, right, out });
@@ -364,9 +362,9 @@ pub fn nonzero_product<F: Real>(
     }
 }
 
-/// The product leftᵀ · right at the given `rows`, which are columns of `left`: element (i, j) =
-/// Σₚ left\[p\]\[i\] · right\[p\]\[j\]. Rows for which `left` has only zeros are left out if `only_nonzero`, else the
-/// sink gets zeros for them.
+/// The given `rows` of the product leftᵀ · right, which are columns of `left`: element (i, j) = Σₚ left\[p\]\[i\] ·
+/// right\[p\]\[j\]. Rows for which `left` has only zeros are skipped if `only_nonzero`; otherwise the sink receives
+/// zeros for them.
 ///
 /// # Panics
 /// If `left` is not indexed, `right` has fewer rows than `left`, or `left` has fewer columns than `rows.end`.
@@ -380,10 +378,10 @@ pub fn nonzero_product_of_transpose<F: Real, K: Sink<F>>(
 ) {
     assert!(left.columns_are_indexed, "nonzero_product_of_transpose: not indexed");
     assert!(left.rows <= right.rows(), "nonzero_product_of_transpose: inner sizes differ");
-    assert!(rows.end <= left.columns, "nonzero_product_of_transpose: no such rows");
+    assert!(rows.end <= left.columns, "nonzero_product_of_transpose: rows out of bounds");
     match &left.elements {
-        Elements::Numbers(elements) => {
-            let read = AsNumbers;
+        Elements::Floats(elements) => {
+            let read = AsFloats;
             set.dispatch(NonzeroProductOfTranspose { read, elements, left, rows, right, only_nonzero, sink });
         }
         Elements::Bytes(elements, values) => {
@@ -393,7 +391,7 @@ pub fn nonzero_product_of_transpose<F: Real, K: Sink<F>>(
     }
 }
 
-struct NonzeroProduct<'a, F, R: Word<F>> {
+struct NonzeroProduct<'a, F, R: ReadElement<F>> {
     read: R,
     elements: &'a [R::Word],
     bits: &'a [u64],
@@ -401,7 +399,7 @@ struct NonzeroProduct<'a, F, R: Word<F>> {
     out: &'a mut [F],
 }
 
-impl<F: Real, R: Word<F>> WithSimd for NonzeroProduct<'_, F, R> {
+impl<F: Real, R: ReadElement<F>> WithSimd for NonzeroProduct<'_, F, R> {
     type Output = ();
 
     #[inline(always)]
@@ -412,7 +410,7 @@ impl<F: Real, R: Word<F>> WithSimd for NonzeroProduct<'_, F, R> {
         while column < self.right.stride() {
             column += lanes
                 * match (self.right.stride() - column) / lanes {
-                    WIDEST.. => self.sweep::<S, WIDEST>(simd, column),
+                    MAX_VECTORS.. => self.sweep::<S, MAX_VECTORS>(simd, column),
                     4.. => self.sweep::<S, 4>(simd, column),
                     2.. => self.sweep::<S, 2>(simd, column),
                     _ => self.sweep::<S, 1>(simd, column),
@@ -421,8 +419,8 @@ impl<F: Real, R: Word<F>> WithSimd for NonzeroProduct<'_, F, R> {
     }
 }
 
-impl<F: Real, R: Word<F>> NonzeroProduct<'_, F, R> {
-    /// Adds to V vectors of sums of every row, from `column` on, and returns V.
+impl<F: Real, R: ReadElement<F>> NonzeroProduct<'_, F, R> {
+    /// Computes V vectors of sums of every row, from `column` on, and returns V.
     #[inline(always)]
     fn sweep<S: Simd, const V: usize>(&mut self, simd: S, column: usize) -> usize {
         let stride = self.right.stride();
@@ -438,7 +436,7 @@ impl<F: Real, R: Word<F>> NonzeroProduct<'_, F, R> {
                     let value = self.read.element(elements, bit);
                     add_products::<F, S, V>(simd, &mut sums, value, right, bit * stride);
                 }
-                // A copy, so that the array in the loop never needs an address and stays in registers.
+                // A copy, so that the array in the loop has no address and stays in registers.
                 let sums = sums;
                 out.copy_from_slice(&sums);
             }
@@ -465,7 +463,7 @@ fn add_products<F: Real, S: Simd, const V: usize>(
     }
 }
 
-struct NonzeroProductOfTranspose<'a, F, R: Word<F>, K> {
+struct NonzeroProductOfTranspose<'a, F, R: ReadElement<F>, K> {
     read: R,
     elements: &'a [R::Word],
     left: &'a NonzeroRows<F>,
@@ -475,7 +473,7 @@ struct NonzeroProductOfTranspose<'a, F, R: Word<F>, K> {
     sink: K,
 }
 
-impl<F: Real, R: Word<F>, K: Sink<F>> WithSimd for NonzeroProductOfTranspose<'_, F, R, K> {
+impl<F: Real, R: ReadElement<F>, K: Sink<F>> WithSimd for NonzeroProductOfTranspose<'_, F, R, K> {
     type Output = ();
 
     #[inline(always)]
@@ -485,7 +483,7 @@ impl<F: Real, R: Word<F>, K: Sink<F>> WithSimd for NonzeroProductOfTranspose<'_,
         while column < self.right.stride() {
             column += lanes
                 * match (self.right.stride() - column) / lanes {
-                    WIDEST.. => self.sweep::<S, WIDEST>(simd, column),
+                    MAX_VECTORS.. => self.sweep::<S, MAX_VECTORS>(simd, column),
                     4.. => self.sweep::<S, 4>(simd, column),
                     2.. => self.sweep::<S, 2>(simd, column),
                     _ => self.sweep::<S, 1>(simd, column),
@@ -494,8 +492,8 @@ impl<F: Real, R: Word<F>, K: Sink<F>> WithSimd for NonzeroProductOfTranspose<'_,
     }
 }
 
-impl<F: Real, R: Word<F>, K: Sink<F>> NonzeroProductOfTranspose<'_, F, R, K> {
-    /// V vectors of every row, from `column` on, and returns V.
+impl<F: Real, R: ReadElement<F>, K: Sink<F>> NonzeroProductOfTranspose<'_, F, R, K> {
+    /// Computes V vectors of sums of every row, from `column` on, and returns V.
     #[inline(always)]
     fn sweep<S: Simd, const V: usize>(&mut self, simd: S, column: usize) -> usize {
         let (right, stride) = (self.right.padded(), self.right.stride());
@@ -527,23 +525,23 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the right matrix has a row for each bit of the left")]
-    fn a_right_matrix_with_too_few_rows_is_no_product() {
+    fn a_right_matrix_with_too_few_rows_panics() {
         let (right, mut out) = (PaddedMatrix::<f32>::zeros(2, 16), [0.0; 16]);
         let elements = [[1.0; WORD]];
         let product =
-            NonzeroProduct { read: AsNumbers, elements: &elements, bits: &[0b100], right: &right, out: &mut out };
+            NonzeroProduct { read: AsFloats, elements: &elements, bits: &[0b100], right: &right, out: &mut out };
         InstructionSet::Portable.dispatch(product);
     }
 
     #[test]
     #[should_panic(expected = "out of bounds")]
-    fn a_bit_of_a_row_that_there_is_not_is_no_gradient() {
+    fn a_bit_beyond_the_last_row_panics() {
         struct Ignore;
         impl Sink<f32> for Ignore {
             #[inline(always)]
             fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
         }
-        let mut left = NonzeroRows::<f32>::of_numbers(3);
+        let mut left = NonzeroRows::<f32>::of_floats(3);
         left.push(&[1.0, 0.0, 2.0]);
         left.index(InstructionSet::Portable);
         left.bits_of_columns[2] = 0b11;

@@ -1,10 +1,10 @@
-//! Asking for memory before it is needed.
+//! Software prefetches; on processors other than x86-64 they do nothing.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_MM_HINT_ET0, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
-/// Asks for a slice to be brought into the first-level cache, for what will be read soon from places that the processor
-/// cannot foresee. Nothing happens on processors other than x86-64.
+/// Prefetches a slice into L1, for data that will be read soon at addresses that the hardware prefetcher cannot
+/// predict.
 #[inline]
 pub fn prefetch<T>(slice: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -13,7 +13,7 @@ pub fn prefetch<T>(slice: &[T]) {
     let _ = slice;
 }
 
-/// As [`prefetch`], into the second-level cache: for what will be read next, while the first level is in use.
+/// Prefetches a slice into L2, for data that will be read next while other data occupy L1.
 #[inline]
 pub fn prefetch_for_later<T>(slice: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -27,21 +27,21 @@ pub fn prefetch_for_later<T>(slice: &[T]) {
 #[allow(unsafe_code)]
 fn prefetch_by<const HINT: i32, T>(slice: &[T]) {
     for offset in (0..size_of_val(slice)).step_by(64) {
-        // SAFETY: the offset is below the slice's size, so that the address lies in it; a prefetch reads nothing anyway.
+        // SAFETY: the offset is below the slice's size, so the address is inside the slice; a prefetch never faults.
         unsafe { _mm_prefetch::<HINT>(slice.as_ptr().cast::<i8>().add(offset)) };
     }
 }
 
-/// Has the cache line of `place` fetched, as if it were going to be written, without waiting for it. Any address will do: where
-/// there is no memory, nothing happens.
+/// Prefetches the cache line at `address` for writing. The address need not be valid: a prefetch of unmapped memory has
+/// no effect.
 #[inline(always)]
-pub fn prefetch_for_writing<T>(place: *const T) {
+pub fn prefetch_for_writing<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
     // SAFETY: a prefetch reads nothing that the program sees, and never faults.
     unsafe {
-        _mm_prefetch::<_MM_HINT_ET0>(place.cast());
+        _mm_prefetch::<_MM_HINT_ET0>(address.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
+    let _ = address;
 }

@@ -1,16 +1,16 @@
-//! The matrix product, as tiles of sums held in registers.
+//! The matrix product by register tiling.
 //!
-//! Idea: a tile of M × N sums stays in vector registers while the summation index p runs; for each p, M elements of the
-//! left matrix are broadcast and N neighbouring elements of the right matrix are loaded, and M · N multiply-adds use
-//! them. A finished tile goes to a [`Sink`], which stores it, adds a bias, applies an activation or updates a weight:
-//! the sums are never written to memory just to be read again.
+//! Idea: a tile of M × N sums stays in vector registers while the loop runs over the summation index p; for each p, M
+//! elements of the left matrix are broadcast, N neighbouring elements of the right matrix are loaded, and M · N
+//! multiply-adds use them. A finished tile goes to a [`Sink`], which stores it, adds a bias, applies an activation or
+//! updates a weight (a fused epilogue): the sums are never written to memory just to be read again.
 //!
-//! Every sum runs over p in ascending order, in one accumulator. It therefore has the same bits whatever the tile's
-//! shape, whoever shares out the rows, and however many threads there are; and since every instruction set but the
-//! portable one has a fused multiply-add, the same on all of those.
+//! Every sum runs over p in ascending order, in one accumulator. Its bits therefore do not depend on the tile's shape,
+//! on how rows are distributed, or on the number of threads. They are the same on all instruction sets with a fused
+//! multiply-add, that is on all but the portable one.
 //!
-//! Roofline: M · N multiply-adds for M + N loaded elements. With 8 × 32 f32 on AVX-512, 16 multiply-adds for 2 loads and
-//! 8 broadcasts, the arithmetic units decide, not the loads.
+//! Roofline: M · N multiply-adds for M + N loaded elements. With 8 × 32 f32 on AVX-512, which is 16 multiply-adds for 2
+//! loads and 8 broadcasts, the arithmetic units are the bound, not the loads.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -26,8 +26,8 @@ use crate::{InstructionSet, Real};
 #[repr(C, align(64))]
 struct Line([u64; 8]);
 
-/// A row-major matrix whose rows are padded to whole cache lines and start at one, so that a kernel never meets an odd
-/// width, nor a vector that lies across two lines.
+/// A row-major matrix whose rows are padded to whole cache lines and aligned to one, so that a kernel needs no
+/// remainder loop over columns, and no vector crosses a line.
 ///
 /// Its padding is part of every product: keep it at zero unless the sink ignores it.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl<F: Real> PaddedMatrix<F> {
         &self.padded()[row * self.stride..][..self.columns]
     }
 
-    /// Row `row` without its padding.
+    /// [`Self::row`], mutable.
     pub fn row_mut(&mut self, row: usize) -> &mut [F] {
         let (stride, columns) = (self.stride, self.columns);
         &mut self.padded_mut()[row * stride..][..columns]
@@ -78,7 +78,7 @@ impl<F: Real> PaddedMatrix<F> {
         bytemuck::cast_slice(&self.lines)
     }
 
-    /// All elements, padding included.
+    /// [`Self::padded`], mutable.
     pub fn padded_mut(&mut self) -> &mut [F] {
         bytemuck::cast_slice_mut(&mut self.lines)
     }
@@ -95,15 +95,15 @@ impl<F: Real> PaddedMatrix<F> {
     }
 }
 
-/// Where a product's finished sums go.
+/// The consumer of a product's finished sums.
 pub trait Sink<F: Real> {
-    /// Puts what the sums at row `row` and columns `column`, `column + 1`, … start from into `sums`, which holds zeros: for
-    /// a product that goes on with an earlier one's sums, over further p. Mark it `#[inline(always)]`.
+    /// Writes the initial values of the sums at row `row` and columns `column`, `column + 1`, … to `sums`, which holds
+    /// zeros: for a product that continues an earlier one's sums over further p. Mark it `#[inline(always)]`.
     #[inline(always)]
     fn start<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &mut [F::Vector<S>]) {}
 
     /// Takes `sums`, registers that hold the elements at row `row` and columns `column`, `column + 1`, … of the product
-    /// ([`Real::as_elements`]). Columns may lie in the right matrix's padding. Mark it `#[inline(always)]`.
+    /// ([`Real::as_elements`]). Columns may be in the right matrix's padding. Mark it `#[inline(always)]`.
     fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]);
 }
 
@@ -113,7 +113,8 @@ pub trait Sink<F: Real> {
 /// `columns` counts in whole cache lines of elements (multiples of [`Real::LINE`]) and may cover the padding.
 ///
 /// # Panics
-/// If a row of `left` is not as long as `right` has rows, or `columns` is no range of whole lines of `right`.
+/// If the length of a row of `left` is not the number of `right`'s rows, or `columns` is not a range of whole lines of
+/// `right`.
 pub fn product<F: Real, S: Sink<F>>(
     set: InstructionSet,
     left: &[&[F]],
@@ -124,7 +125,7 @@ pub fn product<F: Real, S: Sink<F>>(
     assert!(left.iter().all(|row| row.len() == right.rows), "product: inner sizes differ");
     check_columns::<F>(&columns, right.stride);
     set.dispatch(Product {
-        left: Rows { rows: left, depth: right.rows },
+        left: LeftRows { rows: left, depth: right.rows },
         first: 0,
         count: left.len(),
         right: right.padded(),
@@ -137,7 +138,7 @@ pub fn product<F: Real, S: Sink<F>>(
 /// The product of shape `rows.len()` × (padded columns of `right`) of the transpose of the matrix whose rows are `left`
 /// and `right`, at the given `rows`: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\].
 ///
-/// This is the form of a weight gradient: p runs over the images of a batch, left\[p\] is an image, right\[p\] its error.
+/// A weight gradient has this form: p runs over the images of a batch, left\[p\] is an image, right\[p\] its error.
 /// Only the first `left.len()` rows of `right` are used.
 ///
 /// # Panics
@@ -152,7 +153,7 @@ pub fn product_of_transpose<F: Real, S: Sink<F>>(
     assert!(left.len() <= right.rows, "product_of_transpose: inner sizes differ");
     assert!(left.iter().all(|row| row.len() >= rows.end), "product_of_transpose: a row is too short");
     set.dispatch(Product {
-        left: Columns { rows: left },
+        left: TransposedRows { rows: left },
         first: rows.start,
         count: rows.len(),
         right: right.padded(),
@@ -162,14 +163,14 @@ pub fn product_of_transpose<F: Real, S: Sink<F>>(
     });
 }
 
-/// The product of shape `rows` × `width` of the transpose of `left` and `right`, both matrices of `width` columns, row by
-/// row without gaps: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\], for the first `rows` columns i of `left`.
+/// The product of shape `rows` × `width` of the transpose of `left` and `right`, both packed row-major panels of
+/// `width` columns: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\], for the first `rows` columns i of `left`.
 ///
-/// This is the form for matrices that outgrow the cache: a tile reads both operands from front to back.
+/// For matrices that are larger than the cache: a tile reads both packed panels sequentially.
 ///
 /// # Panics
-/// If `left` and `right` differ in length, if that is no multiple of `width`, if `width` is no multiple of [`Real::LINE`]
-/// above 0, or if `rows` is more than `width`.
+/// If `left` and `right` differ in length, if that is not a multiple of `width`, if `width` is not a multiple of
+/// [`Real::LINE`] above 0, or if `rows` is more than `width`.
 pub fn product_of_panels<F: Real, S: Sink<F>>(
     set: InstructionSet,
     left: &[F],
@@ -178,11 +179,11 @@ pub fn product_of_panels<F: Real, S: Sink<F>>(
     width: usize,
     sink: S,
 ) {
-    assert!(width > 0 && width.is_multiple_of(F::LINE), "product_of_panels: a panel's rows are no whole lines");
+    assert!(width > 0 && width.is_multiple_of(F::LINE), "product_of_panels: a panel's rows are not whole lines");
     let same = left.len() == right.len() && left.len().is_multiple_of(width);
     assert!(same && rows <= width, "product_of_panels: sizes differ");
     set.dispatch(Product {
-        left: Panel { values: left, width },
+        left: PackedPanel { values: left, width },
         first: 0,
         count: rows,
         right,
@@ -195,27 +196,27 @@ pub fn product_of_panels<F: Real, S: Sink<F>>(
 fn check_columns<F: Real>(columns: &Range<usize>, stride: usize) {
     assert!(
         columns.start.is_multiple_of(F::LINE) && columns.end.is_multiple_of(F::LINE) && columns.end <= stride,
-        "product: columns are no whole lines of the right matrix"
+        "product: columns are not whole lines of the right matrix"
     );
 }
 
-/// How a tile reads the left matrix.
+/// The layout in which a tile reads the left matrix.
 trait Left<F> {
     /// Calls `each` for every p in ascending order, with the elements of column p at rows `row`, `row + 1`, …
     fn columns<const M: usize>(&self, row: usize, each: impl FnMut([F; M]));
 }
 
 /// The left matrix given by its rows.
-struct Rows<'a, F> {
+struct LeftRows<'a, F> {
     rows: &'a [&'a [F]],
     depth: usize,
 }
 
-impl<F: Real> Left<F> for Rows<'_, F> {
+impl<F: Real> Left<F> for LeftRows<'_, F> {
     #[inline(always)]
     fn columns<const M: usize>(&self, row: usize, mut each: impl FnMut([F; M])) {
         let rows: [&[F]; M] = std::array::from_fn(|i| &self.rows[row + i][..self.depth]);
-        #[allow(clippy::needless_range_loop)] // p counts columns: it runs through M rows at once
+        #[allow(clippy::needless_range_loop)] // p indexes M rows at once
         for p in 0..self.depth {
             each(std::array::from_fn(|i| rows[i][p]));
         }
@@ -223,11 +224,11 @@ impl<F: Real> Left<F> for Rows<'_, F> {
 }
 
 /// The left matrix given by the rows of its transpose.
-struct Columns<'a, F> {
+struct TransposedRows<'a, F> {
     rows: &'a [&'a [F]],
 }
 
-impl<F: Real> Left<F> for Columns<'_, F> {
+impl<F: Real> Left<F> for TransposedRows<'_, F> {
     #[inline(always)]
     fn columns<const M: usize>(&self, row: usize, mut each: impl FnMut([F; M])) {
         for values in self.rows {
@@ -237,13 +238,13 @@ impl<F: Real> Left<F> for Columns<'_, F> {
     }
 }
 
-/// The left matrix given by its transpose, row by row.
-struct Panel<'a, F> {
+/// The left matrix given by its transpose, row-major without gaps.
+struct PackedPanel<'a, F> {
     values: &'a [F],
     width: usize,
 }
 
-impl<F: Real> Left<F> for Panel<'_, F> {
+impl<F: Real> Left<F> for PackedPanel<'_, F> {
     #[inline(always)]
     fn columns<const M: usize>(&self, row: usize, mut each: impl FnMut([F; M])) {
         for values in self.values.chunks_exact(self.width) {
@@ -268,14 +269,14 @@ impl<F: Real, L: Left<F>, K: Sink<F>> WithSimd for Product<'_, F, L, K> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        // The widest tile whose sums leave registers for the operands.
+        // The largest tile whose sums leave registers for the operands.
         if S::REGISTER_COUNT >= 32 { self.sweep::<S, 8>(simd) } else { self.sweep::<S, 6>(simd) }
     }
 }
 
 impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
-    /// Covers the product with tiles of M rows and two vectors, then one. A vector divides a cache line, so that no
-    /// column is left over.
+    /// Covers the product with tiles of M rows and two vectors, then one. Vectors divide a cache line, so there is no
+    /// remainder of columns.
     #[inline(always)]
     fn sweep<S: Simd, const M: usize>(&mut self, simd: S) {
         let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
@@ -291,7 +292,7 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
         }
     }
 
-    /// Covers all rows with tiles of M rows; what is left, with lower ones.
+    /// Covers all rows with tiles of M rows, and the remainder with tiles of 4, 2 and 1 rows.
     #[inline(always)]
     fn column_of_tiles<S: Simd, const M: usize, const V: usize>(&mut self, simd: S, column: usize) {
         let end = self.first + self.count;
@@ -321,7 +322,7 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
         for (i, sums) in sums.iter_mut().enumerate() {
             self.sink.start(simd, row + i, column, sums);
         }
-        // Copies before and after the loop, so that the array in it never needs an address and stays in registers.
+        // Copies before and after the loop, so that the array in it has no address and stays in registers.
         #[allow(clippy::redundant_locals)]
         let mut sums = sums;
         let (values, stride) = (self.right, self.stride);
@@ -357,14 +358,14 @@ mod tests {
         fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
     }
 
-    /// The functions of this module check shapes before; were one forgotten, sums without their last terms would be found by
-    /// no one.
+    /// The functions of this module check shapes before. Without this second check, a missing one would silently drop
+    /// the last terms of the sums.
     #[test]
     #[should_panic(expected = "the right matrix has a row for each column of the left")]
-    fn a_right_matrix_with_too_few_rows_is_no_product() {
+    fn a_right_matrix_with_too_few_rows_panics() {
         let (row, right) = ([1.0_f32; 3], [1.0_f32; 32]);
         InstructionSet::Portable.dispatch(Product {
-            left: Rows { rows: &[&row], depth: 3 },
+            left: LeftRows { rows: &[&row], depth: 3 },
             first: 0,
             count: 1,
             right: &right,

@@ -17,7 +17,7 @@ pub trait Real: Float + Pod + Send + Sync + Debug + CompiledOnce + 'static {
     /// A vector register of these elements.
     type Vector<S: Simd>: Pod;
 
-    /// The number that is `value`.
+    /// The conversion of an integer 0 … 255, exact.
     fn from_byte(value: u8) -> Self;
 
     /// The register that holds `value` in every lane.
@@ -37,10 +37,10 @@ pub trait Real: Float + Pod + Send + Sync + Debug + CompiledOnce + 'static {
     /// a · b in each lane.
     fn multiply_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 
-    /// Whole registers from the start of `values`, without what is left.
+    /// The whole registers of `values` from its start; an incomplete one at the end is dropped.
     fn as_vectors<S: Simd>(values: &[Self]) -> &[Self::Vector<S>];
 
-    /// Whole registers from the start of `values`, without what is left.
+    /// [`Self::as_vectors`], mutable.
     fn as_vectors_mut<S: Simd>(values: &mut [Self]) -> &mut [Self::Vector<S>];
 
     /// The elements of registers, in order.
@@ -49,27 +49,28 @@ pub trait Real: Float + Pod + Send + Sync + Debug + CompiledOnce + 'static {
         bytemuck::cast_slice(vectors)
     }
 
-    /// The elements of registers, in order.
+    /// [`Self::as_elements`], mutable.
     #[inline(always)]
     fn as_elements_mut<S: Simd>(vectors: &mut [Self::Vector<S>]) -> &mut [Self] {
         bytemuck::cast_slice_mut(vectors)
     }
 
-    /// The register that holds `elements`, from anywhere in memory.
+    /// The register that holds `elements`, which need not be aligned.
     ///
     /// # Panics
-    /// If there are not as many elements as a register has.
+    /// If the number of elements is not that of a register.
     #[inline(always)]
     fn load_vector<S: Simd>(elements: &[Self]) -> Self::Vector<S> {
         bytemuck::pod_read_unaligned(bytemuck::cast_slice(elements))
     }
 
-    /// eˣ for x ≤ 0, for loops that become vector instructions of `S`. In f32 with a relative error of at most 2e-7 down to
-    /// x = −87.3, and below that e^−87.3, about 1.2e-38, instead of less; in f64 the standard library's. A NaN stays a NaN.
+    /// eˣ for x ≤ 0, for loops that the compiler vectorises for `S`. In f32 with a relative error of at most 2e-7 down
+    /// to x = −87.3, and below that e^−87.3, about 1.2e-38, instead of less; in f64 the standard library's. A NaN stays
+    /// a NaN.
     fn exp_of_nonpositive<S: Simd>(x: Self) -> Self;
 
-    /// Writes the columns of eight rows to `to`, `to` + `stride`, …, as many columns from the first on as fill whole registers;
-    /// returns how many those are. See [`transpose`].
+    /// Writes the columns of eight rows to `to`, `to` + `stride`, …, from the first column on, in whole registers;
+    /// returns the number of columns written. See [`transpose`].
     ///
     /// # Safety
     /// As [`transpose::transpose_to`]; the rows have the same length.
@@ -132,10 +133,10 @@ impl Real for f32 {
     unsafe fn transpose_band<S: Simd>(_simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize {
         #[cfg(target_arch = "x86_64")]
         if transpose::avx::is_part_of::<S>() {
-            // SAFETY: there is an `S`, which only a processor with AVX has; the rest is the caller's promise.
+            // SAFETY: a value of `S` proves that the processor has AVX; the caller guarantees the rest.
             return unsafe { transpose::avx::band_f32(rows, to, stride) };
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { transpose::portable_band(rows, to, stride) }
     }
 
@@ -196,10 +197,10 @@ impl Real for f64 {
     unsafe fn transpose_band<S: Simd>(_simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize {
         #[cfg(target_arch = "x86_64")]
         if transpose::avx::is_part_of::<S>() {
-            // SAFETY: there is an `S`, which only a processor with AVX has; the rest is the caller's promise.
+            // SAFETY: a value of `S` proves that the processor has AVX; the caller guarantees the rest.
             return unsafe { transpose::avx::band_f64(rows, to, stride) };
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { transpose::portable_band(rows, to, stride) }
     }
 

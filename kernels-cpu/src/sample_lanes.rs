@@ -1,29 +1,26 @@
-//! The two products of a layer with many inputs and few units, for many samples of which most inputs are zero: weighted
-//! sums, and the weights' gradients.
+//! Weighted sums and weight gradients of a layer with many sparse inputs and few units, for many samples at once.
 //!
-//! Idea: the lanes of a vector are samples, the registers are units. [`LANES`] samples make a block, and a block keeps the
-//! values of those inputs only that are not zero in all of its samples: in pictures of digits about half of them, and
-//! fewer where similar samples lie in one block ([`similar`]). For each such input and unit there is one multiply-add, with
-//! 16 samples in its lanes, whatever the number of units; a tile whose lanes are units would be 10 / 16 full for 10.
+//! Idea: one sample per SIMD lane, one register per unit. [`LANES`] samples form a block, and a block stores only those
+//! inputs that are nonzero in at least one of its samples: in images of digits about half of them, and fewer if a block
+//! has similar samples ([`order_by_similarity`]). Each such input takes one multiply-add per unit, with 16 samples in
+//! the lanes, whatever the number of units; with units in the lanes, 10 units would fill 10 of 16 lanes.
 //!
-//! - Sums: the units' sums of a block stay in registers while its inputs go by; a weight is broadcast as the multiply-add's
-//!   operand.
-//! - Gradients: one input's gradients for all units stay in registers while the blocks of a chunk go by; the errors of
-//!   a chunk, 53 blocks, stay in the first cache. At the end the lanes are added in a fixed tree.
+//! - Sums: the units' sums of a block stay in registers during the loop over its inputs; a weight is broadcast as the
+//!   multiply-add's operand.
+//! - Gradients: one input's gradients for all units stay in registers during the loop over the blocks of a chunk; the
+//!   errors of a chunk, 53 blocks, stay in L1. A fixed tree adds the lanes at the end.
 //!
-//! Bytes stay bytes, a quarter of the memory, and are widened to floating-point numbers once for all units.
+//! Bytes stay bytes, a quarter of the memory, and are widened to floats once for all units.
 //!
 //! A block is 16 samples on every instruction set, one, two or four vectors, so that the layout does not depend on the
-//! processor, nor do the bits of the results, if it has a fused multiply-add. A product with a zero is left out if all of
-//! a block's samples have that zero: there, a weight that is infinite or no number leaves the sum as it is.
+//! processor, nor do the bits of the results, if it has a fused multiply-add. A zero input is skipped if it is zero in
+//! all of the block's samples: an infinite or NaN weight then does not change the sum.
 //!
-//! Roofline: an input of a block costs, for 10 units, 2 · 10 multiply-adds and 2 · 2 instructions that widen its 16 values,
-//! 12 cycles at two a cycle, for 32 bytes of values and 5 of indices. Sapphire Rapids, one thread, the first 10,000 images of
-//! MNIST, 10 units: 0.45 ms and 0.55 ms, of which the multiply-adds alone are 0.37 ms each, at two a cycle and 2.4 GHz.
-//! Zen 5 at 4 GHz: 0.28 ms and 0.33 ms, the multiply-adds alone 0.21 ms each. Two loads a cycle and 11 of them for 10
-//! multiply-adds make it 0.23 ms; adding up the lanes takes about another 30 cycles for each input of a chunk.
+//! Roofline: an input of a block takes, for 10 units, 2 · 10 multiply-adds and 2 · 2 instructions that widen its 16
+//! values, 12 cycles at two per cycle, for 32 bytes of values and 5 of indices. The gradients need 11 loads for 10
+//! multiply-adds, so two loads per cycle are their bound. docs/PERFORMANCE.md has the times.
 
-/// Calls a method with the number of units as a constant.
+/// Calls a method with the number of units as a const generic argument.
 macro_rules! with_units {
     ($units:expr, $kernel:ident . $run:ident ($simd:ident)) => {
         match $units {
@@ -55,23 +52,23 @@ use crate::{InstructionSet, Real};
 
 #[doc(hidden)]
 pub use compiled_once::CompiledOnce;
-pub use dense::{MOST_INPUT_UNITS, add_products_of_rows, products_of_units};
-pub use similar::similar;
+pub use dense::{MAX_INPUT_UNITS, add_products_of_rows, products_of_units};
+pub use similar::order_by_similarity;
 
 /// Samples in a block.
 pub const LANES: usize = lanes::LANES;
-/// Blocks in a chunk: their errors for [`UNITS_AT_ONCE`] units, 25 KB in f32, fit into the first cache.
+/// Blocks in a chunk: their errors for [`UNITS_AT_ONCE`] units, 25 KB in f32, fit into L1.
 pub const BLOCKS: usize = 53;
-/// The most samples in a chunk.
+/// Maximum number of samples in a chunk.
 pub const SAMPLES: usize = LANES * BLOCKS;
-/// Units whose sums are in registers at once.
+/// Maximum number of units in a tile: units whose sums are in registers at the same time.
 pub const UNITS_AT_ONCE: usize = 10;
-/// The most inputs that a sample may have: an entry's number in its chunk has 32 bits.
-pub const MOST_INPUTS: usize = u32::MAX as usize / BLOCKS;
+/// Maximum number of inputs of a sample: an entry's index in its chunk has 32 bits.
+pub const MAX_INPUTS: usize = u32::MAX as usize / BLOCKS;
 
-/// What inputs are kept as: the numbers themselves, or bytes.
+/// The storage type of inputs: floats or bytes.
 pub trait Value<F>: Pod + PartialEq + Send + Sync {
-    /// The number.
+    /// The value as a float.
     fn widen(self) -> F;
 
     #[doc(hidden)]
@@ -103,11 +100,11 @@ impl<F: Real> Value<F> for F {
     }
 
     fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, F, Self>) {
-        F::weighted_sums_of_numbers(set, kernel);
+        F::weighted_sums_of_floats(set, kernel);
     }
 
     fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, F, Self>) {
-        F::add_gradients_of_numbers(set, kernel);
+        F::add_gradients_of_floats(set, kernel);
     }
 }
 
@@ -116,16 +113,16 @@ impl<F: Real> Value<F> for F {
 pub struct Chunk<E> {
     samples: usize,
     inputs: usize,
-    /// Where each block's entries begin, and where the last one's end.
+    /// Offsets of the blocks' entries, as in CSR: block b has entries `blocks[b]..blocks[b + 1]`.
     blocks: Vec<u32>,
-    /// Which input each entry is, ascending in a block.
+    /// The input of each entry, ascending in a block.
     entries: Vec<u32>,
-    /// Its value in each sample of the block.
+    /// The entry's value in each sample of the block.
     values: Vec<[E; LANES]>,
-    /// The inputs that have entries, ascending, and how many.
+    /// The inputs that have entries, ascending, each with their number.
     used_inputs: Vec<(u32, u32)>,
-    /// The same entries by input: their blocks, ascending for each input, and the values once more, so that both passes
-    /// read memory from front to back.
+    /// The same entries by input: their blocks, ascending for each input, and a second copy of the values, so that both
+    /// passes read memory sequentially.
     blocks_by_input: Vec<u8>,
     values_by_input: Vec<[E; LANES]>,
 }
@@ -134,10 +131,10 @@ impl<E: Pod + PartialEq> Chunk<E> {
     /// The samples whose inputs are `rows`.
     ///
     /// # Panics
-    /// If there are more than [`SAMPLES`] rows, they differ in length, or are longer than [`MOST_INPUTS`].
+    /// If there are more than [`SAMPLES`] rows, they differ in length, or are longer than [`MAX_INPUTS`].
     pub fn new(rows: &[&[E]]) -> Self {
         let inputs = rows.first().map_or(0, |row| row.len());
-        assert!(rows.len() <= SAMPLES && inputs <= MOST_INPUTS, "sample_lanes: too many samples or inputs");
+        assert!(rows.len() <= SAMPLES && inputs <= MAX_INPUTS, "sample_lanes: too many samples or inputs");
         assert!(rows.iter().all(|row| row.len() == inputs), "sample_lanes: rows of different length");
         let zero = E::zeroed();
         let (mut blocks, mut entries, mut values) = (vec![0], vec![], vec![]);
@@ -155,16 +152,16 @@ impl<E: Pod + PartialEq> Chunk<E> {
             blocks.push(entries.len() as u32);
         }
         let used_inputs: Vec<(u32, u32)> = (0..).zip(counts).filter(|&(_, count)| count > 0).collect();
-        let mut next_place = vec![0; inputs];
+        let mut next_index = vec![0; inputs];
         let mut first = 0;
         for &(input, count) in &used_inputs {
-            next_place[input as usize] = first;
+            next_index[input as usize] = first;
             first += count as usize;
         }
         let (mut blocks_by_input, mut values_by_input) = (vec![0; entries.len()], vec![[zero; LANES]; entries.len()]);
         for block in 0..blocks.len() - 1 {
             for entry in blocks[block]..blocks[block + 1] {
-                let next = &mut next_place[entries[entry as usize] as usize];
+                let next = &mut next_index[entries[entry as usize] as usize];
                 blocks_by_input[*next] = block as u8;
                 values_by_input[*next] = values[entry as usize];
                 *next += 1;
@@ -178,14 +175,13 @@ impl<E: Pod + PartialEq> Chunk<E> {
         self.samples
     }
 
-    /// The number of entries: inputs of a block that are not zero in all of its samples.
+    /// The number of entries: pairs of a block and an input that is nonzero in at least one of its samples.
     pub fn entries(&self) -> usize {
         self.entries.len()
     }
 }
 
-/// Weights in the order in which sums need them, or their gradients: tiles of up to [`UNITS_AT_ONCE`] units, each input
-/// by input.
+/// Weights, or their gradients, packed for the kernels: tiles of up to [`UNITS_AT_ONCE`] units, each input by input.
 #[derive(Clone, Debug)]
 pub struct Tiles<F> {
     inputs: usize,
@@ -204,12 +200,12 @@ impl<F: Real> Tiles<F> {
         &self.values
     }
 
-    /// All values, tile by tile.
+    /// [`Self::values`], mutable.
     pub fn values_mut(&mut self) -> &mut [F] {
         &mut self.values
     }
 
-    /// Takes `scale` · `weights`, which are inputs × units.
+    /// Overwrites the values by `scale` · `weights`; `weights` is inputs × units.
     ///
     /// # Panics
     /// If `weights` does not have this shape.
@@ -246,7 +242,7 @@ struct TileOfUnits {
     width: usize,
 }
 
-/// The units shared out evenly to as few tiles as there must be.
+/// The units distributed evenly over the minimum number of tiles.
 fn tiles(units: usize) -> impl Iterator<Item = TileOfUnits> {
     let count = units.div_ceil(UNITS_AT_ONCE);
     (0..count).map(move |tile| {
@@ -255,12 +251,12 @@ fn tiles(units: usize) -> impl Iterator<Item = TileOfUnits> {
     })
 }
 
-/// Writes the weighted sums of each unit and sample to `sums`, which is units × [`SAMPLES`]:
-/// `biases`\[u\] + Σₚ x\[s\]\[p\] · `weights`\[p\]\[u\]. Sample s of the chunk is column s; columns up to the end of the
-/// last block are written, those beyond the samples as if all inputs were zero.
+/// Writes the weighted sums of each unit and sample to `sums`, which is units × [`SAMPLES`]: `biases`\[u\] + Σₚ
+/// x\[s\]\[p\] · `weights`\[p\]\[u\]. Sample s of the chunk is column s; columns up to the end of the last block are
+/// written, those beyond the samples as if all inputs were zero.
 ///
 /// # Panics
-/// If shapes do not fit.
+/// If the shapes differ from these.
 pub fn weighted_sums<F: Real, E: Value<F>>(
     set: InstructionSet,
     chunk: &Chunk<E>,
@@ -283,7 +279,7 @@ pub fn weighted_sums<F: Real, E: Value<F>>(
 /// units × [`SAMPLES`]. The errors of samples beyond the chunk's must be zero up to the end of the last block.
 ///
 /// # Panics
-/// If shapes do not fit.
+/// If the shapes differ from these.
 pub fn add_gradients<F: Real, E: Value<F>>(
     set: InstructionSet,
     chunk: &Chunk<E>,
@@ -300,7 +296,7 @@ pub fn add_gradients<F: Real, E: Value<F>>(
     }
 }
 
-/// What [`weighted_sums`] does for one tile of units.
+/// The kernel of [`weighted_sums`] for one tile of units.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct WeightedSums<'a, F, E> {
@@ -310,7 +306,7 @@ pub struct WeightedSums<'a, F, E> {
     sums: &'a mut [[F; SAMPLES]],
 }
 
-/// What [`add_gradients`] does for one tile of units.
+/// The kernel of [`add_gradients`] for one tile of units.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct AddGradients<'a, F, E> {
@@ -404,7 +400,7 @@ impl<F: Real, E: Value<F>> AddGradients<'_, F, E> {
     }
 }
 
-/// The register of as many values as it has lanes.
+/// The register of the widened `values`, one for each of its lanes.
 #[inline(always)]
 fn widen<F: Real, E: Value<F>, S: Simd>(values: &[E]) -> F::Vector<S> {
     let mut widened = [F::zero(); LANES];
@@ -426,7 +422,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "there are weights for each of the chunk's inputs")]
-    fn an_input_without_weights_is_not_left_out() {
+    fn an_input_without_weights_panics() {
         let (mut chunk, weights, mut sums) = (chunk(), Tiles::zeros(3, 2), PaddedMatrix::zeros(2, SAMPLES));
         chunk.entries[1] = 3;
         weighted_sums(SET, &chunk, &weights, &[0.0; 2], &mut sums);
@@ -434,7 +430,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a chunk has at most 53 blocks")]
-    fn a_block_without_errors_is_not_left_out() {
+    fn a_block_without_errors_panics() {
         let (mut chunk, errors, mut gradients) = (chunk(), PaddedMatrix::zeros(2, SAMPLES), Tiles::zeros(3, 2));
         chunk.blocks_by_input[0] = BLOCKS as u8;
         add_gradients(SET, &chunk, &errors, &mut gradients);

@@ -1,12 +1,12 @@
-//! Softmax for many samples at once, and its cross-entropy.
+//! Batched softmax and its cross-entropy.
 //!
-//! Idea: the lanes are samples, as in [`sample_lanes`](crate::sample_lanes), so that the largest sum, the exponentials and
-//! their total are plain loops over 16 numbers. The logarithm is needed once for eight lanes of 16 blocks:
-//! −Σ yᵢ ln aᵢ = Σ yᵢ · ln t − Σ yᵢ (zᵢ − m) for the largest sum m and the total t of the exponentials, Σ yᵢ is 1, and the sum
-//! of logarithms is the logarithm of a product, which cannot overflow: with up to [`MOST_UNITS`] units, 1 ≤ t ≤ 32.
+//! Idea: one sample per SIMD lane, as in [`sample_lanes`](crate::sample_lanes), so that the maximum, the exponentials
+//! and their total are loops over 16 lanes. The logarithm is computed once for eight lanes of 16 blocks: −Σ yᵢ ln aᵢ =
+//! Σ yᵢ · ln t − Σ yᵢ (zᵢ − m) for the maximum m and the total t of the exponentials, Σ yᵢ is 1, and the sum of
+//! logarithms is the logarithm of a product, which cannot overflow: with up to [`MAX_UNITS`] units, 1 ≤ t ≤ 32.
 //!
-//! Error in f32 of a probability a = e^(z − m) / t: at most 4e-7 + 6e-8 · (m − z) relative where it is above 1e-37, the second
-//! term from rounding z − m; smaller ones may come out as up to 1.2e-38 instead of zero.
+//! Error in f32 of a probability a = e^(z − m) / t: at most 4e-7 + 6e-8 · (m − z) relative where it is above 1e-37, the
+//! second term from rounding z − m; smaller ones may come out as up to 1.2e-38 instead of zero.
 
 use pulp::{Simd, WithSimd};
 
@@ -14,19 +14,20 @@ use crate::lanes::LANES;
 use crate::product::PaddedMatrix;
 use crate::{InstructionSet, Real};
 
-/// The most units.
-pub const MOST_UNITS: usize = 32;
+/// Maximum number of units.
+pub const MAX_UNITS: usize = 32;
 /// Blocks whose totals are multiplied before a logarithm is taken: 32¹⁶ is 2⁸⁰.
 const BLOCKS_AT_ONCE: usize = 16;
 
-/// Replaces the weighted sums by their softmax, writes the errors a − y of the first `samples` samples to `errors` and 0
-/// up to the end of the last block of 16, and returns the summed cross-entropy −Σ yᵢ ln aᵢ. All matrices are units × samples,
-/// with whole blocks of columns. The targets of each sample must add up to 1.
+/// Replaces the weighted sums by their softmax, writes the errors a − y of the first `samples` samples to `errors` and
+/// 0 up to the end of the last block of 16, and returns the summed cross-entropy −Σ yᵢ ln aᵢ. All matrices are units ×
+/// samples, with whole blocks of columns. The targets of each sample must add up to 1.
 ///
-/// Nothing keeps a probability that rounds to zero from the logarithm, which is taken before the division.
+/// The probabilities are not clamped: the logarithm is taken before the division, so that one that rounds to zero is
+/// harmless.
 ///
 /// # Panics
-/// If there are more than [`MOST_UNITS`] units, or shapes do not fit.
+/// If there are more than [`MAX_UNITS`] units, or the shapes differ.
 pub fn softmax_cross_entropy<F: Real>(
     set: InstructionSet,
     sums: &mut PaddedMatrix<F>,
@@ -35,7 +36,7 @@ pub fn softmax_cross_entropy<F: Real>(
     samples: usize,
 ) -> f64 {
     let shape = (sums.rows(), sums.columns());
-    assert!(shape.0 <= MOST_UNITS && shape.1.is_multiple_of(LANES), "softmax: too many units or no whole blocks");
+    assert!(shape.0 <= MAX_UNITS && shape.1.is_multiple_of(LANES), "softmax: too many units or incomplete blocks");
     assert!(samples <= shape.1, "softmax: more samples than columns");
     let fits = shape == (targets.rows(), targets.columns()) && shape == (errors.rows(), errors.columns());
     assert!(fits, "softmax: shapes differ");
@@ -70,7 +71,7 @@ impl<F: Real> WithSimd for SoftmaxCrossEntropy<'_, F> {
             let count = (blocks - first).min(BLOCKS_AT_ONCE);
             for index in 0..count {
                 let block = first + index;
-                // A NaN is never the largest, but its exponential is a NaN.
+                // A NaN is never the maximum, but its exponential is a NaN.
                 let mut largest = [F::neg_infinity(); LANES];
                 for unit in 0..units {
                     let z = &sums[unit * stride + block];
@@ -80,13 +81,13 @@ impl<F: Real> WithSimd for SoftmaxCrossEntropy<'_, F> {
                 }
                 let (mut total, mut weighted) = ([F::zero(); LANES], [F::zero(); LANES]);
                 for unit in 0..units {
-                    // Copies: the loop must not have to ask whether what it writes is what it reads.
+                    // Copies, so that the compiler need not assume that reads and writes alias.
                     let (mut z, y) = (sums[unit * stride + block], targets[unit * stride + block]);
                     for lane in 0..LANES {
                         let shifted = z[lane] - largest[lane];
                         z[lane] = F::exp_of_nonpositive::<S>(shifted);
                         total[lane] = total[lane] + z[lane];
-                        // 0 · −∞ would be no number.
+                        // 0 · −∞ would be NaN.
                         let term = if y[lane] == F::zero() { F::zero() } else { y[lane] * shifted };
                         weighted[lane] = weighted[lane] + term;
                     }

@@ -1,14 +1,14 @@
 //! The hyperbolic tangent on a slice.
 //!
-//! Idea: with h = ½ (e²ˣ − 1), tanh x = h / (h + 1), which loses no digits for x ≥ 0; the sign is put back at the end. As
-//! for the sigmoid, x = n · ½ ln 2 + s with |s| ≤ ¼ ln 2, so that h = 2ⁿ · f + ½ (2ⁿ − 1) with f = ½ (e²ˢ − 1), and f is a
-//! polynomial: s + s² · q(s). There is no branch and no table, so that a loop over it becomes vector instructions.
+//! Idea: with h = ½ (e²ˣ − 1), tanh x = h / (h + 1), which loses no digits for x ≥ 0; the sign is put back at the end.
+//! As for the sigmoid, x = n · ½ ln 2 + s with |s| ≤ ¼ ln 2, so that h = 2ⁿ · f + ½ (2ⁿ − 1) with f = ½ (e²ˢ − 1), and
+//! f is a polynomial: s + s² · q(s). There is no branch and no table, so that the compiler vectorises a loop over it.
 //!
 //! The coefficients of q minimise the largest relative error of f, 1.4e-8, found by Lawson's iteration (Cheney,
 //! "Introduction to Approximation Theory", 1966), each rounded to f32 before the next ones were fitted.
 //!
-//! Error: at most 3 units in the last place of f32 against f64, 1e-7 absolute. The result is never beyond ±1, is odd to the
-//! bit, is x itself for a subnormal x, and a NaN stays a NaN.
+//! Error: at most 3 units in the last place of f32 against f64, 1e-7 absolute. The result is never beyond ±1, is odd to
+//! the bit, is x itself for a subnormal x, and a NaN stays a NaN.
 
 use std::mem::MaybeUninit;
 
@@ -66,7 +66,7 @@ pub(crate) fn tanh_of<S: Simd>(x: f32) -> f32 {
     const Q: [f32; 5] = [4.447_373_7e-2, 1.338_584_3e-1, 3.333_348_6e-1, 6.666_619e-1, 1.0];
     let fma = |a: f32, b: f32, c: f32| if is_fused::<S>() { a.mul_add(b, c) } else { a * b + c };
 
-    // From there on the nearest f32 is 1. Written so that a NaN passes.
+    // From 9.1 on, the nearest f32 of tanh x is 1. A comparison with NaN is false, so a NaN passes through.
     let size = x.abs();
     let size = if size > 9.1 { 9.1 } else { size };
     let shifted = fma(size, 2.0 * std::f32::consts::LOG2_E, ROUND);
@@ -92,7 +92,7 @@ mod tests {
         written(x.len(), 0, |out| tanh(set, x, out))
     }
 
-    /// The floats from `first` on, each `step`-th, up to `last`.
+    /// Every `step`-th float from `first` to `last`, in the order of their bits.
     fn floats(first: f32, last: f32, step: usize) -> impl Iterator<Item = f32> {
         (first.to_bits()..=last.to_bits()).step_by(step).map(f32::from_bits)
     }

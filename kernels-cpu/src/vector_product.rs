@@ -1,18 +1,18 @@
 //! The product of a vector and a matrix, as dot products with the matrix's columns.
 //!
-//! Idea: the tiles of [`product`](crate::product) broadcast an element of the left matrix and add in one accumulator for
-//! each vector of columns. With one row and few columns that is one accumulator, and each multiply-add waits for the one
-//! before. Here the lanes run over the summation index p instead, so that a sum has 16 partial sums, and up to ten columns
-//! are summed at once: the loaded elements of the vector serve all of them, and no addition waits. [`Columns`] keeps those
-//! ten columns together, 16 elements of each in turn, so that memory is read once from front to back.
+//! Idea: the tiles of [`product`](crate::product) broadcast an element of the left matrix and have one accumulator for
+//! each vector of columns. With one row and few columns that is a single dependency chain, and each multiply-add waits
+//! for the previous one. Here the lanes run over the summation index p instead, so that a sum has 16 partial sums, and
+//! up to ten columns are summed at once: they share the vector's loads, and their chains are independent. [`Columns`]
+//! interleaves those ten columns, 16 elements of each at a time, so that memory is read once, sequentially.
 //!
-//! Element p belongs to partial sum p mod 16, in ascending order; in the end the partial sums are added in a fixed tree,
-//! the upper half to the lower half until one is left. That is another rounding than the tiles', but the same for every
-//! instruction set with a fused multiply-add and for any number of columns.
+//! Element p belongs to partial sum p mod 16, in ascending order. A fixed tree adds the partial sums, the upper half to
+//! the lower half until one is left. The rounding differs from the tiles', but is the same for every instruction set
+//! with a fused multiply-add and for any number of columns.
 //!
-//! Roofline: a multiply-add for each loaded vector of the matrix. For 784 × 10 f32, 31 KB that stay in the first cache, 490
-//! loads of 64 bytes and 49 of the vector's: 270 cycles at two loads a cycle. Larger matrices are bound by the cache that
-//! holds them.
+//! Roofline: a multiply-add for each loaded vector of the matrix. A matrix of 784 × 10 f32, 31 KB, stays in L1: 490
+//! loads of 64 bytes and 49 of the vector's take 270 cycles at two loads per cycle. Larger matrices are bound by the
+//! cache that holds them.
 
 use pulp::{Simd, WithSimd};
 
@@ -20,15 +20,15 @@ use crate::lanes::{LANES, add_lanes};
 use crate::product::PaddedMatrix;
 use crate::{InstructionSet, Real};
 
-/// Columns that are summed at once.
-const MOST: usize = 10;
+/// Maximum number of columns that are summed at once.
+const MAX_COLUMNS: usize = 10;
 
-/// A matrix in the order in which [`vector_product`] reads it.
+/// A matrix in the layout that [`vector_product`] reads.
 #[derive(Clone, Debug)]
 pub struct Columns<F> {
     rows: usize,
     columns: usize,
-    /// Groups of up to [`MOST`] columns; in a group, [`LANES`] elements of each column in turn.
+    /// Groups of up to [`MAX_COLUMNS`] columns; in a group, [`LANES`] elements of each column in turn.
     values: PaddedMatrix<F>,
 }
 
@@ -65,9 +65,10 @@ struct Group {
     width: usize,
 }
 
-/// The columns shared out evenly to as few groups as there must be: one of a column or two would wait for its sums.
+/// The columns distributed evenly over the minimum number of groups: a group of one or two columns would be bound by
+/// latency.
 fn groups(columns: usize) -> impl Iterator<Item = Group> {
-    let count = columns.div_ceil(MOST);
+    let count = columns.div_ceil(MAX_COLUMNS);
     (0..count).map(move |group| {
         let first = columns * group / count;
         Group { first, width: columns * (group + 1) / count - first }
@@ -77,7 +78,7 @@ fn groups(columns: usize) -> impl Iterator<Item = Group> {
 /// Writes Σₚ `vector`\[p\] · `matrix`\[p\]\[j\] to `sums`\[j\] for every column j.
 ///
 /// # Panics
-/// If `vector` has not one element for each row, or `sums` not one for each column.
+/// If the length of `vector` is not the number of rows, or that of `sums` not the number of columns.
 pub fn vector_product<F: Real>(set: InstructionSet, vector: &[F], matrix: &Columns<F>, sums: &mut [F]) {
     assert_eq!(vector.len(), matrix.rows, "vector_product: one element for each row");
     assert_eq!(sums.len(), matrix.columns, "vector_product: one sum for each column");
@@ -95,7 +96,7 @@ impl<F: Real> WithSimd for VectorProduct<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // As many columns at once as leave registers for the vector.
+        // The number of columns at once that leaves registers for the vector.
         match (LANES * size_of::<F>() / size_of::<F::Vector<S>>(), S::REGISTER_COUNT >= 32) {
             (1, _) | (2, true) => self.sweep::<S, 10>(simd),
             (2, false) | (4, true) => self.sweep::<S, 5>(simd),
@@ -134,10 +135,10 @@ impl<F: Real> VectorProduct<'_, F> {
     }
 }
 
-/// Some columns of a group.
+/// Up to [`MAX_COLUMNS`] neighbouring columns of a group.
 struct Tile<'a, F> {
     vector: &'a [F],
-    /// The group's lines, of which each `stride`-th is of the same column.
+    /// The group's lines; every `stride`-th line belongs to the same column.
     lines: &'a [[F; LANES]],
     stride: usize,
     first: usize,

@@ -1,4 +1,4 @@
-//! The two measures of a processor's ceiling do what they count.
+//! The two roofline kernels do the work that they count.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::ceiling::{multiply_adds, read};

@@ -1,4 +1,4 @@
-//! The product that leaves zeros out has the bits of the dense one, on every instruction set.
+//! The product that skips zeros has the bits of the dense one, on every instruction set.
 
 use kernels_cpu::nonzero_product::{NonzeroRows, nonzero_product, nonzero_product_of_transpose};
 use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose};
@@ -29,35 +29,35 @@ fn padded<F: Real>(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> PaddedM
     matrix
 }
 
-/// Rows of which `share` is not zero, as numbers or as bytes that stand for `values`.
+/// Random rows with a share of nonzero elements: the bytes, and their [`values`].
 fn mostly_zeros<F: Real>(rows: usize, columns: usize, share: f64, rng: &mut ChaCha8Rng) -> (Vec<Vec<u8>>, Vec<Vec<F>>) {
     let values = values::<F>();
     let mut byte = || if rng.random_bool(share) { rng.random_range(1..=255) } else { 0 };
     let bytes: Vec<Vec<u8>> = (0..rows).map(|_| (0..columns).map(|_| byte()).collect()).collect();
-    let numbers = bytes.iter().map(|row| row.iter().map(|&byte| values[usize::from(byte)]).collect()).collect();
-    (bytes, numbers)
+    let floats = bytes.iter().map(|row| row.iter().map(|&byte| values[usize::from(byte)]).collect()).collect();
+    (bytes, floats)
 }
 
 fn values<F: Real>() -> [F; 256] {
     std::array::from_fn(|byte| F::from(byte as f64 / 255.0).unwrap())
 }
 
-/// The bits of a number, where −0 counts as 0: a sum of nothing but −0 is +0 where zeros are left out.
+/// The bits of each value, −0 as +0: a sum of only −0 terms is +0 if zeros are skipped.
 fn bits<F: Real>(values: &[F]) -> Vec<(u64, i16, i8)> {
     values.iter().map(|&value| (value + F::zero()).integer_decode()).collect()
 }
 
 fn check<F: Real>(rows: usize, depth: usize, columns: usize, share: f64, seed: u64) -> Result<(), TestCaseError> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let (bytes, numbers) = mostly_zeros::<F>(rows, depth, share, &mut rng);
-    let (mut of_numbers, mut of_bytes) = (NonzeroRows::of_numbers(depth), NonzeroRows::of_bytes(depth, &values()));
-    // What was there before is forgotten.
-    of_numbers.push(&vec![F::one(); depth]);
-    of_numbers.clear();
-    numbers.iter().for_each(|row| of_numbers.push(row));
+    let (bytes, floats) = mostly_zeros::<F>(rows, depth, share, &mut rng);
+    let (mut of_floats, mut of_bytes) = (NonzeroRows::of_floats(depth), NonzeroRows::of_bytes(depth, &values()));
+    // `clear` removes earlier rows.
+    of_floats.push(&vec![F::one(); depth]);
+    of_floats.clear();
+    floats.iter().for_each(|row| of_floats.push(row));
     bytes.iter().for_each(|row| of_bytes.push_bytes(row));
 
-    let left: Vec<&[F]> = numbers.iter().map(Vec::as_slice).collect();
+    let left: Vec<&[F]> = floats.iter().map(Vec::as_slice).collect();
     let (weights, errors) = (padded::<F>(depth, columns, &mut rng), padded::<F>(rows, columns, &mut rng));
     let stride = weights.stride();
     for set in InstructionSet::available() {
@@ -65,9 +65,9 @@ fn check<F: Real>(rows: usize, depth: usize, columns: usize, share: f64, seed: u
         product(set, &left, &weights, 0..stride, Store { out: &mut expected, stride });
         let mut gradient = vec![F::nan(); depth * stride];
         product_of_transpose(set, &left, 0..depth, &errors, Store { out: &mut gradient, stride });
-        of_numbers.index(set);
+        of_floats.index(set);
         of_bytes.index(set);
-        for nonzeros in [&of_numbers, &of_bytes] {
+        for nonzeros in [&of_floats, &of_bytes] {
             prop_assert_eq!((nonzeros.rows(), nonzeros.columns()), (rows, depth));
             let split = rows / 3;
             let mut got = vec![F::nan(); rows * stride];
@@ -78,7 +78,7 @@ fn check<F: Real>(rows: usize, depth: usize, columns: usize, share: f64, seed: u
 
             let split = depth / 2;
             for only_nonzero in [false, true] {
-                // What is left out stays what it was.
+                // Skipped rows keep their values.
                 let mut got = vec![if only_nonzero { F::zero() } else { F::nan() }; depth * stride];
                 for rows in [0..split, split..depth] {
                     let sink = Store { out: &mut got, stride };
@@ -93,7 +93,7 @@ fn check<F: Real>(rows: usize, depth: usize, columns: usize, share: f64, seed: u
 
 proptest! {
     #[test]
-    fn part1_leaving_zeros_out_changes_no_bit(
+    fn part1_skipping_zeros_changes_no_bit(
         rows in 0..=64_usize, depth in 1..200_usize, columns in 1..150_usize, share in 0.0..0.6_f64, seed: u64
     ) {
         check::<f32>(rows, depth, columns, share, seed)?;
@@ -101,19 +101,19 @@ proptest! {
     }
 }
 
-/// As many rows as there may be, more weights than fit the cache, more columns than the widest block of sums.
+/// The maximum number of rows, more weights than fit into L1, more columns than the widest block of sums.
 #[test]
-fn part1_leaving_zeros_out_changes_no_bit_of_a_large_product() {
+fn part1_skipping_zeros_changes_no_bit_of_a_large_product() {
     check::<f32>(64, 784, 301, 0.2, 1).unwrap();
     check::<f64>(33, 784, 128, 0.2, 2).unwrap();
-    // None at all.
+    // No rows.
     check::<f32>(0, 100, 20, 0.2, 3).unwrap();
 }
 
 #[test]
-fn part1_only_zeros_are_left_out() {
+fn part1_only_zeros_are_skipped() {
     let row = [0.0, -0.0, f32::NAN, f32::INFINITY, f32::MIN_POSITIVE / 2.0, -1.0, 0.0];
-    let mut left = NonzeroRows::of_numbers(row.len());
+    let mut left = NonzeroRows::of_floats(row.len());
     left.push(&row);
     left.index(InstructionSet::detect());
     for (column, &value) in row.iter().enumerate() {
@@ -122,7 +122,7 @@ fn part1_only_zeros_are_left_out() {
         for set in InstructionSet::available() {
             let mut out = vec![7.0; right.stride()];
             nonzero_product(set, &left, 0..1, &right, &mut out);
-            // All of the row's other elements meet zeros, which NaN and infinity make a NaN of.
+            // The row's other elements are multiplied by zeros; NaN · 0 and ∞ · 0 are NaN.
             assert!(out[0].is_nan(), "{} {value}", set.name());
         }
     }

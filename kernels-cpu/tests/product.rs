@@ -32,12 +32,13 @@ fn padded<F: Real>(rows: &Matrix<F>, columns: usize, padding: F) -> PaddedMatrix
     matrix
 }
 
-/// The bits of a number, so that -0 is not 0 and a difference in the last place is one.
+/// The bits of a float, so that −0 differs from 0, and a difference in the last place counts.
 fn bits<F: Real>(value: F) -> (u64, i16, i8) {
     value.integer_decode()
 }
 
-/// Σₚ left(p) · right(p) in ascending p: with one rounding a step where the set has a fused multiply-add, else with two.
+/// Σₚ left(p) · right(p) in ascending p: with one rounding a step where the set has a fused multiply-add, else with
+/// two.
 fn sum<F: Real>(set: InstructionSet, left: impl Iterator<Item = F>, right: impl Iterator<Item = F>) -> F {
     left.zip(right).fold(F::zero(), |sum, (left, right)| match set {
         InstructionSet::Portable => left * right + sum,
@@ -45,7 +46,7 @@ fn sum<F: Real>(set: InstructionSet, left: impl Iterator<Item = F>, right: impl 
     })
 }
 
-/// Keeps the sums of the columns below `columns` and counts how often each cell is taken.
+/// Stores the sums of the columns below `columns` and counts how often each cell is taken.
 struct Cells<'a, F> {
     sums: &'a mut Matrix<F>,
     taken: &'a mut Matrix<usize>,
@@ -63,7 +64,7 @@ impl<F: Real> Sink<F> for Cells<'_, F> {
     }
 }
 
-/// What `multiply` hands to a sink for a matrix of `rows` × `columns`: the sums, and how often each was taken.
+/// The sums that `multiply` passes to a sink for a matrix of `rows` × `columns`, and how often each was taken.
 fn collect<F: Real>(rows: usize, columns: usize, multiply: impl FnOnce(Cells<F>)) -> (Matrix<F>, Matrix<usize>) {
     let mut sums = vec![vec![F::zero(); columns]; rows];
     let mut taken = vec![vec![0; columns]; rows];
@@ -107,12 +108,13 @@ fn agree<F: Real>(
     Ok(())
 }
 
-/// `product` against its definition on all instruction sets, over `lines`, two fractions of the padded columns.
+/// `product` against its definition on all instruction sets, for the columns between two fractions `lines` of the
+/// padded columns.
 fn product_is_right<F: Real>(sizes: Sizes, lines: (f64, f64), seed: u64) -> Result<(), TestCaseError> {
     let Sizes { rows, depth, columns } = sizes;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (left, right) = (random_matrix::<F>(rows, depth, &mut rng), random_matrix::<F>(depth, columns, &mut rng));
-    // Whatever is in the padding is no concern of a sink that leaves it out.
+    // NaN in the padding does not matter to a sink that ignores it.
     let packed = padded(&right, columns, F::nan());
     let line = |fraction: f64| (fraction * (packed.stride() / F::LINE) as f64).round() as usize * F::LINE;
     let range = line(lines.0.min(lines.1))..line(lines.0.max(lines.1));
@@ -125,8 +127,8 @@ fn product_is_right<F: Real>(sizes: Sizes, lines: (f64, f64), seed: u64) -> Resu
     Ok(())
 }
 
-/// `product_of_transpose` against its definition on all instruction sets, over `range`, two fractions of the rows; the
-/// right matrix has `spare` rows that are not used.
+/// `product_of_transpose` against its definition on all instruction sets, for the rows between two fractions `range`;
+/// the right matrix has `spare` unused rows.
 fn product_of_transpose_is_right<F: Real>(
     sizes: Sizes,
     range: (f64, f64),
@@ -151,7 +153,8 @@ fn product_of_transpose_is_right<F: Real>(
     Ok(())
 }
 
-/// `product_of_panels` against its definition on all instruction sets, for panels of `lines` cache lines and a share of the rows.
+/// `product_of_panels` against its definition on all instruction sets, for panels of `lines` cache lines and a share of
+/// the rows.
 fn product_of_panels_is_right<F: Real>(lines: usize, depth: usize, rows: f64, seed: u64) -> Result<(), TestCaseError> {
     let width = lines * F::LINE;
     let rows = (rows * width as f64).round() as usize;
@@ -289,17 +292,17 @@ proptest! {
     }
 }
 
-/// A sink that takes nothing.
-struct Nowhere;
+/// A sink that ignores its sums.
+struct Ignore;
 
-impl Sink<f32> for Nowhere {
+impl Sink<f32> for Ignore {
     fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
 }
 
-/// Checks that `body` panics at the check whose message has these words, and no later: behind the checks is unsafe code.
+/// Checks that `body` panics at the check whose message contains `words`, and no later: unsafe code follows the checks.
 #[track_caller]
-fn assert_refused(words: &str, body: impl FnOnce() + UnwindSafe) {
-    let panic = catch_unwind(body).expect_err("it is refused");
+fn assert_rejected(words: &str, body: impl FnOnce() + UnwindSafe) {
+    let panic = catch_unwind(body).expect_err("it panics");
     let message = panic.downcast_ref::<&str>().expect("the check's message is a literal");
     assert!(message.contains(words), "{message}");
 }
@@ -309,10 +312,10 @@ fn part3_product_panics_at_sizes_that_do_not_fit() {
     let set = InstructionSet::Portable;
     let row: &[f32] = &[1.0; 3];
     let right = || PaddedMatrix::zeros(3, 20);
-    product(set, &[row], &right(), 0..32, Nowhere);
-    assert_refused("inner sizes differ", || product(set, &[row, &row[..2]], &right(), 0..32, Nowhere));
+    product(set, &[row], &right(), 0..32, Ignore);
+    assert_rejected("inner sizes differ", || product(set, &[row, &row[..2]], &right(), 0..32, Ignore));
     for columns in [0..20, 8..32, 0..48] {
-        assert_refused("columns are no whole lines", || product(set, &[row], &right(), columns, Nowhere));
+        assert_rejected("columns are not whole lines", || product(set, &[row], &right(), columns, Ignore));
     }
 }
 
@@ -320,12 +323,12 @@ fn part3_product_panics_at_sizes_that_do_not_fit() {
 fn part3_product_of_panels_panics_at_sizes_that_do_not_fit() {
     let set = InstructionSet::Portable;
     let panel: &[f32] = &[1.0; 3 * 32];
-    product_of_panels(set, panel, 32, panel, 32, Nowhere);
-    assert_refused("sizes differ", || product_of_panels(set, panel, 33, panel, 32, Nowhere));
-    assert_refused("sizes differ", || product_of_panels(set, panel, 1, &panel[32..], 32, Nowhere));
-    assert_refused("sizes differ", || product_of_panels(set, &panel[1..], 1, &panel[1..], 32, Nowhere));
-    assert_refused("no whole lines", || product_of_panels(set, panel, 1, panel, 24, Nowhere));
-    assert_refused("no whole lines", || product_of_panels(set, &[], 0, &[], 0, Nowhere));
+    product_of_panels(set, panel, 32, panel, 32, Ignore);
+    assert_rejected("sizes differ", || product_of_panels(set, panel, 33, panel, 32, Ignore));
+    assert_rejected("sizes differ", || product_of_panels(set, panel, 1, &panel[32..], 32, Ignore));
+    assert_rejected("sizes differ", || product_of_panels(set, &panel[1..], 1, &panel[1..], 32, Ignore));
+    assert_rejected("not whole lines", || product_of_panels(set, panel, 1, panel, 24, Ignore));
+    assert_rejected("not whole lines", || product_of_panels(set, &[], 0, &[], 0, Ignore));
 }
 
 #[test]
@@ -333,16 +336,16 @@ fn part1_product_of_transpose_panics_at_sizes_that_do_not_fit() {
     let set = InstructionSet::Portable;
     let row: &[f32] = &[1.0; 5];
     let right = || PaddedMatrix::zeros(2, 20);
-    product_of_transpose(set, &[row, row], 1..5, &right(), Nowhere);
-    assert_refused("inner sizes differ", || product_of_transpose(set, &[row, row, row], 0..5, &right(), Nowhere));
-    assert_refused("too short", || product_of_transpose(set, &[row, &row[..4]], 0..5, &right(), Nowhere));
+    product_of_transpose(set, &[row, row], 1..5, &right(), Ignore);
+    assert_rejected("inner sizes differ", || product_of_transpose(set, &[row, row, row], 0..5, &right(), Ignore));
+    assert_rejected("too short", || product_of_transpose(set, &[row, &row[..4]], 0..5, &right(), Ignore));
 }
 
 #[test]
 fn part3_transpose_panics_at_rows_of_different_length() {
     let (set, row): (_, &[f64]) = (InstructionSet::detect(), &[1.0; 5]);
-    assert_refused("rows of different length", || transpose(set, &[row, &row[..4]], &mut [0.0; 20], 2));
-    assert_refused("rows overlap", || transpose(set, &[row, row], &mut [0.0; 20], 1));
-    assert_refused("no room", || transpose(set, &[row, row], &mut [0.0; 9], 2));
-    assert_refused("shapes differ", || PaddedMatrix::zeros(5, 3).copy_transposed(&[row, row]));
+    assert_rejected("rows of different length", || transpose(set, &[row, &row[..4]], &mut [0.0; 20], 2));
+    assert_rejected("rows overlap", || transpose(set, &[row, row], &mut [0.0; 20], 1));
+    assert_rejected("no room", || transpose(set, &[row, row], &mut [0.0; 9], 2));
+    assert_rejected("shapes differ", || PaddedMatrix::zeros(5, 3).copy_transposed(&[row, row]));
 }

@@ -1,8 +1,9 @@
-//! The kernels whose lanes are samples compute what plain loops compute, on every instruction set.
+//! The kernels with one sample per SIMD lane agree with scalar loops, on every instruction set.
 
 use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::sample_lanes::{
-    Chunk, LANES, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows, products_of_units, similar, weighted_sums,
+    Chunk, LANES, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows, order_by_similarity, products_of_units,
+    weighted_sums,
 };
 use kernels_cpu::softmax::softmax_cross_entropy;
 use kernels_cpu::{InstructionSet, Real};
@@ -12,12 +13,12 @@ use rand::{RngExt, SeedableRng};
 fn matrix<F: Real>(rows: usize, columns: usize, rng: &mut StdRng) -> PaddedMatrix<F> {
     let mut matrix = PaddedMatrix::zeros(rows, columns);
     for row in 0..rows {
-        matrix.row_mut(row).iter_mut().for_each(|cell| *cell = number(rng));
+        matrix.row_mut(row).iter_mut().for_each(|cell| *cell = random(rng));
     }
     matrix
 }
 
-fn number<F: Real>(rng: &mut StdRng) -> F {
+fn random<F: Real>(rng: &mut StdRng) -> F {
     F::from(rng.random_range(-1.0..1.0)).unwrap()
 }
 
@@ -31,7 +32,7 @@ fn assert_close<F: Real>(got: F, expected: f64, size: f64, what: &str) {
     assert!(error <= tolerance || (wide(got).is_nan() && expected.is_nan()), "{what}: {got:?} instead of {expected}");
 }
 
-/// Both kernels against loops in double precision; returns the bits of what they computed.
+/// Both kernels against loops in double precision; returns the bits of the kernels' results.
 fn check<F: Real, E: Value<F>>(
     set: InstructionSet,
     rows: &[Vec<E>],
@@ -43,7 +44,7 @@ fn check<F: Real, E: Value<F>>(
     let chunk = Chunk::new(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
     assert_eq!(chunk.samples(), rows.len());
     let weights = matrix::<F>(inputs, units, rng);
-    let biases: Vec<F> = (0..units).map(|_| number(rng)).collect();
+    let biases: Vec<F> = (0..units).map(|_| random(rng)).collect();
     let mut tiles = Tiles::zeros(inputs, units);
     tiles.copy_scaled(&weights, F::one());
     let mut sums = PaddedMatrix::zeros(units, SAMPLES);
@@ -101,11 +102,11 @@ fn sums_and_gradients_are_those_of_plain_loops() {
             .collect();
         check_all::<f32, u8>(&bytes, inputs, units);
         check_all::<f64, u8>(&bytes, inputs, units);
-        let numbers: Vec<Vec<f32>> = (0..samples)
-            .map(|_| (0..inputs).map(|_| if rng.random_bool(0.5) { 0.0 } else { number(&mut rng) }).collect())
+        let floats: Vec<Vec<f32>> = (0..samples)
+            .map(|_| (0..inputs).map(|_| if rng.random_bool(0.5) { 0.0 } else { random(&mut rng) }).collect())
             .collect();
-        check_all::<f32, f32>(&numbers, inputs, units);
-        let doubles: Vec<Vec<f64>> = numbers.iter().map(|row| row.iter().map(|&x| f64::from(x)).collect()).collect();
+        check_all::<f32, f32>(&floats, inputs, units);
+        let doubles: Vec<Vec<f64>> = floats.iter().map(|row| row.iter().map(|&x| f64::from(x)).collect()).collect();
         check_all::<f64, f64>(&doubles, inputs, units);
     }
 }
@@ -113,14 +114,14 @@ fn sums_and_gradients_are_those_of_plain_loops() {
 #[test]
 fn sums_and_gradients_for_every_number_of_units() {
     let mut rng = StdRng::seed_from_u64(2);
-    let rows: Vec<Vec<f32>> = (0..37).map(|_| (0..5).map(|_| number(&mut rng)).collect()).collect();
+    let rows: Vec<Vec<f32>> = (0..37).map(|_| (0..5).map(|_| random(&mut rng)).collect()).collect();
     for units in 1..=32 {
         check_all::<f32, f32>(&rows, 5, units);
     }
 }
 
 #[test]
-fn an_input_that_is_no_number_reaches_its_sample_and_gradients_only() {
+fn a_nan_input_reaches_its_sample_and_gradients_only() {
     let mut rows = vec![vec![0.0_f32, 1.0, 2.0]; 20];
     rows[3][0] = f32::NAN;
     for set in InstructionSet::available() {
@@ -129,7 +130,7 @@ fn an_input_that_is_no_number_reaches_its_sample_and_gradients_only() {
 }
 
 #[test]
-fn an_input_that_is_always_zero_is_left_out() {
+fn an_input_that_is_always_zero_is_skipped() {
     let rows = vec![vec![0_u8, 5, 0]; 40];
     let chunk = Chunk::new(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
     assert_eq!(chunk.entries(), 3, "one input in each of three blocks");
@@ -167,7 +168,7 @@ fn products_of_units_are_those_of_plain_loops_in_their_order() {
     for (units, inputs, columns) in [(1, 1, 16), (10, 10, 848), (32, 23, 400), (3, 32, 0), (11, 2, 832), (0, 3, 16)] {
         let mut weights = matrix::<f32>(units, inputs, &mut rng);
         let mut values = matrix::<f32>(inputs, SAMPLES, &mut rng);
-        let biases: Vec<f32> = (0..units).map(|_| number(&mut rng)).collect();
+        let biases: Vec<f32> = (0..units).map(|_| random(&mut rng)).collect();
         if units > 1 {
             (weights.row_mut(1)[0], values.row_mut(0)[5]) = (f32::INFINITY, f32::NAN);
         }
@@ -193,8 +194,9 @@ fn products_of_units_are_those_of_plain_loops_in_their_order() {
     }
 }
 
-/// The documented choice, one sample at a time: among the first 1024 that wait, each in a slot, which the next one takes over.
-fn similar_slowly(rows: &[&[u8]]) -> Vec<u32> {
+/// The documented choice, one sample at a time: among up to 1024 candidates, each in a slot, which the next waiting
+/// sample takes over.
+fn expected_order(rows: &[&[u8]]) -> Vec<u32> {
     let count = |sample: u32| rows[sample as usize].iter().filter(|&&x| x != 0).count() as i64;
     let mut waiting: Vec<u32> = (0..rows.len() as u32).collect();
     waiting.sort_by_key(|&sample| std::cmp::Reverse(count(sample)));
@@ -223,29 +225,30 @@ fn the_order_of_similar_samples_is_the_documented_one() {
         let rows: Vec<Vec<u8>> =
             (0..samples).map(|_| (0..inputs).map(|_| u8::from(rng.random_bool(0.3)) * 7).collect()).collect();
         let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
-        let expected = similar_slowly(&rows);
+        let expected = expected_order(&rows);
         for set in InstructionSet::available() {
-            assert_eq!(similar(set, &rows), expected, "{}, {samples} × {inputs}", set.name());
+            assert_eq!(order_by_similarity(set, &rows), expected, "{}, {samples} × {inputs}", set.name());
         }
     }
 }
 
 #[test]
 fn similar_samples_become_neighbours() {
-    // Two kinds of samples, in turn.
+    // Two kinds of samples, alternating.
     let is_used =
         |sample: usize, input: usize| sample.is_multiple_of(2) == (input < 70) && !(sample + input).is_multiple_of(5);
     let rows: Vec<Vec<f32>> =
         (0..333).map(|s| (0..150).map(|p| if is_used(s, p) { f32::NAN } else { -0.0 }).collect()).collect();
     let rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();
     for set in InstructionSet::available() {
-        let order = similar(set, &rows);
+        let order = order_by_similarity(set, &rows);
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert!(sorted.into_iter().eq(0..333), "each sample once");
         let mixed = order.chunks(LANES).filter(|block| block.iter().any(|&s| s % 2 != block[0] % 2)).count();
         assert!(mixed <= 2, "{}: {mixed} blocks of both kinds", set.name());
-        assert!(similar::<u8>(set, &[]).is_empty() && similar::<u8>(set, &[&[], &[], &[]]).len() == 3);
+        assert!(order_by_similarity::<u8>(set, &[]).is_empty());
+        assert_eq!(order_by_similarity::<u8>(set, &[&[], &[], &[]]).len(), 3);
     }
 }
 
@@ -284,7 +287,7 @@ fn softmax_and_its_cross_entropy_are_those_of_plain_loops() {
 }
 
 #[test]
-fn softmax_passes_what_is_no_number_and_survives_what_is_infinite() {
+fn softmax_propagates_nan_and_handles_infinity() {
     for set in InstructionSet::available() {
         let run = |z: [f32; 3]| {
             let mut sums = PaddedMatrix::zeros(3, LANES);

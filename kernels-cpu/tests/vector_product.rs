@@ -1,4 +1,4 @@
-//! The product of a vector and a matrix is that of plain loops, on every instruction set.
+//! The product of a vector and a matrix agrees with scalar loops, on every instruction set.
 
 use kernels_cpu::vector_product::{Columns, vector_product};
 use kernels_cpu::{InstructionSet, Real};
@@ -6,10 +6,10 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 fn check<F: Real>(rows: usize, columns: usize, rng: &mut StdRng) {
-    let mut numbers = |count| -> Vec<F> {
+    let mut random = |count| -> Vec<F> {
         std::iter::repeat_with(|| F::from(rng.random_range(-1.0..1.0)).unwrap()).take(count).collect()
     };
-    let (vector, values) = (numbers(rows), numbers(rows * columns));
+    let (vector, values) = (random(rows), random(rows * columns));
     let matrix = Columns::new(rows, columns, |row, column| values[row * columns + column]);
     assert_eq!((matrix.rows(), matrix.columns()), (rows, columns));
     let mut fused: Option<Vec<F>> = None;
@@ -41,7 +41,7 @@ fn sums_are_those_of_plain_loops_for_odd_sizes() {
 }
 
 #[test]
-fn what_is_no_number_or_infinite_reaches_its_columns_only() {
+fn nan_and_infinity_reach_their_columns_only() {
     for rows in [5, 16, 40] {
         let matrix = Columns::new(rows, 12, |row, column| if (row, column) == (3, 7) { f32::NAN } else { 1.0 });
         let infinite = Columns::new(rows, 12, |row, column| if (row, column) == (2, 1) { f32::INFINITY } else { 1.0 });
@@ -53,7 +53,7 @@ fn what_is_no_number_or_infinite_reaches_its_columns_only() {
             let right =
                 |(column, sum): (usize, &f32)| if column == 7 { sum.is_nan() } else { *sum == rows as f32 - 1.0 };
             assert!(sums.iter().enumerate().all(right), "{}: {sums:?}", set.name());
-            // 0 · ∞ is no number.
+            // 0 · ∞ is NaN.
             vector_product(set, &vector, &infinite, &mut sums);
             assert!(sums[1].is_nan() && sums[0] == rows as f32 - 1.0, "{}: {sums:?}", set.name());
         }
@@ -62,6 +62,6 @@ fn what_is_no_number_or_infinite_reaches_its_columns_only() {
 
 #[test]
 #[should_panic(expected = "one element for each row")]
-fn a_vector_of_another_length_is_refused() {
+fn a_vector_of_another_length_panics() {
     vector_product(InstructionSet::Portable, &[1.0_f32; 3], &Columns::new(4, 2, |_, _| 0.0), &mut [0.0; 2]);
 }

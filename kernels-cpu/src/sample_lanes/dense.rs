@@ -1,8 +1,8 @@
-//! The products of a layer whose inputs are other units, for many samples: matrices are units × samples, and none of
-//! their numbers is left out.
+//! The dense products of a layer whose inputs are other units, for many samples: matrices are units × samples.
 //!
-//! Idea: as for the first layer, the lanes are samples and the registers are units. A product of 10 × 10 is 100 multiply-adds
-//! for a block of 16 samples, whose operands are 10 vectors and 100 broadcast weights: its sums stay in registers.
+//! Idea: as for the first layer, one sample per SIMD lane and one register per unit. A product of 10 × 10 is 100
+//! multiply-adds for a block of 16 samples, whose operands are 10 vectors and 100 broadcast weights: its sums stay in
+//! registers.
 
 use bytemuck::Zeroable;
 use pulp::{Simd, WithSimd};
@@ -12,14 +12,15 @@ use crate::lanes::add_lanes;
 use crate::product::PaddedMatrix;
 use crate::{InstructionSet, Real};
 
-/// The most units that [`products_of_units`] sums over.
-pub const MOST_INPUT_UNITS: usize = 32;
+/// Maximum number of units that [`products_of_units`] sums over.
+pub const MAX_INPUT_UNITS: usize = 32;
 
-/// Writes Σₚ `weights`\[u\]\[p\] · `inputs`\[p\]\[s\], p ascending, plus `biases`\[u\] if there are any, to `sums`\[u\]\[s\],
-/// for the first `columns` samples. `inputs` and `sums` have [`SAMPLES`] columns.
+/// Writes Σₚ `weights`\[u\]\[p\] · `inputs`\[p\]\[s\], p ascending, plus `biases`\[u\] if there are any, to
+/// `sums`\[u\]\[s\], for the first `columns` samples. `inputs` and `sums` have [`SAMPLES`] columns.
 ///
 /// # Panics
-/// If shapes do not fit, `inputs` has more than [`MOST_INPUT_UNITS`] rows, or `columns` is no multiple of [`LANES`].
+/// If the shapes differ from these, `inputs` has more than [`MAX_INPUT_UNITS`] rows, or `columns` is not a multiple of
+/// [`LANES`].
 pub fn products_of_units<F: Real>(
     set: InstructionSet,
     weights: &PaddedMatrix<F>,
@@ -28,12 +29,15 @@ pub fn products_of_units<F: Real>(
     columns: usize,
     sums: &mut PaddedMatrix<F>,
 ) {
-    assert!(inputs.columns() == SAMPLES && sums.columns() == SAMPLES, "products_of_units: no rows of samples");
-    assert!(inputs.rows() <= MOST_INPUT_UNITS, "products_of_units: too many units");
+    assert!(
+        inputs.columns() == SAMPLES && sums.columns() == SAMPLES,
+        "products_of_units: columns differ from a chunk's"
+    );
+    assert!(inputs.rows() <= MAX_INPUT_UNITS, "products_of_units: too many units");
     let shape = (sums.rows(), inputs.rows());
     assert!((weights.rows(), weights.columns()) == shape, "products_of_units: shapes differ");
     assert!(biases.is_none_or(|biases| biases.len() == shape.0), "products_of_units: not a bias for each unit");
-    assert!(columns.is_multiple_of(LANES) && columns <= SAMPLES, "products_of_units: no whole blocks");
+    assert!(columns.is_multiple_of(LANES) && columns <= SAMPLES, "products_of_units: columns are not whole blocks");
     let inputs: &[[[F; LANES]; BLOCKS]] = inputs.padded().as_chunks().0.as_chunks().0;
     for tile in tiles(shape.0) {
         let sums = &mut sums.padded_mut().as_chunks_mut().0.as_chunks_mut().0[tile.first..][..tile.width];
@@ -45,12 +49,12 @@ pub fn products_of_units<F: Real>(
     }
 }
 
-/// What [`products_of_units`] does for one tile of units.
+/// The kernel of [`products_of_units`] for one tile of units.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct ProductsOfUnits<'a, F> {
     weights: &'a PaddedMatrix<F>,
-    /// The first of the weights' rows that are meant.
+    /// The row of `weights` of the tile's first unit.
     first: usize,
     /// Unit by unit, block by block.
     inputs: &'a [[[F; LANES]; BLOCKS]],
@@ -73,7 +77,7 @@ impl<F: Real> ProductsOfUnits<'_, F> {
     fn run<S: Simd, const U: usize>(self, simd: S) {
         let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
         let out: &mut [[[F; LANES]; BLOCKS]; U] = self.sums.first_chunk_mut().expect("the tile has U units");
-        let mut weights = [[F::zero(); U]; MOST_INPUT_UNITS];
+        let mut weights = [[F::zero(); U]; MAX_INPUT_UNITS];
         for unit in 0..U {
             let row = self.weights.row(self.first + unit);
             weights.iter_mut().zip(row).for_each(|(weights, &weight)| weights[unit] = weight);
@@ -102,11 +106,10 @@ impl<F: Real> ProductsOfUnits<'_, F> {
 }
 
 /// Adds Σₛ `left`\[i\]\[s\] · `right`\[j\]\[s\] over the first `columns` samples to `sums`\[i\]\[j\]: the gradients of
-/// a layer whose inputs are other units. `left` and `right` have [`SAMPLES`] columns, `sums` as many rows as `left` and as
-/// many columns as `right` has rows.
+/// a layer whose inputs are other units. `left` is m × [`SAMPLES`], `right` is n × [`SAMPLES`] and `sums` is m × n.
 ///
 /// # Panics
-/// If shapes do not fit, or `columns` is no multiple of [`LANES`].
+/// If the shapes differ from these, or `columns` is not a multiple of [`LANES`].
 pub fn add_products_of_rows<F: Real>(
     set: InstructionSet,
     left: &PaddedMatrix<F>,
@@ -114,9 +117,12 @@ pub fn add_products_of_rows<F: Real>(
     columns: usize,
     sums: &mut PaddedMatrix<F>,
 ) {
-    assert!(left.columns() == SAMPLES && right.columns() == SAMPLES, "add_products_of_rows: no rows of samples");
+    assert!(
+        left.columns() == SAMPLES && right.columns() == SAMPLES,
+        "add_products_of_rows: columns differ from a chunk's"
+    );
     assert!((sums.rows(), sums.columns()) == (left.rows(), right.rows()), "add_products_of_rows: shapes differ");
-    assert!(columns.is_multiple_of(LANES) && columns <= SAMPLES, "add_products_of_rows: no whole blocks");
+    assert!(columns.is_multiple_of(LANES) && columns <= SAMPLES, "add_products_of_rows: columns are not whole blocks");
     for tile in tiles(right.rows()) {
         let right = &right.padded().as_chunks().0.as_chunks().0[tile.first..][..tile.width];
         F::add_products_of_rows(
@@ -126,7 +132,7 @@ pub fn add_products_of_rows<F: Real>(
     }
 }
 
-/// What [`add_products_of_rows`] does for one tile of units.
+/// The kernel of [`add_products_of_rows`] for one tile of units.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct AddProductsOfRows<'a, F> {
@@ -134,7 +140,7 @@ pub struct AddProductsOfRows<'a, F> {
     /// Row by row, block by block.
     right: &'a [[[F; LANES]; BLOCKS]],
     blocks: usize,
-    /// Where `right`'s first row is in the sums.
+    /// The column of `sums` of `right`'s first row.
     first: usize,
     sums: &'a mut PaddedMatrix<F>,
 }

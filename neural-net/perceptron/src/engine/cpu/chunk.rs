@@ -1,4 +1,4 @@
-//! The passes of a chunk: up to [`CHUNK`](super::CHUNK) samples that are computed together.
+//! The forward and backward pass of a chunk: up to [`CHUNK`](super::CHUNK) samples that are computed together.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ use super::{CHUNK, Model, rows_per_task};
 use crate::padded::AddBias;
 use crate::{InputRow, Loss, Real, Samples};
 
-/// What the passes of a chunk write, layer by layer. A layer here is one with weights.
+/// The buffers of a chunk's passes. Vectors have one element for each layer with weights.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk<F> {
-    /// The samples in it.
+    /// The number of samples in it.
     count: usize,
-    inputs: Inputs<F>,
+    inputs: ChunkInputs<F>,
     /// capacity × units.
     activations: Vec<PaddedMatrix<F>>,
     /// ∂loss/∂z, capacity × units.
@@ -26,44 +26,44 @@ pub(super) struct Chunk<F> {
     bias_gradients: Vec<PaddedMatrix<F>>,
 }
 
-/// What activations are computed for.
+/// The purpose of a forward pass, which decides whether the inputs are indexed by column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Gradients follow.
+    /// A backward pass follows.
     Training,
-    /// Nothing follows.
+    /// No backward pass follows.
     Evaluation,
 }
 
 /// The first layer's inputs.
 #[derive(Clone, Debug)]
-enum Inputs<F> {
-    /// A copy of all numbers.
+enum ChunkInputs<F> {
+    /// A dense copy.
     All(PaddedMatrix<F>),
-    /// Those that are not zero.
+    /// A copy with bitmaps of the nonzero elements.
     Nonzero(NonzeroRows<F>),
 }
 
 impl<F: Real> Chunk<F> {
-    /// Space for so many of these samples.
+    /// Buffers for `capacity` samples of the kind of `samples`.
     pub(super) fn new(model: &Model<F>, capacity: usize, samples: &Samples<F>) -> Self {
         let sizes = model.architecture.sizes();
         let matrices = |rows| sizes[1..].iter().map(|&size| PaddedMatrix::zeros(rows, size)).collect();
-        let inputs = match (model.leaves_zeros_out, samples.byte_values()) {
-            (true, None) => Inputs::Nonzero(NonzeroRows::of_numbers(sizes[0])),
-            (true, Some(values)) if values[0] == F::zero() => Inputs::Nonzero(NonzeroRows::of_bytes(sizes[0], values)),
-            _ => Inputs::All(PaddedMatrix::zeros(capacity, sizes[0])),
+        let inputs = match (model.skips_zeros, samples.byte_values()) {
+            (true, None) => ChunkInputs::Nonzero(NonzeroRows::of_floats(sizes[0])),
+            (true, Some(values)) if values[0] == F::zero() => ChunkInputs::Nonzero(NonzeroRows::of_bytes(sizes[0], values)),
+            _ => ChunkInputs::All(PaddedMatrix::zeros(capacity, sizes[0])),
         };
         let (activations, errors) = (matrices(capacity), matrices(capacity));
         Self { count: 0, inputs, activations, errors, bias_gradients: matrices(1) }
     }
 
-    /// The outputs for the sample in this row.
+    /// The outputs of the sample in row `row`.
     pub(super) fn output(&self, row: usize) -> &[F] {
         self.activations[self.activations.len() - 1].row(row)
     }
 
-    /// Both passes; returns the samples' summed loss.
+    /// Runs both passes; returns the samples' summed loss.
     pub(super) fn run(
         &mut self,
         model: &Model<F>,
@@ -102,7 +102,7 @@ impl<F: Real> Chunk<F> {
             let activation = model.architecture.activation(index);
             let activate = |out: &mut [F]| activation.apply_to_rows(out, stride, columns);
             let left = match (before.last(), &self.inputs) {
-                (None, Inputs::Nonzero(nonzeros)) => {
+                (None, ChunkInputs::Nonzero(nonzeros)) => {
                     let rows_per_task = rows_per_task(count, nonzeros.count() / count.max(1) * stride);
                     let compute = |(first, out): (usize, &mut [F])| {
                         nonzero_product(set, nonzeros, first..first + out.len() / stride, &layer.weights, out);
@@ -112,7 +112,7 @@ impl<F: Real> Chunk<F> {
                     in_tasks(count, rows_per_task, out, stride, compute);
                     continue;
                 }
-                (None, Inputs::All(inputs)) => inputs,
+                (None, ChunkInputs::All(inputs)) => inputs,
                 (Some(activations), _) => activations,
             };
             let left = first_rows(left, count);
@@ -126,7 +126,7 @@ impl<F: Real> Chunk<F> {
         }
     }
 
-    /// Takes in the inputs of samples of these indices.
+    /// Copies in the inputs of the samples of these indices.
     fn read(
         &mut self,
         set: InstructionSet,
@@ -135,22 +135,22 @@ impl<F: Real> Chunk<F> {
         purpose: Purpose,
     ) {
         self.count = 0;
-        if let Inputs::Nonzero(nonzeros) = &mut self.inputs {
+        if let ChunkInputs::Nonzero(nonzeros) = &mut self.inputs {
             nonzeros.clear();
         }
         for index in indices {
             match (&mut self.inputs, samples.input_row(index)) {
-                (Inputs::Nonzero(nonzeros), InputRow::Bytes(row, _)) => nonzeros.push_bytes(row),
-                (Inputs::Nonzero(nonzeros), InputRow::Numbers(row)) => nonzeros.push(row),
-                (Inputs::All(inputs), InputRow::Numbers(row)) => inputs.row_mut(self.count).copy_from_slice(row),
-                (Inputs::All(inputs), InputRow::Bytes(row, values)) => {
+                (ChunkInputs::Nonzero(nonzeros), InputRow::Bytes(row, _)) => nonzeros.push_bytes(row),
+                (ChunkInputs::Nonzero(nonzeros), InputRow::Floats(row)) => nonzeros.push(row),
+                (ChunkInputs::All(inputs), InputRow::Floats(row)) => inputs.row_mut(self.count).copy_from_slice(row),
+                (ChunkInputs::All(inputs), InputRow::Bytes(row, values)) => {
                     let inputs = inputs.row_mut(self.count).iter_mut();
                     inputs.zip(row).for_each(|(input, &byte)| *input = values[usize::from(byte)]);
                 }
             }
             self.count += 1;
         }
-        if let Inputs::Nonzero(nonzeros) = &mut self.inputs {
+        if let ChunkInputs::Nonzero(nonzeros) = &mut self.inputs {
             match purpose {
                 Purpose::Training => nonzeros.index(set),
                 Purpose::Evaluation => nonzeros.index_rows(set),
@@ -158,7 +158,7 @@ impl<F: Real> Chunk<F> {
         }
     }
 
-    /// Computes all layers' errors but the last's, which are there.
+    /// Computes the errors of all layers except the last, whose errors are already computed.
     fn backward(&mut self, model: &Model<F>) {
         for index in (0..model.layers.len() - 1).rev() {
             let (errors, next) = self.errors.split_at_mut(index + 1);
@@ -173,7 +173,7 @@ impl<F: Real> Chunk<F> {
         }
     }
 
-    /// Changes the model by the gradients, which go from registers straight into the weights.
+    /// Updates the model by the gradients, directly from registers.
     pub(super) fn update(&mut self, model: &mut Model<F>, rule: UpdateRule<F>) {
         let set = model.instruction_set;
         for index in 0..model.layers.len() {
@@ -182,7 +182,7 @@ impl<F: Real> Chunk<F> {
             let (rows, stride) = (weights.rows(), weights.stride());
             let update = |(first_row, (weights, velocities)): (usize, (&mut [F], Option<&mut [F]>))| {
                 let rows = first_row..first_row + weights.len() / stride;
-                // Without momentum and decay, a gradient of zeros changes nothing.
+                // Without momentum and decay, a zero gradient changes nothing.
                 let only_nonzero = velocities.is_none() && rule.decay == F::zero();
                 let sink = Update { weights, velocities, stride, first_row, rule };
                 self.weight_gradients(model.instruction_set, index, rows, only_nonzero, sink);
@@ -214,7 +214,8 @@ impl<F: Real> Chunk<F> {
         }
     }
 
-    /// Hands the weight gradients of a layer, of these rows, to the sink; those that are zero may be left out.
+    /// Passes the weight gradients of a layer, for the given rows, to the sink; rows of zeros may be skipped if
+    /// `only_nonzero`.
     pub(super) fn weight_gradients(
         &self,
         set: InstructionSet,
@@ -225,10 +226,10 @@ impl<F: Real> Chunk<F> {
     ) {
         let errors = &self.errors[layer];
         let left = match (layer.checked_sub(1), &self.inputs) {
-            (None, Inputs::Nonzero(nonzeros)) => {
+            (None, ChunkInputs::Nonzero(nonzeros)) => {
                 return nonzero_product_of_transpose(set, nonzeros, rows, errors, only_nonzero, sink);
             }
-            (None, Inputs::All(inputs)) => inputs,
+            (None, ChunkInputs::All(inputs)) => inputs,
             (Some(before), _) => &self.activations[before],
         };
         product_of_transpose(set, &first_rows(left, self.count)[..self.count], rows, errors, sink);
@@ -241,17 +242,17 @@ impl<F: Real> Chunk<F> {
         gradients
     }
 
-    /// How many inputs a layer has in all samples, where zeros are left out without these.
+    /// The number of a layer's inputs in all samples, without zeros if they are skipped.
     fn inputs_of_layer(&self, layer: usize) -> usize {
         match (layer.checked_sub(1), &self.inputs) {
-            (None, Inputs::Nonzero(nonzeros)) => nonzeros.count(),
-            (None, Inputs::All(inputs)) => self.count * inputs.columns(),
+            (None, ChunkInputs::Nonzero(nonzeros)) => nonzeros.count(),
+            (None, ChunkInputs::All(inputs)) => self.count * inputs.columns(),
             (Some(before), _) => self.count * self.activations[before].columns(),
         }
     }
 }
 
-/// The first `count` rows, without allocating.
+/// The first `count` rows, in an array without a heap allocation.
 fn first_rows<F: Real>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK] {
     let mut rows: [&[F]; CHUNK] = [&[]; CHUNK];
     for (row, slice) in rows[..count].iter_mut().enumerate() {
@@ -260,7 +261,8 @@ fn first_rows<F: Real>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK] 
     rows
 }
 
-/// Computes `out`, `count` rows of `stride` elements, in tasks of so many rows; `compute` gets a task's first row and part.
+/// Computes `out`, `count` rows of `stride` elements, in tasks of `rows_per_task` rows; `compute` receives the index of
+/// a task's first row and the task's rows.
 fn in_tasks<F: Real>(
     count: usize,
     rows_per_task: usize,

@@ -1,11 +1,11 @@
-//! Steps on all samples at once, for networks of few units in every layer.
+//! Full-batch steps, for networks of few units in every layer.
 //!
-//! Vectors run over samples instead of units ([`kernels_cpu::sample_lanes`]): activations and errors are units × samples.
-//! The inputs are arranged once for a whole training, similar samples together. A step then reads them once: forward and
-//! backward pass of a chunk of up to 848 samples follow each other while the chunk is in the second cache.
+//! One sample per SIMD lane instead of one unit ([`kernels_cpu::sample_lanes`]): activations and errors are units ×
+//! samples. The inputs are packed once for a whole training run, similar samples together. A step then reads them once:
+//! the forward and the backward pass of a chunk of up to 848 samples run while the chunk is in L2.
 //!
-//! Chunks are shared out to at most 16 parts, each of which adds its chunks' gradients in order; then the parts'
-//! gradients are added in order. Neither number depends on the threads.
+//! Chunks are distributed to at most 16 parts. Each part adds its chunks' gradients in order; then the parts' gradients
+//! are added in order. Neither number depends on the number of threads.
 
 mod units;
 
@@ -13,8 +13,8 @@ use bytemuck::Pod;
 use kernels_cpu::InstructionSet;
 use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::sample_lanes::{
-    Chunk, LANES, MOST_INPUT_UNITS, MOST_INPUTS, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows,
-    products_of_units, similar, weighted_sums,
+    Chunk, LANES, MAX_INPUT_UNITS, MAX_INPUTS, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows,
+    order_by_similarity, products_of_units, weighted_sums,
 };
 use kernels_cpu::softmax::softmax_cross_entropy;
 use rayon::prelude::*;
@@ -24,24 +24,24 @@ use super::Model;
 use super::layer::{Layer, UpdateRule, add_all};
 use crate::{Activation, Architecture, InputRow, Loss, Real, Samples};
 
-/// The most units of a layer: with more, the tiles whose lanes are units are full, and as fast.
-const MOST_UNITS: usize = MOST_INPUT_UNITS;
-/// Fewer samples are not worth arranging.
-const FEWEST_SAMPLES: usize = 256;
-/// Parts of a batch that may run in parallel.
+/// Maximum number of units of a layer: with more, the tiles with units in the lanes are full, and just as fast.
+const MAX_UNITS: usize = MAX_INPUT_UNITS;
+/// Minimum number of samples: packing fewer does not pay.
+const MIN_SAMPLES: usize = 256;
+/// Maximum number of parts of a batch that run in parallel.
 const PARTS: usize = 16;
 
-/// All samples, arranged, and what a step on them writes.
+/// All samples in packed form, and the buffers of a step on them.
 #[derive(Clone, Debug)]
 pub(super) struct FullBatch<F> {
     architecture: Architecture,
     loss: Loss,
-    inputs: Inputs<F>,
+    inputs: PackedInputs<F>,
     /// The targets of each chunk, outputs × samples.
     targets: Vec<PaddedMatrix<F>>,
     /// Whether each sample's targets add up to 1.
     targets_are_distributions: bool,
-    /// The first layer's weights, scaled so that they fit the inputs.
+    /// The first layer's weights, times the unit of the inputs.
     weights: Tiles<F>,
     chunks_per_part: usize,
     parts: Vec<Part<F>>,
@@ -50,43 +50,44 @@ pub(super) struct FullBatch<F> {
     instruction_set: InstructionSet,
 }
 
-/// The inputs chunk by chunk.
+/// The inputs, chunk by chunk.
 #[derive(Clone, Debug)]
-enum Inputs<F> {
+enum PackedInputs<F> {
     /// Each input is a byte times `unit`.
     Bytes {
         chunks: Vec<Chunk<u8>>,
         unit: F,
     },
-    Numbers(Vec<Chunk<F>>),
+    Floats(Vec<Chunk<F>>),
 }
 
-/// What one part of the batch writes.
+/// The buffers of one part of the batch. Vectors have one element for each layer with weights.
 #[derive(Clone, Debug)]
 struct Part<F> {
-    /// Of each layer, units × samples of a chunk.
+    /// units × samples of a chunk.
     activations: Vec<PaddedMatrix<F>>,
+    /// units × samples of a chunk.
     errors: Vec<PaddedMatrix<F>>,
-    /// Of the first layer's weights.
+    /// The gradient of the first layer's weights.
     first_gradient: Tiles<F>,
-    /// Of the weights of each layer; the first one's is filled at the end.
+    /// The gradients of the weights; the first layer's is filled at the end of a step.
     weight_gradients: Vec<PaddedMatrix<F>>,
-    /// One row of units for each layer.
+    /// One row of units.
     bias_gradients: Vec<PaddedMatrix<F>>,
     loss: f64,
 }
 
 impl<F: Real> FullBatch<F> {
-    /// Whether this path suits a network and samples. Numbers of which few are zero do not: they are kept twice, and memory
-    /// decides.
-    pub(super) fn suits(model: &Model<F>, samples: &Samples<F>) -> bool {
-        samples.len() >= FEWEST_SAMPLES
-            && model.architecture.inputs() <= MOST_INPUTS
-            && model.architecture.sizes()[1..].iter().all(|&units| units <= MOST_UNITS)
-            && (byte_unit(samples).is_some() || model.leaves_zeros_out)
+    /// Whether this implementation is possible and fast for a network and samples. Floats with few zeros are excluded:
+    /// they are stored twice, and memory bandwidth is then the bound.
+    pub(super) fn supports(model: &Model<F>, samples: &Samples<F>) -> bool {
+        samples.len() >= MIN_SAMPLES
+            && model.architecture.inputs() <= MAX_INPUTS
+            && model.architecture.sizes()[1..].iter().all(|&units| units <= MAX_UNITS)
+            && (byte_unit(samples).is_some() || model.skips_zeros)
     }
 
-    /// Arranges the samples.
+    /// Packs the samples.
     pub(super) fn new(model: &Model<F>, samples: &Samples<F>, loss: Loss) -> Self {
         let (architecture, instruction_set) = (&model.architecture, model.instruction_set);
         let (inputs, outputs) = (architecture.inputs(), architecture.outputs());
@@ -94,15 +95,15 @@ impl<F: Real> FullBatch<F> {
         let (order, inputs_of_chunks) = match byte_unit(samples) {
             Some(unit) => {
                 let rows: Vec<&[u8]> = (0..samples.len()).map(|sample| bytes_of(samples, sample)).collect();
-                let order = similar(instruction_set, &rows);
-                let chunks = arrange(&rows, &chunks_of(&order));
-                (order, Inputs::Bytes { chunks, unit })
+                let order = order_by_similarity(instruction_set, &rows);
+                let chunks = pack(&rows, &chunks_of(&order));
+                (order, PackedInputs::Bytes { chunks, unit })
             }
             None => {
                 let rows: Vec<&[F]> = (0..samples.len()).map(|sample| samples.input(sample)).collect();
-                let order = similar(instruction_set, &rows);
-                let chunks = arrange(&rows, &chunks_of(&order));
-                (order, Inputs::Numbers(chunks))
+                let order = order_by_similarity(instruction_set, &rows);
+                let chunks = pack(&rows, &chunks_of(&order));
+                (order, PackedInputs::Floats(chunks))
             }
         };
         let targets = chunks_of(&order).into_par_iter().map(|order| {
@@ -133,12 +134,12 @@ impl<F: Real> FullBatch<F> {
         }
     }
 
-    /// One step on all samples; returns their summed loss before it. The transposed weights must be up to date.
+    /// One step on all samples; returns their summed loss before the step. `model.transposed` must be up to date.
     pub(super) fn step(&mut self, model: &mut Model<F>, rule: UpdateRule<F>) -> f64 {
         let Model { layers, transposed, .. } = model;
         let scale = match &self.inputs {
-            Inputs::Bytes { unit, .. } => *unit,
-            Inputs::Numbers(_) => F::one(),
+            PackedInputs::Bytes { unit, .. } => *unit,
+            PackedInputs::Floats(_) => F::one(),
         };
         self.weights.copy_scaled(&layers[0].weights, scale);
         let mut parts = std::mem::take(&mut self.parts);
@@ -169,8 +170,8 @@ impl<F: Real> FullBatch<F> {
     /// Adds one chunk's gradients and loss to its part's.
     fn add_chunk(&self, chunk: usize, part: &mut Part<F>, layers: &[Layer<F>], transposed: &[PaddedMatrix<F>]) {
         let samples = match &self.inputs {
-            Inputs::Bytes { chunks, .. } => self.forward(&chunks[chunk], part, layers, transposed),
-            Inputs::Numbers(chunks) => self.forward(&chunks[chunk], part, layers, transposed),
+            PackedInputs::Bytes { chunks, .. } => self.forward(&chunks[chunk], part, layers, transposed),
+            PackedInputs::Floats(chunks) => self.forward(&chunks[chunk], part, layers, transposed),
         };
         part.loss += self.output_errors(chunk, part, samples);
         let (set, columns) = (self.instruction_set, samples.next_multiple_of(LANES));
@@ -186,14 +187,14 @@ impl<F: Real> FullBatch<F> {
             add_products_of_rows(set, &self.ones, errors, columns, gradients);
         }
         match &self.inputs {
-            Inputs::Bytes { chunks, .. } => {
+            PackedInputs::Bytes { chunks, .. } => {
                 add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient);
             }
-            Inputs::Numbers(chunks) => add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient),
+            PackedInputs::Floats(chunks) => add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient),
         }
     }
 
-    /// Computes all activations but a last softmax; returns the number of the chunk's samples.
+    /// Computes all activations except softmax in the output layer; returns the number of the chunk's samples.
     fn forward<E: Value<F>>(
         &self,
         chunk: &Chunk<E>,
@@ -218,7 +219,7 @@ impl<F: Real> FullBatch<F> {
         chunk.samples()
     }
 
-    /// Computes the output layer's softmax, if it has one, and errors; returns the chunk's loss.
+    /// Computes the output layer's softmax, if it has one, and its errors; returns the chunk's loss.
     fn output_errors(&self, chunk: usize, part: &mut Part<F>, samples: usize) -> f64 {
         let last = part.errors.len() - 1;
         let (outputs, errors) = (&mut part.activations[last], &mut part.errors[last]);
@@ -230,11 +231,11 @@ impl<F: Real> FullBatch<F> {
             (Loss::SquaredError, activation) if activation != Activation::Softmax => {
                 squared_error(activation, outputs, targets, errors, samples)
             }
-            _ => self.output_errors_one_by_one(outputs, targets, errors, samples),
+            _ => self.output_errors_by_sample(outputs, targets, errors, samples),
         }
     }
 
-    fn output_errors_one_by_one(
+    fn output_errors_by_sample(
         &self,
         outputs: &mut PaddedMatrix<F>,
         targets: &PaddedMatrix<F>,
@@ -243,7 +244,7 @@ impl<F: Real> FullBatch<F> {
     ) -> f64 {
         let (units, activation) = (outputs.rows(), self.architecture.output_activation());
         let (mut output, mut target, mut error) =
-            ([F::zero(); MOST_UNITS], [F::zero(); MOST_UNITS], [F::zero(); MOST_UNITS]);
+            ([F::zero(); MAX_UNITS], [F::zero(); MAX_UNITS], [F::zero(); MAX_UNITS]);
         let (output, target, error) = (&mut output[..units], &mut target[..units], &mut error[..units]);
         let mut loss = 0.0;
         for column in 0..samples.next_multiple_of(LANES) {
@@ -304,16 +305,16 @@ impl<F: Real> Part<F> {
     }
 }
 
-/// The chunks of the samples in the given order. The first ones have the most inputs: they take turns with the last ones,
-/// so that threads that begin with one half each have as much to do.
+/// The chunks of the samples in the given order, the first ones alternating with the last ones. The first chunks have
+/// more nonzero inputs; alternating balances the work of threads that each take a contiguous half.
 fn chunks_of(order: &[u32]) -> Vec<&[u32]> {
     let chunks: Vec<&[u32]> = order.chunks(SAMPLES).collect();
     let last = chunks.len().saturating_sub(1);
     (0..chunks.len()).map(|index| chunks[if index % 2 == 0 { index / 2 } else { last - index / 2 }]).collect()
 }
 
-/// The samples, chunk by chunk.
-fn arrange<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], chunks: &[&[u32]]) -> Vec<Chunk<E>> {
+/// The packed samples, chunk by chunk.
+fn pack<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], chunks: &[&[u32]]) -> Vec<Chunk<E>> {
     let chunk = |order: &&[u32]| {
         let rows: Vec<&[E]> = order.iter().map(|&sample| rows[sample as usize]).collect();
         Chunk::new(&rows)
@@ -321,7 +322,7 @@ fn arrange<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], chunks: &[&[u32]]) -
     chunks.par_iter().map(chunk).collect()
 }
 
-/// What byte 1 stands for, if the inputs are bytes and 0 stands for zero.
+/// The value of byte 1, if the inputs are bytes and the value of byte 0 is zero.
 fn byte_unit<F: Real>(samples: &Samples<F>) -> Option<F> {
     let values = samples.byte_values()?;
     (values[0] == F::zero() && values[1].is_normal()).then_some(values[1])
@@ -331,6 +332,6 @@ fn byte_unit<F: Real>(samples: &Samples<F>) -> Option<F> {
 fn bytes_of<F: Real>(samples: &Samples<F>, sample: usize) -> &[u8] {
     match samples.input_row(sample) {
         InputRow::Bytes(row, _) => row,
-        InputRow::Numbers(_) => unreachable!("all inputs are bytes, or none"),
+        InputRow::Floats(_) => unreachable!("all inputs are bytes, or none"),
     }
 }
