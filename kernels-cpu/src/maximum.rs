@@ -1,14 +1,14 @@
 //! The element-wise maximum of two slices of integers.
 //!
-//! Idea: the compiler vectorises a loop over slices of equal length, so the kernel selects the widest vectors and minimises
-//! the bytes moved. The result's memory need not be initialised. For a result that will not stay in cache,
-//! [`Stores::Streaming`] writes whole lines by non-temporal stores that bypass the cache: an ordinary store first reads the
-//! line that it overwrites, and evicts another one.
+//! Idea: the compiler vectorises a loop over slices of equal length, so the kernel selects the widest vectors and
+//! minimises the bytes moved. The result's memory need not be initialised. For a result that will not stay in cache,
+//! [`Stores::Streaming`] writes whole lines by non-temporal stores that bypass the cache: an ordinary store first reads
+//! the line that it overwrites, and evicts another one.
 //!
-//! Roofline: one comparison for 8 bytes read and 4 written, so memory bandwidth is the bound; ordinary stores move 16 bytes.
-//! The floor is the time to read the operands, if the stores overlap with the reads perfectly. Within L2, ordinary stores are
-//! faster. In a victim L3 ([`crate::caches`]), reads and writes do not overlap, and the ordinary loop is the floor.
-//! docs/PERFORMANCE.md has the times, and the variants that do not pay.
+//! Roofline: one comparison for 8 bytes read and 4 written, so memory bandwidth is the bound; ordinary stores move 16
+//! bytes. The floor is the time to read the operands, if the stores overlap with the reads perfectly. Within L2,
+//! ordinary stores are faster. In a victim L3 ([`crate::caches`]), reads and writes do not overlap, and the ordinary
+//! loop is the floor. docs/PERFORMANCE.md has the times, and the variants that do not pay.
 
 use std::mem::MaybeUninit;
 

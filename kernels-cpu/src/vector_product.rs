@@ -60,18 +60,18 @@ impl<F: Real> Columns<F> {
 }
 
 #[derive(Clone, Copy)]
-struct Group {
+struct ColumnGroup {
     first: usize,
     width: usize,
 }
 
 /// The columns distributed evenly over the minimum number of groups: a group of one or two columns would be bound by
 /// latency.
-fn groups(columns: usize) -> impl Iterator<Item = Group> {
+fn groups(columns: usize) -> impl Iterator<Item = ColumnGroup> {
     let count = columns.div_ceil(MAX_COLUMNS);
     (0..count).map(move |group| {
         let first = columns * group / count;
-        Group { first, width: columns * (group + 1) / count - first }
+        ColumnGroup { first, width: columns * (group + 1) / count - first }
     })
 }
 
