@@ -1,7 +1,7 @@
-//! The networks of the homework and the notebook on the CPU, on all of rayon's threads, and the kernels of their activations.
+//! The networks of the homework and the notebook on the CPU, on all of rayon's threads, and the kernels of their
+//! activations.
 //!
-//! The images are the built-in digits, of which as in MNIST about four pixels of five are zero.
-//! `cargo bench -p neural-net` takes about 20 seconds.
+//! The images are the built-in digits; as in MNIST, about four pixels of five are zero.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -16,22 +16,22 @@ use neural_net::preset::Preset;
 use neural_net::training::{Hyperparameters, initial_parameters};
 use neural_net::{CpuEngine, Engine, Predictor, Samples};
 
-/// Images of a slice of an epoch.
+/// Number of images in the measured part of an epoch.
 const SLICE: usize = 2_048;
-/// Images of the notebook's batch.
+/// Number of images in the notebook's batch.
 const NOTEBOOK: usize = 10_000;
-/// Values that an activation's kernel takes: what stays in a core's cache.
+/// Number of inputs of an activation's kernel: they stay in L1.
 const VALUES: usize = 4_096;
 
-/// The first of the built-in digits.
-fn digits(number: usize) -> Samples<f32> {
-    let (pixels, labels) = builtin_digits::draw(number, 0);
+/// The first `count` built-in digits.
+fn digits(count: usize) -> Samples<f32> {
+    let (pixels, labels) = builtin_digits::draw(count, 0);
     let side = builtin_digits::SIDE;
-    let pixels = Array2::from_shape_vec((number, side * side), pixels).expect("draw returns so many pixels");
-    LabelledImages { pixels: pixels.into(), labels, shape: (side, side) }.samples(0, number)
+    let pixels = Array2::from_shape_vec((count, side * side), pixels).expect("draw returns count × side² pixels");
+    LabelledImages { pixels: pixels.into(), labels, shape: (side, side) }.samples(0, count)
 }
 
-/// A training of a preset's network; each call of the result is one pass over the samples.
+/// Training of a preset's network; each call of the returned closure is one pass over the samples.
 fn pass<'a>(preset: Preset, samples: &'a Samples<f32>, batch_size: Option<usize>) -> impl FnMut() + 'a {
     // The gradients of the homework's batches are summed: a larger batch needs a smaller rate.
     let learning_rate = batch_size.map_or(0.1, |size| 0.1_f64.min(1.6 / size as f64));
@@ -83,7 +83,7 @@ fn activations(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(VALUES as u64));
     let mut values = input.clone();
     group.bench_function("sigmoid", |bencher| {
-        // In place: the values soon lie between 0.5 and 0.74, which takes as long as any others.
+        // In place: the values soon are between 0.5 and 0.74, and the time does not depend on them.
         bencher.iter(|| activation::sigmoid_in_place(set, black_box(&mut values)));
     });
     let mut out = vec![MaybeUninit::uninit(); VALUES];
@@ -93,7 +93,11 @@ fn activations(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20).nresamples(20_000);
+    config = Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(20)
+        .nresamples(20_000);
     targets = homework, notebook, prediction, activations
 }
 criterion_main!(benches);

@@ -1,5 +1,5 @@
-//! Times predictions of the notebook's network, 784-10-10, one image at a time or many: `cargo xtask peers` runs it beside
-//! `xtask/peers/prediction.py`.
+//! Times predictions of the notebook's network, 784-10-10, of one image or a batch per call. `cargo xtask peers` runs
+//! it beside `xtask/peers/prediction.py`.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -17,11 +17,11 @@ use rand::rngs::ChaCha8Rng;
 use timing::program::{self, HomeworkOptions, parse_size, with_worker_threads};
 use timing::{Measurement, Report, measure};
 
-/// The largest batch: the images of MNIST's test set.
-const MOST: usize = 10_000;
-/// Calls in a repeat of a batch of one image, as many as take far longer than reading the clock.
+/// Maximum batch size: the number of images in MNIST's test set.
+const MAX_BATCH: usize = 10_000;
+/// Calls in a repeat of a batch of one image, so that a repeat takes far longer than reading the clock.
 const CALLS: usize = 100;
-/// The largest difference of an output from the plain computation's.
+/// Maximum difference of an output from [`Network::predict`]'s.
 const TOLERANCE: f32 = 1e-5;
 
 /// Times predictions of a 784-10-10 network with ReLU and softmax
@@ -29,14 +29,14 @@ const TOLERANCE: f32 = 1e-5;
 struct Arguments {
     #[command(flatten)]
     homework: HomeworkOptions,
-    /// How many images a call predicts, at most 10000
+    /// Number of images that a call predicts, at most 10000
     #[arg(long, value_name = "N", num_args = 1.., default_values = ["1", "10", "100", "1000", "10000"], value_parser = parse_batch)]
     batch: Vec<NonZeroUsize>,
 }
 
 fn parse_batch(text: &str) -> Result<NonZeroUsize, String> {
     let size = parse_size(text)?;
-    if size.get() > MOST { Err(format!("at most {MOST} images: choose a smaller batch")) } else { Ok(size) }
+    if size.get() > MAX_BATCH { Err(format!("at most {MAX_BATCH} images: choose a smaller batch")) } else { Ok(size) }
 }
 
 fn main() -> ExitCode {
@@ -46,8 +46,8 @@ fn main() -> ExitCode {
 
 fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
-    let most = arguments.batch.iter().map(|batch| batch.get()).max().unwrap_or(1);
-    let (dataset, images) = images(most)?;
+    let largest = arguments.batch.iter().map(|batch| batch.get()).max().unwrap_or(1);
+    let (dataset, images) = images(largest)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let network = Network::<f32>::random(Preset::Notebook.architecture()?, Initialization::Normal, &mut rng);
     let mut predictor = Predictor::new(&network);
@@ -74,7 +74,7 @@ fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
-/// The mean of many calls, as one takes about a microsecond.
+/// The mean time of [`CALLS`] calls, since one is too short to measure.
 fn time_one(predictor: &mut Predictor<f32>, images: &Array2<f32>, repeats: NonZeroUsize) -> Measurement {
     let image = images.row(0);
     let image = image.as_slice().expect("images are stored row by row");
@@ -86,20 +86,21 @@ fn time_one(predictor: &mut Predictor<f32>, images: &Array2<f32>, repeats: NonZe
     Measurement { min: min / CALLS as f64, median: median / CALLS as f64, repeats }
 }
 
-/// The name of the data, and the images as rows of numbers 0…1: MNIST's, else digits that are drawn.
-fn images(number: usize) -> Result<(&'static str, Array2<f32>)> {
+/// The data set's name, and the images as rows of values 0 … 1: MNIST's test images, or built-in digits if MNIST is not
+/// found.
+fn images(count: usize) -> Result<(&'static str, Array2<f32>)> {
     let (name, pixels) = match find_mnist(None) {
         Some(directory) => ("MNIST", Dataset::mnist(&directory)?.test.pixels),
         None => {
-            let pixels = builtin_digits::draw(number, 0).0;
-            ("built-in digits", Array2::from_shape_vec((number, builtin_digits::SIDE.pow(2)), pixels)?.into())
+            let pixels = builtin_digits::draw(count, 0).0;
+            ("built-in digits", Array2::from_shape_vec((count, builtin_digits::SIDE.pow(2)), pixels)?.into())
         }
     };
-    anyhow::ensure!(pixels.nrows() >= number, "the test set has fewer images than the largest batch");
-    Ok((name, pixels.slice(s![..number, ..]).mapv(|pixel| f32::from(pixel) / 255.0)))
+    anyhow::ensure!(pixels.nrows() >= count, "the test set has fewer images than the largest batch");
+    Ok((name, pixels.slice(s![..count, ..]).mapv(|pixel| f32::from(pixel) / 255.0)))
 }
 
-/// Compares the outputs of each image with what the network computes plainly.
+/// Compares the outputs of each image with [`Network::predict`]'s.
 fn check(
     network: &Network<f32>,
     images: &Array2<f32>,

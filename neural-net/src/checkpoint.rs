@@ -1,7 +1,7 @@
-//! Interrupted trainings on disk: one safetensors file with the network, the velocities, and how far the training has
-//! come. It is written atomically, so that a process may be killed at any moment and the last checkpoint stands.
+//! Checkpoints of training runs: one safetensors file with the network, the velocities and the progress. It is written
+//! atomically, so that the last checkpoint remains valid if the process is killed at any moment.
 //!
-//! A process that writes checkpoints locks the directory before it reads the one that is there, and until it has
+//! A process that writes checkpoints holds a lock of the directory from before it reads the existing one until it has
 //! written its last: see [`DirectoryLock`](crate::files::DirectoryLock). Reading alone needs no lock.
 
 use std::io;
@@ -16,38 +16,38 @@ use crate::training::{Hyperparameters, InvalidValue, Progress};
 /// The file's name in the checkpoint directory.
 pub const FILE_NAME: &str = "checkpoint.safetensors";
 
-/// A training that can go on.
+/// The state of a training run that can be resumed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// The network and its velocities.
     pub parameters: Parameters<f32>,
-    /// What else is known.
+    /// The settings and the progress.
     pub run: Run,
 }
 
-/// What a training's results depend on beside its parameters, and how far it has come.
+/// The settings that a training run's results depend on, except its parameters, and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// The name of the preset that it started from.
+    /// The preset that it started from.
     pub preset: crate::preset::Preset,
-    /// How it is trained.
+    /// The hyperparameters.
     pub hyperparameters: Hyperparameters,
-    /// The data set.
+    /// The data set's name.
     pub dataset: String,
-    /// A checksum of the training samples.
+    /// CRC-32 of the training and validation images and their labels.
     pub data_checksum: u32,
-    /// Training and validation images.
+    /// Numbers of training and validation images.
     pub images: (usize, usize),
-    /// How far it has come.
+    /// The progress.
     pub progress: Progress,
 }
 
 impl Run {
-    /// Whether there can be such a training run.
+    /// Checks that every value is in its range.
     ///
     /// # Errors
-    /// The first value that is out of its range, or that does not go with the others.
+    /// The first value that is not, or that contradicts the others.
     pub fn validate(&self) -> Result<(), InvalidValue> {
         let (train, validation) = self.images;
         let is_countable = train > 0 && train.checked_add(validation).is_some_and(|all| u32::try_from(all).is_ok());
@@ -62,7 +62,7 @@ impl Run {
     }
 }
 
-/// The checkpoint file in `directory`.
+/// The path of the checkpoint file in `directory`.
 pub fn path_in(directory: &Path) -> PathBuf {
     directory.join(FILE_NAME)
 }
@@ -70,7 +70,7 @@ pub fn path_in(directory: &Path) -> PathBuf {
 /// Writes a checkpoint into `directory`, which is created if missing.
 ///
 /// # Errors
-/// If it cannot be written; the checkpoint that was there before is then still there.
+/// If it cannot be written; an earlier checkpoint is then unchanged.
 pub fn save(directory: &Path, checkpoint: &Checkpoint) -> Result<(), ModelFileError> {
     let path = path_in(directory);
     crate::files::create_directory(directory).map_err(io_error(directory, "create"))?;
@@ -87,7 +87,7 @@ pub fn save(directory: &Path, checkpoint: &Checkpoint) -> Result<(), ModelFileEr
 /// Reads the checkpoint in `directory`; None if there is none.
 ///
 /// # Errors
-/// If the file cannot be read, is damaged, or is no checkpoint.
+/// If the file cannot be read, is damaged, or is not a checkpoint.
 pub fn read(directory: &Path) -> Result<Option<Loaded<Checkpoint>>, ModelFileError> {
     let path = path_in(directory);
     match std::fs::read(&path) {
@@ -96,7 +96,7 @@ pub fn read(directory: &Path) -> Result<Option<Loaded<Checkpoint>>, ModelFileErr
     }
 }
 
-/// Reads a checkpoint for callers that cannot show a warning: [`read`] has it.
+/// [`read`] without the warning of a missing checksum.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -104,10 +104,10 @@ pub fn load(directory: &Path) -> Result<Option<Checkpoint>, ModelFileError> {
     Ok(read(directory)?.map(|loaded| loaded.content))
 }
 
-/// The checkpoint in the bytes of a file; errors name `path`.
+/// Parses the bytes of a checkpoint file; errors name `path`.
 ///
 /// # Errors
-/// If it is damaged, is no checkpoint, or has values that no training run can have.
+/// If it is damaged, is not a checkpoint, or [`Run::validate`] fails.
 pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Checkpoint>, ModelFileError> {
     let file = model_file::parse_ours(path, bytes, &model_file::CHECKPOINT_KEYS, &[])?;
     let architecture = file.architecture()?;

@@ -1,8 +1,8 @@
-//! SHA-256 digests inside of the files that they are of.
+//! SHA-256 digests that are stored inside the files that they verify.
 //!
-//! A digest covers every byte of its file; its own 64 digits count as zeros. So whatever changes, a tensor, the
-//! metadata, a tensor's shape or the digest, the file no longer fits its digest. Other programs read such files as
-//! ever: the digest is a value of a safetensors file's metadata, or a comment on the first line of a text.
+//! A digest covers every byte of its file, with its own 64 digits as zeros. A change of a tensor, the metadata, a
+//! tensor's shape or the digest is therefore detected. Other programs can still read such files: the digest is a value
+//! of a safetensors file's metadata, or a comment on the first line of a text.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,29 +11,29 @@ use sha2::{Digest, Sha256};
 
 /// The metadata key of the digest.
 pub const KEY: &str = "checksum";
-/// Its value before the digest is known.
+/// The key's value while the digest is computed.
 pub(crate) const NO_DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-/// What is before and behind the digits in a safetensors file. Quotation marks inside of a value are escaped there, so
-/// this is found nowhere but at the key; a tensor of this name has no text as its value.
+/// The bytes before the digits in a safetensors file. Quotation marks inside a value are escaped, so these bytes occur
+/// only at the key; a tensor of this name has an object as its value, not a string.
 const BEFORE: &[u8] = b"\"checksum\":\"";
-/// What is before the digits on a text's first line.
+/// The text before the digits on a text's first line.
 const BEFORE_IN_TEXT: &str = "# sha256 ";
-/// What follows them.
+/// The text after the digits on a text's first line.
 const AFTER_IN_TEXT: &str = " of the lines below; to edit them, copy the file without this line\n";
 
-/// What a file's digest says.
+/// The result of comparing a file with its digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seal {
-    /// There is none.
+    /// The file has no digest.
     Missing,
-    /// The file is as it was written.
+    /// The digest is that of the file.
     Intact,
-    /// It is not.
+    /// The digest differs: the file was changed.
     Broken,
 }
 
-/// Writes the digest into a safetensors file that has the key [`KEY`] with a value of 64 characters. False if it has
-/// none.
+/// Writes the digest into a safetensors file that has the key [`KEY`] with a value of 64 characters. Returns false if
+/// it does not have the key.
 pub fn seal(file: &mut [u8]) -> bool {
     let Some(digits) = digits(file) else { return false };
     if digits.end > file.len() {
@@ -57,7 +57,7 @@ pub fn check(file: &[u8]) -> Seal {
     }
 }
 
-/// A text with the digest of itself on a line before it.
+/// The text, preceded by a line with its digest.
 pub fn seal_text(text: &str) -> String {
     format!("{BEFORE_IN_TEXT}{}{AFTER_IN_TEXT}{text}", hexadecimal(Sha256::digest(text)))
 }
@@ -73,7 +73,8 @@ pub fn check_text(text: &str) -> Seal {
     }
 }
 
-/// Where the digits are in a safetensors file: eight bytes of the header's length, the header, the tensors.
+/// The range of the digits in a safetensors file, which has eight bytes of the header's length, the header, and the
+/// tensors.
 fn digits(file: &[u8]) -> Option<Range<usize>> {
     let (length, rest) = file.split_first_chunk::<8>()?;
     let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
@@ -81,6 +82,7 @@ fn digits(file: &[u8]) -> Option<Range<usize>> {
     Some(start..start + NO_DIGEST.len())
 }
 
+/// The digest of the file with zeros in place of the digits.
 fn digest_without(file: &[u8], digits: &Range<usize>) -> String {
     let mut digest = Sha256::new();
     digest.update(&file[..digits.start]);

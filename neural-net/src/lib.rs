@@ -1,15 +1,16 @@
 //! A multilayer perceptron, trained by mini-batch stochastic gradient descent, with its data and its files.
 //!
-//! - [`network`], [`activation`], [`loss`], [`samples`]: what is computed. [`mod@reference`] computes it slowly and obviously.
-//! - [`engine`]: the one door to whatever does the arithmetic fast: the CPU or a GPU. [`predictor`] predicts fast, without training.
-//! - [`training`]: epochs, permutations, history; [`preset`] holds the homework's and the notebook's settings.
-//! - [`data`]: MNIST's files, their download, and the digits that the program draws itself.
-//! - [`model_file`], [`checkpoint`]: weights and interrupted runs on disk, with a [`checksum`]. [`files`] writes them.
-//! - [`png`]: pictures of a digit.
+//! - [`network`], [`activation`], [`loss`], [`samples`]: the mathematics and its data. [`mod@reference`] is the plain
+//!   implementation.
+//! - [`engine`]: the interface to the CPU and GPU implementations. [`predictor`] is the fast path for inference alone.
+//! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
+//! - [`data`]: MNIST's files, their download, and synthetic digits.
+//! - [`model_file`], [`checkpoint`]: networks and training runs on disk, with a [`checksum`]. [`files`] writes them.
+//! - [`png`]: PNG images of a digit.
 //!
-//! Three crates are most of it, and are shown here under their modules' names: `perceptron` has the mathematics, which
-//! does not depend on files, `digits` the data, and `whole_files` is [`files`]. They are apart so that what is fast is optimised
-//! in every build, and what is not compiles fast. Nothing in the library prints.
+//! Most of it is in three crates, re-exported here under their modules' names: `perceptron` has the mathematics, which
+//! does not depend on files, `digits` the data, and `whole_files` is [`files`]. They are separate crates so that the
+//! numerical code is optimised in every build profile while the rest compiles fast. Nothing in the library prints.
 
 pub mod checkpoint;
 pub mod checksum;

@@ -1,8 +1,8 @@
-//! Networks on disk, in the safetensors format, which PyTorch, NumPy and Hugging Face's tools open too.
+//! Networks on disk, in the safetensors format, which PyTorch, NumPy and Hugging Face's tools open, too.
 //!
 //! Layer i's weights are the tensor `layers.i.weight` of shape (inputs, outputs), its biases `layers.i.bias`, both F32.
-//! The metadata say how to use them: sizes, activations, and the normalisation of the inputs. The digest of the whole
-//! file is among them, so that damage is noticed; see [`crate::checksum`].
+//! The metadata contain the sizes, the activations, the normalisation of the inputs, and the digest of the whole file,
+//! which detects damage; see [`crate::checksum`].
 
 mod tensor_file;
 
@@ -23,19 +23,19 @@ use crate::{Network, checksum};
 
 pub use self::tensor_file::{Format, TensorFile};
 
-/// What the file says of its format; other programs' files say something else or nothing.
+/// The value of the metadata key `format`; other programs' files have another value or none.
 const FORMAT: &str = "neural-net 2";
-/// What files without a checksum say.
+/// The format of files without a checksum.
 const UNVERIFIED_FORMAT: &str = "neural-net 1";
-/// How pixels 0 … 255 become inputs.
+/// The conversion of pixels 0 … 255 to inputs.
 const NORMALISATION: &str = "pixel / 255";
-/// What the metadata of a network say beside that, in every file of this program.
+/// The other metadata keys of a network.
 const KEYS: [&str; 5] = ["sizes", "hidden_activation", "output_activation", "normalisation", "dataset"];
-/// What those of a checkpoint say.
+/// The other metadata keys of a checkpoint.
 pub(crate) const CHECKPOINT_KEYS: [&str; 7] =
     ["sizes", "hidden_activation", "output_activation", "normalisation", "dataset", "run", "momentum"];
 
-/// A network with what is known of its origin.
+/// A network and the name of its training data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// The network.
@@ -44,16 +44,16 @@ pub struct Model {
     pub dataset: String,
 }
 
-/// What was read from a file.
+/// The content of a file, with a warning if it has no checksum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded<T> {
     /// The content.
     pub content: T,
-    /// A warning, where no checksum vouches for the content.
+    /// The warning, if the file has no checksum.
     pub unverified: Option<Unverified>,
 }
 
-/// A file without a checksum. Displayed, it is one line that warns of it.
+/// A file without a checksum. Its `Display` is a warning of one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unverified {
     /// The file.
@@ -67,7 +67,7 @@ impl fmt::Display for Unverified {
     }
 }
 
-/// A model file that cannot be read or written. The messages name the file; the cause, where there is one, is their
+/// The error of reading or writing a model file. The messages name the file; the cause, if any, is their
 /// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum ModelFileError {
@@ -78,26 +78,26 @@ pub enum ModelFileError {
         path: PathBuf,
         /// "read" or "write".
         action: &'static str,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It is no safetensors file, or is damaged.
-    #[error("{}: no safetensors file, or damaged", path.display())]
+    /// The file is not a safetensors file, or is damaged.
+    #[error("{}: not a safetensors file, or damaged", path.display())]
     NotSafetensors {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: safetensors::SafeTensorError,
     },
-    /// It is not what was written.
+    /// The checksum is wrong or missing.
     #[error("{}: the file is damaged: {reason}; restore it from a copy, or train again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// How that is known.
+        /// The evidence.
         reason: &'static str,
     },
-    /// A weight, bias or velocity is infinite or not a number.
+    /// A weight, bias or velocity is infinite or NaN.
     #[error("{}: the tensor {tensor} has a value that is not finite", path.display())]
     NotFinite {
         /// The file.
@@ -105,38 +105,38 @@ pub enum ModelFileError {
         /// The tensor's name.
         tensor: String,
     },
-    /// The training run in a checkpoint is none that there can be.
-    #[error("{}: its training run is not possible: {invalid}", path.display())]
+    /// The training run in a checkpoint has an invalid value.
+    #[error("{}: its training run is invalid: {invalid}", path.display())]
     Run {
         /// The file.
         path: PathBuf,
-        /// Which value, and why.
+        /// The invalid value.
         invalid: InvalidValue,
     },
-    /// It is one, but not of this program.
+    /// The file is a safetensors file of another program or kind.
     #[error("{}: not saved by {program}: {reason}", path.display())]
     NotOurs {
         /// The file.
         path: PathBuf,
-        /// The program whose files were looked for.
+        /// The program that writes the expected files.
         program: &'static str,
-        /// What is missing or wrong.
+        /// The difference.
         reason: String,
     },
-    /// The layers make no network.
-    #[error("{}: its layers make no network", path.display())]
+    /// The metadata describe an invalid architecture.
+    #[error("{}: its layers are not a valid network", path.display())]
     Architecture {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: ArchitectureError,
     },
-    /// The tensors do not fit the layers.
+    /// The tensors' shapes differ from the architecture's.
     #[error("{}: its tensors do not fit its layers", path.display())]
     Shape {
         /// The file.
         path: PathBuf,
-        /// Which.
+        /// The cause.
         source: ParameterShapeError,
     },
 }
@@ -144,28 +144,28 @@ pub enum ModelFileError {
 /// Writes a model, atomically.
 ///
 /// # Errors
-/// If the file cannot be written; what was there before is then still there.
+/// If the file cannot be written; an earlier file is then unchanged.
 pub fn save(path: &Path, model: &Model) -> Result<(), ModelFileError> {
     write_tensors(path, &network_tensors("layers", &model.network), metadata(model))
 }
 
-/// Makes sure that a model can be saved to `path` later, before a training that would be lost.
+/// Checks that a model can be saved to `path`, before a training run whose result would be lost otherwise.
 ///
 /// # Errors
-/// If it cannot.
+/// If the file cannot be written.
 pub fn require_writable(path: &Path) -> Result<(), ModelFileError> {
     crate::files::require_writable(path).map_err(io_error(path, "write"))
 }
 
-/// Reads a model. A checkpoint's network is one too.
+/// Reads a model, or a checkpoint's network.
 ///
 /// # Errors
-/// If the file cannot be read, is damaged, is no model of this program, or does not fit together.
+/// If the file cannot be read, is damaged, is not a model of this program, or is inconsistent.
 pub fn read(path: &Path) -> Result<Loaded<Model>, ModelFileError> {
     parse(path, std::fs::read(path).map_err(io_error(path, "read"))?)
 }
 
-/// Reads a model for callers that cannot show a warning: [`read`] has it.
+/// [`read`] without the warning of a missing checksum.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -173,10 +173,10 @@ pub fn load(path: &Path) -> Result<Model, ModelFileError> {
     Ok(read(path)?.content)
 }
 
-/// The model in the bytes of a file; errors name `path`.
+/// Parses the bytes of a model file; errors name `path`.
 ///
 /// # Errors
-/// Those of [`read`], except that it cannot be read.
+/// Those of [`read`], except I/O errors.
 pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Model>, ModelFileError> {
     let file = parse_ours(path, bytes, &KEYS, &CHECKPOINT_KEYS)?;
     let architecture = file.architecture()?;
@@ -185,7 +185,7 @@ pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Model>, ModelFileErro
     Ok(file.loaded(Model { network, dataset: file.metadata("dataset")?.to_owned() }))
 }
 
-/// The metadata of a network, beside which a checkpoint has more.
+/// The metadata of a network; a checkpoint adds its own.
 pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
     let architecture = model.network.architecture();
     let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
@@ -205,12 +205,12 @@ pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
 /// A tensor's name, shape and elements.
 pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
 
-/// A network's tensors, under names that begin with `prefix`.
+/// A network's tensors, with names that begin with `prefix`.
 pub fn network_tensors(prefix: &str, network: &Network<f32>) -> Vec<NamedTensor> {
     layer_tensors(prefix, network.weights().iter().zip(network.biases()))
 }
 
-/// A network's tensors, and those of its velocities where it has some.
+/// The tensors of a network and, with momentum, of its velocities.
 pub fn parameter_tensors(parameters: &Parameters<f32>) -> Vec<NamedTensor> {
     let mut tensors = network_tensors("layers", &parameters.network);
     if let Some(velocities) = &parameters.velocities {
@@ -219,7 +219,7 @@ pub fn parameter_tensors(parameters: &Parameters<f32>) -> Vec<NamedTensor> {
     tensors
 }
 
-/// The tensors of pairs of a matrix and a vector.
+/// The tensors of layers, each a matrix and a vector.
 fn layer_tensors<'a>(
     prefix: &str,
     layers: impl Iterator<Item = (&'a Array2<f32>, &'a Array1<f32>)>,
@@ -236,13 +236,13 @@ fn layer_tensors<'a>(
 /// Writes a safetensors file with a checksum, atomically.
 ///
 /// # Errors
-/// If a value is not finite, or the file cannot be written; what was there before is then still there.
+/// If a value is not finite, or the file cannot be written; an earlier file is then unchanged.
 pub fn write_tensors(
     path: &Path,
     tensors: &[NamedTensor],
     mut metadata: HashMap<String, String>,
 ) -> Result<(), ModelFileError> {
-    // Nothing could read it again.
+    // Reading rejects values that are not finite.
     if let Some((tensor, ..)) = tensors.iter().find(|(_, _, elements)| !elements.iter().all(|value| value.is_finite()))
     {
         return Err(ModelFileError::NotFinite { path: path.to_path_buf(), tensor: tensor.clone() });
@@ -254,7 +254,7 @@ pub fn write_tensors(
     write_atomically(path, &bytes).map_err(io_error(path, "write"))
 }
 
-/// The bytes of a safetensors file.
+/// Serializes tensors and metadata to the bytes of a safetensors file.
 fn serialize(
     tensors: &[NamedTensor],
     metadata: HashMap<String, String>,
@@ -273,7 +273,7 @@ fn serialize(
     safetensors::serialize(views, Some(metadata))
 }
 
-/// The tensors and metadata in the bytes of a file of this program, whose metadata have these keys.
+/// Parses the bytes of a file of this program, whose metadata have the keys `keys` and may have the keys `optional`.
 pub(crate) fn parse_ours(
     path: &Path,
     bytes: Vec<u8>,

@@ -1,11 +1,11 @@
-//! PNG files of one digit.
+//! Reading PNG images of one digit.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageError, ImageFormat, ImageReader};
 
-/// A file that cannot be read as a digit. The messages name it; the cause, where there is one, is their
+/// The error of reading an image. The messages name the file; the cause, if any, is their
 /// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
@@ -14,46 +14,46 @@ pub enum PngError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It is no PNG file.
-    #[error("{}: no PNG file, or damaged", path.display())]
+    /// The file is not a PNG file, or is damaged.
+    #[error("{}: not a PNG file, or damaged", path.display())]
     NotPng {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: ImageError,
     },
-    /// A palette that ends within a colour, which the decoder does not survive.
-    #[error("{}: its palette has {bytes} bytes, which are no whole colours: the file is damaged", path.display())]
+    /// The palette's size is not a multiple of three bytes, on which the decoder panics.
+    #[error("{}: its palette has {bytes} bytes, not a multiple of 3: the file is damaged", path.display())]
     Palette {
         /// The file.
         path: PathBuf,
-        /// Bytes of its palette.
+        /// The palette's size in bytes.
         bytes: usize,
     },
-    /// Another size than the network reads.
+    /// The image's size differs from the network's.
     #[error(
-        "{}: {width} × {height} pixels, but the network reads {side} × {side}: scale the picture to that size",
+        "{}: {width} × {height} pixels, but the network reads {side} × {side}: scale the image to that size",
         path.display()
     )]
     Size {
         /// The file.
         path: PathBuf,
-        /// Its pixels in a row.
+        /// The image's width in pixels.
         width: u32,
-        /// Its rows.
+        /// The image's height in pixels.
         height: u32,
-        /// What both should be.
+        /// The expected width and height.
         side: u32,
     },
 }
 
-/// The grey values of a PNG file of `side` × `side` pixels, row by row. Pixels of another size are not decoded.
+/// The grey values of a PNG file of `side` × `side` pixels, row by row. An image of another size is not decoded.
 ///
 /// # Errors
-/// If the file cannot be read, is no PNG file or a damaged one, or has another size.
+/// If the file cannot be read, is not a PNG file, is damaged, or has another size.
 pub fn read_grey(path: &Path, side: u32) -> Result<Vec<u8>, PngError> {
     let bytes = std::fs::read(path).map_err(|source| PngError::Io { path: path.to_path_buf(), source })?;
     let not_png = |source| PngError::NotPng { path: path.to_path_buf(), source };
@@ -68,8 +68,7 @@ pub fn read_grey(path: &Path, side: u32) -> Result<Vec<u8>, PngError> {
     Ok(reader().decode().map_err(not_png).map(DynamicImage::into_luma8)?.into_raw())
 }
 
-/// Bytes in the first palette of a file that begins as PNG files do: 8 bytes, and chunks of a length, a type, data and
-/// a checksum.
+/// The size in bytes of the first palette of a PNG file: 8 bytes, then chunks of a length, a type, data and a checksum.
 fn palette_bytes(file: &[u8]) -> Option<usize> {
     let mut rest = file.get(8..)?;
     loop {

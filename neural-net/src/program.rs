@@ -1,4 +1,4 @@
-//! The program: arguments in, lines or one JSON object out.
+//! The command-line program; its output is text or one JSON object.
 
 use neural_net::model_file::Loaded;
 
@@ -13,7 +13,7 @@ pub(crate) mod predict;
 mod settings;
 pub(crate) mod train;
 
-/// What was read from a file, after a warning on stderr where no checksum vouches for it.
+/// The content of a file, after a warning on stderr if the file has no checksum.
 fn with_warning<T>(loaded: Loaded<T>) -> T {
     if let Some(unverified) = &loaded.unverified {
         eprintln!("warning: {unverified}");

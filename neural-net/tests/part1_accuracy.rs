@@ -1,4 +1,4 @@
-//! The networks learn what they should: not less, and not suspiciously more.
+//! The networks' accuracies are above their targets, and not suspiciously high.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -74,7 +74,7 @@ fn part1_the_builtin_digits_need_more_than_a_linear_model() {
     let accuracy = accuracy_on_builtin_digits(&dataset, Preset::Homework.architecture().unwrap(), &homework);
     assert!((0.95..0.999).contains(&accuracy), "the homework network reaches {accuracy}");
 
-    // Softmax regression, the best that is linear, at the best of several learning rates.
+    // Softmax regression, the best linear model, with several learning rates.
     let linear = Architecture::new(vec![784, 10], Activation::Identity, Activation::Softmax).unwrap();
     let best = [0.05, 0.1, 0.2].map(|learning_rate| {
         let hyperparameters = Hyperparameters {

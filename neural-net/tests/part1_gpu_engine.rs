@@ -1,5 +1,4 @@
-//! The GPU's engine computes what the slow reference computes: in the simulator with all checks, and on a GPU where there
-//! is one.
+//! The GPU engine agrees with the reference: in the simulator with all checks, and on a GPU if there is one.
 
 mod support;
 
@@ -17,9 +16,9 @@ use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Sampl
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use support::cases::{Case, assert_close, case, random_samples, train_slowly_observed};
+use support::cases::{Case, assert_close, case, random_samples, train_by_reference_observed};
 
-/// Trains in the order, and returns the parameters and the steps' losses.
+/// Trains in the given order, and returns the parameters and the steps' losses.
 fn train(engine: &mut dyn Engine<f32>, order: &[u32]) -> (Parameters<f32>, Vec<f64>) {
     let mut losses = vec![];
     let mut observe = |step, loss| {
@@ -38,9 +37,8 @@ fn in_double_precision(network: &Network<f32>, samples: &Samples<f32>) -> (Netwo
     (network, Samples::new(samples.inputs().mapv(f64::from), samples.targets().mapv(f64::from)).unwrap())
 }
 
-/// Whether single precision may find a pre-activation of ReLU on the other side of 0, where the derivative jumps from 0
-/// to 1: it is less than 10⁻⁶ of the sum of its terms' absolute values, more than ten times the rounding error of so few
-/// terms.
+/// Whether the sign of a pre-activation of ReLU may differ in single precision, where the derivative jumps from 0 to 1:
+/// it is less than 10⁻⁶ of the sum of its terms' absolute values, more than ten times the rounding error of these sums.
 fn is_at_a_kink_of_relu(network: &Network<f64>, samples: &Samples<f64>) -> bool {
     let activations = reference::forward(network, samples.inputs());
     network.weights().iter().zip(network.biases()).enumerate().any(|(layer, (weights, biases))| {
@@ -51,10 +49,10 @@ fn is_at_a_kink_of_relu(network: &Network<f64>, samples: &Samples<f64>) -> bool 
     })
 }
 
-/// Both ways to train; one launch for many steps with as many blocks as there are units, with three, and with one.
+/// Both paths; one launch for many steps with the default number of blocks, with three, or with one.
 fn check(device: &Device, case: &Case) -> Result<(), TestCaseError> {
-    let persistent = |most_blocks| GpuOptions { path: GpuPath::Persistent, most_blocks: NonZeroU32::new(most_blocks) };
-    check_with(device, case, &GpuOptions { path: GpuPath::Steps, most_blocks: None })?;
+    let persistent = |max_blocks| GpuOptions { path: GpuPath::Persistent, max_blocks: NonZeroU32::new(max_blocks) };
+    check_with(device, case, &GpuOptions { path: GpuPath::Steps, max_blocks: None })?;
     let batch_size = case.hyperparameters.batch_size.unwrap_or(case.count).min(case.count);
     let is_small = batch_size <= 64 && case.architecture.sizes().iter().all(|&size| size < 100);
     if is_small {
@@ -77,9 +75,9 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), 
     let mut is_at_kink = false;
     let before_step = |network: &_, batch: &_| is_at_kink |= is_at_a_kink_of_relu(network, batch);
     let (expected, expected_loss) =
-        train_slowly_observed(&exact_samples, &exact_network, hyperparameters, &order, before_step);
+        train_by_reference_observed(&exact_samples, &exact_network, hyperparameters, &order, before_step);
     if is_at_kink {
-        return Err(TestCaseError::reject("rounding decides on which side of ReLU's kink a pre-activation lies"));
+        return Err(TestCaseError::reject("rounding decides the sign of a pre-activation of ReLU"));
     }
     let (got, _) = in_double_precision(&trained.network, &samples);
     assert_close(&got, &expected, 2e-6)?;
@@ -92,14 +90,14 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), 
     let on_cpu = cpu.evaluate_training_samples().unwrap();
     prop_assert_eq!(evaluation.count, *count);
     prop_assert!((evaluation.loss - on_cpu.loss).abs() <= 2e-6 * on_cpu.loss.max(1.0));
-    // Equal outputs, which ReLU makes, may be told apart by their last bit.
+    // With ReLU, outputs may be equal except for their last bits, which decide the predicted class.
     if architecture.output_activation() != Activation::Relu {
         prop_assert_eq!(evaluation.correct, on_cpu.correct);
     }
     Ok(())
 }
 
-/// The cases of the CPU's engine, with a few steps each.
+/// The cases of the CPU engine's tests, with up to three steps each.
 fn short_case() -> impl Strategy<Value = Case> {
     (case(), 1_usize..4, 0.0..1.0).prop_map(|(case, steps, remainder)| {
         let Some(batch_size) = case.hyperparameters.batch_size else { return case };
@@ -117,9 +115,9 @@ proptest! {
     }
 }
 
-/// Each activation with each loss that suits it, in a network of every depth from 1 to 4.
+/// Each activation with each loss that is defined for it, in networks of depths 1 to 4.
 #[test]
-fn part1_the_gpu_engine_knows_every_activation_and_loss() {
+fn part1_the_gpu_engine_supports_every_activation_and_loss() {
     check_every_activation_and_loss(&Device::simulator());
 }
 
@@ -129,7 +127,8 @@ fn check_every_activation_and_loss(device: &Device) {
     let mut combination = 0;
     for hidden in [Sigmoid, Relu, Tanh, Identity] {
         for output in [Sigmoid, Relu, Tanh, Identity, Softmax] {
-            for loss in [Loss::SquaredError, Loss::CrossEntropy].into_iter().filter(|loss| loss.suits(output)) {
+            for loss in [Loss::SquaredError, Loss::CrossEntropy].into_iter().filter(|loss| loss.is_defined_for(output))
+            {
                 let sizes = sizes[combination % sizes.len()].clone();
                 combination += 1;
                 let momentum = if combination % 3 == 0 { 0.5 } else { 0.0 };
@@ -150,7 +149,7 @@ fn check_every_activation_and_loss(device: &Device) {
     assert_eq!(combination, 28);
 }
 
-/// The kernels as a GPU gets them: the PTX of each architecture, in the interpreter with all checks.
+/// The compiled kernels: the PTX of each architecture, in the interpreter with all checks.
 #[test]
 fn part1_the_gpu_engine_is_right_with_its_compiled_kernels() {
     thread::scope(|scope| {
@@ -163,7 +162,7 @@ fn part1_the_gpu_engine_is_right_with_its_compiled_kernels() {
 fn check_compiled_kernels(variant: &PtxVariant) {
     let device = Device::interpreter(variant, InterpreterOptions::default()).unwrap();
     check_every_activation_and_loss(&device);
-    // From here on the device keeps what was launched.
+    // From here on the device records its launches.
     device.take_ptx_reports();
     check_large_layers_and_batches(&device);
     let architecture = Architecture::new(vec![6, 5, 4], Activation::Sigmoid, Activation::Softmax).unwrap();
@@ -181,7 +180,7 @@ fn check_compiled_kernels(variant: &PtxVariant) {
     assert_eq!(launched, compiled, "each kernel of the network is launched");
 }
 
-/// Sizes at which the engine chooses large tiles, and parts of gradients.
+/// Sizes for which the engine splits gradients into parts.
 #[test]
 fn part1_the_gpu_engine_is_right_for_large_layers_and_batches() {
     check_large_layers_and_batches(&Device::simulator());
@@ -191,7 +190,7 @@ fn check_large_layers_and_batches(device: &Device) {
     check_sizes(device, &[(vec![20, 40, 10], 700), (vec![70, 600, 530, 2], 33)]);
 }
 
-/// The smallest network for which each of the kernels with tiles of 64 × 64 is taken, gradients in parts among them.
+/// The smallest network that uses each of the kernels with tiles of 64 × 64, gradients in parts included.
 fn check_large_tiles(device: &Device) {
     check_sizes(device, &[(vec![33, 4033, 2], 257)]);
 }
@@ -223,7 +222,7 @@ fn part1_the_gpu_engine_stops_at_a_loss_that_is_not_finite() {
 }
 
 fn stops_at_a_loss_that_is_not_finite(path: GpuPath) {
-    let options = GpuOptions { path, most_blocks: None };
+    let options = GpuOptions { path, max_blocks: None };
     let architecture = Architecture::new(vec![3, 2], Activation::Identity, Activation::Identity).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);
@@ -243,16 +242,16 @@ fn stops_at_a_loss_that_is_not_finite(path: GpuPath) {
     assert!(steps > 0);
 }
 
-/// Stopped anywhere, the last step that `observe` was told of is the one after which the training goes on.
+/// Wherever it is stopped, training resumes after the last step that `observe` received.
 #[test]
-fn part1_the_gpu_engine_goes_on_after_the_last_step_that_it_told_of() {
+fn part1_the_gpu_engine_resumes_after_the_last_observed_step() {
     for path in [GpuPath::Steps, GpuPath::Persistent] {
-        goes_on_after_the_last_step_that_it_told_of(path);
+        resumes_after_the_last_observed_step(path);
     }
 }
 
-fn goes_on_after_the_last_step_that_it_told_of(path: GpuPath) {
-    let options = GpuOptions { path, most_blocks: None };
+fn resumes_after_the_last_observed_step(path: GpuPath) {
+    let options = GpuOptions { path, max_blocks: None };
     let architecture = Architecture::new(vec![6, 4, 3], Activation::Sigmoid, Activation::Softmax).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);

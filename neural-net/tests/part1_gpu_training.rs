@@ -1,4 +1,4 @@
-//! A whole training on a GPU comes to where the CPU's comes: in the simulator, and on a GPU where there is one.
+//! A whole training run on a GPU agrees with the CPU's: in the simulator, and on a GPU if there is one.
 
 mod support;
 
@@ -25,7 +25,7 @@ impl<E: Engine<f32>> Observer<f32, E> for Silent {
     }
 }
 
-/// What a training has come to.
+/// The result of a training run.
 struct Trained {
     network: Network<f32>,
     history: Vec<EpochRecord>,
@@ -48,7 +48,7 @@ fn train<E: Engine<f32>>(
     }
 }
 
-/// The largest difference of two parameters, relative to the largest parameter.
+/// The maximum difference of the networks' parameters, relative to the largest parameter.
 fn largest_difference(a: &Network<f32>, b: &Network<f32>) -> f32 {
     let parameters = |network: &Network<f32>| -> Vec<f32> {
         network.weights().iter().flatten().chain(network.biases().iter().flatten()).copied().collect()
@@ -94,7 +94,7 @@ fn part1_gpu_training_reaches_the_weights_of_the_cpu() {
     }
 }
 
-/// Velocities that have no room in shared memory lie in global memory, and change nothing.
+/// Velocities that do not fit into shared memory are in global memory, with the same results.
 #[test]
 fn part1_gpu_training_is_the_same_where_velocities_do_not_fit_into_shared_memory() {
     let dataset = small_dataset();
@@ -123,9 +123,9 @@ fn part1_gpu_training_is_the_same_where_velocities_do_not_fit_into_shared_memory
     assert!(matches!(one_less, Err(GpuEngineError::NotPersistent(NotPersistent::SharedMemory { .. }))));
 }
 
-/// A network that is trained for the first step has the same weights as on the CPU, but for roundings.
+/// After the first step, the weights are the CPU's except for rounding.
 #[test]
-fn part1_gpu_training_begins_as_on_the_cpu() {
+fn part1_gpu_training_agrees_with_the_cpu_after_one_step() {
     let dataset = small_dataset();
     let samples = dataset.train.samples(0, 16);
     let hyperparameters = Preset::Homework.hyperparameters();
@@ -149,7 +149,7 @@ fn part1_gpu_training_begins_as_on_the_cpu() {
     }
 }
 
-/// Half a percent is what two seeds differ by: whatever is wrong in a kernel costs more.
+/// The tolerance is half a percentage point, the difference between two seeds; an error in a kernel costs more.
 fn check_on_a_gpu(dataset: &Dataset) {
     let device = Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap();
     let hyperparameters = Preset::Homework.hyperparameters();
@@ -158,7 +158,7 @@ fn check_on_a_gpu(dataset: &Dataset) {
     let parameters = initial_parameters(Preset::Homework.architecture().unwrap(), &hyperparameters);
     let cpu = CpuEngine::new(&samples, &parameters, &hyperparameters);
     let expected = train(cpu, &hyperparameters, samples.len(), &validation, &test);
-    // Auto, because a GPU may lack the shared memory for one launch.
+    // Auto, because a GPU may not have enough shared memory for one launch.
     for path in [GpuPath::Steps, GpuPath::Auto] {
         let options = GpuOptions { path, ..GpuOptions::default() };
         let run = || {

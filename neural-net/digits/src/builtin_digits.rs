@@ -1,9 +1,8 @@
-//! Draws handwritten-looking digits for when the MNIST files are not there.
+//! Synthetic handwritten digits, which replace MNIST's files if they are missing.
 //!
-//! Each digit is a handful of pen strokes. An image takes one way of writing its digit, moves every
-//! point of it a little, leans, stretches and bends the whole, and then inks it with a pen of
-//! varying width on a black background. The result has MNIST's format and roughly its difficulty,
-//! but accuracies on it say nothing about MNIST.
+//! A glyph of a digit is a list of pen strokes. An image takes one of its digit's glyphs, jitters its points, applies a
+//! random rotation, shear, stretch and elastic distortion, and draws it with a pen of varying width on a black
+//! background. The result has MNIST's format and roughly its difficulty, but accuracies on it do not transfer to MNIST.
 
 mod strokes;
 
@@ -19,16 +18,15 @@ pub const SIDE: usize = 28;
 const PIXELS: usize = SIDE * SIDE;
 /// The height of an undistorted digit in pixels; MNIST's digits fill a box of 20 × 20.
 const DIGIT_HEIGHT: f32 = 19.0;
-/// Straight pieces that a curve is cut into between two of its points.
-const PIECES: usize = 4;
-/// The width of the grey rim of a stroke.
+/// Number of line segments of a curve between two of its points.
+const SEGMENTS: usize = 4;
+/// The width of the anti-aliased edge of a stroke in pixels.
 const EDGE_PIXELS: f32 = 1.4;
-/// The random stream of the labels; the streams below it belong to the images.
+/// The random stream of the labels; image i has stream i.
 const LABEL_STREAM: u64 = u64::MAX;
 
-// How much the images vary: the limits of `spread`. Larger ones make the digits harder to tell
-// apart. A linear model gets about 86 % of 10,000 test images right, a
-// 784-128-64-10 network about 97.5 %.
+// The variation of the images: the limits of `spread`. Larger limits make the digits harder to classify. A linear model
+// classifies about 86 % of 10,000 test images correctly, a 784-128-64-10 network about 97.5 %.
 const POINT_JITTER: f32 = 0.075;
 const ROTATION_RADIANS: f32 = 0.35;
 const SHEAR: f32 = 0.42;
@@ -39,12 +37,12 @@ const WAVE_RADIANS: f32 = 7.0;
 
 /// Draws `count` images and returns their pixels and their labels.
 ///
-/// The pixels are `count` × 28 × 28 bytes, row by row, 0 the background and 255 full ink; image `i`
-/// shows the digit `labels[i]`, 0 to 9. Every ten consecutive images from a multiple of ten on show
-/// the ten digits in random order, so the classes are balanced to within one.
+/// The pixels are `count` × 28 × 28 bytes, row by row, 0 the background and 255 full ink; image `i` shows the digit
+/// `labels[i]`, 0 to 9. Every ten consecutive images from a multiple of ten on show the ten digits in random order, so
+/// the classes are balanced to within one.
 ///
-/// An image depends on `seed` and its index only: neither on the number of threads nor on `count`,
-/// so a shorter draw is the beginning of a longer one.
+/// An image depends on `seed` and its index only, neither on the number of threads nor on `count`: a shorter draw is a
+/// prefix of a longer one.
 ///
 /// ```
 /// use digits::builtin_digits;
@@ -80,8 +78,8 @@ fn draw_labels(count: usize, seed: u64) -> Vec<u8> {
 }
 
 fn draw_digit(image: &mut [u8], label: u8, rng: &mut ChaCha8Rng) {
-    let ways = GLYPHS[usize::from(label)];
-    let glyph = ways[rng.random_range(0..ways.len())];
+    let glyphs = GLYPHS[usize::from(label)];
+    let glyph = glyphs[rng.random_range(0..glyphs.len())];
     let mut canvas = [0.0; PIXELS];
     ink_glyph(&mut canvas, glyph, rng);
     let strength = rng.random_range(200.0..=255.0);
@@ -94,20 +92,20 @@ fn draw_digit(image: &mut [u8], label: u8, rng: &mut ChaCha8Rng) {
     add_specks(image, rng);
 }
 
-/// Draws the strokes with one placement, one bend and one pen for the whole digit.
+/// Draws the strokes with one placement and one pen for the whole digit.
 fn ink_glyph(canvas: &mut [f32; PIXELS], glyph: Glyph, rng: &mut ChaCha8Rng) {
     let placement = Placement::random(rng);
     let pen_radius = rng.random_range(0.8..1.85);
     for stroke in glyph {
         let points = jitter(stroke, rng);
-        // Splits between the two points of a corner: one curve ends there, the next one starts.
+        // Splits between the two equal points of a corner: one curve ends there, the next one starts.
         for curve in points.chunk_by(|point, next| point != next) {
             ink_curve(canvas, curve, &placement, pen_radius, rng);
         }
     }
 }
 
-/// Moves every point a little, a repeated point together with the first, and centres on (0, 0).
+/// Moves every point by a random offset, a repeated point by the same one, and shifts the digit's centre to (0, 0).
 fn jitter(stroke: Stroke, rng: &mut ChaCha8Rng) -> Vec<[f32; 2]> {
     let mut moved: Vec<[f32; 2]> = Vec::with_capacity(stroke.len());
     for (index, &(x, y)) in stroke.iter().enumerate() {
@@ -136,8 +134,8 @@ fn ink_curve(
         let radius = pen_radius * (1.0 + spread(0.2, rng));
         let before = points[index.saturating_sub(1)];
         let after = points[(index + 2).min(last)];
-        for step in 1..=PIECES {
-            let along = step as f32 / PIECES as f32;
+        for step in 1..=SEGMENTS {
+            let along = step as f32 / SEGMENTS as f32;
             let point = catmull_rom([before, points[index], points[index + 1], after], along);
             let to = placement.to_pixels(point);
             ink_segment(canvas, from, to, radius);
@@ -158,7 +156,7 @@ fn catmull_rom([a, b, c, d]: [[f32; 2]; 4], along: f32) -> [f32; 2] {
     })
 }
 
-/// Inks every pixel near the segment; the ink fades out over [`EDGE_PIXELS`] around the pen's rim.
+/// Draws a line segment; its coverage falls from 1 to 0 over [`EDGE_PIXELS`] around the pen's radius.
 fn ink_segment(canvas: &mut [f32; PIXELS], from: [f32; 2], to: [f32; 2], radius: f32) {
     let reach = radius + EDGE_PIXELS / 2.0;
     let low = |axis: usize| (from[axis].min(to[axis]) - reach).max(0.0).ceil() as usize;
@@ -182,7 +180,7 @@ fn ink_segment(canvas: &mut [f32; PIXELS], from: [f32; 2], to: [f32; 2], radius:
     }
 }
 
-/// Adds a few faint stray dots to some of the images.
+/// Adds up to three faint dots of noise.
 fn add_specks(image: &mut [u8], rng: &mut ChaCha8Rng) {
     for _ in 0..rng.random_range(0..6_u32).saturating_sub(2) {
         let pixel = &mut image[rng.random_range(0..PIXELS)];
@@ -190,13 +188,13 @@ fn add_specks(image: &mut [u8], rng: &mut ChaCha8Rng) {
     }
 }
 
-/// How one image leans, stretches, bends and shifts its digit.
+/// The random affine map and elastic distortion of one image, from digit coordinates to pixels.
 struct Placement {
     /// Rotation, shear and stretch in one 2 × 2 matrix, digit heights to pixels.
     matrix: [[f32; 2]; 2],
-    /// Where the middle of the digit lands, in pixels.
+    /// The position of the digit's centre in pixels.
     centre: [f32; 2],
-    /// Two slow waves for each axis: the elastic distortion.
+    /// The elastic distortion: two waves of low frequency for each axis.
     waves: [[Wave; 2]; 2],
 }
 
@@ -226,7 +224,7 @@ impl Placement {
     }
 }
 
-/// A displacement in pixels that varies slowly over the digit.
+/// A displacement in pixels: a sine wave over the digit.
 struct Wave {
     height: f32,
     slope: [f32; 2],
@@ -247,7 +245,7 @@ impl Wave {
     }
 }
 
-/// A random number in -`limit`..`limit`, small ones more often (a triangular distribution).
+/// A random value in −`limit` … `limit` with a triangular distribution around 0.
 fn spread(limit: f32, rng: &mut ChaCha8Rng) -> f32 {
     (rng.random::<f32>() - rng.random::<f32>()) * limit
 }
@@ -267,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn part1_builtin_digits_of_a_short_draw_begin_a_long_one() {
+    fn part1_builtin_digits_of_a_short_draw_are_a_prefix_of_a_long_one() {
         let (long_pixels, long_labels) = draw(237, 5);
         for count in [0, 1, 9, 10, 123] {
             let (pixels, labels) = draw(count, 5);

@@ -1,9 +1,9 @@
-//! Fetches MNIST's four files from public mirrors, checked against known SHA-256 digests.
+//! The download of MNIST's four files from public mirrors, verified by their SHA-256 digests.
 //!
-//! A file appears under its own name only once it is complete and right: the body goes to a
-//! temporary file in the same directory, is hashed on the way, and is renamed over the target at
-//! the end. (Only a killed process leaves its temporary file behind, which the next download
-//! removes.) Nothing here prints; a callback gets each step as [`Progress`].
+//! A file appears under its own name only when it is complete and verified: the body is written to a temporary file in
+//! the same directory, hashed at the same time, and renamed over the target at the end. (Only a killed process leaves
+//! its temporary file behind, which the next download removes.) Nothing is printed; a callback receives each step as a
+//! [`DownloadEvent`].
 
 mod error;
 mod mirror;
@@ -21,8 +21,7 @@ use mirror::{Client, ReceiveError};
 
 pub use error::{DownloadError, FailedAttempt, MirrorFailure};
 
-/// MNIST as its authors published it: training and test images and labels, gzip-compressed IDX
-/// files.
+/// MNIST as published by its authors: training and test images and labels, gzip-compressed IDX files.
 pub const MNIST_FILES: [RemoteFile; 4] = [
     RemoteFile {
         name: "train-images-idx3-ubyte.gz",
@@ -42,11 +41,11 @@ pub const MNIST_FILES: [RemoteFile; 4] = [
     },
 ];
 
-/// Where [`MNIST_FILES`] are served, in the order they are tried.
+/// The mirrors of [`MNIST_FILES`], in the order in which they are tried.
 pub const MNIST_MIRRORS: [&str; 2] =
     ["https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"];
 
-/// One file to fetch.
+/// One file to download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemoteFile {
     /// A plain file name: the last part of the URL and the name in the directory.
@@ -55,7 +54,7 @@ pub struct RemoteFile {
     pub sha256: &'static str,
 }
 
-/// From where to fetch, and how long to wait; plain data, to be adjusted by struct update syntax.
+/// The mirrors, timeouts and limits of a download; plain data for struct update syntax.
 ///
 /// ```no_run
 /// use std::{path::Path, time::Duration};
@@ -69,63 +68,63 @@ pub struct RemoteFile {
 pub struct Downloader {
     /// Base URLs, `https://` or `http://`, tried in order for each file.
     pub mirrors: Vec<String>,
-    /// The longest wait for a name to resolve, and again for a connection to stand (TLS included).
+    /// The timeout of resolving a name, and again of connecting (TLS included).
     pub connect_timeout: Duration,
-    /// The longest silence: a mirror from which no byte comes for so long is given up. A body may
-    /// take any time as long as bytes keep coming; the headers must be complete within this time.
+    /// The timeout of one read or write: an attempt fails if a mirror sends no byte for this time. The total time of a
+    /// body is not limited; the headers must be complete within this time.
     pub stall_timeout: Duration,
-    /// The largest file accepted, in bytes.
+    /// Maximum size of a file in bytes.
     pub size_limit: u64,
-    /// Whether `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are heeded.
+    /// Whether `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are used.
     pub proxy_from_environment: bool,
 }
 
-/// What happens to one file during [`Downloader::fetch_all`], told as it happens.
+/// A step of [`Downloader::fetch_all`] for one file.
 #[derive(Debug)]
-pub enum Progress<'a> {
-    /// It is there with the right content; nothing is fetched.
+pub enum DownloadEvent<'a> {
+    /// The file exists with the right content; nothing is downloaded.
     AlreadyPresent,
-    /// It is there with other content; it stays until the right one is complete.
+    /// The file exists with other content; it stays until the right one is complete.
     WrongContentPresent {
         /// Its SHA-256, 64 hexadecimal digits.
         found: &'a str,
     },
-    /// A mirror has answered and will send `total` bytes, where it says so.
+    /// A mirror has answered.
     Started {
         /// The mirror's base URL.
         mirror: &'a str,
-        /// Bytes to come.
+        /// The file's size in bytes, if the mirror states it.
         total: Option<u64>,
     },
-    /// So many bytes have come so far.
+    /// A part of the body was received.
     Received {
-        /// Bytes.
+        /// Number of bytes so far.
         received: u64,
-        /// Of how many, where that is known.
+        /// The file's size in bytes, if the mirror states it.
         total: Option<u64>,
     },
-    /// A mirror has failed; the next one is tried, if there is one.
+    /// A mirror failed; the next one is tried, if there is one.
     MirrorFailed(&'a FailedAttempt),
-    /// It is complete, checked, and in its place.
+    /// The file is complete, verified and renamed.
     Finished {
         /// Its size in bytes.
         received: u64,
     },
 }
 
-/// How a file came to be in the directory.
+/// The result of [`Downloader::fetch_all`] for one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It was there before.
+pub enum DownloadOutcome {
+    /// The file existed with the right content.
     AlreadyPresent,
-    /// It was not there and has been fetched.
+    /// The file did not exist and was downloaded.
     Downloaded,
-    /// Another content was there under its name and has been replaced.
+    /// The file existed with other content and was replaced.
     Replaced,
 }
 
 impl Default for Downloader {
-    /// [`MNIST_MIRRORS`], 10 s for a connection, 30 s of silence, 64 MiB, the environment's proxy.
+    /// [`MNIST_MIRRORS`], timeouts of 10 s to connect and 30 s to stall, 64 MiB, the environment's proxy.
     fn default() -> Self {
         Self {
             mirrors: MNIST_MIRRORS.map(String::from).to_vec(),
@@ -138,23 +137,23 @@ impl Default for Downloader {
 }
 
 impl Downloader {
-    /// Brings all `files` into `directory`, which is created if missing; one outcome a file, in
-    /// the same order.
+    /// Downloads all `files` to `directory`, which is created if missing; returns one outcome per file, in the same
+    /// order.
     ///
-    /// A file that is there with the right digest is kept. Each other file is asked of the mirrors
-    /// in order until one delivers it.
+    /// An existing file with the right digest is kept. Each other file is requested from the mirrors in order until one
+    /// delivers it.
     ///
     /// # Errors
     ///
-    /// Stops at the first file that no mirror delivers, or that cannot be read or written here.
-    /// The files before it are in place, so that a later call goes on from there; no partial file
-    /// remains, and a file that was there before under that name is untouched.
+    /// Stops at the first file that no mirror delivers, or that cannot be read or written. The files before it are
+    /// complete, so that a later call resumes after them; no partial file remains, and an existing file of that name is
+    /// untouched.
     pub fn fetch_all(
         &self,
         files: &[RemoteFile],
         directory: &Path,
-        progress: &mut dyn FnMut(&RemoteFile, Progress<'_>),
-    ) -> Result<Vec<Outcome>, DownloadError> {
+        progress: &mut dyn FnMut(&RemoteFile, DownloadEvent<'_>),
+    ) -> Result<Vec<DownloadOutcome>, DownloadError> {
         whole_files::create_directory(directory)
             .map_err(|source| DownloadError::CreateDirectory { path: directory.to_path_buf(), source })?;
         let client = Client::new(self);
@@ -166,19 +165,19 @@ impl Downloader {
         client: &Client<'_>,
         file: &RemoteFile,
         directory: &Path,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Outcome, DownloadError> {
+        progress: &mut dyn FnMut(DownloadEvent<'_>),
+    ) -> Result<DownloadOutcome, DownloadError> {
         let path = directory.join(file.name);
         let outcome = match sha256_of_file(&path)? {
             Some(found) if found.eq_ignore_ascii_case(file.sha256) => {
-                progress(Progress::AlreadyPresent);
-                return Ok(Outcome::AlreadyPresent);
+                progress(DownloadEvent::AlreadyPresent);
+                return Ok(DownloadOutcome::AlreadyPresent);
             }
             Some(found) => {
-                progress(Progress::WrongContentPresent { found: &found });
-                Outcome::Replaced
+                progress(DownloadEvent::WrongContentPresent { found: &found });
+                DownloadOutcome::Replaced
             }
-            None => Outcome::Downloaded,
+            None => DownloadOutcome::Downloaded,
         };
         let mut attempts = Vec::new();
         for mirror in &self.mirrors {
@@ -186,13 +185,13 @@ impl Downloader {
             match client.receive(mirror, file, replacement.file(), progress) {
                 Ok(received) => {
                     replacement.commit().map_err(cannot_write(&path))?;
-                    progress(Progress::Finished { received });
+                    progress(DownloadEvent::Finished { received });
                     return Ok(outcome);
                 }
                 Err(ReceiveError::Write(source)) => return Err(cannot_write(&path)(source)),
                 Err(ReceiveError::Mirror(failure)) => {
                     let attempt = FailedAttempt { mirror: mirror.clone(), failure };
-                    progress(Progress::MirrorFailed(&attempt));
+                    progress(DownloadEvent::MirrorFailed(&attempt));
                     attempts.push(attempt);
                 }
             }
@@ -201,7 +200,7 @@ impl Downloader {
     }
 }
 
-/// The SHA-256 of the file at `path`, or `None` where there is none.
+/// The SHA-256 of the file at `path`, or `None` if it does not exist.
 fn sha256_of_file(path: &Path) -> Result<Option<String>, DownloadError> {
     let cannot_read = |source| DownloadError::ReadFile { path: path.to_path_buf(), source };
     let mut file = match File::open(path) {

@@ -1,4 +1,4 @@
-//! Labelled images: MNIST's files, where to find them, and the digits that the program draws itself.
+//! Labelled images: MNIST's files, the search for them, their download, and synthetic digits.
 
 pub mod builtin_digits;
 pub mod download;
@@ -11,14 +11,14 @@ use ndarray::{ArcArray2, Array2, s};
 use idx::IdxError;
 use perceptron::{Real, Samples};
 
-/// The classes: the digits 0 … 9.
+/// The number of classes: the digits 0 … 9.
 pub const CLASSES: usize = 10;
 
-/// Seed of the built-in digits that stand in for MNIST: always the same, so that a network can be evaluated on the digits
-/// that it has not seen.
+/// Seed of the built-in digits that replace a missing MNIST. It is constant, so that a saved network is evaluated on
+/// test images that it was not trained on.
 pub const BUILTIN_SEED: u64 = 0;
 
-/// Grey images with the digits they show.
+/// Grey images with their labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelledImages {
     /// One image a row, 0 background … 255 ink, *N* × (rows · columns).
@@ -32,13 +32,13 @@ pub struct LabelledImages {
 /// A training and a test set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
-    /// Its name, as results show it.
+    /// The name in printed results.
     pub name: String,
-    /// Whether these are MNIST's files; else they are the built-in digits.
+    /// Whether the images are from MNIST's files rather than the built-in digits.
     pub is_mnist: bool,
-    /// What is learned from.
+    /// The training set, from which validation images are taken, too.
     pub train: LabelledImages,
-    /// What the result is measured on, seen once.
+    /// The test set, for the final measurement only.
     pub test: LabelledImages,
 }
 
@@ -56,7 +56,7 @@ impl LabelledImages {
     /// Images `first` … `first + count − 1` as samples: pixels divided by 255, labels one-hot.
     ///
     /// # Panics
-    /// If there are not so many images.
+    /// If there are fewer than `first + count` images.
     pub fn samples<F: Real>(&self, first: usize, count: usize) -> Samples<F> {
         let pixels = self.pixels.clone().slice_move(s![first..first + count, ..]);
         let labels = &self.labels[first..first + count];
@@ -70,16 +70,16 @@ impl LabelledImages {
         };
         match Samples::from_bytes(pixels, F::from_f64(255.0), targets) {
             Ok(samples) => samples,
-            Err(error) => unreachable!("as many labels as images: {error}"),
+            Err(error) => unreachable!("the numbers of labels and images are equal: {error}"),
         }
     }
 }
 
 impl Dataset {
-    /// MNIST where [`find_mnist`] finds it, else the built-in digits.
+    /// MNIST if [`find_mnist`] finds it, otherwise the built-in digits.
     ///
     /// # Errors
-    /// If one of MNIST's files is missing or wrong; the line names it.
+    /// If one of MNIST's files is missing or invalid; the message names it.
     pub fn find(explicit: Option<&Path>) -> Result<Self, IdxError> {
         match find_mnist(explicit) {
             Some(directory) => Self::mnist(&directory),
@@ -90,7 +90,7 @@ impl Dataset {
     /// Reads MNIST's four files from `directory`, in parallel on rayon's current thread pool.
     ///
     /// # Errors
-    /// If one is missing or wrong; the line names it.
+    /// If one is missing or invalid; the message names it.
     pub fn mnist(directory: &Path) -> Result<Self, IdxError> {
         let (train, test) = rayon::join(
             || idx::read_labelled_images(directory, "train"),
@@ -99,7 +99,7 @@ impl Dataset {
         Ok(Self { name: "MNIST".to_owned(), is_mnist: true, train: train?, test: test? })
     }
 
-    /// Draws 60,000 digits to train on and 10,000 to test on. The same seed gives the same digits.
+    /// Draws a training set of 60,000 digits and a test set of 10,000. The same seed gives the same digits.
     pub fn builtin(seed: u64) -> Self {
         const TRAIN: usize = 60_000;
         const TEST: usize = 10_000;
@@ -116,24 +116,27 @@ impl Dataset {
     }
 }
 
-/// Where MNIST's files are: `explicit`, else the directory that the environment variable `MNIST_DIR` names, else
-/// `data/mnist` in the current directory or the user's cache directory if the files are there. None if nowhere.
+/// The directory of MNIST's files: `explicit`, or else the directory that the environment variable `MNIST_DIR` names,
+/// or else `data/mnist` in the current directory or the user's cache directory if the files are there. None if not
+/// found.
 ///
-/// The first two are taken at their word, so that a wrong one is an error rather than silently other data.
+/// The first two are not checked for files, so that a wrong one is an error later rather than silently other data.
 pub fn find_mnist(explicit: Option<&Path>) -> Option<PathBuf> {
     let named = explicit.map(Path::to_path_buf).or_else(|| {
         let from_environment = std::env::var_os("MNIST_DIR").filter(|value| !value.is_empty());
         from_environment.map(PathBuf::from)
     });
-    named.or_else(|| usual_places().into_iter().find(|directory| idx::any_file_in(directory)))
+    named.or_else(|| default_directories().into_iter().find(|directory| idx::any_file_in(directory)))
 }
 
-/// Where a download goes: `explicit`, else the user's cache directory, else `data/mnist` in the current directory.
+/// The target directory of a download: `explicit`, or else the user's cache directory, or else `data/mnist` in the
+/// current directory.
 pub fn download_directory(explicit: Option<&Path>) -> PathBuf {
-    explicit.map(Path::to_path_buf).or_else(|| usual_places().pop()).unwrap_or_default()
+    explicit.map(Path::to_path_buf).or_else(|| default_directories().pop()).unwrap_or_default()
 }
 
-fn usual_places() -> Vec<PathBuf> {
+/// `data/mnist` in the current directory, and the user's cache directory if there is one.
+fn default_directories() -> Vec<PathBuf> {
     let cache =
         directories::ProjectDirs::from("", "", "rust-neural-net").map(|project| project.cache_dir().join("mnist"));
     [Some(PathBuf::from("data/mnist")), cache].into_iter().flatten().collect()

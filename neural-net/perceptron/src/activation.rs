@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Real;
 
-/// What a layer does with its weighted sums z.
+/// A layer's activation function of its weighted sums z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
@@ -22,7 +22,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The name that the command line and files use.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sigmoid => "sigmoid",
@@ -33,12 +33,12 @@ impl Activation {
         }
     }
 
-    /// Replaces one layer's sums, for one sample, by its activations. The engines and the predictor have a faster tanh, which
-    /// differs in the last bits.
+    /// Replaces one layer's sums, for one sample, by its activations. The engines and the predictor use a faster tanh,
+    /// which differs in the last bits.
     pub fn apply<F: Real>(self, sums: &mut [F]) {
         match self {
             Self::Sigmoid => F::sigmoid_in_place(sums),
-            // Written so that a NaN passes, and always stored, so that the loop becomes vector instructions.
+            // A comparison with NaN is false, so a NaN passes through; the unconditional store lets the loop vectorise.
             Self::Relu => sums.iter_mut().for_each(|z| *z = if *z < F::zero() { F::zero() } else { *z }),
             Self::Tanh => sums.iter_mut().for_each(|z| *z = z.tanh()),
             Self::Identity => {}
@@ -46,11 +46,11 @@ impl Activation {
         }
     }
 
-    /// [`Activation::apply`] for several samples: rows of `stride` elements, of which the first `columns` are a layer's sums
-    /// and the others padding, which may change.
+    /// [`Activation::apply`] for several samples: rows of `stride` elements, of which the first `columns` are a layer's
+    /// sums and the others are padding, which may change.
     pub(crate) fn apply_to_rows<F: Real>(self, rows: &mut [F], stride: usize, columns: usize) {
         match self {
-            // One long slice is faster than many short ones.
+            // One long slice, padding included, is faster than many short ones.
             Self::Tanh => F::tanh_in_place(rows),
             Self::Sigmoid | Self::Relu => self.apply(rows),
             Self::Identity => {}
@@ -59,7 +59,7 @@ impl Activation {
     }
 
     /// The derivative da/dz, expressed by the activation a itself. Softmax, whose outputs depend on all sums, has none
-    /// of this form and is treated in [`crate::Loss::output_error`]; here it counts as the identity.
+    /// of this form and is handled in [`crate::Loss::output_error`]; here it is treated as the identity.
     #[inline]
     pub fn derivative<F: Real>(self, a: F) -> F {
         match self {
@@ -72,7 +72,7 @@ impl Activation {
     }
 }
 
-/// Shifted by the largest sum, so that no exponential overflows.
+/// Softmax of sums shifted by their maximum, so that no exponential overflows.
 fn softmax<F: Real>(sums: &mut [F]) {
     let largest = sums.iter().copied().fold(F::neg_infinity(), F::max);
     let mut total = F::zero();

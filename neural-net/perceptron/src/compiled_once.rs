@@ -1,8 +1,8 @@
-//! The fast code, compiled once for each element type.
+//! The numerical code, compiled once for each element type.
 //!
-//! Generic code is compiled wherever its types are chosen: anew in every program and every test. The engine's and the
-//! predictor's is large, for it holds each kernel for several instruction sets. What is called by way of this trait is compiled
-//! in this crate alone.
+//! Generic code is compiled in every program and every test that instantiates it. The engine's and the predictor's is
+//! large, because it contains each kernel for several instruction sets. Code called through this trait is compiled in
+//! this crate only.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,8 @@ use ndarray::{Array2, ArrayView2};
 use crate::engine::{EngineError, Evaluation, Parameters};
 use crate::{CpuEngine, Hyperparameters, Predictor, Samples};
 
-/// Implemented for [`f32`] and [`f64`]; each function is the method of the same name, or makes an engine.
+/// Non-generic entry points for [`f32`] and [`f64`]; each function calls the method of the same name, or creates an
+/// engine.
 pub trait CompiledOnce: Sized {
     #[doc(hidden)]
     fn engine<'a>(

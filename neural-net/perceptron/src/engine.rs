@@ -1,7 +1,7 @@
-//! The one door to whatever does the arithmetic of training and evaluation fast.
+//! The interface to the implementations of training and evaluation: CPU and GPU.
 //!
-//! An engine holds the parameters where it works on them. [`crate::Training`] tells it which samples come in which order
-//! and takes the parameters out when they are to be kept.
+//! An engine owns the parameters, in its device's memory. [`crate::Training`] passes it the order of the samples, and
+//! copies the parameters out to save them.
 
 mod cpu;
 mod gpu;
@@ -24,14 +24,14 @@ pub struct Parameters<F> {
     pub velocities: Option<Vec<(Array2<F>, Array1<F>)>>,
 }
 
-/// How well a network does on some samples.
+/// Loss and accuracy of a network on a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluation {
     /// The mean loss of a sample.
     pub loss: f64,
-    /// Samples whose largest output is where their largest target is.
+    /// Number of samples whose largest output has the index of the largest target.
     pub correct: usize,
-    /// All samples.
+    /// Number of samples.
     pub count: usize,
 }
 
@@ -42,18 +42,18 @@ impl Evaluation {
     }
 }
 
-/// The loss is no longer a finite number: the steps were too large.
+/// The loss is infinite or NaN: the steps were too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the loss is no longer finite, at step {step}")]
 pub struct Diverged {
-    /// The step of the epoch, counted from 0, before or after which the loss was not finite.
+    /// Index of the step in its epoch before or after which the loss was not finite.
     pub step: usize,
 }
 
-/// The device failed: it is lost, out of memory, or a kernel did something wrong. What was computed on it is lost.
+/// A device error: device lost, out of memory, or an error in a kernel. The results on the device are lost.
 pub type DeviceError = ::gpu::Error;
 
-/// Why a training ended early.
+/// The error of a training step.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The steps were too large.
@@ -64,20 +64,20 @@ pub enum EngineError {
     Device(#[from] DeviceError),
 }
 
-/// Does the arithmetic of training on some device.
+/// An implementation of training and evaluation on a device.
 pub trait Engine<F: Real> {
-    /// The device's name, for results.
+    /// The device's name, for printed results.
     fn device(&self) -> String;
 
-    /// Trains on the training samples in the given order, batch by batch, one step each. After each step `observe` is
-    /// told the step's number, counted from 0 over `order`, and the batch's summed loss before it; it may stop the
-    /// training there.
+    /// Trains on the training samples in the given order, batch by batch, one step each, from step `first_step` on.
+    /// After each step, `observe` receives the step's index in `order`, counted from 0, and the batch's summed loss
+    /// before the step; it may stop the training run there.
     ///
-    /// An engine that hands several steps at once to its device stops after the last of these, and tells `observe` of
-    /// every step that is done: the last that it was told of is where the training can go on.
+    /// An engine that submits several steps at once to its device stops after the last of these, and calls `observe`
+    /// for every completed step: training resumes after the last one that `observe` received.
     ///
     /// # Errors
-    /// If the loss of a batch is not finite, or the device fails. The parameters are then useless.
+    /// If the loss of a batch is not finite, or the device fails. The parameters are then unusable.
     fn train(
         &mut self,
         order: &[u32],
@@ -97,7 +97,7 @@ pub trait Engine<F: Real> {
     /// If the device fails.
     fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError>;
 
-    /// The parameters as they are now.
+    /// A copy of the current parameters.
     ///
     /// # Errors
     /// If the device fails.

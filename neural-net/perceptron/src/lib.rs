@@ -1,11 +1,12 @@
 //! A multilayer perceptron, trained by mini-batch stochastic gradient descent.
 //!
-//! - [`network`], [`activation`], [`loss`], [`samples`]: what is computed. [`mod@reference`] computes it slowly and obviously.
-//! - [`engine`]: the one door to whatever does the arithmetic fast: the CPU or a GPU. [`predictor`] predicts fast, without training.
-//! - [`training`]: epochs, permutations, history; [`preset`] holds the homework's and the notebook's settings.
+//! - [`network`], [`activation`], [`loss`], [`samples`]: the mathematics and its data. [`mod@reference`] is the plain
+//!   implementation.
+//! - [`engine`]: the interface to the CPU and GPU implementations. [`predictor`] is the fast path for inference alone.
+//! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
 //!
-//! It knows no files, and prints nothing. It is a crate apart from `neural-net`, which is its face, so that what is fast is
-//! optimised in every build, and what is not compiles fast.
+//! It does no file I/O and prints nothing. It is a crate of its own, re-exported by `neural-net`, so that the numerical
+//! code is optimised in every build profile while the rest compiles fast.
 
 pub mod activation;
 mod compiled_once;

@@ -1,10 +1,10 @@
-//! Loss functions and the error they send back through the network.
+//! Loss functions and the output errors that backpropagation starts from.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Activation, Real};
 
-/// How wrong the outputs a are, given the targets y of one sample.
+/// The loss function of the outputs a and the targets y of one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
@@ -16,11 +16,11 @@ pub enum Loss {
 
 impl Loss {
     /// Whether this loss is defined for outputs of `activation`: cross-entropy needs probabilities.
-    pub fn suits(self, activation: Activation) -> bool {
+    pub fn is_defined_for(self, activation: Activation) -> bool {
         self == Self::SquaredError || matches!(activation, Activation::Sigmoid | Activation::Softmax)
     }
 
-    /// The name that the command line and files use.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::SquaredError => "squared-error",
@@ -30,7 +30,7 @@ impl Loss {
 
     /// The loss of one sample.
     pub fn of<F: Real>(self, activation: Activation, outputs: &[F], targets: &[F]) -> f64 {
-        // Keeps ln away from 0; a NaN passes.
+        // Clamps p away from 0; a NaN passes through.
         let ln = |p: f64| if p < f64::MIN_POSITIVE { f64::MIN_POSITIVE.ln() } else { p.ln() };
         let pairs = outputs.iter().zip(targets).map(|(a, y)| (a.into_f64(), y.into_f64()));
         match (self, activation) {
@@ -43,8 +43,8 @@ impl Loss {
     /// The output layer's error δ = ∂loss/∂z of one sample, written to `errors`.
     ///
     /// For cross-entropy with softmax or sigmoid it is a − y: the derivatives of the logarithm and of the activation
-    /// cancel. For squared error it is (a − y) · da/dz, and for softmax, whose Jacobian is aᵢ (δᵢⱼ − aⱼ),
-    /// aᵢ (gᵢ − Σⱼ gⱼ aⱼ) with g = a − y (Bishop, "Pattern Recognition and Machine Learning", 2006, sections 4.3 and 5.3).
+    /// cancel. For squared error it is (a − y) · da/dz, and for softmax, whose Jacobian is aᵢ (δᵢⱼ − aⱼ), aᵢ (gᵢ − Σⱼ
+    /// gⱼ aⱼ) with g = a − y (Bishop, "Pattern Recognition and Machine Learning", 2006, sections 4.3 and 5.3).
     pub fn output_error<F: Real>(self, activation: Activation, outputs: &[F], targets: &[F], errors: &mut [F]) {
         for ((error, &a), &y) in errors.iter_mut().zip(outputs).zip(targets) {
             *error = a - y;

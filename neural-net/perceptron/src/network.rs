@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Activation, Loss, Real};
 
-/// The shape of a network: its layers and what they do.
+/// The shape of a network: its layers' sizes and activations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Architecture {
     sizes: Vec<usize>,
@@ -15,21 +15,21 @@ pub struct Architecture {
     output: Activation,
 }
 
-/// An architecture that makes no network.
+/// An invalid architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchitectureError {
-    /// There must be an input and an output.
+    /// There must be an input layer and an output layer.
     #[error("layers {0:?}: a network needs at least two, its inputs and its outputs")]
     TooFewLayers(Vec<usize>),
     /// Every layer needs a unit.
-    #[error("layers {0:?}: none may be empty")]
+    #[error("layers {0:?}: every layer needs at least one unit")]
     EmptyLayer(Vec<usize>),
-    /// Softmax makes a distribution over the outputs.
+    /// Softmax is a distribution over the outputs.
     #[error("softmax belongs to the output layer: choose sigmoid, relu, tanh or identity for the hidden ones")]
     HiddenSoftmax,
     /// Cross-entropy is defined for probabilities.
     #[error("cross-entropy needs sigmoid or softmax outputs, not {}", .0.name())]
-    LossDoesNotSuit(Activation),
+    UndefinedLoss(Activation),
 }
 
 impl Architecture {
@@ -92,16 +92,16 @@ impl Architecture {
         self.output
     }
 
-    /// Checks that `loss` is defined for the outputs.
+    /// Checks that `loss` is defined for the outputs' activation.
     ///
     /// # Errors
     /// If it is not.
     pub fn require_loss(&self, loss: Loss) -> Result<(), ArchitectureError> {
-        if loss.suits(self.output) { Ok(()) } else { Err(ArchitectureError::LossDoesNotSuit(self.output)) }
+        if loss.is_defined_for(self.output) { Ok(()) } else { Err(ArchitectureError::UndefinedLoss(self.output)) }
     }
 }
 
-/// How weights are drawn before training; biases start at 0.
+/// The distribution of the initial weights; biases start at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
@@ -121,21 +121,21 @@ pub struct Network<F> {
     biases: Vec<Array1<F>>,
 }
 
-/// Weights or biases that do not fit the architecture.
+/// Weights or biases whose shape differs from the architecture's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} of layer {layer} have shape {found:?} instead of {expected:?}")]
 pub struct ParameterShapeError {
     /// "weights" or "biases".
     pub what: &'static str,
-    /// The layer with weights, counted from 0.
+    /// The index among the layers with weights.
     pub layer: usize,
-    /// The shape that was given; empty if the layer is missing.
+    /// The given shape; empty if the layer is missing.
     pub found: Vec<usize>,
-    /// The shape that the architecture asks for; empty if there is no such layer.
+    /// The architecture's shape; empty if there is no such layer.
     pub expected: Vec<usize>,
 }
 
-/// Why there are weights and biases of an architecture's sizes.
+/// The reason why creating weights and biases of an architecture's sizes cannot fail.
 const SIZES: &str = "an architecture has two layers or more, none of them empty";
 
 impl<F: Real> Network<F> {
@@ -197,10 +197,10 @@ impl<F: Real> Network<F> {
         &self.biases
     }
 
-    /// The outputs for one sample, computed plainly: what [`crate::Predictor`], the fast way, is checked against.
+    /// The outputs for one sample, by scalar loops: the reference for [`crate::Predictor`].
     ///
     /// # Panics
-    /// If `inputs` is not as long as the network has inputs.
+    /// If the length of `inputs` is not the network's number of inputs.
     pub fn predict(&self, inputs: &[F]) -> Vec<F> {
         assert_eq!(inputs.len(), self.architecture.inputs(), "predict: wrong number of inputs");
         let mut values = inputs.to_vec();

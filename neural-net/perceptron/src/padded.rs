@@ -1,4 +1,4 @@
-//! Arrays as the fast kernels take them, padded to whole cache lines, and back.
+//! Conversion of arrays to and from the kernels' layout, padded to whole cache lines.
 
 use kernels_cpu::Simd;
 use kernels_cpu::product::{PaddedMatrix, Sink};
@@ -28,7 +28,7 @@ pub(crate) fn unpad<F: Real>(matrix: &PaddedMatrix<F>) -> Array2<F> {
     (0..matrix.rows()).for_each(|row| values.extend_from_slice(matrix.row(row)));
     match Array2::from_shape_vec((matrix.rows(), matrix.columns()), values) {
         Ok(array) => array,
-        Err(error) => unreachable!("there are as many values as the matrix has: {error}"),
+        Err(error) => unreachable!("the number of values is that of the shape: {error}"),
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn unpad_row<F: Real>(matrix: &PaddedMatrix<F>) -> Array1<F> {
     Array1::from(matrix.row(0).to_vec())
 }
 
-/// Sums are a layer's x·W: adds the bias and stores them.
+/// The sink of a layer's x·W: adds the bias and stores the sums.
 pub(crate) struct AddBias<'a, F> {
     pub(crate) out: &'a mut [F],
     pub(crate) stride: usize,

@@ -1,12 +1,12 @@
-//! A network made ready to predict: one sample in about a microsecond, or many at once.
+//! A network's parameters in a layout for fast prediction, of one sample with low latency or of many samples.
 //!
-//! A prediction of one sample is dot products with the columns of the weights
-//! ([`kernels_cpu::vector_product`]); nothing is allocated. Many samples are cut into chunks of 64, which threads
-//! share. There, layers of more than 16 units are tiled products, which read the weights once for several
-//! samples ([`kernels_cpu::product`]); the others are dot products as before.
+//! A prediction of one sample consists of dot products with the columns of the weights
+//! ([`kernels_cpu::vector_product`]); nothing is allocated. Many samples are cut into chunks of 64, which are
+//! distributed to threads. In a chunk, layers of more than 16 units are tiled products, which read the weights once for
+//! several samples ([`kernels_cpu::product`]); the others are dot products again.
 //!
-//! The two kernels round differently, so that a sample's outputs among many may differ in the last bits from its outputs
-//! alone. Neither depends on the number of threads.
+//! The two kernels round differently, so a sample's outputs may differ in the last bits between the two. Neither
+//! depends on the number of threads.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::product::{PaddedMatrix, product};
@@ -19,11 +19,11 @@ use crate::{Architecture, Network, Real};
 
 /// Samples that are predicted together.
 const CHUNK: usize = 64;
-/// Samples from which on a tiled product is faster than dot products.
-const FEW_SAMPLES: usize = 2;
-/// Units up to which dot products are faster for any number of samples: they would not fill a tile.
-const FEW_UNITS: usize = 16;
-/// Multiply-adds that are worth waking other threads for.
+/// Minimum number of samples for which a tiled product is faster than dot products.
+const MIN_TILED_SAMPLES: usize = 2;
+/// Maximum number of units for which dot products are always faster: fewer columns do not fill a tile.
+const MAX_DOT_PRODUCT_UNITS: usize = 16;
+/// Minimum number of multiply-adds that pay for waking other threads.
 const PARALLEL_WORK: usize = 5_000_000;
 
 /// Computes a network's outputs, fast.
@@ -52,9 +52,9 @@ pub struct Predictor<F> {
 
 #[derive(Clone, Debug)]
 struct PredictorLayer<F> {
-    /// inputs × units, where tiles may be used.
+    /// inputs × units, for tiled products; None for few units.
     weights: Option<PaddedMatrix<F>>,
-    /// The same, as dot products need them.
+    /// The same weights in the layout of dot products.
     columns: Columns<F>,
     /// One row of units.
     biases: PaddedMatrix<F>,
@@ -66,12 +66,16 @@ impl<F: Real> Predictor<F> {
         Self::with_instruction_set(network, InstructionSet::detect())
     }
 
-    /// The same with another instruction set than the best, to compare them.
+    /// [`Self::new`] with the given instruction set, for comparisons.
     pub fn with_instruction_set(network: &Network<F>, instruction_set: InstructionSet) -> Self {
         let layers = network.weights().iter().zip(network.biases()).map(|(weights, biases)| {
             let (inputs, units) = weights.dim();
             let columns = Columns::new(inputs, units, |input, unit| weights[[input, unit]]);
-            PredictorLayer { weights: (units > FEW_UNITS).then(|| pad(weights)), columns, biases: pad_row(biases) }
+            PredictorLayer {
+                weights: (units > MAX_DOT_PRODUCT_UNITS).then(|| pad(weights)),
+                columns,
+                biases: pad_row(biases),
+            }
         });
         let architecture = network.architecture().clone();
         Self {
@@ -90,7 +94,7 @@ impl<F: Real> Predictor<F> {
     /// The outputs for one sample.
     ///
     /// # Panics
-    /// If `inputs` is not as long as the network has inputs.
+    /// If the length of `inputs` is not the network's number of inputs.
     pub fn predict(&mut self, inputs: &[F]) -> &[F] {
         F::predict(self, inputs)
     }
@@ -107,11 +111,11 @@ impl<F: Real> Predictor<F> {
         self.activations.last().map_or(&[], |outputs| outputs)
     }
 
-    /// The outputs for the samples that are the rows of `inputs`, *N* × inputs; the result is *N* × outputs. Uses rayon's
-    /// current threads where there is enough to do.
+    /// The outputs for the samples that are the rows of `inputs`, *N* × inputs; the result is *N* × outputs. Runs on
+    /// rayon's current thread pool if there is enough work.
     ///
     /// # Panics
-    /// If `inputs` does not have as many columns as the network has inputs.
+    /// If the number of columns of `inputs` is not the network's number of inputs.
     pub fn predict_all(&self, inputs: ArrayView2<F>) -> Array2<F> {
         F::predict_all(self, inputs)
     }
@@ -143,7 +147,7 @@ impl<F: Real> Predictor<F> {
         }
     }
 
-    /// Predicts up to [`CHUNK`] samples, given and returned row by row.
+    /// Predicts up to [`CHUNK`] samples; `inputs` and `outputs` are row-major.
     fn predict_chunk(&self, inputs: &[F], outputs: &mut [F], workspace: &mut [PaddedMatrix<F>]) {
         let samples = inputs.len() / self.architecture.inputs();
         for (index, layer) in self.layers.iter().enumerate() {
@@ -173,10 +177,10 @@ impl<F: Real> PredictorLayer<F> {
         sums.iter_mut().zip(self.biases.row(0)).for_each(|(sum, &bias)| *sum += bias);
     }
 
-    /// x·W + b for each sample; row i of `sums` is of sample i.
+    /// x·W + b for each sample; sample i goes to row i of `sums`.
     fn apply_to_many(&self, set: InstructionSet, inputs: &[&[F]], sums: &mut PaddedMatrix<F>) {
         match &self.weights {
-            Some(weights) if inputs.len() >= FEW_SAMPLES => {
+            Some(weights) if inputs.len() >= MIN_TILED_SAMPLES => {
                 let stride = sums.stride();
                 let sink = AddBias { out: sums.padded_mut(), stride, biases: self.biases.padded() };
                 product(set, inputs, weights, 0..stride, sink);

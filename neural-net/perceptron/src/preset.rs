@@ -1,4 +1,4 @@
-//! The settings of the two sources: the homework's network and the notebook's.
+//! The settings of two networks: the homework's and the notebook's.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,18 +6,18 @@ use crate::network::{ArchitectureError, Initialization};
 use crate::training::{GradientScale, Hyperparameters};
 use crate::{Activation, Architecture, Loss};
 
-/// Where a network and its training are taken from.
+/// A predefined network and its hyperparameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// The homework: 784-128-64-10, sigmoid everywhere, squared error, batches of 16, 5 epochs of 50,000 images
     Homework,
-    /// The notebook: 784-10-10, ReLU then softmax, cross-entropy, 1000 steps on the first 10,000 images at once
+    /// The notebook: 784-10-10, ReLU then softmax, cross-entropy, 1000 full-batch steps on the first 10,000 images
     Notebook,
 }
 
 impl Preset {
-    /// The name that the command line and files use.
+    /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Homework => "homework",
@@ -25,7 +25,7 @@ impl Preset {
         }
     }
 
-    /// The network's layers.
+    /// The number of units of each layer, inputs first.
     pub fn sizes(self) -> Vec<usize> {
         match self {
             Self::Homework => vec![784, 128, 64, 10],
@@ -49,15 +49,15 @@ impl Preset {
         }
     }
 
-    /// The network.
+    /// The network's architecture.
     ///
     /// # Errors
-    /// None: both presets are networks.
+    /// None: both presets are valid.
     pub fn architecture(self) -> Result<Architecture, ArchitectureError> {
         Architecture::new(self.sizes(), self.hidden_activation(), self.output_activation())
     }
 
-    /// How it is trained.
+    /// The hyperparameters.
     pub fn hyperparameters(self) -> Hyperparameters {
         let homework = Hyperparameters {
             loss: Loss::SquaredError,
@@ -89,7 +89,8 @@ impl Preset {
         }
     }
 
-    /// Training and validation images. The notebook has no validation part: it measures on the training images.
+    /// The numbers of training and validation images. The notebook has no validation set: it measures on the training
+    /// images.
     pub fn images(self) -> (usize, usize) {
         match self {
             Self::Homework => (50_000, 10_000),
@@ -97,7 +98,7 @@ impl Preset {
         }
     }
 
-    /// The test accuracy on MNIST that must be reached, 0 … 1.
+    /// The required test accuracy on MNIST, 0 … 1.
     pub fn target_accuracy(self) -> f64 {
         match self {
             Self::Homework => 0.95,
@@ -105,7 +106,7 @@ impl Preset {
         }
     }
 
-    /// What a pass over the training images is called.
+    /// The word for one pass over the training images in the program's output.
     pub fn epoch_word(self) -> &'static str {
         match self {
             Self::Homework => "Epoch",

@@ -1,4 +1,4 @@
-//! The slow, obvious computation of a training step, against which every engine is checked.
+//! The plain computation of a training step, against which every engine is checked.
 
 use ndarray::{Array1, Array2, Axis};
 
@@ -21,7 +21,7 @@ pub fn forward<F: Real>(network: &Network<F>, inputs: &Array2<F>) -> Vec<Array2<
     let mut activations = vec![inputs.clone()];
     for (layer, (weights, biases)) in network.weights().iter().zip(network.biases()).enumerate() {
         let sums = activations[layer].dot(weights) + biases;
-        // The product of matrices that are stored column by column is stored so, too.
+        // The product of column-major matrices is column-major, too.
         let mut sums = sums.as_standard_layout().into_owned();
         for mut row in sums.outer_iter_mut() {
             network
@@ -66,7 +66,7 @@ pub fn gradients<F: Real>(network: &Network<F>, samples: &Samples<F>, loss: crat
 }
 
 /// One step on all of `samples` as a batch, by the rule that [`Hyperparameters`] documents. `velocities` holds the last
-/// step's changes, and is zeros of the parameters' shapes before the first.
+/// step's changes; before the first step, zeros of the parameters' shapes.
 ///
 /// # Panics
 /// If `velocities` does not have the network's shapes.

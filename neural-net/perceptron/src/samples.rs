@@ -1,4 +1,4 @@
-//! What a network learns from: inputs and the outputs they should give.
+//! Training data: inputs and their target outputs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,28 +6,28 @@ use ndarray::{ArcArray2, Array2, ArrayView1, Axis};
 
 use crate::Real;
 
-/// Samples row by row: `inputs` is *N* × inputs, `targets` is *N* × outputs. A clone shares them.
+/// Samples row by row: `inputs` is *N* × inputs, `targets` is *N* × outputs. A clone shares the data.
 #[derive(Clone, Debug)]
 pub struct Samples<F> {
     inputs: Arc<Inputs<F>>,
     targets: Arc<Array2<F>>,
 }
 
-/// Why a row of samples is a slice.
+/// The reason why a row of samples is a slice.
 pub(crate) const ROW_BY_ROW: &str = "samples are stored row by row";
 
-/// The inputs, as numbers, or as bytes that become numbers when somebody asks for them.
+/// The inputs, as floats, or as bytes that are converted to floats on demand.
 #[derive(Debug)]
 struct Inputs<F> {
-    numbers: OnceLock<Array2<F>>,
+    floats: OnceLock<Array2<F>>,
     bytes: Option<ByteInputs<F>>,
 }
 
-/// Inputs that are multiples of one number, such as the pixels of grey images: a byte each instead of four or eight.
+/// Inputs that are multiples of one value, such as the pixels of grey images: a byte each instead of four or eight.
 #[derive(Debug)]
 struct ByteInputs<F> {
     bytes: ArcArray2<u8>,
-    /// What each byte stands for.
+    /// The value of each byte.
     values: Box<[F; 256]>,
 }
 
@@ -35,12 +35,12 @@ struct ByteInputs<F> {
 #[derive(Clone, Copy, Debug)]
 pub enum InputRow<'a, F> {
     /// The inputs themselves.
-    Numbers(&'a [F]),
-    /// Bytes, and the inputs that they stand for.
+    Floats(&'a [F]),
+    /// Bytes, and the lookup table of their values.
     Bytes(&'a [u8], &'a [F; 256]),
 }
 
-/// Inputs and targets of different number.
+/// Different numbers of inputs and targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{inputs} rows of inputs and {targets} rows of targets: each sample needs both")]
 pub struct SampleCountError {
@@ -56,17 +56,17 @@ impl<F: Real> Samples<F> {
     /// # Errors
     /// If they differ in the number of rows.
     pub fn new(inputs: Array2<F>, targets: Array2<F>) -> Result<Self, SampleCountError> {
-        let numbers = OnceLock::new();
+        let floats = OnceLock::new();
         SampleCountError::check(inputs.nrows(), targets.nrows())?;
         // Rows must be slices.
         let row_by_row =
             |array: Array2<F>| if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() };
-        let _ = numbers.set(row_by_row(inputs));
-        Ok(Self { inputs: Arc::new(Inputs { numbers, bytes: None }), targets: Arc::new(row_by_row(targets)) })
+        let _ = floats.set(row_by_row(inputs));
+        Ok(Self { inputs: Arc::new(Inputs { floats, bytes: None }), targets: Arc::new(row_by_row(targets)) })
     }
 
-    /// Pairs inputs that are `bytes` / `white` with targets, row by row. The bytes are shared, not copied; an engine that
-    /// can do without the numbers never makes them.
+    /// Pairs inputs that are `bytes` / `white` with targets, row by row. The bytes are shared, not copied, and
+    /// converted to floats only for an engine that needs floats.
     ///
     /// # Errors
     /// If they differ in the number of rows.
@@ -74,12 +74,12 @@ impl<F: Real> Samples<F> {
         SampleCountError::check(bytes.nrows(), targets.nrows())?;
         let bytes = if bytes.is_standard_layout() { bytes } else { bytes.as_standard_layout().into_owned().into() };
         let values = Box::new(std::array::from_fn(|byte| F::from_f64(byte as f64) / white));
-        let inputs = Inputs { numbers: OnceLock::new(), bytes: Some(ByteInputs { bytes, values }) };
+        let inputs = Inputs { floats: OnceLock::new(), bytes: Some(ByteInputs { bytes, values }) };
         Ok(Self { inputs: Arc::new(inputs), targets: Arc::new(targets.as_standard_layout().into_owned()) })
     }
 
-    /// Whether these are the very same samples, not just equal ones.
-    pub(crate) fn are_shared_with(&self, other: &Self) -> bool {
+    /// Whether both share the same data in memory, not just equal data.
+    pub(crate) fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inputs, &other.inputs) && Arc::ptr_eq(&self.targets, &other.targets)
     }
 
@@ -101,11 +101,12 @@ impl<F: Real> Samples<F> {
         }
     }
 
-    /// All inputs, *N* × inputs. Of bytes they are made at the first call, and then take as much memory as other inputs.
+    /// All inputs, *N* × inputs. Bytes are converted at the first call; the floats then stay allocated beside the
+    /// bytes.
     pub fn inputs(&self) -> &Array2<F> {
-        self.inputs.numbers.get_or_init(|| match &self.inputs.bytes {
+        self.inputs.floats.get_or_init(|| match &self.inputs.bytes {
             Some(ByteInputs { bytes, values }) => bytes.map(|&byte| values[usize::from(byte)]),
-            None => unreachable!("inputs are numbers or bytes"),
+            None => unreachable!("inputs are floats or bytes"),
         })
     }
 
@@ -114,30 +115,30 @@ impl<F: Real> Samples<F> {
         &self.targets
     }
 
-    /// Where the inputs are kept as bytes, what each byte stands for.
+    /// The value of each byte, if the inputs are stored as bytes.
     pub fn byte_values(&self) -> Option<&[F; 256]> {
         self.inputs.bytes.as_ref().map(|inputs| &*inputs.values)
     }
 
-    /// The inputs of sample `index` in the form in which they are kept.
+    /// The inputs of sample `index` as they are stored.
     ///
     /// # Panics
-    /// If there is no such sample.
+    /// If `index` is out of bounds.
     pub fn input_row(&self, index: usize) -> InputRow<'_, F> {
         match &self.inputs.bytes {
             Some(ByteInputs { bytes, values }) => {
                 let row: ArrayView1<u8> = bytes.index_axis(Axis(0), index);
                 InputRow::Bytes(row.to_slice().expect(ROW_BY_ROW), values)
             }
-            None => InputRow::Numbers(self.input(index)),
+            None => InputRow::Floats(self.input(index)),
         }
     }
 
-    /// Asks for a sample's inputs and targets to be in the cache soon.
+    /// Prefetches a sample's inputs and targets.
     pub(crate) fn prefetch(&self, index: usize) {
         kernels_cpu::prefetch(self.target(index));
         match self.input_row(index) {
-            InputRow::Numbers(row) => kernels_cpu::prefetch(row),
+            InputRow::Floats(row) => kernels_cpu::prefetch(row),
             InputRow::Bytes(row, _) => kernels_cpu::prefetch(row),
         }
     }
@@ -145,7 +146,7 @@ impl<F: Real> Samples<F> {
     /// The inputs of sample `index`.
     ///
     /// # Panics
-    /// If there is no such sample.
+    /// If `index` is out of bounds.
     pub fn input(&self, index: usize) -> &[F] {
         row(self.inputs(), index)
     }
@@ -153,7 +154,7 @@ impl<F: Real> Samples<F> {
     /// The targets of sample `index`.
     ///
     /// # Panics
-    /// If there is no such sample.
+    /// If `index` is out of bounds.
     pub fn target(&self, index: usize) -> &[F] {
         row(&self.targets, index)
     }
@@ -177,19 +178,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn part1_bytes_stand_for_the_numbers_that_the_homework_divides() {
+    fn part1_bytes_have_the_values_of_the_homeworks_division() {
         let bytes = ArcArray2::from_shape_fn((256, 3), |(row, column)| (row * (column + 1)) as u8);
         let targets = Array2::zeros((200, 1));
         let samples = Samples::<f32>::from_bytes(bytes.clone().slice_move(s![56.., ..]), 255.0, targets).unwrap();
-        let numbers = bytes.slice(s![56.., ..]).mapv(|byte| f32::from(byte) / 255.0);
+        let floats = bytes.slice(s![56.., ..]).mapv(|byte| f32::from(byte) / 255.0);
         assert_eq!((samples.len(), samples.input_count()), (200, 3));
         for index in 0..200 {
             let InputRow::Bytes(row, values) = samples.input_row(index) else { panic!("{index}") };
             let row: Vec<f32> = row.iter().map(|&byte| values[usize::from(byte)]).collect();
-            assert_eq!(row, numbers.row(index).to_vec());
+            assert_eq!(row, floats.row(index).to_vec());
             assert_eq!(row, samples.input(index));
         }
-        assert_eq!(samples.inputs(), numbers);
+        assert_eq!(samples.inputs(), floats);
     }
 
     #[test]

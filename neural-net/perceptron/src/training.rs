@@ -1,4 +1,4 @@
-//! Epochs of training: the order of the samples, the history, stopping and going on.
+//! Training runs: epochs, sample permutations, history, stopping and resuming.
 
 mod stop_at;
 mod validate;
@@ -19,96 +19,97 @@ use self::stop_at::Batches;
 pub use self::stop_at::StopAt;
 pub use self::validate::InvalidValue;
 
-/// Whether a batch's gradient is the sum over its samples or their mean.
+/// The reduction of a batch's gradients over its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
 pub enum GradientScale {
-    /// The sum, as the homework has it.
+    /// The sum, as in the homework.
     Sum,
     /// The mean, so that the learning rate does not depend on the batch size.
     Mean,
 }
 
-/// How a network is trained. One step on a batch changes each weight w by v and each bias likewise, without decay:
+/// The hyperparameters of a training run. One step on a batch adds v to each weight w, and likewise for each bias,
+/// without decay:
 ///
 /// v ← momentum · v − learning_rate · (factor · ∂loss/∂w + weight_decay · w)
 ///
-/// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], most often 1.
+/// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], 1 by default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hyperparameters {
-    /// What is minimised.
+    /// The loss function.
     pub loss: Loss,
-    /// The step size.
+    /// The step size, above 0.
     pub learning_rate: f64,
-    /// By what the gradients of each layer with weights are multiplied, from the inputs on; 1 where the list ends. Weight decay and
-    /// momentum stay as they are.
+    /// The factor of the gradients of each layer with weights, from the inputs on; 1 beyond the list's end. Weight
+    /// decay and momentum are not scaled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learning_rate_factors: Vec<f64>,
-    /// The share of the last change that is added to the next, 0 … 1.
+    /// The share of the last change that is added to the next, 0 ≤ momentum < 1.
     pub momentum: f64,
-    /// The pull of each weight towards 0.
+    /// The coefficient of the decay of each weight towards 0.
     pub weight_decay: f64,
-    /// Samples in a batch; None takes all of them.
+    /// Samples in a batch; None for all samples (full batch).
     pub batch_size: Option<usize>,
     /// Sum or mean over a batch.
     pub gradient: GradientScale,
-    /// How often each sample is seen.
+    /// Number of passes over the samples.
     pub epochs: usize,
-    /// Whether each epoch has a new permutation of the samples; without, they come in their order.
+    /// Whether each epoch has a new permutation of the samples; otherwise they keep their order.
     pub shuffle: bool,
-    /// After how many epochs the accuracy is measured and recorded; the last is always.
+    /// Number of epochs between measurements of the accuracy; the last epoch is always measured.
     pub report_every: usize,
-    /// Whether the training ends before that if it is accurate enough.
+    /// Early stopping at an accuracy.
     #[serde(default)]
     pub stop_at: Option<StopAt>,
-    /// How weights are drawn.
+    /// The distribution of the initial weights.
     pub initialization: Initialization,
     /// Seed of the weights and the permutations.
     pub seed: u64,
 }
 
 impl Hyperparameters {
-    /// By what the gradients of layer `layer` with weights, counted from 0, are multiplied.
+    /// The factor of the gradients of layer `layer` with weights, counted from 0.
     pub fn learning_rate_factor(&self, layer: usize) -> f64 {
         self.learning_rate_factors.get(layer).copied().unwrap_or(1.0)
     }
 }
 
-/// On which samples the accuracy after an epoch is measured.
+/// The samples on which the accuracy after an epoch is measured.
 #[derive(Debug)]
 pub enum Validation<'a, F> {
-    /// On the training samples themselves.
+    /// The training samples.
     Training,
-    /// On samples that are kept apart.
+    /// A separate validation set.
     Apart(&'a Samples<F>),
 }
 
-/// What is known after an epoch, or where a training stopped.
+/// The measurements after an epoch, or at the step where a training run stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EpochRecord {
     /// The epoch, counted from 1.
     pub epoch: usize,
-    /// How many samples of the epoch were seen, where the training stopped within it at its mark; None for all.
+    /// Number of samples seen in the epoch if the target accuracy was reached within it; None for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
-    /// Seconds spent training since the last record, without measurements.
+    /// Seconds of training since the last record, without measurements.
     pub seconds: f64,
     /// The mean loss of a sample over the epoch so far, each before its step.
     pub loss: f64,
-    /// The share of samples that are classified right, 0 … 1.
+    /// The share of correctly classified samples, 0 … 1.
     pub accuracy: f64,
 }
 
-/// How far a training has come.
+/// The progress of a training run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
-    /// Epochs that are complete.
+    /// Number of complete epochs.
     pub epoch: usize,
-    /// Steps of the next epoch that are done.
+    /// Number of completed steps of the next epoch.
     pub step: usize,
     /// The summed loss of those steps.
     pub loss: f64,
@@ -118,34 +119,35 @@ pub struct Progress {
     pub history: Vec<EpochRecord>,
 }
 
-/// Watches a training and may stop it.
+/// Callbacks of a training run; they may stop it.
 pub trait Observer<F: Real, E: Engine<F>> {
-    /// Why a training may stop other than by its end.
+    /// The error of [`Self::epoch`], which ends the training run.
     type Error;
 
-    /// A step is done: `step` of `steps` in epoch `epoch`, counted from 1. Break stops the training here; it can go on
-    /// later.
+    /// Called after step `step` of `steps` in epoch `epoch`, both counted from 1. Break stops the training run here; it
+    /// can be resumed later.
     fn step(&mut self, epoch: usize, step: usize, steps: usize) -> ControlFlow<()>;
 
-    /// An epoch, or what is done of it where the training stops at its mark, has been measured and recorded; `training` may be kept on disk here.
+    /// Called after an epoch, or the part of it up to the target accuracy, has been measured and recorded; `training`
+    /// may be saved here.
     ///
     /// # Errors
-    /// Stops the training with that error.
+    /// An error ends the training run.
     fn epoch(&mut self, record: &EpochRecord, training: &Training<E>) -> Result<(), Self::Error>;
 }
 
-/// How a training ended.
+/// The reason why a training run ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All epochs are done.
     Finished,
-    /// The accuracy has reached the mark of [`Hyperparameters::stop_at`]. The last record is of this moment.
+    /// The accuracy reached the target of [`Hyperparameters::stop_at`]. The last record is of this step.
     Reached,
     /// The observer stopped it.
     Stopped,
 }
 
-/// Why a training ended early.
+/// The error of a training run.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainingError<O> {
     /// The steps were too large.
@@ -153,15 +155,15 @@ pub enum TrainingError<O> {
     Diverged {
         /// The epoch, counted from 1.
         epoch: usize,
-        /// Where in it.
+        /// The step in the epoch.
         diverged: Diverged,
     },
-    /// The device failed. What was computed since the last checkpoint is lost.
+    /// The device failed. The steps since the last checkpoint are lost.
     #[error("the training's device failed in epoch {epoch}: {error}")]
     Device {
         /// The epoch, counted from 1.
         epoch: usize,
-        /// What happened.
+        /// The device's error.
         error: DeviceError,
     },
     /// The observer's error.
@@ -178,7 +180,7 @@ impl<O> TrainingError<O> {
     }
 }
 
-/// A training on some engine.
+/// A training run on an engine.
 #[derive(Debug)]
 pub struct Training<E> {
     engine: E,
@@ -187,17 +189,17 @@ pub struct Training<E> {
     progress: Progress,
 }
 
-/// The parameters that a training begins with.
+/// The initial parameters of a training run.
 pub fn initial_parameters<F: Real>(architecture: Architecture, hyperparameters: &Hyperparameters) -> Parameters<F> {
     let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);
     let network = Network::random(architecture, hyperparameters.initialization, &mut rng);
     Parameters { network, velocities: None }
 }
 
-/// The order of the samples in an epoch, counted from 0. It depends on the seed and the epoch only, so that a training
-/// can go on anywhere.
+/// The sample permutation of an epoch, counted from 0. It depends on the seed and the epoch only, so that a training
+/// run can be resumed at any step.
 pub fn order_of_epoch(hyperparameters: &Hyperparameters, samples: usize, epoch: usize) -> Vec<u32> {
-    let samples = u32::try_from(samples).expect("samples are numbered by 32 bits");
+    let samples = u32::try_from(samples).expect("sample indices have 32 bits");
     let mut order: Vec<u32> = (0..samples).collect();
     if hyperparameters.shuffle {
         // Stream 0 belongs to the weights.
@@ -209,7 +211,7 @@ pub fn order_of_epoch(hyperparameters: &Hyperparameters, samples: usize, epoch: 
 }
 
 impl<E> Training<E> {
-    /// A training of `samples` samples on an engine that holds them, from `progress` on.
+    /// A training run from `progress` on, on an engine that holds the `samples` training samples.
     pub fn new(engine: E, samples: usize, hyperparameters: Hyperparameters, progress: Progress) -> Self {
         Self { engine, hyperparameters, samples, progress }
     }
@@ -219,35 +221,35 @@ impl<E> Training<E> {
         &self.engine
     }
 
-    /// The engine, for evaluations.
+    /// The engine, mutable for evaluations.
     pub fn engine_mut(&mut self) -> &mut E {
         &mut self.engine
     }
 
-    /// How the network is trained.
+    /// The hyperparameters.
     pub fn hyperparameters(&self) -> &Hyperparameters {
         &self.hyperparameters
     }
 
-    /// How far it has come.
+    /// The progress so far.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// The record of the training's end, if it has reached its mark there.
+    /// The last record, if it is of the current step and reaches the target accuracy.
     pub fn reached(&self) -> Option<&EpochRecord> {
-        let (mark, Progress { epoch, step, history, .. }) = (self.hyperparameters.stop_at?.accuracy, &self.progress);
+        let (target, Progress { epoch, step, history, .. }) = (self.hyperparameters.stop_at?.accuracy, &self.progress);
         let here = match step {
             0 => (*epoch, None),
             _ => (epoch.saturating_add(1), Some(self.batches().seen(*step))),
         };
-        history.last().filter(|record| (record.epoch, record.samples) == here && record.accuracy >= mark)
+        history.last().filter(|record| (record.epoch, record.samples) == here && record.accuracy >= target)
     }
 
-    /// Trains until all epochs are done, the accuracy reaches its mark, or the observer stops it.
+    /// Trains until all epochs are done, the accuracy reaches the target, or the observer stops it.
     ///
     /// # Errors
-    /// If the loss is no longer finite, the device fails, or with the observer's error.
+    /// If the loss is not finite, the device fails, or the observer returns an error.
     pub fn run<F: Real, O: Observer<F, E>>(
         &mut self,
         validation: &Validation<F>,
@@ -272,7 +274,7 @@ impl<E> Training<E> {
         Batches { samples: self.samples, size: self.hyperparameters.batch_size.unwrap_or(self.samples).max(1) }
     }
 
-    /// Trains what is left of an epoch, from one measurement to the next. Finished is the epoch.
+    /// Trains the rest of an epoch, from one measurement to the next. [`Outcome::Finished`] refers to the epoch.
     fn train_epoch<F: Real, O: Observer<F, E>>(
         &mut self,
         validation: &Validation<F>,
@@ -291,7 +293,7 @@ impl<E> Training<E> {
             if self.progress.step < end {
                 return Ok(Outcome::Stopped);
             }
-            // Where the observer stops it at the end of such a stretch, it is measured before the observer is asked again.
+            // If the observer stopped at the last step before a measurement, the measurement still takes place.
             let is_complete = end == batches.steps();
             if is_complete {
                 self.progress.epoch += 1;
@@ -322,8 +324,8 @@ impl<E> Training<E> {
         }
     }
 
-    /// Trains until step `end` of the epoch or until the observer stops it. The engine gets the order up to there only, so
-    /// that one that hands several steps at once to its device stops there too.
+    /// Trains until step `end` of the epoch or until the observer stops it. The engine receives the order up to that
+    /// step only, so that an engine that submits several steps at once stops there, too.
     fn train_steps<F: Real, O: Observer<F, E>>(
         &mut self,
         order: &[u32],
@@ -345,7 +347,7 @@ impl<E> Training<E> {
         trained.map_err(|error| TrainingError::in_epoch(epoch, error))
     }
 
-    /// Measures the network after `step` steps of an epoch. The last of them may have been the one that was too large.
+    /// Measures the network after `step` steps of an epoch. A loss that is not finite is attributed to the last step.
     fn measure<F: Real>(
         &mut self,
         validation: &Validation<F>,

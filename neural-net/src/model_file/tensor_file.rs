@@ -1,4 +1,4 @@
-//! Reading safetensors files strictly: what is damaged, missing, surplus or not finite is an error that names it.
+//! Strict reading of safetensors files: damaged, missing, surplus and not finite data are errors that name them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -15,21 +15,21 @@ use crate::checksum::{self, Seal};
 use crate::engine::Parameters;
 use crate::{Architecture, Network};
 
-/// How a program's files of one kind are told from others, and what their metadata have.
+/// A program's file format: the identification and the metadata keys of one kind of its files.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// The program that writes them.
     pub program: &'static str,
-    /// The value of their metadata's key `format`.
+    /// The value of their metadata key `format`.
     pub name: &'static str,
     /// Whether they have a checksum.
     ///
-    /// Bits that flip do not make a file with one a file without: its name of the format differs by two bits at least,
-    /// and the key of the checksum would have to be gone, while any other key in its place is rejected.
+    /// Flipped bits do not turn a file with a checksum into a file without: the format's name differs by at least two
+    /// bits, and the checksum's key would have to be missing, while any other key in its place is rejected.
     pub has_checksum: bool,
-    /// The other keys of their metadata.
+    /// Their other metadata keys.
     pub keys: &'static [&'static str],
-    /// Keys that they may have beyond.
+    /// Optional metadata keys.
     pub optional: &'static [&'static str],
 }
 
@@ -44,10 +44,10 @@ pub struct TensorFile {
 }
 
 /// A layer's weights and biases, or their velocities.
-type Layer = (Array2<f32>, Array1<f32>);
+type LayerArrays = (Array2<f32>, Array1<f32>);
 
 impl TensorFile {
-    /// Reads a file in one of some formats of a program. The first is the one that it writes.
+    /// Reads a file in one of a program's formats. The first is the format that it writes.
     ///
     /// # Errors
     /// If it cannot be read, is damaged, or has another format.
@@ -55,7 +55,7 @@ impl TensorFile {
         Self::parse(path, std::fs::read(path).map_err(io_error(path, "read"))?, formats)
     }
 
-    /// The same of a file's bytes; errors name `path`.
+    /// Parses a file's bytes; errors name `path`.
     ///
     /// # Errors
     /// If it is damaged, or has another format.
@@ -64,7 +64,7 @@ impl TensorFile {
         let not_safetensors = |source| ModelFileError::NotSafetensors { path: path.to_path_buf(), source };
         let seal = checksum::check(&bytes);
         if seal == Seal::Broken {
-            return Err(damaged("it does not have the checksum that it was written with"));
+            return Err(damaged("its checksum is wrong"));
         }
         let (header_length, header) = SafeTensors::read_metadata(&bytes).map_err(not_safetensors)?;
         let metadata = header.metadata().clone().unwrap_or_default();
@@ -91,37 +91,37 @@ impl TensorFile {
         let known = format.keys.iter().chain(format.optional).chain(&["format"]).chain(checksum);
         let mut unknown = file.metadata.keys().filter(|key| !known.clone().any(|known| known == key));
         match unknown.next() {
-            Some(key) => Err(file.not_ours(format!("its metadata have {key:?}, which is not known"))),
+            Some(key) => Err(file.not_ours(format!("its metadata have the unknown key {key:?}"))),
             None => Ok(file),
         }
     }
 
-    /// What was read from it.
+    /// Pairs content from this file with a warning if the file has no checksum.
     pub fn loaded<T>(&self, content: T) -> Loaded<T> {
         let unverified = (!self.is_verified).then(|| Unverified { path: self.path.clone() });
         Loaded { content, unverified }
     }
 
-    /// The file.
+    /// The file's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether a checksum vouches for it.
+    /// Whether the file has a checksum, which was correct.
     pub fn is_verified(&self) -> bool {
         self.is_verified
     }
 
-    /// A value of its metadata.
+    /// The value of a metadata key.
     ///
     /// # Errors
-    /// If there is none of that name.
+    /// If the key is missing.
     pub fn metadata(&self, name: &str) -> Result<&str, ModelFileError> {
         let value = self.metadata.get(name);
         value.map(String::as_str).ok_or_else(|| self.not_ours(format!("its metadata have no {name:?}")))
     }
 
-    /// An error that names the file.
+    /// A [`ModelFileError::NotOurs`] with this file's path.
     pub fn not_ours(&self, reason: String) -> ModelFileError {
         ModelFileError::NotOurs { path: self.path.clone(), program: self.program, reason }
     }
@@ -130,7 +130,7 @@ impl TensorFile {
         let sizes = self.metadata("sizes")?;
         let sizes: Vec<usize> = sizes
             .split(',')
-            .map(|size| size.trim().parse().map_err(|_| self.not_ours(format!("sizes {sizes:?} are no numbers"))))
+            .map(|size| size.trim().parse().map_err(|_| self.not_ours(format!("sizes {sizes:?} are not integers"))))
             .collect::<Result<_, _>>()?;
         let activation = |name: &str| {
             let value = self.metadata(name)?;
@@ -140,11 +140,11 @@ impl TensorFile {
             .map_err(|source| ModelFileError::Architecture { path: self.path.clone(), source })
     }
 
-    /// Makes sure that it has no tensors but those of `layers` layers under each of these prefixes: what is not read
-    /// may be the rest of a larger network.
+    /// Checks that the file has only the tensors of `layers` layers under each of the prefixes: another one may belong
+    /// to a larger network.
     ///
     /// # Errors
-    /// If it has another, with its name.
+    /// If it has another tensor, with its name.
     pub fn reject_other_tensors(&self, prefixes: &[&str], layers: usize) -> Result<(), ModelFileError> {
         let is_known = |name: &str| {
             let parts = name.split_once('.').and_then(|(prefix, rest)| Some((prefix, rest.split_once('.')?)));
@@ -164,17 +164,17 @@ impl TensorFile {
     /// The network whose tensors' names begin with `prefix`.
     ///
     /// # Errors
-    /// If the tensors are not there, do not fit the architecture, or are not finite.
+    /// If a tensor is missing, does not fit the architecture, or has a value that is not finite.
     pub fn network(&self, prefix: &str, architecture: Architecture) -> Result<Network<f32>, ModelFileError> {
         let (weights, biases) = self.layers(prefix, architecture.layers())?.into_iter().unzip();
         Network::new(architecture, weights, biases)
             .map_err(|source| ModelFileError::Shape { path: self.path.clone(), source })
     }
 
-    /// What [`parameter_tensors`](super::parameter_tensors) made tensors of.
+    /// The parameters that [`parameter_tensors`](super::parameter_tensors) converted to tensors.
     ///
     /// # Errors
-    /// If the tensors are not there, do not fit the architecture, or are not finite.
+    /// If a tensor is missing, does not fit the architecture, or has a value that is not finite.
     pub fn parameters(
         &self,
         architecture: &Architecture,
@@ -182,7 +182,7 @@ impl TensorFile {
     ) -> Result<Parameters<f32>, ModelFileError> {
         let network = self.network("layers", architecture.clone())?;
         let velocities = match has_velocities {
-            // They have a network's shapes, and are checked like one.
+            // Velocities have a network's shapes, and are checked like one.
             true => {
                 let changes = self.network("velocities", architecture.clone())?;
                 Some(changes.weights().iter().cloned().zip(changes.biases().iter().cloned()).collect())
@@ -197,8 +197,8 @@ impl TensorFile {
             .map_err(|source| ModelFileError::NotSafetensors { path: self.path.clone(), source })
     }
 
-    /// Pairs of a matrix and a vector, under names that begin with `prefix`.
-    fn layers(&self, prefix: &str, count: usize) -> Result<Vec<Layer>, ModelFileError> {
+    /// The matrix and the vector of `count` layers whose tensors' names begin with `prefix`.
+    fn layers(&self, prefix: &str, count: usize) -> Result<Vec<LayerArrays>, ModelFileError> {
         let tensors = self.tensors()?;
         let tensor = |name: String, dimensions: usize| {
             let tensor = tensors.tensor(&name).map_err(|_| self.not_ours(format!("it has no tensor {name:?}")))?;
@@ -226,7 +226,8 @@ impl TensorFile {
     }
 }
 
-/// A JSON object in which no key is twice. Elsewhere the last one counts, and what a file says depends on its reader.
+/// A JSON object without duplicate keys. With duplicates, the content would depend on the reader: most use the last
+/// one.
 struct Unique<V>(PhantomData<V>);
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unique<V> {
@@ -247,7 +248,7 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for Unique<V> {
         while let Some(key) = map.next_key::<String>()? {
             map.next_value::<V>()?;
             if seen.contains(&key) {
-                return Err(A::Error::custom(format_args!("the key {key:?} is there twice")));
+                return Err(A::Error::custom(format_args!("the key {key:?} is duplicate")));
             }
             seen.insert(key);
         }

@@ -14,7 +14,7 @@ use timing::program::{parse_cores, parse_count, parse_size};
 #[command(
     version,
     args_conflicts_with_subcommands = true,
-    after_help = "Without MNIST's files the program trains on digits that it draws itself; --download fetches the real ones."
+    after_help = "Without MNIST's files the program trains on synthetic digits; --download fetches MNIST."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -33,16 +33,17 @@ pub(crate) enum Command {
     Digits(DigitsArguments),
 }
 
-/// Where the images come from.
+/// The source of the images.
 #[derive(Debug, Args)]
 pub(crate) struct DataArguments {
-    /// Directory of MNIST's four files, raw or gzip [default: $MNIST_DIR, else data/mnist, else the user's cache directory]
+    /// Directory of MNIST's four files, raw or gzip [default: $MNIST_DIR, else data/mnist, else the user's cache
+    /// directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Fetch MNIST first, into --data or the user's cache directory; files that are there and right are kept
+    /// Download MNIST first, to --data or the user's cache directory; existing files with the right checksum are kept
     #[arg(long)]
     pub(crate) download: bool,
-    /// Where to fetch from instead of the two usual mirrors; may be repeated
+    /// Mirror to download from instead of the two default ones; may be repeated
     #[arg(long, value_name = "URL", requires = "download")]
     pub(crate) mirror: Vec<String>,
 }
@@ -56,22 +57,22 @@ pub(crate) struct TrainArguments {
     pub(crate) data: DataArguments,
     #[command(flatten)]
     pub(crate) settings: SettingsArguments,
-    /// Worker threads [default: one for each core]; the weights do not depend on them
+    /// Worker threads [default: one for each core]; the weights do not depend on their number
     #[arg(short, long, value_name = "N", value_parser = parse_cores)]
     pub(crate) cores: Option<NonZeroUsize>,
-    /// Where the network is trained
+    /// Device that trains the network
     #[arg(long, value_enum, default_value_t)]
     pub(crate) device: DeviceArgument,
-    /// How the steps of a training become launches on a GPU
+    /// Mapping of training steps to launches on a GPU
     #[arg(long, value_enum, default_value_t)]
     pub(crate) gpu_path: GpuPath,
     /// Save the trained network to a safetensors file
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
-    /// Keep a checkpoint in this directory, written after every report
+    /// Directory of the checkpoint, which is written after every report
     #[arg(long, value_name = "DIR")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Go on from the checkpoint, or start if there is none yet
+    /// Resume from the checkpoint, or start if there is none yet
     #[arg(long, requires = "checkpoint")]
     pub(crate) resume: bool,
     /// Test accuracy in percent below which the exit code is 1 [default on MNIST: 95, for the notebook 90]
@@ -85,16 +86,16 @@ pub(crate) struct TrainArguments {
 /// The value of `--device`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum DeviceArgument {
-    /// CUDA where there is a GPU that it can use, else the CPU
+    /// CUDA if there is a usable GPU, otherwise the CPU
     #[default]
     Auto,
     /// The CPU
     Cpu,
-    /// CUDA; it is an error if there is none
+    /// CUDA; an error if there is no usable GPU
     Cuda,
-    /// A simulator of a GPU, slow, which checks the kernels
+    /// A slow simulator of a GPU, which checks the kernels
     Simulator,
-    /// An interpreter of the PTX that a GPU would get, slow, which checks the compiled kernels, but not for races
+    /// A slow interpreter of the kernels' PTX, which checks the compiled kernels, except for races
     Ptx,
 }
 
@@ -110,50 +111,50 @@ pub(crate) struct SettingsArguments {
     /// Activation of the output layer
     #[arg(long, value_enum)]
     pub(crate) output_activation: Option<Activation>,
-    /// What is minimised
+    /// Loss function
     #[arg(long, value_enum)]
     pub(crate) loss: Option<Loss>,
     /// Step size
     #[arg(long, value_name = "RATE", value_parser = parse_positive)]
     pub(crate) learning_rate: Option<f64>,
-    /// Share of the last step that is added to the next, 0 to below 1
+    /// Share of the last change that is added to the next, 0 to below 1
     #[arg(long, value_name = "SHARE", value_parser = parse_momentum)]
     pub(crate) momentum: Option<f64>,
-    /// Pull of each weight towards 0
+    /// Weight decay: coefficient of the decay of each weight towards 0
     #[arg(long, value_name = "DECAY", value_parser = parse_not_negative)]
     pub(crate) weight_decay: Option<f64>,
     /// Images in a batch, or "full"
     #[arg(long, value_name = "N", value_parser = parse_batch_size)]
     pub(crate) batch_size: Option<BatchSize>,
-    /// Sum of the gradients over a batch, or their mean
+    /// Reduction of the gradients over a batch
     #[arg(long, value_enum)]
     pub(crate) gradient: Option<GradientScale>,
-    /// How often each image is seen
+    /// Number of passes over the training images
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) epochs: Option<NonZeroUsize>,
     /// Whether each epoch has a new permutation of the images
     #[arg(long, value_name = "BOOL")]
     pub(crate) shuffle: Option<bool>,
-    /// After how many epochs the accuracy is measured
+    /// Number of epochs between measurements of the accuracy
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) report_every: Option<NonZeroUsize>,
-    /// Stop as soon as the accuracy on the validation images is this many percent; the homework's network on MNIST needs 95.8
-    /// to be safely above 95 on the test images
+    /// Stop as soon as the accuracy on the validation images reaches this many percent; the homework's network on MNIST
+    /// needs 95.8 to be safely above 95 on the test images
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) stop_at: Option<f64>,
-    /// How many images --stop-at lets be seen between two measurements [default: 5000]; each takes some time
+    /// Number of images between two measurements for --stop-at [default: 5000]; a measurement takes some time
     #[arg(long, value_name = "N", value_parser = parse_count, requires = "stop_at")]
     pub(crate) check_every: Option<NonZeroUsize>,
-    /// How the first weights are drawn
+    /// Distribution of the initial weights
     #[arg(long, value_enum)]
     pub(crate) initialization: Option<Initialization>,
-    /// Seed of the first weights and the permutations
+    /// Seed of the initial weights and the permutations
     #[arg(long, value_name = "SEED")]
     pub(crate) seed: Option<u64>,
-    /// How many images to train on, from the first
+    /// Number of training images, the first ones of the training set
     #[arg(long, value_name = "N", value_parser = parse_size)]
     pub(crate) train_images: Option<NonZeroUsize>,
-    /// How many of the images after them measure an epoch's accuracy; with 0 the training images do
+    /// Number of validation images, those after the training images; with 0 the accuracy is that on the training images
     #[arg(long, value_name = "N")]
     pub(crate) validation_images: Option<usize>,
 }
@@ -182,7 +183,7 @@ pub(crate) struct PredictArguments {
     /// A file that --save wrote
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// PNG files of one digit, light on dark, or numbers: images of the test set, counted from 0
+    /// PNG files of one digit, light on dark, or indices of images in the test set, from 0
     #[arg(value_name = "IMAGE", required = true)]
     pub(crate) images: Vec<String>,
     /// The PNG files are dark on light
@@ -207,7 +208,7 @@ pub(crate) struct DigitsArguments {
 
 fn parse_number(text: &str, accepts: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|&number| accepts(number));
-    number.ok_or_else(|| format!("{expected} is needed"))
+    number.ok_or_else(|| format!("must be {expected}"))
 }
 
 fn parse_positive(text: &str) -> Result<f64, String> {
@@ -222,8 +223,8 @@ fn parse_momentum(text: &str) -> Result<f64, String> {
     parse_number(text, |number| (0.0..1.0).contains(&number), "a number from 0 to below 1")
 }
 
-/// A percentage as a share, 0 … 1. Its decimal point is moved rather than the number divided: 95.7 / 100 is a little more than
-/// the share of 957 of 1000, which would then not reach it.
+/// A percentage as a share, 0 … 1. The decimal point is moved instead of dividing: 95.7 / 100 rounds to slightly more
+/// than 957 / 1000, so that an accuracy of 957 of 1000 would not reach it.
 fn parse_percent(text: &str) -> Result<f64, String> {
     let percent = parse_number(text, |number| (0.0..=100.0).contains(&number), "a number from 0 to 100")?;
     Ok(format!("{percent}e-2").parse().unwrap_or(percent / 100.0))

@@ -1,4 +1,4 @@
-//! What a training shows while it runs.
+//! The observer of a training run: progress on the terminal, checkpoints, and Ctrl-C.
 
 use std::cell::LazyCell;
 use std::ops::ControlFlow;
@@ -13,31 +13,33 @@ use neural_net::engine::Engine;
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Progress, Training};
 
-/// Shows progress, keeps checkpoints, and stops on Ctrl-C.
+/// Shows progress, writes checkpoints, and stops on Ctrl-C.
 pub(super) struct Console<'a> {
     pub(super) preset: Preset,
     pub(super) quiet: bool,
     pub(super) bar: ProgressBar,
     pub(super) interrupted: Arc<AtomicBool>,
-    /// Where checkpoints go, and what they say beside the parameters and the progress.
+    /// The directory of checkpoints.
     pub(super) checkpoint: Option<PathBuf>,
+    /// The checkpoints' settings, without the progress.
     pub(super) run: LazyRun<'a>,
 }
 
-/// A checkpoint's description of a training. Its checksum of the images is computed when there is a checkpoint.
+/// A checkpoint's settings. They are evaluated lazily, because the checksum of the images is needed for checkpoints
+/// only.
 pub(super) type LazyRun<'a> = LazyCell<Run, Box<dyn FnOnce() -> Run + 'a>>;
 
 impl Console<'_> {
-    /// Writes a checkpoint of `training` to `directory`. A network that is not finite is not kept: there is nothing to go
-    /// on with, and the last checkpoint would be lost.
-    pub(super) fn keep<E: Engine<f32>>(
+    /// Writes a checkpoint of `training` to `directory`. A network that is not finite is not saved: it cannot be
+    /// resumed, and would replace the last checkpoint.
+    pub(super) fn save_checkpoint<E: Engine<f32>>(
         &self,
         directory: &std::path::Path,
         training: &Training<E>,
     ) -> anyhow::Result<()> {
         let mut run = Run { progress: training.progress().clone(), ..(*self.run).clone() };
-        // Resumed with fewer --epochs than are done, it trains none; but a checkpoint never has more than it says to
-        // train.
+        // A run resumed with fewer --epochs than are done trains none, but a valid checkpoint has no more epochs done
+        // than its hyperparameters state.
         let Progress { epoch, step, .. } = run.progress;
         run.hyperparameters.epochs = run.hyperparameters.epochs.max(epoch + usize::from(step > 0));
         let parameters = training.engine().parameters()?;
@@ -49,7 +51,7 @@ impl Console<'_> {
     }
 }
 
-/// A network that cannot be kept.
+/// A network that is not saved, because a weight is not finite.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error(
     "training diverged: after epoch {epoch} and {step} steps the weights are no longer finite; choose a smaller learning rate"
@@ -76,7 +78,7 @@ impl<E: Engine<f32>> Observer<f32, E> for Console<'_> {
 
     fn epoch(&mut self, record: &EpochRecord, training: &Training<E>) -> anyhow::Result<()> {
         let EpochRecord { epoch, accuracy, samples, .. } = record;
-        // Where the training stops within an epoch, the program says so.
+        // A stop within an epoch is reported by `train::stop`.
         if !self.quiet && samples.is_none() {
             let word = self.preset.epoch_word();
             self.bar.suspend(|| match self.preset {
@@ -85,13 +87,13 @@ impl<E: Engine<f32>> Observer<f32, E> for Console<'_> {
             });
         }
         match &self.checkpoint {
-            Some(directory) => self.keep(directory, training),
+            Some(directory) => self.save_checkpoint(directory, training),
             None => Ok(()),
         }
     }
 }
 
-/// A bar over all steps with the time left, on stderr; hidden where that is no terminal.
+/// A progress bar over all steps with the remaining time, on stderr; hidden if that is not a terminal.
 pub(super) fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
     if quiet {
         return ProgressBar::hidden();
@@ -101,17 +103,17 @@ pub(super) fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
     ProgressBar::new(steps).with_style(style)
 }
 
-/// A flag that the first Ctrl-C raises. The second ends the process at once.
+/// A flag that the first Ctrl-C sets. The second Ctrl-C ends the process at once.
 pub(super) fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&flag);
+    let handled = Arc::clone(&flag);
     ctrlc::set_handler(move || {
-        if raised.swap(true, Ordering::Relaxed) {
+        if handled.swap(true, Ordering::Relaxed) {
             std::process::exit(INTERRUPTED.into());
         }
     })?;
     Ok(flag)
 }
 
-/// The exit code of an interrupted training, as shells have it for SIGINT.
+/// The exit code of an interrupted training run: 128 + SIGINT, as in shells.
 pub(super) const INTERRUPTED: u8 = 130;

@@ -1,16 +1,16 @@
-//! Finding, fetching or drawing the images.
+//! Loads the images: finds, downloads or draws them.
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use neural_net::data::download::{Downloader, MNIST_FILES, Progress, RemoteFile};
+use neural_net::data::download::{DownloadEvent, Downloader, MNIST_FILES, RemoteFile};
 use neural_net::data::{BUILTIN_SEED, Dataset, download_directory, find_mnist};
 use neural_net::network::Architecture;
 
 use super::arguments::DataArguments;
 
-/// The images, and one line that says where they come from.
+/// The images, and one line on their origin.
 pub(super) fn load(arguments: &DataArguments) -> Result<(Dataset, String)> {
     if arguments.download {
         let directory = download_directory(arguments.data.as_deref());
@@ -37,13 +37,13 @@ fn from_files(directory: &Path) -> Result<(Dataset, String)> {
     Ok((dataset, line))
 }
 
-/// Makes sure that the images fit the network's inputs and outputs.
+/// Checks that the images fit the network's inputs and outputs.
 pub(super) fn require_fit(dataset: &Dataset, architecture: &Architecture) -> Result<()> {
     let (rows, columns) = dataset.train.shape;
     if dataset.test.shape != dataset.train.shape {
         let (test_rows, test_columns) = dataset.test.shape;
         bail!(
-            "training images of {rows} × {columns} pixels and test images of {test_rows} × {test_columns}: they must be \
+            "training images of {rows} × {columns} pixels and test images of {test_rows} × {test_columns}: the sizes must be \
              the same"
         );
     }
@@ -52,12 +52,12 @@ pub(super) fn require_fit(dataset: &Dataset, architecture: &Architecture) -> Res
         bail!("a network with {inputs} inputs cannot read {rows} × {columns} pixels: it needs {}", rows * columns);
     }
     if architecture.outputs() != neural_net::data::CLASSES {
-        bail!("a network with {} outputs cannot tell ten digits apart: it needs 10", architecture.outputs());
+        bail!("a network with {} outputs cannot distinguish ten digits: it needs 10", architecture.outputs());
     }
     Ok(())
 }
 
-/// Fetches MNIST's files with a progress bar on stderr, if that is a terminal, else with lines.
+/// Downloads MNIST's files, with a progress bar on stderr if that is a terminal, otherwise with lines.
 fn download(directory: &Path, mirrors: &[String]) -> Result<()> {
     let mut downloader = Downloader::default();
     if !mirrors.is_empty() {
@@ -66,25 +66,25 @@ fn download(directory: &Path, mirrors: &[String]) -> Result<()> {
     let template = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
     let bar = ProgressBar::no_length();
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let mut report = |file: &RemoteFile, progress: Progress| {
+    let mut report = |file: &RemoteFile, event: DownloadEvent| {
         let name = file.name;
         let say = |line: String| bar.suspend(|| timing::note!("{line}"));
-        match progress {
-            Progress::AlreadyPresent => say(format!("{name}: there already")),
-            Progress::WrongContentPresent { .. } => {
-                say(format!("{name}: there, but not MNIST's; fetching the right one"));
+        match event {
+            DownloadEvent::AlreadyPresent => say(format!("{name}: exists already")),
+            DownloadEvent::WrongContentPresent { .. } => {
+                say(format!("{name}: exists with a wrong checksum; downloading it again"));
             }
-            Progress::Started { mirror, total } => {
+            DownloadEvent::Started { mirror, total } => {
                 bar.reset();
                 bar.set_message(name);
                 bar.set_length(total.unwrap_or(0));
                 if bar.is_hidden() {
-                    say(format!("{name}: fetching from {mirror}"));
+                    say(format!("{name}: downloading from {mirror}"));
                 }
             }
-            Progress::Received { received, .. } => bar.set_position(received),
-            Progress::MirrorFailed(attempt) => say(format!("{name}: {attempt}")),
-            Progress::Finished { received } => say(format!("{name}: {received} bytes, checksum right")),
+            DownloadEvent::Received { received, .. } => bar.set_position(received),
+            DownloadEvent::MirrorFailed(attempt) => say(format!("{name}: {attempt}")),
+            DownloadEvent::Finished { received } => say(format!("{name}: {received} bytes, checksum correct")),
         }
     };
     let fetched = downloader.fetch_all(&MNIST_FILES, directory, &mut report);

@@ -7,9 +7,9 @@ use neural_net::{Hyperparameters, Samples};
 
 use super::arguments::DeviceArgument;
 
-/// A device that is there.
+/// An available device.
 pub(super) enum TrainingDevice {
-    /// The CPU, and why it is not a GPU if that was left open.
+    /// The CPU; with `--device auto`, also the reason why no GPU is used.
     Cpu(Option<String>),
     /// A GPU, the simulator or the interpreter.
     Gpu(Device),
@@ -22,7 +22,7 @@ pub(super) enum ChosenEngine<'a> {
 }
 
 impl TrainingDevice {
-    /// Opens the device that was asked for.
+    /// Opens the requested device.
     pub(super) fn open(argument: DeviceArgument, path: GpuPath) -> Result<Self> {
         let device = Self::open_any(argument)?;
         if let Self::Cpu(reason) = &device
@@ -30,7 +30,7 @@ impl TrainingDevice {
         {
             let reason = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
             bail!(
-                "--gpu-path persistent needs a GPU, and the training is on the CPU{reason}: add --device simulator or --device ptx"
+                "--gpu-path persistent needs a GPU, and the device is the CPU{reason}: add --device simulator or --device ptx"
             );
         }
         Ok(device)
@@ -43,7 +43,7 @@ impl TrainingDevice {
             DeviceArgument::Simulator => Ok(Self::Gpu(Device::simulator())),
             DeviceArgument::Ptx => {
                 let newest = PtxVariant::newest(gpu::KERNELS).context("there is no PTX of the kernels")?;
-                // Races are looked for in the tests; here that would make a training several times slower.
+                // The tests check for races; here the check would make training several times slower.
                 let options = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
                 Ok(Self::Gpu(Device::interpreter(newest, options)?))
             }
@@ -58,7 +58,7 @@ impl TrainingDevice {
         }
     }
 
-    /// One line on the choice, if there is something to say.
+    /// One line on why CUDA is not used, if `--device auto` chose the CPU.
     pub(super) fn remark(&self) -> Option<String> {
         match self {
             Self::Cpu(reason) => reason.as_ref().map(|reason| format!("CUDA: not used: {reason}")),

@@ -9,11 +9,11 @@ use neural_net::data::builtin_digits::{SIDE, draw};
 
 use super::arguments::DigitsArguments;
 
-/// Digits side by side, one row a class.
+/// Number of digits in a row; a row shows one class.
 const COLUMNS: usize = 20;
-/// Enough images for [`COLUMNS`] of each class, which are balanced.
+/// Number of images: [`COLUMNS`] of each class, since the classes are balanced.
 const IMAGES: usize = COLUMNS * CLASSES;
-/// Each pixel is drawn as a square of so many.
+/// Width and height in pixels of the square that shows one pixel.
 const SCALE: usize = 2;
 
 pub(crate) fn run(arguments: &DigitsArguments) -> Result<ExitCode> {

@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
         let (dataset, origin) = dataset::load(&arguments.data)?;
         dataset::require_fit(&dataset, parameters.network.architecture())?;
         let test = dataset.test.samples(0, dataset.test.len());
-        // An engine also says how to train; here it only evaluates.
+        // The engine needs hyperparameters, but only evaluates here.
         let mut engine = CpuEngine::new(&test, &parameters, &Preset::Homework.hyperparameters());
         let evaluation = engine.evaluate_training_samples()?;
         Ok((dataset, origin, evaluation))

@@ -1,4 +1,4 @@
-//! What the program says when a device fails or a training diverges: what happened, and how to go on.
+//! The program's error messages if a device fails or a training run diverges, with a hint on how to resume.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use timing::program::CHECK_FAILED;
 
 use super::console::{Console, NotFinite};
 
-/// What stopped a training that was being kept.
+/// Reports an error of saving a checkpoint.
 pub(super) fn failed(console: &Console, error: anyhow::Error) -> Result<ExitCode> {
     if error.is::<NotFinite>() {
         timing::note!("error: {error:#}");
@@ -22,7 +22,7 @@ pub(super) fn failed(console: &Console, error: anyhow::Error) -> Result<ExitCode
     }
 }
 
-/// Says how to go on: what is on a device that failed cannot be kept.
+/// The error of a failed device with a hint on how to resume: the results on the device cannot be saved.
 pub(super) fn device_failed(console: &Console, what: &str, error: &DeviceError) -> anyhow::Error {
     let is_full = matches!(error, DeviceError::OutOfMemory { .. });
     let kept = console.checkpoint.as_ref().filter(|directory| checkpoint::path_in(directory).exists());
@@ -30,15 +30,15 @@ pub(super) fn device_failed(console: &Console, what: &str, error: &DeviceError) 
         Some(directory) => {
             let device = if is_full { " --device cpu" } else { "" };
             let directory = directory.display();
-            format!("the last checkpoint stands: go on with --checkpoint {directory} --resume{device}")
+            format!("the last checkpoint is valid: resume with --checkpoint {directory} --resume{device}")
         }
         None if is_full => "choose fewer --validation-images, smaller --layers, or --device cpu".to_owned(),
-        None => "with --checkpoint DIR a training can go on, with --device cpu it needs no GPU".to_owned(),
+        None => "with --checkpoint DIR training can be resumed, with --device cpu it needs no GPU".to_owned(),
     };
     anyhow::anyhow!("{what}: {error}; {way_out}")
 }
 
-/// The network is trained, and the device failed when it was measured.
+/// The error of a device that failed after training, at the measurement on the test images.
 pub(super) fn not_measured(saved: Option<&Path>, console: &Console, error: &DeviceError) -> anyhow::Error {
     let what = "the trained network could not be measured on the test images";
     match (saved, &console.checkpoint) {

@@ -15,7 +15,7 @@ use super::{dataset, with_warning};
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let model = with_warning(model_file::read(&arguments.model)?);
-    // The test set is only needed for numbers.
+    // The test set is needed for indices only.
     let dataset = match arguments.images.iter().any(|image| test_index(image).is_some()) {
         true => Some(dataset::load(&arguments.data)?),
         false => None,
@@ -47,19 +47,21 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the network sees in one image.
+/// The network's prediction for one image.
 struct Prediction<'a> {
+    /// The argument.
     image: &'a str,
-    /// The digit that it shows, where that is known.
+    /// The label, for an image of the test set.
     label: Option<u8>,
+    /// The predicted class.
     digit: usize,
     outputs: Vec<f32>,
-    /// One for each digit; they add up to 1. None where the outputs are no probabilities.
+    /// One for each digit, with the sum 1. None if the output activation does not give probabilities.
     probabilities: Option<Vec<f32>>,
 }
 
 impl<'a> Prediction<'a> {
-    /// Softmax outputs are probabilities; sigmoid outputs, each a probability of its own, are divided by their sum.
+    /// Softmax outputs are a distribution; sigmoid outputs, which are separate probabilities, are divided by their sum.
     fn new(image: &'a str, label: Option<u8>, predictor: &mut Predictor<f32>, pixels: &[u8]) -> Self {
         let inputs: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
         let outputs = predictor.predict(&inputs).to_vec();
@@ -102,7 +104,7 @@ impl<'a> Prediction<'a> {
     }
 }
 
-/// The test image that `image` is the number of. A file with a number for a name can be given as `./7`.
+/// The index of a test image, if `image` is an integer. A file with such a name can be given as `./7`.
 fn test_index(image: &str) -> Option<usize> {
     image.parse().ok()
 }
@@ -115,12 +117,12 @@ fn test_image(dataset: &Dataset, index: usize) -> Result<(Vec<u8>, u8)> {
     Ok((dataset.test.pixels.row(index).to_vec(), label))
 }
 
-/// The grey pixels of a PNG file, which must have as many as the network has inputs, in a square.
+/// The grey pixels of a PNG file. The image must be a square with one pixel for each of the network's inputs.
 fn read_png(path: &Path, architecture: &Architecture, invert: bool) -> Result<Vec<u8>> {
     let (name, inputs) = (path.display(), architecture.inputs());
     let side = u32::try_from(inputs.isqrt()).ok().filter(|&side| u64::from(side).pow(2) == inputs as u64);
     let Some(side) = side else {
-        bail!("{name}: the network has {inputs} inputs, which are no square of pixels: it reads no pictures")
+        bail!("{name}: the network has {inputs} inputs, not a square number: it cannot read images")
     };
     let grey = png::read_grey(path, side)?;
     Ok(if invert { grey.iter().map(|&pixel| 255 - pixel).collect() } else { grey })

@@ -1,4 +1,4 @@
-//! A preset with the flags that override it.
+//! The settings of a training run: a preset and the flags that override it.
 
 use std::num::NonZeroUsize;
 
@@ -10,21 +10,21 @@ use neural_net::{Architecture, Hyperparameters};
 
 use super::arguments::SettingsArguments;
 
-/// How many images are seen between two measurements for `--stop-at`.
+/// Default number of images between two measurements for `--stop-at`.
 const CHECK_EVERY: NonZeroUsize = NonZeroUsize::new(5000).unwrap();
 
-/// Everything that a training's result depends on beside the images.
+/// The settings that a training run's result depends on, except the images.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Settings {
     pub(super) preset: Preset,
     pub(super) architecture: Architecture,
     pub(super) hyperparameters: Hyperparameters,
-    /// Training and validation images.
+    /// Numbers of training and validation images.
     pub(super) images: (usize, usize),
 }
 
 impl Settings {
-    /// The settings of a new training.
+    /// The settings of a new training run.
     pub(super) fn new(preset: Preset, flags: &SettingsArguments) -> Result<Self> {
         let settings = Self {
             preset,
@@ -35,8 +35,8 @@ impl Settings {
         settings.overridden(flags)
     }
 
-    /// The settings of a training that goes on: those of the checkpoint. Only how long it trains and what
-    /// it reports may differ: `--epochs`, `--stop-at`, `--check-every` and `--report-every`.
+    /// The settings of a resumed training run: those of the checkpoint. Only the flags for its length and its reports
+    /// may differ: `--epochs`, `--stop-at`, `--check-every` and `--report-every`.
     pub(super) fn of_checkpoint(
         architecture: &Architecture,
         run: &Run,
@@ -52,7 +52,7 @@ impl Settings {
         let mut wanted = kept.overridden(flags)?;
         wanted.preset = preset.unwrap_or(kept.preset);
         if let Some(flag) = first_difference(&kept, &wanted) {
-            bail!("{flag} differs from the checkpoint: leave it out to go on, or start anew without --resume");
+            bail!("{flag} differs from the checkpoint: omit it to resume, or start again without --resume");
         }
         Ok(wanted)
     }
@@ -93,7 +93,7 @@ impl Settings {
     }
 }
 
-/// The flag of the first setting that differs and must not.
+/// The flag of the first setting that differs, among those that must be equal.
 fn first_difference(a: &Settings, b: &Settings) -> Option<&'static str> {
     let (x, y) = (&a.hyperparameters, &b.hyperparameters);
     let pairs = [

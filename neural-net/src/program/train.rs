@@ -23,11 +23,11 @@ use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
 use super::with_warning;
 
-/// Where an interrupted training goes that has no `--checkpoint`.
+/// The checkpoint directory of an interrupted training run without `--checkpoint`.
 const RESCUE_DIRECTORY: &str = "neural-net-interrupted";
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
-    // From before the checkpoint is read until the last one is written.
+    // Held from before the checkpoint is read until the last one is written.
     let _lock = arguments.checkpoint.as_deref().map(DirectoryLock::acquire).transpose()?;
     let kept = kept_checkpoint(arguments)?;
     let settings = match &kept {
@@ -62,22 +62,23 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         };
         let (train, validation) = split(&dataset, settings.images)?;
         let (parameters, progress) = start(&settings, &console.run, kept)?;
-        let work = Work { arguments, settings: &settings, dataset: &dataset, validation, console, threads };
+        let run = TrainingRun { arguments, settings: &settings, dataset: &dataset, validation, console, threads };
         match device.engine(&train, &parameters, &settings.hyperparameters, arguments.gpu_path)? {
-            ChosenEngine::Cpu(engine) => work.train(*engine, progress),
-            ChosenEngine::Gpu(engine) => work.train(*engine, progress),
+            ChosenEngine::Cpu(engine) => run.train(*engine, progress),
+            ChosenEngine::Gpu(engine) => run.train(*engine, progress),
         }
     })?
 }
 
-/// The checkpoint to go on from. It is an error to have one and not `--resume`: it would be lost.
+/// The checkpoint to resume from. An existing checkpoint without `--resume` is an error, because it would be
+/// overwritten.
 fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
     let Some(directory) = &arguments.checkpoint else { return Ok(None) };
     let kept = checkpoint::read(directory)?.map(with_warning);
     match (&kept, arguments.resume) {
         (Some(_), false) => {
             let path = checkpoint::path_in(directory);
-            bail!("{} holds a training: add --resume to go on with it, or choose another directory", path.display());
+            bail!("{} exists: add --resume to resume from it, or choose another directory", path.display());
         }
         (None, true) => timing::note!("no checkpoint in {} yet: starting from the beginning", directory.display()),
         _ => {}
@@ -85,8 +86,8 @@ fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
     Ok(kept)
 }
 
-/// What a training on any engine needs.
-struct Work<'a> {
+/// The inputs of a training run on any engine.
+struct TrainingRun<'a> {
     arguments: &'a TrainArguments,
     settings: &'a Settings,
     dataset: &'a Dataset,
@@ -95,7 +96,7 @@ struct Work<'a> {
     threads: usize,
 }
 
-impl Work<'_> {
+impl TrainingRun<'_> {
     fn train<E: Engine<f32>>(self, engine: E, progress: Progress) -> Result<ExitCode> {
         let Self { arguments, settings, dataset, validation, mut console, threads } = self;
         let mut training = Training::new(engine, settings.images.0, settings.hyperparameters.clone(), progress);
@@ -103,12 +104,12 @@ impl Work<'_> {
             timing::say!("{}", description(settings, &training.engine().device()));
             let Progress { epoch, step, .. } = training.progress();
             if (*epoch, *step) != (0, 0) {
-                timing::say!("Going on after epoch {epoch} and {step} steps.");
+                timing::say!("Resuming after epoch {epoch} and {step} steps.");
             }
         }
-        // The first checkpoint stands before the first step: whenever the process is killed, there is one to go on from.
+        // The first checkpoint is written before the first step, so that a killed process always leaves one.
         if let Some(directory) = &console.checkpoint
-            && let Err(error) = console.keep(directory, &training)
+            && let Err(error) = console.save_checkpoint(directory, &training)
         {
             return failed(&console, error);
         }
@@ -132,7 +133,7 @@ impl Work<'_> {
             Err(TrainingError::Device { epoch, error }) => {
                 let what = match error {
                     DeviceError::OutOfMemory { .. } => {
-                        "the GPU's memory does not hold what measures the accuracy, beside the network and its images, in"
+                        "the GPU's memory does not hold the buffers for measuring the accuracy, beside the network and its images, in"
                     }
                     _ => "the training's device failed in",
                 };
@@ -145,7 +146,7 @@ impl Work<'_> {
         {
             timing::say!("{line}");
         }
-        // Saved before it is measured: a device that fails now takes nothing along.
+        // Saved before the measurement, so that a device that fails there does not lose the network.
         if let Some(file) = &arguments.save {
             let network = match training.engine().parameters() {
                 Ok(parameters) => parameters.network,
@@ -161,7 +162,7 @@ impl Work<'_> {
             Err(error) => return Err(not_measured(arguments.save.as_deref(), &console, &error)),
         };
         let (reached, history) = (training.reached(), &training.progress().history);
-        let result = Report { settings, dataset, history, reached, accuracy, threads };
+        let result = TrainingReport { settings, dataset, history, reached, accuracy, threads };
         if arguments.json {
             timing::say!("{}", result.to_json(&training.engine().device()));
         } else {
@@ -172,28 +173,28 @@ impl Work<'_> {
     }
 }
 
-/// Training samples, and validation samples if there are any.
+/// The training samples, and the validation samples if their number is not 0.
 fn split(dataset: &Dataset, images: (usize, usize)) -> Result<(Samples<f32>, Option<Samples<f32>>)> {
     let (train, validation) = images;
-    let there = dataset.train.len();
-    if train.checked_add(validation).is_none_or(|wanted| wanted > there) {
+    let available = dataset.train.len();
+    if train.checked_add(validation).is_none_or(|wanted| wanted > available) {
         bail!(
-            "{train} training and {validation} validation images are more than the {there} there are: \
-               give smaller --train-images and --validation-images"
+            "{train} training and {validation} validation images are more than the {available} of the training set: \
+               choose smaller --train-images and --validation-images"
         );
     }
     let apart = (validation > 0).then(|| dataset.train.samples(train, validation));
     Ok((dataset.train.samples(0, train), apart))
 }
 
-/// The parameters and the progress to begin with: the checkpoint's, if it is of the same images, else new ones.
+/// The initial parameters and progress: the checkpoint's, which must be of the same images, or new ones.
 fn start(settings: &Settings, run: &LazyRun, kept: Option<Checkpoint>) -> Result<(Parameters<f32>, Progress)> {
     let Some(kept) = kept else {
         return Ok((initial_parameters(settings.architecture.clone(), &settings.hyperparameters), Progress::default()));
     };
     if (&kept.run.dataset, kept.run.data_checksum) != (&run.dataset, run.data_checksum) {
         bail!(
-            "the checkpoint was trained on other images ({}, not this {}): give the same --data, or start anew without \
+            "the checkpoint was trained on other images ({}, not this {}): give the same --data, or start again without \
              --resume",
             kept.run.dataset,
             run.dataset
@@ -219,14 +220,14 @@ fn run_of(settings: &Settings, dataset: &Dataset) -> Run {
     }
 }
 
-/// The steps of so many epochs and some more.
+/// The number of steps of `epochs` epochs plus `steps`.
 fn steps_done(settings: &Settings, epochs: usize, steps: usize) -> u64 {
     let images = settings.images.0;
     let steps_of_epoch = images.div_ceil(settings.hyperparameters.batch_size.unwrap_or(images).max(1));
     steps_of_epoch.saturating_mul(epochs).saturating_add(steps) as u64
 }
 
-/// One line that says what is trained and how.
+/// One line on the network, the hyperparameters and the device.
 fn description(settings: &Settings, device: &str) -> String {
     let Settings { architecture, hyperparameters, images, .. } = settings;
     let batch = hyperparameters.batch_size.map_or("full batch".to_owned(), |size| format!("batches of {size}"));
@@ -241,27 +242,27 @@ fn description(settings: &Settings, device: &str) -> String {
     )
 }
 
-/// What the weights take: the parameters, their velocities, and the engine's copies of both with a transpose. None if that
-/// overflows.
+/// The bytes of the weights: the parameters, their velocities, and the engine's copies of both with a transpose. None
+/// on overflow.
 fn bytes_needed(architecture: &Architecture) -> Option<u64> {
     let mut weights = architecture.sizes().windows(2).map(|pair| pair[0].checked_mul(pair[1]));
     let weights = weights.try_fold(0_usize, |total, weights| total.checked_add(weights?))?;
     u64::try_from(weights.checked_mul(5 * size_of::<f32>())?).ok()
 }
 
-/// One line that says where `--stop-at` stopped the training, or that it did not.
+/// One line on where `--stop-at` stopped the training run, or that it did not.
 fn stop(settings: &Settings, reached: Option<&EpochRecord>) -> Option<String> {
-    let mark = 100.0 * settings.hyperparameters.stop_at?.accuracy;
+    let target = 100.0 * settings.hyperparameters.stop_at?.accuracy;
     let word = settings.preset.epoch_word();
     Some(match reached {
         Some(EpochRecord { epoch, samples, accuracy, .. }) => {
             let (percent, all) = (100.0 * accuracy, settings.images.0);
             let seen = samples.unwrap_or(all);
             format!(
-                "{word} {epoch}, stopped after {seen} of {all} images: accuracy {percent:.2} %, the mark is {mark:.2} %."
+                "{word} {epoch}, stopped after {seen} of {all} images: accuracy {percent:.2} %, the target is {target:.2} %."
             )
         }
-        None => format!("Not stopped early: the accuracy has not reached the mark of {mark:.2} %."),
+        None => format!("Not stopped early: the accuracy has not reached the target of {target:.2} %."),
     })
 }
 
@@ -269,27 +270,29 @@ fn shown_sizes(architecture: &Architecture) -> String {
     architecture.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join("-")
 }
 
-/// Saves what Ctrl-C interrupted and says how to go on.
+/// Saves a training run that Ctrl-C interrupted and prints how to resume it.
 fn interrupted<E: Engine<f32>>(console: &Console, training: &Training<E>) -> Result<ExitCode> {
     let directory = match &console.checkpoint {
         Some(directory) => directory.clone(),
-        None => free_directory(Path::new(RESCUE_DIRECTORY)).context("the interrupted training could not be saved")?,
+        None => {
+            free_directory(Path::new(RESCUE_DIRECTORY)).context("the interrupted training run could not be saved")?
+        }
     };
-    let kept = console.keep(&directory, training);
-    if kept.is_err() && console.checkpoint.is_none() {
+    let saved = console.save_checkpoint(&directory, training);
+    if saved.is_err() && console.checkpoint.is_none() {
         let _ = std::fs::remove_dir(&directory); // it is empty
     }
-    kept.context("the interrupted training could not be saved")?;
+    saved.context("the interrupted training run could not be saved")?;
     let Progress { epoch, step, .. } = training.progress();
     timing::note!(
-        "Interrupted after epoch {epoch} and {step} steps, and saved. To go on: the same command with --checkpoint {} --resume",
+        "Interrupted after epoch {epoch} and {step} steps, and saved. To resume: the same command with --checkpoint {} --resume",
         directory.display()
     );
     Ok(ExitCode::from(INTERRUPTED))
 }
 
-/// A new directory at the path, or at the path with the first number at its end that is not taken. It is no other
-/// process's: several may be interrupted at once.
+/// Creates a new directory at the path, or at the path with the first free number from 2 on as a suffix. No other
+/// process gets the same one, even if several are interrupted at the same time.
 fn free_directory(path: &Path) -> Result<PathBuf> {
     let numbered = (2..).map(|number| PathBuf::from(format!("{}-{number}", path.display())));
     for directory in std::iter::once(path.to_path_buf()).chain(numbered) {
@@ -301,21 +304,21 @@ fn free_directory(path: &Path) -> Result<PathBuf> {
             }
         }
     }
-    unreachable!("there are names without end")
+    unreachable!("the sequence of names is infinite")
 }
 
-/// A finished training.
-struct Report<'a> {
+/// The results of a finished training run.
+struct TrainingReport<'a> {
     settings: &'a Settings,
     dataset: &'a Dataset,
     history: &'a [EpochRecord],
-    /// Where it reached the mark of `--stop-at`.
+    /// The record that reached the target of `--stop-at`.
     reached: Option<&'a EpochRecord>,
     accuracy: f64,
     threads: usize,
 }
 
-impl Report<'_> {
+impl TrainingReport<'_> {
     fn seconds(&self) -> f64 {
         self.history.iter().map(|record| record.seconds).sum()
     }
@@ -342,17 +345,17 @@ impl Report<'_> {
         })
     }
 
-    /// The epoch, and how many images were seen from the training's beginning on.
+    /// The epoch, the accuracy, and the number of images seen since the start of the run.
     fn stopped_at(&self, record: &EpochRecord) -> serde_json::Value {
         let images = self.settings.images.0;
         let seen = (record.epoch.saturating_sub(1)).saturating_mul(images) + record.samples.unwrap_or(images);
         json!({ "epoch": record.epoch, "images_seen": seen, "accuracy": record.accuracy })
     }
 
-    /// Success, unless the test accuracy is below the target: on MNIST the preset's, elsewhere only one that was asked for.
-    fn verdict(&self, asked: Option<f64>) -> ExitCode {
+    /// Success, unless the test accuracy is below the target: `requested`, or the preset's on MNIST.
+    fn verdict(&self, requested: Option<f64>) -> ExitCode {
         let of_preset = self.dataset.is_mnist.then(|| self.settings.preset.target_accuracy());
-        match asked.or(of_preset) {
+        match requested.or(of_preset) {
             Some(target) if self.accuracy < target => {
                 let (reached, target) = (100.0 * self.accuracy, 100.0 * target);
                 timing::note!("The test accuracy of {reached:.2} % is below the target of {target:.2} %.");

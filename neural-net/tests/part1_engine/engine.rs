@@ -1,8 +1,8 @@
-//! The fast engine computes what the slow reference computes, with the same bits for any number of threads.
+//! The CPU engine agrees with the reference, with the same bits for any number of threads.
 
 use std::ops::ControlFlow;
 
-use crate::support::cases::{Case, assert_close, case, random_samples, train_slowly};
+use crate::support::cases::{Case, assert_close, case, random_samples, train_by_reference};
 use ndarray::ArcArray2;
 use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters};
 use neural_net::network::{Initialization, argmax};
@@ -41,7 +41,7 @@ fn check<F: Real>(case: &Case, tolerance: f64) -> Result<(), TestCaseError> {
     let parameters = Parameters { network: network.clone(), velocities: None };
 
     let (trained, loss) = train(&samples, &parameters, hyperparameters, &order, 1);
-    let (expected, expected_loss) = train_slowly(&samples, &network, hyperparameters, &order);
+    let (expected, expected_loss) = train_by_reference(&samples, &network, hyperparameters, &order);
     assert_close(&trained.network, &expected, tolerance)?;
     prop_assert!((loss - expected_loss).abs() <= tolerance * expected_loss.max(1.0), "{} not {}", loss, expected_loss);
 
@@ -49,7 +49,7 @@ fn check<F: Real>(case: &Case, tolerance: f64) -> Result<(), TestCaseError> {
     let outputs = samples.inputs().outer_iter().map(|input| trained.network.predict(&input.to_vec()));
     let correct =
         outputs.enumerate().filter(|(index, output)| argmax(output) == argmax(samples.target(*index))).count();
-    // Equal outputs, which ReLU makes, may be told apart by their last bit.
+    // With ReLU, outputs may be equal except for their last bits, which decide the predicted class.
     if architecture.output_activation() != Activation::Relu {
         prop_assert_eq!(evaluation.correct, correct);
     }
@@ -86,43 +86,43 @@ proptest! {
     }
 }
 
-/// Images that are mostly background, as bytes and as the numbers that they stand for.
+/// Images that are mostly background, as bytes and as floats.
 fn images(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> (Samples<f32>, Samples<f32>) {
     let pixel = |rng: &mut ChaCha8Rng| if rng.random_bool(0.2) { rng.random() } else { 0 };
     let bytes = ArcArray2::from_shape_simple_fn((count, inputs), || pixel(rng));
     let targets = random_samples::<f32>(count, inputs, outputs, rng).targets().clone();
-    let numbers = bytes.mapv(|byte| f32::from(byte) / 255.0);
-    (Samples::from_bytes(bytes, 255.0, targets.clone()).unwrap(), Samples::new(numbers, targets).unwrap())
+    let floats = bytes.mapv(|byte| f32::from(byte) / 255.0);
+    (Samples::from_bytes(bytes, 255.0, targets.clone()).unwrap(), Samples::new(floats, targets).unwrap())
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn part1_inputs_that_are_mostly_zero_are_left_out_without_a_difference(case in case()) {
+    fn part1_skipping_zero_inputs_changes_no_bit(case in case()) {
         let Case { architecture, hyperparameters, count, seed } = case;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
-        let (bytes, numbers) = images(count, architecture.inputs(), architecture.outputs(), &mut rng);
+        let (bytes, floats) = images(count, architecture.inputs(), architecture.outputs(), &mut rng);
         let order: Vec<u32> = (0..count as u32).rev().collect();
         let parameters = Parameters { network: network.clone(), velocities: None };
 
         let trained = train(&bytes, &parameters, &hyperparameters, &order, 1);
         for threads in [1, 2, 3, 8] {
             prop_assert!(train(&bytes, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
-            prop_assert!(train(&numbers, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
+            prop_assert!(train(&floats, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
         }
-        let (expected, _) = train_slowly(&numbers, &network, &hyperparameters, &order);
+        let (expected, _) = train_by_reference(&floats, &network, &hyperparameters, &order);
         assert_close(&trained.0.network, &expected, 2e-4)?;
 
         let evaluate = |samples| {
             CpuEngine::new(samples, &trained.0, &hyperparameters).evaluate_training_samples().unwrap()
         };
-        prop_assert_eq!(evaluate(&bytes), evaluate(&numbers));
+        prop_assert_eq!(evaluate(&bytes), evaluate(&floats));
     }
 }
 
-/// Large enough that the engine does share out a single batch's rows.
+/// Large enough for the engine to distribute a single batch's rows to several tasks.
 #[test]
 fn part1_a_large_layer_has_the_same_bits_for_any_number_of_threads() {
     let architecture = Architecture::new(vec![900, 301, 10], Activation::Sigmoid, Activation::Softmax).unwrap();
@@ -142,7 +142,7 @@ fn part1_a_large_layer_has_the_same_bits_for_any_number_of_threads() {
 }
 
 #[test]
-fn part1_a_loss_that_is_not_finite_stops_the_training() {
+fn part1_a_loss_that_is_not_finite_stops_training() {
     let architecture = Architecture::new(vec![3, 2], Activation::Identity, Activation::Identity).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let network = Network::<f32>::random(architecture, Initialization::Xavier, &mut rng);

@@ -1,8 +1,8 @@
-//! Steps on all samples at once compute what the slow reference computes, with the same bits for any number of threads.
+//! Full-batch steps agree with the reference, with the same bits for any number of threads.
 
 use std::ops::ControlFlow;
 
-use crate::support::cases::{assert_close, random_samples, train_slowly};
+use crate::support::cases::{assert_close, random_samples, train_by_reference};
 use ndarray::Array2;
 use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters};
 use neural_net::network::Initialization;
@@ -36,13 +36,13 @@ fn train<F: Real>(
     })
 }
 
-/// Three steps by both, and the same bits by 1, 2, 3 and 8 threads.
+/// Three steps by the engine and the reference, and the same bits with 1, 2, 3 and 8 threads.
 fn check<F: Real>(samples: &Samples<F>, network: &Network<F>, hyperparameters: &Hyperparameters, tolerance: f64) {
     let count = samples.len() as u32;
     let order: Vec<u32> = (0..count).rev().collect();
     let thrice = order.repeat(3);
-    let slowly = Hyperparameters { batch_size: Some(samples.len()), ..hyperparameters.clone() };
-    let (expected, expected_loss) = train_slowly(samples, network, &slowly, &thrice);
+    let for_reference = Hyperparameters { batch_size: Some(samples.len()), ..hyperparameters.clone() };
+    let (expected, expected_loss) = train_by_reference(samples, network, &for_reference, &thrice);
     let (trained, loss) = train(samples, network, hyperparameters, &order, 1);
     assert_close(&trained.network, &expected, tolerance).unwrap();
     assert!((loss - expected_loss).abs() <= tolerance * expected_loss.abs().max(1.0), "{loss} not {expected_loss}");
@@ -52,7 +52,7 @@ fn check<F: Real>(samples: &Samples<F>, network: &Network<F>, hyperparameters: &
     }
 }
 
-/// Bytes divided by 255 in place of the inputs.
+/// Samples with the inputs replaced by bytes divided by 255.
 fn as_bytes<F: Real>(samples: &Samples<F>) -> Samples<F> {
     let bytes = samples.inputs().mapv(|x| (x.into_f64().abs() * 255.0).round() as u8);
     Samples::from_bytes(bytes.into(), F::from_f64(255.0), samples.targets().clone()).unwrap()
@@ -110,7 +110,7 @@ fn part1_full_batch_gradients_are_within_1e_5_of_the_largest() {
     let zeros = network.weights().iter().map(|weights| Array2::zeros(weights.dim())).collect();
     let at_zero = Network::new(network.architecture().clone(), zeros, network.biases().to_vec()).unwrap();
     for network in [network, at_zero] {
-        // In double precision: 5003 numbers of single precision added one by one lose more digits than are asked for.
+        // In double precision: a sum of 5003 floats in single precision has a larger error than the tolerance.
         let wide = |array: &Array2<f32>| array.mapv(f64::from);
         let precise = Network::new(
             network.architecture().clone(),
@@ -141,9 +141,9 @@ fn part1_full_batch_gradients_are_within_1e_5_of_the_largest() {
     }
 }
 
-/// Targets that are no distribution, and a batch with the same sample twice, take the slower ways.
+/// Targets that are not a distribution, and a batch that has the same sample twice, use slower implementations.
 #[test]
-fn part1_unusual_targets_and_batches_are_trained_on_too() {
+fn part1_full_batches_of_unusual_targets_and_samples_agree_with_the_reference() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let architecture = Architecture::new(vec![12, 5, 3], Activation::Tanh, Activation::Softmax).unwrap();
     let network = Network::<f64>::random(architecture, Initialization::Xavier, &mut rng);
@@ -160,13 +160,13 @@ fn part1_unusual_targets_and_batches_are_trained_on_too() {
 
     let mut order: Vec<u32> = (0..300).collect();
     order[7] = 8;
-    let slowly = Hyperparameters { batch_size: Some(300), ..hyperparameters.clone() };
-    let (expected, _) = train_slowly(&samples, &network, &slowly, &order.repeat(3));
+    let for_reference = Hyperparameters { batch_size: Some(300), ..hyperparameters.clone() };
+    let (expected, _) = train_by_reference(&samples, &network, &for_reference, &order.repeat(3));
     assert_close(&train(&samples, &network, &hyperparameters, &order, 2).0.network, &expected, 1e-12).unwrap();
 }
 
 #[test]
-fn part1_a_full_batch_with_an_input_that_is_no_number_diverges() {
+fn part1_a_full_batch_with_a_nan_input_diverges() {
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     let architecture = Architecture::new(vec![6, 4, 3], Activation::Relu, Activation::Softmax).unwrap();
     let network = Network::<f32>::random(architecture, Initialization::Xavier, &mut rng);

@@ -1,9 +1,9 @@
-//! Each layer may have a learning rate of its own: every way to train agrees with the reference, and the reference with
+//! Learning rate factors of each layer: every engine and path agrees with the reference, and the reference with
 //! differences of the loss.
 
 use std::ops::ControlFlow;
 
-use crate::support::cases::{assert_close, random_samples, train_slowly};
+use crate::support::cases::{assert_close, random_samples, train_by_reference};
 use gpu::Device;
 use ndarray::Array2;
 use neural_net::engine::{
@@ -43,11 +43,11 @@ fn trained(engine: &mut impl Engine<f64>, count: usize) -> Network<f64> {
     engine.parameters().unwrap().network
 }
 
-/// One chunk, groups of chunks, and all samples at once, arranged and not.
+/// One chunk, groups of chunks, and full batches, packed and not.
 #[test]
 fn part1_the_cpu_engine_multiplies_each_layers_gradients_by_its_factor() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    // The last network has too many units, and the second dense inputs, for the arranged full batch.
+    // The last network has too many units, and the second has dense inputs, for the packed full batch.
     for (sizes, zeros) in [(vec![8, 6, 4, 2], true), (vec![8, 6, 4, 2], false), (vec![5, 40, 33, 1], true)] {
         let samples = random_samples::<f64>(300, sizes[0], sizes[3], &mut rng);
         let keep = |x: &f64| if zeros && x.abs() < 0.7 { 0.0 } else { *x };
@@ -57,7 +57,7 @@ fn part1_the_cpu_engine_multiplies_each_layers_gradients_by_its_factor() {
             for (momentum, decay) in [(0.0, 0.0), (0.9, 0.0), (0.0, 0.01), (0.9, 0.01)] {
                 let hyperparameters = hyperparameters(batch_size, momentum, decay);
                 let order: Vec<u32> = (0..300).collect();
-                let (expected, _) = train_slowly(&samples, &parameters.network, &hyperparameters, &order);
+                let (expected, _) = train_by_reference(&samples, &parameters.network, &hyperparameters, &order);
                 let got = trained(&mut CpuEngine::new(&samples, &parameters, &hyperparameters), 300);
                 assert_close(&got, &expected, 1e-12).unwrap();
             }
@@ -77,17 +77,17 @@ fn part1_the_gpu_engine_multiplies_each_layers_gradients_by_its_factor() {
     let order: Vec<u32> = (0..150).collect();
     for (path, batch_size) in [(GpuPath::Steps, Some(16)), (GpuPath::Auto, Some(16)), (GpuPath::Steps, None)] {
         let hyperparameters = hyperparameters(batch_size, 0.9, 0.01);
-        let options = GpuOptions { path, most_blocks: None };
+        let options = GpuOptions { path, max_blocks: None };
         let device = Device::simulator();
         let mut engine = GpuEngine::new(&device, &samples, &parameters, &hyperparameters, &options).unwrap();
         engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
-        let (expected, _) = train_slowly(&samples, &parameters.network, &hyperparameters, &order);
+        let (expected, _) = train_by_reference(&samples, &parameters.network, &hyperparameters, &order);
         assert_close(&engine.parameters().unwrap().network, &expected, 5e-6).unwrap();
     }
 }
 
 #[test]
-fn part1_one_launch_for_many_steps_refuses_layers_with_rates_of_their_own() {
+fn part1_one_launch_for_many_steps_rejects_learning_rate_factors() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let architecture = Architecture::new(vec![3, 4, 2], Activation::Tanh, Activation::Identity).unwrap();
     let parameters = Parameters {
@@ -95,16 +95,16 @@ fn part1_one_launch_for_many_steps_refuses_layers_with_rates_of_their_own() {
         velocities: None,
     };
     let samples = random_samples::<f32>(20, 3, 2, &mut rng);
-    let options = GpuOptions { path: GpuPath::Persistent, most_blocks: None };
+    let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None };
     let make =
         |hyperparameters| GpuEngine::new(&Device::simulator(), &samples, &parameters, &hyperparameters, &options);
-    let refused = make(hyperparameters(Some(4), 0.9, 0.0));
-    assert!(matches!(refused, Err(GpuEngineError::NotPersistent(NotPersistent::LearningRateFactors))), "{refused:?}");
+    let rejected = make(hyperparameters(Some(4), 0.9, 0.0));
+    assert!(matches!(rejected, Err(GpuEngineError::NotPersistent(NotPersistent::LearningRateFactors))), "{rejected:?}");
     let ones = Hyperparameters { learning_rate_factors: vec![1.0, 1.0], ..hyperparameters(Some(4), 0.9, 0.0) };
     assert!(make(ones).is_ok());
 }
 
-/// A step by the reference is rate · factor · (loss(w + h) − loss(w − h)) / 2h, the decay beside it.
+/// A step by the reference is rate · factor · (loss(w + h) − loss(w − h)) / 2h plus the decay, which has no factor.
 #[test]
 fn part1_the_references_step_agrees_with_central_differences() {
     let mut rng = ChaCha8Rng::seed_from_u64(4);
@@ -130,7 +130,7 @@ fn part1_the_references_step_agrees_with_central_differences() {
     }
 }
 
-/// Checkpoints from before there were factors have none.
+/// Checkpoints without the key `learning_rate_factors` are valid.
 #[test]
 fn part1_hyperparameters_without_factors_have_ones() {
     let ours = Preset::Homework.hyperparameters();

@@ -1,4 +1,4 @@
-//! The engine on the CPU and the predictor, against the slow reference; and training by the engine.
+//! The CPU engine and the predictor, against the reference; and training by the engine.
 
 mod engine;
 mod full_batch;

@@ -1,4 +1,4 @@
-//! The fast prediction gives what the plain one gives.
+//! The predictor agrees with [`Network::predict`].
 
 use kernels_cpu::InstructionSet;
 use ndarray::{Array2, Axis};
@@ -69,7 +69,7 @@ fn part1_predictions_are_those_of_the_plain_network_in_double_precision() {
 }
 
 #[test]
-fn part1_an_input_that_is_no_number_or_infinite_reaches_the_outputs() {
+fn part1_a_nan_or_infinite_input_reaches_the_outputs() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let network = network::<f32>(&[20, 18, 3], Activation::Identity, Activation::Identity, &mut rng);
     for value in [f32::NAN, f32::INFINITY] {
@@ -94,12 +94,12 @@ fn part1_predictions_have_the_same_bits_for_any_number_of_threads() {
     };
     let expected = predict(1);
     assert!([2, 3, 8].into_iter().all(|threads| predict(threads) == expected));
-    // Rows that are not next to each other in memory.
-    let turned = inputs.t().as_standard_layout().into_owned();
-    assert_eq!(Predictor::new(&network).predict_all(turned.t()), expected);
+    // A column-major array.
+    let transposed = inputs.t().as_standard_layout().into_owned();
+    assert_eq!(Predictor::new(&network).predict_all(transposed.t()), expected);
 }
 
-/// Where no layer has more than 16 units, a sample among many has the bits of the sample alone, whatever it is among.
+/// If no layer has more than 16 units, the bits of a sample's outputs do not depend on the other samples.
 #[test]
 fn part1_predictions_of_small_layers_have_the_bits_of_each_alone() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -132,7 +132,7 @@ fn part1_predictions_of_small_layers_have_the_bits_of_each_alone() {
 
 #[test]
 #[should_panic(expected = "wrong number of inputs")]
-fn part1_a_prediction_of_too_few_inputs_is_refused() {
+fn part1_a_prediction_of_too_few_inputs_is_rejected() {
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     let network = network::<f32>(&[4, 2], Activation::Relu, Activation::Softmax, &mut rng);
     Predictor::new(&network).predict(&[0.0; 3]);

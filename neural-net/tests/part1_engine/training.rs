@@ -1,4 +1,4 @@
-//! The gradients are the loss's derivatives, and a step is what the rule says.
+//! The gradients are the loss's derivatives, and a step follows the documented rule.
 
 use ndarray::{Array1, Array2, array};
 use neural_net::engine::{CpuEngine, Engine, Parameters};
@@ -29,7 +29,8 @@ fn part1_gradients_agree_with_central_differences() {
     let mut checked = 0;
     for hidden in hidden {
         for output in output {
-            for loss in [Loss::SquaredError, Loss::CrossEntropy].into_iter().filter(|loss| loss.suits(output)) {
+            for loss in [Loss::SquaredError, Loss::CrossEntropy].into_iter().filter(|loss| loss.is_defined_for(output))
+            {
                 let architecture = Architecture::new(vec![4, 5, 3, 3], hidden, output).unwrap();
                 let network = Network::<f64>::random(architecture, Initialization::Normal, &mut rng);
                 let samples = random_samples(6, 4, 3, &mut rng);
@@ -37,11 +38,11 @@ fn part1_gradients_agree_with_central_differences() {
             }
         }
     }
-    // 24 + 18 + 8 weights and 11 biases, less the few at a kink of ReLU, for 28 combinations.
+    // 20 + 15 + 9 weights and 11 biases, except the few at a kink of ReLU, for 28 combinations.
     assert!(checked > 28 * 50, "{checked} derivatives were checked");
 }
 
-/// Compares each derivative with (loss(p + h) − loss(p − h)) / 2h; returns how many.
+/// Compares each derivative with (loss(p + h) − loss(p − h)) / 2h; returns the number of comparisons.
 fn check_gradients(network: &Network<f64>, samples: &Samples<f64>, loss: Loss) -> usize {
     let gradients = reference::gradients(network, samples, loss);
     let architecture = network.architecture();
@@ -64,7 +65,8 @@ fn check_gradients(network: &Network<f64>, samples: &Samples<f64>, loss: Loss) -
                     None => gradients.biases[layer][column],
                 };
                 let (here, up, down) = (gradients.loss, moved(row, column, step), moved(row, column, -step));
-                // Where the two one-sided differences disagree, a ReLU bends between them: no derivative to compare.
+                // If the two one-sided differences disagree, a kink of ReLU is between them, where there is no
+                // derivative.
                 if ((up - here) - (here - down)).abs() / step > 2e-5 {
                     continue;
                 }
@@ -79,9 +81,9 @@ fn check_gradients(network: &Network<f64>, samples: &Samples<f64>, loss: Loss) -
     checked
 }
 
-/// One step of a 2-2-1 network with sigmoids and squared error, written out by hand in double precision.
+/// One step of a 2-2-1 network with sigmoids and squared error, written as scalar formulas in double precision.
 #[test]
-fn part1_a_training_step_agrees_with_one_written_out() {
+fn part1_a_training_step_agrees_with_scalar_formulas() {
     let (w1, b1) = ([[0.15, -0.4], [0.25, 0.3]], [0.35, -0.2]);
     let (w2, b2) = ([0.4, -0.55], 0.6);
     let samples = [([0.05, 0.9], 0.01), ([0.7, -0.3], 0.99)];
@@ -157,7 +159,7 @@ fn assert_close(got: &Network<f64>, expected: &Network<f64>, tolerance: f64) {
 }
 
 #[test]
-fn part1_each_epoch_has_a_permutation_of_its_own() {
+fn part1_each_epoch_has_another_permutation() {
     let hyperparameters = Preset::Homework.hyperparameters();
     let (first, again, second) = (
         order_of_epoch(&hyperparameters, 1000, 0),
@@ -174,7 +176,7 @@ fn part1_each_epoch_has_a_permutation_of_its_own() {
 }
 
 #[test]
-fn part1_presets_start_as_their_sources_do() {
+fn part1_presets_have_the_documented_initial_weights() {
     let parameters =
         initial_parameters::<f32>(Preset::Homework.architecture().unwrap(), &Preset::Homework.hyperparameters());
     let weights = parameters.network.weights();

@@ -1,4 +1,4 @@
-//! A bit that flips in a model or a checkpoint is noticed wherever it is; so is a value that no training run can have.
+//! Any flipped bit in a model or a checkpoint is detected, and so is a value that no training run can have.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn network() -> Network<f32> {
     Network::random(architecture, Initialization::Normal, &mut ChaCha8Rng::seed_from_u64(5))
 }
 
-/// After 2 of 5 epochs of 7 steps each, and 3 steps.
+/// A checkpoint after 2 of 5 epochs of 7 steps each, and 3 steps.
 fn checkpoint() -> Checkpoint {
     let network = network();
     let layers = network.weights().iter().cloned().zip(network.biases().iter().cloned());
@@ -88,7 +88,7 @@ fn assert_flips_are_rejected(good: &[u8], read: impl Fn(Vec<u8>) -> Result<bool,
         by_checksum += usize::from(matches!(error, ModelFileError::Damaged { .. }));
         assert!(assert_one_line(&error).contains("damaged"), "bit {bit}: {error}");
     }
-    // Others make the header unreadable.
+    // The other flips make the header unreadable.
     assert!(by_checksum > 8 * good.len() / 2, "{by_checksum} of {}", 8 * good.len());
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     for _ in 0..2000 {
@@ -105,11 +105,11 @@ fn part1_checksums_reject_a_model_with_any_bit_flipped() {
 #[test]
 fn part1_checksums_reject_a_checkpoint_with_any_bit_flipped() {
     assert_flips_are_rejected(&checkpoint_bytes(), read_checkpoint);
-    // What `neural-net evaluate` does with it.
+    // As `neural-net evaluate` reads it.
     assert_flips_are_rejected(&checkpoint_bytes(), read_model);
 }
 
-/// A file with other metadata, and a checksum for it if it has a place for one.
+/// A file with changed metadata, and a new checksum if it has the key.
 fn with_metadata(bytes: &[u8], change: impl FnOnce(&mut HashMap<String, String>)) -> Vec<u8> {
     let (_, header) = SafeTensors::read_metadata(bytes).unwrap();
     let mut metadata = header.metadata().clone().unwrap();
@@ -120,7 +120,7 @@ fn with_metadata(bytes: &[u8], change: impl FnOnce(&mut HashMap<String, String>)
     changed
 }
 
-/// As an earlier version wrote it.
+/// A file in format 1, which has no checksum.
 fn without_checksum(bytes: &[u8]) -> Vec<u8> {
     with_metadata(bytes, |metadata| {
         metadata.remove("checksum");
@@ -129,7 +129,7 @@ fn without_checksum(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn part1_checksums_are_missed_in_files_of_earlier_versions() {
+fn part1_checksums_missing_in_format_1_cause_a_warning() {
     let loaded = model_file::parse(Path::new(PATH), without_checksum(&model_bytes())).unwrap();
     assert_eq!(loaded.content.network, network());
     let warning = loaded.unverified.unwrap().to_string();
@@ -143,25 +143,26 @@ fn part1_checksums_are_missed_in_files_of_earlier_versions() {
 }
 
 #[test]
-fn part1_checksums_cannot_be_left_out() {
+fn part1_checksums_cannot_be_omitted() {
     let lines = [
-        // The checksum is gone, and the format says that there is one.
+        // The format with a checksum, without the key.
         with_metadata(&model_bytes(), |metadata| drop(metadata.remove("checksum"))),
-        // The other way round.
+        // The format without a checksum, with the key.
         with_metadata(&model_bytes(), |metadata| drop(metadata.insert("format".into(), "neural-net 1".into()))),
         with_metadata(&model_bytes(), |metadata| drop(metadata.insert("format".into(), "neural-net 3".into()))),
     ]
     .map(|bytes| assert_one_line(&read_model(bytes).unwrap_err()));
-    for (line, part) in lines.iter().zip(["its checksum is missing", "have \"checksum\"", "\"neural-net 3\""]) {
+    for (line, part) in lines.iter().zip(["its checksum is missing", "unknown key \"checksum\"", "\"neural-net 3\""]) {
         assert!(line.contains(part), "{line}");
     }
     assert_eq!(checksum::check(b"no file of ours"), Seal::Missing);
     assert!(!checksum::seal(&mut b"\x20\0\0\0\0\0\0\0{\"__metadata__\":{\"checksum\":\"00".to_vec()));
 }
 
-/// A reader that takes the last of two values, as most do, and one that takes the first would see other networks.
+/// Readers that use the last of two equal keys, as most do, and readers that use the first would see different
+/// networks.
 #[test]
-fn part1_checksums_are_not_all_keys_come_once() {
+fn part1_checksums_do_not_permit_duplicate_keys() {
     let bytes = model_bytes();
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let header = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
@@ -177,11 +178,11 @@ fn part1_checksums_are_not_all_keys_come_once() {
         changed.extend(&bytes[8 + length..]);
         checksum::seal(&mut changed);
         let line = assert_one_line(&read_model(changed).unwrap_err());
-        assert!(line.contains("is there twice"), "{line}");
+        assert!(line.contains("is duplicate"), "{line}");
     }
 }
 
-/// A checkpoint whose run has another value at a path such as /progress/epoch.
+/// A checkpoint whose run has another value at a JSON pointer such as /progress/epoch.
 fn with_run(path: &str, value: Value) -> Vec<u8> {
     with_metadata(&checkpoint_bytes(), |metadata| {
         let mut run: Value = serde_json::from_str(&metadata["run"]).unwrap();
@@ -197,7 +198,7 @@ fn with_run(path: &str, value: Value) -> Vec<u8> {
 
 #[test]
 fn part1_checkpoint_of_an_impossible_run_is_rejected_by_the_values_name() {
-    assert!(read_checkpoint(with_run("/progress/epoch", json!(3))).unwrap(), "the change alone is no reason");
+    assert!(read_checkpoint(with_run("/progress/epoch", json!(3))).unwrap(), "a valid change is accepted");
     let huge = json!(u64::MAX);
     let cases = [
         ("/hyperparameters/learning_rate", json!(0.0), "hyperparameters.learning_rate"),
@@ -216,7 +217,7 @@ fn part1_checkpoint_of_an_impossible_run_is_rejected_by_the_values_name() {
         ("/images/1", huge.clone(), "images"),
         ("/progress/epoch", json!(6), "progress.epoch"),
         ("/progress/epoch", huge.clone(), "progress.epoch"),
-        // The last epoch is done, and no step of another.
+        // The last epoch is done, and the step is not 0.
         ("/progress/epoch", json!(5), "progress.step"),
         ("/progress/step", json!(7), "progress.step"),
         ("/progress/step", huge.clone(), "progress.step"),
@@ -236,7 +237,7 @@ fn part1_checkpoint_of_an_impossible_run_is_rejected_by_the_values_name() {
         let line = assert_one_line(&read_checkpoint(with_run(path, value.clone())).unwrap_err());
         assert!(line.contains(name), "{path} = {value}: {line}");
     }
-    // Epochs beyond counting, with as many to train: what they are multiplied by overflows.
+    // Numbers of epochs whose product with the number of samples overflows.
     let bytes = with_metadata(&with_run("/hyperparameters/epochs", huge.clone()), |metadata| {
         let mut run: Value = serde_json::from_str(&metadata["run"]).unwrap();
         run["progress"]["epoch"] = json!(i64::MAX);
@@ -252,10 +253,10 @@ fn part1_checkpoint_with_wrong_metadata_is_rejected_by_the_keys_name() {
     let cases: [(&str, Option<&str>, &str); 6] = [
         ("momentum", Some("tsue"), "momentum is \"tsue\""),
         ("momentum", None, "no \"momentum\""),
-        // It has tensors of velocities.
+        // The file has tensors of velocities.
         ("momentum", Some("false"), "velocities."),
         ("run", None, "no \"run\""),
-        ("epochs", Some("7"), "\"epochs\", which is not known"),
+        ("epochs", Some("7"), "unknown key \"epochs\""),
         ("run", Some("{}"), "missing field"),
     ];
     for (key, value, part) in cases {
@@ -299,7 +300,7 @@ fn part1_checksums_of_texts_are_on_their_first_line() {
         let mut bytes = sealed.clone().into_bytes();
         bytes[bit / 8] ^= 1 << (bit % 8);
         let seal = String::from_utf8(bytes).map(|text| checksum::check_text(&text));
-        // A changed prefix is none; the lines below it are then as they were.
+        // With a changed prefix, the text has no digest.
         let expected = if bit / 8 < "# sha256 ".len() { Seal::Missing } else { Seal::Broken };
         assert!(seal.is_err() || seal == Ok(expected), "bit {bit}: {seal:?}");
     }

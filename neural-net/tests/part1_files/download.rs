@@ -1,4 +1,4 @@
-//! The download keeps its promises whatever the mirrors do. The mirrors here are local servers.
+//! The download's guarantees hold whatever the mirrors do. The mirrors here are local servers.
 
 use std::error::Error;
 use std::fs;
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use neural_net::data::download::{
-    DownloadError, Downloader, MNIST_FILES, MNIST_MIRRORS, MirrorFailure, Outcome, Progress, RemoteFile,
+    DownloadError, DownloadEvent, DownloadOutcome, Downloader, MNIST_FILES, MNIST_MIRRORS, MirrorFailure, RemoteFile,
 };
 use tempfile::TempDir;
 use test_skips::{Need, skip};
@@ -32,7 +32,7 @@ struct Server {
 }
 
 impl Server {
-    /// Answers each request, in a thread of its own, by what `respond` writes for its path.
+    /// Answers each request in its own thread: `respond` writes the answer for its path.
     fn new(respond: impl Fn(&str, &mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/data/", listener.local_addr().unwrap());
@@ -72,7 +72,7 @@ impl Server {
     }
 }
 
-/// Reads the head of a request; `None` where the client has gone without one.
+/// Reads the head of a request; `None` if the client closed the connection without one.
 fn requested_path(stream: &TcpStream) -> Option<String> {
     let mut lines = BufReader::new(stream).lines();
     let path = lines.next()?.ok()?.split(' ').nth(1)?.to_string();
@@ -80,7 +80,7 @@ fn requested_path(stream: &TcpStream) -> Option<String> {
     Some(path)
 }
 
-/// Writes a whole answer; a client that has hung up is no failure of the server.
+/// Writes a complete answer; a client that has closed the connection is not an error.
 fn send(stream: &mut TcpStream, status: &str, body: &[u8]) {
     send_head(stream, status, &format!("Content-Length: {}\r\n", body.len()));
     let _ = stream.write_all(body);
@@ -105,7 +105,7 @@ fn downloader(mirrors: &[&Server]) -> Downloader {
     }
 }
 
-fn fetch(downloader: &Downloader, directory: &Path) -> Result<Vec<Outcome>, DownloadError> {
+fn fetch(downloader: &Downloader, directory: &Path) -> Result<Vec<DownloadOutcome>, DownloadError> {
     downloader.fetch_all(&[FILE], directory, &mut |_, _| {})
 }
 
@@ -122,10 +122,10 @@ fn assert_only_the_good_file(directory: &Path) {
     assert_eq!(fs::read(directory.join(FILE.name)).unwrap(), CONTENT);
 }
 
-/// Fetches from one bad mirror and returns what it reports as that mirror's failure.
+/// Downloads from one bad mirror and returns that mirror's failure.
 ///
-/// Checks what holds for every failure: one line that names file, mirror and way out; nothing left
-/// in the directory; a file that was there untouched; and the next mirror, a good one, serves.
+/// Checks what holds for every failure: the message is one line that names the file, the mirror and what to do; nothing
+/// is left in the directory; an existing file is untouched; and a good second mirror is used.
 fn failure_of(bad: &Downloader) -> MirrorFailure {
     let empty = TempDir::new().unwrap();
     let error = fetch(bad, empty.path()).unwrap_err();
@@ -138,7 +138,7 @@ fn failure_of(bad: &Downloader) -> MirrorFailure {
 
     let occupied = TempDir::new().unwrap();
     fs::write(occupied.path().join(FILE.name), "old").unwrap();
-    // As a download leaves it that is killed.
+    // The temporary file of a killed download.
     fs::write(occupied.path().join(format!(".{}.4000000.1.tmp", FILE.name)), "half").unwrap();
     fetch(bad, occupied.path()).unwrap_err();
     assert_eq!(names_in(occupied.path()), [FILE.name]);
@@ -146,7 +146,7 @@ fn failure_of(bad: &Downloader) -> MirrorFailure {
 
     let mut with_good_second = bad.clone();
     with_good_second.mirrors.push(Server::good().url);
-    assert_eq!(fetch(&with_good_second, empty.path()).unwrap(), [Outcome::Downloaded]);
+    assert_eq!(fetch(&with_good_second, empty.path()).unwrap(), [DownloadOutcome::Downloaded]);
     assert_only_the_good_file(empty.path());
 
     match error {
@@ -161,28 +161,28 @@ fn part1_download_fetches_all_files_into_a_new_directory() {
     let parent = TempDir::new().unwrap();
     let directory = parent.path().join("data/mnist");
     let outcomes = downloader(&[&server]).fetch_all(&[FILE, OTHER_FILE], &directory, &mut |_, _| {}).unwrap();
-    assert_eq!(outcomes, [Outcome::Downloaded; 2]);
+    assert_eq!(outcomes, [DownloadOutcome::Downloaded; 2]);
     assert_eq!(names_in(&directory), ["numbers.gz", "other.gz"]);
     assert_eq!(fs::read(directory.join("numbers.gz")).unwrap(), CONTENT);
     assert_eq!(fs::read(directory.join("other.gz")).unwrap(), OTHER_CONTENT);
 }
 
 #[test]
-fn part1_download_tells_its_progress_in_order() {
+fn part1_download_reports_its_events_in_order() {
     let (missing, good) = (Server::missing(), Server::good());
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join(FILE.name), "old").unwrap();
-    let mut told = Vec::new();
-    let mut progress = |file: &RemoteFile, progress: Progress<'_>| {
+    let mut events = Vec::new();
+    let mut progress = |file: &RemoteFile, event: DownloadEvent<'_>| {
         assert_eq!(*file, FILE);
-        told.push(match progress {
-            Progress::AlreadyPresent => "present".to_string(),
-            Progress::WrongContentPresent { .. } => "wrong".to_string(),
-            Progress::Started { total, .. } => format!("started {total:?}"),
-            Progress::Received { received, .. } if received < 16 => return,
-            Progress::Received { received, total } => format!("received {received} of {total:?}"),
-            Progress::MirrorFailed(attempt) => format!("failed: {}", attempt.failure),
-            Progress::Finished { received } => format!("finished {received}"),
+        events.push(match event {
+            DownloadEvent::AlreadyPresent => "present".to_string(),
+            DownloadEvent::WrongContentPresent { .. } => "wrong".to_string(),
+            DownloadEvent::Started { total, .. } => format!("started {total:?}"),
+            DownloadEvent::Received { received, .. } if received < 16 => return,
+            DownloadEvent::Received { received, total } => format!("received {received} of {total:?}"),
+            DownloadEvent::MirrorFailed(attempt) => format!("failed: {}", attempt.failure),
+            DownloadEvent::Finished { received } => format!("finished {received}"),
         });
     };
     let downloader = downloader(&[&missing, &good]);
@@ -190,7 +190,7 @@ fn part1_download_tells_its_progress_in_order() {
     downloader.fetch_all(&[FILE], directory.path(), &mut progress).unwrap();
     let expected =
         ["wrong", "failed: HTTP status 404", "started Some(16)", "received 16 of Some(16)", "finished 16", "present"];
-    assert_eq!(told, expected);
+    assert_eq!(events, expected);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn part1_download_keeps_a_good_file_without_a_request() {
     let server = Server::good();
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join(FILE.name), CONTENT).unwrap();
-    assert_eq!(fetch(&downloader(&[&server]), directory.path()).unwrap(), [Outcome::AlreadyPresent]);
+    assert_eq!(fetch(&downloader(&[&server]), directory.path()).unwrap(), [DownloadOutcome::AlreadyPresent]);
     assert_eq!(server.requests(), 0);
     assert_only_the_good_file(directory.path());
 }
@@ -208,7 +208,7 @@ fn part1_download_replaces_a_wrong_file() {
     let server = Server::good();
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join(FILE.name), "old and longer than the new one").unwrap();
-    assert_eq!(fetch(&downloader(&[&server]), directory.path()).unwrap(), [Outcome::Replaced]);
+    assert_eq!(fetch(&downloader(&[&server]), directory.path()).unwrap(), [DownloadOutcome::Replaced]);
     assert_eq!(server.requests(), 1);
     assert_only_the_good_file(directory.path());
 }
@@ -227,7 +227,7 @@ fn part1_download_follows_a_redirect() {
     let location = format!("Location: {}{}\r\nContent-Length: 0\r\n", good.url, FILE.name);
     let server = Server::new(move |_, stream| send_head(stream, "302 Found", &location));
     let directory = TempDir::new().unwrap();
-    assert_eq!(fetch(&downloader(&[&server]), directory.path()).unwrap(), [Outcome::Downloaded]);
+    assert_eq!(fetch(&downloader(&[&server]), directory.path()).unwrap(), [DownloadOutcome::Downloaded]);
     assert_only_the_good_file(directory.path());
 }
 
@@ -268,7 +268,7 @@ fn part1_download_survives_a_missing_file() {
 
 #[test]
 fn part1_download_survives_a_refused_connection() {
-    // A free port could become another test's server; on port 1 nobody listens.
+    // A free port could become another test's server; port 1 has no listener.
     let url = "http://127.0.0.1:1/".to_string();
     let failure = failure_of(&Downloader { mirrors: vec![url], ..downloader(&[]) });
     assert!(matches!(failure, MirrorFailure::Request(_)), "{failure:?}");
@@ -276,7 +276,7 @@ fn part1_download_survives_a_refused_connection() {
 }
 
 #[test]
-fn part1_download_survives_an_address_that_is_none() {
+fn part1_download_survives_an_invalid_address() {
     let failure = failure_of(&Downloader { mirrors: vec!["no address".into()], ..downloader(&[]) });
     assert!(matches!(failure, MirrorFailure::Request(_)), "{failure:?}");
 }
@@ -318,7 +318,7 @@ fn part1_download_survives_wrong_content() {
 fn part1_download_survives_a_body_beyond_the_limit() {
     let server = Server::new(|_, stream| {
         send_head(stream, "200 OK", "");
-        // Ended after all at 8 times the limit, lest a broken limit fill the disk.
+        // Ends at 8 times the limit, so that a broken limit does not fill the disk.
         for _ in 0..128 {
             if stream.write_all(&[0; 65_536]).is_err() {
                 return;
@@ -330,7 +330,7 @@ fn part1_download_survives_a_body_beyond_the_limit() {
 }
 
 #[test]
-fn part1_download_refuses_an_announced_giant_unread() {
+fn part1_download_rejects_a_stated_size_beyond_the_limit_unread() {
     let server = Server::new(|_, stream| {
         send_head(stream, "200 OK", "Content-Length: 1048577\r\n");
         wait_for_hang_up(stream);
@@ -356,7 +356,7 @@ fn part1_download_gives_up_a_silent_server() {
     assert_stalls(&Server::new(|_, stream| wait_for_hang_up(stream)));
 }
 
-/// `failure_of` meets the server three times; each must end soon after the stall timeout.
+/// `failure_of` makes three requests to the server; each must end soon after the stall timeout.
 fn assert_stalls(server: &Server) {
     let stall_timeout = Duration::from_millis(200);
     let start = Instant::now();
@@ -367,7 +367,7 @@ fn assert_stalls(server: &Server) {
     assert!(elapsed < 3 * stall_timeout + Duration::from_secs(2), "waited for {elapsed:?}");
 }
 
-/// The whole takes longer than the stall timeout, but no gap does.
+/// The whole body takes longer than the stall timeout, but no gap does.
 #[test]
 fn part1_download_lets_a_slow_but_steady_server_finish() {
     let server = Server::new(|_, stream| {
@@ -381,7 +381,7 @@ fn part1_download_lets_a_slow_but_steady_server_finish() {
     let stall_timeout = Duration::from_millis(700);
     let start = Instant::now();
     fetch(&Downloader { stall_timeout, ..downloader(&[&server]) }, directory.path()).unwrap();
-    assert!(start.elapsed() > stall_timeout, "too fast to tell: {:?}", start.elapsed());
+    assert!(start.elapsed() > stall_timeout, "too fast for this test: {:?}", start.elapsed());
     assert_only_the_good_file(directory.path());
 }
 
@@ -428,15 +428,15 @@ fn part1_download_names_a_file_it_cannot_write() {
     let server = Server::good();
     let second = Server::good();
     let error = downloader(&[&server, &second])
-        .fetch_all(&[FILE], &directory, &mut |_, progress| {
-            if matches!(progress, Progress::Started { .. }) {
+        .fetch_all(&[FILE], &directory, &mut |_, event| {
+            if matches!(event, DownloadEvent::Started { .. }) {
                 fs::remove_dir_all(&directory).unwrap();
             }
         })
         .unwrap_err();
     assert!(matches!(error, DownloadError::WriteFile { .. }), "{error:?}");
     assert!(error.to_string().contains(directory.join(FILE.name).to_str().unwrap()), "{error}");
-    assert_eq!(second.requests(), 0, "another mirror does not mend a disk");
+    assert_eq!(second.requests(), 0, "a failed write does not try another mirror");
 }
 
 /// A temporary file is private; the data file must be as readable as any other new file.
@@ -452,7 +452,7 @@ fn part1_download_leaves_the_mode_to_the_umask() {
 }
 
 #[test]
-fn part1_download_knows_mnist() {
+fn part1_download_constants_are_well_formed() {
     for file in MNIST_FILES {
         assert!(file.name.ends_with("-ubyte.gz"), "{file:?}");
         assert_eq!(file.sha256.len(), 64, "{file:?}");
@@ -462,7 +462,7 @@ fn part1_download_knows_mnist() {
     assert!(MNIST_MIRRORS.iter().all(|mirror| mirror.starts_with("https://")));
 }
 
-/// 11 MB from the internet, only where that is asked for.
+/// 11 MB from the internet, only if `NETWORK_TESTS=require`.
 #[test]
 fn part1_download_fetches_mnist_from_every_mirror() {
     if std::env::var_os("NETWORK_TESTS").is_none_or(|value| value != "require") {

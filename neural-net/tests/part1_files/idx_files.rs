@@ -1,4 +1,4 @@
-//! IDX files are read to the byte, and a damaged one is an error in one line that names the file.
+//! IDX files are read exactly, and a damaged one is an error in one line that names the file.
 
 use std::fs;
 use std::io::Write;
@@ -26,7 +26,7 @@ fn good_labels() -> Vec<u8> {
     idx(&[5], &LABELS)
 }
 
-/// A file of its own in a directory of its own.
+/// A new file in a new directory.
 fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("a-file");
@@ -107,7 +107,7 @@ fn part1_idx_gzip_of_several_members_is_one_file() {
     assert_eq!(pixels.as_slice().unwrap(), PIXELS);
 }
 
-/// More than is read at once, and as much as deflate can make of few bytes.
+/// Files larger than the read buffer, and with deflate's maximum compression ratio.
 #[test]
 fn part1_idx_large_files_read_back_to_the_byte() {
     let noise = |index: u32| (index.wrapping_mul(2_654_435_761) >> 24) as u8;
@@ -124,7 +124,7 @@ fn part1_idx_large_files_read_back_to_the_byte() {
     }
 }
 
-/// They are read in parallel; the message does not depend on which is read first.
+/// The files are read in parallel; the message does not depend on which is read first.
 #[test]
 fn part1_idx_of_several_damaged_files_the_first_is_named() {
     let directory = TempDir::new().unwrap();
@@ -173,18 +173,18 @@ fn part1_idx_a_file_that_cannot_be_opened_is_named() {
 }
 
 #[test]
-fn part1_idx_an_empty_file_is_refused() {
+fn part1_idx_an_empty_file_is_rejected() {
     assert!(matches!(images_error(b""), IdxError::Empty(_)));
     assert!(matches!(read_labels_from(b""), Err(IdxError::Empty(_))));
 }
 
 #[test]
-fn part1_idx_a_compressed_nothing_is_refused() {
+fn part1_idx_a_compressed_nothing_is_rejected() {
     assert!(matches!(images_error(&gzip(b"")), IdxError::Empty(_)));
 }
 
 #[test]
-fn part1_idx_a_file_cut_off_in_its_header_is_refused() {
+fn part1_idx_a_file_cut_off_in_its_header_is_rejected() {
     for length in 1..16 {
         let error = images_error(&good_images()[..length]);
         let as_expected = matches!(error, IdxError::CutOff { found, expected: 16, .. } if found == length as u64);
@@ -195,7 +195,7 @@ fn part1_idx_a_file_cut_off_in_its_header_is_refused() {
 }
 
 #[test]
-fn part1_idx_a_file_cut_off_in_its_body_is_refused() {
+fn part1_idx_a_file_cut_off_in_its_body_is_rejected() {
     let error = images_error(&good_images()[..39]);
     assert!(matches!(error, IdxError::CutOff { found: 39, expected: 40, .. }), "{error:?}");
     let error = images_error(&good_images()[..16]);
@@ -205,7 +205,7 @@ fn part1_idx_a_file_cut_off_in_its_body_is_refused() {
 }
 
 #[test]
-fn part1_idx_labels_are_no_images_and_images_no_labels() {
+fn part1_idx_images_and_labels_are_not_mixed_up() {
     let error = images_error(&good_labels());
     let as_expected = matches!(error, IdxError::WrongMagic { found: 0x801, expected: 0x803, kind: "images", .. });
     assert!(as_expected, "{error:?}");
@@ -216,7 +216,7 @@ fn part1_idx_labels_are_no_images_and_images_no_labels() {
 }
 
 #[test]
-fn part1_idx_other_files_are_refused_by_their_first_bytes() {
+fn part1_idx_other_files_are_rejected_by_their_first_bytes() {
     for bytes in [b"<!DOCTYPE html><html>".as_slice(), b"\x89PNG\r\n\x1a\n", b"PK\x03\x04", &[0; 64]] {
         assert!(matches!(images_error(bytes), IdxError::WrongMagic { .. }), "{bytes:?}");
         assert!(matches!(read_labels_from(bytes), Err(IdxError::WrongMagic { .. })), "{bytes:?}");
@@ -224,7 +224,7 @@ fn part1_idx_other_files_are_refused_by_their_first_bytes() {
 }
 
 #[test]
-fn part1_idx_sizes_of_zero_are_refused() {
+fn part1_idx_sizes_of_zero_are_rejected() {
     for zero in 0..3 {
         let mut sizes = SIZES;
         sizes[zero] = 0;
@@ -237,7 +237,7 @@ fn part1_idx_sizes_of_zero_are_refused() {
 
 /// The last product is 0 modulo 2⁶⁴.
 #[test]
-fn part1_idx_sizes_too_large_to_be_true_are_refused() {
+fn part1_idx_sizes_above_the_limit_are_rejected() {
     for sizes in [[60_000, 28_000, 28_000], [u32::MAX; 3], [1 << 31, 1 << 31, 4]] {
         let error = images_error(&idx(&sizes, &PIXELS));
         assert!(matches!(error, IdxError::WrongSizes { .. }), "{error:?}");
@@ -246,19 +246,19 @@ fn part1_idx_sizes_too_large_to_be_true_are_refused() {
 }
 
 #[test]
-fn part1_idx_trailing_bytes_are_refused() {
+fn part1_idx_trailing_bytes_are_rejected() {
     let long = [good_images(), vec![0]].concat();
     for bytes in [gzip(&long), long] {
         let error = images_error(&bytes);
         assert!(matches!(error, IdxError::TooLong { expected: 40, .. }), "{error:?}");
     }
-    let much = [good_labels(), vec![7; 1 << 24]].concat();
-    let error = read_labels_from(&gzip(&much)).unwrap_err();
+    let long = [good_labels(), vec![7; 1 << 24]].concat();
+    let error = read_labels_from(&gzip(&long)).unwrap_err();
     assert!(matches!(error, IdxError::TooLong { expected: 13, .. }), "{error:?}");
 }
 
 #[test]
-fn part1_idx_a_label_above_nine_is_refused_with_its_place() {
+fn part1_idx_a_label_above_nine_is_rejected_with_its_index() {
     let error = read_labels_from(&idx(&[5], &[9, 0, 4, 10, 255])).unwrap_err();
     assert!(matches!(error, IdxError::WrongLabel { index: 3, label: 10, .. }), "{error:?}");
     let line = error.to_string();
@@ -266,7 +266,7 @@ fn part1_idx_a_label_above_nine_is_refused_with_its_place() {
 }
 
 #[test]
-fn part1_idx_as_many_labels_as_images_are_needed() {
+fn part1_idx_different_numbers_of_images_and_labels_are_rejected() {
     let directory = TempDir::new().unwrap();
     let (images, labels) = (directory.path().join(NAMES[0]), directory.path().join(NAMES[1]));
     fs::write(&images, good_images()).unwrap();
@@ -278,7 +278,7 @@ fn part1_idx_as_many_labels_as_images_are_needed() {
 }
 
 #[test]
-fn part1_idx_rubbish_after_gzips_first_bytes_is_refused() {
+fn part1_idx_rubbish_after_gzips_first_bytes_is_rejected() {
     for rubbish in
         [b"\x1f\x8b".as_slice(), b"\x1f\x8bthis is no gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\xff\xff"]
     {
@@ -288,19 +288,19 @@ fn part1_idx_rubbish_after_gzips_first_bytes_is_refused() {
 }
 
 #[test]
-fn part1_idx_rubbish_after_a_compressed_file_is_refused() {
+fn part1_idx_rubbish_after_a_compressed_file_is_rejected() {
     let error = images_error(&[gzip(&good_images()), b"rubbish".to_vec()].concat());
     assert!(matches!(error, IdxError::Read { .. }), "{error:?}");
 }
 
 /// The last eight bytes of a gzip file are the checksum and the length of its content.
 #[test]
-fn part1_idx_a_wrong_checksum_is_refused() {
+fn part1_idx_a_wrong_checksum_is_rejected() {
     let good = gzip(&good_images());
     for from_the_end in 1..=8 {
         let mut bytes = good.clone();
-        let place = bytes.len() - from_the_end;
-        bytes[place] ^= 1;
+        let index = bytes.len() - from_the_end;
+        bytes[index] ^= 1;
         let error = images_error(&bytes);
         assert!(matches!(error, IdxError::Read { .. }), "{error:?}");
     }
@@ -313,7 +313,7 @@ proptest! {
         prop_assert!(read_images_from(&bytes).is_err());
     }
 
-    /// The right first bytes, so that what follows is looked at too.
+    /// With valid first bytes, so that the following ones are parsed, too.
     #[test]
     fn part1_idx_random_bytes_after_a_good_start_never_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
@@ -338,12 +338,12 @@ proptest! {
         prop_assert!(read_images_from(&bytes[..length]).is_err());
     }
 
-    /// Some bits of a gzip header mean nothing; all others are seen.
+    /// Some bits of a gzip header have no meaning; a flip of any other bit is detected.
     #[test]
-    fn part1_idx_a_flipped_bit_of_a_compressed_file_changes_no_pixel(place: prop::sample::Index, bit in 0..8) {
+    fn part1_idx_a_flipped_bit_of_a_compressed_file_changes_no_pixel(index: prop::sample::Index, bit in 0..8) {
         let mut bytes = gzip(&good_images());
-        let place = place.index(bytes.len());
-        bytes[place] ^= 1_u8 << bit;
+        let index = index.index(bytes.len());
+        bytes[index] ^= 1_u8 << bit;
         if let Ok((pixels, shape)) = read_images_from(&bytes) {
             prop_assert_eq!(shape, (2, 4));
             prop_assert_eq!(pixels.as_slice().unwrap(), PIXELS);

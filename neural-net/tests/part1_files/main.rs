@@ -1,4 +1,4 @@
-//! What is read, written and downloaded.
+//! Files that are read, written and downloaded.
 
 mod checksums;
 mod download;

@@ -1,4 +1,4 @@
-//! Another reader of MNIST's files, the crate `mnist`, finds the same bytes in them.
+//! The crate `mnist`, another reader of MNIST's files, reads the same bytes.
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +10,7 @@ use mnist::{Mnist, MnistBuilder};
 use neural_net::data::Dataset;
 use tempfile::TempDir;
 
-/// Reads raw files with the crate `mnist`, which knows only MNIST's own sizes.
+/// Reads raw files with the crate `mnist`, which supports MNIST's sizes only.
 #[track_caller]
 fn assert_agrees(raw_files: &Path, dataset: &Dataset) {
     let Mnist { trn_img, trn_lbl, val_img, val_lbl, tst_img, tst_lbl } = MnistBuilder::new()

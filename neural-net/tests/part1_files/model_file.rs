@@ -1,4 +1,4 @@
-//! A saved network comes back to the bit, other programs can read it, and a wrong file is an error that names it.
+//! A saved network is loaded bit by bit, other programs can read it, and an invalid file is an error that names it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -30,7 +30,7 @@ fn bits(network: &Network<f32>) -> Vec<u32> {
     weights.chain(network.biases().iter().flatten()).map(|value| value.to_bits()).collect()
 }
 
-/// A model file in pieces, to be spoiled.
+/// The contents of a model file, for tests that change them.
 #[derive(Clone)]
 struct Pieces {
     tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
@@ -55,7 +55,7 @@ impl Pieces {
         self.tensors.iter_mut().find(|tensor| tensor.0 == name).unwrap()
     }
 
-    /// Keeps the bytes of a tensor and gives it another shape.
+    /// Gives a tensor another shape with the same bytes.
     fn reshape(&mut self, name: &str, shape: &[usize]) {
         self.tensor(name).2 = shape.to_vec();
     }
@@ -70,21 +70,21 @@ impl Pieces {
             .iter()
             .map(|(name, dtype, shape, bytes)| (name, TensorView::new(*dtype, shape.clone(), bytes).unwrap()));
         let mut bytes = safetensors::serialize(views, self.metadata.clone()).unwrap();
-        // A program that writes such a file knows how to write its checksum.
+        // With a correct checksum, as from another program that writes such files.
         checksum::seal(&mut bytes);
         load_bytes(&bytes)
     }
 }
 
-/// What loading says of a good file that `spoil` has been at.
+/// The error of loading a good file after `change`.
 #[track_caller]
-fn spoiled(spoil: impl FnOnce(&mut Pieces)) -> ModelFileError {
+fn error_after(change: impl FnOnce(&mut Pieces)) -> ModelFileError {
     let mut pieces = Pieces::good();
-    spoil(&mut pieces);
+    change(&mut pieces);
     pieces.load().unwrap_err()
 }
 
-/// The bytes of [`model`]'s file, written once: each writing waits for the disk.
+/// The bytes of [`model`]'s file, written once, since each write is synced to the disk.
 fn saved_bytes() -> Vec<u8> {
     static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let (_directory, path) = new_path();
@@ -120,7 +120,7 @@ fn new_path() -> (TempDir, PathBuf) {
 }
 
 #[test]
-fn part1_model_file_is_what_its_documentation_says() {
+fn part1_model_file_has_the_documented_format() {
     let Pieces { tensors, metadata } = Pieces::good();
     let model = model();
     let expected_metadata = [
@@ -180,7 +180,7 @@ fn part1_model_file_replaces_an_older_one_and_leaves_nothing_else() {
 }
 
 #[test]
-fn part1_model_file_without_a_directory_is_refused() {
+fn part1_model_file_without_a_directory_is_rejected() {
     let (directory, path) = new_path();
     let path = path.with_file_name("gone").join("model.safetensors");
     for error in [save(&path, &model()).unwrap_err(), model_file::require_writable(&path).unwrap_err()] {
@@ -202,9 +202,9 @@ fn part1_model_file_does_not_replace_a_directory() {
     assert_eq!(names_in(directory.path()), ["model.safetensors"]);
 }
 
-/// A name that ends in a slash is a directory's: it is refused before the training, not after it.
+/// A path that ends in a slash is a directory: it is rejected before training, not after it.
 #[test]
-fn part1_model_file_name_with_a_slash_at_its_end_is_refused_in_time() {
+fn part1_model_file_path_that_ends_in_a_slash_is_rejected_before_training() {
     let (directory, path) = new_path();
     let path = path.join("");
     for error in [save(&path, &model()).unwrap_err(), model_file::require_writable(&path).unwrap_err()] {
@@ -213,7 +213,7 @@ fn part1_model_file_name_with_a_slash_at_its_end_is_refused_in_time() {
     assert!(names_in(directory.path()).is_empty());
 }
 
-/// The name is as long as a name may be, so that the temporary one is too long.
+/// The name has the maximum length, so that the temporary one is too long.
 #[cfg(unix)]
 #[test]
 fn part1_model_file_survives_when_its_successor_cannot_be_written() {
@@ -227,7 +227,7 @@ fn part1_model_file_survives_when_its_successor_cannot_be_written() {
 }
 
 #[test]
-fn part1_model_file_that_is_missing_or_a_directory_is_refused() {
+fn part1_model_file_that_is_missing_or_a_directory_is_rejected() {
     let (directory, path) = new_path();
     for path in [path.as_path(), directory.path()] {
         let error = load(path).unwrap_err();
@@ -237,7 +237,7 @@ fn part1_model_file_that_is_missing_or_a_directory_is_refused() {
 }
 
 #[test]
-fn part1_model_file_of_another_kind_is_refused() {
+fn part1_model_file_of_another_kind_is_rejected() {
     let huge_header = [u64::MAX.to_le_bytes().as_slice(), b"{}"].concat();
     let texts =
         [b"".as_slice(), b"{}", b"These are the weights: 0.1, 0.2 and 0.3.\n", b"\x89PNG\r\n\x1a\n", &huge_header];
@@ -248,18 +248,18 @@ fn part1_model_file_of_another_kind_is_refused() {
 }
 
 #[test]
-fn part1_model_file_of_another_program_is_refused() {
+fn part1_model_file_of_another_program_is_rejected() {
     for metadata in [None, Some(HashMap::new()), Some(HashMap::from([("format".to_owned(), "pt".to_owned())]))] {
-        let error = spoiled(|pieces| pieces.metadata = metadata);
+        let error = error_after(|pieces| pieces.metadata = metadata);
         assert!(matches!(error, ModelFileError::NotOurs { .. }), "{error:?}");
         assert!(error.to_string().contains("not saved by neural-net"), "{error}");
     }
 }
 
 #[test]
-fn part1_model_file_without_some_metadata_is_refused() {
+fn part1_model_file_without_some_metadata_is_rejected() {
     for name in ["format", "sizes", "hidden_activation", "output_activation", "dataset"] {
-        let error = spoiled(|pieces| {
+        let error = error_after(|pieces| {
             pieces.metadata.as_mut().unwrap().remove(name);
         });
         assert!(matches!(error, ModelFileError::NotOurs { .. }), "{error:?}");
@@ -268,43 +268,44 @@ fn part1_model_file_without_some_metadata_is_refused() {
 }
 
 #[test]
-fn part1_model_file_without_a_tensor_is_refused() {
+fn part1_model_file_without_a_tensor_is_rejected() {
     for name in ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"] {
-        let error = spoiled(|pieces| pieces.tensors.retain(|tensor| tensor.0 != name));
+        let error = error_after(|pieces| pieces.tensors.retain(|tensor| tensor.0 != name));
         assert!(matches!(error, ModelFileError::NotOurs { .. }), "{error:?}");
         assert!(error.to_string().contains(name), "{error}");
     }
 }
 
-/// All have as many elements as they should.
+/// Wrong shapes with the right number of elements.
 #[test]
-fn part1_model_file_with_a_misshapen_tensor_is_refused() {
+fn part1_model_file_with_a_misshapen_tensor_is_rejected() {
     for (name, shape) in [("layers.0.weight", [4, 6].as_slice()), ("layers.0.weight", &[24, 1])] {
-        let error = spoiled(|pieces| pieces.reshape(name, shape));
+        let error = error_after(|pieces| pieces.reshape(name, shape));
         let ModelFileError::Shape { source, .. } = &error else { panic!("{error:?}") };
         assert_eq!((source.layer, &source.found, &source.expected), (0, &shape.to_vec(), &vec![6, 4]));
     }
     let cases = [("layers.1.weight", [12].as_slice()), ("layers.1.weight", &[2, 2, 3]), ("layers.1.bias", &[1, 3])];
     for (name, shape) in cases {
-        let error = spoiled(|pieces| pieces.reshape(name, shape));
+        let error = error_after(|pieces| pieces.reshape(name, shape));
         assert!(matches!(error, ModelFileError::NotOurs { .. }), "{error:?}");
         assert!(error.to_string().contains(name), "{error}");
     }
 }
 
 #[test]
-fn part1_model_file_with_biases_of_another_length_is_refused() {
-    let error =
-        spoiled(|pieces| *pieces.tensor("layers.1.bias") = ("layers.1.bias".into(), Dtype::F32, vec![4], vec![0; 16]));
+fn part1_model_file_with_biases_of_another_length_is_rejected() {
+    let error = error_after(|pieces| {
+        *pieces.tensor("layers.1.bias") = ("layers.1.bias".into(), Dtype::F32, vec![4], vec![0; 16])
+    });
     let ModelFileError::Shape { source, .. } = &error else { panic!("{error:?}") };
     assert_eq!((source.what, source.layer, &source.expected), ("biases", 1, &vec![3]));
 }
 
 #[test]
-fn part1_model_file_with_another_element_type_is_refused() {
+fn part1_model_file_with_another_element_type_is_rejected() {
     for (dtype, size) in [(Dtype::F16, 2), (Dtype::F64, 8), (Dtype::I32, 4), (Dtype::U8, 1)] {
         let tensor = ("layers.0.weight".to_owned(), dtype, vec![6, 4], vec![0; 24 * size]);
-        let error = spoiled(|pieces| *pieces.tensor("layers.0.weight") = tensor);
+        let error = error_after(|pieces| *pieces.tensor("layers.0.weight") = tensor);
         assert!(matches!(error, ModelFileError::NotOurs { .. }), "{error:?}");
         let line = error.to_string();
         assert!(line.contains("layers.0.weight") && line.contains(&format!("{dtype:?}")), "{line}");
@@ -312,8 +313,8 @@ fn part1_model_file_with_another_element_type_is_refused() {
 }
 
 #[test]
-fn part1_model_file_with_wrong_sizes_is_refused() {
-    let error = |sizes: &str| spoiled(|pieces| pieces.set("sizes", sizes));
+fn part1_model_file_with_wrong_sizes_is_rejected() {
+    let error = |sizes: &str| error_after(|pieces| pieces.set("sizes", sizes));
     for sizes in ["", "6,x,3", "6,4,-3", "6;4;3", "6,4,3,", "18446744073709551616,4,3"] {
         assert!(matches!(error(sizes), ModelFileError::NotOurs { .. }), "{sizes}");
     }
@@ -326,29 +327,29 @@ fn part1_model_file_with_wrong_sizes_is_refused() {
     assert!(matches!(error("6,4,3,2"), ModelFileError::NotOurs { .. }), "there is no third layer");
 }
 
-/// Its sizes are those of the first layer alone: read as they say, it would be another network.
+/// The sizes are those of the first layer alone, which would be another network.
 #[test]
-fn part1_model_file_with_a_layer_more_than_its_sizes_is_refused() {
-    spoiled(|pieces| pieces.set("sizes", "6,4"));
+fn part1_model_file_with_a_layer_more_than_its_sizes_is_rejected() {
+    error_after(|pieces| pieces.set("sizes", "6,4"));
 }
 
 #[test]
-fn part1_model_file_with_an_unknown_activation_is_refused() {
+fn part1_model_file_with_an_unknown_activation_is_rejected() {
     for name in ["hidden_activation", "output_activation"] {
-        let error = spoiled(|pieces| pieces.set(name, "swish"));
+        let error = error_after(|pieces| pieces.set(name, "swish"));
         assert!(matches!(error, ModelFileError::NotOurs { .. }), "{error:?}");
         assert!(error.to_string().contains("swish"), "{error}");
     }
-    let error = spoiled(|pieces| pieces.set("hidden_activation", "softmax"));
+    let error = error_after(|pieces| pieces.set("hidden_activation", "softmax"));
     assert!(matches!(error, ModelFileError::Architecture { .. }), "{error:?}");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
-    /// Every finite bit pattern, also minus zero and the smallest numbers.
+    /// Any finite bit pattern, −0 and subnormal floats included.
     #[test]
-    fn part1_model_file_comes_back_to_the_bit(pattern in prop::collection::vec(any::<u32>(), 24 + 4 + 12 + 3)) {
+    fn part1_model_file_is_loaded_bit_by_bit(pattern in prop::collection::vec(any::<u32>(), 24 + 4 + 12 + 3)) {
         let finite = |bits: u32| if f32::from_bits(bits).is_finite() { bits } else { bits & !(1 << 23) };
         let mut values = pattern.iter().map(|&bits| f32::from_bits(finite(bits)));
         let mut next = |count: usize| -> Vec<f32> { values.by_ref().take(count).collect() };
@@ -366,32 +367,32 @@ proptest! {
 
 proptest! {
     #[test]
-    fn part1_model_file_that_is_truncated_is_refused(place: prop::sample::Index) {
+    fn part1_model_file_that_is_truncated_is_rejected(length: prop::sample::Index) {
         let bytes = saved_bytes();
-        let error = load_bytes(&bytes[..place.index(bytes.len())]).unwrap_err();
+        let error = load_bytes(&bytes[..length.index(bytes.len())]).unwrap_err();
         let is_named = matches!(error, ModelFileError::NotSafetensors { .. } | ModelFileError::Damaged { .. });
         prop_assert!(is_named && error.to_string().contains("damaged"), "{:?}", error);
     }
 
     #[test]
-    fn part1_model_file_with_trailing_bytes_is_refused(tail in prop::collection::vec(any::<u8>(), 1..50)) {
+    fn part1_model_file_with_trailing_bytes_is_rejected(tail in prop::collection::vec(any::<u8>(), 1..50)) {
         let error = load_bytes(&[saved_bytes(), tail].concat()).unwrap_err();
         prop_assert!(matches!(error, ModelFileError::Damaged { .. }), "{:?}", error);
     }
 
     #[test]
-    fn part1_model_file_with_a_changed_byte_is_rejected(place: prop::sample::Index, change in 1..=255_u8) {
+    fn part1_model_file_with_a_changed_byte_is_rejected(index: prop::sample::Index, change in 1..=255_u8) {
         let mut bytes = saved_bytes();
-        let place = place.index(bytes.len());
-        bytes[place] ^= change;
+        let index = index.index(bytes.len());
+        bytes[index] ^= change;
         prop_assert!(load_bytes(&bytes).is_err());
-        // Also where a checksum is made for it: what is wrong then has a name or is valid, and never panics.
+        // With a new checksum, the file may be valid or invalid; reading it never panics.
         checksum::seal(&mut bytes);
         let _ = load_bytes(&bytes);
     }
 
     #[test]
-    fn part1_model_file_of_random_bytes_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn part1_model_file_of_random_bytes_is_rejected(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         prop_assert!(load_bytes(&bytes).is_err());
     }
 }

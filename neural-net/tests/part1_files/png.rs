@@ -1,4 +1,4 @@
-//! Pictures of a digit: what is damaged or has another size is an error that names the file, never a panic.
+//! PNG images of a digit: damage or another size is an error that names the file, never a panic.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use flate2::write::ZlibEncoder;
 use neural_net::png::{PngError, read_grey};
 use tempfile::TempDir;
 
-/// A PNG file of these chunks.
+/// A PNG file with the given chunks.
 fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
     for (kind, data) in chunks {
@@ -17,7 +17,7 @@ fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     file
 }
 
-/// A picture of `width` × 2 pixels of four bits, each an index into a palette.
+/// An image of `width` × 2 pixels of four bits, each an index into a palette.
 fn with_palette(width: u32, palette: &[u8]) -> Vec<u8> {
     let header = [&width.to_be_bytes()[..], &2_u32.to_be_bytes(), &[4, 3, 0, 0, 0]].concat();
     let mut pixels = ZlibEncoder::new(vec![], Compression::fast());
@@ -46,7 +46,7 @@ fn part1_a_palette_of_whole_colours_is_read() {
 fn part1_a_palette_that_ends_within_a_colour_is_an_error() {
     let errors: Vec<PngError> =
         [1, 2, 4, 5, 47].map(|bytes| read(&with_palette(2, &vec![9; bytes])).unwrap_err()).into();
-    // The decoder itself notices some of them.
+    // The decoder itself detects some of them.
     assert!(
         errors.iter().all(|error| matches!(error, PngError::Palette { .. } | PngError::NotPng { .. })),
         "{errors:?}"
@@ -55,7 +55,7 @@ fn part1_a_palette_that_ends_within_a_colour_is_an_error() {
 }
 
 #[test]
-fn part1_a_picture_of_another_size_is_not_decoded() {
+fn part1_an_image_of_another_size_is_not_decoded() {
     let error = read(&with_palette(1000, &[0, 0, 0, 255, 255, 255])).unwrap_err();
     assert!(matches!(error, PngError::Size { width: 1000, height: 2, side: 2, .. }), "{error}");
 }

@@ -1,4 +1,4 @@
-//! No write leaves a temporary file, neither its own nor a killed process's, and one process at a time writes to a
+//! No write leaves a temporary file, neither its own nor a killed process's, and one process at a time locks a
 //! directory.
 
 use std::fs::{self, File};
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::support::names_in;
 use neural_net::files::{DirectoryLock, LockError, Replacement, create_directory, require_writable, write_atomically};
 
-/// As a process leaves it that is killed while it writes `name`.
-fn leave(directory: &Path, name: &str) -> String {
+/// Creates the temporary file of a process that was killed while it wrote `name`.
+fn abandon(directory: &Path, name: &str) -> String {
     let temporary = format!(".{name}.4000000.7.tmp");
     fs::write(directory.join(&temporary), "half of").unwrap();
     temporary
@@ -32,13 +32,13 @@ fn part1_whole_files_are_replaced_without_a_trace() {
 fn part1_whole_files_of_killed_processes_are_removed_and_no_others() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("model");
-    let of_other = leave(directory.path(), "model.other");
+    let of_other = abandon(directory.path(), "model.other");
     for unrelated in [".model.tmp", ".model.7.tmp", ".model.4000000.x.tmp", "model.1.2.tmp", ".model..1.tmp"] {
-        fs::write(directory.path().join(unrelated), "somebody's").unwrap();
+        fs::write(directory.path().join(unrelated), "unrelated").unwrap();
     }
     let kept = names_in(directory.path());
-    leave(directory.path(), "model");
-    // One that is being written, here by another thread of this process.
+    abandon(directory.path(), "model");
+    // A temporary file that is in use, here by this process.
     let written = Replacement::begin(&path).unwrap();
     write_atomically(&path, b"content").unwrap();
     let names = names_in(directory.path());
@@ -49,7 +49,7 @@ fn part1_whole_files_of_killed_processes_are_removed_and_no_others() {
     written.commit().unwrap();
     assert!(fs::read(&path).unwrap().is_empty());
 
-    // Who has the directory removes them whatever they replace.
+    // A lock of the directory removes the temporary files for all names.
     drop(DirectoryLock::acquire(directory.path()).unwrap());
     let mut expected: Vec<String> = kept.into_iter().filter(|name| *name != of_other).chain(["model".into()]).collect();
     expected.sort();
@@ -57,7 +57,7 @@ fn part1_whole_files_of_killed_processes_are_removed_and_no_others() {
 }
 
 #[test]
-fn part1_whole_files_written_at_once_are_one_of_them() {
+fn part1_whole_files_written_concurrently_are_one_of_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let texts: Vec<Vec<u8>> = (0..8_u8).map(|byte| vec![byte; 40_000]).collect();
@@ -84,7 +84,7 @@ fn part1_whole_files_lock_a_directory_for_one() {
     let expected = format!("{}: process {} writes there: ", directory.display(), std::process::id());
     assert!(line.starts_with(&expected) && !line.contains('\n'), "{line}");
     drop(lock);
-    // Nothing was kept there.
+    // The created directories were empty.
     assert!(names_in(root.path()).is_empty());
     let lock = DirectoryLock::acquire(&directory).unwrap();
     fs::write(directory.join("kept"), "").unwrap();
@@ -92,7 +92,7 @@ fn part1_whole_files_lock_a_directory_for_one() {
     assert_eq!(names_in(&directory), ["kept"]);
 }
 
-/// The file that a killed process leaves says nothing.
+/// The lock file of a killed process is not locked.
 #[test]
 fn part1_whole_files_lock_what_a_killed_process_had_locked() {
     let directory = tempfile::tempdir().unwrap();
@@ -102,7 +102,7 @@ fn part1_whole_files_lock_what_a_killed_process_had_locked() {
     assert_eq!(text.trim(), std::process::id().to_string());
 }
 
-/// Each holder removes the lock file at its end, while others may have it open.
+/// Each holder removes the lock file when it is dropped, while others may have it open.
 #[test]
 fn part1_whole_files_locks_that_come_and_go_exclude_each_other() {
     let root = tempfile::tempdir().unwrap();
@@ -110,7 +110,7 @@ fn part1_whole_files_locks_that_come_and_go_exclude_each_other() {
     let inside = AtomicU32::new(0);
     let take = || match DirectoryLock::acquire(&directory) {
         Ok(_lock) => {
-            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two have it");
+            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two holders");
             inside.fetch_sub(1, Ordering::SeqCst);
             true
         }
@@ -127,12 +127,12 @@ fn part1_whole_files_locks_that_come_and_go_exclude_each_other() {
             });
         }
     });
-    // A holder that made the directory cannot remove it while another has it.
+    // The holder that created the directory cannot remove it while another holds the lock.
     assert!(!directory.exists() || names_in(&directory).is_empty());
 }
 
 #[test]
-fn part1_whole_files_name_what_is_no_directory() {
+fn part1_whole_files_name_a_path_that_is_not_a_directory() {
     let root = tempfile::tempdir().unwrap();
     let file = root.path().join("file");
     File::create(&file).unwrap();

@@ -1,4 +1,4 @@
-//! A training that is stopped or killed anywhere goes on and ends with the weights of an unbroken one.
+//! A training run that is stopped or killed at any step resumes and ends with the weights of an uninterrupted one.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use neural_net::{Activation, Architecture, Hyperparameters, Samples, model_file}
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// Stops after n steps, counted over all epochs, and then for good: at the end of an epoch it is asked once more.
+/// Stops after n steps, counted over all epochs. It stays stopped: at the end of an epoch, `step` is called once more.
 struct StopAfter(usize);
 
 impl<E: Engine<f32>> Observer<f32, E> for StopAfter {
@@ -33,7 +33,7 @@ impl<E: Engine<f32>> Observer<f32, E> for StopAfter {
 }
 
 #[test]
-fn part1_a_training_stopped_at_any_step_goes_on_bit_identically() {
+fn part1_a_training_run_stopped_at_any_step_resumes_bit_identically() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let inputs = Array2::from_shape_simple_fn((50, 6), || rng.random_range(-1.0..1.0));
     let targets = Array2::from_shape_fn((50, 3), |(sample, output)| f32::from(u8::from(sample % 3 == output)));
@@ -72,7 +72,7 @@ fn part1_a_training_stopped_at_any_step_goes_on_bit_identically() {
         let (_, stopped) = train(start.clone(), Progress::default(), stop);
         checkpoint::save(directory.path(), &stopped).unwrap();
         let loaded = checkpoint::load(directory.path()).unwrap().unwrap();
-        assert_eq!(loaded, stopped, "what was kept after {stop} steps is what was there");
+        assert_eq!(loaded, stopped, "the checkpoint after {stop} steps is loaded as it was saved");
         let (outcome, resumed) = train(loaded.parameters, loaded.run.progress, usize::MAX);
         assert_eq!(outcome, Outcome::Finished);
         assert_eq!(resumed.parameters, unbroken.parameters, "stopped after {stop} of {steps} steps");
@@ -86,7 +86,7 @@ fn part1_a_training_stopped_at_any_step_goes_on_bit_identically() {
 #[test]
 fn part1_a_damaged_checkpoint_is_an_error_that_names_the_file() {
     let directory = tempfile::tempdir().unwrap();
-    assert_eq!(checkpoint::load(directory.path()).unwrap(), None, "no checkpoint is no error");
+    assert_eq!(checkpoint::load(directory.path()).unwrap(), None, "a missing checkpoint is not an error");
     let path = checkpoint::path_in(directory.path());
     for bytes in [&b""[..], b"rubbish", &[255; 64]] {
         fs::write(&path, bytes).unwrap();
@@ -95,11 +95,11 @@ fn part1_a_damaged_checkpoint_is_an_error_that_names_the_file() {
     }
 }
 
-/// Four IDX files of built-in digits.
+/// Writes four IDX files of built-in digits.
 fn write_small_data(directory: &Path) {
     let idx_bytes = |magic: u32, sizes: &[u32], bytes: &[u8]| -> Vec<u8> {
-        let numbers = std::iter::once(&magic).chain(sizes).flat_map(|number| number.to_be_bytes());
-        numbers.chain(bytes.iter().copied()).collect()
+        let header = std::iter::once(&magic).chain(sizes).flat_map(|word| word.to_be_bytes());
+        header.chain(bytes.iter().copied()).collect()
     };
     for (part, count, seed) in [("train", 1200_u32, 1), ("t10k", 200, 2)] {
         let (pixels, labels) = builtin_digits::draw(count as usize, seed);
@@ -123,7 +123,7 @@ fn program(data: &Path, directory: &Path, save: Option<&Path>) -> Command {
 }
 
 #[test]
-fn part1_a_training_killed_at_any_moment_resumes_and_ends_with_the_same_weights() {
+fn part1_a_training_run_killed_at_any_moment_resumes_to_the_same_weights() {
     let root = tempfile::tempdir().unwrap();
     let path = |name: &str| root.path().join(name);
     fs::create_dir(path("data")).unwrap();
@@ -139,7 +139,7 @@ fn part1_a_training_killed_at_any_moment_resumes_and_ends_with_the_same_weights(
     let (mut killed_in_between, mut killed_twice) = (0, 0);
     for attempt in 0..20 {
         let (directory, save) = (path(&format!("killed-{attempt}")), path(&format!("resumed-{attempt}.safetensors")));
-        // Killed once at a random moment, and half of the trainings a second time.
+        // Each run is killed at a random moment, and half of them a second time.
         for _ in 0..1 + attempt % 2 {
             let mut child = program(&path("data"), &directory, None).spawn().unwrap();
             std::thread::sleep(duration.mul_f64(rng.random_range(0.0..1.0)).max(Duration::from_millis(1)));
@@ -155,10 +155,10 @@ fn part1_a_training_killed_at_any_moment_resumes_and_ends_with_the_same_weights(
         let resumed = model_file::load(&save).unwrap();
         assert!(resumed == unbroken, "attempt {attempt}, killed after epoch {epoch}: other weights");
         let files: Vec<_> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(files, [checkpoint::FILE_NAME], "nothing half-written is left");
+        assert_eq!(files, [checkpoint::FILE_NAME], "no temporary file is left");
     }
     println!(
-        "{killed_in_between} of 20 were killed between two checkpoints, {killed_twice} kills hit trainings killed twice"
+        "{killed_in_between} of 20 were killed between two checkpoints, {killed_twice} kills hit runs killed twice"
     );
-    assert!(killed_in_between >= 5, "most kills must hit the training itself: {killed_in_between} of 20 did");
+    assert!(killed_in_between >= 5, "kills must hit the training itself: {killed_in_between} of 20 did");
 }

@@ -1,4 +1,5 @@
-//! A training that Ctrl-C interrupts is saved and goes on to the same network; one that diverges loses no checkpoint.
+//! A training run that Ctrl-C interrupts is saved and resumes to the same network; one that diverges keeps its
+//! checkpoint.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::names_in;
 #[cfg(unix)]
-use crate::support::program::Run;
-use crate::support::program::{Place, training};
+use crate::support::program::ProgramRun;
+use crate::support::program::{Sandbox, training};
 use neural_net::checkpoint::{self, Checkpoint};
 use neural_net::{Network, checksum, model_file};
 use safetensors::SafeTensors;
@@ -20,140 +21,140 @@ fn kept(directory: &Path) -> Checkpoint {
 }
 
 #[test]
-fn part1_program_goes_on_to_the_network_that_an_unbroken_training_has() {
-    let place = Place::new();
+fn part1_program_resumes_to_the_network_of_an_uninterrupted_run() {
+    let sandbox = Sandbox::new();
     for momentum in ["0", "0.5"] {
         let settings = ["--momentum", momentum, "--target-accuracy", "0"];
-        place.train(4, &[settings.as_slice(), &["--save", "unbroken"]].concat()).success();
+        sandbox.train(4, &[settings.as_slice(), &["--save", "unbroken"]].concat()).success();
         let keep = [settings.as_slice(), &["--checkpoint", momentum]].concat();
-        place.train(2, &keep).success();
-        let run = place.train(4, &[keep.as_slice(), &["--resume", "--save", "broken"]].concat()).success();
-        assert!(run.stdout.contains("Going on after epoch 2 and 0 steps."), "{}", run.stdout);
+        sandbox.train(2, &keep).success();
+        let run = sandbox.train(4, &[keep.as_slice(), &["--resume", "--save", "broken"]].concat()).success();
+        assert!(run.stdout.contains("Resuming after epoch 2 and 0 steps."), "{}", run.stdout);
         assert!(!run.stdout.contains("Epoch 2,") && run.stdout.contains("Epoch 3,"), "{}", run.stdout);
-        let model = |name: &str| model_file::load(&place.path(name)).unwrap();
+        let model = |name: &str| model_file::load(&sandbox.path(name)).unwrap();
         assert!(model("broken") == model("unbroken"), "momentum {momentum}");
-        assert_eq!(names_in(&place.path(momentum)), [checkpoint::FILE_NAME]);
+        assert_eq!(names_in(&sandbox.path(momentum)), [checkpoint::FILE_NAME]);
     }
 }
 
 #[test]
 fn part1_program_takes_the_settings_from_the_checkpoint() {
-    let place = Place::new();
-    place.train(1, &["--checkpoint", "run", "--learning-rate", "0.03", "--layers", "784,10"]);
+    let sandbox = Sandbox::new();
+    sandbox.train(1, &["--checkpoint", "run", "--learning-rate", "0.03", "--layers", "784,10"]);
     let arguments = ["--checkpoint", "run", "--resume", "--data", "digits", "--epochs", "2", "--target-accuracy", "0"];
-    let run = place.run(&arguments).success();
+    let run = sandbox.run(&arguments).success();
     assert!(run.stdout.contains("784-10,") && run.stdout.contains("learning rate 0.03,"), "{}", run.stdout);
     assert!(run.stdout.contains("500 images"), "{}", run.stdout);
 }
 
 #[test]
-fn part1_program_starts_where_there_is_nothing_to_go_on_with() {
-    let place = Place::new();
-    let run = place.train(1, &["--checkpoint", "run", "--resume", "--target-accuracy", "0"]);
+fn part1_program_starts_if_there_is_no_checkpoint_to_resume() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.train(1, &["--checkpoint", "run", "--resume", "--target-accuracy", "0"]);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert_eq!(run.stderr, "no checkpoint in run yet: starting from the beginning\n");
-    assert_eq!(kept(&place.path("run")).run.progress.epoch, 1);
+    assert_eq!(kept(&sandbox.path("run")).run.progress.epoch, 1);
 }
 
 #[test]
-fn part1_program_that_diverges_says_so_and_keeps_the_checkpoint() {
-    let place = Place::new();
+fn part1_program_that_diverges_reports_it_and_keeps_the_checkpoint() {
+    let sandbox = Sandbox::new();
     let settings = ["--activation", "identity", "--output-activation", "identity", "--learning-rate", "1e6"];
     let more = ["--checkpoint", "run", "--save", "model.safetensors", "--target-accuracy", "0"];
-    let run = place.train(20, &[settings.as_slice(), &more].concat());
+    let run = sandbox.train(20, &[settings.as_slice(), &more].concat());
     assert_eq!(run.code, Some(1), "{run:?}");
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
     assert!(run.stderr.starts_with("error: training diverged in epoch 1"), "{}", run.stderr);
     assert!(run.stderr.contains("choose a smaller learning rate"), "{}", run.stderr);
     assert!(!run.stdout.contains("Test Accuracy"), "{}", run.stdout);
-    assert!(!place.path("model.safetensors").exists());
-    assert_finite(&kept(&place.path("run")));
+    assert!(!sandbox.path("model.safetensors").exists());
+    assert_finite(&kept(&sandbox.path("run")));
 }
 
-/// One step an epoch: the step after which nothing is finite is an epoch's last.
+/// One step per epoch: the diverging step is an epoch's last.
 #[test]
 fn part1_program_that_diverges_in_an_epochs_last_step_keeps_the_checkpoint() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let settings = ["--activation", "identity", "--output-activation", "identity", "--learning-rate", "1e30"];
     let more = ["--batch-size", "full", "--checkpoint", "run", "--save", "model.safetensors", "--target-accuracy", "0"];
-    let run = place.train(1, &[settings.as_slice(), &more].concat());
+    let run = sandbox.train(1, &[settings.as_slice(), &more].concat());
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(run.stderr.contains("training diverged in epoch 1"), "{}", run.stderr);
-    assert!(!place.path("model.safetensors").exists());
-    assert_finite(&kept(&place.path("run")));
+    assert!(!sandbox.path("model.safetensors").exists());
+    assert_finite(&kept(&sandbox.path("run")));
 }
 
-/// Such a network is neither kept nor taken from a file: training could not resume from it.
+/// Training could not resume from such a network.
 #[test]
-fn part1_program_keeps_and_takes_no_network_that_is_not_finite() {
-    let place = Place::new();
+fn part1_program_neither_saves_nor_loads_a_network_that_is_not_finite() {
+    let sandbox = Sandbox::new();
     let settings = ["--checkpoint", "run", "--target-accuracy", "0"];
-    place.train(1, &settings).success();
-    let good = kept(&place.path("run"));
+    sandbox.train(1, &settings).success();
+    let good = kept(&sandbox.path("run"));
     let mut bad = good.clone();
     let network = &good.parameters.network;
     let mut weights = network.weights().to_vec();
     weights[0][(3, 5)] = f32::NAN;
     bad.parameters.network = Network::new(network.architecture().clone(), weights, network.biases().to_vec()).unwrap();
-    let error = checkpoint::save(&place.path("run"), &bad).unwrap_err().to_string();
+    let error = checkpoint::save(&sandbox.path("run"), &bad).unwrap_err().to_string();
     assert!(error.ends_with("the tensor layers.0.weight has a value that is not finite"), "{error}");
-    assert_eq!(kept(&place.path("run")), good);
+    assert_eq!(kept(&sandbox.path("run")), good);
 
-    let path = checkpoint::path_in(&place.path("run"));
+    let path = checkpoint::path_in(&sandbox.path("run"));
     let mut bytes = fs::read(&path).unwrap();
     let weights = SafeTensors::deserialize(&bytes).unwrap().tensor("layers.0.weight").unwrap().data().as_ptr();
     let start = weights.addr() - bytes.as_ptr().addr();
     bytes[start..start + 4].copy_from_slice(&f32::NAN.to_le_bytes());
     assert!(checksum::seal(&mut bytes));
     fs::write(&path, &bytes).unwrap();
-    let message = place.refusal(&training(2, &[settings.as_slice(), &["--resume"]].concat()));
+    let message = sandbox.rejection(&training(2, &[settings.as_slice(), &["--resume"]].concat()));
     assert!(message.contains("the tensor layers.0.weight has a value that is not finite"), "{message}");
-    assert_eq!(fs::read(&path).unwrap(), bytes, "it is left as it was");
+    assert_eq!(fs::read(&path).unwrap(), bytes, "the file is unchanged");
 }
 
 #[track_caller]
 fn assert_finite(checkpoint: &Checkpoint) {
     let network = &checkpoint.parameters.network;
     let mut values = network.weights().iter().flatten().chain(network.biases().iter().flatten());
-    assert!(values.all(|value| value.is_finite()), "there is nothing to go on with");
+    assert!(values.all(|value| value.is_finite()), "the checkpoint has a value that is not finite");
 }
 
-/// Long enough for any machine.
+/// Maximum wait for an event, long enough for any machine.
 #[cfg(unix)]
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[cfg(unix)]
 #[track_caller]
 fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let start = Instant::now();
     while !happened() {
-        assert!(start.elapsed() < PATIENCE, "waited too long for {what}");
+        assert!(start.elapsed() < TIMEOUT, "waited too long for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// A training without end, its output in files, ended with the test.
+/// A training run of a million epochs with its output in files. It is killed when it is dropped.
 #[cfg(unix)]
 struct Endless<'a> {
-    place: &'a Place,
+    sandbox: &'a Sandbox,
     program: Child,
 }
 
 #[cfg(unix)]
 impl<'a> Endless<'a> {
-    fn start(place: &'a Place, more: &[&str]) -> Self {
-        let file = |name| Stdio::from(fs::File::create(place.path(name)).unwrap());
-        let mut command = place.command(&training(1_000_000, more));
+    fn start(sandbox: &'a Sandbox, more: &[&str]) -> Self {
+        let file = |name| Stdio::from(fs::File::create(sandbox.path(name)).unwrap());
+        let mut command = sandbox.command(&training(1_000_000, more));
         let program = command.stdout(file("stdout")).stderr(file("stderr")).spawn().unwrap();
-        Self { place, program }
+        Self { sandbox, program }
     }
 
     fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.place.path(name)).unwrap()
+        fs::read_to_string(self.sandbox.path(name)).unwrap()
     }
 
-    /// What the program does on a signal.
-    fn end(mut self, signal: &str) -> Run {
+    /// Sends a signal, waits for the program's end and returns its exit code and output.
+    fn end(mut self, signal: &str) -> ProgramRun {
         let id = self.program.id().to_string();
         let killed = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, signal, &id]).status().unwrap();
         assert!(killed.success());
@@ -163,7 +164,7 @@ impl<'a> Endless<'a> {
             code = status.and_then(|status| status.code());
             status.is_some()
         });
-        Run { code, stdout: self.text("stdout"), stderr: self.text("stderr") }
+        ProgramRun { code, stdout: self.text("stdout"), stderr: self.text("stderr") }
     }
 }
 
@@ -175,13 +176,13 @@ impl Drop for Endless<'_> {
     }
 }
 
-/// The checkpoint is read while it is written: a reader never sees half of one.
+/// The checkpoint is read while it is written: a reader never sees an incomplete one.
 #[cfg(unix)]
 #[test]
-fn part1_program_that_is_interrupted_goes_on_to_the_same_network() {
-    let place = Place::new();
-    let directory = place.path("run");
-    let endless = Endless::start(&place, &["--checkpoint", "run"]);
+fn part1_program_that_is_interrupted_resumes_to_the_same_network() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.path("run");
+    let endless = Endless::start(&sandbox, &["--checkpoint", "run"]);
     wait_until("an epoch", || checkpoint::load(&directory).unwrap().is_some_and(|kept| kept.run.progress.epoch >= 3));
     let run = endless.end("INT");
     assert_eq!(run.code, Some(130), "{run:?}");
@@ -193,57 +194,54 @@ fn part1_program_that_is_interrupted_goes_on_to_the_same_network() {
     let (epoch, step) = (progress.epoch, progress.step);
     assert!(run.stderr.contains(&format!("after epoch {epoch} and {step} steps")), "{}", run.stderr);
     let more = ["--checkpoint", "run", "--resume", "--save", "broken", "--target-accuracy", "0"];
-    let going_on = place.train(epoch + 1, &more).success();
-    assert!(
-        going_on.stdout.contains(&format!("Going on after epoch {epoch} and {step} steps.")),
-        "{}",
-        going_on.stdout
-    );
-    place.train(epoch + 1, &["--save", "unbroken", "--target-accuracy", "0"]).success();
-    let model = |name: &str| model_file::load(&place.path(name)).unwrap();
+    let resumed = sandbox.train(epoch + 1, &more).success();
+    let line = format!("Resuming after epoch {epoch} and {step} steps.");
+    assert!(resumed.stdout.contains(&line), "{}", resumed.stdout);
+    sandbox.train(epoch + 1, &["--save", "unbroken", "--target-accuracy", "0"]).success();
+    let model = |name: &str| model_file::load(&sandbox.path(name)).unwrap();
     assert!(model("broken") == model("unbroken"));
 }
 
 #[cfg(unix)]
 #[test]
-fn part1_program_that_is_interrupted_without_a_checkpoint_makes_one() {
-    let place = Place::new();
+fn part1_program_that_is_interrupted_without_a_checkpoint_writes_one() {
+    let sandbox = Sandbox::new();
     for directory in ["neural-net-interrupted", "neural-net-interrupted-2"] {
-        let endless = Endless::start(&place, &[]);
+        let endless = Endless::start(&sandbox, &[]);
         wait_until("an epoch", || endless.text("stdout").contains("Epoch 1,"));
         let run = endless.end("INT");
         assert_eq!(run.code, Some(130), "{run:?}");
         assert!(run.stderr.contains(&format!("--checkpoint {directory} --resume")), "{}", run.stderr);
-        let epoch = kept(&place.path(directory)).run.progress.epoch;
+        let epoch = kept(&sandbox.path(directory)).run.progress.epoch;
         assert!(epoch >= 1);
         let more = ["--checkpoint", directory, "--resume", "--target-accuracy", "0"];
-        let going_on = place.train(epoch + 1, &more).success();
-        assert!(going_on.stdout.contains(&format!("Epoch {}, accuracy", epoch + 1)), "{}", going_on.stdout);
+        let resumed = sandbox.train(epoch + 1, &more).success();
+        assert!(resumed.stdout.contains(&format!("Epoch {}, accuracy", epoch + 1)), "{}", resumed.stdout);
     }
 }
 
-/// What `kill` and a system that shuts down send.
+/// SIGTERM, the signal of `kill` and of a system shutdown.
 #[cfg(unix)]
 #[test]
-fn part1_program_that_is_terminated_is_saved_too() {
-    let place = Place::new();
-    let endless = Endless::start(&place, &["--json"]);
+fn part1_program_that_is_terminated_writes_a_checkpoint() {
+    let sandbox = Sandbox::new();
+    let endless = Endless::start(&sandbox, &["--json"]);
     std::thread::sleep(Duration::from_millis(500));
     let run = endless.end("TERM");
     assert_eq!((run.code, run.stdout.as_str()), (Some(130), ""), "{run:?}");
-    kept(&place.path("neural-net-interrupted"));
+    kept(&sandbox.path("neural-net-interrupted"));
 }
 
-/// A process that is killed leaves the last checkpoint.
+/// A killed process leaves the last checkpoint.
 #[cfg(unix)]
 #[test]
-fn part1_program_that_is_killed_has_a_checkpoint_to_go_on_from() {
-    let place = Place::new();
-    let directory = place.path("run");
-    let endless = Endless::start(&place, &["--checkpoint", "run"]);
+fn part1_program_that_is_killed_has_a_checkpoint_to_resume() {
+    let sandbox = Sandbox::new();
+    let directory = sandbox.path("run");
+    let endless = Endless::start(&sandbox, &["--checkpoint", "run"]);
     wait_until("an epoch", || checkpoint::load(&directory).unwrap().is_some_and(|kept| kept.run.progress.epoch >= 2));
     assert_eq!(endless.end("KILL").code, None);
     let epoch = kept(&directory).run.progress.epoch;
-    place.train(epoch + 1, &["--checkpoint", "run", "--resume", "--target-accuracy", "0"]).success();
+    sandbox.train(epoch + 1, &["--checkpoint", "run", "--resume", "--target-accuracy", "0"]).success();
     assert_eq!(names_in(&directory), [checkpoint::FILE_NAME]);
 }

@@ -1,8 +1,8 @@
-//! A GPU that has too little memory, is lost, or computes what is no number costs one clear line and what was trained since
-//! the last checkpoint, which stands.
+//! A GPU that runs out of memory, is lost or computes NaN causes one clear error line; training resumes from the last
+//! checkpoint.
 //!
-//! A stand-in for the CUDA driver is the GPU. It takes every launch and runs no kernel: losses and weights are not those of a
-//! training, but all that the program does around them is.
+//! The GPU is a mock of the CUDA driver (the stand-in). It accepts every launch and runs no kernel: losses and weights
+//! are not those of training, but everything else that the program does is real.
 
 #[path = "../../../gpu/tests/support/stand_in.rs"]
 mod stand_in;
@@ -10,60 +10,60 @@ mod stand_in;
 use std::path::PathBuf;
 
 use crate::support::names_in;
-use crate::support::program::{Place, Run, small};
+use crate::support::program::{ProgramRun, Sandbox, small};
 use neural_net::checkpoint::{self, Checkpoint, FILE_NAME};
 use neural_net::model_file;
 
-/// The ways of a training on a GPU.
+/// The values of `--gpu-path` that are tested.
 const PATHS: [&str; 2] = ["steps", "persistent"];
 
-/// How the device is to fail: a variable that the stand-in knows, and after how many calls.
+/// A failure of the device: an environment variable of the stand-in, and the number of calls before the failure.
 type Failure<'a> = (&'a str, usize);
 
 /// The program on a machine with a stand-in for a GPU.
 struct WithGpu {
-    place: Place,
+    sandbox: Sandbox,
     driver: PathBuf,
 }
 
 impl WithGpu {
-    /// A machine for the test called `test`, if there is a C compiler.
+    /// A machine for the test named `test`; None if there is no C compiler.
     fn new(test: &str, defines: &[&str]) -> Option<Self> {
         let driver = stand_in::compile(test, defines)?;
-        Some(Self { place: Place::new(), driver })
+        Some(Self { sandbox: Sandbox::new(), driver })
     }
 
-    fn train(&self, failure: Option<Failure>, more: &[&str]) -> Run {
-        let mut command = self.place.command(&small(&[["--epochs", "3"].as_slice(), more].concat()));
+    fn train(&self, failure: Option<Failure>, more: &[&str]) -> ProgramRun {
+        let mut command = self.sandbox.command(&small(&[["--epochs", "3"].as_slice(), more].concat()));
         command.env("CUDA_DRIVER_LIBRARY", &self.driver);
         for variable in ["GPU_LAUNCH_BLOCKING", "STAND_IN_LOG"] {
             command.env_remove(variable);
         }
         command.envs(failure.map(|(variable, calls)| (variable, calls.to_string())));
-        Run::of(command.output().unwrap())
+        ProgramRun::of(command.output().unwrap())
     }
 
     fn kept(&self, directory: &str) -> Option<Checkpoint> {
-        checkpoint::load(&self.place.path(directory)).unwrap()
+        checkpoint::load(&self.sandbox.path(directory)).unwrap()
     }
 
-    /// Goes on with the checkpoint on the CPU, up to the end.
+    /// Resumes the checkpoint on the CPU, up to the end.
     #[track_caller]
-    fn goes_on_without(&self, directory: &str) {
+    fn check_resumes_on_the_cpu(&self, directory: &str) {
         let Checkpoint { run, .. } = self.kept(directory).unwrap();
-        let going_on = self.train(None, &["--device", "cpu", "--checkpoint", directory, "--resume"]).success();
+        let resumed = self.train(None, &["--device", "cpu", "--checkpoint", directory, "--resume"]).success();
         let epoch = run.progress.epoch;
         if epoch > 0 {
-            let line = format!("Going on after epoch {epoch} and 0 steps.");
-            assert!(going_on.stdout.contains(&line), "{}", going_on.stdout);
+            let line = format!("Resuming after epoch {epoch} and 0 steps.");
+            assert!(resumed.stdout.contains(&line), "{}", resumed.stdout);
         }
-        assert!(going_on.stdout.contains("Test Accuracy"), "{}", going_on.stdout);
+        assert!(resumed.stdout.contains("Test Accuracy"), "{}", resumed.stdout);
         assert_eq!(self.kept(directory).unwrap().run.progress.epoch, 3);
     }
 
-    /// Makes the device fail ever later, until it does not fail. Each time there is one line that says so and what helps,
-    /// and nothing but whole files.
-    fn fails_clearly_wherever_it_fails(&self, variable: &str, path: &str, says: &str) {
+    /// Makes the device fail after 0, 1, 2, … calls, until it does not fail. Each failure causes one error line with a
+    /// hint, and leaves complete files only.
+    fn check_a_failure_at_every_call(&self, variable: &str, path: &str, says: &str) {
         for calls in 0..400 {
             let (directory, model) = (format!("{variable}-{calls}"), format!("{variable}-{calls}.safetensors"));
             let more = ["--device", "cuda", "--gpu-path", path, "--checkpoint", &directory, "--save", &model];
@@ -77,27 +77,27 @@ impl WithGpu {
             let context = format!("{variable}={calls}, {path}: {line}");
             assert!(line.contains(says), "{context}");
             match self.kept(&directory) {
-                _ if self.place.path(&model).exists() => {
-                    model_file::load(&self.place.path(&model)).unwrap();
+                _ if self.sandbox.path(&model).exists() => {
+                    model_file::load(&self.sandbox.path(&model)).unwrap();
                     assert!(line.contains(&format!("it is saved: `neural-net evaluate {model}`")), "{context}");
                 }
                 Some(_) => {
-                    assert_eq!(names_in(&self.place.path(&directory)), [FILE_NAME], "{context}");
-                    let hint = format!("the last checkpoint stands: go on with --checkpoint {directory} --resume");
+                    assert_eq!(names_in(&self.sandbox.path(&directory)), [FILE_NAME], "{context}");
+                    let hint = format!("the last checkpoint is valid: resume with --checkpoint {directory} --resume");
                     assert!(line.contains(&hint), "{context}");
                 }
                 None => assert!(line.contains("--device cpu"), "{context}"),
             }
-            let left = names_in(&self.place.path("."));
+            let left = names_in(&self.sandbox.path("."));
             assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{context}: {left:?}");
         }
-        panic!("it fails for good");
+        panic!("it fails after any number of calls");
     }
 }
 
-/// The one line of a program whose GPU failed.
+/// The error line of a program whose GPU failed.
 #[track_caller]
-fn one_line(run: &Run) -> String {
+fn one_line(run: &ProgramRun) -> String {
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(!run.stdout.contains("Test Accuracy"), "{}", run.stdout);
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
@@ -122,14 +122,14 @@ fn part1_program_on_the_stand_in_names_the_device_in_its_results() {
     let run = machine.train(None, &["--json", "--device", "cpu"]).success();
     let result: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert!(result["device"].as_str().unwrap().starts_with("CPU, "), "{}", result["device"]);
-    // Left open, the GPU is taken, and nothing needs to be said about it.
+    // The default device is the GPU, without a remark.
     let run = machine.train(None, &[]).success();
     assert!(run.stdout.contains("; CUDA, Stand-in, ") && !run.stdout.contains("not used"), "{}", run.stdout);
 }
 
 #[test]
-fn part1_program_on_the_stand_in_says_what_it_has_no_memory_for() {
-    let test = "part1_program_on_the_stand_in_says_what_it_has_no_memory_for";
+fn part1_program_on_the_stand_in_names_the_data_that_do_not_fit_into_memory() {
+    let test = "part1_program_on_the_stand_in_names_the_data_that_do_not_fit_into_memory";
     // 70 training images take 219,520 bytes, the 20 for validation 62,720, the 200 for testing 627,200.
     let cases = [
         (
@@ -147,40 +147,40 @@ fn part1_program_on_the_stand_in_says_what_it_has_no_memory_for() {
             let more = ["--device", "cuda", "--gpu-path", path, "--checkpoint", "run", "--save", "model"];
             let line = one_line(&machine.train(None, &more));
             assert!(line.starts_with(&format!("error: the GPU's memory does not hold {says}")), "{line}");
-            assert_eq!(names_in(&machine.place.path(".")), ["digits"], "no file is left");
+            assert_eq!(names_in(&machine.sandbox.path(".")), ["digits"], "no file is left");
         }
     }
 }
 
 #[test]
-fn part1_program_on_the_stand_in_keeps_what_it_trained_without_memory_to_measure_it() {
-    let test = "part1_program_on_the_stand_in_keeps_what_it_trained_without_memory_to_measure_it";
+fn part1_program_on_the_stand_in_saves_the_network_without_memory_to_measure_it() {
+    let test = "part1_program_on_the_stand_in_saves_the_network_without_memory_to_measure_it";
     let Some(machine) = WithGpu::new(&format!("{test}_1"), &["MEMORY=300000"]) else { return };
     let more = ["--device", "cuda", "--gpu-path", "steps"];
     let line = one_line(&machine.train(None, &more));
-    assert!(line.contains("does not hold what measures the accuracy, "), "{line}");
+    assert!(line.contains("does not hold the buffers for measuring the accuracy, "), "{line}");
     assert!(line.contains(" in epoch 1: the GPU has no memory for a buffer of 15680 × 4 bytes"), "{line}");
     assert!(line.ends_with("choose fewer --validation-images, smaller --layers, or --device cpu"), "{line}");
     let line = one_line(&machine.train(None, &[more.as_slice(), &["--checkpoint", "run"]].concat()));
-    assert!(line.ends_with("go on with --checkpoint run --resume --device cpu"), "{line}");
-    machine.goes_on_without("run");
+    assert!(line.ends_with("resume with --checkpoint run --resume --device cpu"), "{line}");
+    machine.check_resumes_on_the_cpu("run");
 
     let Some(machine) = WithGpu::new(&format!("{test}_2"), &["MEMORY=500000"]) else { return };
     let save = ["--checkpoint", "run", "--save", "model"];
     let line = one_line(&machine.train(None, &[more.as_slice(), &save].concat()));
     assert!(line.contains("could not be measured on the test images: the GPU has no memory"), "{line}");
     assert!(line.ends_with("it is saved: `neural-net evaluate model` measures it on the CPU"), "{line}");
-    machine.place.run(&["evaluate", "model", "--data", "digits"]).success();
+    machine.sandbox.run(&["evaluate", "model", "--data", "digits"]).success();
     let line = one_line(&machine.train(None, &more));
     assert!(line.ends_with("with --save FILE it is not lost, with --device cpu it needs no GPU"), "{line}");
-    machine.goes_on_without("run");
+    machine.check_resumes_on_the_cpu("run");
 }
 
 #[test]
 fn part1_program_that_loses_the_stand_in_resumes_from_the_checkpoint() {
     let test = "part1_program_that_loses_the_stand_in_resumes_from_the_checkpoint";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
-    // An epoch of five steps and a measurement is six launches or two: this is the second epoch.
+    // An epoch of five steps and a measurement has six launches or two: the failure is in the second epoch.
     for (path, launches) in [("steps", 8), ("persistent", 2)] {
         let more = ["--device", "cuda", "--gpu-path", path, "--checkpoint", path];
         let run = machine.train(Some(("STAND_IN_LAUNCHES", launches)), &more);
@@ -192,39 +192,35 @@ fn part1_program_that_loses_the_stand_in_resumes_from_the_checkpoint() {
             "{line}"
         );
         assert!(
-            line.ends_with(&format!("; the last checkpoint stands: go on with --checkpoint {path} --resume")),
+            line.ends_with(&format!("; the last checkpoint is valid: resume with --checkpoint {path} --resume")),
             "{line}"
         );
         assert!(run.stdout.contains("Epoch 1,") && !run.stdout.contains("Epoch 2,"), "{}", run.stdout);
         let progress = machine.kept(path).unwrap().run.progress;
         assert_eq!((progress.epoch, progress.step), (1, 0));
-        machine.goes_on_without(path);
+        machine.check_resumes_on_the_cpu(path);
     }
-    // Without a checkpoint the line says how to have one.
+    // Without a checkpoint, the line contains the flag that writes one.
     let line = one_line(&machine.train(Some(("STAND_IN_LAUNCHES", 8)), &["--device", "cuda", "--gpu-path", "steps"]));
     assert!(
-        line.ends_with("; with --checkpoint DIR a training can go on, with --device cpu it needs no GPU"),
+        line.ends_with("; with --checkpoint DIR training can be resumed, with --device cpu it needs no GPU"),
         "{line}"
     );
 }
 
 #[test]
-fn part1_program_says_so_wherever_the_stand_in_is_lost() {
-    let test = "part1_program_says_so_wherever_the_stand_in_is_lost";
+fn part1_program_reports_a_lost_stand_in_at_every_call() {
+    let test = "part1_program_reports_a_lost_stand_in_at_every_call";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
-    machine.fails_clearly_wherever_it_fails("STAND_IN_COPIES", "steps", "illegal address (CUDA error 700)");
-    machine.fails_clearly_wherever_it_fails(
-        "STAND_IN_LAUNCHES",
-        "steps",
-        "unspecified launch failure (CUDA error 719)",
-    );
+    machine.check_a_failure_at_every_call("STAND_IN_COPIES", "steps", "illegal address (CUDA error 700)");
+    machine.check_a_failure_at_every_call("STAND_IN_LAUNCHES", "steps", "unspecified launch failure (CUDA error 719)");
 }
 
 #[test]
-fn part1_program_says_so_wherever_the_stand_ins_memory_ends() {
-    let test = "part1_program_says_so_wherever_the_stand_ins_memory_ends";
+fn part1_program_reports_a_full_stand_in_at_every_allocation() {
+    let test = "part1_program_reports_a_full_stand_in_at_every_allocation";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
-    machine.fails_clearly_wherever_it_fails(
+    machine.check_a_failure_at_every_call(
         "STAND_IN_ALLOCATIONS",
         "persistent",
         "the GPU has no memory for a buffer of ",
@@ -245,16 +241,16 @@ fn part1_program_on_the_stand_in_that_diverges_keeps_the_checkpoint() {
             let line = format!("error: training diverged in epoch {}: the loss is no longer finite", epochs + 1);
             assert!(run.stderr.starts_with(&line), "{}", run.stderr);
             assert!(run.stderr.contains("choose a smaller learning rate"), "{}", run.stderr);
-            assert!(!machine.place.path("model").exists());
+            assert!(!machine.sandbox.path("model").exists());
             assert_eq!(machine.kept(&directory).unwrap().run.progress.epoch, epochs);
-            machine.goes_on_without(&directory);
+            machine.check_resumes_on_the_cpu(&directory);
         }
     }
 }
 
 #[test]
-fn part1_program_takes_the_steps_where_the_stand_in_has_no_other_path() {
-    let test = "part1_program_takes_the_steps_where_the_stand_in_has_no_other_path";
+fn part1_program_falls_back_to_steps_if_the_stand_in_has_no_other_path() {
+    let test = "part1_program_falls_back_to_steps_if_the_stand_in_has_no_other_path";
     let cases = [
         ("COOPERATIVE=0", "Stand-in has no cooperative launches"),
         ("RESIDENT=0", "cannot run one block of this size"),
@@ -267,7 +263,7 @@ fn part1_program_takes_the_steps_where_the_stand_in_has_no_other_path() {
             let run = machine.train(None, &["--device", device]).success();
             assert!(run.stdout.contains("; CUDA, Stand-in, launches for each step."), "{define}: {}", run.stdout);
         }
-        let error = machine.train(None, &["--device", "cuda", "--gpu-path", "persistent"]).refusal();
+        let error = machine.train(None, &["--device", "cuda", "--gpu-path", "persistent"]).rejection();
         assert!(error.contains("--gpu-path steps") && error.contains(why), "{define}: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The program, as a user runs it, and its checkpoints.
+//! The command-line program and its checkpoints.
 
 mod checkpoint;
 mod devices;

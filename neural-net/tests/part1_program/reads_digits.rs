@@ -1,6 +1,6 @@
-//! A saved network is evaluated and reads digits as the library does.
+//! The subcommands `evaluate`, `predict` and `digits` agree with the library.
 
-use crate::support::program::Place;
+use crate::support::program::Sandbox;
 use image::{GrayImage, RgbImage};
 use ndarray::{Array1, Array2};
 use neural_net::data::Dataset;
@@ -11,35 +11,35 @@ use serde_json::Value;
 
 /// The predictions that the program prints as JSON.
 #[track_caller]
-fn predictions(place: &Place, more: &[&str]) -> Vec<Value> {
+fn predictions(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
     let arguments = [&["predict", "model.safetensors", "--data", "digits", "--json"], more].concat();
-    let run = place.run(&arguments).success();
+    let run = sandbox.run(&arguments).success();
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(object["program"], "neural-net predict");
     object["predictions"].as_array().unwrap().clone()
 }
 
 fn probabilities(prediction: &Value) -> Vec<f64> {
-    let numbers = prediction["probabilities"].as_array().unwrap();
-    numbers.iter().map(|number| number.as_f64().unwrap()).collect()
+    let values = prediction["probabilities"].as_array().unwrap();
+    values.iter().map(|value| value.as_f64().unwrap()).collect()
 }
 
 /// A test image of the small data set.
-fn picture(index: usize) -> GrayImage {
+fn test_image(index: usize) -> GrayImage {
     let pixels = crate::support::small_dataset().test.pixels.row(index).to_vec();
     GrayImage::from_raw(28, 28, pixels).unwrap()
 }
 
 #[test]
 fn part1_program_evaluates_what_it_saved_to_the_same_accuracy() {
-    let place = Place::new();
-    let trained = place.save_model();
+    let sandbox = Sandbox::new();
+    let trained = sandbox.save_model();
     let accuracy = trained.stdout.lines().last().unwrap();
-    let run = place.run(&["evaluate", "model.safetensors", "--data", "digits"]).success();
+    let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits"]).success();
     let origin = "Data: MNIST from digits, 600 training and 200 test images.";
     assert_eq!(run.stdout.lines().collect::<Vec<_>>(), [origin, "Trained on: MNIST", accuracy]);
 
-    let run = place.run(&["evaluate", "model.safetensors", "--data", "digits", "--json", "-c", "1"]).success();
+    let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits", "--json", "-c", "1"]).success();
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     let percent = format!("Test Accuracy: {:.2}%", 100.0 * object["test_accuracy"].as_f64().unwrap());
     assert!(accuracy.starts_with(&percent), "{accuracy} and {percent}");
@@ -47,21 +47,21 @@ fn part1_program_evaluates_what_it_saved_to_the_same_accuracy() {
 }
 
 #[test]
-fn part1_program_evaluates_a_checkpoint_too() {
-    let place = Place::new();
-    let trained = place.train(2, &["--checkpoint", "run", "--momentum", "0.5", "--target-accuracy", "0"]).success();
-    let run = place.run(&["evaluate", "run/checkpoint.safetensors", "--data", "digits"]).success();
+fn part1_program_evaluates_a_checkpoint() {
+    let sandbox = Sandbox::new();
+    let trained = sandbox.train(2, &["--checkpoint", "run", "--momentum", "0.5", "--target-accuracy", "0"]).success();
+    let run = sandbox.run(&["evaluate", "run/checkpoint.safetensors", "--data", "digits"]).success();
     assert_eq!(run.stdout.lines().last(), trained.stdout.lines().last());
 }
 
 #[test]
 fn part1_program_reads_test_images_as_the_library_does() {
-    let place = Place::new();
-    place.save_model();
-    let network = model_file::load(&place.path("model.safetensors")).unwrap().network;
-    let test = Dataset::mnist(&place.path("digits")).unwrap().test;
+    let sandbox = Sandbox::new();
+    sandbox.save_model();
+    let network = model_file::load(&sandbox.path("model.safetensors")).unwrap().network;
+    let test = Dataset::mnist(&sandbox.path("digits")).unwrap().test;
     let samples = test.samples::<f32>(0, 10);
-    let read = predictions(&place, &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+    let read = predictions(&sandbox, &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
     assert_eq!(read.len(), 10);
     for (index, prediction) in read.iter().enumerate() {
         let outputs = network.predict(samples.input(index));
@@ -80,10 +80,10 @@ fn part1_program_reads_test_images_as_the_library_does() {
 
 #[test]
 fn part1_program_prints_a_digit_and_ten_probabilities() {
-    let place = Place::new();
-    place.save_model();
-    let digit = predictions(&place, &["0"])[0]["digit"].clone();
-    let run = place.run(&["predict", "model.safetensors", "0", "--data", "digits"]).success();
+    let sandbox = Sandbox::new();
+    sandbox.save_model();
+    let digit = predictions(&sandbox, &["0"])[0]["digit"].clone();
+    let run = sandbox.run(&["predict", "model.safetensors", "0", "--data", "digits"]).success();
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert_eq!(lines.len(), 12, "{}", run.stdout);
     let label = crate::support::small_dataset().test.labels[0];
@@ -95,18 +95,19 @@ fn part1_program_prints_a_digit_and_ten_probabilities() {
 }
 
 #[test]
-fn part1_program_reads_a_picture_as_it_reads_the_test_image() {
-    let place = Place::new();
-    place.save_model();
-    let light_on_dark = picture(3);
+fn part1_program_reads_a_png_file_as_it_reads_the_test_image() {
+    let sandbox = Sandbox::new();
+    sandbox.save_model();
+    let light_on_dark = test_image(3);
     let mut dark_on_light = light_on_dark.clone();
     image::imageops::invert(&mut dark_on_light);
     let coloured = RgbImage::from_fn(28, 28, |x, y| image::Rgb([light_on_dark[(x, y)].0[0]; 3]));
-    light_on_dark.save(place.path("light.png")).unwrap();
-    dark_on_light.save(place.path("dark.png")).unwrap();
-    coloured.save(place.path("colour.png")).unwrap();
+    light_on_dark.save(sandbox.path("light.png")).unwrap();
+    dark_on_light.save(sandbox.path("dark.png")).unwrap();
+    coloured.save(sandbox.path("colour.png")).unwrap();
 
-    let read = [predictions(&place, &["3", "light.png", "colour.png"]), predictions(&place, &["dark.png", "--invert"])];
+    let read =
+        [predictions(&sandbox, &["3", "light.png", "colour.png"]), predictions(&sandbox, &["dark.png", "--invert"])];
     let read = read.concat();
     assert_eq!(read.len(), 4);
     for prediction in &read {
@@ -117,44 +118,44 @@ fn part1_program_reads_a_picture_as_it_reads_the_test_image() {
 }
 
 #[test]
-fn part1_program_reads_a_picture_without_any_data_set() {
-    let place = Place::new();
-    place.save_model();
-    picture(0).save(place.path("digit.png")).unwrap();
-    std::fs::remove_dir_all(place.path("digits")).unwrap();
-    let run = place.run(&["predict", "model.safetensors", "digit.png"]).success();
+fn part1_program_reads_a_png_file_without_a_data_set() {
+    let sandbox = Sandbox::new();
+    sandbox.save_model();
+    test_image(0).save(sandbox.path("digit.png")).unwrap();
+    std::fs::remove_dir_all(sandbox.path("digits")).unwrap();
+    let run = sandbox.run(&["predict", "model.safetensors", "digit.png"]).success();
     assert!(run.stdout.starts_with("digit.png: "), "{}", run.stdout);
     assert_eq!(run.stdout.lines().count(), 11, "{}", run.stdout);
 }
 
-/// Outputs that are no probabilities: −3, −2, … 6, and after ReLU for the first image nothing at all.
+/// Outputs that are not probabilities: −3, −2, … 6, and only zeros with the last case's ReLU.
 #[test]
-fn part1_program_calls_nothing_a_probability_that_is_none() {
-    let place = Place::new();
+fn part1_program_prints_probabilities_only_if_the_outputs_are_some() {
+    let sandbox = Sandbox::new();
     for (output, shift) in [(Activation::Identity, 3.0), (Activation::Relu, 3.0), (Activation::Relu, 30.0)] {
         let architecture = Architecture::new(vec![784, 10], Activation::Sigmoid, output).unwrap();
         let biases = Array1::from_iter((0_u8..10).map(|digit| f32::from(digit) - shift));
         let network = Network::new(architecture, vec![Array2::zeros((784, 10))], vec![biases]).unwrap();
         let model = Model { network, dataset: "nothing".to_owned() };
-        model_file::save(&place.path("model.safetensors"), &model).unwrap();
-        let prediction = &predictions(&place, &["0"])[0];
+        model_file::save(&sandbox.path("model.safetensors"), &model).unwrap();
+        let prediction = &predictions(&sandbox, &["0"])[0];
         assert_eq!(prediction["probabilities"], Value::Null, "{output:?}: {prediction}");
-        let run = place.run(&["predict", "model.safetensors", "0", "--data", "digits"]).success();
+        let run = sandbox.run(&["predict", "model.safetensors", "0", "--data", "digits"]).success();
         assert!(!run.stdout.contains("NaN") && !run.stdout.contains("probability"), "{}", run.stdout);
     }
 }
 
 #[test]
 fn part1_program_draws_a_sheet_of_digits() {
-    let place = Place::empty();
-    let run = place.run(&["digits", "sheet.png"]).success();
+    let sandbox = Sandbox::empty();
+    let run = sandbox.run(&["digits", "sheet.png"]).success();
     assert_eq!(run.stdout, "200 built-in digits drawn to sheet.png\n");
-    let sheet = image::open(place.path("sheet.png")).unwrap().into_luma8();
+    let sheet = image::open(sandbox.path("sheet.png")).unwrap().into_luma8();
     assert_eq!(sheet.dimensions(), (20 * 56, 10 * 56));
     assert!(sheet.pixels().any(|pixel| pixel.0[0] > 150) && sheet.pixels().any(|pixel| pixel.0[0] == 0));
 
-    place.run(&["digits", "same.png"]).success();
-    place.run(&["digits", "other.png", "--seed", "1"]).success();
-    let bytes = |name: &str| std::fs::read(place.path(name)).unwrap();
+    sandbox.run(&["digits", "same.png"]).success();
+    sandbox.run(&["digits", "other.png", "--seed", "1"]).success();
+    let bytes = |name: &str| std::fs::read(sandbox.path(name)).unwrap();
     assert!(bytes("same.png") == bytes("sheet.png") && bytes("other.png") != bytes("sheet.png"));
 }

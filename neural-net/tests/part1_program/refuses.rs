@@ -1,19 +1,19 @@
-//! Bad input is exit code 2 and one clear line, before any training.
+//! Invalid input causes exit code 2 and one clear error line, before any training.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use crate::support::program::{Place, Run, training};
+use crate::support::program::{ProgramRun, Sandbox, training};
 use crate::support::{NAMES, gzip, idx, names_in, small_dataset};
 use image::GrayImage;
 use neural_net::checkpoint;
 
-/// What the program says to a short training with these arguments.
+/// The error message of a short training run with these arguments.
 #[track_caller]
-fn refusal(more: &[&str]) -> String {
-    Place::new().refusal(&training(1, more))
+fn rejection(more: &[&str]) -> String {
+    Sandbox::new().rejection(&training(1, more))
 }
 
 #[track_caller]
@@ -24,21 +24,21 @@ fn assert_has(message: &str, parts: &[&str]) {
 }
 
 #[test]
-fn part1_program_refuses_a_missing_directory() {
-    let place = Place::new();
+fn part1_program_rejects_a_missing_directory() {
+    let sandbox = Sandbox::new();
     let missing = "gone/train-images-idx3-ubyte: no such file";
-    assert_has(&place.refusal(&["--data", "gone"]), &[missing]);
-    let output = place.command::<&str>(&[]).env("MNIST_DIR", "gone").output().unwrap();
-    assert_has(&Run::of(output).refusal(), &[missing]);
+    assert_has(&sandbox.rejection(&["--data", "gone"]), &[missing]);
+    let output = sandbox.command::<&str>(&[]).env("MNIST_DIR", "gone").output().unwrap();
+    assert_has(&ProgramRun::of(output).rejection(), &[missing]);
 }
 
 #[test]
-fn part1_program_refuses_damaged_files() {
+fn part1_program_rejects_damaged_files() {
     let good = crate::support::files_of(&small_dataset());
-    let changed = |place: usize| {
+    let changed = |from_the_end: usize| {
         let mut bytes = gzip(&good[2]);
-        let place = bytes.len() - place;
-        bytes[place] ^= 1;
+        let index = bytes.len() - from_the_end;
+        bytes[index] ^= 1;
         bytes
     };
     let cases = [
@@ -46,73 +46,76 @@ fn part1_program_refuses_damaged_files() {
         (NAMES[0], good[0][..1000].to_vec(), "cut off: 1000 bytes instead of 470416"),
         (NAMES[0], good[1].clone(), "instead of 0x00000803"),
         (NAMES[1], good[0].clone(), "instead of 0x00000801"),
-        (NAMES[1], [good[1].as_slice(), b"\n"].concat(), "goes on after the 608 bytes"),
+        (NAMES[1], [good[1].as_slice(), b"\n"].concat(), "continues after the 608 bytes"),
         (NAMES[1], good[3].clone(), "600 images"),
         (NAMES[1], [&good[1][..100], &[10], &good[1][101..]].concat(), "label 92 is 10"),
         (NAMES[2], gzip(&good[2])[..5000].to_vec(), "cannot be read"),
         (NAMES[2], changed(5), "cannot be read"),
-        (NAMES[3], idx(&[0], &[]), "announces sizes [0]"),
+        (NAMES[3], idx(&[0], &[]), "invalid sizes [0]"),
     ];
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (name, bytes, part) in cases {
-        place.damage(name, &bytes);
-        let message = place.refusal(&training(1, &[]));
+        sandbox.damage(name, &bytes);
+        let message = sandbox.rejection(&training(1, &[]));
         assert_has(&message, &[name, part]);
         let index = NAMES.iter().position(|&other| other == name).unwrap();
-        place.damage(name, &good[index]);
+        sandbox.damage(name, &good[index]);
     }
-    place.train(1, &["--target-accuracy", "0"]).success();
+    sandbox.train(1, &["--target-accuracy", "0"]).success();
 }
 
 #[test]
-fn part1_program_refuses_test_images_of_another_size() {
-    let place = Place::new();
-    place.damage(NAMES[2], &idx(&[200, 20, 20], &[0; 80_000]));
-    assert_has(&place.refusal(&training(1, &[])), &["28 × 28 pixels", "must be the same"]);
+fn part1_program_rejects_test_images_of_another_size() {
+    let sandbox = Sandbox::new();
+    sandbox.damage(NAMES[2], &idx(&[200, 20, 20], &[0; 80_000]));
+    assert_has(&sandbox.rejection(&training(1, &[])), &["28 × 28 pixels", "must be the same"]);
 }
 
-/// A header that announces 1.5 GB, in a process that may have 1 GB.
+/// A header that states 1.5 GB, in a process with a limit of 1 GB.
 #[cfg(target_os = "linux")]
 #[test]
-fn part1_program_does_not_believe_a_header_more_than_the_file() {
-    let place = Place::new();
-    place.damage(NAMES[0], &idx(&[2_000_000, 28, 28], &[0; 784]));
+fn part1_program_allocates_no_more_than_the_file_can_contain() {
+    let sandbox = Sandbox::new();
+    sandbox.damage(NAMES[0], &idx(&[2_000_000, 28, 28], &[0; 784]));
     let limited = r#"ulimit -v 1000000; exec "$0" "$@""#;
-    let program = place.command(&training(1, &["-c", "1"]));
+    let program = sandbox.command(&training(1, &["-c", "1"]));
     let mut shell = std::process::Command::new("sh");
-    place.isolate(&mut shell).args(["-c", limited]).arg(program.get_program()).args(program.get_args());
-    assert_has(&Run::of(shell.output().unwrap()).refusal(), &[NAMES[0], "cut off: 800 bytes instead of 1568000016"]);
+    sandbox.isolate(&mut shell).args(["-c", limited]).arg(program.get_program()).args(program.get_args());
+    assert_has(
+        &ProgramRun::of(shell.output().unwrap()).rejection(),
+        &[NAMES[0], "cut off: 800 bytes instead of 1568000016"],
+    );
 }
 
 #[test]
-fn part1_program_refuses_layers_that_make_no_network() {
-    assert_has(&refusal(&["--layers", "784,10,9"]), &["9 outputs", "needs 10"]);
-    assert_has(&refusal(&["--layers", "100,10"]), &["100 inputs", "28 × 28", "784"]);
-    assert_has(&refusal(&["--layers", "784"]), &["at least two"]);
+fn part1_program_rejects_invalid_layers() {
+    assert_has(&rejection(&["--layers", "784,10,9"]), &["9 outputs", "needs 10"]);
+    assert_has(&rejection(&["--layers", "100,10"]), &["100 inputs", "28 × 28", "784"]);
+    assert_has(&rejection(&["--layers", "784"]), &["at least two"]);
     for layers in ["784,0,10", "784,ten,10", "784,,10", "784,-5,10", ""] {
-        assert_has(&refusal(&["--layers", layers]), &["--layers"]);
+        assert_has(&rejection(&["--layers", layers]), &["--layers"]);
     }
 }
 
 /// Neither an overflow nor an allocation that ends the process.
 #[cfg(target_os = "linux")]
 #[test]
-fn part1_program_refuses_layers_beyond_the_memory() {
+fn part1_program_rejects_layers_beyond_the_memory() {
     for layers in ["784,18446744073709551615,10", "784,100000000000,10"] {
-        assert_has(&refusal(&["--layers", layers]), &["memory", "choose a smaller size"]);
+        assert_has(&rejection(&["--layers", layers]), &["memory", "choose a smaller size"]);
     }
 }
 
 #[test]
-fn part1_program_refuses_functions_that_do_not_go_together() {
-    assert_has(&refusal(&["--activation", "softmax"]), &["softmax belongs to the output layer"]);
-    let message = refusal(&["--loss", "cross-entropy", "--output-activation", "relu"]);
+fn part1_program_rejects_incompatible_functions() {
+    assert_has(&rejection(&["--activation", "softmax"]), &["softmax belongs to the output layer"]);
+    let message = rejection(&["--loss", "cross-entropy", "--output-activation", "relu"]);
     assert_has(&message, &["cross-entropy needs sigmoid or softmax", "relu"]);
-    assert_has(&refusal(&["--activation", "swish"]), &["swish", "--activation"]);
+    assert_has(&rejection(&["--activation", "swish"]), &["swish", "--activation"]);
 }
 
 #[test]
-fn part1_program_refuses_numbers_out_of_range() {
+fn part1_program_rejects_numbers_out_of_range() {
     let cases = [
         ("--learning-rate", ["0", "-1", "nan", "inf", "fast"].as_slice()),
         ("--momentum", &["1", "-0.1", "nan"]),
@@ -128,49 +131,50 @@ fn part1_program_refuses_numbers_out_of_range() {
         ("--validation-images", &["-1"]),
         ("--shuffle", &["maybe"]),
     ];
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (flag, values) in cases {
         for value in values {
-            assert_has(&place.refusal(&["--data", "digits", &format!("{flag}={value}")]), &[flag]);
+            assert_has(&sandbox.rejection(&["--data", "digits", &format!("{flag}={value}")]), &[flag]);
         }
     }
-    assert_has(&place.refusal(&["-c", "0"]), &["at least 1 worker thread"]);
+    assert_has(&sandbox.rejection(&["-c", "0"]), &["at least 1 worker thread"]);
 }
 
 #[test]
-fn part1_program_refuses_more_images_than_there_are() {
-    let place = Place::new();
+fn part1_program_rejects_more_images_than_there_are() {
+    let sandbox = Sandbox::new();
     let huge = usize::MAX.to_string();
     for (train, validation) in [("501", "100"), ("600", "1"), ("500", &huge), (&huge, "100")] {
-        let message = place.refusal(&["--data", "digits", "--train-images", train, "--validation-images", validation]);
-        assert_has(&message, &["the 600 there are", "--train-images"]);
+        let message =
+            sandbox.rejection(&["--data", "digits", "--train-images", train, "--validation-images", validation]);
+        assert_has(&message, &["the 600 of the training set", "--train-images"]);
     }
-    assert_has(&place.refusal(&["--data", "digits"]), &["50000 training and 10000 validation images"]);
+    assert_has(&sandbox.rejection(&["--data", "digits"]), &["50000 training and 10000 validation images"]);
 }
 
 #[test]
-fn part1_program_refuses_a_file_that_it_cannot_write_before_it_trains() {
-    let place = Place::new();
+fn part1_program_rejects_a_file_that_it_cannot_write_before_it_trains() {
+    let sandbox = Sandbox::new();
     for file in ["gone/model.safetensors", "digits", "new-directory/"] {
-        let message = place.refusal(&training(1, &["--save", file]));
+        let message = sandbox.rejection(&training(1, &["--save", file]));
         assert_has(&message, &[file, "cannot write"]);
     }
-    assert_eq!(names_in(&place.path("")), ["digits"]);
+    assert_eq!(names_in(&sandbox.path("")), ["digits"]);
 }
 
 #[test]
-fn part1_program_refuses_to_overwrite_a_checkpoint() {
-    let place = Place::new();
-    place.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
-    let before = checkpoint::load(&place.path("run")).unwrap();
-    assert_has(&place.refusal(&training(1, &["--checkpoint", "run"])), &["run", "holds a training", "--resume"]);
-    assert!(checkpoint::load(&place.path("run")).unwrap() == before);
+fn part1_program_rejects_to_overwrite_a_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
+    let before = checkpoint::load(&sandbox.path("run")).unwrap();
+    assert_has(&sandbox.rejection(&training(1, &["--checkpoint", "run"])), &["run", "exists", "--resume"]);
+    assert!(checkpoint::load(&sandbox.path("run")).unwrap() == before);
 }
 
 #[test]
-fn part1_program_refuses_to_go_on_with_other_settings() {
-    let place = Place::new();
-    place.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
+fn part1_program_rejects_to_resume_with_other_settings() {
+    let sandbox = Sandbox::new();
+    sandbox.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
     let others = [
         ("--learning-rate", "0.2"),
         ("--layers", "784,10"),
@@ -185,108 +189,108 @@ fn part1_program_refuses_to_go_on_with_other_settings() {
         ("--weight-decay", "0.1"),
     ];
     for (flag, value) in others {
-        let message = place.refusal(&training(2, &["--checkpoint", "run", "--resume", flag, value]));
+        let message = sandbox.rejection(&training(2, &["--checkpoint", "run", "--resume", flag, value]));
         assert_has(&message, &[flag, "differs from the checkpoint"]);
     }
     let fewer = ["--data", "digits", "--checkpoint", "run", "--resume", "--train-images", "400"];
-    assert_has(&place.refusal(&fewer), &["--train-images"]);
+    assert_has(&sandbox.rejection(&fewer), &["--train-images"]);
 }
 
 #[test]
-fn part1_program_refuses_to_go_on_with_other_images() {
-    let place = Place::new();
-    place.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
+fn part1_program_rejects_to_resume_with_other_images() {
+    let sandbox = Sandbox::new();
+    sandbox.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
     let mut other = small_dataset();
     other.train.pixels[[17, 300]] ^= 1;
-    crate::support::write_dataset(&place.path("digits"), &other);
-    let message = place.refusal(&training(2, &["--checkpoint", "run", "--resume"]));
+    crate::support::write_dataset(&sandbox.path("digits"), &other);
+    let message = sandbox.rejection(&training(2, &["--checkpoint", "run", "--resume"]));
     assert_has(&message, &["trained on other images"]);
 }
 
 #[test]
-fn part1_program_refuses_to_go_on_without_a_place() {
-    assert_has(&refusal(&["--resume"]), &["required arguments"]);
+fn part1_program_rejects_to_resume_without_a_checkpoint_directory() {
+    assert_has(&rejection(&["--resume"]), &["required arguments"]);
 }
 
 #[test]
-fn part1_program_refuses_a_damaged_checkpoint() {
-    let place = Place::new();
-    place.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
-    let path = checkpoint::path_in(&place.path("run"));
+fn part1_program_rejects_a_damaged_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.train(1, &["--checkpoint", "run", "--target-accuracy", "0"]).success();
+    let path = checkpoint::path_in(&sandbox.path("run"));
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-    let message = place.refusal(&training(2, &["--checkpoint", "run", "--resume"]));
+    let message = sandbox.rejection(&training(2, &["--checkpoint", "run", "--resume"]));
     assert_has(&message, &["run/checkpoint.safetensors", "damaged"]);
-    assert_has(&place.refusal(&training(1, &["--checkpoint", "digits/t10k-labels-idx1-ubyte"])), &["t10k-labels"]);
+    assert_has(&sandbox.rejection(&training(1, &["--checkpoint", "digits/t10k-labels-idx1-ubyte"])), &["t10k-labels"]);
 }
 
 #[test]
-fn part1_program_refuses_models_that_it_cannot_read() {
-    let place = Place::new();
-    fs::write(place.path("text"), "no model").unwrap();
+fn part1_program_rejects_models_that_it_cannot_read() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("text"), "no model").unwrap();
     for model in ["gone.safetensors", "text"] {
-        assert_has(&place.refusal(&["evaluate", model, "--data", "digits"]), &[model]);
-        assert_has(&place.refusal(&["predict", model, "0", "--data", "digits"]), &[model]);
+        assert_has(&sandbox.rejection(&["evaluate", model, "--data", "digits"]), &[model]);
+        assert_has(&sandbox.rejection(&["predict", model, "0", "--data", "digits"]), &[model]);
     }
 }
 
-/// The message has its cause at its end, and not again as a cause of its own.
+/// The message has its cause at its end, and only there.
 #[test]
-fn part1_program_says_a_cause_once() {
-    let place = Place::new();
-    fs::write(place.path("text"), "no model").unwrap();
-    place.damage(NAMES[0], b"\x1f\x8brubbish");
+fn part1_program_prints_a_cause_once() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("text"), "no model").unwrap();
+    sandbox.damage(NAMES[0], b"\x1f\x8brubbish");
     let arguments: [&[&str]; 3] = [&["evaluate", "gone.safetensors"], &["evaluate", "text"], &["--data", "digits"]];
     for arguments in arguments {
-        let message = place.refusal(arguments);
+        let message = sandbox.rejection(arguments);
         let (rest, cause) = message.rsplit_once(": ").unwrap();
         assert!(!rest.contains(cause), "{message}");
     }
 }
 
 #[test]
-fn part1_program_refuses_images_that_it_cannot_read() {
-    let place = Place::new();
-    place.save_model();
-    GrayImage::new(27, 28).save(place.path("narrow.png")).unwrap();
-    fs::write(place.path("text.png"), "no picture").unwrap();
+fn part1_program_rejects_images_that_it_cannot_read() {
+    let sandbox = Sandbox::new();
+    sandbox.save_model();
+    GrayImage::new(27, 28).save(sandbox.path("narrow.png")).unwrap();
+    fs::write(sandbox.path("text.png"), "not an image").unwrap();
     let cases = [
         ("200", "no test image 200: MNIST has 200, 0 to 199"),
         ("18446744073709551615", "no test image"),
         ("narrow.png", "27 × 28 pixels, but the network reads 28 × 28"),
-        ("text.png", "no PNG file"),
+        ("text.png", "not a PNG file"),
         ("gone.png", "gone.png: cannot be read"),
         ("digits", "digits: cannot be read"),
     ];
     for (image, part) in cases {
-        assert_has(&place.refusal(&["predict", "model.safetensors", image, "--data", "digits"]), &[part]);
-        let both = place.run(&["predict", "model.safetensors", "0", image, "--data", "digits", "--json"]);
+        assert_has(&sandbox.rejection(&["predict", "model.safetensors", image, "--data", "digits"]), &[part]);
+        let both = sandbox.run(&["predict", "model.safetensors", "0", image, "--data", "digits", "--json"]);
         assert_eq!(both.stdout, "", "all or nothing");
-        both.refusal();
+        both.rejection();
     }
 }
 
 #[test]
-fn part1_program_refuses_a_model_for_other_images() {
-    let place = Place::new();
-    place.save_model();
+fn part1_program_rejects_a_model_for_other_images() {
+    let sandbox = Sandbox::new();
+    sandbox.save_model();
     for (name, count) in [(NAMES[0], 600), (NAMES[2], 200)] {
-        place.damage(name, &idx(&[count, 10, 10], &vec![0; 100 * count as usize]));
+        sandbox.damage(name, &idx(&[count, 10, 10], &vec![0; 100 * count as usize]));
     }
     for command in [&["evaluate", "model.safetensors"][..], &["predict", "model.safetensors", "0"]] {
-        let message = place.refusal(&[command, &["--data", "digits"]].concat());
+        let message = sandbox.rejection(&[command, &["--data", "digits"]].concat());
         assert_has(&message, &["784 inputs", "10 × 10 pixels"]);
     }
 }
 
 #[test]
-fn part1_program_refuses_a_sheet_that_it_cannot_write() {
-    assert_has(&Place::empty().refusal(&["digits", "gone/sheet.png"]), &["gone/sheet.png", "cannot be written"]);
+fn part1_program_rejects_a_sheet_that_it_cannot_write() {
+    assert_has(&Sandbox::empty().rejection(&["digits", "gone/sheet.png"]), &["gone/sheet.png", "cannot be written"]);
 }
 
 #[test]
 fn part1_program_names_the_file_that_no_mirror_has() {
-    let place = Place::empty();
+    let sandbox = Sandbox::empty();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mirror = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -296,18 +300,18 @@ fn part1_program_names_the_file_that_no_mirror_has() {
             let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         }
     });
-    let message = place.refusal(&["--download", "--mirror", &mirror, "--data", "new"]);
+    let message = sandbox.rejection(&["--download", "--mirror", &mirror, "--data", "new"]);
     assert_has(&message, &["train-images-idx3-ubyte.gz", &mirror, "404"]);
-    assert!(names_in(&place.path("new")).is_empty());
+    assert!(names_in(&sandbox.path("new")).is_empty());
 }
 
-/// A mirror's name from outside reaches the terminal as text: in the line on the mirror that failed, and in the error.
+/// Control characters in a mirror's name are escaped in the line on the failed mirror, and in the error.
 #[test]
 fn part1_program_escapes_control_characters_of_a_mirror() {
-    let place = Place::empty();
-    let run = place.run(&["--download", "--mirror", "http://127.0.0.1:9/\u{1b}[31m\u{202e}x", "--data", "new"]);
+    let sandbox = Sandbox::empty();
+    let run = sandbox.run(&["--download", "--mirror", "http://127.0.0.1:9/\u{1b}[31m\u{202e}x", "--data", "new"]);
     assert!(!run.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", run.stderr);
     let name = "http://127.0.0.1:9/\\u001b[31m\\u202ex";
     assert_eq!(run.stderr.matches(name).count(), 2, "{}", run.stderr);
-    assert_has(&run.refusal(), &[name]);
+    assert_has(&run.rejection(), &[name]);
 }

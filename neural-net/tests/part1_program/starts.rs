@@ -1,14 +1,14 @@
-//! The program prints the homework's words or one JSON object, and its exit code says whether the target was reached.
+//! The program prints the homework's lines or one JSON object, and its exit code shows whether the target was reached.
 
 use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::support::program::{Place, Run, training};
+use crate::support::program::{ProgramRun, Sandbox, training};
 use neural_net::model_file;
 use serde_json::{Value, json};
 
-/// The number between `start` and `end` of a line, if it has so many digits after the point.
+/// The number between `start` and `end` of a line, if it has `decimals` digits after the point.
 fn number_in(line: &str, start: &str, decimals: usize, end: &str) -> Option<f64> {
     let number = line.strip_prefix(start)?.strip_suffix(end)?;
     let (whole, fraction) = number.split_once('.')?;
@@ -18,14 +18,14 @@ fn number_in(line: &str, start: &str, decimals: usize, end: &str) -> Option<f64>
 
 /// The percentage in the last line.
 #[track_caller]
-fn test_accuracy(run: &Run) -> f64 {
+fn test_accuracy(run: &ProgramRun) -> f64 {
     let line = run.stdout.lines().last().unwrap();
     number_in(line, "Test Accuracy: ", 2, "% (MNIST, 200 images)").unwrap_or_else(|| panic!("{line}"))
 }
 
 #[test]
-fn part1_program_prints_the_homeworks_words() {
-    let run = Place::new().train(2, &["--target-accuracy", "0"]).success();
+fn part1_program_prints_the_homeworks_lines() {
+    let run = Sandbox::new().train(2, &["--target-accuracy", "0"]).success();
     let lines: Vec<&str> = run.stdout.lines().filter(|line| !line.starts_with("CUDA: not used: ")).collect();
     assert_eq!(lines.len(), 6, "{}", run.stdout);
     assert_eq!(lines[0], "Data: MNIST from digits, 600 training and 200 test images.");
@@ -39,9 +39,9 @@ fn part1_program_prints_the_homeworks_words() {
 }
 
 #[test]
-fn part1_program_prints_the_notebooks_words() {
+fn part1_program_prints_the_notebooks_lines() {
     let arguments = ["--preset", "notebook", "--data", "digits", "--train-images", "500", "--epochs", "120"];
-    let run = Place::new().run(&[arguments.as_slice(), &["--target-accuracy", "0"]].concat()).success();
+    let run = Sandbox::new().run(&[arguments.as_slice(), &["--target-accuracy", "0"]].concat()).success();
     let lines: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("Iteration")).collect();
     assert_eq!(lines.len(), 3, "{}", run.stdout);
     for (line, iteration) in lines.iter().zip([50, 100, 120]) {
@@ -52,9 +52,9 @@ fn part1_program_prints_the_notebooks_words() {
 }
 
 #[test]
-fn part1_program_draws_digits_where_mnist_is_not_found() {
+fn part1_program_draws_digits_if_mnist_is_not_found() {
     let arguments = ["--train-images", "500", "--validation-images", "100", "--epochs", "1"];
-    let run = Place::empty().run(&arguments).success();
+    let run = Sandbox::empty().run(&arguments).success();
     let first = run.stdout.lines().next().unwrap();
     for part in ["built-in digits", "MNIST was not found", "--download", "--data DIR"] {
         assert!(first.contains(part), "{part:?} is not in {first:?}");
@@ -64,26 +64,26 @@ fn part1_program_draws_digits_where_mnist_is_not_found() {
 
 #[test]
 fn part1_program_finds_the_files_that_the_environment_names() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let arguments = ["--train-images", "500", "--validation-images", "100", "--epochs", "1", "--target-accuracy", "0"];
-    let output = place.command(&arguments).env("MNIST_DIR", "digits").output().unwrap();
-    let run = Run::of(output).success();
+    let output = sandbox.command(&arguments).env("MNIST_DIR", "digits").output().unwrap();
+    let run = ProgramRun::of(output).success();
     assert!(run.stdout.starts_with("Data: MNIST from digits, 600 training"), "{}", run.stdout);
 }
 
 #[test]
-fn part1_program_finds_the_files_in_the_usual_place() {
-    let place = Place::new();
-    fs::create_dir(place.path("data")).unwrap();
-    fs::rename(place.path("digits"), place.path("data/mnist")).unwrap();
+fn part1_program_finds_the_files_in_the_default_directory() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("data")).unwrap();
+    fs::rename(sandbox.path("digits"), sandbox.path("data/mnist")).unwrap();
     let arguments = ["--train-images", "500", "--validation-images", "100", "--epochs", "1", "--target-accuracy", "0"];
-    let run = place.run(&arguments).success();
+    let run = sandbox.run(&arguments).success();
     assert!(run.stdout.starts_with("Data: MNIST from data/mnist, 600 training"), "{}", run.stdout);
 }
 
 #[test]
-fn part1_program_says_and_exits_with_1_below_the_target() {
-    let run = Place::new().train(1, &["--target-accuracy", "100"]);
+fn part1_program_prints_a_line_and_exits_with_1_below_the_target() {
+    let run = Sandbox::new().train(1, &["--target-accuracy", "100"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     let expected = format!("The test accuracy of {:.2} % is below the target of 100.00 %.\n", test_accuracy(&run));
     assert_eq!(run.stderr, expected);
@@ -92,14 +92,14 @@ fn part1_program_says_and_exits_with_1_below_the_target() {
 /// One epoch of 500 images does not reach the homework's 95 %.
 #[test]
 fn part1_program_has_the_homeworks_target_on_mnist() {
-    let run = Place::new().train(1, &[]);
+    let run = Sandbox::new().train(1, &[]);
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(run.stderr.contains("below the target of 95.00 %"), "{}", run.stderr);
 }
 
 #[test]
 fn part1_program_prints_one_json_object() {
-    let run = Place::new().train(3, &["--json", "--seed", "5", "-c", "1", "--target-accuracy", "0"]).success();
+    let run = Sandbox::new().train(3, &["--json", "--seed", "5", "-c", "1", "--target-accuracy", "0"]).success();
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(object["program"], "neural-net");
     assert_eq!(object["preset"], "homework");
@@ -126,22 +126,22 @@ fn part1_program_prints_one_json_object() {
 }
 
 #[test]
-fn part1_program_prints_json_below_the_target_too() {
-    let run = Place::new().train(1, &["--json", "--target-accuracy", "100"]);
+fn part1_program_prints_json_below_the_target() {
+    let run = Sandbox::new().train(1, &["--json", "--target-accuracy", "100"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     assert!(object["test_accuracy"].as_f64().unwrap() < 1.0);
 }
 
-/// With a batch so large that several threads share it.
+/// Also with a batch that is distributed to several threads.
 #[test]
 fn part1_program_trains_the_same_network_with_any_number_of_threads() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for batch in ["16", "full"] {
         let train = |cores: &str, file: &str| {
-            let run = place.train(2, &["-c", cores, "--batch-size", batch, "--save", file, "--target-accuracy", "0"]);
+            let run = sandbox.train(2, &["-c", cores, "--batch-size", batch, "--save", file, "--target-accuracy", "0"]);
             assert_eq!(run.code, Some(0), "{run:?}");
-            model_file::load(&place.path(file)).unwrap()
+            model_file::load(&sandbox.path(file)).unwrap()
         };
         assert!(train("1", "one.safetensors") == train("3", "three.safetensors"), "batch size {batch}");
     }
@@ -150,9 +150,9 @@ fn part1_program_trains_the_same_network_with_any_number_of_threads() {
 /// As with `neural-net | head -1`.
 #[cfg(unix)]
 #[test]
-fn part1_program_does_not_panic_when_nobody_reads_its_output() {
-    let place = Place::new();
-    let mut command = place.command(&training(2000, &["--target-accuracy", "0"]));
+fn part1_program_does_not_panic_if_its_output_is_closed() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&training(2000, &["--target-accuracy", "0"]));
     let mut program = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 5];
     program.stdout.take().unwrap().read_exact(&mut first).unwrap();

@@ -1,9 +1,10 @@
-//! A training stops at the first measurement that reaches its mark, and at the same step however it was interrupted.
+//! A training run stops at the first measurement that reaches its target, and at the same step wherever it was
+//! interrupted.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use crate::support::program::{Place, training};
+use crate::support::program::{Sandbox, training};
 use crate::support::small_dataset;
 use gpu::Device;
 use neural_net::checkpoint;
@@ -15,7 +16,7 @@ use neural_net::training::{
 use neural_net::{Activation, Architecture, Hyperparameters, Samples, model_file};
 use serde_json::{Value, json};
 
-/// Stops after so many steps, counted over all epochs, and remembers the records.
+/// Stops after `steps` steps, counted over all epochs, and collects the records.
 struct StopAfter {
     steps: usize,
     records: Vec<EpochRecord>,
@@ -30,24 +31,24 @@ impl<E: Engine<f32>> Observer<f32, E> for StopAfter {
     }
 
     fn epoch(&mut self, record: &EpochRecord, training: &Training<E>) -> Result<(), Self::Error> {
-        assert_eq!(training.progress().history.last(), Some(record), "what is kept has the record");
+        assert_eq!(training.progress().history.last(), Some(record), "the progress has the record");
         self.records.push(*record);
         Ok(())
     }
 }
 
-struct Case {
+struct StopCase {
     train: Samples<f32>,
     validation: Samples<f32>,
     architecture: Architecture,
     hyperparameters: Hyperparameters,
 }
 
-/// 250 images in 16 steps of 16, the last smaller; `percent` is the mark and `every` the images between measurements.
-fn case(percent: f64, every: usize) -> Case {
+/// 250 images in 16 steps of up to 16; `percent` is the target and `every` the number of images between measurements.
+fn case(percent: f64, every: usize) -> StopCase {
     let dataset = small_dataset();
     let stop_at = StopAt { accuracy: percent / 100.0, check_every: NonZeroUsize::new(every).unwrap() };
-    Case {
+    StopCase {
         train: dataset.train.samples(0, 250),
         validation: dataset.train.samples(250, 200),
         architecture: Architecture::new(vec![784, 14, 10], Activation::Tanh, Activation::Sigmoid).unwrap(),
@@ -61,7 +62,7 @@ fn case(percent: f64, every: usize) -> Case {
     }
 }
 
-impl Case {
+impl StopCase {
     fn start(&self) -> Parameters<f32> {
         initial_parameters(self.architecture.clone(), &self.hyperparameters)
     }
@@ -70,7 +71,7 @@ impl Case {
         CpuEngine::new(&self.train, parameters, &self.hyperparameters)
     }
 
-    /// Trains on from `progress` until the training ends or `steps` are done.
+    /// Trains from `progress` on until the training run ends or `steps` are done.
     fn run<E: Engine<f32>>(&self, engine: E, progress: Progress, steps: usize) -> Ended {
         let mut training = Training::new(engine, self.train.len(), self.hyperparameters.clone(), progress);
         let mut observer = StopAfter { steps, records: vec![] };
@@ -84,7 +85,7 @@ impl Case {
         }
     }
 
-    /// Epoch, steps and samples of the epoch at the first measurement that reaches the mark, step by step.
+    /// The epoch, and its steps and samples, at the first measurement that reaches the target, computed step by step.
     fn expected(&self) -> Option<(usize, usize, usize, Parameters<f32>)> {
         let (stop_at, samples) = (self.hyperparameters.stop_at.unwrap(), self.train.len());
         let (mut engine, mut total) = (self.cpu(&self.start()), 0);
@@ -119,25 +120,25 @@ fn figures(progress: &Progress) -> Vec<(usize, Option<usize>, f64, f64)> {
 }
 
 #[test]
-fn part1_stop_at_stops_at_the_first_measurement_that_reaches_the_mark() {
+fn part1_stop_at_stops_at_the_first_measurement_that_reaches_the_target() {
     let mut within_an_epoch = 0;
     for percent in [20.0, 40.0, 50.0, 60.0] {
         for every in [1, 16, 40, 100, 250, 300, 1000] {
             let case = case(percent, every);
-            let (epoch, step, samples, parameters) = case.expected().expect("the mark is low enough");
+            let (epoch, step, samples, parameters) = case.expected().expect("the target is low enough");
             let ended = case.run(case.cpu(&case.start()), Progress::default(), usize::MAX);
             assert_eq!(ended.outcome, Outcome::Reached, "{percent} %, every {every}");
             assert_eq!(ended.parameters, parameters, "{percent} %, every {every}");
 
             let is_complete = samples == 250;
-            let place = if is_complete { (epoch, 0) } else { (epoch - 1, step) };
-            assert_eq!((ended.progress.epoch, ended.progress.step), place, "{percent} %, every {every}");
+            let position = if is_complete { (epoch, 0) } else { (epoch - 1, step) };
+            assert_eq!((ended.progress.epoch, ended.progress.step), position, "{percent} %, every {every}");
             let last = ended.progress.history.last().unwrap();
             assert_eq!((last.epoch, last.samples), (epoch, (!is_complete).then_some(samples)));
             assert!(last.accuracy >= percent / 100.0 && last.loss.is_finite() && last.loss > 0.0, "{last:?}");
             let epochs: Vec<usize> = ended.progress.history.iter().map(|record| record.epoch).collect();
-            assert_eq!(epochs, (1..=epoch).collect::<Vec<_>>(), "one record for each epoch that was begun");
-            assert_eq!(ended.records, ended.progress.history, "the observer was told of each");
+            assert_eq!(epochs, (1..=epoch).collect::<Vec<_>>(), "one record for each epoch that was started");
+            assert_eq!(ended.records, ended.progress.history, "the observer received each");
             within_an_epoch += usize::from(!is_complete);
         }
     }
@@ -145,7 +146,7 @@ fn part1_stop_at_stops_at_the_first_measurement_that_reaches_the_mark() {
 }
 
 #[test]
-fn part1_stop_at_an_unreachable_mark_changes_nothing() {
+fn part1_stop_at_an_unreachable_target_changes_nothing() {
     let never = case(100.1, 40);
     let ended = never.run(never.cpu(&never.start()), Progress::default(), usize::MAX);
     let mut without = case(100.1, 40);
@@ -157,9 +158,9 @@ fn part1_stop_at_an_unreachable_mark_changes_nothing() {
     assert_eq!(ended.progress.history.len(), 12);
 }
 
-/// Epochs that are not reported are no measurements either.
+/// Epochs that are not reported are not measured either.
 #[test]
-fn part1_stop_at_measures_the_training_images_where_there_are_no_others() {
+fn part1_stop_at_measures_the_training_images_without_validation_images() {
     let mut case = case(30.0, 10_000);
     case.hyperparameters.report_every = 4;
     let mut training = Training::new(case.cpu(&case.start()), 250, case.hyperparameters.clone(), Progress::default());
@@ -172,7 +173,7 @@ fn part1_stop_at_measures_the_training_images_where_there_are_no_others() {
 }
 
 #[test]
-fn part1_stop_at_a_training_interrupted_at_any_step_stops_at_the_same_step() {
+fn part1_stop_at_a_run_interrupted_at_any_step_stops_at_the_same_step() {
     let case = case(55.0, 40);
     let unbroken = case.run(case.cpu(&case.start()), Progress::default(), usize::MAX);
     assert_eq!(unbroken.outcome, Outcome::Reached);
@@ -190,7 +191,7 @@ fn part1_stop_at_a_training_interrupted_at_any_step_stops_at_the_same_step() {
 }
 
 #[test]
-fn part1_stop_at_a_training_that_has_stopped_is_over_until_the_mark_rises() {
+fn part1_stop_at_a_stopped_run_resumes_only_without_the_target() {
     let mut case = case(50.0, 40);
     let ended = case.run(case.cpu(&case.start()), Progress::default(), usize::MAX);
     let again = case.run(case.cpu(&ended.parameters), ended.progress.clone(), usize::MAX);
@@ -221,7 +222,7 @@ fn part1_stop_at_does_not_depend_on_threads() {
     }
 }
 
-/// It hands many steps at once to its device, but none beyond the next measurement.
+/// The GPU engine submits many steps at once, but none beyond the next measurement.
 #[test]
 fn part1_stop_at_the_gpu_engine_stops_at_the_same_step() {
     for every in [40, 100] {
@@ -234,15 +235,15 @@ fn part1_stop_at_the_gpu_engine_stops_at_the_same_step() {
                 GpuEngine::new(&Device::simulator(), &case.train, &start, &case.hyperparameters, &options).unwrap();
             let ended = case.run(engine, Progress::default(), usize::MAX);
             assert_eq!(ended.outcome, Outcome::Reached, "{path:?}");
-            let place = |ended: &Ended| (ended.progress.epoch, ended.progress.step, ended.records.len());
-            assert_eq!(place(&ended), place(&expected), "{path:?}, every {every}");
+            let position = |ended: &Ended| (ended.progress.epoch, ended.progress.step, ended.records.len());
+            assert_eq!(position(&ended), position(&expected), "{path:?}, every {every}");
         }
     }
 }
 
-/// As checkpoints were before there was a mark.
+/// Checkpoints without the keys `samples` and `stop_at` are valid.
 #[test]
-fn part1_stop_at_is_none_in_what_was_kept_before() {
+fn part1_stop_at_is_none_in_checkpoints_without_it() {
     let record = json!({ "epoch": 1, "seconds": 0.5, "loss": 0.1, "accuracy": 0.9 });
     let read: EpochRecord = serde_json::from_value(record.clone()).unwrap();
     assert_eq!(read.samples, None);
@@ -256,15 +257,15 @@ fn part1_stop_at_is_none_in_what_was_kept_before() {
 const STOP: [&str; 6] = ["--stop-at", "40", "--check-every", "100", "--target-accuracy", "0"];
 
 #[test]
-fn part1_stop_at_program_says_where_it_stopped() {
-    let place = Place::new();
-    let run = place.train(50, &STOP).success();
+fn part1_stop_at_program_prints_where_it_stopped() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.train(50, &STOP).success();
     let line = run.stdout.lines().find(|line| line.contains("stopped after")).unwrap();
     assert!(line.starts_with("Epoch ") && line.contains(" of 500 images: accuracy "), "{line}");
-    assert!(line.ends_with("%, the mark is 40.00 %."), "{line}");
+    assert!(line.ends_with("%, the target is 40.00 %."), "{line}");
     assert!(run.stdout.contains("Time to train: ") && run.stdout.contains("Test Accuracy: "), "{}", run.stdout);
 
-    let run = place.train(50, &[STOP.as_slice(), &["--json"]].concat()).success();
+    let run = sandbox.train(50, &[STOP.as_slice(), &["--json"]].concat()).success();
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     let (stopped, last) = (&object["stopped_at"], object["epochs"].as_array().unwrap().last().unwrap());
     assert_eq!((&stopped["epoch"], &stopped["accuracy"]), (&last["epoch"], &last["accuracy"]));
@@ -277,56 +278,56 @@ fn part1_stop_at_program_says_where_it_stopped() {
 
 /// 95.7 / 100 in floating point is more than 0.957.
 #[test]
-fn part1_stop_at_program_takes_a_percentage_for_the_nearest_share() {
-    let place = Place::new();
+fn part1_stop_at_program_converts_a_percentage_to_the_nearest_share() {
+    let sandbox = Sandbox::new();
     for (percent, share) in [("95.7", 0.957), ("0", 0.0), ("100", 1.0), ("7", 0.07), ("94.03", 0.9403), ("1e-3", 1e-5)]
     {
-        let run = place.train(1, &["--stop-at", percent, "--target-accuracy", "0", "--json"]).success();
+        let run = sandbox.train(1, &["--stop-at", percent, "--target-accuracy", "0", "--json"]).success();
         let object: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(object["hyperparameters"]["stop_at"]["accuracy"].as_f64(), Some(share), "{percent}");
     }
     // The test accuracy of a seed is the same in each run: it reaches itself.
-    let run = place.train(1, &["--target-accuracy", "0", "--json"]).success();
+    let run = sandbox.train(1, &["--target-accuracy", "0", "--json"]).success();
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     let percent = format!("{:.1}", 100.0 * object["test_accuracy"].as_f64().unwrap());
-    place.train(1, &["--target-accuracy", &percent]).success();
+    sandbox.train(1, &["--target-accuracy", &percent]).success();
 }
 
 #[test]
-fn part1_stop_at_program_says_that_it_did_not_stop() {
-    let place = Place::new();
+fn part1_stop_at_program_prints_that_it_did_not_stop() {
+    let sandbox = Sandbox::new();
     let never = ["--stop-at", "100", "--target-accuracy", "0"];
-    let run = place.train(2, &never).success();
-    let line = "Not stopped early: the accuracy has not reached the mark of 100.00 %.\n";
+    let run = sandbox.train(2, &never).success();
+    let line = "Not stopped early: the accuracy has not reached the target of 100.00 %.\n";
     assert!(run.stdout.contains("Epoch 2, accuracy") && run.stdout.contains(line), "{}", run.stdout);
-    let run = place.train(2, &[never.as_slice(), &["--json"]].concat()).success();
+    let run = sandbox.train(2, &[never.as_slice(), &["--json"]].concat()).success();
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(object["stopped_at"], Value::Null);
     assert_eq!(object["hyperparameters"]["stop_at"]["check_every"], 5000);
 }
 
 #[test]
-fn part1_stop_at_program_goes_on_to_the_same_stop() {
-    let place = Place::new();
+fn part1_stop_at_program_resumes_to_the_same_stop() {
+    let sandbox = Sandbox::new();
     let with = |more: &[&'static str]| [STOP.as_slice(), more].concat();
-    let stop = place.train(50, &with(&["--save", "unbroken"])).success();
+    let stop = sandbox.train(50, &with(&["--save", "unbroken"])).success();
     let stopped = stop.stdout.lines().find(|line| line.contains("stopped after")).unwrap();
-    place.train(1, &with(&["--checkpoint", "run"])).success();
-    let before = checkpoint::load(&place.path("run")).unwrap().unwrap();
+    sandbox.train(1, &with(&["--checkpoint", "run"])).success();
+    let before = checkpoint::load(&sandbox.path("run")).unwrap().unwrap();
     assert_eq!((before.run.progress.epoch, before.run.progress.step), (1, 0), "it has not stopped before");
-    // The mark is in the checkpoint.
+    // The target is in the checkpoint.
     let resume = ["--checkpoint", "run", "--resume", "--target-accuracy", "0", "--save", "broken"];
     for _ in 0..2 {
-        let run = place.train(50, &resume).success();
+        let run = sandbox.train(50, &resume).success();
         assert!(run.stdout.contains(stopped), "{stopped}: {}", run.stdout);
-        let model = |name: &str| model_file::load(&place.path(name)).unwrap();
+        let model = |name: &str| model_file::load(&sandbox.path(name)).unwrap();
         assert!(model("broken") == model("unbroken"));
     }
 }
 
 #[test]
-fn part1_stop_at_program_refuses_marks_that_are_none() {
-    let place = Place::new();
+fn part1_stop_at_program_rejects_invalid_values() {
+    let sandbox = Sandbox::new();
     for (flag, values) in [
         ("--stop-at", ["-1", "101", "nan", "much", ""].as_slice()),
         ("--check-every", &["0", "-1", "1.5", "often", ""]),
@@ -337,11 +338,11 @@ fn part1_stop_at_program_refuses_marks_that_are_none() {
             if flag == "--check-every" {
                 more.extend(["--stop-at", "95"]);
             }
-            let message = place.refusal(&training(1, &more));
+            let message = sandbox.rejection(&training(1, &more));
             assert!(message.contains(flag), "{argument}: {message}");
         }
     }
-    let output = place.train(1, &["--check-every", "100"]);
+    let output = sandbox.train(1, &["--check-every", "100"]);
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("--stop-at"), "{}", output.stderr);
 }

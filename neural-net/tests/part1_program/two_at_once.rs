@@ -1,48 +1,48 @@
-//! Two processes on one checkpoint directory: one trains, the other is rejected, and nothing is lost.
+//! Two processes on one checkpoint directory: one trains, the other exits with an error, and nothing is lost.
 
 use std::fs;
 use std::process::Stdio;
 
 use crate::support::names_in;
-use crate::support::program::{Place, Run, small};
+use crate::support::program::{ProgramRun, Sandbox, small};
 use neural_net::checkpoint;
 use neural_net::files::DirectoryLock;
 
 #[test]
 fn part1_program_rejects_a_directory_that_another_process_trains_in() {
-    let place = Place::new();
-    let lock = DirectoryLock::acquire(&place.path("run")).unwrap();
+    let sandbox = Sandbox::new();
+    let lock = DirectoryLock::acquire(&sandbox.path("run")).unwrap();
     let expected = format!(
         "error: run: process {} writes there: wait until it has ended, or choose another directory",
         std::process::id()
     );
     for more in [&["--checkpoint", "run"][..], &["--checkpoint", "run", "--resume"]] {
-        let run = place.run(&small(&[more, &["--epochs", "1"]].concat()));
+        let run = sandbox.run(&small(&[more, &["--epochs", "1"]].concat()));
         assert_eq!((run.code, run.stderr.trim_end(), run.stdout.as_str()), (Some(2), expected.as_str(), ""));
     }
-    assert_eq!(names_in(&place.path("run")), [".lock"]);
+    assert_eq!(names_in(&sandbox.path("run")), [".lock"]);
     drop(lock);
-    place.run(&small(&["--checkpoint", "run", "--epochs", "1"])).success();
-    assert_eq!(names_in(&place.path("run")), [checkpoint::FILE_NAME]);
+    sandbox.run(&small(&["--checkpoint", "run", "--epochs", "1"])).success();
+    assert_eq!(names_in(&sandbox.path("run")), [checkpoint::FILE_NAME]);
 }
 
-/// A refusal of what the arguments say leaves no directory.
+/// An error in the arguments leaves no directory.
 #[test]
-fn part1_program_makes_no_directory_for_a_training_that_cannot_begin() {
-    let place = Place::new();
-    place.refusal(&["--checkpoint", "a/run", "--data", "gone"]);
-    assert_eq!(names_in(&place.path(".")), ["digits"]);
+fn part1_program_leaves_no_directory_if_training_cannot_start() {
+    let sandbox = Sandbox::new();
+    sandbox.rejection(&["--checkpoint", "a/run", "--data", "gone"]);
+    assert_eq!(names_in(&sandbox.path(".")), ["digits"]);
 }
 
-/// Forty times two that start at the same time, one of them killed now and then.
+/// Two processes that start at the same time, forty times; in every fourth round, one of them is killed.
 #[test]
-fn part1_program_run_twice_at_once_trains_once() {
-    let place = Place::new();
+fn part1_program_run_twice_concurrently_trains_once() {
+    let sandbox = Sandbox::new();
     let command = |directory: &str| {
-        place.command(&small(&["--checkpoint", directory, "--resume", "--epochs", "3", "--device", "cpu", "-c", "1"]))
+        sandbox.command(&small(&["--checkpoint", directory, "--resume", "--epochs", "3", "--device", "cpu", "-c", "1"]))
     };
     assert!(command("alone").output().unwrap().status.success());
-    let alone = checkpoint::load(&place.path("alone")).unwrap().unwrap();
+    let alone = checkpoint::load(&sandbox.path("alone")).unwrap().unwrap();
     let mut rejected = 0;
     for round in 0..40 {
         let directory = format!("run-{round}");
@@ -53,10 +53,10 @@ fn part1_program_run_twice_at_once_trains_once() {
             std::thread::sleep(std::time::Duration::from_millis(round));
             both[0].kill().unwrap();
         }
-        let runs = both.map(|child| Run::of(child.wait_with_output().unwrap()));
+        let runs = both.map(|child| ProgramRun::of(child.wait_with_output().unwrap()));
         for (run, other) in runs.iter().zip([ids[1], ids[0]]) {
             match run.code {
-                // Where the first has ended before the second begins, that one resumes what is finished.
+                // If the first process ends before the second one starts, the second one resumes a finished run.
                 Some(0) => assert!(
                     run.stderr.is_empty() || run.stderr.starts_with("no checkpoint in run-"),
                     "round {round}: {run:?}"
@@ -71,16 +71,16 @@ fn part1_program_run_twice_at_once_trains_once() {
             }
         }
         if round % 4 == 3 {
-            // Whatever is left is resumed.
-            let run = Run::of(command(&directory).output().unwrap());
+            // The remaining checkpoint can be resumed.
+            let run = ProgramRun::of(command(&directory).output().unwrap());
             assert_eq!(run.code, Some(0), "{run:?}");
         } else {
             assert!(runs.iter().any(|run| run.code == Some(0)), "round {round}: {runs:?}");
         }
-        let kept = checkpoint::load(&place.path(&directory)).unwrap().unwrap();
+        let kept = checkpoint::load(&sandbox.path(&directory)).unwrap().unwrap();
         assert_eq!(kept.parameters, alone.parameters, "round {round}");
-        assert_eq!(names_in(&place.path(&directory)), [checkpoint::FILE_NAME]);
-        fs::remove_dir_all(place.path(&directory)).unwrap();
+        assert_eq!(names_in(&sandbox.path(&directory)), [checkpoint::FILE_NAME]);
+        fs::remove_dir_all(sandbox.path(&directory)).unwrap();
     }
-    assert!(rejected >= 10, "{rejected} of 40 were rejected: the others did not meet");
+    assert!(rejected >= 10, "{rejected} of 40 were rejected: the others did not overlap");
 }

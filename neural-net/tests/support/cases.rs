@@ -1,4 +1,4 @@
-//! Random networks, samples and settings, and their training by the reference.
+//! Random networks, samples and hyperparameters, and training by the reference.
 
 use ndarray::{Array2, Axis};
 use neural_net::preset::Preset;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-/// Inputs of which most are zero, as in pictures, or few, and one-hot targets.
+/// Random samples: inputs of which 80 % are zero, as in images, or 10 %, and one-hot targets.
 pub(crate) fn random_samples<F: Real>(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> Samples<F> {
     let zeros = if rng.random() { 0.8 } else { 0.1 };
     let pixel = || match rng.random_bool(zeros) {
@@ -22,18 +22,18 @@ pub(crate) fn random_samples<F: Real>(count: usize, inputs: usize, outputs: usiz
     Samples::new(inputs, targets).unwrap()
 }
 
-/// The same steps by the reference.
-pub(crate) fn train_slowly<F: Real>(
+/// Trains by the reference; returns the network and the summed loss.
+pub(crate) fn train_by_reference<F: Real>(
     samples: &Samples<F>,
     network: &Network<F>,
     hyperparameters: &Hyperparameters,
     order: &[u32],
 ) -> (Network<F>, f64) {
-    train_slowly_observed(samples, network, hyperparameters, order, |_, _| ())
+    train_by_reference_observed(samples, network, hyperparameters, order, |_, _| ())
 }
 
-/// The same steps by the reference; tells of each batch and of the network as it is before that batch's step.
-pub(crate) fn train_slowly_observed<F: Real>(
+/// [`train_by_reference`] that calls `before_step` with the network and the batch before each step.
+pub(crate) fn train_by_reference_observed<F: Real>(
     samples: &Samples<F>,
     network: &Network<F>,
     hyperparameters: &Hyperparameters,
@@ -83,7 +83,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
         (prop::bool::ANY, prop::bool::ANY, prop::sample::select(vec![0.0, 0.9]), prop::sample::select(vec![0.0, 0.01]));
     (sizes, hidden, output, batch_size, rule, 1_usize..200, any::<u64>()).prop_map(
         |(sizes, hidden, output, batch_size, (cross_entropy, mean, momentum, weight_decay), count, seed)| {
-            let loss = match cross_entropy && Loss::CrossEntropy.suits(output) {
+            let loss = match cross_entropy && Loss::CrossEntropy.is_defined_for(output) {
                 true => Loss::CrossEntropy,
                 false => Loss::SquaredError,
             };

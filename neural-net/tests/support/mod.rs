@@ -1,6 +1,6 @@
-//! What several test files need: small data sets on disk, and the program in a directory of its own.
+//! Helpers of several test files: small data sets on disk, and the program in a temporary directory.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, reason = "each test file uses some of it")]
 
 pub(crate) mod cases;
 pub(crate) mod program;
@@ -24,7 +24,7 @@ pub(crate) const TEST_IMAGES: usize = 200;
 pub(crate) const NAMES: [&str; 4] =
     ["train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"];
 
-/// 600 built-in digits to train on and 200 to test on.
+/// A training set of 600 built-in digits and a test set of 200.
 pub(crate) fn small_dataset() -> Dataset {
     let (pixels, labels) = draw(TRAIN_IMAGES + TEST_IMAGES, 1);
     let (train_pixels, test_pixels) = pixels.split_at(TRAIN_IMAGES * SIDE * SIDE);
@@ -42,7 +42,7 @@ pub(crate) fn small_dataset() -> Dataset {
     }
 }
 
-/// An IDX file: bytes with the given sizes, which need not be true.
+/// An IDX file of bytes with the given sizes, which need not match the content.
 pub(crate) fn idx(sizes: &[u32], content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0, 0, 8, sizes.len() as u8];
     bytes.extend(sizes.iter().flat_map(|size| size.to_be_bytes()));
@@ -82,7 +82,7 @@ pub(crate) fn write_dataset(directory: &Path, dataset: &Dataset) {
     }
 }
 
-/// All names in a directory, hidden ones too, sorted.
+/// All names in a directory, hidden ones included, sorted.
 pub(crate) fn names_in(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

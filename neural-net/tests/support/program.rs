@@ -1,4 +1,4 @@
-//! The program in a directory of its own.
+//! Runs of the program in a temporary directory.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::{small_dataset, write_dataset};
 
-/// A training of five steps an epoch, little enough for the simulator.
+/// Arguments of a training run with five steps per epoch, small enough for the simulator.
 const SMALL: [&str; 12] = [
     "--data",
     "digits",
@@ -26,30 +26,31 @@ const SMALL: [&str; 12] = [
     "0.5",
 ];
 
-/// The arguments of such a training, and `more`.
+/// [`SMALL`] and `more` arguments.
 pub(crate) fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&SMALL, more].concat()
 }
 
-/// A directory that is the program's current one, its home and its cache. A small data set is in `digits`.
-pub(crate) struct Place(TempDir);
+/// A temporary directory that is the program's current directory, its home and its cache. It has a small data set in
+/// `digits`.
+pub(crate) struct Sandbox(TempDir);
 
-/// What a run of the program left behind.
+/// The exit code and the output of a run of the program.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct ProgramRun {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Place {
+impl Sandbox {
     pub(crate) fn new() -> Self {
-        let place = Self::empty();
-        write_dataset(&place.path("digits"), &small_dataset());
-        place
+        let sandbox = Self::empty();
+        write_dataset(&sandbox.path("digits"), &small_dataset());
+        sandbox
     }
 
-    /// Without the data set.
+    /// A directory without the data set.
     pub(crate) fn empty() -> Self {
         Self(TempDir::new().unwrap())
     }
@@ -58,7 +59,7 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// The program, ready to start: it sees nothing of the user's files and settings.
+    /// A command that runs the program without access to the user's files and settings.
     pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
         let mut command = Command::new(cargo_bin!("neural-net"));
         self.isolate(&mut command).args(arguments);
@@ -71,38 +72,38 @@ impl Place {
         {
             command.env_remove(variable);
         }
-        // Without a GPU, so that a test is about the same engine on every machine.
+        // Without a GPU, so that a test uses the same engine on every machine.
         command.env("CUDA_VISIBLE_DEVICES", "-1");
         let directory = self.0.path();
         command.current_dir(directory).env("HOME", directory).env("XDG_CACHE_HOME", directory.join("cache"))
     }
 
-    pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Run {
-        Run::of(self.command(arguments).output().unwrap())
+    pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> ProgramRun {
+        ProgramRun::of(self.command(arguments).output().unwrap())
     }
 
-    /// Trains for `epochs` on 500 of the small data set's images, measured on 100, with more arguments.
-    pub(crate) fn train(&self, epochs: usize, more: &[&str]) -> Run {
+    /// Trains for `epochs` on 500 images of the small data set, with 100 validation images and `more` arguments.
+    pub(crate) fn train(&self, epochs: usize, more: &[&str]) -> ProgramRun {
         self.run(&training(epochs, more))
     }
 
-    /// The message of a program that refused its input: exit code 2 and one error on stderr.
-    pub(crate) fn refusal<A: AsRef<OsStr>>(&self, arguments: &[A]) -> String {
-        self.run(arguments).refusal()
+    /// The error message of a run with invalid input: see [`ProgramRun::rejection`].
+    pub(crate) fn rejection<A: AsRef<OsStr>>(&self, arguments: &[A]) -> String {
+        self.run(arguments).rejection()
     }
 
-    /// Saves a network that was trained a little to `model.safetensors`.
-    pub(crate) fn save_model(&self) -> Run {
+    /// Saves a network after a short training run to `model.safetensors`.
+    pub(crate) fn save_model(&self) -> ProgramRun {
         self.train(3, &["--save", "model.safetensors", "--target-accuracy", "0"]).success()
     }
 
-    /// Writes what is no file of MNIST over one of the small data set.
+    /// Overwrites a file of the small data set.
     pub(crate) fn damage(&self, name: &str, bytes: &[u8]) {
         fs::write(self.path("digits").join(name), bytes).unwrap();
     }
 }
 
-impl Run {
+impl ProgramRun {
     pub(crate) fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
@@ -114,18 +115,19 @@ impl Run {
         self
     }
 
+    /// The error message on stderr. Checks that the exit code is 2, and that there is one error and no training.
     #[track_caller]
-    pub(crate) fn refusal(self) -> String {
+    pub(crate) fn rejection(self) -> String {
         assert_eq!(self.code, Some(2), "{self:?}");
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         let errors: Vec<&str> = self.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
         assert_eq!(errors.len(), 1, "{}", self.stderr);
-        assert!(!self.stdout.contains("Network:"), "it refuses before it trains: {}", self.stdout);
+        assert!(!self.stdout.contains("Network:"), "it fails before it trains: {}", self.stdout);
         errors[0].to_owned()
     }
 }
 
-/// The arguments of a short training.
+/// The arguments of a short training run, and `more`.
 pub(crate) fn training(epochs: usize, more: &[&str]) -> Vec<String> {
     let epochs = epochs.to_string();
     let short = ["--data", "digits", "--train-images", "500", "--validation-images", "100", "--epochs", &epochs];

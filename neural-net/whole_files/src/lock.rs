@@ -1,4 +1,4 @@
-//! One process at a time.
+//! Locks of directories, for one writing process at a time.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -11,24 +11,24 @@ use crate::replacement::remove_abandoned;
 /// The lock file's name in a directory. It holds the id of the process that has the lock.
 const NAME: &str = ".lock";
 
-/// A directory that no other process locks until this is dropped. Those that only read it need no lock: each file in it
-/// is whole at any moment.
+/// An exclusive lock of a directory, held until this is dropped. Processes that only read the directory need no lock:
+/// each file in it is complete at any moment.
 ///
-/// The lock is advisory, and the system frees it however the process ends. The file `.lock` that a killed process
-/// leaves locks nothing.
+/// The lock is advisory, and the system releases it however the process ends. The file `.lock` that a killed process
+/// leaves behind is not locked.
 #[derive(Debug)]
 pub struct DirectoryLock {
     path: PathBuf,
-    /// Its lock is the lock; closed last.
+    /// The locked file; closed last.
     _file: File,
-    /// Directories that were made for it, from the innermost on.
+    /// The directories that were created for it, from the innermost on.
     created: Vec<PathBuf>,
 }
 
-/// A directory that cannot be locked. The messages name it.
+/// The error of locking a directory. The messages name it.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another process has it.
+    /// Another process holds the lock.
     #[error(
         "{}: {} writes there: wait until it has ended, or choose another directory",
         directory.display(),
@@ -37,7 +37,7 @@ pub enum LockError {
     Held {
         /// The directory.
         directory: PathBuf,
-        /// The process's id, where it can be read.
+        /// The process's id, if it can be read.
         process: Option<u32>,
     },
     /// The operating system's error.
@@ -47,24 +47,24 @@ pub enum LockError {
         path: PathBuf,
         /// "create", "lock" or "write".
         action: &'static str,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl DirectoryLock {
-    /// Locks `directory`, which is made if it is not there, and removes the temporary files that killed processes left
-    /// in it.
+    /// Locks `directory`, which is created if missing, and removes the temporary files that killed processes left in
+    /// it.
     ///
     /// # Errors
-    /// If another process has it locked, or it cannot be written to.
+    /// If another process holds the lock, or the directory cannot be written to.
     pub fn acquire(directory: &Path) -> Result<Self, LockError> {
         let path = directory.join(NAME);
         let mut created = Vec::new();
         loop {
             created.extend(create_directory(directory).map_err(io_error(directory, "create"))?);
             let mut file = match File::options().read(true).write(true).create(true).truncate(false).open(&path) {
-                // Another process made the directory, had nothing to keep there, and removed it.
+                // Another process that had created the directory removed it after `create_directory` returned.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened.map_err(io_error(&path, "create"))?,
             };
@@ -75,10 +75,11 @@ impl DirectoryLock {
                 }
                 Err(TryLockError::Error(source)) => return Err(io_error(&path, "lock")(source)),
             }
-            // The process that had it before may have removed the file between these two lines: then another file may
-            // be there already, with a lock of its own.
+            // The previous holder may have removed the file between `open` and `try_lock`. Then the path may already
+            // name another file with a lock of its own.
             if is_at(&file, &path).map_err(io_error(&path, "lock"))? {
-                // As long as any other id, in one piece: a reader sees the former holder's id or this one.
+                // Every id has the same length and one write, so that a reader sees the previous holder's id or this
+                // one.
                 let id = format!("{:>10}\n", std::process::id());
                 file.write_all(id.as_bytes()).map_err(io_error(&path, "write"))?;
                 remove_abandoned(directory, None);
@@ -89,9 +90,9 @@ impl DirectoryLock {
 }
 
 impl Drop for DirectoryLock {
-    /// Removes the lock file, and what was made for it and is empty.
+    /// Removes the lock file, and the created directories that are empty.
     fn drop(&mut self) {
-        // Elsewhere an open file keeps its name, and the empty lock file stays.
+        // On other systems, an open file cannot be removed, and the lock file stays.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         }
@@ -99,7 +100,7 @@ impl Drop for DirectoryLock {
     }
 }
 
-/// The process that wrote its id into the lock file. It may just be about to.
+/// The process id in the lock file. The holder may not have written it yet, so this retries for up to 100 ms.
 fn holder(file: &mut File) -> Option<u32> {
     for _ in 0..100 {
         let mut text = String::new();
@@ -113,7 +114,7 @@ fn holder(file: &mut File) -> Option<u32> {
     None
 }
 
-/// Whether `path` is the name of this very file.
+/// Whether `path` names the open `file`.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -125,7 +126,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether `path` is the name of this very file: open files keep their names here.
+/// Whether `path` names the open `file`: always true, since open files cannot be removed on these systems.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)

@@ -1,4 +1,4 @@
-//! A file that is written beside the one it replaces.
+//! The atomic replacement of a file by a temporary file in the same directory.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{directory_of, sync_directory_of};
 
-/// A file that is being written. Dropped before [`Replacement::commit`], it leaves nothing.
+/// A temporary file that replaces `path` at [`Replacement::commit`]. If dropped before, it is removed.
 #[derive(Debug)]
 pub struct Replacement {
     path: PathBuf,
     temporary: PathBuf,
-    /// Locked until it is closed, which tells other processes that somebody writes it.
+    /// Locked until it is closed, which marks it as in use for other processes.
     file: File,
     is_committed: bool,
 }
 
 impl Replacement {
-    /// Creates an empty file beside `path`, under a name that no other file has, and removes those that killed
+    /// Creates an empty temporary file with a unique name in `path`'s directory, and removes those that killed
     /// processes left there for the same `path`.
     ///
     /// # Errors
-    /// If it cannot be created, or `path` is a directory's name.
+    /// If it cannot be created, or `path` is a directory.
     pub fn begin(path: &Path) -> io::Result<Self> {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let name = file_name(path)?;
@@ -34,8 +34,8 @@ impl Replacement {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 created => created?,
             };
-            // Between creation and lock the file looks abandoned: who removes abandoned files may have locked or
-            // removed it. Where files cannot be locked at all, none is ever found abandoned.
+            // Between its creation and its lock the file looks abandoned, so `remove_abandoned` of another process may
+            // have locked or removed it. On file systems without locks, `remove_abandoned` removes no file.
             let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !temporary.try_exists()?;
             if !is_taken {
                 return Ok(Self { path: path.to_path_buf(), temporary, file, is_committed: false });
@@ -48,11 +48,11 @@ impl Replacement {
         &mut self.file
     }
 
-    /// Makes the content durable, puts it in the place of what was at the path, and makes that durable too.
+    /// Syncs the content, renames the file to `path`, and syncs the directory.
     ///
     /// # Errors
-    /// If anything fails; what was at the path before is then still there, unless only the last of the three failed:
-    /// then the new content is there, and a power cut may bring the old one back.
+    /// If a step fails. The old content is then still at `path`, unless only the last of the three steps failed: then
+    /// the new content is there, and a power failure may restore the old one.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.sync_all()?;
         fs::rename(&self.temporary, &self.path)?;
@@ -64,20 +64,20 @@ impl Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if !self.is_committed {
-            // What cannot be removed is abandoned from here on, and removed by the next one.
+            // A file that cannot be removed is abandoned from here on; the next `Replacement` removes it.
             let _ = fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// The file's name in `path`. An error if `path` is a directory's name.
+/// The file name of `path`. An error if `path` is a directory.
 fn file_name(path: &Path) -> io::Result<&OsStr> {
     let ends_in_separator = path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| is_separator(byte.into()));
     let name = path.file_name().filter(|_| !ends_in_separator && !path.is_dir());
     name.ok_or_else(|| io::ErrorKind::IsADirectory.into())
 }
 
-/// `.NAME.PROCESS.NUMBER.tmp`: hidden, and no two processes that run have the same.
+/// `.NAME.PROCESS.NUMBER.tmp`: hidden, and different for any two running processes.
 fn temporary_name(name: &OsStr, number: u32) -> OsString {
     let mut temporary = OsString::from(".");
     temporary.push(name);
@@ -99,15 +99,15 @@ fn replaced_name(temporary: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// Removes the temporary files in `directory` that no process writes any more: those for `name`, or for any name. What
-/// cannot be looked at or removed stays, since nothing reads it.
+/// Removes the temporary files in `directory` that no running process holds open: those for `name`, or for any name if
+/// None. Errors are ignored, since no reader opens these files.
 pub(crate) fn remove_abandoned(directory: &Path, name: Option<&OsStr>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         let file_name = entry.file_name();
-        let is_wanted = replaced_name(file_name.as_encoded_bytes())
+        let is_candidate = replaced_name(file_name.as_encoded_bytes())
             .is_some_and(|replaced| name.is_none_or(|name| name.as_encoded_bytes() == replaced));
-        if is_wanted && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        if is_candidate && entry.file_type().is_ok_and(|kind| kind.is_file()) {
             // The process that writes it holds its lock.
             let _ = File::options().write(true).open(entry.path()).and_then(|file| {
                 file.try_lock()?;

@@ -1,17 +1,17 @@
-//! The pen strokes of the ten digits, in the several ways people write them.
+//! The glyphs of the ten digits as pen strokes, several for each digit.
 //!
-//! A point is (x, y) in hundredths of the digit's height: x to the right, y downwards, (50, 50) the
-//! middle. The pen draws a smooth curve through the points of a stroke; a point written twice is a
-//! corner. The pen is lifted between strokes.
+//! A point is (x, y) in hundredths of the digit's height: x to the right, y downwards, (50, 50) the centre. The pen
+//! draws a smooth curve through the points of a stroke; a repeated point is a corner. The pen is lifted between
+//! strokes.
 
 /// A position in hundredths of the digit's height.
 pub(super) type Point = (u8, u8);
 /// The points that the pen passes through before it is lifted.
 pub(super) type Stroke = &'static [Point];
-/// One way to write one digit.
+/// The strokes of one shape of a digit.
 pub(super) type Glyph = &'static [Stroke];
 
-/// The ways to write each digit; the index is the digit.
+/// The glyphs of each digit; the index is the digit.
 #[rustfmt::skip]
 pub(super) const GLYPHS: [&[Glyph]; 10] = [
     // Zero: round; narrow and leaning; not quite closed, with the pen's run-in at the top.

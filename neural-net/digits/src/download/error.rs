@@ -1,30 +1,29 @@
-//! Why a download fails: here, or at a mirror.
+//! Errors of a download, local or at a mirror.
 
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why not all files could be brought into the directory.
+/// The error of [`Downloader::fetch_all`](super::Downloader::fetch_all).
 ///
-/// The messages of the I/O variants name the path; the cause is their
-/// [`source`](Error::source).
+/// The messages of the I/O variants name the path; the cause is their [`source`](Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
-    /// The directory is not there and cannot be made.
+    /// The directory does not exist and cannot be created.
     #[error("cannot create the directory {}", path.display())]
     CreateDirectory {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A file that is there cannot be checked.
+    /// An existing file cannot be read.
     #[error("cannot read {}", path.display())]
     ReadFile {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// A file cannot be written, for example because the disk is full.
@@ -32,7 +31,7 @@ pub enum DownloadError {
     WriteFile {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// No mirror delivered a file.
@@ -44,58 +43,58 @@ pub enum DownloadError {
     AllMirrorsFailed {
         /// The file's name.
         name: &'static str,
-        /// Where it should have gone.
+        /// The target directory.
         directory: PathBuf,
-        /// What went wrong at each mirror, in the order they were tried.
+        /// The failures, in the order in which the mirrors were tried.
         attempts: Vec<FailedAttempt>,
     },
 }
 
-/// A mirror that was tried in vain.
+/// A failed download from one mirror.
 #[derive(Debug, thiserror::Error)]
 #[error("{mirror} ({failure})")]
 pub struct FailedAttempt {
     /// The mirror's base URL.
     pub mirror: String,
-    /// What went wrong.
+    /// The cause.
     pub failure: MirrorFailure,
 }
 
-/// What went wrong at one mirror.
+/// The cause of a failed download from one mirror.
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorFailure {
-    /// It answered with an error, such as 404.
+    /// The answer is an error, such as 404.
     #[error("HTTP status {0}")]
     HttpStatus(u16),
-    /// It could not be reached in time.
+    /// The connect timeout.
     #[error("no connection within {0:?}")]
     NoConnection(Duration),
-    /// It fell silent.
+    /// The stall timeout.
     #[error("no data for {0:?}")]
     Stalled(Duration),
     /// The connection ended before the file did.
     #[error("cut off after {received}{} bytes", of_total(*total))]
     CutOff {
-        /// Bytes that came.
+        /// Number of bytes received.
         received: u64,
-        /// Of how many, where that is known.
+        /// The file's size in bytes, if the mirror stated it.
         total: Option<u64>,
     },
-    /// More came than a file of MNIST has.
+    /// The file exceeds the size limit.
     #[error("larger than {limit} bytes")]
     TooLarge {
         /// The limit in bytes.
         limit: u64,
     },
-    /// Something else came.
+    /// The SHA-256 differs.
     #[error("wrong content: SHA-256 {found:.12}… instead of {expected:.12}…")]
     WrongContent {
-        /// The SHA-256 of what came.
+        /// The SHA-256 of the received content.
         found: String,
-        /// The SHA-256 of the file.
+        /// The known SHA-256 of the file.
         expected: &'static str,
     },
-    /// Whatever else keeps a request from its answer: an unknown host, a refused connection, an untrusted certificate.
+    /// Any other error of the request: an unknown host, a refused connection, an untrusted certificate.
     #[error(transparent)]
     Request(Box<dyn Error + Send + Sync>),
 }
@@ -108,7 +107,7 @@ fn attempts_line(attempts: &[FailedAttempt]) -> String {
     attempts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// The total that a number of received bytes is set against, where it is known.
+/// " of TOTAL", or nothing if the total is unknown.
 fn of_total(total: Option<u64>) -> String {
     total.map(|total| format!(" of {total}")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! One file from one mirror. Only this module knows the HTTP client.
+//! The download of one file from one mirror. Only this module uses the HTTP client.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -6,16 +6,15 @@ use std::io::{self, Read, Write};
 use sha2::{Digest, Sha256};
 
 use super::error::MirrorFailure;
-use super::{BUFFER_BYTES, Downloader, Progress, RemoteFile, hexadecimal};
+use super::{BUFFER_BYTES, DownloadEvent, Downloader, RemoteFile, hexadecimal};
 
-/// The client that all requests of one [`Downloader::fetch_all`] share.
+/// The HTTP client, shared by all requests of one [`Downloader::fetch_all`].
 pub(super) struct Client<'a> {
     settings: &'a Downloader,
     agent: ureq::Agent,
 }
 
-/// Why an attempt failed: the next mirror may help where this one is at fault, not where a write
-/// failed.
+/// The error of an attempt. The next mirror may help after a mirror's failure, but not after a failed write.
 pub(super) enum ReceiveError {
     Mirror(MirrorFailure),
     Write(io::Error),
@@ -33,8 +32,8 @@ impl<'a> Client<'a> {
             .timeout_resolve(Some(settings.connect_timeout))
             .timeout_connect(Some(settings.connect_timeout))
             .timeout_recv_response(Some(settings.stall_timeout))
-            // Started anew by every read and write of the socket, these detect a stall;
-            // timeout_recv_body bounds the whole body and would fail a slow but steady mirror.
+            // Every read and write of the socket restarts these timeouts, so they detect a stall. timeout_recv_body
+            // limits the whole body and would fail for a slow but steady mirror.
             .timeout_per_read(Some(settings.stall_timeout))
             .timeout_per_write(Some(settings.stall_timeout));
         if !settings.proxy_from_environment {
@@ -49,13 +48,13 @@ impl<'a> Client<'a> {
         mirror: &str,
         file: &RemoteFile,
         target: &mut File,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(DownloadEvent<'_>),
     ) -> Result<u64, ReceiveError> {
         let url = format!("{}/{}", mirror.trim_end_matches('/'), file.name);
         let response = self.agent.get(&url).call().map_err(|error| self.request_failure(error))?;
         let body = response.into_body();
         let total = body.content_length();
-        progress(Progress::Started { mirror, total });
+        progress(DownloadEvent::Started { mirror, total });
         let mut reader = body.into_reader();
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; BUFFER_BYTES];
@@ -71,7 +70,7 @@ impl<'a> Client<'a> {
             received += count as u64;
             hasher.update(&buffer[..count]);
             target.write_all(&buffer[..count]).map_err(ReceiveError::Write)?;
-            progress(Progress::Received { received, total });
+            progress(DownloadEvent::Received { received, total });
         }
         let found = hexadecimal(&hasher.finalize());
         if !found.eq_ignore_ascii_case(file.sha256) {

@@ -1,14 +1,14 @@
 //! Training on the CPU.
 //!
-//! A batch of up to [`CHUNK`] samples is one chunk: its gradients go from the registers straight into the weights. A
-//! larger batch is cut into chunks, shared out to [`GROUPS`] groups, each of which adds its chunks' gradients in order;
-//! then the groups' gradients are added in order. Neither number depends on the threads, and no sum is split between
-//! them: the weights have the same bits for any number of threads.
+//! A batch of up to [`CHUNK`] samples is one chunk: its gradients update the weights directly from registers. A larger
+//! batch is cut into chunks, distributed to up to [`GROUPS`] groups. Each group adds its chunks' gradients in order;
+//! then the groups' gradients are added in order. Neither number depends on the number of threads, and no sum is split
+//! between threads: the weights have the same bits for any number of threads.
 //!
-//! Where most inputs are zero, the first layer's products leave the zeros out, which changes no bit of them
+//! If most inputs are zero, the first layer's products skip the zeros, which changes no bit of the results
 //! ([`kernels_cpu::nonzero_product`]).
 //!
-//! Steps on all samples at once have a path of their own where every layer has few units ([`full_batch`]).
+//! Full-batch steps have a separate implementation if every layer has few units ([`full_batch`]).
 
 mod chunk;
 mod full_batch;
@@ -21,7 +21,7 @@ use kernels_cpu::InstructionSet;
 use kernels_cpu::product::PaddedMatrix;
 use rayon::prelude::*;
 
-use self::chunk::{Chunk, Purpose};
+use self::chunk::{ChunkBuffers, Purpose};
 use self::full_batch::FullBatch;
 use self::groups::Group;
 use self::layer::{Layer, UpdateRule};
@@ -33,11 +33,11 @@ use crate::{Architecture, InputRow, Network, Real, Samples};
 
 /// Samples that are computed together: enough to reuse each weight, few enough that their activations stay in cache.
 const CHUNK: usize = 64;
-/// Parts of a large batch that may run in parallel.
+/// Maximum number of parts of a large batch that run in parallel.
 const GROUPS: usize = 16;
-/// Multiply-adds that are worth a task of their own.
+/// Minimum number of multiply-adds of a parallel task.
 const TASK_WORK: usize = 2_000_000;
-/// Up to this share of inputs that are not zero, leaving out the others is faster than computing with them.
+/// Maximum share of nonzero inputs up to which skipping the zeros is faster than dense products.
 const NONZERO_SHARE: f64 = 0.4;
 
 /// Trains on the CPU, on rayon's current thread pool.
@@ -46,22 +46,22 @@ pub struct CpuEngine<'a, F> {
     samples: &'a Samples<F>,
     hyperparameters: Hyperparameters,
     model: Model<F>,
-    chunk: Chunk<F>,
+    chunk: ChunkBuffers<F>,
     groups: Vec<Group<F>>,
-    /// All samples arranged for steps on all of them, from the first such step on.
+    /// The samples in the layout of full-batch steps, built at the first such step.
     full_batch: Option<FullBatch<F>>,
 }
 
-/// What the passes of a chunk read.
+/// The network in the layout that the passes of a chunk read.
 #[derive(Debug)]
 struct Model<F> {
     architecture: Architecture,
     layers: Vec<Layer<F>>,
-    /// The weights of all layers but the first, transposed, as the backward pass reads them.
+    /// The transposed weights of all layers except the first, for the backward pass.
     transposed: Vec<PaddedMatrix<F>>,
     instruction_set: InstructionSet,
-    /// Whether the first layer leaves zeros out.
-    leaves_zeros_out: bool,
+    /// Whether the first layer's products skip zeros.
+    skips_zeros: bool,
 }
 
 impl<'a, F: Real> CpuEngine<'a, F> {
@@ -73,7 +73,7 @@ impl<'a, F: Real> CpuEngine<'a, F> {
         F::engine(samples, parameters, hyperparameters)
     }
 
-    /// What [`Self::new`] makes.
+    /// [`Self::new`], as generic code.
     pub(crate) fn prepared(
         samples: &'a Samples<F>,
         parameters: &Parameters<F>,
@@ -99,10 +99,10 @@ impl<'a, F: Real> CpuEngine<'a, F> {
             .iter()
             .map(|layer| PaddedMatrix::zeros(layer.weights.columns(), layer.weights.rows()))
             .collect();
-        let leaves_zeros_out = nonzero_share(samples) <= NONZERO_SHARE;
-        let model =
-            Model { architecture, layers, transposed, instruction_set: InstructionSet::detect(), leaves_zeros_out };
-        let chunk = Chunk::new(&model, hyperparameters.batch_size.unwrap_or(samples.len()).clamp(1, CHUNK), samples);
+        let skips_zeros = nonzero_share(samples) <= NONZERO_SHARE;
+        let model = Model { architecture, layers, transposed, instruction_set: InstructionSet::detect(), skips_zeros };
+        let chunk =
+            ChunkBuffers::new(&model, hyperparameters.batch_size.unwrap_or(samples.len()).clamp(1, CHUNK), samples);
         Self { samples, hyperparameters: hyperparameters.clone(), model, chunk, groups: Vec::new(), full_batch: None }
     }
 
@@ -132,7 +132,7 @@ impl<'a, F: Real> CpuEngine<'a, F> {
         Ok(())
     }
 
-    /// One step on the samples of these indices; returns their summed loss before it.
+    /// One step on the samples of these indices; returns their summed loss before the step.
     fn step(&mut self, batch: &[u32]) -> f64 {
         self.model.transpose_weights();
         let rate = self.hyperparameters.learning_rate;
@@ -159,13 +159,13 @@ impl<'a, F: Real> CpuEngine<'a, F> {
         loss
     }
 
-    /// Whether a batch is all samples, and they have a path of their own.
+    /// Whether a batch has every sample once, and [`FullBatch`] supports the model and the samples.
     fn is_full_batch(&self, batch: &[u32]) -> bool {
         let count = self.samples.len();
-        if batch.len() != count || !FullBatch::suits(&self.model, self.samples) {
+        if batch.len() != count || !FullBatch::supports(&self.model, self.samples) {
             return false;
         }
-        // The usual order needs no second look.
+        // The usual, ascending order needs no search for duplicates.
         if batch.iter().zip(0..).all(|(&index, expected)| index == expected) {
             return true;
         }
@@ -173,20 +173,20 @@ impl<'a, F: Real> CpuEngine<'a, F> {
         batch.iter().all(|&index| seen.get_mut(index as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
     }
 
-    /// The mean loss and the accuracy on other samples.
+    /// [`Engine::evaluate`].
     pub(crate) fn evaluate_all(&self, samples: &Samples<F>) -> Evaluation {
         let starts: Vec<usize> = (0..samples.len()).step_by(CHUNK).collect();
-        let evaluate = |chunk: &mut Chunk<F>, &start: &usize| {
+        let evaluate = |chunk: &mut ChunkBuffers<F>, &start: &usize| {
             self.evaluate_range(samples, start..samples.len().min(start + CHUNK), chunk)
         };
         let parts: Vec<(f64, usize)> =
-            starts.par_iter().map_init(|| Chunk::new(&self.model, CHUNK, samples), evaluate).collect();
+            starts.par_iter().map_init(|| ChunkBuffers::new(&self.model, CHUNK, samples), evaluate).collect();
         let loss: f64 = parts.iter().map(|part| part.0).sum();
         let correct = parts.iter().map(|part| part.1).sum();
         Evaluation { loss: loss / samples.len().max(1) as f64, correct, count: samples.len() }
     }
 
-    fn evaluate_range(&self, samples: &Samples<F>, range: Range<usize>, chunk: &mut Chunk<F>) -> (f64, usize) {
+    fn evaluate_range(&self, samples: &Samples<F>, range: Range<usize>, chunk: &mut ChunkBuffers<F>) -> (f64, usize) {
         chunk.forward(&self.model, samples, range.clone(), Purpose::Evaluation);
         let (mut loss, mut correct) = (0.0, 0);
         for (row, index) in range.enumerate() {
@@ -245,13 +245,13 @@ impl<F: Real> Model<F> {
     }
 }
 
-/// The share of inputs that are not zero, 0 … 1, in some of the samples.
+/// The share of nonzero inputs, 0 … 1, in up to 256 evenly spaced samples.
 fn nonzero_share<F: Real>(samples: &Samples<F>) -> f64 {
-    const SOME: usize = 256;
+    const MAX_INSPECTED: usize = 256;
     let (mut nonzero, mut all) = (0, 0);
-    for index in (0..samples.len()).step_by(samples.len().div_ceil(SOME).max(1)) {
+    for index in (0..samples.len()).step_by(samples.len().div_ceil(MAX_INSPECTED).max(1)) {
         let (count, length) = match samples.input_row(index) {
-            InputRow::Numbers(row) => (row.iter().filter(|value| **value != F::zero()).count(), row.len()),
+            InputRow::Floats(row) => (row.iter().filter(|value| **value != F::zero()).count(), row.len()),
             InputRow::Bytes(row, _) => (row.iter().filter(|&&byte| byte != 0).count(), row.len()),
         };
         nonzero += count;
@@ -260,8 +260,8 @@ fn nonzero_share<F: Real>(samples: &Samples<F>) -> f64 {
     nonzero as f64 / all.max(1) as f64
 }
 
-/// How many of `rows`, each of which costs `work` multiply-adds, make a task: all of them where there is one thread or
-/// little to do, else a multiple of a tile's height.
+/// The number of rows in a task, if each of `rows` takes `work` multiply-adds: all rows for one thread or little work,
+/// otherwise a multiple of a tile's height.
 fn rows_per_task(rows: usize, work: usize) -> usize {
     let tasks = (rows * work / TASK_WORK).clamp(1, rayon::current_num_threads());
     rows.div_ceil(tasks).next_multiple_of(8)

@@ -1,7 +1,7 @@
 //! Training on a GPU, or in the simulator of one.
 //!
-//! The samples, the parameters and all that is computed from them live on the device. For an epoch the order of the
-//! samples goes up, and the steps' losses come back.
+//! The samples, the parameters and all intermediate results stay in device memory. An epoch copies the sample
+//! permutation to the device, and the steps' losses back.
 
 mod layout;
 mod options;
@@ -20,42 +20,42 @@ use self::layout::Layout;
 pub use self::options::{GpuEngineError, GpuOptions, GpuPath};
 use self::pace::Pace;
 pub use self::persistent::NotPersistent;
-use self::persistent::Persistent;
+use self::persistent::{Persistent, PersistentRun};
 use self::samples::SamplesOnDevice;
-use self::steps::{Rule, Scratch, StepKernels, Work};
+use self::steps::{Rule, StepBuffers, StepKernels, StepRun};
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::{Hyperparameters, Network, Samples};
 
-/// Samples that an evaluation takes at once: enough to occupy a large GPU.
+/// Maximum batch size of an evaluation: enough to occupy a large GPU.
 const EVALUATED_AT_ONCE: usize = 4096;
 
 /// Trains on a GPU, in single precision.
 ///
-/// The same input gives the same bits on the same device: every sum has an order that depends on the sizes alone.
+/// The same input gives the same bits on the same device: the order of every sum depends on the sizes only.
 ///
-/// Steps are handed to the device in pieces of a few tenths of a second, up to a whole epoch. Their losses come back after
-/// a piece; only there does [`Engine::train`] tell `observe` of them, and stop.
+/// Steps are submitted to the device in groups of a few tenths of a second, up to a whole epoch. Their losses are
+/// copied back after each group; only there does [`Engine::train`] call `observe`, and stop.
 #[derive(Debug)]
 pub struct GpuEngine {
     device: Device,
     hyperparameters: Hyperparameters,
     layout: Layout,
     kernels: StepKernels,
-    /// The launch of many steps, if that is the way.
+    /// The persistent kernel's launch, if it is used.
     persistent: Option<Persistent>,
     parameters: Buffer<f32>,
     /// Empty without momentum.
     velocities: Buffer<f32>,
     samples: SamplesOnDevice,
-    /// The samples that were evaluated last: most often it is the same ones again.
+    /// The samples of the last evaluation, kept because the next one usually has the same.
     evaluated: Option<SamplesOnDevice>,
     order: Buffer<u32>,
     state: Buffer<u32>,
     losses: Buffer<f32>,
-    /// For the steps of a training, of the batch's size.
-    scratch: Scratch,
-    /// For evaluations.
-    evaluation_scratch: Option<Scratch>,
+    /// For training steps, of the batch size.
+    scratch: StepBuffers,
+    /// For evaluations, created at the first one.
+    evaluation_scratch: Option<StepBuffers>,
     pace: Pace,
 }
 
@@ -63,8 +63,8 @@ impl GpuEngine {
     /// An engine that trains the given parameters on the given samples, on `device`.
     ///
     /// # Errors
-    /// If the network or the samples are too large for the kernels or the device's memory, if `options` ask for what
-    /// cannot be, or the device fails.
+    /// If the network or the samples are too large for the kernels or the device's memory, if `options` cannot be met,
+    /// or the device fails.
     ///
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
@@ -104,9 +104,9 @@ impl GpuEngine {
             None => vec![],
         };
         let network = &parameters.network;
-        let for_network = GpuEngineError::making("the network", "smaller --layers");
-        let for_samples = GpuEngineError::making("the training images", "fewer --train-images");
-        let for_batch = GpuEngineError::making("what is computed of a batch", "a smaller --batch-size");
+        let for_network = GpuEngineError::allocating("the network", "smaller --layers");
+        let for_samples = GpuEngineError::allocating("the training images", "fewer --train-images");
+        let for_batch = GpuEngineError::allocating("a batch's activations and errors", "a smaller --batch-size");
         let parameters = layout.pack(network.weights().iter().zip(network.biases()));
         Ok(Self {
             kernels: StepKernels::new(&device)?,
@@ -118,7 +118,7 @@ impl GpuEngine {
             order: device.uninitialized(0)?,
             state: device.zeroed(1).map_err(&for_network)?,
             losses: device.uninitialized(0)?,
-            scratch: Scratch::for_training(&device, &layout, scratch_rows).map_err(for_batch)?,
+            scratch: StepBuffers::for_training(&device, &layout, scratch_rows).map_err(for_batch)?,
             evaluation_scratch: None,
             pace: Pace::default(),
             hyperparameters: hyperparameters.clone(),
@@ -127,28 +127,28 @@ impl GpuEngine {
         })
     }
 
-    /// Samples in a batch, where there are `samples`.
+    /// The batch size for `samples` samples.
     fn batch_size(&self, samples: usize) -> usize {
         self.hyperparameters.batch_size.unwrap_or(samples).clamp(1, samples.max(1))
     }
 
-    /// The launch for many steps, if it is the way for batches of this size.
+    /// The persistent kernel's launch, if it is used for batches of this size.
     fn persistent_for(&self, batch_size: usize) -> Option<&Persistent> {
         self.persistent.as_ref().filter(|persistent| batch_size <= persistent.rows())
     }
 
-    /// Partial sums of a step's loss.
+    /// Number of partial sums of a step's loss.
     fn parts_of_loss(&self, batch_size: usize) -> usize {
         if self.persistent_for(batch_size).is_some() { 1 } else { parts_of_step(batch_size) }
     }
 
-    /// Trains `steps` steps, the first of which is `first_step`; returns each one's summed loss.
-    fn train_piece(&mut self, first_step: usize, steps: usize, batch_size: usize) -> Result<Vec<f64>, DeviceError> {
+    /// Trains `steps` steps from `first_step` on; returns the summed loss of each.
+    fn train_group(&mut self, first_step: usize, steps: usize, batch_size: usize) -> Result<Vec<f64>, DeviceError> {
         let parts = self.parts_of_loss(batch_size);
         let rule = Rule::new(&self.hyperparameters);
         match &mut self.persistent {
             Some(persistent) if batch_size <= persistent.rows() => {
-                let work = persistent::Work {
+                let run = PersistentRun {
                     device: &self.device,
                     samples: &self.samples,
                     order: &self.order,
@@ -158,11 +158,11 @@ impl GpuEngine {
                     batch_size: batch_size as u32,
                     loss: self.hyperparameters.loss,
                 };
-                persistent.train(work, (first_step, steps), rule)?;
+                persistent.train(run, (first_step, steps), rule)?;
             }
             _ => {
                 self.state.copy_from(&[first_step as u32])?;
-                let mut work = Work {
+                let mut run = StepRun {
                     device: &self.device,
                     kernels: &self.kernels,
                     layout: &self.layout,
@@ -176,28 +176,28 @@ impl GpuEngine {
                     batch_size: batch_size as u32,
                     loss: self.hyperparameters.loss,
                 };
-                work.train(steps, rule)?;
+                run.train(steps, rule)?;
             }
         }
         let losses = self.losses.to_vec_at(first_step * parts..(first_step + steps) * parts)?;
         Ok(losses.chunks_exact(parts).map(|parts| parts.iter().map(|&part| f64::from(part)).sum()).collect())
     }
 
-    /// The same for an evaluation of samples that are on the device.
+    /// Evaluates samples in device memory; None for the training samples.
     fn evaluate_on_device(&mut self, samples: Option<&SamplesOnDevice>) -> Result<Evaluation, DeviceError> {
         let samples = samples.unwrap_or(&self.samples);
         let count = samples.len();
         let at_once = EVALUATED_AT_ONCE.min(count).max(1);
         if self.evaluation_scratch.as_ref().is_none_or(|scratch| scratch.rows() < at_once) {
             self.evaluation_scratch = None;
-            self.evaluation_scratch = Some(Scratch::for_evaluation(&self.device, &self.layout, at_once)?);
+            self.evaluation_scratch = Some(StepBuffers::for_evaluation(&self.device, &self.layout, at_once)?);
         }
         let Some(scratch) = &mut self.evaluation_scratch else { unreachable!("it was made above") };
         let chunks = count.div_ceil(at_once);
         let mut losses = self.device.uninitialized(chunks * parts_of_step(at_once))?;
         let mut correct = self.device.uninitialized(chunks * parts_of_step(at_once))?;
         self.state.copy_from(&[0])?;
-        let mut work = Work {
+        let mut run = StepRun {
             device: &self.device,
             kernels: &self.kernels,
             layout: &self.layout,
@@ -211,14 +211,14 @@ impl GpuEngine {
             batch_size: at_once as u32,
             loss: self.hyperparameters.loss,
         };
-        work.evaluate(chunks, &mut correct)?;
+        run.evaluate(chunks, &mut correct)?;
         let sum = |parts: Vec<f32>| -> f64 { parts.into_iter().map(f64::from).sum() };
         let loss = sum(losses.to_vec()?) / count.max(1) as f64;
         Ok(Evaluation { loss, correct: sum(correct.to_vec()?) as usize, count })
     }
 }
 
-/// Partial sums of a batch's loss.
+/// Number of partial sums of a batch's loss if it has launches for each step: one per block.
 fn parts_of_step(batch_size: usize) -> usize {
     batch_size.div_ceil(ROWS_PER_BLOCK as usize)
 }
@@ -250,7 +250,7 @@ impl Engine<f32> for GpuEngine {
             self.order = self.device.buffer_from_slice(order)?;
         }
         if self.persistent_for(batch_size).is_none() && batch_size > self.scratch.rows() {
-            self.scratch = Scratch::for_training(&self.device, &self.layout, batch_size)?;
+            self.scratch = StepBuffers::for_training(&self.device, &self.layout, batch_size)?;
         }
         let losses = steps * self.parts_of_loss(batch_size);
         if self.losses.len() != losses {
@@ -261,8 +261,8 @@ impl Engine<f32> for GpuEngine {
         while first < steps {
             let count = self.pace.steps().min(steps - first);
             let start = Instant::now();
-            let losses = self.train_piece(first, count, batch_size)?;
-            self.pace.learn(count, start.elapsed());
+            let losses = self.train_group(first, count, batch_size)?;
+            self.pace.record(count, start.elapsed());
             let mut flow = ControlFlow::Continue(());
             for (step, loss) in (first..).zip(losses) {
                 if !loss.is_finite() {
@@ -280,8 +280,8 @@ impl Engine<f32> for GpuEngine {
 
     fn evaluate(&mut self, samples: &Samples<f32>) -> Result<Evaluation, DeviceError> {
         let evaluated = match self.evaluated.take() {
-            Some(evaluated) if evaluated.are(samples) => evaluated,
-            // Dropped first: there may not be memory for both.
+            Some(evaluated) if evaluated.is_copy_of(samples) => evaluated,
+            // Dropped first, because the device may not have memory for both.
             other => {
                 drop(other);
                 SamplesOnDevice::new(&self.device, samples)?

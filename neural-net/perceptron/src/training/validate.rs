@@ -1,11 +1,11 @@
-//! Which hyperparameters and which progress there can be: what a file says is not trained with unseen.
+//! Validation of hyperparameters and progress that were read from a file.
 
 use std::fmt::Display;
 
 use super::stop_at::Batches;
 use super::{EpochRecord, Hyperparameters, Progress};
 
-/// A value out of its range, by its name.
+/// A named value out of its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name} is {found}: it must be {expected}")]
 pub struct InvalidValue {
@@ -13,15 +13,15 @@ pub struct InvalidValue {
     pub name: String,
     /// The value.
     pub found: String,
-    /// Which ones are possible.
+    /// The valid range.
     pub expected: String,
 }
 
 impl InvalidValue {
-    /// An error that says so, unless the value is valid.
+    /// Checks a value.
     ///
     /// # Errors
-    /// If it is not.
+    /// If `is_valid` is false.
     pub fn unless(is_valid: bool, name: &str, found: &dyn Display, expected: &str) -> Result<(), Self> {
         match is_valid {
             true => Ok(()),
@@ -31,10 +31,10 @@ impl InvalidValue {
 }
 
 impl Hyperparameters {
-    /// Whether a network can be trained with them.
+    /// Checks that every value is in its range.
     ///
     /// # Errors
-    /// The first value that is out of its range.
+    /// The first value that is not.
     pub fn validate(&self) -> Result<(), InvalidValue> {
         let require = |is_valid, name: &str, found: &dyn Display, expected| {
             InvalidValue::unless(is_valid, &format!("hyperparameters.{name}"), found, expected)
@@ -56,10 +56,10 @@ impl Hyperparameters {
 }
 
 impl Progress {
-    /// Whether a training with these hyperparameters, which are valid, can have come so far on `samples` samples.
+    /// Checks that a training run on `samples` samples with these valid hyperparameters can have this progress.
     ///
     /// # Errors
-    /// The first value that is out of its range, or beyond what is before it.
+    /// The first value that is out of its range, or not in order with the one before it.
     pub fn validate(&self, hyperparameters: &Hyperparameters, samples: usize) -> Result<(), InvalidValue> {
         let require = |is_valid, name: &str, found: &dyn Display, expected: &str| {
             InvalidValue::unless(is_valid, &format!("progress.{name}"), found, expected)
@@ -67,11 +67,11 @@ impl Progress {
         let Hyperparameters { epochs, batch_size, .. } = hyperparameters;
         let batches = Batches { samples, size: batch_size.unwrap_or(samples).max(1) };
         require(self.epoch <= *epochs, "epoch", &self.epoch, &format!("at most the {epochs} epochs to train"))?;
-        // Samples are counted over all epochs.
+        // The number of samples seen in all epochs must not overflow.
         let is_countable = self.epoch.checked_mul(samples).is_some_and(|seen| i64::try_from(seen).is_ok());
-        require(is_countable, "epoch", &self.epoch, "so small that the samples seen can be counted")?;
+        require(is_countable, "epoch", &self.epoch, "so small that the number of samples seen fits into 63 bits")?;
         let steps = if self.epoch < *epochs { batches.steps() } else { 1 };
-        require(self.step < steps, "step", &self.step, &format!("below {steps}, the steps to do in its epoch"))?;
+        require(self.step < steps, "step", &self.step, &format!("below {steps}, the number of steps in its epoch"))?;
         let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
         require(self.loss.is_finite(), "loss", &self.loss, "finite")?;
         require(is_time(self.seconds), "seconds", &self.seconds, "0 or more and finite")?;
@@ -87,13 +87,13 @@ impl Progress {
                     (1..samples).contains(seen),
                     "samples",
                     seen,
-                    &format!("from 1 to below {samples}, or not there"),
+                    &format!("from 1 to below {samples}, or absent"),
                 )?;
             }
-            // Complete epochs, and samples beyond.
+            // Complete epochs, and samples of the next one.
             let end = seen.map_or((*epoch, 0), |seen| (epoch - 1, seen));
             let is_in_order = before < end && end <= here;
-            require(is_in_order, "epoch", epoch, "after that of the record before, and no later than the progress")?;
+            require(is_in_order, "epoch", epoch, "after that of the previous record, and no later than the progress")?;
             before = end;
             require(is_time(*seconds), "seconds", seconds, "0 or more and finite")?;
             require(loss.is_finite(), "loss", loss, "finite")?;

@@ -14,7 +14,7 @@ use crate::{InputRow, Loss, Real, Samples};
 
 /// The buffers of a chunk's passes. Vectors have one element for each layer with weights.
 #[derive(Clone, Debug)]
-pub(super) struct Chunk<F> {
+pub(super) struct ChunkBuffers<F> {
     /// The number of samples in it.
     count: usize,
     inputs: ChunkInputs<F>,
@@ -44,14 +44,16 @@ enum ChunkInputs<F> {
     Nonzero(NonzeroRows<F>),
 }
 
-impl<F: Real> Chunk<F> {
+impl<F: Real> ChunkBuffers<F> {
     /// Buffers for `capacity` samples of the kind of `samples`.
     pub(super) fn new(model: &Model<F>, capacity: usize, samples: &Samples<F>) -> Self {
         let sizes = model.architecture.sizes();
         let matrices = |rows| sizes[1..].iter().map(|&size| PaddedMatrix::zeros(rows, size)).collect();
         let inputs = match (model.skips_zeros, samples.byte_values()) {
             (true, None) => ChunkInputs::Nonzero(NonzeroRows::of_floats(sizes[0])),
-            (true, Some(values)) if values[0] == F::zero() => ChunkInputs::Nonzero(NonzeroRows::of_bytes(sizes[0], values)),
+            (true, Some(values)) if values[0] == F::zero() => {
+                ChunkInputs::Nonzero(NonzeroRows::of_bytes(sizes[0], values))
+            }
             _ => ChunkInputs::All(PaddedMatrix::zeros(capacity, sizes[0])),
         };
         let (activations, errors) = (matrices(capacity), matrices(capacity));

@@ -190,7 +190,9 @@ impl<F: Real> FullBatch<F> {
             PackedInputs::Bytes { chunks, .. } => {
                 add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient);
             }
-            PackedInputs::Floats(chunks) => add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient),
+            PackedInputs::Floats(chunks) => {
+                add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient)
+            }
         }
     }
 

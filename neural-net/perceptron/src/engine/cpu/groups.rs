@@ -3,20 +3,20 @@
 use kernels_cpu::product::PaddedMatrix;
 use rayon::prelude::*;
 
-use super::chunk::Chunk;
+use super::chunk::ChunkBuffers;
 use super::layer::{Accumulate, UpdateRule, add_all};
 use super::{CHUNK, GROUPS, Model, TASK_WORK, rows_per_task};
 use crate::{Loss, Real, Samples};
 
-/// A part of a large batch: its chunk in work and its gradients.
+/// A part of a large batch: the buffers of its current chunk, and its gradients.
 #[derive(Clone, Debug)]
 pub(super) struct Group<F> {
-    chunk: Chunk<F>,
+    chunk: ChunkBuffers<F>,
     gradients: Vec<(PaddedMatrix<F>, PaddedMatrix<F>)>,
     loss: f64,
 }
 
-/// One step; returns the batch's summed loss before it.
+/// One step; returns the batch's summed loss before the step.
 pub(super) fn step<F: Real>(
     groups: &mut Vec<Group<F>>,
     model: &mut Model<F>,
@@ -37,14 +37,15 @@ pub(super) fn step<F: Real>(
             group.add(shared, samples, loss, batch);
         }
     };
-    // Forward, backward, and the gradients: little of that is not worth waking other threads for.
+    // The forward pass, the backward pass and the gradients. A small amount of work does not pay for waking other
+    // threads.
     let work: usize = model.architecture.sizes().windows(2).map(|pair| 3 * pair[0] * pair[1]).sum();
     match batch.len() * work < TASK_WORK {
         true => groups[..count].iter_mut().zip(chunks.chunks(chunks_per_group)).for_each(run),
         false => groups[..count].par_iter_mut().zip(chunks.par_chunks(chunks_per_group)).for_each(run),
     }
 
-    // In the groups' order, row by row, whoever does it.
+    // In the groups' order for every row, whichever thread adds them.
     let set = model.instruction_set;
     for (index, layer) in model.layers.iter_mut().enumerate() {
         let stride = layer.weights.stride();
@@ -70,7 +71,7 @@ impl<F: Real> Group<F> {
     fn new(model: &Model<F>, samples: &Samples<F>) -> Self {
         let gradients = model.architecture.sizes().windows(2);
         let gradients = gradients.map(|pair| (PaddedMatrix::zeros(pair[0], pair[1]), PaddedMatrix::zeros(1, pair[1])));
-        Self { chunk: Chunk::new(model, CHUNK, samples), gradients: gradients.collect(), loss: 0.0 }
+        Self { chunk: ChunkBuffers::new(model, CHUNK, samples), gradients: gradients.collect(), loss: 0.0 }
     }
 
     fn clear(&mut self) {

@@ -1,4 +1,4 @@
-//! One layer's parameters as the CPU engine keeps them, and what is done with finished sums.
+//! One layer's parameters in the CPU engine's layout, and the sinks of its products.
 
 use kernels_cpu::product::{PaddedMatrix, Sink};
 use kernels_cpu::{InstructionSet, Simd, WithSimd};
@@ -14,9 +14,9 @@ pub(super) struct Layer<F> {
     pub(super) weights: PaddedMatrix<F>,
     /// One row of outputs.
     pub(super) biases: PaddedMatrix<F>,
-    /// The last changes, if there is momentum.
+    /// The last changes of the weights and the biases, with momentum only.
     pub(super) velocities: Option<(PaddedMatrix<F>, PaddedMatrix<F>)>,
-    /// By what its gradients are multiplied.
+    /// The factor of its gradients.
     pub(super) rate_factor: F,
 }
 
@@ -34,10 +34,8 @@ impl<F: Real> Layer<F> {
             rate_factor: F::from_f64(rate_factor),
         }
     }
-}
 
-impl<F: Real> Layer<F> {
-    /// Changes all parameters by their gradients, the biases' as one row.
+    /// Updates all parameters by their gradients; `biases` is one row.
     pub(super) fn apply(
         &mut self,
         set: InstructionSet,
@@ -55,10 +53,10 @@ impl<F: Real> Layer<F> {
     }
 }
 
-/// How a gradient changes a parameter; see [`crate::Hyperparameters`].
+/// The update rule of a parameter; see [`crate::Hyperparameters`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UpdateRule<F> {
-    /// The learning rate, divided by the batch's size where gradients are means.
+    /// The learning rate, divided by the batch size if gradients are means.
     pub(super) rate: F,
     pub(super) momentum: F,
     /// Learning rate · weight decay.
@@ -76,12 +74,12 @@ impl<F: Real> UpdateRule<F> {
         Self { decay: F::zero(), ..self }
     }
 
-    /// Changes `weights` by their gradients; the slices have the same length, whole cache lines.
+    /// Updates `weights` by their gradients; the slices have the same length, a multiple of a cache line.
     pub(super) fn apply(self, set: InstructionSet, weights: &mut [F], velocities: Option<&mut [F]>, gradients: &[F]) {
         set.dispatch(UpdateAll { weights, velocities, gradients, rule: self });
     }
 
-    /// Changes `weights` by their gradients, which are in registers.
+    /// Updates `weights` by their gradients, which are in registers.
     #[inline(always)]
     fn apply_vectors<S: Simd>(
         self,
@@ -91,7 +89,7 @@ impl<F: Real> UpdateRule<F> {
         gradients: &[F::Vector<S>],
     ) {
         let minus_rate = F::splat(simd, -self.rate);
-        // Just as long: where the compiler knows the number of gradients, they stay in registers.
+        // Slices of the gradients' length: if the compiler knows that length, the gradients stay in registers.
         let length = size_of_val(gradients) / size_of::<F>();
         let weights = F::as_vectors_mut::<S>(&mut weights[..length]).iter_mut();
         match velocities {
@@ -134,7 +132,7 @@ impl<F: Real> WithSimd for UpdateAll<'_, F> {
     }
 }
 
-/// Adds `others` to `totals`, which are as many.
+/// Adds `others` to `totals` element by element; both have the same length.
 pub(super) fn add_all<F: Real>(set: InstructionSet, totals: &mut [F], others: &[F]) {
     set.dispatch(AddAll { totals, others });
 }
@@ -208,8 +206,8 @@ impl<F: Real> WithSimd for SumOfRows<'_, F> {
     }
 }
 
-/// Sums are δ_next·W_nextᵀ: multiplies them by the activation's derivative and stores the layer's error δ. The padding
-/// stays zero.
+/// The sink of δ_next·W_nextᵀ: multiplies the sums by the activation's derivative and stores the layer's error δ. The
+/// padding stays zero.
 pub(super) struct Backward<'a, F> {
     pub(super) errors: &'a mut PaddedMatrix<F>,
     pub(super) activations: &'a PaddedMatrix<F>,
@@ -232,12 +230,12 @@ impl<F: Real> Sink<F> for Backward<'_, F> {
     }
 }
 
-/// Sums are gradients: they change the weights at once and are never stored.
+/// The sink of gradients that update the weights at once and are never stored.
 pub(super) struct Update<'a, F> {
     pub(super) weights: &'a mut [F],
     pub(super) velocities: Option<&'a mut [F]>,
     pub(super) stride: usize,
-    /// The row of the whole matrix that `weights` begins with.
+    /// The index of `weights`' first row in the whole matrix.
     pub(super) first_row: usize,
     pub(super) rule: UpdateRule<F>,
 }
@@ -251,7 +249,7 @@ impl<F: Real> Sink<F> for Update<'_, F> {
     }
 }
 
-/// Sums are gradients of a part of a batch: adds them to those of the parts before.
+/// The sink of gradients of a part of a batch: adds them to those of the earlier parts.
 pub(super) struct Accumulate<'a, F> {
     pub(super) gradients: &'a mut [F],
     pub(super) stride: usize,

@@ -1,4 +1,4 @@
-//! Where each parameter lies in the device's buffers, and what the kernels are told of a layer.
+//! The layout of the parameters in the device's buffers, and the kernels' arguments of each layer.
 
 use kernels_gpu::network::{activation, loss};
 use ndarray::{Array1, Array2};
@@ -6,31 +6,31 @@ use ndarray::{Array1, Array2};
 use super::GpuEngineError;
 use crate::{Activation, Architecture, Loss};
 
-/// One layer with weights.
+/// The layout of one layer with weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layer {
-    /// Where its parameters begin: (inputs + 1) × units, the last row the biases.
+pub(super) struct LayerLayout {
+    /// The index of its first parameter. The parameters are (inputs + 1) × units, the last row the biases.
     pub(super) first_parameter: u32,
-    /// Its inputs.
+    /// Number of inputs.
     pub(super) features: u32,
-    /// Its outputs.
+    /// Number of outputs.
     pub(super) units: u32,
-    /// Its activation, as the kernels are told it.
+    /// The kernels' code of its activation.
     pub(super) activation: u32,
 }
 
-impl Layer {
-    /// Its weights and biases.
+impl LayerLayout {
+    /// Number of weights and biases.
     pub(super) fn parameters(&self) -> u32 {
         (self.features + 1) * self.units
     }
 }
 
-/// All layers' places in the buffer of the parameters.
+/// The layout of all layers in the parameter buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     architecture: Architecture,
-    layers: Vec<Layer>,
+    layers: Vec<LayerLayout>,
 }
 
 impl Layout {
@@ -47,16 +47,16 @@ impl Layout {
             let rows = features.checked_add(1).ok_or_else(too_large)?;
             let parameters = rows.checked_mul(units).ok_or_else(too_large)?;
             let activation = activation_code(architecture.activation(index));
-            layers.push(Layer { first_parameter, features, units, activation });
+            layers.push(LayerLayout { first_parameter, features, units, activation });
             first_parameter = first_parameter.checked_add(parameters).ok_or_else(too_large)?;
         }
         Ok(Self { architecture: architecture.clone(), layers })
     }
 
-    /// Makes sure that the kernels can count the samples, and a batch's activations.
+    /// Checks that the number of samples, and that of a batch's activations, fit into the kernels' 32-bit indices.
     ///
     /// # Errors
-    /// If they cannot.
+    /// If they do not.
     pub(super) fn require_batch(&self, batch_size: usize, samples: usize) -> Result<(), GpuEngineError> {
         let too_large = |what, way_out| GpuEngineError::TooLarge { what, way_out };
         if samples.checked_add(batch_size).is_none_or(|sum| u32::try_from(sum).is_err()) {
@@ -73,7 +73,7 @@ impl Layout {
         &self.architecture
     }
 
-    pub(super) fn layers(&self) -> &[Layer] {
+    pub(super) fn layers(&self) -> &[LayerLayout] {
         &self.layers
     }
 
@@ -82,7 +82,7 @@ impl Layout {
         self.layers.iter().map(|layer| layer.parameters() as usize).sum()
     }
 
-    /// Weights and biases of all layers as the buffer has them.
+    /// The parameter buffer's contents from the weights and biases of all layers.
     pub(super) fn pack<'a>(&self, layers: impl Iterator<Item = (&'a Array2<f32>, &'a Array1<f32>)>) -> Vec<f32> {
         let mut values = Vec::with_capacity(self.parameters());
         for (weights, biases) in layers {
@@ -91,15 +91,15 @@ impl Layout {
         values
     }
 
-    /// Weights and biases of all layers from what the buffer has.
+    /// The weights and biases of all layers from the parameter buffer's contents.
     pub(super) fn unpack(&self, values: &[f32]) -> Vec<(Array2<f32>, Array1<f32>)> {
-        let unpack = |layer: &Layer| {
+        let unpack = |layer: &LayerLayout| {
             let first = layer.first_parameter as usize;
             let (features, units) = (layer.features as usize, layer.units as usize);
             let (weights, rest) = values[first..].split_at(features * units);
             let weights = match Array2::from_shape_vec((features, units), weights.to_vec()) {
                 Ok(weights) => weights,
-                Err(error) => unreachable!("so many were taken: {error}"),
+                Err(error) => unreachable!("the slice has features × units values: {error}"),
             };
             (weights, Array1::from(rest[..units].to_vec()))
         };
@@ -107,6 +107,7 @@ impl Layout {
     }
 }
 
+/// The kernels' code of an activation.
 fn activation_code(kind: Activation) -> u32 {
     match kind {
         Activation::Sigmoid => activation::SIGMOID,
@@ -117,7 +118,7 @@ fn activation_code(kind: Activation) -> u32 {
     }
 }
 
-/// The loss as the kernels are told it.
+/// The kernels' code of a loss.
 pub(super) fn loss_code(kind: Loss) -> u32 {
     match kind {
         Loss::SquaredError => loss::SQUARED_ERROR,
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_come_back_as_they_went() {
+    fn unpack_inverts_pack() {
         let layout = layout(&[3, 5, 2]).unwrap();
         let layers: Vec<(Array2<f32>, Array1<f32>)> = [(3, 5), (5, 2)]
             .into_iter()
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_32_bits_cannot_count_is_refused() {
+    fn counts_beyond_32_bits_are_errors() {
         assert!(layout(&[65_535, 65_536]).is_err(), "2³² parameters");
         assert!(layout(&[65_534, 65_536]).is_ok());
         assert!(layout(&[1 << 31, 1, 1 << 31]).is_err(), "together");

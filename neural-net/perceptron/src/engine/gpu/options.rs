@@ -1,53 +1,53 @@
-//! What a caller may ask of the engine, and why it may not get it.
+//! The GPU engine's options and errors.
 
 use std::num::NonZeroU32;
 
 use super::NotPersistent;
 use crate::engine::DeviceError;
 
-/// How the steps of a training become launches.
+/// The mapping of training steps to launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum GpuPath {
-    /// One launch for many steps where the network and its batch are small enough, else launches for each step
+    /// One launch for many steps if the network and its batch are small enough, otherwise launches for each step
     #[default]
     Auto,
     /// A few launches for each step
     Steps,
-    /// One launch for many steps; it is an error if that cannot be
+    /// One launch for many steps; an error if the network or its batch is too large
     Persistent,
 }
 
-/// How an engine uses its device.
+/// Options of a GPU engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GpuOptions {
-    /// How the steps become launches.
+    /// The mapping of steps to launches.
     pub path: GpuPath,
-    /// Most blocks of a launch for many steps; None lets the device decide.
-    pub most_blocks: Option<NonZeroU32>,
+    /// Maximum number of blocks of a launch for many steps; None for the device's limit.
+    pub max_blocks: Option<NonZeroU32>,
 }
 
-/// Why there is no engine.
+/// The error of creating a GPU engine.
 #[derive(Debug, thiserror::Error)]
 pub enum GpuEngineError {
-    /// The kernels count in 32 bits.
+    /// A count exceeds the kernels' 32-bit indices.
     #[error("{what} on the GPU: 2³² or more; choose {way_out}, or the CPU")]
     TooLarge {
-        /// What there is too much of.
+        /// The counted objects.
         what: &'static str,
-        /// What helps.
+        /// The suggested change.
         way_out: &'static str,
     },
-    /// One launch for many steps was asked for, and there cannot be one.
+    /// One launch for many steps was requested, and is not possible.
     #[error("one launch for many steps is not possible here; launches for each step are (--gpu-path steps)")]
     NotPersistent(#[from] NotPersistent),
     /// The device has not enough memory.
     #[error("the GPU's memory does not hold {what}: choose {way_out}, or --device cpu")]
     OutOfMemory {
-        /// What there is no room for.
+        /// The contents of the buffer.
         what: &'static str,
-        /// What helps.
+        /// The suggested change.
         way_out: &'static str,
-        /// The buffer that there is no room for.
+        /// The failed allocation.
         source: DeviceError,
     },
     /// The device failed.
@@ -56,8 +56,8 @@ pub enum GpuEngineError {
 }
 
 impl GpuEngineError {
-    /// Says of a lack of memory what there is no room for and what helps.
-    pub(super) fn making(what: &'static str, way_out: &'static str) -> impl Fn(DeviceError) -> Self {
+    /// Converts an error of allocating `what`: adds `way_out` to an out-of-memory error.
+    pub(super) fn allocating(what: &'static str, way_out: &'static str) -> impl Fn(DeviceError) -> Self {
         move |error| match error {
             source @ DeviceError::OutOfMemory { .. } => Self::OutOfMemory { what, way_out, source },
             error => Self::Device(error),

@@ -1,17 +1,17 @@
-//! How many steps go to the device at once.
+//! The number of steps that are submitted to the device at once.
 
 use std::time::Duration;
 
-/// The steps of the first piece.
+/// The number of steps of the first group.
 const FIRST: usize = 64;
-/// A piece that takes less could be larger.
+/// Minimum time of a group; a shorter one is enlarged.
 const SHORT: Duration = Duration::from_millis(100);
-/// A piece that takes more keeps a user waiting who presses Ctrl-C.
+/// Maximum time of a group; a longer one delays the reaction to Ctrl-C.
 const LONG: Duration = Duration::from_millis(400);
 
-/// Finds how many steps make a piece of a few tenths of a second.
+/// Adapts the number of steps of a group so that it takes a few tenths of a second.
 ///
-/// What a training computes does not depend on it.
+/// The results of training do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     steps: usize,
@@ -24,16 +24,16 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The steps of the next piece, at least one.
+    /// The number of steps of the next group, at least one.
     pub(super) fn steps(self) -> usize {
         self.steps
     }
 
-    /// A piece of `steps` steps took so long.
-    pub(super) fn learn(&mut self, steps: usize, took: Duration) {
-        if took > LONG {
+    /// Adapts to the elapsed time of a group of `steps` steps.
+    pub(super) fn record(&mut self, steps: usize, elapsed: Duration) {
+        if elapsed > LONG {
             self.steps = (steps / 2).max(1);
-        } else if took < SHORT && steps == self.steps {
+        } else if elapsed < SHORT && steps == self.steps {
             self.steps = steps.saturating_mul(4);
         }
     }
@@ -44,23 +44,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_comes_to_take_a_few_tenths_of_a_second() {
+    fn a_group_converges_to_a_few_tenths_of_a_second() {
         for microseconds_of_step in [1, 20, 700, 90_000, 3_000_000] {
             let mut pace = Pace::default();
-            let took = |steps: usize| Duration::from_micros(steps as u64 * microseconds_of_step);
+            let elapsed = |steps: usize| Duration::from_micros(steps as u64 * microseconds_of_step);
             for _ in 0..20 {
-                pace.learn(pace.steps(), took(pace.steps()));
+                pace.record(pace.steps(), elapsed(pace.steps()));
             }
-            let (steps, time) = (pace.steps(), took(pace.steps()));
+            let (steps, time) = (pace.steps(), elapsed(pace.steps()));
             assert!(time <= LONG || steps == 1, "{steps} steps of {microseconds_of_step} µs");
             assert!(time >= SHORT, "{steps} steps of {microseconds_of_step} µs");
         }
     }
 
     #[test]
-    fn an_epochs_short_end_says_nothing() {
+    fn the_short_last_group_of_an_epoch_is_ignored() {
         let mut pace = Pace::default();
-        pace.learn(3, Duration::from_millis(1));
+        pace.record(3, Duration::from_millis(1));
         assert_eq!(pace, Pace::default());
     }
 }

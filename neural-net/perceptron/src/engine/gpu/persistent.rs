@@ -1,4 +1,4 @@
-//! Many steps in one launch.
+//! The persistent kernel: many steps in one cooperative launch.
 
 mod plan;
 
@@ -14,7 +14,7 @@ use super::{GpuEngineError, GpuOptions};
 use crate::Loss;
 use crate::engine::DeviceError;
 
-/// A launch that can be made, and the memory for it.
+/// A feasible launch and its buffers.
 #[derive(Debug)]
 pub(super) struct Persistent {
     plan: Plan,
@@ -24,8 +24,8 @@ pub(super) struct Persistent {
     barrier: Buffer<u32>,
 }
 
-/// All that a launch reads and writes beside its own.
-pub(super) struct Work<'a> {
+/// The engine's data that a launch reads and writes.
+pub(super) struct PersistentRun<'a> {
     pub(super) device: &'a Device,
     pub(super) samples: &'a SamplesOnDevice,
     pub(super) order: &'a Buffer<u32>,
@@ -37,10 +37,10 @@ pub(super) struct Work<'a> {
 }
 
 impl Persistent {
-    /// Prepares the launch, if the network, the batch and the device are such that there can be one.
+    /// Plans the launch and allocates its buffers.
     ///
     /// # Errors
-    /// If there cannot, or the device fails.
+    /// If the network, the batch or the device does not permit one launch for many steps, or the device fails.
     pub(super) fn new(
         device: &Device,
         layout: &Layout,
@@ -52,70 +52,70 @@ impl Persistent {
             shared_bytes: device.max_shared_bytes().saturating_sub(STATIC_SHARED_BYTES),
             blocks: device.multiprocessors().unwrap_or(u32::MAX),
         };
-        if let Some(blocks) = options.most_blocks {
+        if let Some(blocks) = options.max_blocks {
             limits.blocks = limits.blocks.min(blocks.get());
         }
         let mut plan = Plan::new(layout, batch_size, has_momentum, limits)?;
-        let most = device.most_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes());
-        let most = match most {
+        let resident = device.most_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes());
+        let resident = match resident {
             Err(error @ (DeviceError::NotCooperative { .. } | DeviceError::SharedMemory { .. })) => {
                 return Err(NotPersistent::Device(error.to_string()).into());
             }
-            most => most?,
+            resident => resident?,
         };
-        if most < plan.blocks() {
-            plan = Plan::new(layout, batch_size, has_momentum, Limits { blocks: most, ..limits })?;
+        if resident < plan.blocks() {
+            plan = Plan::new(layout, batch_size, has_momentum, Limits { blocks: resident, ..limits })?;
         }
-        let making = GpuEngineError::making("what blocks of one launch exchange", "smaller --layers");
+        let allocating = GpuEngineError::allocating("the exchange buffer of a launch's blocks", "smaller --layers");
         Ok(Self {
-            table: device.buffer_from_slice(plan.table()).map_err(&making)?,
-            workspace: device.uninitialized(plan.workspace_quads()).map_err(&making)?,
-            exchange: device.uninitialized(plan.exchange_quads()).map_err(&making)?,
-            barrier: device.zeroed(1).map_err(&making)?,
+            table: device.buffer_from_slice(plan.table()).map_err(&allocating)?,
+            workspace: device.uninitialized(plan.workspace_quads()).map_err(&allocating)?,
+            exchange: device.uninitialized(plan.exchange_quads()).map_err(&allocating)?,
+            barrier: device.zeroed(1).map_err(&allocating)?,
             plan,
         })
     }
 
-    /// Whether it can be expected to be faster than launches for each step.
+    /// Whether it is probably faster than launches for each step.
     pub(super) fn is_worth_it(&self) -> bool {
         self.plan.is_worth_it()
     }
 
-    /// The largest batch that fits.
+    /// Maximum batch size.
     pub(super) fn rows(&self) -> usize {
         self.plan.batch_rows()
     }
 
-    /// Trains `steps` steps from `first_step` on. Each one's loss goes to its place in `work.losses`.
+    /// Trains `steps` steps from `first_step` on. The loss of step i goes to `run.losses`\[i\].
     pub(super) fn train(
         &mut self,
-        work: Work,
+        run: PersistentRun,
         (first_step, steps): (usize, usize),
         rule: Rule,
     ) -> Result<(), DeviceError> {
         let arguments = (
-            work.samples.inputs(),
-            work.samples.targets(),
-            work.order,
+            run.samples.inputs(),
+            run.samples.targets(),
+            run.order,
             &self.table,
-            work.parameters,
-            work.velocities,
+            run.parameters,
+            run.velocities,
             &mut self.workspace,
             &mut self.exchange,
             &mut self.barrier,
-            work.losses,
+            run.losses,
             first_step as u32,
             (first_step + steps) as u32,
-            work.batch_size,
-            work.order.len() as u32,
-            loss_code(work.loss),
+            run.batch_size,
+            run.order.len() as u32,
+            loss_code(run.loss),
             rule.rate,
             rule.is_mean,
             rule.momentum,
             rule.decay,
         );
         let config = LaunchConfig::new(self.plan.blocks(), THREADS).with_dynamic_shared(self.plan.shared_bytes());
-        work.device.launch(&network_train_persistently, config.cooperative(), arguments)?;
+        run.device.launch(&network_train_persistently, config.cooperative(), arguments)?;
         Ok(())
     }
 }

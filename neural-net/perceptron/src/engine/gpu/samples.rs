@@ -1,4 +1,4 @@
-//! Samples in the device's memory.
+//! Samples in device memory.
 
 use ::gpu::{Buffer, Device};
 
@@ -6,10 +6,10 @@ use crate::Samples;
 use crate::engine::DeviceError;
 use crate::samples::ROW_BY_ROW;
 
-/// Samples on the device.
+/// A copy of samples in device memory.
 #[derive(Debug)]
 pub(super) struct SamplesOnDevice {
-    /// What they are a copy of. Held on to, so that nothing else comes to lie in its place.
+    /// The original. It is kept alive, so that no other samples are allocated at its address, which identifies it.
     copied: Samples<f32>,
     inputs: Buffer<f32>,
     targets: Buffer<f32>,
@@ -20,9 +20,9 @@ impl SamplesOnDevice {
     /// Copies samples to the device.
     ///
     /// # Errors
-    /// If it has not enough memory, or has failed.
+    /// If the device has not enough memory, or fails.
     pub(super) fn new(device: &Device, samples: &Samples<f32>) -> Result<Self, DeviceError> {
-        let count = u32::try_from(samples.len()).expect("samples are numbered by 32 bits");
+        let count = u32::try_from(samples.len()).expect("sample indices have 32 bits");
         let in_order: Vec<u32> = (0..count).collect();
         Ok(Self {
             inputs: device.buffer_from_slice(samples.inputs().as_slice().expect(ROW_BY_ROW))?,
@@ -32,9 +32,9 @@ impl SamplesOnDevice {
         })
     }
 
-    /// Whether these are the very same samples.
-    pub(super) fn are(&self, samples: &Samples<f32>) -> bool {
-        self.copied.are_shared_with(samples)
+    /// Whether this is a copy of `samples` or of a clone that shares their data.
+    pub(super) fn is_copy_of(&self, samples: &Samples<f32>) -> bool {
+        self.copied.ptr_eq(samples)
     }
 
     /// The number of samples.

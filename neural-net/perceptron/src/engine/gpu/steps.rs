@@ -1,22 +1,22 @@
-//! A step as a sequence of launches, the same for every step.
+//! A training step as a sequence of launches that is the same for every step, so that it can be replayed.
 
 mod shape;
 
 use ::gpu::{Buffer, Device, LaunchConfig, Recorder};
 use kernels_gpu::network::{self, ROWS_PER_BLOCK, THREADS};
 
-use self::shape::{Tiles, parts_of_batch};
-use super::layout::{Layer, Layout, loss_code};
+use self::shape::{TileGrid, parts_of_batch};
+use super::layout::{LayerLayout, Layout, loss_code};
 use super::samples::SamplesOnDevice;
 use crate::engine::DeviceError;
 use crate::training::GradientScale;
 use crate::{Hyperparameters, Loss};
 
-/// How gradients change the parameters, as the kernels are told it.
+/// The update rule in the form of the kernels' arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule<'a> {
     pub(super) rate: f32,
-    /// By what each layer's rate is multiplied.
+    /// The factor of each layer's rate.
     factors: &'a [f64],
     pub(super) is_mean: u32,
     pub(super) momentum: f32,
@@ -42,10 +42,10 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// What the launches of a step need beside their data.
+/// Constant arguments of a step's launches.
 #[derive(Debug)]
 pub(super) struct StepKernels {
-    /// No order: the rows are not samples.
+    /// An empty order, for inputs that are already rows of the batch.
     no_order: Buffer<u32>,
 }
 
@@ -55,19 +55,19 @@ impl StepKernels {
     }
 }
 
-/// Where a batch's activations and errors lie: for each layer with weights, rows × units.
+/// The buffers of a batch's activations and errors: rows × units for each layer with weights.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(super) struct StepBuffers {
     rows: usize,
     activations: Vec<Buffer<f32>>,
-    /// None for evaluations.
+    /// Empty for evaluations.
     errors: Vec<Buffer<f32>>,
-    /// For parts of the gradients of the layer that needs most, if any does.
+    /// The gradients' parts of the layer with the maximum size of them; empty if no layer has several parts.
     parts: Buffer<f32>,
 }
 
-impl Scratch {
-    /// For training on batches of up to `rows` samples.
+impl StepBuffers {
+    /// Buffers for training on batches of up to `rows` samples.
     pub(super) fn for_training(device: &Device, layout: &Layout, rows: usize) -> Result<Self, DeviceError> {
         let mut scratch = Self::for_evaluation(device, layout, rows)?;
         let layers = || layout.layers().iter();
@@ -81,7 +81,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// For evaluating up to `rows` samples at once.
+    /// Buffers for evaluating up to `rows` samples at once.
     pub(super) fn for_evaluation(device: &Device, layout: &Layout, rows: usize) -> Result<Self, DeviceError> {
         let activations = layout.layers().iter().map(|layer| device.uninitialized(rows * layer.units as usize));
         Ok(Self {
@@ -92,14 +92,14 @@ impl Scratch {
         })
     }
 
-    /// The largest batch that fits.
+    /// Maximum batch size.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 }
 
-/// All that the launches read and write.
-pub(super) struct Work<'a> {
+/// The engine's data that the launches of steps read and write.
+pub(super) struct StepRun<'a> {
     pub(super) device: &'a Device,
     pub(super) kernels: &'a StepKernels,
     pub(super) layout: &'a Layout,
@@ -109,19 +109,19 @@ pub(super) struct Work<'a> {
     pub(super) velocities: &'a mut Buffer<f32>,
     pub(super) state: &'a mut Buffer<u32>,
     pub(super) losses: &'a mut Buffer<f32>,
-    pub(super) scratch: &'a mut Scratch,
+    pub(super) scratch: &'a mut StepBuffers,
     pub(super) batch_size: u32,
     pub(super) loss: Loss,
 }
 
-impl Work<'_> {
-    /// Trains `steps` steps, from the one in the state on.
+impl StepRun<'_> {
+    /// Trains `steps` steps, from the index in `state` on.
     pub(super) fn train(&mut self, steps: usize, rule: Rule) -> Result<(), DeviceError> {
         let device = self.device;
         device.replay(steps, |recorder| self.step(recorder, rule))
     }
 
-    /// Evaluates `chunks` batches; how many samples are right goes to `correct`.
+    /// Evaluates `chunks` batches; partial sums of the number of correct samples go to `correct`.
     pub(super) fn evaluate(&mut self, chunks: usize, correct: &mut Buffer<f32>) -> Result<(), DeviceError> {
         let (device, last) = (self.device, self.layout.layers().len() - 1);
         let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), THREADS);
@@ -178,9 +178,9 @@ impl Work<'_> {
                 self.order.len() as u32,
                 layer.activation,
             );
-            match Tiles::of(self.batch_size, layer.units) {
-                Tiles::Small(config) => recorder.launch(&network::network_forward_16, config, arguments)?,
-                Tiles::Large(config) => recorder.launch(&network::network_forward_64, config, arguments)?,
+            match TileGrid::of(self.batch_size, layer.units) {
+                TileGrid::Small(config) => recorder.launch(&network::network_forward_16, config, arguments)?,
+                TileGrid::Large(config) => recorder.launch(&network::network_forward_64, config, arguments)?,
             };
         }
         Ok(())
@@ -206,7 +206,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// From layer `index` to the one below.
+    /// Computes the errors of layer `index` − 1 from those of layer `index`.
     fn backward(&mut self, recorder: &Recorder, index: usize) -> Result<(), DeviceError> {
         let (below, layer) = (self.layout.layers()[index - 1], self.layout.layers()[index]);
         let (errors_below, errors) = self.scratch.errors.split_at_mut(index);
@@ -224,15 +224,15 @@ impl Work<'_> {
             self.order.len() as u32,
             below.activation,
         );
-        match Tiles::of(self.batch_size, layer.features) {
-            Tiles::Small(config) => recorder.launch(&network::network_backward_16, config, arguments)?,
-            Tiles::Large(config) => recorder.launch(&network::network_backward_64, config, arguments)?,
+        match TileGrid::of(self.batch_size, layer.features) {
+            TileGrid::Small(config) => recorder.launch(&network::network_backward_16, config, arguments)?,
+            TileGrid::Large(config) => recorder.launch(&network::network_backward_64, config, arguments)?,
         };
         Ok(())
     }
 
     fn update(&mut self, recorder: &Recorder, index: usize, rule: Rule) -> Result<(), DeviceError> {
-        let Layer { first_parameter, features, units, .. } = self.layout.layers()[index];
+        let LayerLayout { first_parameter, features, units, .. } = self.layout.layers()[index];
         let (inputs, order) = match index.checked_sub(1) {
             None => (self.samples.inputs(), self.order),
             Some(below) => (&self.scratch.activations[below], &self.kernels.no_order),
@@ -240,14 +240,14 @@ impl Work<'_> {
         let (errors, state) = (&self.scratch.errors[index], &*self.state);
         let (batch_size, samples) = (self.batch_size, self.order.len() as u32);
         let (Rule { is_mean, momentum, decay, .. }, rate) = (rule, rule.rate_of(index));
-        let tiles = Tiles::of(features + 1, units);
+        let tiles = TileGrid::of(features + 1, units);
         let parts = parts_of_batch(batch_size, &self.layout.layers()[index]);
         if parts > 1 {
             let arguments =
                 (inputs, order, state, errors, &mut self.scratch.parts, features, units, batch_size, samples);
             match tiles.in_parts(parts) {
-                Tiles::Small(config) => recorder.launch(&network::network_gradient_16, config, arguments)?,
-                Tiles::Large(config) => recorder.launch(&network::network_gradient_64, config, arguments)?,
+                TileGrid::Small(config) => recorder.launch(&network::network_gradient_16, config, arguments)?,
+                TileGrid::Large(config) => recorder.launch(&network::network_gradient_64, config, arguments)?,
             };
             let arguments = (
                 &self.scratch.parts,
@@ -288,8 +288,8 @@ impl Work<'_> {
             decay,
         );
         match tiles {
-            Tiles::Small(config) => recorder.launch(&network::network_update_16, config, arguments)?,
-            Tiles::Large(config) => recorder.launch(&network::network_update_64, config, arguments)?,
+            TileGrid::Small(config) => recorder.launch(&network::network_update_16, config, arguments)?,
+            TileGrid::Large(config) => recorder.launch(&network::network_update_64, config, arguments)?,
         };
         Ok(())
     }
@@ -299,7 +299,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn output_layer(&self) -> Layer {
+    fn output_layer(&self) -> LayerLayout {
         self.layout.layers()[self.layout.layers().len() - 1]
     }
 }

@@ -1,4 +1,4 @@
-//! What is done to each number of a layer's matrix, units × samples.
+//! Element-wise operations on a layer's matrix, units × samples.
 
 use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::sample_lanes::LANES;
@@ -6,8 +6,8 @@ use kernels_cpu::{InstructionSet, Simd, WithSimd};
 
 use crate::{Activation, Real};
 
-/// Replaces the first `columns` sums of each unit by their activations. Softmax, which needs all of a sample's sums, is
-/// not meant.
+/// Replaces the first `columns` sums of each unit by their activations. Not for softmax, which needs all of a sample's
+/// sums.
 pub(super) fn apply<F: Real>(set: InstructionSet, activation: Activation, columns: usize, sums: &mut PaddedMatrix<F>) {
     match activation {
         Activation::Relu => set.dispatch(Relu { columns, sums }),
@@ -26,7 +26,7 @@ impl<F: Real> WithSimd for Relu<'_, F> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
         for row in 0..self.sums.rows() {
-            // As `Activation::apply` does: a NaN passes.
+            // As in `Activation::apply`, a NaN passes through.
             let sums = &mut self.sums.row_mut(row)[..self.columns];
             sums.iter_mut().for_each(|z| *z = if *z < F::zero() { F::zero() } else { *z });
         }
@@ -56,7 +56,7 @@ impl<F: Real> WithSimd for MultiplyByDerivative<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        // One loop for each, so that none asks for the activation within it.
+        // One loop for each activation, without a branch inside.
         match self.activation {
             Activation::Sigmoid => self.with(|a| Activation::Sigmoid.derivative(a)),
             Activation::Relu => self.with(|a| Activation::Relu.derivative(a)),

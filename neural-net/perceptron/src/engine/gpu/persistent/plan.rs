@@ -1,52 +1,52 @@
-//! Whether a network fits into the blocks of one launch, and what lies where in their shared memory.
+//! The plan of the persistent launch: whether a network fits into its blocks, and the layout of their shared memory.
 
 use ::gpu::F32x4;
 use kernels_gpu::network::persistent::{MAX_BATCH, THREADS, table};
 
-use super::super::layout::{Layer, Layout};
+use super::super::layout::{LayerLayout, Layout};
 
-/// Bytes of the kernel's own array, beside the dynamic shared memory.
+/// Bytes of the kernel's static shared memory.
 pub(super) const STATIC_SHARED_BYTES: u32 = MAX_BATCH * size_of::<f32>() as u32;
-/// Multiply-adds of a step's later layers, which every block does for itself, from which on launches for each step, which
-/// share them out, may well be faster. An estimate: a multiprocessor does about 100 in a clock cycle, and the launches of
-/// a step take about 50,000 cycles.
-const MOST_REPEATED_WORK: u64 = 4_000_000;
+/// Maximum number of multiply-adds of a step's later layers, which every block repeats. With more, launches for each
+/// step, which distribute them to the blocks, may be faster. An estimate: a multiprocessor does about 100 multiply-adds
+/// per cycle, and the launches of a step take about 50,000 cycles.
+const MAX_REPEATED_WORK: u64 = 4_000_000;
 
-/// Why there cannot be one launch for many steps.
+/// The reason why one launch for many steps is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotPersistent {
     /// The batch is too large.
-    #[error("batches of {batch_size} are too large for one launch: {MAX_BATCH} is the most")]
+    #[error("batches of {batch_size} are too large for one launch: the maximum is {MAX_BATCH}")]
     Batch {
-        /// Samples in a batch.
+        /// The batch size.
         batch_size: usize,
     },
     /// A block has not enough shared memory.
     #[error("the network with its batch takes {needed} bytes of a block's shared memory, and there are {limit}")]
     SharedMemory {
-        /// Bytes that a block needs.
+        /// Required bytes of a block.
         needed: u64,
-        /// Bytes that there are.
+        /// Available bytes of a block.
         limit: u32,
     },
-    /// The kernel has one learning rate.
-    #[error("layers with learning rates of their own need launches for each step")]
+    /// The kernel has one learning rate for all layers.
+    #[error("layers with different learning rates need launches for each step")]
     LearningRateFactors,
-    /// The device cannot run blocks that wait for each other.
+    /// The device does not support the cooperative launch.
     #[error("{0}")]
     Device(String),
 }
 
-/// What a device has for a launch.
+/// A device's limits for a launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Bytes of dynamic shared memory of a block.
+    /// Maximum dynamic shared memory of a block in bytes.
     pub(super) shared_bytes: u32,
-    /// Blocks that run at once.
+    /// Maximum number of co-resident blocks.
     pub(super) blocks: u32,
 }
 
-/// A launch that fits.
+/// A launch within the device's limits. A quad is four floats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     table: Vec<u32>,
@@ -58,14 +58,15 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans the launch: each block gets as few of the first layer's units as the number of blocks allows, four at least.
+    /// Plans the launch: each block owns the minimum number of the first layer's units that the number of blocks
+    /// allows, but at least four.
     ///
-    /// It fits if a batch is at most [`MAX_BATCH`] and these fit into a block's shared memory: the batch with its targets, the block's
-    /// share of the first layer, all later layers, and the batch's activations and errors. The velocities are there too
-    /// if there is room for them, else in global memory.
+    /// The batch size must be at most [`MAX_BATCH`], and a block's shared memory must hold the batch with its targets,
+    /// the block's units of the first layer, all later layers, and the batch's activations and errors. The velocities
+    /// are there, too, if they fit, otherwise in global memory.
     ///
     /// # Errors
-    /// If it does not fit.
+    /// If the launch exceeds these limits.
     pub(super) fn new(
         layout: &Layout,
         batch_size: usize,
@@ -82,8 +83,8 @@ impl Plan {
         let first_units = quads(layout.layers()[0].units);
         let own = first_units.div_ceil(limits.blocks.into());
         let blocks = first_units.div_ceil(own);
-        let mut memory = Memory::default();
-        let columns = Columns::parameters(layout.layers(), own, &mut memory);
+        let mut memory = SharedMemory::default();
+        let columns = LayerColumns::parameters(layout.layers(), own, &mut memory);
         let parameter_quads = memory.used;
         let batch_stride = odd(quads(layout.layers()[0].features));
         let batch = memory.take(rows * batch_stride);
@@ -101,9 +102,9 @@ impl Plan {
             let needed = memory.used * size_of::<F32x4>() as u64;
             return Err(NotPersistent::SharedMemory { needed, limit: limits.shared_bytes });
         }
-        let mut numbers = vec![0; table::HEADER];
-        // All of them are places or sizes in shared memory, which has been checked to hold them.
-        let mut set = |column: usize, value: u64| numbers[column] = value as u32;
+        let mut values = vec![0; table::HEADER];
+        // No truncation: the values are offsets or sizes in shared memory, within the limit checked above.
+        let mut set = |column: usize, value: u64| values[column] = value as u32;
         set(table::LAYERS, layout.layers().len() as u64);
         set(table::BATCH_ROWS, rows);
         set(table::OWN_QUADS, own);
@@ -114,22 +115,22 @@ impl Plan {
         set(table::PARAMETER_QUADS, parameter_quads);
         set(table::VELOCITIES, velocities.into());
         set(table::FIRST_VELOCITY, first_velocity);
-        numbers.extend(columns.0.iter().flatten().map(|&value| value as u32));
+        values.extend(columns.0.iter().flatten().map(|&value| value as u32));
 
         let workspace = if velocities == table::IN_WORKSPACE { parameter_quads * blocks } else { 0 };
         let later = layout.layers()[1..].iter().map(|layer| u64::from(layer.features) * u64::from(layer.units));
         Ok(Self {
-            table: numbers,
+            table: values,
             blocks: blocks as u32,
             shared_quads: memory.used as u32,
             exchange_quads: (2 * rows * first_units) as usize,
             workspace_quads: workspace as usize,
-            // Forward, and twice backward.
+            // One product in the forward pass, two in the backward pass.
             repeated_work: 3 * rows * later.sum::<u64>(),
         })
     }
 
-    /// What the kernel is told.
+    /// The layout table, an argument of the kernel ([`table`]).
     pub(super) fn table(&self) -> &[u32] {
         &self.table
     }
@@ -138,7 +139,7 @@ impl Plan {
         self.blocks
     }
 
-    /// Dynamic shared memory of a block.
+    /// Dynamic shared memory of a block in bytes.
     pub(super) fn shared_bytes(&self) -> u32 {
         self.shared_quads * size_of::<F32x4>() as u32
     }
@@ -151,24 +152,24 @@ impl Plan {
         self.workspace_quads
     }
 
-    /// The largest batch that fits.
+    /// Maximum batch size.
     pub(super) fn batch_rows(&self) -> usize {
         self.table[table::BATCH_ROWS] as usize
     }
 
     /// Whether the work that every block repeats is small.
     pub(super) fn is_worth_it(&self) -> bool {
-        self.repeated_work <= MOST_REPEATED_WORK
+        self.repeated_work <= MAX_REPEATED_WORK
     }
 }
 
-/// Shared memory, given out from its start.
+/// A bump allocator of shared memory, in quads.
 #[derive(Debug, Default)]
-struct Memory {
+struct SharedMemory {
     used: u64,
 }
 
-impl Memory {
+impl SharedMemory {
     fn take(&mut self, quads: u64) -> u64 {
         let first = self.used;
         self.used += quads;
@@ -176,13 +177,13 @@ impl Memory {
     }
 }
 
-/// The table's numbers for each layer.
-struct Columns(Vec<[u64; table::COLUMNS]>);
+/// The table's entries of each layer.
+struct LayerColumns(Vec<[u64; table::COLUMNS]>);
 
-impl Columns {
-    /// Places all parameters.
-    fn parameters(layers: &[Layer], own: u64, memory: &mut Memory) -> Self {
-        let place = |(index, layer): (usize, &Layer)| {
+impl LayerColumns {
+    /// Allocates all parameters.
+    fn parameters(layers: &[LayerLayout], own: u64, memory: &mut SharedMemory) -> Self {
+        let allocate = |(index, layer): (usize, &LayerLayout)| {
             let (rows, across) = match index {
                 0 => (4 * own, quads(layer.features)),
                 _ => (4 * quads(layer.features), quads(layer.units)),
@@ -197,11 +198,11 @@ impl Columns {
             columns[table::BIASES] = memory.take(if index == 0 { own } else { quads(layer.units) });
             columns
         };
-        Self(layers.iter().enumerate().map(place).collect())
+        Self(layers.iter().enumerate().map(allocate).collect())
     }
 
-    /// Places the activations and errors of `rows` samples, and shares the products out.
-    fn activations(mut self, layers: &[Layer], rows: u64, own: u64, memory: &mut Memory) -> Self {
+    /// Allocates the activations and errors of `rows` samples, and sets the number of K-slices of the products.
+    fn activations(mut self, layers: &[LayerLayout], rows: u64, own: u64, memory: &mut SharedMemory) -> Self {
         for (index, (columns, layer)) in self.0.iter_mut().zip(layers).enumerate() {
             let across = odd(quads(layer.units));
             columns[table::ACTIVATIONS] = memory.take(rows * across);
@@ -209,8 +210,8 @@ impl Columns {
             let across = if index == 0 && layers.len() > 1 { odd(own) } else { across };
             columns[table::ERRORS] = memory.take(rows * across);
             columns[table::ERRORS_STRIDE] = across;
-            // A product with a transposed factor reads along the depth, and is best shared out along it. The others'
-            // tasks are shared out along the depth only as far as threads would be idle.
+            // A product with a transposed factor reads along the depth K, so its tasks are split along K. The other
+            // products are split along K only as far as threads would be idle otherwise.
             let along_depth = |depth: u64| depth.next_power_of_two().clamp(4, 32);
             columns[table::FORWARD_SLICES] = match index {
                 0 => along_depth(quads(layer.features)),
@@ -226,11 +227,12 @@ impl Columns {
     }
 }
 
+/// The number of quads, four floats each, that hold `count` floats.
 fn quads(count: u32) -> u64 {
     u64::from(count).div_ceil(4)
 }
 
-/// Rows that begin in different banks of shared memory.
+/// The next odd stride, so that rows start in different banks of shared memory.
 fn odd(stride: u64) -> u64 {
     stride | 1
 }
@@ -240,7 +242,7 @@ mod tests {
     use super::*;
     use crate::{Activation, Architecture};
 
-    /// What an H100 has.
+    /// The limits of an H100.
     const LARGE: Limits = Limits { shared_bytes: 227 * 1024 - STATIC_SHARED_BYTES, blocks: 132 };
 
     fn layout(sizes: &[usize]) -> Layout {
@@ -270,26 +272,26 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_says_why() {
+    fn errors_state_the_exceeded_limit() {
         let network = layout(&[784, 128, 64, 10]);
         let error = Plan::new(&network, 65, false, LARGE).unwrap_err();
-        assert_eq!(error.to_string(), "batches of 65 are too large for one launch: 64 is the most");
+        assert_eq!(error.to_string(), "batches of 65 are too large for one launch: the maximum is 64");
         let error = Plan::new(&network, 16, false, Limits { shared_bytes: 64 * 1024, ..LARGE }).unwrap_err();
         let NotPersistent::SharedMemory { needed, limit: 65_536 } = error else { panic!("{error}") };
         assert!(needed > 65_536);
-        // Counts beyond 32 bits do not wrap around.
+        // Sizes beyond 32 bits do not wrap around.
         let huge = Plan::new(&layout(&[60_000, 8, 60_000]), 64, true, LARGE).unwrap_err();
         assert!(matches!(huge, NotPersistent::SharedMemory { .. }), "{huge}");
         assert!(matches!(Plan::new(&network, 16, false, Limits { blocks: 0, ..LARGE }), Err(NotPersistent::Device(_))));
     }
 
     #[test]
-    fn much_repeated_work_is_left_to_launches_for_each_step() {
+    fn much_repeated_work_is_not_worth_it() {
         let plan = Plan::new(&layout(&[20, 160, 160, 2]), 56, false, LARGE).unwrap();
         assert!(!plan.is_worth_it());
     }
 
-    /// All that a block has lies side by side, and nothing on anything else.
+    /// The arrays in a block's shared memory are adjacent and do not overlap.
     #[test]
     fn nothing_overlaps() {
         for sizes in [vec![7, 3], vec![6, 5, 4], vec![9, 17, 2, 3], vec![784, 128, 64, 10]] {
@@ -297,7 +299,7 @@ mod tests {
             let plan = Plan::new(&network, batch, true, LARGE).unwrap();
             let rows = u64::from(plan.table[table::BATCH_ROWS]);
             let own = u64::from(plan.table[table::OWN_QUADS]);
-            let of_batch = |place: usize, stride: usize| (plan.table[place], rows * u64::from(plan.table[stride]));
+            let of_batch = |first: usize, stride: usize| (plan.table[first], rows * u64::from(plan.table[stride]));
             let mut parts =
                 vec![of_batch(table::BATCH, table::BATCH_STRIDE), of_batch(table::TARGETS, table::TARGETS_STRIDE)];
             for (index, columns) in plan.table[table::HEADER..].chunks_exact(table::COLUMNS).enumerate() {

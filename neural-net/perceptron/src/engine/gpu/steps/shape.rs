@@ -1,39 +1,39 @@
-//! How a matrix product is cut into blocks.
+//! The grid of a matrix product: tiles, and split-K parts.
 
 use ::gpu::LaunchConfig;
 use kernels_gpu::network::THREADS;
 
-use super::Layer;
+use super::LayerLayout;
 
-/// Blocks below which the large tiles leave much of a GPU idle.
+/// Minimum number of large tiles: with fewer blocks, much of a GPU is idle.
 const ENOUGH_LARGE_TILES: u32 = 64;
-/// Blocks that occupy a GPU.
+/// Number of blocks that occupy a GPU.
 const ENOUGH_BLOCKS: u32 = 256;
-/// Samples of a batch that are worth a part of their own.
+/// Minimum number of samples in a part of a batch.
 const SAMPLES_OF_PART: u32 = 256;
 
-/// The tiles of a result, a block for each.
+/// The grid of a result's tiles, one block each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tiles {
+pub(super) enum TileGrid {
     /// 16 × 16 cells.
     Small(LaunchConfig),
     /// 64 × 64 cells.
     Large(LaunchConfig),
 }
 
-impl Tiles {
-    /// The tiles of a result of `rows` × `columns`: large ones where there are enough of them, and they are not mostly
+impl TileGrid {
+    /// The tiles of a result of `rows` × `columns`: large ones if there are enough of them and they are not mostly
     /// empty.
     pub(super) fn of(rows: u32, columns: u32) -> Self {
         let large = u64::from(rows.div_ceil(64)) * u64::from(columns.div_ceil(64));
         if rows.min(columns) > 32 && large >= ENOUGH_LARGE_TILES.into() {
-            // Fewer than the cells, which are counted in 32 bits.
+            // No overflow: fewer than the cells, whose number fits into 32 bits.
             return Self::Large(LaunchConfig::new(large as u32, THREADS));
         }
         Self::Small(LaunchConfig::new(rows.div_ceil(16) * columns.div_ceil(16), THREADS))
     }
 
-    /// The same for `parts` sums along the grid's second dimension.
+    /// The same tiles for each of `parts` parts, along the grid's y dimension.
     pub(super) fn in_parts(self, parts: u32) -> Self {
         let in_parts = |config: LaunchConfig| LaunchConfig::new((config.grid.x, parts), THREADS);
         match self {
@@ -49,9 +49,10 @@ impl Tiles {
     }
 }
 
-/// Into how many parts a layer's gradients are cut along the batch: one, unless the batch is large and the tiles are few.
-pub(super) fn parts_of_batch(batch_size: u32, layer: &Layer) -> u32 {
-    let blocks = Tiles::of(layer.features + 1, layer.units).blocks();
+/// The number of parts along the batch that a layer's gradients are split into (split-K): one, unless the batch is
+/// large and the tiles are few.
+pub(super) fn parts_of_batch(batch_size: u32, layer: &LayerLayout) -> u32 {
+    let blocks = TileGrid::of(layer.features + 1, layer.units).blocks();
     ENOUGH_BLOCKS.div_ceil(blocks).min(batch_size.div_ceil(SAMPLES_OF_PART)).max(1)
 }
 
@@ -59,23 +60,27 @@ pub(super) fn parts_of_batch(batch_size: u32, layer: &Layer) -> u32 {
 mod tests {
     use super::*;
 
-    fn layer(features: u32, units: u32) -> Layer {
-        Layer { first_parameter: 0, features, units, activation: 0 }
+    fn layer(features: u32, units: u32) -> LayerLayout {
+        LayerLayout { first_parameter: 0, features, units, activation: 0 }
     }
 
     #[test]
     fn small_results_have_small_tiles() {
-        assert_eq!(Tiles::of(16, 128), Tiles::Small(LaunchConfig::new(8, THREADS)));
-        assert_eq!(Tiles::of(1, 1), Tiles::Small(LaunchConfig::new(1, THREADS)));
-        assert_eq!(Tiles::of(4096, 4096), Tiles::Large(LaunchConfig::new(4096, THREADS)));
-        assert_eq!(Tiles::of(10_000, 10), Tiles::Small(LaunchConfig::new(625, THREADS)), "54 of 64 columns empty");
+        assert_eq!(TileGrid::of(16, 128), TileGrid::Small(LaunchConfig::new(8, THREADS)));
+        assert_eq!(TileGrid::of(1, 1), TileGrid::Small(LaunchConfig::new(1, THREADS)));
+        assert_eq!(TileGrid::of(4096, 4096), TileGrid::Large(LaunchConfig::new(4096, THREADS)));
+        assert_eq!(
+            TileGrid::of(10_000, 10),
+            TileGrid::Small(LaunchConfig::new(625, THREADS)),
+            "54 of 64 columns empty"
+        );
     }
 
     #[test]
-    fn only_large_batches_are_cut_into_parts() {
+    fn only_large_batches_are_split_into_parts() {
         assert_eq!(parts_of_batch(16, &layer(784, 128)), 1);
         assert_eq!(parts_of_batch(10_000, &layer(784, 10)), 6);
         assert_eq!(parts_of_batch(10_000, &layer(10, 10)), 40);
-        assert_eq!(parts_of_batch(10_000, &layer(4096, 4096)), 1, "there are blocks enough");
+        assert_eq!(parts_of_batch(10_000, &layer(4096, 4096)), 1, "enough blocks without parts");
     }
 }
