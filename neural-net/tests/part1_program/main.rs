@@ -1,13 +1,13 @@
 //! The command-line program and its checkpoints.
 
 mod checkpoint;
+mod concurrent_runs;
 mod devices;
-mod goes_on;
-mod loses_its_gpu;
+mod loses_gpu;
 mod reads_digits;
-mod refuses;
+mod rejects;
+mod resumes;
 mod starts;
 mod stop_at;
 #[path = "../support/mod.rs"]
 mod support;
-mod two_at_once;
