@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ndarray::{ArcArray2, Array2, s};
 
 use idx::IdxError;
-use perceptron::{Real, Samples};
+use perceptron::{Samples, Scalar};
 
 /// The number of classes: the digits 0 … 9.
 pub const CLASSES: usize = 10;
@@ -57,7 +57,7 @@ impl LabelledImages {
     ///
     /// # Panics
     /// If there are fewer than `first + count` images.
-    pub fn samples<F: Real>(&self, first: usize, count: usize) -> Samples<F> {
+    pub fn samples<F: Scalar>(&self, first: usize, count: usize) -> Samples<F> {
         let pixels = self.pixels.clone().slice_move(s![first..first + count, ..]);
         let labels = &self.labels[first..first + count];
         let mut targets = vec![F::zero(); count * CLASSES];

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Real;
+use crate::Scalar;
 
 /// A layer's activation function of its weighted sums z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -35,7 +35,7 @@ impl Activation {
 
     /// Replaces one layer's sums, for one sample, by its activations. The engines and the predictor use a faster tanh,
     /// which differs in the last bits.
-    pub fn apply<F: Real>(self, sums: &mut [F]) {
+    pub fn apply<F: Scalar>(self, sums: &mut [F]) {
         match self {
             Self::Sigmoid => F::sigmoid_in_place(sums),
             // A comparison with NaN is false, so a NaN passes through; the unconditional store lets the loop vectorise.
@@ -48,7 +48,7 @@ impl Activation {
 
     /// [`Activation::apply`] for several samples: rows of `stride` elements, of which the first `columns` are a layer's
     /// sums and the others are padding, which may change.
-    pub(crate) fn apply_to_rows<F: Real>(self, rows: &mut [F], stride: usize, columns: usize) {
+    pub(crate) fn apply_to_rows<F: Scalar>(self, rows: &mut [F], stride: usize, columns: usize) {
         match self {
             // One long slice, padding included, is faster than many short ones.
             Self::Tanh => F::tanh_in_place(rows),
@@ -61,7 +61,7 @@ impl Activation {
     /// The derivative da/dz, expressed by the activation a itself. Softmax, whose outputs depend on all sums, has none
     /// of this form and is handled in [`crate::Loss::output_error`]; here it is treated as the identity.
     #[inline]
-    pub fn derivative<F: Real>(self, a: F) -> F {
+    pub fn derivative<F: Scalar>(self, a: F) -> F {
         match self {
             Self::Sigmoid => a * (F::one() - a),
             Self::Relu if a > F::zero() => F::one(),
@@ -73,7 +73,7 @@ impl Activation {
 }
 
 /// Softmax of sums shifted by their maximum, so that no exponential overflows.
-fn softmax<F: Real>(sums: &mut [F]) {
+fn softmax<F: Scalar>(sums: &mut [F]) {
     let largest = sums.iter().copied().fold(F::neg_infinity(), F::max);
     let mut total = F::zero();
     for z in sums.iter_mut() {

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2};
 
-use crate::{Network, Real, Samples};
+use crate::{Network, Samples, Scalar};
 
 pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent};
 pub use cpu::CpuEngine;
@@ -65,7 +65,7 @@ pub enum EngineError {
 }
 
 /// An implementation of training and evaluation on a device.
-pub trait Engine<F: Real> {
+pub trait Engine<F: Scalar> {
     /// The device's name, for printed results.
     fn device(&self) -> String;
 

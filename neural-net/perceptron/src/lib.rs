@@ -29,14 +29,14 @@ pub use samples::{InputRow, Samples};
 pub use training::{Hyperparameters, Training};
 
 /// The element types of a network: `f32` and `f64`.
-pub trait Real: utils::Element + kernels_cpu::Real + compiled_once::CompiledOnce {
+pub trait Scalar: utils::Element + kernels_cpu::Real + compiled_once::CompiledOnce {
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
     /// The value in double precision.
     fn into_f64(self) -> f64;
 }
 
-impl Real for f32 {
+impl Scalar for f32 {
     fn from_f64(value: f64) -> Self {
         value as f32
     }
@@ -45,7 +45,7 @@ impl Real for f32 {
     }
 }
 
-impl Real for f64 {
+impl Scalar for f64 {
     fn from_f64(value: f64) -> Self {
         value
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Activation, Real};
+use crate::{Activation, Scalar};
 
 /// The loss function of the outputs a and the targets y of one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -29,7 +29,7 @@ impl Loss {
     }
 
     /// The loss of one sample.
-    pub fn of<F: Real>(self, activation: Activation, outputs: &[F], targets: &[F]) -> f64 {
+    pub fn of<F: Scalar>(self, activation: Activation, outputs: &[F], targets: &[F]) -> f64 {
         // Clamps p away from 0; a NaN passes through.
         let ln = |p: f64| if p < f64::MIN_POSITIVE { f64::MIN_POSITIVE.ln() } else { p.ln() };
         let pairs = outputs.iter().zip(targets).map(|(a, y)| (a.into_f64(), y.into_f64()));
@@ -45,7 +45,7 @@ impl Loss {
     /// For cross-entropy with softmax or sigmoid it is a − y: the derivatives of the logarithm and of the activation
     /// cancel. For squared error it is (a − y) · da/dz, and for softmax, whose Jacobian is aᵢ (δᵢⱼ − aⱼ), aᵢ (gᵢ − Σⱼ
     /// gⱼ aⱼ) with g = a − y (Bishop, "Pattern Recognition and Machine Learning", 2006, sections 4.3 and 5.3).
-    pub fn output_error<F: Real>(self, activation: Activation, outputs: &[F], targets: &[F], errors: &mut [F]) {
+    pub fn output_error<F: Scalar>(self, activation: Activation, outputs: &[F], targets: &[F], errors: &mut [F]) {
         for ((error, &a), &y) in errors.iter_mut().zip(outputs).zip(targets) {
             *error = a - y;
         }

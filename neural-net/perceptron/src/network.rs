@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use crate::{Activation, Loss, Real};
+use crate::{Activation, Loss, Scalar};
 
 /// The shape of a network: its layers' sizes and activations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,7 +138,7 @@ pub struct ParameterShapeError {
 /// The reason why creating weights and biases of an architecture's sizes cannot fail.
 const SIZES: &str = "an architecture has two layers or more, none of them empty";
 
-impl<F: Real> Network<F> {
+impl<F: Scalar> Network<F> {
     /// A network with random weights and zero biases.
     pub fn random(architecture: Architecture, initialization: Initialization, rng: &mut impl RngExt) -> Self {
         let sizes = architecture.sizes().to_vec();

@@ -15,7 +15,7 @@ use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 use crate::padded::{AddBias, pad, pad_row};
-use crate::{Architecture, Network, Real};
+use crate::{Architecture, Network, Scalar};
 
 /// Samples that are predicted together.
 const CHUNK: usize = 64;
@@ -60,7 +60,7 @@ struct PredictorLayer<F> {
     biases: PaddedMatrix<F>,
 }
 
-impl<F: Real> Predictor<F> {
+impl<F: Scalar> Predictor<F> {
     /// Copies the network's parameters.
     pub fn new(network: &Network<F>) -> Self {
         Self::with_instruction_set(network, InstructionSet::detect())
@@ -170,7 +170,7 @@ impl<F: Real> Predictor<F> {
     }
 }
 
-impl<F: Real> PredictorLayer<F> {
+impl<F: Scalar> PredictorLayer<F> {
     /// x·W + b for one sample.
     fn apply_to_one(&self, set: InstructionSet, inputs: &[F], sums: &mut [F]) {
         vector_product(set, inputs, &self.columns, sums);

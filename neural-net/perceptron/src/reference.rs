@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Axis};
 
 use crate::training::{GradientScale, Hyperparameters};
-use crate::{Network, Real, Samples};
+use crate::{Network, Samples, Scalar};
 
 /// The derivatives of a batch's loss: one matrix and one vector for each layer with weights.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Gradients<F> {
 }
 
 /// The activations of every layer for all samples, inputs first; each is *N* × units.
-pub fn forward<F: Real>(network: &Network<F>, inputs: &Array2<F>) -> Vec<Array2<F>> {
+pub fn forward<F: Scalar>(network: &Network<F>, inputs: &Array2<F>) -> Vec<Array2<F>> {
     let mut activations = vec![inputs.clone()];
     for (layer, (weights, biases)) in network.weights().iter().zip(network.biases()).enumerate() {
         let sums = activations[layer].dot(weights) + biases;
@@ -37,7 +37,7 @@ pub fn forward<F: Real>(network: &Network<F>, inputs: &Array2<F>) -> Vec<Array2<
 /// The gradients of the summed loss over all samples, by backpropagation: for the output layer δ = ∂loss/∂z, for the
 /// others δ = (δ_next · W_nextᵀ) ⊙ da/dz; then ∂loss/∂W = xᵀ·δ and ∂loss/∂b = Σ δ (Rumelhart, Hinton and Williams,
 /// "Learning representations by back-propagating errors", 1986).
-pub fn gradients<F: Real>(network: &Network<F>, samples: &Samples<F>, loss: crate::Loss) -> Gradients<F> {
+pub fn gradients<F: Scalar>(network: &Network<F>, samples: &Samples<F>, loss: crate::Loss) -> Gradients<F> {
     let architecture = network.architecture();
     let activations = forward(network, samples.inputs());
     let outputs = &activations[architecture.layers()];
@@ -70,7 +70,7 @@ pub fn gradients<F: Real>(network: &Network<F>, samples: &Samples<F>, loss: crat
 ///
 /// # Panics
 /// If `velocities` does not have the network's shapes.
-pub fn step<F: Real>(
+pub fn step<F: Scalar>(
     network: &Network<F>,
     velocities: &mut Gradients<F>,
     samples: &Samples<F>,
@@ -100,7 +100,7 @@ pub fn step<F: Real>(
     }
 }
 
-impl<F: Real> Gradients<F> {
+impl<F: Scalar> Gradients<F> {
     /// Zeros of the network's shapes.
     pub fn zeros(network: &Network<F>) -> Self {
         Self {

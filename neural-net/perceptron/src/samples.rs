@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use ndarray::{ArcArray2, Array2, ArrayView1, Axis};
 
-use crate::Real;
+use crate::Scalar;
 
 /// Samples row by row: `inputs` is *N* × inputs, `targets` is *N* × outputs. A clone shares the data.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub struct SampleCountError {
     pub targets: usize,
 }
 
-impl<F: Real> Samples<F> {
+impl<F: Scalar> Samples<F> {
     /// Pairs inputs and targets row by row.
     ///
     /// # Errors

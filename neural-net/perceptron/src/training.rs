@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Parameters};
 use crate::network::Initialization;
-use crate::{Architecture, Loss, Network, Real, Samples};
+use crate::{Architecture, Loss, Network, Samples, Scalar};
 
 use self::stop_at::Batches;
 pub use self::stop_at::StopAt;
@@ -120,7 +120,7 @@ pub struct Progress {
 }
 
 /// Callbacks of a training run; they may stop it.
-pub trait Observer<F: Real, E: Engine<F>> {
+pub trait Observer<F: Scalar, E: Engine<F>> {
     /// The error of [`Self::epoch`], which ends the training run.
     type Error;
 
@@ -190,7 +190,7 @@ pub struct Training<E> {
 }
 
 /// The initial parameters of a training run.
-pub fn initial_parameters<F: Real>(architecture: Architecture, hyperparameters: &Hyperparameters) -> Parameters<F> {
+pub fn initial_parameters<F: Scalar>(architecture: Architecture, hyperparameters: &Hyperparameters) -> Parameters<F> {
     let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);
     let network = Network::random(architecture, hyperparameters.initialization, &mut rng);
     Parameters { network, velocities: None }
@@ -250,7 +250,7 @@ impl<E> Training<E> {
     ///
     /// # Errors
     /// If the loss is not finite, the device fails, or the observer returns an error.
-    pub fn run<F: Real, O: Observer<F, E>>(
+    pub fn run<F: Scalar, O: Observer<F, E>>(
         &mut self,
         validation: &Validation<F>,
         observer: &mut O,
@@ -275,7 +275,7 @@ impl<E> Training<E> {
     }
 
     /// Trains the rest of an epoch, from one measurement to the next. [`Outcome::Finished`] refers to the epoch.
-    fn train_epoch<F: Real, O: Observer<F, E>>(
+    fn train_epoch<F: Scalar, O: Observer<F, E>>(
         &mut self,
         validation: &Validation<F>,
         observer: &mut O,
@@ -326,7 +326,7 @@ impl<E> Training<E> {
 
     /// Trains until step `end` of the epoch or until the observer stops it. The engine receives the order up to that
     /// step only, so that an engine that submits several steps at once stops there, too.
-    fn train_steps<F: Real, O: Observer<F, E>>(
+    fn train_steps<F: Scalar, O: Observer<F, E>>(
         &mut self,
         order: &[u32],
         end: usize,
@@ -348,7 +348,7 @@ impl<E> Training<E> {
     }
 
     /// Measures the network after `step` steps of an epoch. A loss that is not finite is attributed to the last step.
-    fn measure<F: Real>(
+    fn measure<F: Scalar>(
         &mut self,
         validation: &Validation<F>,
         step: usize,

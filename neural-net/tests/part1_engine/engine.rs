@@ -7,12 +7,12 @@ use ndarray::ArcArray2;
 use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters};
 use neural_net::network::{Initialization, argmax};
 use neural_net::preset::Preset;
-use neural_net::{Activation, Architecture, Hyperparameters, Network, Real, Samples};
+use neural_net::{Activation, Architecture, Hyperparameters, Network, Samples, Scalar};
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-fn train<F: Real>(
+fn train<F: Scalar>(
     samples: &Samples<F>,
     parameters: &Parameters<F>,
     hyperparameters: &Hyperparameters,
@@ -32,7 +32,7 @@ fn train<F: Real>(
     })
 }
 
-fn check<F: Real>(case: &Case, tolerance: f64) -> Result<(), TestCaseError> {
+fn check<F: Scalar>(case: &Case, tolerance: f64) -> Result<(), TestCaseError> {
     let Case { architecture, hyperparameters, count, seed } = case;
     let mut rng = ChaCha8Rng::seed_from_u64(*seed);
     let network = Network::<F>::random(architecture.clone(), Initialization::Xavier, &mut rng);

@@ -8,11 +8,11 @@ use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::GradientScale;
-use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Real, Samples, reference};
+use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples, Scalar, reference};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-fn train<F: Real>(
+fn train<F: Scalar>(
     samples: &Samples<F>,
     network: &Network<F>,
     hyperparameters: &Hyperparameters,
@@ -37,7 +37,7 @@ fn train<F: Real>(
 }
 
 /// Three steps by the engine and the reference, and the same bits with 1, 2, 3 and 8 threads.
-fn check<F: Real>(samples: &Samples<F>, network: &Network<F>, hyperparameters: &Hyperparameters, tolerance: f64) {
+fn check<F: Scalar>(samples: &Samples<F>, network: &Network<F>, hyperparameters: &Hyperparameters, tolerance: f64) {
     let count = samples.len() as u32;
     let order: Vec<u32> = (0..count).rev().collect();
     let thrice = order.repeat(3);
@@ -53,12 +53,12 @@ fn check<F: Real>(samples: &Samples<F>, network: &Network<F>, hyperparameters: &
 }
 
 /// Samples with the inputs replaced by bytes divided by 255.
-fn as_bytes<F: Real>(samples: &Samples<F>) -> Samples<F> {
+fn as_bytes<F: Scalar>(samples: &Samples<F>) -> Samples<F> {
     let bytes = samples.inputs().mapv(|x| (x.into_f64().abs() * 255.0).round() as u8);
     Samples::from_bytes(bytes.into(), F::from_f64(255.0), samples.targets().clone()).unwrap()
 }
 
-fn check_all<F: Real>(tolerance: f64) {
+fn check_all<F: Scalar>(tolerance: f64) {
     use Activation::{Identity, Relu, Sigmoid, Softmax, Tanh};
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let cases: [(&[usize], Activation, Activation, Loss, usize); 9] = [

@@ -3,14 +3,14 @@
 use kernels_cpu::InstructionSet;
 use ndarray::{Array2, Axis};
 use neural_net::network::Initialization;
-use neural_net::{Activation, Architecture, Network, Predictor, Real};
+use neural_net::{Activation, Architecture, Network, Predictor, Scalar};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 const ALL: [Activation; 5] =
     [Activation::Sigmoid, Activation::Relu, Activation::Tanh, Activation::Identity, Activation::Softmax];
 
-fn assert_close<F: Real>(got: &[F], expected: &[F], tolerance: f64, what: &str) {
+fn assert_close<F: Scalar>(got: &[F], expected: &[F], tolerance: f64, what: &str) {
     assert_eq!(got.len(), expected.len(), "{what}");
     for (&got, &expected) in got.iter().zip(expected) {
         let (got, expected) = (got.into_f64(), expected.into_f64());
@@ -19,19 +19,19 @@ fn assert_close<F: Real>(got: &[F], expected: &[F], tolerance: f64, what: &str) 
     }
 }
 
-fn network<F: Real>(sizes: &[usize], hidden: Activation, output: Activation, rng: &mut ChaCha8Rng) -> Network<F> {
+fn network<F: Scalar>(sizes: &[usize], hidden: Activation, output: Activation, rng: &mut ChaCha8Rng) -> Network<F> {
     let architecture = Architecture::new(sizes.to_vec(), hidden, output).unwrap();
     Network::random(architecture, Initialization::Xavier, rng)
 }
 
-fn samples<F: Real>(count: usize, inputs: usize, rng: &mut ChaCha8Rng) -> Array2<F> {
+fn samples<F: Scalar>(count: usize, inputs: usize, rng: &mut ChaCha8Rng) -> Array2<F> {
     Array2::from_shape_simple_fn((count, inputs), || match rng.random_bool(0.5) {
         true => F::zero(),
         false => F::from_f64(rng.random_range(-1.0..1.0)),
     })
 }
 
-fn check<F: Real>(tolerance: f64) {
+fn check<F: Scalar>(tolerance: f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let shapes: [&[usize]; 7] =
         [&[1, 1], &[7, 3, 2], &[784, 10, 10], &[199, 17, 33, 5], &[15, 16, 17], &[101, 200, 1], &[31, 65, 64, 10]];

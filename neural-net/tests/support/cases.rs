@@ -4,13 +4,18 @@ use ndarray::{Array2, Axis};
 use neural_net::preset::Preset;
 use neural_net::reference::{self, Gradients};
 use neural_net::training::GradientScale;
-use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Real, Samples};
+use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples, Scalar};
 use proptest::prelude::*;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
 /// Random samples: inputs of which 80 % are zero, as in images, or 10 %, and one-hot targets.
-pub(crate) fn random_samples<F: Real>(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> Samples<F> {
+pub(crate) fn random_samples<F: Scalar>(
+    count: usize,
+    inputs: usize,
+    outputs: usize,
+    rng: &mut ChaCha8Rng,
+) -> Samples<F> {
     let zeros = if rng.random() { 0.8 } else { 0.1 };
     let pixel = || match rng.random_bool(zeros) {
         true => F::zero(),
@@ -23,7 +28,7 @@ pub(crate) fn random_samples<F: Real>(count: usize, inputs: usize, outputs: usiz
 }
 
 /// Trains by the reference; returns the network and the summed loss.
-pub(crate) fn train_by_reference<F: Real>(
+pub(crate) fn train_by_reference<F: Scalar>(
     samples: &Samples<F>,
     network: &Network<F>,
     hyperparameters: &Hyperparameters,
@@ -33,7 +38,7 @@ pub(crate) fn train_by_reference<F: Real>(
 }
 
 /// [`train_by_reference`] that calls `before_step` with the network and the batch before each step.
-pub(crate) fn train_by_reference_observed<F: Real>(
+pub(crate) fn train_by_reference_observed<F: Scalar>(
     samples: &Samples<F>,
     network: &Network<F>,
     hyperparameters: &Hyperparameters,
@@ -52,7 +57,7 @@ pub(crate) fn train_by_reference_observed<F: Real>(
     (network, loss)
 }
 
-pub(crate) fn assert_close<F: Real>(
+pub(crate) fn assert_close<F: Scalar>(
     got: &Network<F>,
     expected: &Network<F>,
     tolerance: f64,

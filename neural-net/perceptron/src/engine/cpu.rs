@@ -29,7 +29,7 @@ use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;
 use crate::padded::{unpad, unpad_row};
 use crate::training::{GradientScale, Hyperparameters};
-use crate::{Architecture, InputRow, Network, Real, Samples};
+use crate::{Architecture, InputRow, Network, Samples, Scalar};
 
 /// Samples that are computed together: enough to reuse each weight, few enough that their activations stay in cache.
 const CHUNK: usize = 64;
@@ -64,7 +64,7 @@ struct Model<F> {
     skips_zeros: bool,
 }
 
-impl<'a, F: Real> CpuEngine<'a, F> {
+impl<'a, F: Scalar> CpuEngine<'a, F> {
     /// An engine that trains the given parameters on the given samples.
     ///
     /// # Panics
@@ -198,7 +198,7 @@ impl<'a, F: Real> CpuEngine<'a, F> {
     }
 }
 
-impl<F: Real> Engine<F> for CpuEngine<'_, F> {
+impl<F: Scalar> Engine<F> for CpuEngine<'_, F> {
     fn device(&self) -> String {
         format!("CPU, {} threads, {}", rayon::current_num_threads(), self.model.instruction_set.name())
     }
@@ -236,7 +236,7 @@ impl<F: Real> Engine<F> for CpuEngine<'_, F> {
     }
 }
 
-impl<F: Real> Model<F> {
+impl<F: Scalar> Model<F> {
     fn transpose_weights(&mut self) {
         for (transposed, layer) in self.transposed.iter_mut().zip(&self.layers[1..]) {
             let rows: Vec<&[F]> = (0..layer.weights.rows()).map(|row| layer.weights.row(row)).collect();
@@ -246,7 +246,7 @@ impl<F: Real> Model<F> {
 }
 
 /// The share of nonzero inputs, 0 … 1, in up to 256 evenly spaced samples.
-fn nonzero_share<F: Real>(samples: &Samples<F>) -> f64 {
+fn nonzero_share<F: Scalar>(samples: &Samples<F>) -> f64 {
     const MAX_INSPECTED: usize = 256;
     let (mut nonzero, mut all) = (0, 0);
     for index in (0..samples.len()).step_by(samples.len().div_ceil(MAX_INSPECTED).max(1)) {

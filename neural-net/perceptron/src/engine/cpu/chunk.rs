@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::layer::{Backward, Layer, Update, UpdateRule, add_bias, sum_of_rows};
 use super::{CHUNK, Model, rows_per_task};
 use crate::padded::AddBias;
-use crate::{InputRow, Loss, Real, Samples};
+use crate::{InputRow, Loss, Samples, Scalar};
 
 /// The buffers of a chunk's passes. Vectors have one element for each layer with weights.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ enum ChunkInputs<F> {
     Nonzero(NonzeroRows<F>),
 }
 
-impl<F: Real> ChunkBuffers<F> {
+impl<F: Scalar> ChunkBuffers<F> {
     /// Buffers for `capacity` samples of the kind of `samples`.
     pub(super) fn new(model: &Model<F>, capacity: usize, samples: &Samples<F>) -> Self {
         let sizes = model.architecture.sizes();
@@ -255,7 +255,7 @@ impl<F: Real> ChunkBuffers<F> {
 }
 
 /// The first `count` rows, in an array without a heap allocation.
-fn first_rows<F: Real>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK] {
+fn first_rows<F: Scalar>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK] {
     let mut rows: [&[F]; CHUNK] = [&[]; CHUNK];
     for (row, slice) in rows[..count].iter_mut().enumerate() {
         *slice = matrix.row(row);
@@ -265,7 +265,7 @@ fn first_rows<F: Real>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK] 
 
 /// Computes `out`, `count` rows of `stride` elements, in tasks of `rows_per_task` rows; `compute` receives the index of
 /// a task's first row and the task's rows.
-fn in_tasks<F: Real>(
+fn in_tasks<F: Scalar>(
     count: usize,
     rows_per_task: usize,
     out: &mut [F],

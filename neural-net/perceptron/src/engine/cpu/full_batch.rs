@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use self::units::{apply, multiply_by_derivative, squared_error};
 use super::Model;
 use super::layer::{Layer, UpdateRule, add_all};
-use crate::{Activation, Architecture, InputRow, Loss, Real, Samples};
+use crate::{Activation, Architecture, InputRow, Loss, Samples, Scalar};
 
 /// Maximum number of units of a layer: with more, the tiles with units in the lanes are full, and just as fast.
 const MAX_UNITS: usize = MAX_INPUT_UNITS;
@@ -77,7 +77,7 @@ struct Part<F> {
     loss: f64,
 }
 
-impl<F: Real> FullBatch<F> {
+impl<F: Scalar> FullBatch<F> {
     /// Whether this implementation is possible and fast for a network and samples. Floats with few zeros are excluded:
     /// they are stored twice, and memory bandwidth is then the bound.
     pub(super) fn supports(model: &Model<F>, samples: &Samples<F>) -> bool {
@@ -272,7 +272,7 @@ impl<F: Real> FullBatch<F> {
     }
 }
 
-impl<F: Real> Part<F> {
+impl<F: Scalar> Part<F> {
     fn new(architecture: &Architecture) -> Self {
         let sizes = architecture.sizes();
         let of_samples = || sizes[1..].iter().map(|&units| PaddedMatrix::zeros(units, SAMPLES)).collect();
@@ -325,13 +325,13 @@ fn pack<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], chunks: &[&[u32]]) -> V
 }
 
 /// The value of byte 1, if the inputs are bytes and the value of byte 0 is zero.
-fn byte_unit<F: Real>(samples: &Samples<F>) -> Option<F> {
+fn byte_unit<F: Scalar>(samples: &Samples<F>) -> Option<F> {
     let values = samples.byte_values()?;
     (values[0] == F::zero() && values[1].is_normal()).then_some(values[1])
 }
 
 /// A sample's inputs, which are bytes.
-fn bytes_of<F: Real>(samples: &Samples<F>, sample: usize) -> &[u8] {
+fn bytes_of<F: Scalar>(samples: &Samples<F>, sample: usize) -> &[u8] {
     match samples.input_row(sample) {
         InputRow::Bytes(row, _) => row,
         InputRow::Floats(_) => unreachable!("all inputs are bytes, or none"),

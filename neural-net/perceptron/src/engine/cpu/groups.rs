@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::chunk::ChunkBuffers;
 use super::layer::{Accumulate, UpdateRule, add_all};
 use super::{CHUNK, GROUPS, Model, TASK_WORK, rows_per_task};
-use crate::{Loss, Real, Samples};
+use crate::{Loss, Samples, Scalar};
 
 /// A part of a large batch: the buffers of its current chunk, and its gradients.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Group<F> {
 }
 
 /// One step; returns the batch's summed loss before the step.
-pub(super) fn step<F: Real>(
+pub(super) fn step<F: Scalar>(
     groups: &mut Vec<Group<F>>,
     model: &mut Model<F>,
     samples: &Samples<F>,
@@ -67,7 +67,7 @@ pub(super) fn step<F: Real>(
     groups[..count].iter().map(|group| group.loss).sum()
 }
 
-impl<F: Real> Group<F> {
+impl<F: Scalar> Group<F> {
     fn new(model: &Model<F>, samples: &Samples<F>) -> Self {
         let gradients = model.architecture.sizes().windows(2);
         let gradients = gradients.map(|pair| (PaddedMatrix::zeros(pair[0], pair[1]), PaddedMatrix::zeros(1, pair[1])));

@@ -5,7 +5,7 @@ use kernels_cpu::{InstructionSet, Simd, WithSimd};
 use ndarray::{Array1, Array2};
 
 use crate::padded::{pad, pad_row};
-use crate::{Activation, Real};
+use crate::{Activation, Scalar};
 
 /// A layer's parameters, padded to whole cache lines.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Layer<F> {
     pub(super) rate_factor: F,
 }
 
-impl<F: Real> Layer<F> {
+impl<F: Scalar> Layer<F> {
     pub(super) fn new(
         weights: &Array2<F>,
         biases: &Array1<F>,
@@ -63,7 +63,7 @@ pub(super) struct UpdateRule<F> {
     pub(super) decay: F,
 }
 
-impl<F: Real> UpdateRule<F> {
+impl<F: Scalar> UpdateRule<F> {
     /// The rule for a layer whose gradients are multiplied by `factor`.
     pub(super) fn for_layer(self, factor: F) -> Self {
         Self { rate: self.rate * factor, ..self }
@@ -123,7 +123,7 @@ struct UpdateAll<'a, F> {
     rule: UpdateRule<F>,
 }
 
-impl<F: Real> WithSimd for UpdateAll<'_, F> {
+impl<F: Scalar> WithSimd for UpdateAll<'_, F> {
     type Output = ();
 
     #[inline(always)]
@@ -133,7 +133,7 @@ impl<F: Real> WithSimd for UpdateAll<'_, F> {
 }
 
 /// Adds `others` to `totals` element by element; both have the same length.
-pub(super) fn add_all<F: Real>(set: InstructionSet, totals: &mut [F], others: &[F]) {
+pub(super) fn add_all<F: Scalar>(set: InstructionSet, totals: &mut [F], others: &[F]) {
     set.dispatch(AddAll { totals, others });
 }
 
@@ -142,7 +142,7 @@ struct AddAll<'a, F> {
     others: &'a [F],
 }
 
-impl<F: Real> WithSimd for AddAll<'_, F> {
+impl<F: Scalar> WithSimd for AddAll<'_, F> {
     type Output = ();
 
     #[inline(always)]
@@ -152,7 +152,7 @@ impl<F: Real> WithSimd for AddAll<'_, F> {
 }
 
 /// Adds the biases, one padded row, to every row of `out`.
-pub(super) fn add_bias<F: Real>(set: InstructionSet, out: &mut [F], biases: &[F]) {
+pub(super) fn add_bias<F: Scalar>(set: InstructionSet, out: &mut [F], biases: &[F]) {
     set.dispatch(AddBiasToRows { out, biases });
 }
 
@@ -161,7 +161,7 @@ struct AddBiasToRows<'a, F> {
     biases: &'a [F],
 }
 
-impl<F: Real> WithSimd for AddBiasToRows<'_, F> {
+impl<F: Scalar> WithSimd for AddBiasToRows<'_, F> {
     type Output = ();
 
     #[inline(always)]
@@ -176,7 +176,7 @@ impl<F: Real> WithSimd for AddBiasToRows<'_, F> {
 }
 
 /// Writes the sum of the first `count` rows, in order, to the row `sums`.
-pub(super) fn sum_of_rows<F: Real>(
+pub(super) fn sum_of_rows<F: Scalar>(
     set: InstructionSet,
     matrix: &PaddedMatrix<F>,
     count: usize,
@@ -191,7 +191,7 @@ struct SumOfRows<'a, F> {
     sums: &'a mut [F],
 }
 
-impl<F: Real> WithSimd for SumOfRows<'_, F> {
+impl<F: Scalar> WithSimd for SumOfRows<'_, F> {
     type Output = ();
 
     #[inline(always)]
@@ -214,7 +214,7 @@ pub(super) struct Backward<'a, F> {
     pub(super) activation: Activation,
 }
 
-impl<F: Real> Sink<F> for Backward<'_, F> {
+impl<F: Scalar> Sink<F> for Backward<'_, F> {
     #[inline(always)]
     fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
         let sums = F::as_elements::<S>(sums);
@@ -240,7 +240,7 @@ pub(super) struct Update<'a, F> {
     pub(super) rule: UpdateRule<F>,
 }
 
-impl<F: Real> Sink<F> for Update<'_, F> {
+impl<F: Scalar> Sink<F> for Update<'_, F> {
     #[inline(always)]
     fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
         let start = (row - self.first_row) * self.stride + column;
@@ -255,7 +255,7 @@ pub(super) struct Accumulate<'a, F> {
     pub(super) stride: usize,
 }
 
-impl<F: Real> Sink<F> for Accumulate<'_, F> {
+impl<F: Scalar> Sink<F> for Accumulate<'_, F> {
     #[inline(always)]
     fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
         let gradients = F::as_vectors_mut::<S>(&mut self.gradients[row * self.stride + column..]);

@@ -4,11 +4,16 @@ use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::sample_lanes::LANES;
 use kernels_cpu::{InstructionSet, Simd, WithSimd};
 
-use crate::{Activation, Real};
+use crate::{Activation, Scalar};
 
 /// Replaces the first `columns` sums of each unit by their activations. Not for softmax, which needs all of a sample's
 /// sums.
-pub(super) fn apply<F: Real>(set: InstructionSet, activation: Activation, columns: usize, sums: &mut PaddedMatrix<F>) {
+pub(super) fn apply<F: Scalar>(
+    set: InstructionSet,
+    activation: Activation,
+    columns: usize,
+    sums: &mut PaddedMatrix<F>,
+) {
     match activation {
         Activation::Relu => set.dispatch(Relu { columns, sums }),
         _ => (0..sums.rows()).for_each(|row| activation.apply(&mut sums.row_mut(row)[..columns])),
@@ -20,7 +25,7 @@ struct Relu<'a, F> {
     sums: &'a mut PaddedMatrix<F>,
 }
 
-impl<F: Real> WithSimd for Relu<'_, F> {
+impl<F: Scalar> WithSimd for Relu<'_, F> {
     type Output = ();
 
     #[inline(always)]
@@ -34,7 +39,7 @@ impl<F: Real> WithSimd for Relu<'_, F> {
 }
 
 /// Multiplies the first `columns` errors of each unit by the derivative of its activation.
-pub(super) fn multiply_by_derivative<F: Real>(
+pub(super) fn multiply_by_derivative<F: Scalar>(
     set: InstructionSet,
     activation: Activation,
     activations: &PaddedMatrix<F>,
@@ -51,7 +56,7 @@ struct MultiplyByDerivative<'a, F> {
     errors: &'a mut PaddedMatrix<F>,
 }
 
-impl<F: Real> WithSimd for MultiplyByDerivative<'_, F> {
+impl<F: Scalar> WithSimd for MultiplyByDerivative<'_, F> {
     type Output = ();
 
     #[inline(always)]
@@ -66,7 +71,7 @@ impl<F: Real> WithSimd for MultiplyByDerivative<'_, F> {
     }
 }
 
-impl<F: Real> MultiplyByDerivative<'_, F> {
+impl<F: Scalar> MultiplyByDerivative<'_, F> {
     #[inline(always)]
     fn with(self, derivative: impl Fn(F) -> F) {
         for row in 0..self.errors.rows() {
@@ -78,7 +83,7 @@ impl<F: Real> MultiplyByDerivative<'_, F> {
 }
 
 /// The errors (a − y) · da/dz of squared error, and the loss.
-pub(super) fn squared_error<F: Real>(
+pub(super) fn squared_error<F: Scalar>(
     activation: Activation,
     outputs: &PaddedMatrix<F>,
     targets: &PaddedMatrix<F>,
