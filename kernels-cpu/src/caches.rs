@@ -6,7 +6,7 @@
 /// A result that fits into a victim cache is written faster by ordinary stores than by non-temporal ones, whose rate
 /// does not grow with the number of cores. On a Sapphire Rapids server, non-temporal stores are faster even if the
 /// result would fit.
-pub fn third_level_of_victims() -> usize {
+pub fn l3_victim_cache_bytes() -> usize {
     #[cfg(target_arch = "x86_64")]
     {
         static BYTES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
@@ -29,7 +29,7 @@ mod tests {
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     #[test]
     fn l3_size_is_the_one_in_sysfs() {
-        let bytes = super::third_level_of_victims();
+        let bytes = super::l3_victim_cache_bytes();
         let Ok(system) = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size") else {
             return test_skips::skip(
                 test_skips::Need::CacheSize,

@@ -39,7 +39,7 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
     let mut result = memory::vec_with_capacity(a.len());
     let cells = &mut result.spare_capacity_mut()[..a.len()];
     let (set, stores) =
-        (InstructionSet::detect(), stores_for(a.len(), rayon::current_num_threads(), caches::third_level_of_victims()));
+        (InstructionSet::detect(), stores_for(a.len(), rayon::current_num_threads(), caches::l3_victim_cache_bytes()));
     // report: begin max_rayon
     cells
         .par_chunks_mut(ELEMENTS_PER_TASK)
@@ -59,9 +59,9 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
 /// Past the cache where a thread's share of the operands and the result is more than its core's cache holds, and all of them
 /// more than a third level of so many bytes that takes what the cores push out. Not where the result's memory is always new: its
 /// lines are in the cache when they are written.
-fn stores_for(elements: usize, threads: usize, third_level_of_victims: usize) -> Stores {
+fn stores_for(elements: usize, threads: usize, l3_victim_cache_bytes: usize) -> Stores {
     let result = elements * size_of::<i32>();
-    let outgrows_the_caches = 3 * (result / threads) > CACHE_OF_A_CORE && 3 * result > third_level_of_victims;
+    let outgrows_the_caches = 3 * (result / threads) > CACHE_OF_A_CORE && 3 * result > l3_victim_cache_bytes;
     if outgrows_the_caches && result <= memory::ALWAYS_NEW { Stores::Streaming } else { Stores::Cached }
 }
 
