@@ -8,7 +8,6 @@
 
 pub mod activation;
 pub mod caches;
-pub mod ceiling;
 pub mod dispatch;
 mod elementwise;
 pub mod greyscale;
@@ -19,6 +18,7 @@ pub mod nonzero_product;
 mod prefetch;
 pub mod product;
 mod real;
+pub mod roofline;
 pub mod sample_lanes;
 pub mod softmax;
 pub mod tanh;

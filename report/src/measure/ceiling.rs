@@ -1,7 +1,7 @@
 //! What the processor does at most: reading memory, and multiply-adds in registers.
 
 use kernels_cpu::InstructionSet;
-use kernels_cpu::ceiling::{multiply_adds, read};
+use kernels_cpu::roofline::{multiply_adds, read};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 

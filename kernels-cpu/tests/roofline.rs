@@ -1,7 +1,7 @@
 //! The two roofline kernels do the work that they count.
 
 use kernels_cpu::InstructionSet;
-use kernels_cpu::ceiling::{multiply_adds, read};
+use kernels_cpu::roofline::{multiply_adds, read};
 use proptest::prelude::*;
 
 proptest! {
