@@ -91,7 +91,7 @@ impl TensorFile {
         let known = format.keys.iter().chain(format.optional).chain(&["format"]).chain(checksum);
         let mut unknown = file.metadata.keys().filter(|key| !known.clone().any(|known| known == key));
         match unknown.next() {
-            Some(key) => Err(file.not_ours(format!("its metadata have the unknown key {key:?}"))),
+            Some(key) => Err(file.not_ours(format!("its metadata have {key:?}, which is not known"))),
             None => Ok(file),
         }
     }
