@@ -5,7 +5,7 @@ use num_traits::Float;
 use pulp::Simd;
 
 use crate::dispatch::is_fused;
-use crate::sample_lanes::CompiledOnce;
+use crate::lane_per_sample::CompiledOnce;
 use crate::transpose::{self, BAND};
 use crate::{InstructionSet, activation, tanh};
 

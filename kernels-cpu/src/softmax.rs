@@ -1,6 +1,6 @@
 //! Batched softmax and its cross-entropy.
 //!
-//! Idea: one sample per SIMD lane, as in [`sample_lanes`](crate::sample_lanes), so that the maximum, the exponentials
+//! Idea: one sample per SIMD lane, as in [`lane_per_sample`](crate::lane_per_sample), so that the maximum, the exponentials
 //! and their total are loops over 16 lanes. The logarithm is computed once for eight lanes of 16 blocks: −Σ yᵢ ln aᵢ =
 //! Σ yᵢ · ln t − Σ yᵢ (zᵢ − m) for the maximum m and the total t of the exponentials, Σ yᵢ is 1, and the sum of
 //! logarithms is the logarithm of a product, which cannot overflow: with up to [`MAX_UNITS`] units, 1 ≤ t ≤ 32.

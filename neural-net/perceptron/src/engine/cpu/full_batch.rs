@@ -1,6 +1,6 @@
 //! Full-batch steps, for networks of few units in every layer.
 //!
-//! One sample per SIMD lane instead of one unit ([`kernels_cpu::sample_lanes`]): activations and errors are units ×
+//! One sample per SIMD lane instead of one unit ([`kernels_cpu::lane_per_sample`]): activations and errors are units ×
 //! samples. The inputs are packed once for a whole training run, similar samples together. A step then reads them once:
 //! the forward and the backward pass of a chunk of up to 848 samples run while the chunk is in L2.
 //!
@@ -11,11 +11,11 @@ mod units;
 
 use bytemuck::Pod;
 use kernels_cpu::InstructionSet;
-use kernels_cpu::product::PaddedMatrix;
-use kernels_cpu::sample_lanes::{
+use kernels_cpu::lane_per_sample::{
     Chunk, LANES, MAX_INPUT_UNITS, MAX_INPUTS, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows,
     order_by_similarity, products_of_units, weighted_sums,
 };
+use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::softmax::softmax_cross_entropy;
 use rayon::prelude::*;
 

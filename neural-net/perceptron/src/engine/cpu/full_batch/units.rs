@@ -1,7 +1,7 @@
 //! Element-wise operations on a layer's matrix, units × samples.
 
+use kernels_cpu::lane_per_sample::LANES;
 use kernels_cpu::product::PaddedMatrix;
-use kernels_cpu::sample_lanes::LANES;
 use kernels_cpu::{InstructionSet, Simd, WithSimd};
 
 use crate::{Activation, Scalar};

@@ -1,10 +1,10 @@
 //! The kernels with one sample per SIMD lane agree with scalar loops, on every instruction set.
 
-use kernels_cpu::product::PaddedMatrix;
-use kernels_cpu::sample_lanes::{
+use kernels_cpu::lane_per_sample::{
     Chunk, LANES, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows, order_by_similarity, products_of_units,
     weighted_sums,
 };
+use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::softmax::softmax_cross_entropy;
 use kernels_cpu::{InstructionSet, Real};
 use rand::rngs::StdRng;

@@ -134,8 +134,8 @@ impl<E: Pod + PartialEq> Chunk<E> {
     /// If there are more than [`SAMPLES`] rows, they differ in length, or are longer than [`MAX_INPUTS`].
     pub fn new(rows: &[&[E]]) -> Self {
         let inputs = rows.first().map_or(0, |row| row.len());
-        assert!(rows.len() <= SAMPLES && inputs <= MAX_INPUTS, "sample_lanes: too many samples or inputs");
-        assert!(rows.iter().all(|row| row.len() == inputs), "sample_lanes: rows of different length");
+        assert!(rows.len() <= SAMPLES && inputs <= MAX_INPUTS, "lane_per_sample: too many samples or inputs");
+        assert!(rows.iter().all(|row| row.len() == inputs), "lane_per_sample: rows of different length");
         let zero = E::zeroed();
         let (mut blocks, mut entries, mut values) = (vec![0], vec![], vec![]);
         let mut counts = vec![0_u32; inputs];
