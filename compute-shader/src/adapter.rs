@@ -1,4 +1,4 @@
-//! Adapters, that is GPUs and what stands in for them, and the one that is used.
+//! Adapters (GPUs and software implementations): search, choice, device and errors.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use wgpu::{Backend, Backends, DeviceType};
 
 use crate::ShaderError;
 
-/// An open adapter, and the first thing that went wrong on it.
+/// An open device with its queue, and the first error that it reported.
 #[derive(Debug)]
 pub struct Gpu {
     info: wgpu::AdapterInfo,
@@ -17,16 +17,17 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the adapter whose name, driver or back end contains `wanted`, in capitals or not; `software` is one that
-    /// computes on the CPU. Without a wish the best is opened: a GPU of its own, else one in the processor, else software.
+    /// Opens the adapter whose name, driver or back end contains `wanted`, ignoring case; `software` is one that runs
+    /// on the CPU. Without `wanted`, opens the best: a discrete GPU, else an integrated one, else a software adapter.
     ///
-    /// The environment variables `WGPU_BACKEND` (`vulkan`, `gl`, `dx12`, `metal`) and those of the driver limit what is found.
+    /// The environment variable `WGPU_BACKEND` (`vulkan`, `gl`, `dx12`, `metal`) and the driver's own restrict the
+    /// search.
     ///
     /// # Errors
-    /// If there is none, none of that name, or it cannot be opened.
+    /// If no adapter is found, none matches `wanted`, or the chosen one cannot be opened.
     pub fn open(wanted: Option<&str>) -> Result<Self, ShaderError> {
         let asked_for = wgpu::InstanceDescriptor::new_without_display_handle_from_env().backends;
-        // OpenGL only where nothing else will do: merely to look for it prints warnings on systems without a display.
+        // OpenGL last: enumerating it prints warnings on systems without a display.
         let (mut all, mut usable) = (Vec::new(), Vec::new());
         for backends in [asked_for & !Backends::GL, asked_for & Backends::GL] {
             let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
@@ -73,7 +74,7 @@ impl Gpu {
         let opened = pollster::block_on(adapter.request_device(&descriptor));
         let (device, queue) =
             opened.map_err(|error| ShaderError::Open { adapter: describe(&info), reason: error.to_string() })?;
-        // Without these, a failure would end the program with a panic.
+        // Without these callbacks, wgpu panics on a device error.
         let failure = Arc::new(Mutex::new(None));
         let first = Arc::clone(&failure);
         device.on_uncaptured_error(Arc::new(move |error| remember(&first, refusal(error))));
@@ -86,58 +87,62 @@ impl Gpu {
         Ok(Self { info, has_timestamps, device, queue, failure })
     }
 
-    /// The adapter's name, driver and back end in one line, which says plainly when it computes on the CPU.
+    /// The adapter's name, kind, driver and back end in one line; a software adapter is marked as such.
     pub fn description(&self) -> String {
         describe(&self.info)
     }
 
-    /// The adapter's name alone.
+    /// The adapter's name, as its driver reports it.
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
-    /// Whether the adapter is software that computes on the CPU.
+    /// Whether the adapter is a software implementation on the CPU.
     pub fn is_software(&self) -> bool {
         self.info.device_type == DeviceType::Cpu
     }
 
-    /// Whether the adapter can say when it began and ended a piece of work.
+    /// Whether the adapter has timestamp queries.
     pub fn has_timestamps(&self) -> bool {
         self.has_timestamps
     }
 
-    /// The most bytes that a shader can see as one buffer.
-    pub(crate) fn largest_binding(&self) -> u64 {
+    /// The maximum size of a storage buffer binding, in bytes.
+    pub(crate) fn max_binding(&self) -> u64 {
         let limits = self.device.limits();
         limits.max_storage_buffer_binding_size.min(limits.max_buffer_size)
     }
 
-    /// The most workgroups of a launch in one dimension.
-    pub(crate) fn most_workgroups(&self) -> u32 {
+    /// The maximum number of workgroups of a launch in one dimension.
+    pub(crate) fn max_workgroups(&self) -> u32 {
         self.device.limits().max_compute_workgroups_per_dimension
     }
 
-    /// Waits until all work is done.
+    /// Waits for all submitted work.
+    ///
+    /// # Errors
+    /// The device's first error so far.
     pub(crate) fn wait(&self) -> Result<(), ShaderError> {
         let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
         self.check()?;
         polled.map(|_| ()).map_err(|error| ShaderError::Lost { reason: error.to_string() })
     }
 
-    /// Fails with the first failure of the device so far.
+    /// Returns the device's first error so far, if there is one.
     pub(crate) fn check(&self) -> Result<(), ShaderError> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Gives the device up, as a reset or an unplugged cable would. Whatever is asked of it from now on is an error.
+    /// Destroys the device, as a driver reset would; for tests. Every later operation fails with
+    /// [`ShaderError::Lost`].
     pub fn lose(&self) {
         self.device.destroy();
-        remember(&self.failure, ShaderError::Lost { reason: "it was given up".to_owned() });
+        remember(&self.failure, ShaderError::Lost { reason: "it was destroyed".to_owned() });
     }
 }
 
-/// Keeps the first failure; the others follow from it.
+/// Keeps the first error; later ones follow from it.
 fn remember(first: &Mutex<Option<ShaderError>>, failure: ShaderError) {
     first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
 }
@@ -158,7 +163,7 @@ fn runs_compute(adapter: &wgpu::Adapter) -> bool {
         && limits.max_storage_buffers_per_shader_stage >= 5
 }
 
-/// What comes first: GPUs before software, and native interfaces before OpenGL.
+/// Sort key of an adapter: GPUs before software, then native back ends before OpenGL.
 fn rank(info: &wgpu::AdapterInfo) -> (u8, u8) {
     let kind = match info.device_type {
         DeviceType::DiscreteGpu => 0,
@@ -179,11 +184,11 @@ fn is_called(info: &wgpu::AdapterInfo, wanted: &str) -> bool {
 
 pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
     let kind = match info.device_type {
-        DeviceType::DiscreteGpu => "GPU",
-        DeviceType::IntegratedGpu => "GPU in the processor",
+        DeviceType::DiscreteGpu => "discrete GPU",
+        DeviceType::IntegratedGpu => "integrated GPU",
         DeviceType::VirtualGpu => "virtual GPU",
         DeviceType::Other => "unknown kind",
-        DeviceType::Cpu => "software: it computes on the CPU",
+        DeviceType::Cpu => "software, runs on the CPU",
     };
     let driver = [info.driver.as_str(), info.driver_info.as_str()].join(" ");
     let driver = if driver.trim().is_empty() { String::new() } else { format!(", {}", driver.trim()) };

@@ -1,4 +1,4 @@
-//! Buffers on the device, the way there and back.
+//! Device buffers: creation, binding and read-back.
 
 use bytemuck::Pod;
 use wgpu::BufferUsages;
@@ -6,30 +6,30 @@ use wgpu::BufferUsages;
 use crate::{Gpu, ShaderError};
 
 impl Gpu {
-    /// A buffer that holds `values` for shaders to read; at least four bytes, since none may be empty.
+    /// A storage buffer with a copy of `values`; at least 4 bytes, since a binding must not be empty.
     pub(crate) fn storage<T: Pod>(&self, values: &[T]) -> wgpu::Buffer {
-        let buffer = self.numbers(size_of_val(values) / 4);
+        let buffer = self.empty_storage(size_of_val(values) / 4);
         self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(values));
         buffer
     }
 
-    /// Four numbers that all invocations share, to be written later.
+    /// A uniform buffer of four 4-byte values, written before each launch.
     pub(crate) fn uniform(&self) -> wgpu::Buffer {
         self.buffer(4, BufferUsages::UNIFORM | BufferUsages::COPY_DST)
     }
 
-    /// A buffer for `count` numbers of 4 bytes that shaders read and write.
-    pub(crate) fn numbers(&self, count: usize) -> wgpu::Buffer {
+    /// A storage buffer for `count` 4-byte values that shaders read and write; initially zero.
+    pub(crate) fn empty_storage(&self, count: usize) -> wgpu::Buffer {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         self.buffer(count, usage)
     }
 
-    /// A buffer for `count` numbers of 4 bytes that the CPU can read when the device has copied something to it.
+    /// A staging buffer for `count` 4-byte values: the device copies to it, and the CPU maps it.
     pub(crate) fn read_back(&self, count: usize) -> wgpu::Buffer {
         self.buffer(count, BufferUsages::MAP_READ | BufferUsages::COPY_DST)
     }
 
-    /// Not created with contents: where the device is lost, that panics.
+    /// Creates a buffer without contents: `create_buffer_init` panics on a lost device.
     fn buffer(&self, count: usize, usage: BufferUsages) -> wgpu::Buffer {
         let size = bytes_of(count.max(1));
         self.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
@@ -48,7 +48,7 @@ impl Gpu {
         })
     }
 
-    /// Waits for the submitted work, then gives `read` the first bytes of a buffer of [`Gpu::read_back`].
+    /// Waits for the submitted work, then passes the first `bytes` bytes of a [`Gpu::read_back`] buffer to `read`.
     pub(crate) fn map<R>(
         &self,
         buffer: &wgpu::Buffer,
@@ -58,7 +58,7 @@ impl Gpu {
         self.check()?;
         let (sender, receiver) = std::sync::mpsc::channel();
         buffer.map_async(wgpu::MapMode::Read, ..bytes, move |outcome| {
-            // Nobody listens any more where the wait has failed.
+            // The receiver is gone if the wait has failed.
             let _ = sender.send(outcome);
         });
         self.wait()?;
@@ -76,7 +76,7 @@ impl Gpu {
     }
 }
 
-/// The bytes of `count` numbers of 4 bytes.
+/// The size of `count` 4-byte values, in bytes.
 pub(crate) fn bytes_of(count: usize) -> u64 {
     4 * count as u64
 }

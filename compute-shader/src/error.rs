@@ -1,6 +1,6 @@
 use crate::adapter::describe;
 
-/// Why a shader could not run.
+/// Errors of the adapter, the device or a network that does not fit it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ShaderError {
     /// No adapter can run compute shaders.
@@ -9,53 +9,53 @@ pub enum ShaderError {
          Ubuntu: apt-get install mesa-vulkan-drivers)"
     )]
     NoAdapter {
-        /// What was looked for, or what was found instead.
+        /// The back ends searched, or the adapters found that are unsuitable.
         reason: String,
     },
-    /// No adapter has the wanted name.
-    #[error("no adapter is called {wanted:?}; there are: {}", found.iter().map(describe).collect::<Vec<_>>().join("; "))]
+    /// No adapter matches the requested name.
+    #[error("no adapter matches {wanted:?}; available: {}", found.iter().map(describe).collect::<Vec<_>>().join("; "))]
     NoSuchAdapter {
-        /// The name.
+        /// The requested name.
         wanted: String,
-        /// The adapters that there are.
+        /// The adapters found.
         found: Vec<wgpu::AdapterInfo>,
     },
-    /// The adapter refused to open.
+    /// The adapter could not be opened.
     #[error("the adapter {adapter} cannot be opened: {reason}")]
     Open {
-        /// Its name.
+        /// Its description.
         adapter: String,
-        /// Why.
+        /// The driver's message.
         reason: String,
     },
-    /// The device is gone: reset, unplugged, or its driver failed.
-    #[error("the adapter was lost: {reason}; start again, or choose another by --adapter")]
+    /// Device lost: reset, unplugged, or its driver failed.
+    #[error("device lost: {reason}; run the program again, or choose another adapter with --adapter")]
     Lost {
-        /// What the driver says.
+        /// The driver's message.
         reason: String,
     },
-    /// The device has no memory left.
-    #[error("the adapter is out of memory: choose smaller batches, or another by --adapter ({reason})")]
+    /// The device is out of memory.
+    #[error("the device is out of memory ({reason}): use smaller batches, or another adapter with --adapter")]
     OutOfMemory {
-        /// What the driver says.
+        /// The driver's message.
         reason: String,
     },
     /// The network does not fit the adapter.
     #[error(
-        "{what} takes {bytes} bytes, and this adapter binds at most {limit}: choose a smaller layer or another adapter"
+        "{what} needs {bytes} bytes, and this adapter binds at most {limit}: use a smaller layer or another adapter"
     )]
     TooLarge {
-        /// What does not fit.
+        /// Name of the buffer.
         what: String,
-        /// What it takes.
+        /// Its size in bytes.
         bytes: u64,
-        /// What there may be.
+        /// The maximum size in bytes.
         limit: u64,
     },
-    /// The driver refused a command: a defect of the driver or of this crate.
-    #[error("the adapter refused a command: {reason}")]
+    /// The driver rejected a command: a defect of the driver or of this crate.
+    #[error("the adapter rejected a command: {reason}")]
     Refused {
-        /// What the driver says.
+        /// The driver's message.
         reason: String,
     },
 }

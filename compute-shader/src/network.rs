@@ -1,4 +1,4 @@
-//! A network on a device, and its predictions.
+//! A network on a device, and its forward pass.
 
 mod single;
 mod workspace;
@@ -14,15 +14,15 @@ use crate::buffers::bytes_of;
 use crate::pipelines::{DENSE_TILE, Pipelines, ROWS_OF_WORKGROUP};
 use crate::{Gpu, ShaderError};
 
-/// The most bytes of inputs that a batch brings to the device at once; more are cut into several.
-const LARGEST_UPLOAD: u64 = 256 << 20;
+/// The maximum size of one upload in bytes; a larger input is split into several batches.
+const MAX_UPLOAD: u64 = 256 << 20;
 
-/// Which shaders make a prediction.
+/// The shaders that compute a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// A launch for each layer, and one for softmax; for any number of samples.
+    /// One launch per layer, and one for softmax; any number of samples.
     Batch,
-    /// One launch of one workgroup for all layers; for one sample.
+    /// One launch of one workgroup for all layers; one sample.
     Single,
 }
 
@@ -33,7 +33,7 @@ pub struct ShaderNetwork<'g> {
     pub(crate) architecture: Architecture,
     pub(crate) pipelines: Pipelines,
     pub(crate) layers: Vec<Layer>,
-    /// None where its parameters are too many for one binding.
+    /// `None` if all parameters together exceed the maximum binding size.
     single: Option<Single>,
     pub(crate) workspace: Option<Workspace>,
     largest_batch: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Layer {
 }
 
 impl<'g> ShaderNetwork<'g> {
-    /// Compiles the shaders and brings the network's parameters to the device.
+    /// Compiles the shaders and copies the network's parameters to the device.
     ///
     /// # Errors
     /// If a layer is too large for the adapter, or the device fails.
@@ -76,29 +76,29 @@ impl<'g> ShaderNetwork<'g> {
         Ok(Self { gpu, architecture, pipelines, layers, single, workspace: None, largest_batch })
     }
 
-    /// The same with batches of at most `rows` samples on the device at once.
+    /// Limits a batch to `rows` samples.
     #[must_use]
     pub fn with_largest_batch(mut self, rows: NonZeroUsize) -> Self {
         self.largest_batch = self.largest_batch.min(rows.get());
         self
     }
 
-    /// The most samples that are on the device at once; more are predicted part by part.
+    /// The maximum number of samples per batch; a larger input is split.
     pub fn largest_batch(&self) -> usize {
         self.largest_batch
     }
 
-    /// The network's shape.
+    /// The network's layer sizes and activations.
     pub fn architecture(&self) -> &Architecture {
         &self.architecture
     }
 
-    /// The shaders that [`ShaderNetwork::predict`] takes for so many samples.
+    /// The shaders that [`ShaderNetwork::predict`] uses for `rows` samples.
     pub fn path_for(&self, rows: usize) -> Path {
         if rows == 1 && self.single.is_some() { Path::Single } else { Path::Batch }
     }
 
-    /// The outputs for the samples that are the rows of `inputs`, *N* × inputs; the result is *N* × outputs.
+    /// The network's outputs, *N* × outputs, for the samples in the rows of `inputs`, *N* × inputs.
     ///
     /// # Errors
     /// If the device fails.
@@ -109,8 +109,8 @@ impl<'g> ShaderNetwork<'g> {
         self.predict_by(self.path_for(inputs.nrows()), inputs)
     }
 
-    /// The same by the shaders of one's choice. [`Path::Single`] takes the samples one by one, or, where the network's
-    /// parameters are too many for it, as [`Path::Batch`] does.
+    /// [`ShaderNetwork::predict`] with a given path. [`Path::Single`] computes one sample per launch; if the network's
+    /// parameters exceed one binding, it falls back to the batch's shaders.
     ///
     /// # Errors
     /// If the device fails.
@@ -130,16 +130,20 @@ impl<'g> ShaderNetwork<'g> {
         }
         let shape = (inputs.nrows(), self.architecture.outputs());
         Array2::from_shape_vec(shape, outputs)
-            .map_err(|error| ShaderError::Refused { reason: format!("it returned too few outputs: {error}") })
+            .map_err(|error| ShaderError::Refused { reason: format!("too few outputs were returned: {error}") })
     }
 
-    /// Queues the way of at most [`ShaderNetwork::largest_batch`] samples to the device.
+    /// Enqueues the copy of at most [`ShaderNetwork::largest_batch`] samples to the device.
     pub(crate) fn upload(&mut self, path: Path, inputs: ArrayView2<f32>) -> Result<(), ShaderError> {
-        assert_eq!(inputs.ncols(), self.architecture.inputs(), "predict: wrong number of inputs");
+        assert_eq!(
+            inputs.ncols(),
+            self.architecture.inputs(),
+            "predict: `inputs` must have one column per network input"
+        );
         let inputs = inputs.as_standard_layout();
-        let values = inputs.as_slice().expect("the standard layout is row by row");
+        let values = inputs.as_slice().expect("the standard layout is contiguous");
         self.reserve(inputs.nrows());
-        let workspace = self.workspace.as_ref().expect("there is room since `reserve`");
+        let workspace = self.workspace.as_ref().expect("`reserve` allocates it");
         let target = match (path, &self.single) {
             (Path::Single, Some(single)) => &single.sample,
             _ => {
@@ -151,7 +155,7 @@ impl<'g> ShaderNetwork<'g> {
         self.gpu.check()
     }
 
-    /// The launches for the samples that are on the device.
+    /// Encodes the launches for the `rows` samples last uploaded.
     pub(crate) fn encode(
         &self,
         path: Path,
@@ -164,14 +168,14 @@ impl<'g> ShaderNetwork<'g> {
         match (path, &self.single, &self.workspace) {
             (Path::Single, Some(single), _) => single.launch(&self.pipelines, &mut pass),
             (_, _, Some(workspace)) => self.launch_layers(&mut pass, workspace, &workspace.first_layer, rows),
-            _ => unreachable!("there is room since `upload`"),
+            _ => unreachable!("`upload` allocates the workspace"),
         }
         drop(pass);
         self.gpu.check()?;
         Ok(encoder)
     }
 
-    /// The launches of a batch whose first layer reads what `first_layer` binds.
+    /// Encodes the launches of a batch; `first_layer` binds its inputs.
     pub(crate) fn launch_layers(
         &self,
         pass: &mut wgpu::ComputePass,
@@ -194,9 +198,9 @@ impl<'g> ShaderNetwork<'g> {
         }
     }
 
-    /// Waits for the launches, and appends the outputs to `outputs`.
+    /// Waits for the launches and appends their outputs to `outputs`, row by row.
     pub(crate) fn read_back(&self, path: Path, rows: usize, outputs: &mut Vec<f32>) -> Result<(), ShaderError> {
-        let workspace = self.workspace.as_ref().expect("there is room since `upload`");
+        let workspace = self.workspace.as_ref().expect("`upload` allocates it");
         let source = match (path, &self.single) {
             (Path::Single, Some(single)) => &single.result,
             _ => workspace.outputs(),
@@ -210,37 +214,37 @@ impl<'g> ShaderNetwork<'g> {
         })
     }
 
-    /// Makes room for `rows` samples.
+    /// Allocates a workspace for `rows` samples unless the current one suffices.
     pub(crate) fn reserve(&mut self, rows: usize) {
         if self.workspace.as_ref().is_none_or(|workspace| workspace.rows < rows) {
-            // The old one first, so that the two are not there at once.
+            // Frees the old workspace first, so that the two never coexist.
             self.workspace = None;
             self.workspace = Some(Workspace::new(self, rows));
         }
     }
 }
 
-/// The most samples whose inputs, and each layer's outputs, fit a binding, and whose rows fit a launch.
+/// The maximum number of samples whose inputs and activations fit a binding and whose rows fit a launch.
 fn largest_batch(gpu: &Gpu, architecture: &Architecture) -> Result<usize, ShaderError> {
     let widest = architecture.sizes().iter().copied().max().unwrap_or(1);
-    require_binding(gpu, || format!("one sample's layer of {widest} units"), widest)?;
+    require_binding(gpu, || format!("one row of a layer of {widest} units"), widest)?;
     let (tile_rows, tile_units) = DENSE_TILE;
-    let most_units = gpu.most_workgroups() as usize * tile_units as usize;
-    if widest > most_units {
+    let max_units = gpu.max_workgroups() as usize * tile_units as usize;
+    if widest > max_units {
         let what = format!("a layer of {widest} units");
-        return Err(ShaderError::TooLarge { what, bytes: bytes_of(widest), limit: bytes_of(most_units) });
+        return Err(ShaderError::TooLarge { what, bytes: bytes_of(widest), limit: bytes_of(max_units) });
     }
-    let by_memory = gpu.largest_binding().min(LARGEST_UPLOAD.max(bytes_of(widest))) / bytes_of(widest);
-    let by_launch = u64::from(gpu.most_workgroups()) * u64::from(tile_rows.min(ROWS_OF_WORKGROUP));
+    let by_memory = gpu.max_binding().min(MAX_UPLOAD.max(bytes_of(widest))) / bytes_of(widest);
+    let by_launch = u64::from(gpu.max_workgroups()) * u64::from(tile_rows.min(ROWS_OF_WORKGROUP));
     Ok(usize::try_from(by_memory.min(by_launch)).unwrap_or(usize::MAX).max(1))
 }
 
-fn require_binding(gpu: &Gpu, what: impl Fn() -> String, numbers: usize) -> Result<(), ShaderError> {
-    let (bytes, limit) = (bytes_of(numbers), gpu.largest_binding());
+fn require_binding(gpu: &Gpu, what: impl Fn() -> String, count: usize) -> Result<(), ShaderError> {
+    let (bytes, limit) = (bytes_of(count), gpu.max_binding());
     if bytes <= limit { Ok(()) } else { Err(ShaderError::TooLarge { what: what(), bytes, limit }) }
 }
 
-/// How `activation.wgsl` calls it.
+/// The activation's code in `activation.wgsl`.
 pub(crate) fn activation_code(activation: Activation) -> u32 {
     match activation {
         Activation::Identity => 0,

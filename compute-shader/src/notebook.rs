@@ -1,4 +1,4 @@
-//! The network that the lesson is about: 784-10-10, as the notebook trains it.
+//! The notebook's network, 784-10-10, trained as in the notebook.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -8,10 +8,10 @@ use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Progress, TrainingError, Validation, initial_parameters};
 use neural_net::{CpuEngine, Engine, Network, Training};
 
-/// Nobody watches.
-struct Nobody;
+/// An observer that never interrupts.
+struct NoObserver;
 
-impl<E: Engine<f32>> Observer<f32, E> for Nobody {
+impl<E: Engine<f32>> Observer<f32, E> for NoObserver {
     type Error = Infallible;
 
     fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {
@@ -23,26 +23,26 @@ impl<E: Engine<f32>> Observer<f32, E> for Nobody {
     }
 }
 
-/// Trains the notebook's network for so many full-batch steps on the first of these images, on the CPU. The same images give
-/// the same network.
+/// Trains the notebook's network on the CPU for `steps` full-batch steps, on as many of the first images as the preset
+/// takes. The result is deterministic.
 ///
 /// # Errors
-/// If the training diverges.
+/// If training diverges.
 pub fn train(images: &LabelledImages, steps: usize) -> Result<Network<f32>, TrainingError<Infallible>> {
     let preset = Preset::Notebook;
     let mut hyperparameters = preset.hyperparameters();
     (hyperparameters.epochs, hyperparameters.report_every) = (steps, steps);
     let architecture = match preset.architecture() {
         Ok(architecture) => architecture,
-        Err(error) => unreachable!("the preset is a network: {error}"),
+        Err(error) => unreachable!("the preset's architecture is valid: {error}"),
     };
     let samples = images.samples(0, preset.images().0.min(images.len()));
     let parameters = initial_parameters(architecture, &hyperparameters);
     let engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
     let mut training = Training::new(engine, samples.len(), hyperparameters, Progress::default());
-    training.run(&Validation::Training, &mut Nobody)?;
+    training.run(&Validation::Training, &mut NoObserver)?;
     match training.engine().parameters() {
         Ok(parameters) => Ok(parameters.network),
-        Err(error) => unreachable!("a CPU is never lost: {error}"),
+        Err(error) => unreachable!("the CPU engine does not fail: {error}"),
     }
 }

@@ -1,15 +1,15 @@
-//! The shaders, compiled for an adapter.
+//! The compute pipelines: the shaders, compiled for an adapter.
 
 use std::borrow::Cow;
 
 use crate::Gpu;
 
-/// What every shader that activates begins with.
+/// The activation functions, prepended to each shader that calls `activate`.
 const ACTIVATION: &str = include_str!("shaders/activation.wgsl");
 
-/// Rows and units of the tile of outputs that a workgroup of `dense.wgsl` computes.
+/// Rows and units of the output tile that a workgroup of `dense.wgsl` computes.
 pub(crate) const DENSE_TILE: (u32, u32) = (64, 16);
-/// Rows of a workgroup of `softmax.wgsl` and `classify.wgsl`.
+/// Rows per workgroup of `softmax.wgsl` and `classify.wgsl`, one per invocation.
 pub(crate) const ROWS_OF_WORKGROUP: u32 = 64;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Pipelines {
     }
 }
 
-/// The shader of several files, one after the other, whose entry point is called `name`.
+/// Compiles the concatenation of `files`; its entry point is `name`.
 fn pipeline(gpu: &Gpu, name: &'static str, files: &[&str]) -> wgpu::ComputePipeline {
     let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(name),

@@ -1,4 +1,4 @@
-//! The program: its arguments, and the order in which it checks, times and tells.
+//! The program: its arguments, and the sequence of checks, measurements and output.
 
 mod break_even;
 mod checks;
@@ -22,28 +22,28 @@ use timing::{Report, format_seconds, measure};
 use self::input::Input;
 use self::row::Row;
 
-/// The batches of the table.
+/// The batch sizes of the table, ascending.
 const BATCHES: [usize; 5] = [1, 10, 100, 1000, 10_000];
 
-/// A network's forward pass as a compute shader, beside the CPU: one prediction loses, and a batch may win
+/// Time a network's forward pass as a compute shader against the CPU, and find the break-even batch size
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
     #[command(flatten)]
     homework: HomeworkOptions,
-    /// The network, as `cargo run -p neural-net -- --save FILE` writes it [default: the notebook's, trained now]
+    /// Network file, as `cargo run -p neural-net -- --save FILE` writes it [default: train the notebook's network]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-    /// MNIST's files [default: MNIST_DIR, data/mnist or the cache directory; else built-in digits]
+    /// Directory of the MNIST files [default: MNIST_DIR, data/mnist or the cache directory; else built-in digits]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The adapter whose name, driver or interface contains this, such as nvidia, vulkan or software [default: the best]
+    /// Part of the adapter's name, driver or back end, such as nvidia, vulkan or software [default: the best adapter]
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
-    /// Evaluate the whole test set on the adapter, with one number read back, beside reading all outputs back
+    /// Also evaluate the test set with the data kept on the device and only the number of correct images read back
     #[arg(long)]
     keep_on_device: bool,
-    /// Draw images per second over the batch size
+    /// Plot images per second over the batch size
     #[arg(long, value_name = "FILE.svg", value_parser = plot::parse_path)]
     plot: Option<PathBuf>,
 }
@@ -51,23 +51,23 @@ struct Arguments {
 pub(crate) fn main() -> ExitCode {
     silence_libraries();
     let arguments: Arguments = program::arguments();
-    program::run(|| with_worker_threads(arguments.homework.cores, |threads| tell(&arguments, threads))?)
+    program::run(|| with_worker_threads(arguments.homework.cores, |threads| run(&arguments, threads))?)
 }
 
-/// Keeps Mesa's libraries from printing lines of their own beside the program's: what they say of an absent adapter is in our
-/// error. Without `XDG_RUNTIME_DIR`, the layer that lets a desktop choose the GPU says only that it is not set. What the user
-/// has set stays.
+/// Suppresses Mesa's own error lines: the program's error already reports a missing adapter. Mesa's device-select
+/// layer, which lets a desktop choose the GPU, is disabled where `XDG_RUNTIME_DIR` is unset, since it would print only
+/// that. Variables that the user has set are kept.
 #[allow(unsafe_code)]
 fn silence_libraries() {
     let is_absent = |name: &str| std::env::var_os(name).is_none();
     let settings = [("NODEVICE_SELECT", "1", is_absent("XDG_RUNTIME_DIR")), ("EGL_LOG_LEVEL", "fatal", true)];
     for (name, value, _) in settings.into_iter().filter(|(name, _, matters)| *matters && is_absent(name)) {
-        // SAFETY: this is the first thing that the program does, so that there is no other thread that reads the environment.
+        // SAFETY: `main` calls this first, before any thread is spawned, so no other thread reads the environment.
         unsafe { std::env::set_var(name, value) };
     }
 }
 
-fn tell(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
+fn run(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     if let Some(path) = &arguments.plot {
         neural_net::files::require_writable(path)
             .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))?;
@@ -113,7 +113,7 @@ fn tell(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
-/// The notebook's lesson: what stays on the device costs nothing to move.
+/// Times an evaluation with the data set resident on the device against one that copies it each time.
 fn keep_on_device(report: &mut Report, shader: &mut ShaderNetwork, input: &Input, repeats: NonZeroUsize) -> Result<()> {
     let Some(labels) = &input.labels else {
         report.remark("kept_on_device", "Kept on the device: not measured, since random inputs have no labels");
@@ -122,18 +122,18 @@ fn keep_on_device(report: &mut Report, shader: &mut ShaderNetwork, input: &Input
     let resident = shader.place(input.inputs.view(), labels)?;
     let correct = shader.count_correct(&resident)?;
     let all = input.inputs.view();
-    let by_outputs = input::correct_of(&shader.predict(all)?, labels);
+    let by_outputs = input::count_correct(&shader.predict(all)?, labels);
     if correct != by_outputs {
         anyhow::bail!(
-            "the adapter counts {correct} right images and its own outputs say {by_outputs}: its driver is wrong"
+            "the adapter counts {correct} correct images, but its own outputs give {by_outputs}: its driver is faulty"
         );
     }
     let kept = measure(repeats, || shader.count_correct(&resident));
-    let moved = measure(repeats, || shader.predict(all).map(|outputs| input::correct_of(&outputs, labels)));
+    let moved = measure(repeats, || shader.predict(all).map(|outputs| input::count_correct(&outputs, labels)));
     let accuracy = correct as f64 / labels.len() as f64;
     let line = format!(
-        "Kept on the device: {} images, one number read back: accuracy {:.2} %, {} (median {}); images moved there and all \
-         outputs back: {} (median {}), {:.2} times that",
+        "Kept on the device: {} images, only the count read back: accuracy {:.2} %, {} (median {}); with all inputs \
+         and outputs copied: {} (median {}), {:.2} times as long",
         labels.len(),
         100.0 * accuracy,
         format_seconds(kept.min),

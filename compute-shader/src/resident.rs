@@ -1,4 +1,4 @@
-//! A data set that stays on the device: it goes there once, and one number comes back.
+//! A data set resident on the device: uploaded once, evaluated there, with one integer read back.
 
 use ndarray::{ArrayView2, Axis};
 
@@ -8,7 +8,7 @@ use crate::{Gpu, ShaderError, ShaderNetwork};
 /// Samples and their labels on a device.
 #[derive(Debug)]
 pub struct Resident {
-    /// In parts that fit a binding.
+    /// The samples, split so that each part fits a binding.
     parts: Vec<Part>,
     labels: wgpu::Buffer,
     count: wgpu::Buffer,
@@ -28,28 +28,32 @@ impl Resident {
         self.len
     }
 
-    /// Whether there is no sample.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
 impl ShaderNetwork<'_> {
-    /// Brings the samples that are the rows of `inputs`, *N* × inputs, and their labels to the device.
+    /// Copies the samples in the rows of `inputs`, *N* × inputs, and their *N* labels to the device.
     ///
     /// # Errors
     /// If the device fails.
     ///
     /// # Panics
-    /// If there are not as many labels as samples, or `inputs` does not have as many columns as the network has inputs.
+    /// If the number of labels is not the number of samples, or `inputs` does not have one column per network input.
     pub fn place(&self, inputs: ArrayView2<f32>, labels: &[u8]) -> Result<Resident, ShaderError> {
-        assert_eq!(inputs.nrows(), labels.len(), "place: as many labels as samples are needed");
-        assert_eq!(inputs.ncols(), self.architecture().inputs(), "place: wrong number of inputs");
+        assert_eq!(inputs.nrows(), labels.len(), "place: each sample needs one label");
+        assert_eq!(
+            inputs.ncols(),
+            self.architecture().inputs(),
+            "place: `inputs` must have one column per network input"
+        );
         let gpu: &Gpu = self.gpu;
         let part = |rows: ArrayView2<f32>| {
             let values = rows.as_standard_layout();
             Part {
-                inputs: gpu.storage(values.as_slice().expect("the standard layout is row by row")),
+                inputs: gpu.storage(values.as_slice().expect("the standard layout is contiguous")),
                 rows: rows.nrows(),
             }
         };
@@ -67,14 +71,14 @@ impl ShaderNetwork<'_> {
         Ok(resident)
     }
 
-    /// How many samples have their largest output, the first of equals, where their label says. Everything stays on the device
-    /// but this number.
+    /// The number of samples whose largest output, the first of equals, is at the label's index. Only this number
+    /// leaves the device.
     ///
     /// # Errors
     /// If the device fails.
     pub fn count_correct(&mut self, resident: &Resident) -> Result<usize, ShaderError> {
         self.reserve(resident.parts.iter().map(|part| part.rows).max().unwrap_or(1));
-        let (gpu, workspace) = (self.gpu, self.workspace.as_ref().expect("there is room since `reserve`"));
+        let (gpu, workspace) = (self.gpu, self.workspace.as_ref().expect("`reserve` allocates it"));
         gpu.queue.write_buffer(&resident.count, 0, bytemuck::bytes_of(&0_u32));
         let buffers = [&workspace.outputs_shape, workspace.outputs(), &resident.labels, &resident.count];
         let classify = gpu.bind(&self.pipelines.classify, &buffers);

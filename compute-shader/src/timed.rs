@@ -1,4 +1,4 @@
-//! Where the time of a prediction goes.
+//! The times of a prediction's phases: upload, compute, read-back.
 
 use std::time::Instant;
 
@@ -6,20 +6,20 @@ use ndarray::ArrayView2;
 
 use crate::{ShaderError, ShaderNetwork};
 
-/// The seconds of one prediction's phases, one after the other.
+/// Elapsed times of one prediction's phases, in seconds; the phases do not overlap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
-    /// From the CPU's memory to the device's.
+    /// The copy from host to device.
     pub upload: f64,
-    /// The launches alone, by the device's own clock; None where it has none.
+    /// The launches alone, by device timestamps; `None` if the adapter has no timestamp queries.
     pub compute: Option<f64>,
-    /// From the device's memory to the CPU's, when the launches are done.
+    /// The copy from device to host, after the launches.
     pub read_back: f64,
 }
 
 impl ShaderNetwork<'_> {
-    /// Predicts and times each phase, waiting for each to end. All of it together takes longer than
-    /// [`ShaderNetwork::predict`], which waits once.
+    /// Predicts, and times each phase with a wait after it. The sum exceeds the time of [`ShaderNetwork::predict`],
+    /// which waits once.
     ///
     /// # Errors
     /// If the device fails.
@@ -29,7 +29,7 @@ impl ShaderNetwork<'_> {
     /// [`ShaderNetwork::largest_batch`].
     pub fn time_phases(&mut self, inputs: ArrayView2<f32>) -> Result<Phases, ShaderError> {
         let rows = inputs.nrows();
-        assert!(rows <= self.largest_batch(), "time_phases: more rows than are on the device at once");
+        assert!(rows <= self.largest_batch(), "time_phases: more rows than the largest batch");
         let (gpu, path) = (self.gpu, self.path_for(rows));
         self.reserve(rows);
         gpu.wait()?;
@@ -56,14 +56,14 @@ impl ShaderNetwork<'_> {
     }
 }
 
-/// Two times by the device's clock.
+/// Device timestamps at the beginning and the end of a compute pass.
 struct Stamps {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     staging: wgpu::Buffer,
 }
 
-/// The bytes of two times.
+/// The size of two timestamps, in bytes.
 const BYTES: u64 = 16;
 
 impl Stamps {

@@ -1,4 +1,4 @@
-//! One sample by one launch.
+//! The forward pass of one sample in one launch.
 
 use neural_net::Network;
 
@@ -15,12 +15,12 @@ pub(super) struct Single {
 }
 
 impl Single {
-    /// None where all parameters together are more than the adapter binds at once.
+    /// `None` if all parameters together exceed the adapter's maximum binding size.
     pub(super) fn new(gpu: &Gpu, pipelines: &Pipelines, network: &Network<f32>) -> Option<Self> {
         let architecture = network.architecture();
         let count: usize = network.weights().iter().map(|weights| weights.len()).sum::<usize>()
             + network.biases().iter().map(|biases| biases.len()).sum::<usize>();
-        if bytes_of(count) > gpu.largest_binding() || u32::try_from(count).is_err() {
+        if bytes_of(count) > gpu.max_binding() || u32::try_from(count).is_err() {
             return None;
         }
         let mut parameters: Vec<f32> = Vec::with_capacity(count);
@@ -35,8 +35,9 @@ impl Single {
             layers.push([inputs as u32, units as u32, activation, first_weight, first_bias]);
         }
         let widest = architecture.sizes()[1..].iter().copied().max().unwrap_or(1);
-        let (sample, result) = (gpu.numbers(architecture.inputs()), gpu.numbers(architecture.outputs()));
-        let buffers = [&gpu.storage(&layers), &gpu.storage(&parameters), &sample, &gpu.numbers(2 * widest), &result];
+        let (sample, result) = (gpu.empty_storage(architecture.inputs()), gpu.empty_storage(architecture.outputs()));
+        let buffers =
+            [&gpu.storage(&layers), &gpu.storage(&parameters), &sample, &gpu.empty_storage(2 * widest), &result];
         let group = gpu.bind(&pipelines.single, &buffers);
         Some(Self { sample, result, group })
     }

@@ -1,4 +1,4 @@
-//! What a batch needs on the device beside the weights: room for inputs and activations, and what binds them.
+//! The device buffers of a batch (inputs, activations, shapes) and their bind groups.
 
 use neural_net::Activation;
 
@@ -7,16 +7,16 @@ use crate::Gpu;
 
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    /// The samples that there is room for.
+    /// Capacity in samples.
     pub(crate) rows: usize,
     pub(crate) inputs: wgpu::Buffer,
-    /// Each layer's outputs.
+    /// Each layer's outputs, rows × units.
     activations: Vec<wgpu::Buffer>,
     /// Each layer's shape, as `dense.wgsl` reads it.
     shapes: Vec<wgpu::Buffer>,
     pub(crate) first_layer: wgpu::BindGroup,
     pub(crate) later_layers: Vec<wgpu::BindGroup>,
-    /// Where the outputs are a softmax.
+    /// `Some` if the output activation is softmax.
     pub(crate) softmax: Option<wgpu::BindGroup>,
     /// The last layer's shape, as `softmax.wgsl` and `classify.wgsl` read it.
     pub(crate) outputs_shape: wgpu::Buffer,
@@ -26,9 +26,9 @@ pub(crate) struct Workspace {
 impl Workspace {
     pub(super) fn new(network: &ShaderNetwork, rows: usize) -> Self {
         let (gpu, pipelines, architecture) = (network.gpu, &network.pipelines, &network.architecture);
-        let inputs = gpu.numbers(rows * architecture.inputs());
+        let inputs = gpu.empty_storage(rows * architecture.inputs());
         let activations: Vec<wgpu::Buffer> =
-            network.layers.iter().map(|layer| gpu.numbers(rows * layer.units)).collect();
+            network.layers.iter().map(|layer| gpu.empty_storage(rows * layer.units)).collect();
         let shapes: Vec<wgpu::Buffer> = network.layers.iter().map(|_| gpu.uniform()).collect();
         let bind = |index: usize, input: &wgpu::Buffer| {
             let layer = &network.layers[index];
@@ -45,31 +45,31 @@ impl Workspace {
         Self { rows, first_layer, later_layers, softmax, inputs, activations, shapes, outputs_shape, staging }
     }
 
-    /// The last layer's outputs.
+    /// The last layer's outputs, rows × outputs.
     pub(crate) fn outputs(&self) -> &wgpu::Buffer {
         &self.activations[self.activations.len() - 1]
     }
 
-    /// Binds other inputs than the workspace's own to the first layer.
+    /// The first layer's bind group with `inputs` in place of the workspace's own.
     pub(crate) fn bind_inputs(&self, network: &ShaderNetwork, inputs: &wgpu::Buffer) -> wgpu::BindGroup {
         let layer = &network.layers[0];
         let buffers = [&self.shapes[0], inputs, &layer.weights, &layer.biases, &self.activations[0]];
         network.gpu.bind(&network.pipelines.dense, &buffers)
     }
 
-    /// Tells the shaders how many rows the next launches have.
+    /// Writes the number of rows of the next launches to the uniforms.
     pub(crate) fn set_rows(&self, gpu: &Gpu, layers: &[Layer], rows: usize) {
         self.set_rows_from(gpu, layers, rows, 0);
     }
 
-    /// The same for rows that begin with row `first` of a data set.
+    /// [`Workspace::set_rows`] for a batch that begins at row `first` of a data set.
     pub(crate) fn set_rows_from(&self, gpu: &Gpu, layers: &[Layer], rows: usize, first: usize) {
         for (layer, shape) in layers.iter().zip(&self.shapes) {
-            let numbers = [rows as u32, layer.inputs as u32, layer.units as u32, activation_code(layer.activation)];
-            gpu.queue.write_buffer(shape, 0, bytemuck::cast_slice(&numbers));
+            let fields = [rows as u32, layer.inputs as u32, layer.units as u32, activation_code(layer.activation)];
+            gpu.queue.write_buffer(shape, 0, bytemuck::cast_slice(&fields));
         }
         let units = layers.last().map_or(0, |layer| layer.units);
-        let numbers = [rows as u32, units as u32, first as u32, 0];
-        gpu.queue.write_buffer(&self.outputs_shape, 0, bytemuck::cast_slice(&numbers));
+        let fields = [rows as u32, units as u32, first as u32, 0];
+        gpu.queue.write_buffer(&self.outputs_shape, 0, bytemuck::cast_slice(&fields));
     }
 }

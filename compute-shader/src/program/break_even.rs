@@ -1,29 +1,30 @@
-//! The batch from which on the shader wins.
+//! The break-even batch size, above which the shader is faster than the CPU.
 
 use anyhow::Result;
 
 use super::row::Row;
 use super::table::thousands;
 
-/// Where the shader begins to win.
+/// The batch sizes between which the shader becomes faster than the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BreakEven {
-    /// At no measured batch.
+    /// The CPU is faster at the largest measured batch.
     Never,
-    /// At this batch, the smallest that was measured, already.
+    /// The shader is faster at every measured batch; the smallest is given.
     Always(usize),
-    /// The CPU still wins at the first batch, the shader at the second, and at all measured larger ones.
+    /// The CPU is faster at the first batch, the shader at the second and at all measured larger ones.
     Between(usize, usize),
 }
 
-/// Bisects, by measuring `ratio`, shader / CPU, between the last batch where the CPU wins and the next one of the table.
+/// Bisects between the largest batch of the table where the CPU is faster and the next one; `ratio` measures
+/// shader / CPU.
 pub(super) fn find(rows: &[Row], mut ratio: impl FnMut(usize) -> Result<f64>) -> Result<BreakEven> {
     let Some(last) = rows.iter().rposition(|row| row.ratio() >= 1.0) else {
         return Ok(rows.first().map_or(BreakEven::Never, |row| BreakEven::Always(row.batch)));
     };
     let Some(next) = rows.get(last + 1) else { return Ok(BreakEven::Never) };
     let (mut cpu_wins, mut shader_wins) = (rows[last].batch, next.batch);
-    // To a tenth: two measurements differ by more.
+    // To within 10 %: the noise of the measurements is larger.
     while shader_wins > cpu_wins + 1 && shader_wins as f64 > 1.1 * cpu_wins as f64 {
         let middle = ((cpu_wins as f64 * shader_wins as f64).sqrt() as usize).clamp(cpu_wins + 1, shader_wins - 1);
         if ratio(middle)? < 1.0 { shader_wins = middle } else { cpu_wins = middle }
@@ -32,7 +33,7 @@ pub(super) fn find(rows: &[Row], mut ratio: impl FnMut(usize) -> Result<f64>) ->
 }
 
 impl BreakEven {
-    /// The smallest batch at which the shader won.
+    /// The smallest batch at which the shader was faster.
     pub(super) fn batch(self) -> Option<usize> {
         match self {
             Self::Never => None,
@@ -40,24 +41,23 @@ impl BreakEven {
         }
     }
 
-    /// What was found, in a sentence.
     pub(super) fn sentence(self, rows: &[Row], is_software: bool) -> String {
         match self {
             Self::Never => {
                 let best = rows.iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()));
                 let closest = best.map_or(String::new(), |row| {
-                    format!(" It comes closest at {} images, with {:.2} times the CPU's time.", row.batch, row.ratio())
+                    format!(" The lowest ratio is {1:.2}, at {0} images.", row.batch, row.ratio())
                 });
                 let why =
-                    if is_software { " This adapter is software: shader and CPU share the same cores." } else { "" };
-                format!("Break-even: none. The CPU is faster at every batch that was measured.{closest}{why}")
+                    if is_software { " This adapter is software and runs on the same cores as the CPU." } else { "" };
+                format!("Break-even: none. The CPU is faster at the largest measured batch.{closest}{why}")
             }
             Self::Always(batch) => {
-                format!("Break-even: the shader is faster at every batch that was measured, from {batch} on.")
+                format!("Break-even: the shader is faster at every measured batch, from {batch} up.")
             }
             Self::Between(cpu, shader) => format!(
-                "Break-even: between {} and {} images. Up to there the way to the device and back costs more than the \
-                 shader gains.",
+                "Break-even: between {} and {} images. For smaller batches the transfers cost more than the shader \
+                 gains.",
                 thousands(cpu as f64),
                 thousands(shader as f64)
             ),
@@ -84,7 +84,7 @@ mod tests {
             asked.push(batch);
             Ok(if batch >= 400 { 0.9 } else { 1.1 })
         });
-        let BreakEven::Between(cpu, shader) = found.unwrap() else { panic!("there is one") };
+        let BreakEven::Between(cpu, shader) = found.unwrap() else { panic!("a break-even is found") };
         assert!(cpu < 400 && 400 <= shader && shader as f64 <= 1.1 * cpu as f64, "{cpu} {shader}");
         assert!(asked.len() < 10 && asked.iter().all(|batch| (101..1000).contains(batch)), "{asked:?}");
     }
@@ -94,11 +94,9 @@ mod tests {
         let never = find(&[row(1, 1.0, 9.0), row(10, 1.0, 1.25)], |_| unreachable!()).unwrap();
         assert_eq!((never, never.batch()), (BreakEven::Never, None));
         let sentence = never.sentence(&[row(1, 1.0, 9.0), row(10, 1.0, 1.25)], true);
-        assert!(
-            sentence.contains("none") && sentence.contains("10 images, with 1.25") && sentence.contains("software")
-        );
+        assert!(sentence.contains("none") && sentence.contains("1.25, at 10 images") && sentence.contains("software"));
         let always = find(&[row(1, 1.0, 0.5), row(10, 1.0, 0.25)], |_| unreachable!()).unwrap();
         assert_eq!(always, BreakEven::Always(1));
-        assert!(always.sentence(&[], false).contains("from 1 on"));
+        assert!(always.sentence(&[], false).contains("from 1 up"));
     }
 }

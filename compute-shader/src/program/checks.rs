@@ -1,4 +1,4 @@
-//! What must hold before anything is timed: the shaders' outputs are the CPU's.
+//! The checks before the timing: the shaders' outputs agree with the CPU's.
 
 use anyhow::Result;
 use compute_shader::{Path, ShaderNetwork};
@@ -10,10 +10,10 @@ use timing::Report;
 use super::BATCHES;
 use super::input::Input;
 
-/// How far an output may be from the CPU's.
+/// Maximum absolute error of an output up to ±1, maximum relative error beyond.
 const TOLERANCE: f32 = 1e-5;
-/// Samples that are predicted plainly too, and one by one.
-const SOME: usize = 200;
+/// Samples that are also checked against plain loops, on both paths.
+const PLAIN_SAMPLES: usize = 200;
 
 pub(super) fn run(
     report: &mut Report,
@@ -27,20 +27,20 @@ pub(super) fn run(
         let samples = input.batch(batch);
         outputs = shader.predict(samples)?;
         let outcome = compare(outputs.view(), expected.slice(s![..samples.nrows(), ..]));
-        report.check_on(&format!("shader_batch_{batch}"), &place(&outcome), outcome.map(|_| ()));
+        report.check_on(&format!("shader_batch_{batch}"), &error_note(&outcome), outcome.map(|_| ()));
     }
-    let some = input.batch(SOME);
-    let plain = predict_plainly(&input.network, some);
+    let samples = input.batch(PLAIN_SAMPLES);
+    let plain = predict_plainly(&input.network, samples);
     for (name, path) in [("shader_single", Path::Single), ("shader_batch", Path::Batch)] {
-        let outcome = compare(shader.predict_by(path, some)?.view(), plain.view());
-        report.check_on(&format!("{name}_against_plain_loops"), &place(&outcome), outcome.map(|_| ()));
+        let outcome = compare(shader.predict_by(path, samples)?.view(), plain.view());
+        report.check_on(&format!("{name}_against_plain_loops"), &error_note(&outcome), outcome.map(|_| ()));
     }
-    // The last batch was all samples.
+    // The last batch is the whole input.
     report.check("shader_same_predictions", same_predictions(&outputs, &expected));
     Ok(())
 }
 
-fn place(outcome: &Result<f32, String>) -> String {
+fn error_note(outcome: &Result<f32, String>) -> String {
     outcome.as_ref().map(|error| format!(" (largest error {error:.1e})")).unwrap_or_default()
 }
 
@@ -52,17 +52,17 @@ fn predict_plainly(network: &Network<f32>, inputs: ArrayView2<f32>) -> Array2<f3
     outputs
 }
 
-/// The largest error, or where it is too large; outputs beyond ±1 may err in proportion.
+/// The largest error, absolute up to ±1 and relative beyond, or the first output where it exceeds the tolerance.
 fn compare(found: ArrayView2<f32>, expected: ArrayView2<f32>) -> Result<f32, String> {
     if found.dim() != expected.dim() {
-        return Err(format!("{:?} outputs instead of {:?}", found.dim(), expected.dim()));
+        return Err(format!("{:?} outputs, expected {:?}", found.dim(), expected.dim()));
     }
     let mut largest = 0.0_f32;
     for ((place, &found), &expected) in found.indexed_iter().zip(&expected) {
         let error = (found - expected).abs() / expected.abs().max(1.0);
         if error.is_nan() || error > TOLERANCE {
             let (sample, output) = place;
-            return Err(format!("sample {sample}, output {output}: {found} instead of {expected}"));
+            return Err(format!("sample {sample}, output {output}: {found}, expected {expected}"));
         }
         largest = largest.max(error);
     }
@@ -74,7 +74,7 @@ fn same_predictions(found: &Array2<f32>, expected: &Array2<f32>) -> Result<(), S
     let other =
         found.outer_iter().zip(expected.outer_iter()).position(|(found, expected)| class(found) != class(expected));
     other.map_or(Ok(()), |sample| {
-        Err(format!("sample {sample} is class {} instead of {}", class(found.row(sample)), class(expected.row(sample))))
+        Err(format!("sample {sample} is class {}, expected {}", class(found.row(sample)), class(expected.row(sample))))
     })
 }
 
@@ -96,6 +96,6 @@ mod tests {
         assert!(compare(expected.slice(s![..1, ..]), expected.view()).unwrap_err().contains("(1, 2) outputs"));
         assert_eq!(same_predictions(&close, &expected), Ok(()));
         let swapped = array![[1.0, 0.0], [100.0, -1.0]];
-        assert_eq!(same_predictions(&swapped, &expected), Err("sample 0 is class 0 instead of 1".to_owned()));
+        assert_eq!(same_predictions(&swapped, &expected), Err("sample 0 is class 0, expected 1".to_owned()));
     }
 }

@@ -1,4 +1,4 @@
-//! The network and the images.
+//! The network and the samples that the program checks and times.
 
 use anyhow::{Context, Result, ensure};
 use ndarray::{Array2, ArrayView2, s};
@@ -11,14 +11,14 @@ use rand::{RngExt, SeedableRng};
 
 use super::{Arguments, BATCHES};
 
-/// Steps of the notebook's training: as many as the notebook takes.
+/// Full-batch training steps, as in the notebook.
 const STEPS: usize = 1000;
 
 pub(super) struct Input {
     pub(super) network: Network<f32>,
-    /// As many samples as the largest batch has, row by row.
+    /// Samples for the largest batch, samples × inputs.
     pub(super) inputs: Array2<f32>,
-    /// The digits, where the samples are images.
+    /// The images' digits; `None` for random samples or a network of another number of classes.
     pub(super) labels: Option<Vec<u8>>,
     pub(super) network_line: String,
     pub(super) data_line: String,
@@ -39,12 +39,12 @@ impl Input {
                 let wanted = Preset::Notebook.sizes()[0];
                 ensure!(
                     rows * columns == wanted,
-                    "{} has images of {rows} × {columns} pixels, and the notebook's network reads {wanted}: name other files \
-                     by --data, or a network by --weights",
+                    "{} has images of {rows} × {columns} pixels, but the notebook's network has {wanted} inputs: give \
+                     other files with --data, or a network with --weights",
                     dataset.name
                 );
-                let network =
-                    compute_shader::notebook::train(&dataset.train, STEPS).context("the notebook's training")?;
+                let network = compute_shader::notebook::train(&dataset.train, STEPS)
+                    .context("training of the notebook's network")?;
                 (network, format!("trained for {STEPS} steps on {}", dataset.name))
             }
         };
@@ -52,14 +52,16 @@ impl Input {
         let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
         let (hidden, output) = (architecture.hidden_activation().name(), architecture.output_activation().name());
         let network_line = format!("{}, {hidden} then {output}, {origin}", sizes.join("-"));
-        let most = BATCHES[BATCHES.len() - 1];
+        let max_batch = BATCHES[BATCHES.len() - 1];
         if architecture.inputs() != rows * columns {
-            let data_line = format!("{most} random samples, since the network does not read {rows} × {columns} pixels");
+            let data_line =
+                format!("{max_batch} random samples, since the network's inputs are not {rows} × {columns} pixels");
             let mut rng = ChaCha8Rng::seed_from_u64(arguments.homework.seed);
-            let inputs = Array2::from_shape_simple_fn((most, architecture.inputs()), || rng.random_range(0.0..1.0));
+            let inputs =
+                Array2::from_shape_simple_fn((max_batch, architecture.inputs()), || rng.random_range(0.0..1.0));
             return Ok(Self { network, inputs, labels: None, network_line, data_line });
         }
-        let count = dataset.test.len().min(most);
+        let count = dataset.test.len().min(max_batch);
         let samples = dataset.test.samples::<f32>(0, count);
         let labels = dataset.test.labels[..count].to_vec();
         let reads_digits = architecture.outputs() == neural_net::data::CLASSES;
@@ -68,16 +70,16 @@ impl Input {
         Ok(Self { network, inputs, labels: reads_digits.then_some(labels), network_line, data_line })
     }
 
-    /// The first so many samples, or all where there are fewer.
+    /// The first `size` samples, or all if there are fewer.
     pub(super) fn batch(&self, size: usize) -> ArrayView2<'_, f32> {
         self.inputs.slice(s![..size.min(self.inputs.nrows()), ..])
     }
 }
 
-/// How many rows of outputs are largest where the label says.
-pub(super) fn correct_of(outputs: &Array2<f32>, labels: &[u8]) -> usize {
+/// The number of rows whose largest output is at the label's index.
+pub(super) fn count_correct(outputs: &Array2<f32>, labels: &[u8]) -> usize {
     let is_correct = |(row, &label): (ndarray::ArrayView1<f32>, &u8)| {
-        argmax(row.to_slice().expect("outputs are stored row by row")) == usize::from(label)
+        argmax(row.to_slice().expect("rows of the outputs are contiguous")) == usize::from(label)
     };
     outputs.outer_iter().zip(labels).filter(|pair| is_correct((pair.0, pair.1))).count()
 }

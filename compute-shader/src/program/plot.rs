@@ -1,4 +1,4 @@
-//! Images per second over the batch size, as an SVG file.
+//! A plot of images per second over the batch size, as an SVG file.
 
 use std::path::{Path, PathBuf};
 
@@ -12,31 +12,31 @@ use super::row::Row;
 const SIZE: (u32, u32) = (800, 480);
 const COLOURS: [RGBColor; 3] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115)];
 
-/// A file name for the plot.
+/// Parses the path of the plot, which must end in `.svg`.
 pub(super) fn parse_path(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) {
         true => Ok(path),
-        false => Err("the plot is drawn as SVG: give a name that ends in .svg".to_owned()),
+        false => Err("the plot is an SVG file: the name must end in .svg".to_owned()),
     }
 }
 
-/// Writes the plot, whole or not at all.
+/// Writes the plot atomically.
 pub(super) fn write(path: &Path, rows: &[Row], gpu: &Gpu) -> Result<()> {
     let drawing = draw(rows, gpu.name()).map_err(|error| anyhow!("the plot cannot be drawn: {error}"))?;
     write_atomically(path, drawing.as_bytes())
         .map_err(|error| anyhow!("{}: cannot be written: {error}", path.display()))
 }
 
-/// One line of the plot: its name, and images per second by batch size.
+/// A line of the plot: its name, and points of (batch size, images per second).
 type Line = (&'static str, Vec<(f64, f64)>);
 
 fn draw(rows: &[Row], adapter: &str) -> Result<String, Box<dyn std::error::Error>> {
     let rate = |row: &Row, seconds: f64| (row.batch as f64, row.batch as f64 / seconds.max(1e-9));
     let lines: [Line; 3] = [
         ("CPU", rows.iter().map(|row| rate(row, row.cpu.min)).collect()),
-        ("shader, there and back", rows.iter().map(|row| rate(row, row.shader.min)).collect()),
-        ("shader, compute alone", rows.iter().filter_map(|row| Some(rate(row, row.compute?.min))).collect()),
+        ("shader, with transfers", rows.iter().map(|row| rate(row, row.shader.min)).collect()),
+        ("shader, compute only", rows.iter().filter_map(|row| Some(rate(row, row.compute?.min))).collect()),
     ];
     let points = || lines.iter().flat_map(|(_, points)| points);
     let bounds = |of: fn(&(f64, f64)) -> f64| {
@@ -99,18 +99,18 @@ mod tests {
     }
 
     #[test]
-    fn shader_plot_has_a_line_for_each_way() {
+    fn shader_plot_has_a_line_per_measured_time() {
         let timed: Vec<Row> = [1, 10, 100].map(|batch| row(batch, Some(1e-5))).into();
         let svg = draw(&timed, "adapter <1> & \"2\"").unwrap();
         assert!(svg.starts_with("<svg") && svg.contains("adapter &lt;1&gt; &amp;"), "{svg}");
-        assert_eq!((svg.matches("<circle").count(), svg.matches("compute alone").count()), (9, 1));
+        assert_eq!((svg.matches("<circle").count(), svg.matches("compute only").count()), (9, 1));
         let untimed: Vec<Row> = [1, 10, 100].map(|batch| row(batch, None)).into();
         let svg = draw(&untimed, "adapter").unwrap();
-        assert_eq!((svg.matches("<circle").count(), svg.matches("compute alone").count()), (6, 0));
+        assert_eq!((svg.matches("<circle").count(), svg.matches("compute only").count()), (6, 0));
     }
 
     #[test]
-    fn shader_plot_refuses_other_formats() {
+    fn shader_plot_rejects_other_formats() {
         assert!(parse_path("a/b.svg").is_ok() && parse_path("B.SVG").is_ok());
         assert!(parse_path("b.png").unwrap_err().contains(".svg"));
     }

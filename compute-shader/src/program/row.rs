@@ -1,4 +1,4 @@
-//! One batch size, timed in all ways.
+//! The measurements of one batch size.
 
 use std::num::NonZeroUsize;
 
@@ -14,18 +14,18 @@ use timing::{Measurement, measure};
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
     pub(super) batch: usize,
-    /// The CPU's fast prediction.
+    /// `neural_net::Predictor` on the CPU.
     pub(super) cpu: Measurement,
-    /// The shader's, from the CPU's memory and back to it.
+    /// The shader with both transfers.
     pub(super) shader: Measurement,
-    /// The launches alone, by the device's clock.
+    /// The launches alone, by device timestamps.
     pub(super) compute: Option<Measurement>,
     pub(super) upload: Measurement,
     pub(super) read_back: Measurement,
 }
 
 impl Row {
-    /// Times a batch on the CPU, on rayon's current threads, and on the device.
+    /// Times a batch on the CPU, with rayon's current thread pool, and on the device.
     pub(super) fn measure(
         shader: &mut ShaderNetwork,
         predictor: &mut Predictor<f32>,
@@ -55,7 +55,7 @@ impl Row {
         })
     }
 
-    /// The shader's time over the CPU's: below 1, the shader wins.
+    /// The shader's time divided by the CPU's; below 1, the shader is faster.
     pub(super) fn ratio(&self) -> f64 {
         self.shader.min / self.cpu.min
     }

@@ -1,4 +1,4 @@
-//! The table of times.
+//! The printed table of times.
 
 use timing::{format_seconds, say};
 
@@ -11,9 +11,9 @@ pub(super) fn print(rows: &[Row], threads: usize, has_timestamps: bool) {
         "batch",
         "CPU",
         "shader",
-        "of it: up",
+        "upload",
         "compute",
-        "back",
+        "read-back",
         "ratio",
         "CPU images/s",
         "shader i/s"
@@ -34,15 +34,15 @@ pub(super) fn print(rows: &[Row], threads: usize, has_timestamps: bool) {
     }
     let repeats = rows.first().map_or(0, |row| row.shader.repeats);
     say!(
-        "[*] CPU: {threads} thread{plural}. shader: from the CPU's memory and back to it. up, compute, back: each alone, with a \
-         wait after it. ratio: shader / CPU; below 1, the shader wins. The fastest of {repeats} each."
+        "[*] CPU: {threads} thread{plural}. shader: with both transfers. upload, compute, read-back: each timed alone, \
+         with a wait after it. ratio: shader / CPU; below 1, the shader is faster. Minimum of {repeats} runs each."
     );
     if !has_timestamps {
-        say!("[*] compute: this adapter cannot say when it began and ended");
+        say!("[*] compute: not measured, since this adapter has no timestamp queries");
     }
 }
 
-/// A whole number with its thousands apart: 1 234 567.
+/// A number rounded to an integer, with spaces between groups of thousands: 1 234 567.
 pub(super) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut shown = String::new();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shader_table_sets_thousands_apart() {
+    fn shader_table_separates_thousands() {
         assert_eq!(
             [0.4, 12.0, 999.6, 123_456.0, 1_234_567.0].map(thousands),
             ["0", "12", "1 000", "123 456", "1 234 567"]

@@ -1,10 +1,10 @@
-// Counts the rows whose largest output, the first of equals, is where the label says: all that must leave the device is one
-// number. One invocation a row; a workgroup adds up its rows before it touches the common count.
+// Counts the rows whose largest output, the first of equals, is at the label's index, so that only the count leaves the
+// device. One invocation per row; each workgroup counts in workgroup memory and adds its count to the global one.
 
 struct Outputs {
     rows: u32,
     units: u32,
-    // The row of the data set that the batch begins with.
+    // Index in the data set of the batch's first row.
     first: u32,
 }
 

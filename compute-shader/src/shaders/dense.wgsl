@@ -1,7 +1,8 @@
 // One layer for a batch: y = activation(x·W + b), where x is rows × inputs, W is inputs × units and y is rows × units.
 //
-// A workgroup computes a tile of ROWS × UNITS outputs. Each weight and each input that it needs is read once from memory, into
-// the workgroup's own, DEPTH columns of x and rows of W at a time; an invocation keeps the sums of four rows of one unit.
+// A workgroup computes a tile of ROWS × UNITS outputs. It loads DEPTH columns of x and rows of W at a time into
+// workgroup memory, so that it reads each of its weights and inputs once; an invocation accumulates four rows of one
+// unit.
 
 struct Layer {
     rows: u32,
@@ -33,7 +34,7 @@ fn dense(
     let first_row = workgroup.y * ROWS;
     var sums = vec4<f32>();
     for (var k = 0u; k < layer.inputs; k += DEPTH) {
-        // Outside of x and W the tiles are zero, which adds nothing.
+        // The tiles are zero-padded outside x and W.
         for (var i = 0u; i < ROWS_EACH; i++) {
             let row = i * DEPTH + local.y;
             let is_inside = first_row + row < layer.rows && k + local.x < layer.inputs;

@@ -1,14 +1,14 @@
-// All layers for one sample in one launch: a single workgroup goes from layer to layer, with a barrier in between, where a
-// batch needs a launch for each. Its activations stay in two buffers that only this workgroup touches.
+// All layers for one sample in one launch: a single workgroup computes layer after layer with a barrier in between,
+// where a batch needs one launch per layer. Activations are double-buffered.
 //
-// A layer of few units would leave most of the invocations idle, so each unit's sum is cut into as many parts as there are
-// invocations for it; invocations that are neighbours read weights that are neighbours.
+// One invocation per unit would leave most invocations idle in a layer of few units, so INVOCATIONS / units of them
+// compute partial sums of each unit; adjacent invocations read adjacent weights.
 
 struct Layer {
     inputs: u32,
     units: u32,
     activation: u32,
-    // Where its weights and its biases begin in `parameters`.
+    // Offsets of its weights and biases in `parameters`.
     weights: u32,
     biases: u32,
 }
@@ -67,7 +67,7 @@ fn single(@builtin(local_invocation_index) me: u32) {
     var shift = 0.0;
     var total = 1.0;
     if last.activation == SOFTMAX {
-        // Each invocation for itself: there are few outputs, and no barrier is needed.
+        // Every invocation computes all of it: outputs are few, and this needs no barrier.
         shift = activations[outputs];
         for (var unit = 1u; unit < last.units; unit++) {
             shift = max(shift, activations[outputs + unit]);

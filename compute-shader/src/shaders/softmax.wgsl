@@ -1,5 +1,5 @@
-// Softmax over each row of a batch's last sums, in place: eᶻⁱ / Σⱼ eᶻʲ, shifted by the largest sum so that nothing overflows.
-// One invocation a row: a row is short, and rows are many.
+// Softmax over each row of the last layer's sums, in place: eᶻⁱ / Σⱼ eᶻʲ. Subtracting the row's maximum first prevents
+// overflow. One invocation per row, since rows are short and many.
 
 struct Outputs {
     rows: u32,

@@ -4,7 +4,7 @@ use neural_net::Activation::{Relu, Softmax};
 use crate::{gpu, inputs, network};
 
 #[test]
-fn shader_device_that_is_lost_is_an_error() {
+fn shader_reports_a_lost_device() {
     let Some(gpu) = gpu() else { return };
     let network = network(&[10, 8, 4], Relu, Softmax, 0);
     let inputs = inputs(100, 10, 0);
@@ -23,15 +23,15 @@ fn shader_device_that_is_lost_is_an_error() {
 }
 
 #[test]
-fn shader_adapter_is_found_by_a_part_of_its_name() {
+fn shader_adapter_is_found_by_part_of_its_name() {
     let Some(gpu) = gpu() else { return };
     let name = gpu.name().to_uppercase();
     assert_eq!(Gpu::open(Some(&name)).unwrap().name(), gpu.name());
     let error = Gpu::open(Some("no such adapter")).err().unwrap().to_string();
-    assert!(error.starts_with("no adapter is called \"no such adapter\"; there are: "), "{error}");
+    assert!(error.starts_with("no adapter matches \"no such adapter\"; available: "), "{error}");
     assert!(error.contains(gpu.name()), "{error}");
     if gpu.is_software() {
-        assert!(gpu.description().contains("software: it computes on the CPU"), "{}", gpu.description());
+        assert!(gpu.description().contains("software, runs on the CPU"), "{}", gpu.description());
         assert!(Gpu::open(Some("software")).unwrap().is_software());
     }
 }
@@ -45,7 +45,7 @@ fn shader_phases_are_timed() {
         let phases = shader.time_phases(inputs(rows, 784, 0).view()).unwrap();
         assert!(phases.upload > 0.0 && phases.read_back > 0.0, "{phases:?}");
         assert_eq!(phases.compute.is_some(), gpu.has_timestamps());
-        // A device's clock may tick slowly, but not for a minute.
+        // Zero is allowed: timestamps may be coarser than the pass.
         assert!(phases.compute.is_none_or(|seconds| (0.0..60.0).contains(&seconds)), "{phases:?}");
     }
 }

@@ -5,7 +5,7 @@ use neural_net::network::argmax;
 use crate::{expected, gpu, inputs, network};
 
 #[test]
-fn shader_counts_on_the_device_what_its_outputs_say() {
+fn shader_counts_correct_outputs_on_the_device() {
     let Some(gpu) = gpu() else { return };
     let network = network(&[9, 12, 10], Relu, Softmax, 5);
     let inputs = inputs(777, 9, 6);
@@ -21,7 +21,7 @@ fn shader_counts_on_the_device_what_its_outputs_say() {
         let mut shader = ShaderNetwork::new(&gpu, &network).unwrap().with_largest_batch(rows.try_into().unwrap());
         let resident = shader.place(inputs.view(), &labels).unwrap();
         assert_eq!(resident.len(), 777);
-        // Twice: the count begins at 0 each time.
+        // Twice: each evaluation resets the count.
         for _ in 0..2 {
             assert_eq!(shader.count_correct(&resident).unwrap(), 777 - 259, "{rows} rows at a time");
         }
@@ -31,7 +31,7 @@ fn shader_counts_on_the_device_what_its_outputs_say() {
 }
 
 #[test]
-fn shader_takes_the_first_of_equal_outputs() {
+fn shader_classifies_by_the_first_of_equal_outputs() {
     let Some(gpu) = gpu() else { return };
     let mut network = network(&[2, 4], Identity, Identity, 0);
     let zero = |shape: (usize, usize)| ndarray::Array2::zeros(shape);
@@ -47,7 +47,7 @@ fn shader_takes_the_first_of_equal_outputs() {
 }
 
 #[test]
-fn shader_evaluates_no_samples_too() {
+fn shader_evaluates_an_empty_data_set() {
     let Some(gpu) = gpu() else { return };
     let network = network(&[3, 2], Relu, Identity, 0);
     let mut shader = ShaderNetwork::new(&gpu, &network).unwrap();

@@ -1,5 +1,5 @@
-//! The shaders against the CPU, on whatever adapter this machine has; software does. Without one they are skipped,
-//! unless `SHADER_TESTS=require` makes that a failure.
+//! The shaders against the CPU, on the best adapter of this machine, which may be a software one. Without an adapter
+//! the tests are skipped; `SHADER_TESTS=require` makes that a failure.
 
 mod device;
 mod evaluation;
@@ -15,7 +15,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use test_skips::{Need, skip};
 
-/// The best adapter; without one the calling test is skipped.
+/// The best adapter; `None`, with a note of the skipped test, if there is none.
 #[track_caller]
 fn gpu() -> Option<Gpu> {
     match Gpu::open(None) {
@@ -28,7 +28,7 @@ fn gpu() -> Option<Gpu> {
     }
 }
 
-/// Weights of about 1/√fan_in, biases up to ½, so that sums are neither all small nor all large.
+/// A network with random weights up to 2/√fan_in and biases up to ½, so that sums are neither all small nor all large.
 fn network(sizes: &[usize], hidden: Activation, output: Activation, seed: u64) -> Network<f32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let architecture = Architecture::new(sizes.to_vec(), hidden, output).unwrap();
@@ -47,7 +47,7 @@ fn inputs(rows: usize, columns: usize, seed: u64) -> Array2<f32> {
     Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-1.0..1.0))
 }
 
-/// The plain loops' outputs.
+/// The outputs of [`Network::predict`], the naive loops.
 fn expected(network: &Network<f32>, inputs: &Array2<f32>) -> Array2<f32> {
     let mut outputs = Array2::zeros((inputs.nrows(), network.architecture().outputs()));
     for (mut output, input) in outputs.outer_iter_mut().zip(inputs.outer_iter()) {
@@ -60,6 +60,6 @@ fn assert_close(found: &Array2<f32>, expected: &Array2<f32>, what: &str) {
     assert_eq!(found.dim(), expected.dim(), "{what}");
     for ((place, &found), &expected) in found.indexed_iter().zip(expected) {
         let error = (found - expected).abs();
-        assert!(error <= 1e-5 * expected.abs().max(1.0), "{what}, at {place:?}: {found} instead of {expected}");
+        assert!(error <= 1e-5 * expected.abs().max(1.0), "{what}, at {place:?}: {found}, expected {expected}");
     }
 }

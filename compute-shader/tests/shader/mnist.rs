@@ -6,7 +6,7 @@ use neural_net::network::argmax;
 use crate::{assert_close, gpu};
 
 #[test]
-fn shader_reads_all_test_images_as_the_cpu_does() {
+fn shader_classifies_all_test_images_as_the_cpu_does() {
     let Some(gpu) = gpu() else { return };
     let Some(directory) = test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist) else { return };
     let dataset = Dataset::mnist(&directory).unwrap();
@@ -21,10 +21,10 @@ fn shader_reads_all_test_images_as_the_cpu_does() {
     let classes: Vec<usize> = found.outer_iter().map(class).collect();
     assert_eq!(classes, cpu.outer_iter().map(class).collect::<Vec<_>>());
 
-    let right =
+    let correct =
         classes.iter().zip(&dataset.test.labels).filter(|(class, label)| **class == usize::from(**label)).count();
-    // The notebook's network reaches about 91 %; a perfect one would have seen the test images.
-    assert!((9000..9900).contains(&right), "{right}");
+    // The notebook's network reaches about 91 %; a perfect score would mean that it was trained on the test images.
+    assert!((9000..9900).contains(&correct), "{correct}");
     let resident = shader.place(test.inputs().view(), &dataset.test.labels).unwrap();
-    assert_eq!(shader.count_correct(&resident).unwrap(), right);
+    assert_eq!(shader.count_correct(&resident).unwrap(), correct);
 }

@@ -46,7 +46,7 @@ fn shader_predicts_one_sample_by_either_path() {
 }
 
 #[test]
-fn shader_cuts_batches_that_are_too_large() {
+fn shader_splits_batches_that_are_too_large() {
     let Some(gpu) = gpu() else { return };
     let network = network(&[20, 30, 4], Tanh, Softmax, 1);
     let inputs = inputs(1000, 20, 2);
@@ -60,7 +60,7 @@ fn shader_cuts_batches_that_are_too_large() {
 }
 
 #[test]
-fn shader_takes_batches_of_any_size_and_order_in_turn() {
+fn shader_predicts_batches_of_varying_sizes() {
     let Some(gpu) = gpu() else { return };
     let network = network(&[12, 40, 5], Relu, Softmax, 3);
     let mut shader = ShaderNetwork::new(&gpu, &network).unwrap();
@@ -75,9 +75,9 @@ fn shader_takes_batches_of_any_size_and_order_in_turn() {
             &format!("{rows} rows from {first}"),
         );
     }
-    // Columns that lie apart in memory.
-    let turned = inputs.t().as_standard_layout().into_owned();
-    assert_close(&shader.predict(turned.t()).unwrap(), &all, "turned");
+    // Column-major inputs.
+    let transposed = inputs.t().as_standard_layout().into_owned();
+    assert_close(&shader.predict(transposed.t()).unwrap(), &all, "column-major");
 }
 
 #[test]
@@ -98,14 +98,14 @@ fn shader_activations_do_not_overflow() {
 }
 
 #[test]
-fn shader_needs_as_many_inputs_as_the_network_has() {
+fn shader_panics_on_a_wrong_number_of_inputs() {
     let Some(gpu) = gpu() else { return };
     let mut shader = ShaderNetwork::new(&gpu, &network(&[4, 2], Relu, Identity, 0)).unwrap();
     for columns in [3, 5] {
         let inputs = inputs(2, columns, 0);
         let predict = AssertUnwindSafe(|| shader.predict(inputs.view()));
-        let panic = std::panic::catch_unwind(predict).expect_err("a row of another length is no input");
+        let panic = std::panic::catch_unwind(predict).expect_err("rows of a wrong length panic");
         let message = panic.downcast_ref::<String>().expect("the panic has a formatted message");
-        assert!(message.contains("wrong number of inputs"), "{columns} columns: {message}");
+        assert!(message.contains("one column per network input"), "{columns} columns: {message}");
     }
 }

@@ -10,7 +10,7 @@ fn program() -> Command {
 }
 
 #[test]
-fn shader_program_checks_times_and_tells() {
+fn shader_program_prints_checks_and_times() {
     let Some(gpu) = gpu() else { return };
     let directory = tempfile::tempdir().unwrap();
     let plot = directory.path().join("plot.svg");
@@ -25,11 +25,11 @@ fn shader_program_checks_times_and_tells() {
         "[+] shader_same_predictions passed",
         "[+] All tests passed",
         "[*] Break-even: ",
-        "[*] Kept on the device: 10000 images, one number read back: accuracy ",
+        "[*] Kept on the device: 10000 images, only the count read back: accuracy ",
     ] {
         assert!(text.contains(expected), "{expected:?} is missing in:\n{text}");
     }
-    assert_eq!(text.contains("software: it computes on the CPU"), gpu.is_software());
+    assert_eq!(text.contains("software, runs on the CPU"), gpu.is_software());
     for batch in ["     1  ", "    10  ", "   100  ", "  1000  ", " 10000  "] {
         assert_eq!(text.lines().filter(|line| line.starts_with(batch)).count(), 1, "{batch:?} in:\n{text}");
     }
@@ -65,16 +65,16 @@ fn shader_program_prints_one_json_object_for_a_network_of_any_size() {
 }
 
 #[test]
-fn shader_program_refuses_in_one_line() {
+fn shader_program_reports_usage_errors_in_one_line() {
     let missing = ["--weights", "no/such/file.safetensors"];
     let cases: [(&[&str], &str); 4] = [
         (&missing, "no/such/file.safetensors: cannot read"),
         (&["--adapter", "no such adapter"], "no adapter"),
-        (&["--plot", "plot.png"], "ends in .svg"),
+        (&["--plot", "plot.png"], "must end in .svg"),
         (&["--plot", "no/such/folder/plot.svg"], "no/such/folder/plot.svg: cannot be written"),
     ];
     for (arguments, expected) in cases {
-        // A desktop's variable, without which a library of Mesa's has lines of its own to print.
+        // Without this desktop variable, a Mesa library prints lines of its own.
         let output = program().env_remove("XDG_RUNTIME_DIR").args(arguments).assert().code(2).get_output().clone();
         let error = String::from_utf8(output.stderr).unwrap();
         let errors = error.lines().filter(|line| line.starts_with("error: ")).count();
@@ -85,7 +85,7 @@ fn shader_program_refuses_in_one_line() {
 }
 
 #[test]
-fn shader_program_refuses_more_repeats_than_it_can_count() {
+fn shader_program_limits_the_repeats() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_compute-shader"));
     let output = program.args(["--repeats", "9223372036854775808"]).assert().code(2).get_output().clone();
     let error = String::from_utf8(output.stderr).unwrap();
@@ -93,7 +93,7 @@ fn shader_program_refuses_more_repeats_than_it_can_count() {
 }
 
 #[test]
-fn shader_program_refuses_images_that_the_notebooks_network_does_not_read() {
+fn shader_program_rejects_images_of_a_wrong_size() {
     let Some(_) = gpu() else { return };
     let directory = tempfile::tempdir().unwrap();
     for part in ["train", "t10k"] {
@@ -109,8 +109,8 @@ fn shader_program_refuses_images_that_the_notebooks_network_does_not_read() {
 }
 
 #[test]
-fn shader_program_says_in_one_line_that_there_is_no_adapter() {
-    // Only an interface that this system does not have.
+fn shader_program_reports_a_missing_adapter_in_one_line() {
+    // A back end that this system does not have.
     let absent = if cfg!(target_os = "macos") { "dx12" } else { "metal" };
     let output = program().env("WGPU_BACKEND", absent).assert().code(2).get_output().clone();
     let error = String::from_utf8(output.stderr).unwrap();

@@ -1,6 +1,6 @@
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-/// What a file needs before it, as `pipelines.rs` puts them together.
+/// Prepended to the shaders that call `activate`, as in `pipelines.rs`.
 const ACTIVATION: &str = include_str!("../../src/shaders/activation.wgsl");
 
 const SHADERS: [(&str, &[&str], [u32; 3]); 4] = [
@@ -16,7 +16,7 @@ fn shader_sources_are_valid_wgsl() {
         let source = files.concat();
         let module = naga::front::wgsl::parse_str(&source)
             .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
-        // No capability beyond what every implementation has.
+        // No optional capability.
         let validated = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
         validated.unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
         let [entry] = &module.entry_points[..] else { panic!("{name} needs one entry point") };
