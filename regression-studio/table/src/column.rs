@@ -1,19 +1,19 @@
-//! One column of a table: numbers, or texts.
+//! One column of a table, numeric or text.
 
 use std::borrow::Cow;
 
 use super::texts::{Dictionary, Texts};
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Numbers: more than half of what is not missing is one.
+    /// Numeric: more than half of the cells that are not missing are finite numbers.
     Number,
-    /// Anything else, and a column in which everything is missing.
+    /// Any other column, including one with only missing cells.
     Text,
 }
 
-/// One column.
+/// A named column.
 #[derive(Clone, Debug)]
 pub struct Column {
     name: String,
@@ -24,7 +24,7 @@ pub struct Column {
 #[derive(Clone, Debug)]
 enum Values {
     Numbers {
-        /// Finite, or NaN where there is none.
+        /// Finite, or NaN in rows without a number.
         values: Vec<f64>,
         not_numeric: NotNumeric,
     },
@@ -34,30 +34,30 @@ enum Values {
     },
 }
 
-/// The cells of a column of numbers that are neither missing nor a number.
+/// The cells of a numeric column that are neither missing nor a finite number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NotNumeric {
-    /// The row and the index of its text, in order of rows.
+    /// Row and index in `texts`, by ascending row.
     pub(crate) cells: Vec<(u32, u32)>,
     pub(crate) texts: Texts,
 }
 
-/// A text column's distinct texts and which of them each row has.
+/// A text column as distinct texts and an index per row.
 #[derive(Clone, Copy, Debug)]
 pub struct Categories<'a> {
-    /// In the order of their first appearance.
+    /// The distinct texts, in order of first appearance.
     pub names: &'a Texts,
-    /// Of each row, the index in `names`; [`Categories::MISSING`] where the cell is missing.
+    /// Each row's index in `names`, or [`Categories::MISSING`].
     pub indices: &'a [u32],
 }
 
 impl Categories<'_> {
-    /// Stands for a missing cell.
+    /// The index of a missing cell.
     pub const MISSING: u32 = u32::MAX;
 }
 
 impl Column {
-    /// A column of numbers; NaN stands for a missing one, and infinities are not numeric.
+    /// A numeric column; NaN is a missing cell, and infinities count as not numeric.
     ///
     /// # Panics
     /// If there are 2³² rows or more.
@@ -72,7 +72,7 @@ impl Column {
         Self::from_numbers(name.into(), values, missing, NotNumeric { cells, texts: dictionary.into_texts() })
     }
 
-    /// A column of texts; an empty one is missing.
+    /// A text column; an empty string is a missing cell.
     ///
     /// # Panics
     /// If there are 2³² rows or more.
@@ -101,7 +101,7 @@ impl Column {
         &self.name
     }
 
-    /// What it holds.
+    /// The type of its values.
     pub fn kind(&self) -> Kind {
         match self.values {
             Values::Numbers { .. } => Kind::Number,
@@ -109,12 +109,12 @@ impl Column {
         }
     }
 
-    /// How many cells are empty or stand for nothing; [`super::csv`] lists what does.
+    /// The number of missing cells; [`super::csv`] lists the spellings of a missing value.
     pub fn missing(&self) -> usize {
         self.missing
     }
 
-    /// Of a column of numbers: how many cells are neither missing nor a finite number.
+    /// The number of cells that are neither missing nor a finite number; 0 for a text column.
     pub fn not_numeric(&self) -> usize {
         match &self.values {
             Values::Numbers { not_numeric, .. } => not_numeric.cells.len(),
@@ -122,12 +122,12 @@ impl Column {
         }
     }
 
-    /// The number in a row, always finite; None where it is missing or not numeric, and in columns of text.
+    /// The number in row `row`, always finite; `None` if it is missing or not numeric, or the column is text.
     pub fn number(&self, row: usize) -> Option<f64> {
         self.numbers()?.get(row).copied().filter(|value| !value.is_nan())
     }
 
-    /// A cell as the preview shows it: empty where it is missing, and the text where a number should stand.
+    /// The cell in row `row` as text: empty if it is missing, the original text if it is not numeric.
     pub fn text(&self, row: usize) -> Cow<'_, str> {
         match &self.values {
             Values::Numbers { values, not_numeric } => match values.get(row) {
@@ -141,7 +141,7 @@ impl Column {
         }
     }
 
-    /// All numbers of a column of numbers, each finite, or NaN where there is none.
+    /// The values of a numeric column, finite or NaN; `None` for a text column.
     pub fn numbers(&self) -> Option<&[f64]> {
         match &self.values {
             Values::Numbers { values, .. } => Some(values),
@@ -149,7 +149,7 @@ impl Column {
         }
     }
 
-    /// The distinct texts of a column of text.
+    /// The categories of a text column; `None` for a numeric column.
     pub fn categories(&self) -> Option<Categories<'_>> {
         match &self.values {
             Values::Numbers { .. } => None,
@@ -172,7 +172,7 @@ impl NotNumeric {
     }
 }
 
-/// As few digits as tell the number from every other.
+/// The shortest decimal form that reads back as the same number.
 fn shown(value: f64) -> String {
     match value.abs() {
         size if size >= 1e16 || (size > 0.0 && size < 1e-5) => format!("{value:e}"),
@@ -180,7 +180,7 @@ fn shown(value: f64) -> String {
     }
 }
 
-/// A row's number as the columns keep it.
+/// A row index as columns store it.
 fn index(row: usize) -> u32 {
     u32::try_from(row).expect("a table has fewer than 2³² rows")
 }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_finite_or_missing_or_shown_as_they_were_written() {
+    fn numbers_are_finite_missing_or_kept_as_text() {
         let column = Column::of_numbers("price", vec![1.5, f64::NAN, f64::INFINITY, -0.0, f64::NEG_INFINITY]);
         assert_eq!((column.kind(), column.missing(), column.not_numeric()), (Kind::Number, 1, 2));
         let cells: Vec<_> = (0..6).map(|row| (column.number(row), column.text(row).into_owned())).collect();

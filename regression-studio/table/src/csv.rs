@@ -1,25 +1,24 @@
-//! Tables in text files: CSV, with commas, semicolons or tabs, plain or packed by gzip.
+//! CSV reader: separated by commas, semicolons or tabs, plain or gzip-compressed.
 //!
-//! - **The header** is the first line that is not blank. The most frequent of comma, semicolon and tab in it separates the
-//!   cells of the file. Names are trimmed; empty ones become "column 3", repeated ones "PRICE (2)".
-//! - **Cells**: blanks around a cell are no part of it. Quotes, doubled quotes and line breaks in quotes are as in RFC 4180;
-//!   blanks may stand before an opening quote. Blank lines are skipped. Lines end with a line feed, with or without a
-//!   carriage return before it, or all with a carriage return. Text is UTF-8, with or without a byte order mark; a cell
-//!   that is not is read as Windows-1252.
-//! - **Numbers** are written as 12, -0.5, .5, 1e-3; beside semicolons, as 0,5 too. Only finite ones are numbers.
-//! - **Missing** is an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, in capital or small letters.
-//! - **A column** holds numbers where more than half of what is not missing is a number; else it holds texts.
+//! - **Header**: the first line that is not blank. Its most frequent of comma, semicolon and tab is the file's
+//!   separator. Names are trimmed; empty ones become "column 3", repeated ones "PRICE (2)".
+//! - **Cells**: surrounding blanks are removed. Quotes, doubled quotes and line breaks in quotes follow RFC 4180;
+//!   blanks may precede an opening quote. Blank lines are skipped. Lines end with LF or CRLF, or all with CR. Text is
+//!   UTF-8, with or without a byte order mark; a cell that is not valid UTF-8 is decoded as Windows-1252.
+//! - **Numbers**: 12, -0.5, .5, 1e-3; in files separated by semicolons also 0,5. Only finite values are numbers.
+//! - **Missing values**: an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, ignoring case.
+//! - **Columns**: numeric if more than half of the cells that are not missing are numbers, otherwise text.
 //!
-//! The file is cut into pieces of whole records by whoever comes first, and the pieces are read by rayon's threads. What
-//! comes out does not depend on where the pieces are cut.
+//! The file is split into chunks of whole records, which rayon's threads take in file order and parse in parallel. The
+//! table does not depend on the chunk boundaries.
 
+mod chunks;
 mod error;
 mod grammar;
 mod header;
 mod merge;
 mod parse;
 mod pass;
-mod pieces;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -29,57 +28,58 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
+use self::chunks::Context;
 pub use self::error::{CsvError, CsvProblem};
 use self::pass::{Outcome, Pass};
-use self::pieces::Surroundings;
 use super::Table;
 
-/// The most columns that are read, as many as a spreadsheet holds.
+/// Maximum number of columns, that of common spreadsheets.
 pub const COLUMN_LIMIT: usize = 16_384;
 
-/// The longest row that is read, in bytes.
+/// Maximum length of a row in bytes.
 pub const RECORD_LIMIT: usize = 16 << 20;
 
-/// How a file is read. Tests read with others than the usual ones.
+/// Sizes and limits of a read, in bytes; tests vary them.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Bytes in a piece.
-    piece: usize,
-    /// Bytes at the beginning of the rows by which a column's kind is guessed.
+    /// Size of a chunk.
+    chunk: usize,
+    /// Size of the sample of first rows from which the column kinds are guessed.
     sample: usize,
-    /// Bytes in a record.
+    /// Maximum length of a record.
     record: usize,
-    /// Bytes that the rows may take.
+    /// Maximum memory of the parsed rows.
     memory: u64,
 }
 
-const LIMITS: Limits = Limits { piece: 1 << 19, sample: 1 << 16, record: RECORD_LIMIT, memory: u64::MAX };
+const LIMITS: Limits = Limits { chunk: 1 << 19, sample: 1 << 16, record: RECORD_LIMIT, memory: u64::MAX };
 
-/// What a reader may take and whom it tells.
+/// Memory limit, progress callback and cancellation of a read.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// Bytes that the rows may take. While a table is put together from them, it takes the same again; a packed file of some
-    /// megabytes may hold gigabytes of rows.
+    /// Maximum memory of the parsed rows, in bytes. Assembling the table needs the same again. A compressed file of a
+    /// few megabytes may expand to gigabytes.
     pub memory: u64,
-    /// Told the share that is done, 0 … 1. It is called by several threads, and begins again where the first rows of a column
-    /// told its kind wrongly.
+    /// Called with the fraction read, 0 … 1, from several threads. It restarts at 0 if a column's kind was misjudged
+    /// from its first rows and the file is read again.
     pub progress: &'a (dyn Fn(f32) + Sync),
-    /// Ends the reading as soon as it is true.
+    /// Cancels the read once set.
     pub cancel: &'a AtomicBool,
 }
 
-/// Reads a table, however much memory it takes: for files that are known.
+/// Reads a table without a memory limit, from a trusted file.
 ///
 /// # Errors
-/// If the file cannot be read or is no table.
+/// If the file cannot be read or is not a table.
 pub fn read(path: &Path) -> Result<Table, CsvError> {
     read_with(path, Options { memory: u64::MAX, progress: &|_| (), cancel: &AtomicBool::new(false) })
 }
 
-/// Reads a table that comes from outside.
+/// Reads a table from an untrusted file.
 ///
 /// # Errors
-/// If the file cannot be read, is no table, or its rows take more than `options.memory`, or `options.cancel` was set.
+/// If the file cannot be read, is not a table, or its rows need more than `options.memory`, or if `options.cancel` was
+/// set.
 pub fn read_with(path: &Path, options: Options) -> Result<Table, CsvError> {
     read_within(path, Limits { memory: options.memory, ..LIMITS }, options.progress, options.cancel)
 }
@@ -91,7 +91,7 @@ fn read_within(
     cancel: &AtomicBool,
 ) -> Result<Table, CsvError> {
     let (buffers, stop) = (&Mutex::new(Vec::new()), &AtomicBool::new(false));
-    let pass = Pass { path, around: Surroundings { limits, buffers, stop, progress, cancel } };
+    let pass = Pass { path, context: Context { limits, buffers, stop, progress, cancel } };
     let table = match pass.run(None)? {
         Outcome::Table(table) => table,
         Outcome::Misjudged(known) => match pass.run(Some(known))? {

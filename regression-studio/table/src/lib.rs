@@ -1,4 +1,4 @@
-//! What a data file holds: named columns of equal length.
+//! Tables: named columns of equal length, from a CSV file or generated.
 
 pub mod csv;
 pub mod synthetic;
@@ -21,7 +21,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of columns that come from no file.
+    /// A table of `columns`, without line numbers of a file.
     ///
     /// # Panics
     /// If the columns differ in length.
@@ -31,7 +31,7 @@ impl Table {
         Self { source: source.into(), rows, columns, lines: None }
     }
 
-    /// The same table, knowing at which lines of its file the rows begin.
+    /// Sets the line numbers at which the rows begin in the file.
     pub(crate) fn with_lines(self, lines: Lines) -> Self {
         Self { lines: Some(lines), ..self }
     }
@@ -41,22 +41,22 @@ impl Table {
         self.rows
     }
 
-    /// All columns in their order.
+    /// All columns, in the file's order.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The column of this name.
+    /// The column named `name`.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name() == name)
     }
 
-    /// Where it comes from: the file's path as given, or "synthetic stock market".
+    /// The table's origin: the file's path as given, or "synthetic stock market".
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The line of the file where a row begins, counted from 1, for messages; None where there is no file or no such row.
+    /// The line, counted from 1, at which `row` begins in the file; `None` without a file or beyond the last row.
     pub fn line(&self, row: usize) -> Option<u64> {
         self.lines.as_ref().filter(|_| row < self.rows).and_then(|lines| lines.line(row))
     }

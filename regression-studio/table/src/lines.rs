@@ -1,36 +1,36 @@
-//! At which line of the file each row begins.
+//! The line of the file at which each row begins, run-length encoded.
 
-/// Runs of rows that follow one another line by line: one run for a whole file, unless blank lines or line breaks in
-/// quotes come between.
+/// Runs of consecutive rows on consecutive lines: one run for a whole file, unless blank lines or line breaks in quotes
+/// interrupt it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
-    /// The first row and its line, of each run.
+    /// First row and its line, of each run.
     runs: Vec<(usize, u64)>,
 }
 
 impl Lines {
-    /// Adds the next row, `row`, that begins at `line`.
+    /// Appends row `row`, the next one, which begins at `line`.
     pub(crate) fn push(&mut self, row: usize, line: u64) {
         if self.line(row) != Some(line) {
             self.runs.push((row, line));
         }
     }
 
-    /// Adds the runs of the rows that follow: their row 0 is `row` here, their line 0 is `line`.
+    /// Appends the runs of the rows that follow: row 0 of `other` is `row` here, and its line 0 is `line`.
     pub(crate) fn append(&mut self, other: &Self, row: usize, line: u64) {
         for &(first, at) in &other.runs {
             self.push(row + first, line + at);
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Allocated size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         crate::texts::bytes_of(&self.runs)
     }
 
-    /// The line of a row.
+    /// The line at which `row` begins.
     pub(crate) fn line(&self, row: usize) -> Option<u64> {
-        // New rows are at the end, where push asks.
+        // `push` asks for rows behind the last run.
         let run = match self.runs.last() {
             Some(last) if last.0 <= row => last,
             _ => self.runs.get(self.runs.partition_point(|run| run.0 <= row).checked_sub(1)?)?,
@@ -52,12 +52,12 @@ mod tests {
     }
 
     #[test]
-    fn every_row_keeps_its_line_through_gaps_and_pieces() {
+    fn rows_keep_their_lines_across_gaps_and_chunks() {
         let wanted: Vec<u64> = (0..200).map(|row| 2 + row + row / 7 + u64::from(row > 50) * 3).collect();
         for cut in 0..=wanted.len() {
             let (mut first, mut second, start) = (Lines::default(), Lines::default(), 40);
             wanted[..cut].iter().enumerate().for_each(|(row, &line)| first.push(row, line));
-            // The second piece counts its lines from its own beginning.
+            // The second chunk counts its lines from its own start.
             let base = wanted.get(cut).map_or(0, |line| line - 1);
             wanted[cut..].iter().enumerate().for_each(|(row, &line)| second.push(row, line - base));
             let mut whole = Lines::default();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rows_have_no_line() {
+    fn an_empty_list_has_no_line() {
         assert_eq!(Lines::default().line(0), None);
     }
 }

@@ -1,12 +1,12 @@
-//! A stock market that the program makes up, so that there is something to learn without a file.
+//! Synthetic market data: an example table that needs no file.
 //!
-//! Shares follow geometric random walks with a market that moves them all. Trade value is log-normal between shares and
-//! from day to day, with a tail of busy days; it grows with the day's move, and the number of trades follows it. The
-//! spreads and shares are those of an exchange's price files from January to July 2025: prices over five powers of ten,
-//! trade values over nine, a tenth of the rows without the delivered quantity. Nobody's figures are in it.
+//! Shares follow geometric random walks with a common market factor. Trade value is log-normal across shares and days,
+//! with a tail of busy days; it grows with the day's return, and the number of trades follows it. Spreads and
+//! percentages match an exchange's price files from January to July 2025: prices over five powers of ten, trade values
+//! over nine, a tenth of the rows without the delivered quantity. No real quotes are included.
 //!
 //! The same seed gives the same table on every machine: one ChaCha8 stream, and no function of the system's
-//! mathematical library, whose last digits differ.
+//! mathematical library, whose last digits differ between platforms.
 
 mod calendar;
 mod market;
@@ -17,7 +17,7 @@ use self::market::{Market, Quote, SERIES};
 use super::texts::Dictionary;
 use super::{Categories, Column, Table};
 
-/// Its features, named as in the price files of exchanges.
+/// The feature columns, named as in an exchange's price files.
 pub const FEATURES: [&str; 8] = [
     "PREV_CLOSE",
     "OPEN_PRICE",
@@ -29,21 +29,21 @@ pub const FEATURES: [&str; 8] = [
     "NO_OF_TRADES",
 ];
 
-/// Its target: the trade value in lakhs, that is average price times quantity / 100,000.
+/// The target column: the trade value in lakhs, average price × quantity / 100,000.
 pub const TARGET: &str = "TURNOVER_LACS";
 
-/// Bytes of memory that [`stock_market`] takes: three columns of codes, the numbers.
+/// Size of a [`stock_market`] table of `rows` rows in bytes: three columns of codes, the rest numbers.
 pub fn bytes(rows: usize) -> u64 {
     let row = 3 * size_of::<u32>() + Quote::NAMES.len() * size_of::<f64>();
     (rows as u64).saturating_mul(row as u64)
 }
 
-/// A table of `rows` trading days of shares, the same for the same seed: day after day from 1 January 2024 on, all
-/// shares in the order of their names each day; 2·√`rows` shares.
+/// A synthetic market of 2·√`rows` shares, deterministic in `seed`. A row is one share on one trading day, ordered by
+/// day from 1 January 2024 on, then by the share's name.
 ///
-/// Its columns are SYMBOL, SERIES and DATE1, the eight [`FEATURES`], AVG_PRICE, the [`TARGET`], DELIV_QTY and DELIV_PER.
-/// The last two, the quantity that changed hands for longer than the day and its share in percent, are missing for
-/// shares of the series BE and BZ: about one in ten. Nothing else is missing.
+/// The columns are SYMBOL, SERIES and DATE1, the eight [`FEATURES`], AVG_PRICE, the [`TARGET`], DELIV_QTY and
+/// DELIV_PER. The last two, the quantity held beyond the day and its percentage, are missing for the series BE and BZ:
+/// about one share in ten. Nothing else is missing.
 pub fn stock_market(rows: usize, seed: u64) -> Table {
     let shares = (2 * rows.isqrt()).max(1);
     let mut market = Market::new(shares, seed);
@@ -74,7 +74,7 @@ pub fn stock_market(rows: usize, seed: u64) -> Table {
     Table::new("synthetic stock market", columns)
 }
 
-/// A column of `texts`, by their index in it; only those that appear are its categories.
+/// A text column of `texts[index]` for each index; only texts that occur become categories.
 fn coded<T: AsRef<str>>(name: &str, texts: &[T], indices: Vec<u32>) -> Column {
     let mut dictionary = Dictionary::default();
     let mut code = |index: u32| texts.get(index as usize).map(|text| dictionary.code(text.as_ref()));

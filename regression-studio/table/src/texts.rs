@@ -1,15 +1,15 @@
-//! Many texts in one allocation, and a dictionary of them.
+//! String pool in one allocation, and a dictionary over it (string interning).
 
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Bytes of memory behind a vector.
+/// A vector's allocated size in bytes.
 pub(crate) fn bytes_of<T>(vector: &Vec<T>) -> u64 {
     (vector.capacity() * size_of::<T>()) as u64
 }
 
-/// Texts in order, kept in one string: a column of a million different texts takes little more than their letters.
+/// A list of texts, concatenated in one string with one offset each, without an allocation per text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
     all: String,
@@ -18,12 +18,12 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// How many.
+    /// The number of texts.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no texts.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -34,7 +34,7 @@ impl Texts {
         self.all.get(start..*self.ends.get(index)?)
     }
 
-    /// All of them in order.
+    /// All texts in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|index| self.get(index).unwrap_or_default())
     }
@@ -45,7 +45,7 @@ impl Texts {
     }
 }
 
-/// Texts without repetition, each of which is found by what it says.
+/// Distinct texts with a hash index from text to code; codes count up in order of first appearance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
     texts: Texts,
@@ -55,10 +55,10 @@ pub(crate) struct Dictionary {
 }
 
 impl Dictionary {
-    /// The index of `text`, which is added if it is new.
+    /// The code of `text`, which is added if it is new.
     ///
     /// # Panics
-    /// If there are as many texts as indices: 2³² − 1. Tables have fewer rows.
+    /// If there are 2³² − 1 texts already; tables have fewer rows.
     pub(crate) fn code(&mut self, text: &str) -> u32 {
         // Sorted and grouped columns repeat the text of the row above.
         if self.texts.get(self.last as usize) == Some(text) {
@@ -73,24 +73,24 @@ impl Dictionary {
         self.last
     }
 
-    /// Bytes of memory that it takes.
+    /// Allocated size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let Texts { all, ends } = &self.texts;
         all.capacity() as u64 + bytes_of(ends) + self.codes.allocation_size() as u64
     }
 
-    /// The texts in order of their first appearance.
+    /// The texts, indexed by code.
     pub(crate) fn texts(&self) -> &Texts {
         &self.texts
     }
 
-    /// The same, without the means to find one.
+    /// The texts, indexed by code, without the hash index.
     pub(crate) fn into_texts(self) -> Texts {
         self.texts
     }
 
     fn add(&mut self, text: &str, hash: u64) -> u32 {
-        // u32::MAX stands for a missing cell.
+        // u32::MAX is the code of a missing cell.
         let code = u32::try_from(self.texts.len()).ok().filter(|&code| code != u32::MAX);
         let code = code.expect("a table has fewer than 2³² − 1 rows");
         self.texts.push(text);

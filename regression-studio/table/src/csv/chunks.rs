@@ -1,4 +1,4 @@
-//! A file in pieces of whole records, which can be read independently of one another.
+//! A file in chunks of whole records, which can be parsed independently.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,63 +10,63 @@ use super::header::{self, Header};
 use super::source::Source;
 use super::{CsvProblem, Limits};
 
-/// Whole records, in the order of the file.
-pub(super) struct Piece {
-    /// Counted from 0.
+/// A chunk of whole records.
+pub(super) struct Chunk {
+    /// Index in file order, from 0.
     pub(super) index: usize,
     pub(super) bytes: Vec<u8>,
-    /// Why nothing comes after this piece, although the file goes on.
+    /// The fault behind this chunk, which ends the reading.
     pub(super) fault: Option<Fault>,
 }
 
-/// What is wrong in a piece.
+/// A problem and its position relative to a chunk.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// Line breaks between the beginning of the piece, or its end where the piece is only cut there, and the trouble.
-    /// None if the trouble is at no line.
+    /// Line breaks between the problem and the start of the chunk, or its end if the fault is behind it; `None` if the
+    /// problem has no line.
     pub(super) line: Option<u64>,
     pub(super) problem: CsvProblem,
 }
 
-/// Reads pieces one after another: whoever wants to work on one takes the next.
-pub(super) struct Pieces<'a> {
+/// A sequential reader of chunks; parallel workers draw from it through `par_bridge`.
+pub(super) struct Chunks<'a> {
     source: Source,
     grammar: Grammar,
-    /// The beginning of a record whose end is not read yet.
-    begun: Vec<u8>,
+    /// Bytes read of a record whose end is not read yet.
+    partial: Vec<u8>,
     next_index: usize,
-    is_over: bool,
-    around: Surroundings<'a>,
+    is_finished: bool,
+    context: Context<'a>,
 }
 
-/// What reading depends on beside the file.
+/// Limits and shared state of a read.
 #[derive(Clone, Copy)]
-pub(super) struct Surroundings<'a> {
+pub(super) struct Context<'a> {
     pub(super) limits: Limits,
-    /// Buffers of pieces that are done with, to be used again.
+    /// Buffers of parsed chunks, for reuse.
     pub(super) buffers: &'a Mutex<Vec<Vec<u8>>>,
-    /// Set when no more pieces are needed.
+    /// Set when no more chunks are needed.
     pub(super) stop: &'a AtomicBool,
     pub(super) progress: &'a (dyn Fn(f32) + Sync),
     pub(super) cancel: &'a AtomicBool,
 }
 
-impl<'a> Pieces<'a> {
-    /// Reads the header. The pieces are the rows below it.
-    pub(super) fn begin(mut source: Source, around: Surroundings<'a>) -> Result<(Self, Header), Fault> {
-        let limits = around.limits;
-        let mut begun = Vec::new();
+impl<'a> Chunks<'a> {
+    /// Reads the header. The chunks are the rows below it.
+    pub(super) fn begin(mut source: Source, context: Context<'a>) -> Result<(Self, Header), Fault> {
+        let limits = context.limits;
+        let mut partial = Vec::new();
         loop {
-            let wanted = limits.piece.max(limits.sample).max(begun.len());
-            let count = source.read(&mut begun, wanted).map_err(|problem| Fault { line: None, problem })?;
+            let wanted = limits.chunk.max(limits.sample).max(partial.len());
+            let count = source.read(&mut partial, wanted).map_err(|problem| Fault { line: None, problem })?;
             let is_whole = count < wanted;
-            match header::find(&begun, is_whole).map_err(|(line, problem)| Fault { line, problem })? {
+            match header::find(&partial, is_whole).map_err(|(line, problem)| Fault { line, problem })? {
                 Some(header) => {
-                    begun.drain(..header.end);
+                    partial.drain(..header.end);
                     let grammar = header.grammar;
-                    return Ok((Self { source, grammar, begun, next_index: 0, is_over: false, around }, header));
+                    return Ok((Self { source, grammar, partial, next_index: 0, is_finished: false, context }, header));
                 }
-                None if begun.len() > limits.record => {
+                None if partial.len() > limits.record => {
                     return Err(Fault { line: Some(0), problem: CsvProblem::TooLong });
                 }
                 None => {}
@@ -74,51 +74,51 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// The first rows, as far as they are read.
+    /// The complete records of the first rows, up to the sample size; valid before the first chunk is taken.
     pub(super) fn sample(&self) -> &[u8] {
-        let sample = &self.begun[..self.begun.len().min(self.around.limits.sample)];
+        let sample = &self.partial[..self.partial.len().min(self.context.limits.sample)];
         &sample[..self.grammar.complete_records(sample).end]
     }
 
-    /// Whether somebody wrote to the file since it was opened.
+    /// Whether the file was modified since it was opened.
     pub(super) fn has_changed(&self) -> bool {
         self.source.has_changed()
     }
 
-    /// The next piece's bytes, and the fault behind them.
+    /// Fills `bytes` with the next chunk; returns the fault behind it.
     fn read(&mut self, bytes: &mut Vec<u8>) -> Option<Fault> {
-        let mut wanted = self.around.limits.piece.saturating_sub(bytes.len()).max(1);
+        let mut wanted = self.context.limits.chunk.saturating_sub(bytes.len()).max(1);
         loop {
-            if self.around.cancel.load(Ordering::Relaxed) {
+            if self.context.cancel.load(Ordering::Relaxed) {
                 return Some(Fault { line: None, problem: CsvProblem::Cancelled });
             }
             let before = bytes.len();
             let read = self.source.read(bytes, wanted);
-            (self.around.progress)(self.source.share());
+            (self.context.progress)(self.source.fraction());
             let records = self.grammar.complete_records(bytes);
-            let begun = &bytes[records.end..];
+            let partial = &bytes[records.end..];
             let lines_before = |at: usize| memchr_iter(self.grammar.line_end, &bytes[records.end..at]).count() as u64;
             let problem = match read {
                 Err(problem) => Some((Some(lines_before(bytes.len())), problem)),
                 Ok(count) if count < wanted => {
-                    self.is_over = true;
+                    self.is_finished = true;
                     match records.open_quote {
                         Some(quote) => Some((Some(lines_before(quote)), CsvProblem::UnclosedQuote)),
-                        // The last record ends with the file.
+                        // The end of the file ends the last record.
                         None => return None,
                     }
                 }
-                Ok(_) if records.end == 0 && begun.len() > self.around.limits.record => match records.open_quote {
+                Ok(_) if records.end == 0 && partial.len() > self.context.limits.record => match records.open_quote {
                     Some(quote) => Some((Some(lines_before(quote)), CsvProblem::UnclosedQuote)),
                     None => Some((Some(0), CsvProblem::TooLong)),
                 },
-                // Twice as much each time, so that looking for the record's end again takes no more than twice the time.
+                // Doubling bounds the repeated scans for the record's end by twice the time of one.
                 Ok(_) if records.end == 0 => {
-                    wanted = before.max(self.around.limits.piece);
+                    wanted = before.max(self.context.limits.chunk);
                     continue;
                 }
                 Ok(_) => {
-                    self.begun.extend_from_slice(begun);
+                    self.partial.extend_from_slice(partial);
                     None
                 }
             };
@@ -128,20 +128,20 @@ impl<'a> Pieces<'a> {
     }
 }
 
-impl Iterator for Pieces<'_> {
-    type Item = Piece;
+impl Iterator for Chunks<'_> {
+    type Item = Chunk;
 
-    fn next(&mut self) -> Option<Piece> {
-        if self.is_over || self.around.stop.load(Ordering::Relaxed) {
+    fn next(&mut self) -> Option<Chunk> {
+        if self.is_finished || self.context.stop.load(Ordering::Relaxed) {
             return None;
         }
-        let used = self.around.buffers.lock().ok().and_then(|mut buffers| buffers.pop());
-        let mut bytes = std::mem::replace(&mut self.begun, used.unwrap_or_default());
-        self.begun.clear();
+        let used = self.context.buffers.lock().ok().and_then(|mut buffers| buffers.pop());
+        let mut bytes = std::mem::replace(&mut self.partial, used.unwrap_or_default());
+        self.partial.clear();
         let fault = self.read(&mut bytes);
-        self.is_over |= fault.is_some();
+        self.is_finished |= fault.is_some();
         let index = self.next_index;
         self.next_index += 1;
-        Some(Piece { index, bytes, fault })
+        Some(Chunk { index, bytes, fault })
     }
 }

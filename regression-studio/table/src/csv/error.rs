@@ -1,68 +1,66 @@
-//! Why a file is no table.
+//! Errors of the CSV reader.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::{COLUMN_LIMIT, RECORD_LIMIT};
 
-/// A file that is no table. Its message is one line that names the file, the line where there is one, and the way out.
+/// A failed read of a table. Its message is one line with the file, the line number if known, the problem and a remedy.
 #[derive(Debug)]
 pub struct CsvError {
     /// The file, as given.
     pub path: PathBuf,
-    /// The line, counted from 1, if the trouble is at one.
+    /// The line of the problem, counted from 1; `None` if it concerns the whole file.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The problem.
     pub problem: CsvProblem,
 }
 
-/// What is wrong with a file.
+/// The problem of a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CsvProblem {
-    /// There is no such file.
-    #[error("there is no such file: check the name and the folder")]
+    /// The file does not exist.
+    #[error("no such file: check the name and the folder")]
     Missing,
-    /// A folder.
-    #[error("this is a folder: name a CSV file in it")]
+    /// The path is a folder.
+    #[error("this is a folder: give a CSV file in it")]
     Directory,
-    /// The operating system's error, which is in the message and so no source of it.
-    #[error("cannot read it: {0}")]
+    /// An error of the operating system. The message contains it, so it is not a `source` as well.
+    #[error("cannot read the file: {0}")]
     Io(std::io::Error),
-    /// No byte in it but blanks and line breaks.
+    /// The file is empty or contains only blanks and line breaks.
     #[error("the file is empty: a table needs a line of column names and rows below it")]
     Empty,
-    /// Column names and nothing else.
+    /// The file has a header but no rows.
     #[error("there are column names but no rows below them")]
     HeaderOnly,
-    /// Bytes that no text has.
-    #[error("this is no text{0}")]
+    /// The file contains bytes that do not occur in text.
+    #[error("this is not a text file{0}")]
     NotText(&'static str),
-    /// A header without separators.
-    #[error(
-        "there is only one column, \"{0}\": a table needs two or more, with a comma, a semicolon or a tab between them"
-    )]
+    /// The header contains no separator.
+    #[error("there is only one column, \"{0}\": a table needs at least two, separated by commas, semicolons or tabs")]
     OneColumn(String),
-    /// More columns than are read.
-    #[error("{0} columns: the limit is {COLUMN_LIMIT}; leave out those that you don't need")]
+    /// More than [`COLUMN_LIMIT`] columns.
+    #[error("{0} columns: the limit is {COLUMN_LIMIT}; remove columns that you don't need")]
     TooManyColumns(usize),
-    /// More rows than are read.
+    /// 2³² − 1 rows or more.
     #[error("too many rows: the limit is {}; split the file", u32::MAX - 1)]
     TooManyRows,
-    /// Rows that take more memory than there is for them.
+    /// The rows exceed the memory limit.
     #[error(
-        "{rows} rows are read and take more than the {} MiB of memory that there are for a table: leave out columns, or split \
-         the file", limit >> 20
+        "the first {rows} rows need more than the {} MiB of memory available for a table: remove columns, or split the \
+         file", limit >> 20
     )]
     TooLarge {
         /// Rows read so far.
         rows: usize,
-        /// Bytes that they may take.
+        /// The memory limit in bytes.
         limit: u64,
     },
-    /// A row with more or fewer cells than there are columns.
+    /// A row has more or fewer cells than the header has columns.
     #[error(
-        "{found} {}, but the header names {expected} columns: mend the line{}", if *found == 1 { "cell" } else { "cells" },
+        "{found} {}, but the header names {expected} columns: correct the line{}", if *found == 1 { "cell" } else { "cells" },
         if *found > *expected { ", or put texts that contain the separator in double quotes" } else { "" }
     )]
     Ragged {
@@ -71,20 +69,20 @@ pub enum CsvProblem {
         /// Columns in the header.
         expected: usize,
     },
-    /// A row too long for a table.
-    #[error("this line is longer than {} MiB: is this a table with a line for each row?", RECORD_LIMIT >> 20)]
+    /// A row exceeds [`RECORD_LIMIT`].
+    #[error("this row is longer than {} MiB: is this a table with a line for each row?", RECORD_LIMIT >> 20)]
     TooLong,
-    /// A quote without a second one.
+    /// A quote is opened and not closed.
     #[error("a double quote opens here and is never closed: close it, or remove it")]
     UnclosedQuote,
-    /// A gzip file that cannot be unpacked to its end.
-    #[error("the gzip file is damaged or cut off: fetch or pack it again ({0})")]
+    /// A gzip file is corrupt or truncated.
+    #[error("the gzip file is damaged or truncated: download or compress it again ({0})")]
     Gzip(#[source] std::io::Error),
-    /// Somebody wrote to the file meanwhile.
+    /// The file was modified during the read.
     #[error("the file changed while it was read: open it again when it is complete")]
     Changed,
-    /// The user stopped it.
-    #[error("reading was stopped")]
+    /// The read was cancelled.
+    #[error("reading was cancelled")]
     Cancelled,
 }
 
@@ -100,7 +98,7 @@ impl fmt::Display for CsvError {
 
 impl std::error::Error for CsvError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The message of the problem is in ours.
+        // The message contains the problem's, so the source is the problem's own.
         std::error::Error::source(&self.problem)
     }
 }

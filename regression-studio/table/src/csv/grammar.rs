@@ -1,8 +1,8 @@
-//! Where the cells and the records of a text begin and end: RFC 4180, and blanks around cells.
+//! The grammar of cells and records: RFC 4180, extended by blanks around cells.
 //!
-//! A record ends at a line break outside quotes. A quote opens a quoted cell where it is the first of a cell but blanks;
-//! anywhere else it is a letter like others. In a quoted cell two quotes stand for one; what follows the closing quote
-//! belongs to the cell as it is.
+//! A record ends at a line break outside quotes. A quote that is a cell's first character except blanks opens a quoted
+//! cell; elsewhere it is an ordinary character. In a quoted cell a doubled quote is one quote; text behind the closing
+//! quote belongs to the cell unchanged.
 
 use std::borrow::Cow;
 
@@ -13,16 +13,16 @@ use memchr::{memchr, memchr_iter, memrchr};
 pub(super) struct Grammar {
     /// A comma, a semicolon or a tab.
     pub(super) separator: u8,
-    /// A line feed; a carriage return in files of old Macintoshes.
+    /// LF, or CR in files of classic Mac OS.
     pub(super) line_end: u8,
 }
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell<'a> {
-    /// What it says, without quotes, and without blanks around it if it was not quoted.
+    /// The content without quotes, and without surrounding blanks if it was not quoted.
     pub(super) bytes: Cow<'a, [u8]>,
-    /// Where the next cell begins, behind the separator or the line break.
+    /// Offset of the next cell, behind the separator or the line break.
     pub(super) next: usize,
     /// Whether it is the last of its record.
     pub(super) is_last: bool,
@@ -30,17 +30,17 @@ pub(super) struct Cell<'a> {
     pub(super) lines: u64,
 }
 
-/// What [`Grammar::complete_records`] found.
+/// The result of [`Grammar::complete_records`], as offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Records {
-    /// Where the last complete record ends, behind its line break; 0 if none is complete.
+    /// The end of the last complete record, behind its line break; 0 if none is complete.
     pub(super) end: usize,
-    /// Where a quote opens that is not closed.
+    /// An opening quote that is not closed.
     pub(super) open_quote: Option<usize>,
 }
 
 impl Grammar {
-    /// The cell that begins at `start`. The text's end ends it too.
+    /// The cell that begins at `start`. The end of the text also ends the cell.
     #[inline]
     pub(super) fn cell<'a>(&self, text: &'a [u8], start: usize) -> Cell<'a> {
         let first = self.skip_blanks(text, start);
@@ -52,7 +52,7 @@ impl Grammar {
         Cell { bytes: self.trim_end(&text[first..end]).into(), next, is_last, lines: 0 }
     }
 
-    /// The end of a blank line that begins at `start`, behind its line break; None if there is something in it.
+    /// The end of the blank line that begins at `start`, behind its line break; `None` if the line is not blank.
     pub(super) fn blank_line(&self, text: &[u8], start: usize) -> Option<usize> {
         let first = self.skip_blanks(text, start);
         match text.get(first) {
@@ -64,7 +64,7 @@ impl Grammar {
     /// Finds the last complete record of a text that begins with a record.
     pub(super) fn complete_records(&self, text: &[u8]) -> Records {
         let (mut end, mut at) = (0, 0);
-        // What is outside quotes, stretch by stretch.
+        // Start of the current range outside quotes.
         let mut outside = 0;
         while let Some(quote) = text.get(at..).and_then(|rest| memchr(b'"', rest)).map(|offset| at + offset) {
             if !self.opens_cell(text, quote) {
@@ -99,7 +99,7 @@ impl Grammar {
         Cell { bytes, next, is_last, lines }
     }
 
-    /// Whether the quote at `quote` is the first of its cell.
+    /// Whether the quote at `quote` is its cell's first character except blanks.
     fn opens_cell(&self, text: &[u8], quote: usize) -> bool {
         match text[..quote].iter().rev().find(|&&byte| !self.is_blank(byte)) {
             None => true,
@@ -107,17 +107,17 @@ impl Grammar {
         }
     }
 
-    /// Behind the last line break between `start` and `end`.
+    /// The offset behind the last line break in `start..end`.
     fn last_line(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
         memrchr(self.line_end, &text[start..end]).map(|offset| start + offset + 1)
     }
 
-    /// Where the next separator or line break is, from `start` on.
+    /// The offset of the first separator or line break from `start` on, or the end of the text.
     #[inline]
     fn unquoted_end(&self, text: &[u8], start: usize) -> usize {
         let (separators, line_ends) = (repeated(self.separator), repeated(self.line_end));
         let mut at = start;
-        // Eight bytes at once: most cells end within them.
+        // Eight bytes per step (SWAR): most cells end within the first.
         while let Some(eight) = text.get(at..).and_then(|rest| rest.first_chunk()) {
             let eight = u64::from_le_bytes(*eight);
             let found = zero_bytes(eight ^ separators) | zero_bytes(eight ^ line_ends);
@@ -130,7 +130,7 @@ impl Grammar {
         at + rest.iter().position(|&byte| byte == self.separator || byte == self.line_end).unwrap_or(rest.len())
     }
 
-    /// Where the cell behind the one that ends at `end` begins, and whether that is in another record.
+    /// The start of the cell behind the one that ends at `end`, and whether it is in another record.
     fn behind(&self, text: &[u8], end: usize) -> (usize, bool) {
         match text.get(end) {
             Some(&byte) => (end + 1, byte != self.separator),
@@ -151,14 +151,14 @@ impl Grammar {
         &bytes[..bytes.iter().rposition(|&byte| !self.is_blank(byte)).map_or(0, |last| last + 1)]
     }
 
-    /// Spaces, tabs and carriage returns, unless they separate.
+    /// Whether `byte` is a space, tab or CR that is neither the separator nor the line end.
     #[inline]
     fn is_blank(&self, byte: u8) -> bool {
         matches!(byte, b' ' | b'\t' | b'\r') && byte != self.separator && byte != self.line_end
     }
 }
 
-/// The quote that closes the one at `quote`.
+/// The offset of the quote that closes the one at `quote`.
 fn closing_quote(text: &[u8], quote: usize) -> Option<usize> {
     let mut at = quote + 1;
     loop {
@@ -185,7 +185,7 @@ fn repeated(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// The high bit of each byte that is 0, exact up to the lowest such byte.
+/// The high bit of each zero byte; exact up to the lowest one.
 #[inline]
 fn zero_bytes(eight: u64) -> u64 {
     eight.wrapping_sub(repeated(0x01)) & !eight & repeated(0x80)
@@ -199,7 +199,7 @@ mod tests {
 
     const GRAMMAR: Grammar = Grammar { separator: b',', line_end: b'\n' };
 
-    /// All records' cells, and where the records end.
+    /// The cells of all records, and the records' end offsets.
     fn records(text: &[u8]) -> (Vec<Vec<Vec<u8>>>, Vec<usize>) {
         let (mut records, mut ends, mut at) = (Vec::new(), Vec::new(), 0);
         while at < text.len() {
@@ -222,7 +222,7 @@ mod tests {
         (records, ends)
     }
 
-    /// The csv crate, which knows no blanks around cells.
+    /// The csv crate as the oracle; it does not trim blanks around cells.
     fn records_by_csv_crate(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let mut reader = csv::ReaderBuilder::new();
         reader.has_headers(false).flexible(true).terminator(csv::Terminator::Any(b'\n'));
@@ -231,8 +231,8 @@ mod tests {
         cells.collect()
     }
 
-    /// One letter after another.
-    fn records_by_letters(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
+    /// A naive oracle that reads byte by byte.
+    fn records_by_bytes(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let (mut records, mut record, mut at) = (Vec::new(), Vec::new(), 0);
         let is_blank = |byte: u8| matches!(byte, b' ' | b'\t' | b'\r');
         while at < text.len() {
@@ -275,7 +275,7 @@ mod tests {
                 records.push(std::mem::take(&mut record));
             }
         }
-        // A separator at the very end has an empty cell behind it.
+        // A final separator is followed by an empty cell.
         if !record.is_empty() {
             record.push(Vec::new());
             records.push(record);
@@ -293,8 +293,8 @@ mod tests {
 
         #[test]
         fn cells_are_those_of_the_csv_crate(text in text_of(&["a", "bcdefghijk", ",", ",", "\"", "\"\"", "\n", "\r\n"])) {
-            // The csv crate keeps the carriage return before a line feed that it is told to end lines at, so that it does
-            // not tell a blank line from a quoted empty cell. A separator at the very end has an empty cell behind it.
+            // With LF as the terminator, the csv crate keeps a CR before it, so that a blank line is the same as a
+            // quoted empty cell.
             let comparable = |records: Vec<Vec<Vec<u8>>>| -> Vec<Vec<Vec<u8>>> {
                 let trimmed = |cell: Vec<u8>| cell.strip_suffix(b"\r").map(<[u8]>::to_vec).unwrap_or(cell);
                 let trimmed = records.into_iter().map(|record| record.into_iter().map(trimmed).collect::<Vec<_>>());
@@ -305,23 +305,23 @@ mod tests {
         }
 
         #[test]
-        fn cells_are_those_of_reading_letter_by_letter(
+        fn cells_are_those_of_a_byte_by_byte_reader(
             text in text_of(&["a", "bcdefghijk", ",", "\"", " ", "\t", "\r", "\n", "\r\n", ", \"", "\" ,", "é"])
         ) {
-            prop_assert_eq!(records(&text).0, records_by_letters(&text), "{:?}", String::from_utf8_lossy(&text));
+            prop_assert_eq!(records(&text).0, records_by_bytes(&text), "{:?}", String::from_utf8_lossy(&text));
         }
 
         #[test]
         fn records_are_complete_where_they_end(text in text_of(&["a", "bcdefghi", ",", "\"", "\"\"", " ", "\n", "\r\n"])) {
             let (_, mut ends) = records(&text);
-            let followed = records_by_letters(&[text.as_slice(), b"\nZ"].concat());
+            let followed = records_by_bytes(&[text.as_slice(), b"\nZ"].concat());
             if followed.last() != Some(&vec![b"Z".to_vec()]) {
-                // A quote is open at the end.
+                // An open quote at the end.
                 ends.pop();
             }
             for length in 0..=text.len() {
                 let found = GRAMMAR.complete_records(&text[..length]);
-                // Blank lines are complete too, and belong to no record.
+                // Blank lines may be included; they belong to no record.
                 let wanted = ends.iter().rfind(|&&end| end <= length && text[..end].ends_with(b"\n"));
                 let wanted = wanted.copied().unwrap_or(0);
                 prop_assert!(found.end >= wanted, "{found:?} {wanted} {:?}", String::from_utf8_lossy(&text[..length]));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_end_at_every_place_of_eight_bytes() {
+    fn cells_end_at_any_offset_within_eight_bytes() {
         for length in 0..40 {
             let letters = vec![b'x'; length];
             for (end, is_last) in [(b",".as_slice(), false), (b"\n", true), (b"", true)] {

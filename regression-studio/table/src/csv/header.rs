@@ -1,4 +1,4 @@
-//! The first line: the columns' names, and how the file is written.
+//! The header line: the columns' names and the file's separators.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,38 +8,39 @@ use super::grammar::Grammar;
 use super::value;
 use super::{COLUMN_LIMIT, CsvProblem};
 
-/// The separators that are looked for; of two that are as frequent in the header the first is taken, which is seldom in names.
+/// Candidate separators; on a tie in the header the earlier one is taken, which is rarer in names.
 const SEPARATORS: [u8; 3] = [b'\t', b';', b','];
 
-/// UTF-8's mark at the beginning of a file.
+/// UTF-8's byte order mark.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What files that are no text begin with, and what to do with them.
+/// Magic numbers of files that are not text, and advice for each.
 const NOT_TEXT: [(&[u8], &str); 9] = [
     (b"\xff\xfe", ": it is UTF-16; save it as UTF-8"),
     (b"\xfe\xff", ": it is UTF-16; save it as UTF-8"),
     (b"PK\x03\x04", ": it is a spreadsheet or a ZIP archive; save the table as CSV, or unpack it"),
     (b"\xd0\xcf\x11\xe0", ": it is a spreadsheet; save the table as CSV"),
-    (b"%PDF", ": it is a PDF document; find the table as CSV"),
+    (b"%PDF", ": it is a PDF document; get the table as CSV"),
     (b"PAR1", ": it is a Parquet file; save the table as CSV"),
-    (b"BZh", ": it is packed by bzip2; unpack it"),
-    (b"\xfd7zXZ", ": it is packed by xz; unpack it"),
-    (b"\x28\xb5\x2f\xfd", ": it is packed by Zstandard; unpack it"),
+    (b"BZh", ": it is compressed with bzip2; decompress it"),
+    (b"\xfd7zXZ", ": it is compressed with xz; decompress it"),
+    (b"\x28\xb5\x2f\xfd", ": it is compressed with Zstandard; decompress it"),
 ];
 
-/// The columns' names and the grammar of the file.
+/// The columns' names, the grammar of the file and the start of its rows.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
-    /// All different, none empty.
+    /// Distinct, none empty.
     pub(super) names: Vec<String>,
     pub(super) grammar: Grammar,
-    /// Where the first row begins, in bytes.
+    /// Offset in bytes of the first row.
     pub(super) end: usize,
     /// Line breaks before it.
     pub(super) lines: u64,
 }
 
-/// Finds the header in the first bytes of a file. None if they end before the header does, and `is_whole` is false: there is more.
+/// Finds the header in `text`, the first bytes of a file. `None` if it is incomplete and `is_whole` is false, so that
+/// more bytes follow.
 ///
 /// # Errors
 /// The line, counted from 0, and the problem.
@@ -48,7 +49,7 @@ pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Optio
         return Err((None, CsvProblem::NotText(advice)));
     }
     if memchr(0, text).is_some() {
-        return Err((None, CsvProblem::NotText(": it has zero bytes; save the table as CSV in UTF-8")));
+        return Err((None, CsvProblem::NotText(": it contains zero bytes; save the table as CSV in UTF-8")));
     }
     let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let Some(first) = text.iter().skip(mark).position(|byte| !byte.is_ascii_whitespace()).map(|first| mark + first)
@@ -63,7 +64,7 @@ pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Optio
     if extent.is_binary {
         return Err((
             None,
-            CsvProblem::NotText(": its first line has control characters; save the table as CSV in UTF-8"),
+            CsvProblem::NotText(": its first line contains control characters; save the table as CSV in UTF-8"),
         ));
     }
     if let Some(quote) = extent.open_quote {
@@ -81,47 +82,47 @@ pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Optio
     }
 }
 
-/// What is seen of the header before the separator is known.
+/// The header's extent and counts, found before the separator is known.
 struct Extent {
-    /// Behind the line break.
+    /// Offset behind the line break.
     end: usize,
     line_end: u8,
-    /// How often each of [`SEPARATORS`] is in it, outside quotes.
+    /// Occurrences of each of [`SEPARATORS`] outside quotes.
     counts: [usize; SEPARATORS.len()],
     open_quote: Option<usize>,
     is_binary: bool,
 }
 
-/// Where in a cell outside quotes.
+/// Position in a cell outside quotes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Before its first letter: a quote opens it.
+enum Position {
+    /// Before its first character: a quote opens the cell.
     CellStart,
-    /// Directly behind a closing quote: another one opens it again, two stand for one.
+    /// Directly behind a closing quote: a second quote makes a doubled one and reopens the cell.
     BehindQuote,
-    /// A quote is a letter.
+    /// Inside the cell: a quote is a character.
     InCell,
 }
 
 impl Extent {
-    /// None if the text ends before the header does and is not whole.
+    /// `None` if the header is incomplete and `is_whole` is false.
     fn of(text: &[u8], start: usize, is_whole: bool) -> Option<Self> {
         let mut extent = Self { end: text.len(), line_end: b'\n', counts: [0; 3], open_quote: None, is_binary: false };
         let has_line_feeds = memchr(b'\n', text).is_some();
-        let mut place = Place::CellStart;
+        let mut position = Position::CellStart;
         for (at, &byte) in text.iter().enumerate().skip(start) {
             extent.is_binary |= (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0x7f;
             if extent.open_quote.is_some() {
                 if byte == b'"' {
-                    (extent.open_quote, place) = (None, Place::BehindQuote);
+                    (extent.open_quote, position) = (None, Position::BehindQuote);
                 }
                 continue;
             }
             let separator = SEPARATORS.iter().position(|&separator| separator == byte);
             match byte {
-                b'"' if place != Place::InCell => extent.open_quote = Some(at),
+                b'"' if position != Position::InCell => extent.open_quote = Some(at),
                 b'\n' => return Some(Self { end: at + 1, ..extent }),
-                // Files of old Macintoshes end lines so.
+                // Classic Mac OS ends lines with CR. The byte behind it must be known, since CRLF is another ending.
                 b'\r' if !has_line_feeds => {
                     let is_certain = is_whole || text.len() > at + 1;
                     return is_certain.then_some(Self { end: at + 1, line_end: b'\r', ..extent });
@@ -131,23 +132,23 @@ impl Extent {
             if let Some(count) = separator.and_then(|separator| extent.counts.get_mut(separator)) {
                 *count += 1;
             }
-            place = match byte {
-                _ if separator.is_some() => Place::CellStart,
-                b' ' | b'\r' if place == Place::CellStart => Place::CellStart,
-                _ => Place::InCell,
+            position = match byte {
+                _ if separator.is_some() => Position::CellStart,
+                b' ' | b'\r' if position == Position::CellStart => Position::CellStart,
+                _ => Position::InCell,
             };
         }
         is_whole.then_some(extent)
     }
 
     fn separator(&self) -> u8 {
-        let most = self.counts.iter().max();
-        let found = SEPARATORS.iter().zip(&self.counts).find(|(_, count)| Some(*count) == most);
+        let max = self.counts.iter().max();
+        let found = SEPARATORS.iter().zip(&self.counts).find(|(_, count)| Some(*count) == max);
         found.map_or(b',', |(&separator, _)| separator)
     }
 }
 
-/// The header's cells, with single spaces for blanks and line breaks.
+/// The header's cells; each run of blanks and line breaks becomes one space.
 fn cells(grammar: Grammar, line: &[u8]) -> Vec<String> {
     let (mut names, mut at) = (Vec::new(), 0);
     loop {
@@ -160,10 +161,10 @@ fn cells(grammar: Grammar, line: &[u8]) -> Vec<String> {
     }
 }
 
-/// The names, numbered where they are empty ("column 3") or there already ("PRICE (2)").
+/// The names made distinct: an empty one becomes "column 3", a repeated one "PRICE (2)".
 fn distinct(names: Vec<String>) -> Vec<String> {
     let given: HashSet<String> = names.iter().cloned().collect();
-    // Of each name that is taken, the number for the next column of that name.
+    // The names in use, each with the number for its next repetition.
     let mut taken: HashMap<String, usize> = HashMap::new();
     let mut distinct = Vec::with_capacity(names.len());
     for (index, name) in names.into_iter().enumerate() {
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_separator_of_the_header_is_taken() {
+    fn the_separator_is_the_most_frequent_in_the_header() {
         for (text, separator) in
             [("a,b\n", b','), ("a;b\n", b';'), ("a\tb\n", b'\t'), ("a;b,c;d\n", b';'), ("\"a;b;c\",d\n", b',')]
         {
@@ -204,26 +205,26 @@ mod tests {
     }
 
     #[test]
-    fn many_equal_names_are_numbered_at_once() {
+    fn many_equal_names_are_numbered() {
         let names = header(&vec!["x"; COLUMN_LIMIT].join(";")).names;
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), COLUMN_LIMIT);
         assert_eq!(names.last(), Some(&format!("x ({COLUMN_LIMIT})")));
     }
 
     #[test]
-    fn rows_begin_behind_the_header_and_blank_lines_before_it() {
+    fn rows_begin_behind_the_header() {
         let found = |text| (header(text).end, header(text).lines, header(text).names.concat());
         assert_eq!(found("a,b\r\n1,2"), (5, 1, "ab".to_owned()));
         assert_eq!(found("\n \r\n  a,b\n1,2"), (10, 3, "ab".to_owned()));
         assert_eq!(found("\"a\nc\",b\n1,2"), (8, 2, "a cb".to_owned()));
         assert_eq!(found("a,b"), (3, 0, "ab".to_owned()));
         assert_eq!(header("a,b\r1,2\r").grammar, Grammar { separator: b',', line_end: b'\r' });
-        // An empty name at the beginning is one.
+        // An empty first name counts as a column.
         assert_eq!(header("\ta\n").names, ["column 1", "a"]);
     }
 
     #[test]
-    fn a_header_that_goes_on_is_not_found_yet() {
+    fn an_incomplete_header_is_not_found() {
         let whole = "\u{feff}\r\n\"a \"\"x\"\"\n\", b\r\n";
         for end in BYTE_ORDER_MARK.len()..whole.len() {
             assert_eq!(find(&whole.as_bytes()[..end], false).unwrap(), None, "{end}");

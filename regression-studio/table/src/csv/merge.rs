@@ -1,4 +1,4 @@
-//! Pieces of a column put together, and what kind of column it is.
+//! Concatenation of a column's chunks, and the decision on its kind.
 
 use super::parse::Cells;
 use super::value::{self, Decimals};
@@ -6,26 +6,26 @@ use crate::column::NotNumeric;
 use crate::texts::{Dictionary, Texts};
 use crate::{Categories, Column, Kind};
 
-/// A column that was thought to hold numbers holds texts, some of which look like numbers: how they were written is lost.
+/// A column read as numeric turns out to be text, and some of its texts are numbers whose spelling is lost.
 pub(super) struct Misjudged;
 
-/// Whether a column with so many numbers and other cells, beside the missing ones, is one of numbers.
+/// The kind of a column by its number of numeric and other cells, missing ones not counted.
 fn kind(numbers: usize, others: usize) -> Kind {
     if numbers > others { Kind::Number } else { Kind::Text }
 }
 
-/// One column of the pieces' cells, in their order, with `rows` cells in all.
-pub(super) fn column(name: String, rows: usize, pieces: Vec<Cells>, decimals: Decimals) -> Result<Column, Misjudged> {
+/// Concatenates the cells of `chunks`, `rows` in total, to a column.
+pub(super) fn column(name: String, rows: usize, chunks: Vec<Cells>, decimals: Decimals) -> Result<Column, Misjudged> {
     let mut numbers = Numbers::default();
     let (mut indices, mut dictionary) = (Vec::new(), Dictionary::default());
-    for piece in pieces {
-        match piece {
+    for chunk in chunks {
+        match chunk {
             Cells::Numbers { values, missing, others, texts } => numbers.append(rows, values, missing, &others, &texts),
-            Cells::Texts { indices: piece, texts } => {
+            Cells::Texts { indices: of_chunk, texts } => {
                 indices.reserve_exact(rows.saturating_sub(indices.len()));
                 let codes: Vec<u32> = texts.texts().iter().map(|text| dictionary.code(text)).collect();
                 let code = |&index: &u32| codes.get(index as usize).copied().unwrap_or(Categories::MISSING);
-                indices.extend(piece.iter().map(code));
+                indices.extend(of_chunk.iter().map(code));
             }
         }
     }
@@ -35,12 +35,12 @@ pub(super) fn column(name: String, rows: usize, pieces: Vec<Cells>, decimals: De
     }
 }
 
-/// What the columns of a sample seem to hold; a column without any value may hold numbers.
+/// The kinds of the columns, guessed from a sample; a column without values counts as numeric.
 pub(super) fn kinds(sample: &[Cells], decimals: Decimals) -> Vec<Kind> {
     let kind = |cells: &Cells| match cells {
         Cells::Numbers { .. } => Kind::Number,
         Cells::Texts { indices, texts } => {
-            let values = numbers_of(texts.texts(), decimals);
+            let values = parse_numbers(texts.texts(), decimals);
             match indices.iter().any(|&index| index != Categories::MISSING) {
                 true => kind_of_texts(&values, indices),
                 false => Kind::Number,
@@ -50,7 +50,7 @@ pub(super) fn kinds(sample: &[Cells], decimals: Decimals) -> Vec<Kind> {
     sample.iter().map(kind).collect()
 }
 
-/// A column that was thought to hold numbers.
+/// A column read as numeric.
 #[derive(Default)]
 struct Numbers {
     values: Vec<f64>,
@@ -92,9 +92,9 @@ impl Numbers {
     }
 }
 
-/// A column that was thought to hold texts.
+/// A column read as text, converted to numeric if most of its texts are numbers.
 fn from_texts(name: String, texts: Texts, indices: Vec<u32>, decimals: Decimals) -> Column {
-    let numbers = numbers_of(&texts, decimals);
+    let numbers = parse_numbers(&texts, decimals);
     if kind_of_texts(&numbers, &indices) == Kind::Text {
         return Column::from_texts(name, texts, indices);
     }
@@ -112,11 +112,11 @@ fn from_texts(name: String, texts: Texts, indices: Vec<u32>, decimals: Decimals)
     Column::from_numbers(name, values, missing, NotNumeric { cells, texts: others.into_texts() })
 }
 
-fn numbers_of(texts: &Texts, decimals: Decimals) -> Vec<Option<f64>> {
+fn parse_numbers(texts: &Texts, decimals: Decimals) -> Vec<Option<f64>> {
     texts.iter().map(|text| value::number(text.as_bytes(), decimals)).collect()
 }
 
-/// The kind of a column of texts, given the number that each text is.
+/// The kind of a column of texts, given each text's value.
 fn kind_of_texts(numbers: &[Option<f64>], indices: &[u32]) -> Kind {
     let given = || indices.iter().filter_map(|&index| numbers.get(index as usize));
     let count = given().filter(|number| number.is_some()).count();

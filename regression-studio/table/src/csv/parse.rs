@@ -1,90 +1,90 @@
-//! The rows of a piece as columns.
+//! The parser: a chunk's rows, as columns.
 
 use memchr::memchr;
 
 use super::CsvProblem;
+use super::chunks::{Chunk, Fault};
 use super::grammar::Grammar;
-use super::pieces::{Fault, Piece};
 use super::value::{self, Decimals};
 use crate::texts::{Dictionary, bytes_of};
 use crate::{Categories, Kind, Lines};
 
-/// The rows of a piece.
+/// The parsed rows of a chunk.
 pub(super) struct Rows {
-    /// Counted from 0, of the piece.
+    /// The chunk's index in file order.
     pub(super) index: usize,
     pub(super) count: usize,
-    /// The line breaks.
+    /// Line breaks in the chunk.
     pub(super) line_breaks: u64,
-    /// Where the rows begin, counted from 0 at the piece's beginning.
+    /// The lines at which the rows begin, counted from 0 at the chunk's start.
     pub(super) lines: Lines,
-    /// Of equal length unless there is a fault.
+    /// Equal in length if there is no fault.
     pub(super) columns: Vec<Cells>,
-    /// Its line is counted from 0 at the piece's beginning.
+    /// Its line is counted from 0 at the chunk's start.
     pub(super) fault: Option<Fault>,
 }
 
-/// A column's cells in a piece.
+/// A column's cells in a chunk.
 pub(super) enum Cells {
-    /// A column that is thought to hold numbers.
+    /// Read as numeric.
     Numbers {
-        /// NaN where there is none.
+        /// Finite, or NaN in rows without a number.
         values: Vec<f64>,
         missing: usize,
-        /// The row and the text of what is neither a number nor missing.
+        /// Row and index in `texts` of each cell that is neither missing nor a number.
         others: Vec<(u32, u32)>,
         texts: Dictionary,
     },
-    /// A column that is thought to hold texts.
+    /// Read as text.
     Texts { indices: Vec<u32>, texts: Dictionary },
 }
 
-/// What a file's rows must look like.
-pub(super) struct Form<'a> {
+/// The grammar, assumed column kinds and sizes by which chunks are parsed.
+pub(super) struct Schema<'a> {
     pub(super) grammar: Grammar,
-    /// What the columns are thought to hold.
+    /// The assumed kind of each column.
     pub(super) kinds: &'a [Kind],
-    /// How many rows a piece may have, roughly.
+    /// Estimated rows per chunk; the initial capacity of the columns.
     pub(super) rows_expected: usize,
-    /// The longest record, in bytes.
+    /// Maximum length of a record in bytes.
     pub(super) record_limit: usize,
 }
 
 impl Grammar {
-    /// How numbers are written in such a file.
+    /// The decimal marks that the separator leaves possible.
     pub(super) fn decimals(self) -> Decimals {
         if self.separator == b';' { Decimals::PointOrComma } else { Decimals::Point }
     }
 }
 
 impl Rows {
-    /// Reads a piece.
-    pub(super) fn of(piece: &mut Piece, form: &Form) -> Self {
-        let columns = form.kinds.iter().map(|&kind| Cells::new(kind, form.rows_expected)).collect();
-        let (index, lines) = (piece.index, Lines::default());
+    /// Parses a chunk; takes its fault.
+    pub(super) fn of(chunk: &mut Chunk, schema: &Schema) -> Self {
+        let columns = schema.kinds.iter().map(|&kind| Cells::new(kind, schema.rows_expected)).collect();
+        let (index, lines) = (chunk.index, Lines::default());
         let mut rows = Self { index, count: 0, line_breaks: 0, lines, columns, fault: None };
-        rows.fault = match memchr(0, &piece.bytes) {
+        rows.fault = match memchr(0, &chunk.bytes) {
             Some(zero) => {
-                let line = memchr::memchr_iter(form.grammar.line_end, &piece.bytes[..zero]).count() as u64;
+                let line = memchr::memchr_iter(schema.grammar.line_end, &chunk.bytes[..zero]).count() as u64;
                 Some(Fault { line: Some(line), problem: CsvProblem::NotText(": there is a zero byte in this line") })
             }
-            None => rows.read(&piece.bytes, form),
+            None => rows.read(&chunk.bytes, schema),
         };
         if rows.fault.is_none() {
-            // The piece's own fault is behind all of its rows.
+            // The chunk's own fault is behind all of its rows.
             let behind = |fault: Fault| Fault { line: fault.line.map(|line| line + rows.line_breaks), ..fault };
-            rows.fault = piece.fault.take().map(behind);
+            rows.fault = chunk.fault.take().map(behind);
         }
         rows
     }
 
-    /// Bytes of memory that the rows take.
+    /// Allocated size in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.lines.bytes() + self.columns.iter().map(Cells::bytes).sum::<u64>()
     }
 
-    fn read(&mut self, text: &[u8], form: &Form) -> Option<Fault> {
-        let (grammar, expected) = (form.grammar, form.kinds.len());
+    fn read(&mut self, text: &[u8], schema: &Schema) -> Option<Fault> {
+        let (grammar, expected) = (schema.grammar, schema.kinds.len());
         let decimals = grammar.decimals();
         let mut at = 0;
         while at < text.len() {
@@ -110,7 +110,7 @@ impl Rows {
             if found != expected {
                 return Some(Fault { line: Some(line), problem: CsvProblem::Ragged { found, expected } });
             }
-            if at - start > form.record_limit {
+            if at - start > schema.record_limit {
                 return Some(Fault { line: Some(line), problem: CsvProblem::TooLong });
             }
             self.lines.push(self.count, line);

@@ -1,4 +1,4 @@
-//! The bytes of a file, unpacked if they are packed.
+//! A file's bytes, decompressed if they are gzip.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
@@ -11,25 +11,25 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::CsvProblem;
 
-/// What the first bytes of a gzip file are.
+/// Magic number of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// A file that is being read.
+/// An open file, its decompressor and its progress.
 pub(super) struct Source {
     bytes: Box<dyn Read + Send>,
-    packed: bool,
+    is_gzip: bool,
     progress: Progress,
     file: File,
     state: FileState,
 }
 
-/// How far a file is read.
+/// Bytes of the file, before decompression.
 struct Progress {
     done: Arc<AtomicU64>,
     total: u64,
 }
 
-/// What tells that somebody wrote to a file.
+/// Length and modification time, which reveal a change of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileState {
     length: u64,
@@ -37,14 +37,14 @@ pub(super) struct FileState {
 }
 
 impl Source {
-    /// Opens a file; its content tells whether it is packed, not its name.
+    /// Opens a file; gzip is recognised by its content, not by the file's name.
     pub(super) fn open(path: &Path) -> Result<Self, CsvProblem> {
         let open = |error: io::Error| match error.kind() {
             ErrorKind::NotFound => CsvProblem::Missing,
             ErrorKind::IsADirectory => CsvProblem::Directory,
             _ => CsvProblem::Io(error),
         };
-        // Some systems do not open folders, others do not read them.
+        // Depending on the system, a directory fails to open or to read.
         if path.is_dir() {
             return Err(CsvProblem::Directory);
         }
@@ -54,22 +54,22 @@ impl Source {
         let mut counted = Counted { file: file.try_clone().map_err(open)?, done: done.clone() };
         let mut first = Vec::with_capacity(GZIP.len());
         (&mut counted).take(GZIP.len() as u64).read_to_end(&mut first).map_err(open)?;
-        let packed = first == GZIP;
+        let is_gzip = first == GZIP;
         let whole = Cursor::new(first).chain(counted);
-        let bytes: Box<dyn Read + Send> = match packed {
+        let bytes: Box<dyn Read + Send> = match is_gzip {
             true => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole))),
             false => Box::new(whole),
         };
         let progress = Progress { done, total: metadata.len() };
-        Ok(Self { bytes, packed, progress, file, state: FileState::of(&metadata) })
+        Ok(Self { bytes, is_gzip, progress, file, state: FileState::of(&metadata) })
     }
 
-    /// Adds up to `most` bytes to `buffer`; fewer only at the end or where an error is, which comes after what could be
-    /// read before it.
-    pub(super) fn read(&mut self, buffer: &mut Vec<u8>, most: usize) -> Result<usize, CsvProblem> {
-        buffer.reserve(most);
-        (&mut self.bytes).take(most as u64).read_to_end(buffer).map_err(|error| match error.kind() {
-            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof if self.packed => {
+    /// Appends up to `max` bytes to `buffer`, fewer only at the end of the file. On an error, the bytes read before it
+    /// are in `buffer`.
+    pub(super) fn read(&mut self, buffer: &mut Vec<u8>, max: usize) -> Result<usize, CsvProblem> {
+        buffer.reserve(max);
+        (&mut self.bytes).take(max as u64).read_to_end(buffer).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof if self.is_gzip => {
                 CsvProblem::Gzip(error)
             }
             ErrorKind::IsADirectory => CsvProblem::Directory,
@@ -77,25 +77,25 @@ impl Source {
         })
     }
 
-    /// The share of the file that is read, 0 … 1; 0 of a pipe, whose length nobody knows.
-    pub(super) fn share(&self) -> f32 {
+    /// The fraction of the file read so far, 0 … 1; 0 for a pipe, whose length is unknown.
+    pub(super) fn fraction(&self) -> f32 {
         match self.progress.total {
             0 => 0.0,
             total => (self.progress.done.load(Ordering::Relaxed) as f64 / total as f64).min(1.0) as f32,
         }
     }
 
-    /// Whether the file can be opened and read a second time, as a pipe cannot.
+    /// Whether the file can be read a second time; false for a pipe.
     pub(super) fn is_repeatable(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// The file as it was when it was opened.
+    /// The file's state when it was opened.
     pub(super) fn state(&self) -> FileState {
         self.state
     }
 
-    /// Whether somebody wrote to the file since it was opened.
+    /// Whether the file was modified since it was opened; false for a pipe.
     pub(super) fn has_changed(&self) -> bool {
         self.is_repeatable() && !self.file.metadata().is_ok_and(|metadata| FileState::of(&metadata) == self.state)
     }
@@ -107,7 +107,7 @@ impl FileState {
     }
 }
 
-/// A file that counts what is read of it.
+/// A reader that counts the bytes read from a file.
 struct Counted {
     file: File,
     done: Arc<AtomicU64>,

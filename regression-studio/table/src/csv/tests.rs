@@ -1,4 +1,4 @@
-//! Tables come out the same wherever the file is cut, and as they were written.
+//! Tables are read as written, independent of the chunk boundaries.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use super::value::{self, Decimals};
 use super::*;
 use crate::Kind;
 
-/// What a table holds, for comparing: names, kinds, counts, each cell as a number's bits or a text, and the lines.
+/// A table's contents in a comparable form: names, kinds, counts, each cell as a number's bits and text, and the lines.
 #[derive(Debug, PartialEq)]
 struct Contents {
     columns: Vec<(String, Kind, usize, usize)>,
@@ -36,11 +36,11 @@ fn contents(table: &Table) -> Contents {
     }
 }
 
-/// Reads bytes as a file, packed or not, in pieces of some size with a sample of some size; an error by its message
-/// without the file's name.
-fn read_bytes(bytes: &[u8], piece: usize, sample: usize, pack: bool) -> Result<Contents, String> {
+/// Reads `bytes` as a file, gzip-compressed if `compress`, with the given chunk and sample sizes. An error is its
+/// message without the file's name.
+fn read_bytes(bytes: &[u8], chunk: usize, sample: usize, compress: bool) -> Result<Contents, String> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    match pack {
+    match compress {
         true => {
             let mut encoder = flate2::write::GzEncoder::new(&mut file, flate2::Compression::fast());
             encoder.write_all(bytes).unwrap();
@@ -48,7 +48,7 @@ fn read_bytes(bytes: &[u8], piece: usize, sample: usize, pack: bool) -> Result<C
         }
         false => file.write_all(bytes).unwrap(),
     }
-    let limits = Limits { piece, sample, ..LIMITS };
+    let limits = Limits { chunk, sample, ..LIMITS };
     let table = read_within(file.path(), limits, &|_| (), &AtomicBool::new(false));
     table.map(|table| contents(&table)).map_err(|error| {
         let message = error.to_string();
@@ -57,29 +57,29 @@ fn read_bytes(bytes: &[u8], piece: usize, sample: usize, pack: bool) -> Result<C
     })
 }
 
-/// The sizes of pieces and samples by which files are read: the usual ones first.
-const CUTS: [(usize, usize); 7] =
-    [(LIMITS.piece, LIMITS.sample), (1, 0), (2, 30), (7, 5), (13, 1000), (64, 1), (100, 100)];
+/// Chunk and sample sizes to read with; the defaults first.
+const SIZES: [(usize, usize); 7] =
+    [(LIMITS.chunk, LIMITS.sample), (1, 0), (2, 30), (7, 5), (13, 1000), (64, 1), (100, 100)];
 
-/// A cell: what it says, and how it is written.
+/// A cell's value and how it is written.
 #[derive(Clone, Debug)]
 struct Written {
-    says: String,
+    value: String,
     quoted: bool,
     before: &'static str,
-    behind: &'static str,
+    after: &'static str,
 }
 
 impl Written {
-    /// Quoted where it must be.
+    /// Appends the cell to `text`, quoted if requested or necessary.
     fn write(&self, text: &mut String, separator: char) {
-        let must = self.says.contains([separator, '"', '\n', '\r']) || self.says.trim() != self.says;
+        let must_quote = self.value.contains([separator, '"', '\n', '\r']) || self.value.trim() != self.value;
         text.push_str(self.before);
-        match self.quoted || must {
-            true => write!(text, "\"{}\"", self.says.replace('"', "\"\"")).unwrap(),
-            false => text.push_str(&self.says),
+        match self.quoted || must_quote {
+            true => write!(text, "\"{}\"", self.value.replace('"', "\"\"")).unwrap(),
+            false => text.push_str(&self.value),
         }
-        text.push_str(self.behind);
+        text.push_str(self.after);
     }
 }
 
@@ -110,17 +110,17 @@ fn cell() -> impl Strategy<Value = Written> {
         "1e400",
         "1 2",
     ]);
-    let says = prop_oneof![6 => number, 3 => odd.prop_map(str::to_owned)];
+    let value = prop_oneof![6 => number, 3 => odd.prop_map(str::to_owned)];
     let blanks = || proptest::sample::select(&["", "", " ", "   "]);
-    (says, any::<bool>(), blanks(), blanks()).prop_map(|(says, quoted, before, behind)| Written {
-        says,
+    (value, any::<bool>(), blanks(), blanks()).prop_map(|(value, quoted, before, after)| Written {
+        value,
         quoted,
         before,
-        behind,
+        after,
     })
 }
 
-/// A file as it is written, and the table that it is.
+/// A file's bytes and the table in it.
 #[derive(Clone, Debug)]
 struct File {
     bytes: Vec<u8>,
@@ -152,7 +152,7 @@ prop_compose! {
                     text.push(separator);
                 }
                 cell.write(&mut text, separator);
-                cells[index].push(cell.says.clone());
+                cells[index].push(cell.value.clone());
             }
             text += line_end;
         }
@@ -163,26 +163,26 @@ prop_compose! {
     }
 }
 
-/// The table that a file is, by the plainest means.
+/// The table in a file, computed naively.
 fn expected(file: &File) -> Contents {
     let decimals = if file.separator == ';' { Decimals::PointOrComma } else { Decimals::Point };
     let mut wanted = Contents { columns: Vec::new(), cells: Vec::new(), lines: Vec::new() };
     wanted.lines = file.lines.iter().map(|&line| Some(line)).collect();
-    for (index, says) in file.cells.iter().enumerate() {
-        let number = |says: &String| {
-            let plain = says.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-            assert_eq!(plain, value::number(says.as_bytes(), decimals), "{says:?}");
+    for (index, column) in file.cells.iter().enumerate() {
+        let number = |cell: &String| {
+            let plain = cell.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+            assert_eq!(plain, value::number(cell.as_bytes(), decimals), "{cell:?}");
             plain
         };
-        let is_missing = |says: &String| value::is_missing(says.as_bytes());
-        let missing = says.iter().filter(|says| is_missing(says)).count();
-        let numbers = says.iter().filter(|says| number(says).is_some()).count();
-        let others = says.len() - missing - numbers;
+        let is_missing = |cell: &String| value::is_missing(cell.as_bytes());
+        let missing = column.iter().filter(|cell| is_missing(cell)).count();
+        let numbers = column.iter().filter(|cell| number(cell).is_some()).count();
+        let others = column.len() - missing - numbers;
         let is_number = numbers > others;
-        let cell = |says: &String| match number(says) {
+        let content = |cell: &String| match number(cell) {
             Some(number) if is_number => (Some(number.to_bits()), None),
-            _ if is_missing(says) => (None, Some(String::new())),
-            _ => (None, Some(says.clone())),
+            _ if is_missing(cell) => (None, Some(String::new())),
+            _ => (None, Some(cell.clone())),
         };
         let kind = if is_number { Kind::Number } else { Kind::Text };
         wanted.columns.push((format!("c{index}"), kind, missing, if is_number { others } else { 0 }));
@@ -190,7 +190,7 @@ fn expected(file: &File) -> Contents {
             let number = || crate::Column::of_numbers("", bits.map(f64::from_bits).into_iter().collect());
             (bits, text.unwrap_or_else(|| number().text(0).into_owned()))
         };
-        wanted.cells.push(says.iter().map(|says| shown(cell(says))).collect());
+        wanted.cells.push(column.iter().map(|cell| shown(content(cell))).collect());
     }
     wanted
 }
@@ -199,16 +199,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn a_table_comes_out_as_it_was_written_wherever_it_is_cut(file in file()) {
+    fn tables_are_read_as_written_at_any_chunk_size(file in file()) {
         let wanted = expected(&file);
-        for (piece, sample) in CUTS {
-            let table = read_bytes(&file.bytes, piece, sample, piece % 2 == 0).unwrap();
-            prop_assert_eq!(&table, &wanted, "piece {}, sample {}", piece, sample);
+        for (chunk, sample) in SIZES {
+            let table = read_bytes(&file.bytes, chunk, sample, chunk % 2 == 0).unwrap();
+            prop_assert_eq!(&table, &wanted, "chunk {}, sample {}", chunk, sample);
         }
     }
 
     #[test]
-    fn a_damaged_file_is_read_or_refused_alike_wherever_it_is_cut(
+    fn damaged_files_give_the_same_result_at_any_chunk_size(
         file in file(),
         places in proptest::collection::vec((any::<proptest::sample::Index>(), any::<proptest::sample::Index>()), 1..4),
     ) {
@@ -224,37 +224,41 @@ proptest! {
                 break;
             }
         }
-        let wanted = read_bytes(&bytes, LIMITS.piece, LIMITS.sample, false);
-        for (piece, sample) in CUTS {
-            // A zero byte hides what else is wrong in its piece.
+        let wanted = read_bytes(&bytes, LIMITS.chunk, LIMITS.sample, false);
+        for (chunk, sample) in SIZES {
+            // A zero byte masks the other faults of its chunk.
             if bytes.contains(&0) {
-                prop_assert!(read_bytes(&bytes, piece, sample, false).is_err());
+                prop_assert!(read_bytes(&bytes, chunk, sample, false).is_err());
             } else {
-                prop_assert_eq!(&read_bytes(&bytes, piece, sample, false), &wanted, "piece {}, sample {}", piece, sample);
+                let found = read_bytes(&bytes, chunk, sample, false);
+                prop_assert_eq!(&found, &wanted, "chunk {}, sample {}", chunk, sample);
             }
         }
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused_in_one_line(bytes in proptest::collection::vec(any::<u8>(), 0..300), cut in 0..CUTS.len()) {
-        let (piece, sample) = CUTS[cut];
-        let _ = read_bytes(&bytes, piece, sample, false);
+    fn any_bytes_give_a_table_or_a_one_line_error(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+        size in 0..SIZES.len(),
+    ) {
+        let (chunk, sample) = SIZES[size];
+        let _ = read_bytes(&bytes, chunk, sample, false);
         let header = [b"a,b\n".as_slice(), &bytes].concat();
-        let _ = read_bytes(&header, piece, sample, true);
-        // A gzip file of any bytes.
-        let _ = read_bytes(&[b"\x1f\x8b\x08\x00".as_slice(), &bytes].concat(), piece, sample, false);
+        let _ = read_bytes(&header, chunk, sample, true);
+        // Arbitrary bytes behind gzip's magic number.
+        let _ = read_bytes(&[b"\x1f\x8b\x08\x00".as_slice(), &bytes].concat(), chunk, sample, false);
     }
 }
 
 #[test]
-fn a_column_whose_first_rows_mislead_keeps_its_texts_as_written() {
+fn columns_misjudged_from_their_first_rows_keep_their_texts_as_written() {
     let mut text = "code,name,late\n".to_owned();
     (0..50).for_each(|row| writeln!(text, "{row:03},{row},").unwrap());
     (50..120).for_each(|row| writeln!(text, "K{row},{row},x{}", row % 3).unwrap());
-    for (piece, sample) in CUTS.into_iter().chain([(40, 100)]) {
-        let table = read_bytes(text.as_bytes(), piece, sample, false).unwrap();
+    for (chunk, sample) in SIZES.into_iter().chain([(40, 100)]) {
+        let table = read_bytes(text.as_bytes(), chunk, sample, false).unwrap();
         let kinds: Vec<Kind> = table.columns.iter().map(|column| column.1).collect();
-        assert_eq!(kinds, [Kind::Text, Kind::Number, Kind::Text], "piece {piece}, sample {sample}");
+        assert_eq!(kinds, [Kind::Text, Kind::Number, Kind::Text], "chunk {chunk}, sample {sample}");
         assert_eq!(table.cells[0][7], (None, "007".to_owned()));
         assert_eq!((&table.cells[2][0].1, &table.cells[2][50].1), (&String::new(), &"x2".to_owned()));
         assert_eq!(table.columns[2].2, 50);
@@ -262,26 +266,26 @@ fn a_column_whose_first_rows_mislead_keeps_its_texts_as_written() {
 }
 
 #[test]
-fn a_column_of_texts_at_first_may_be_one_of_numbers() {
+fn columns_that_begin_with_texts_may_be_numeric() {
     let mut text = "a,b\n".to_owned();
     (0..20).for_each(|row| writeln!(text, "{row},bad{}", row % 2).unwrap());
     (20..100).for_each(|row| writeln!(text, "{row},{}", row as f64 / 8.0).unwrap());
-    for (piece, sample) in CUTS {
-        let table = read_bytes(text.as_bytes(), piece, sample, false).unwrap();
-        assert_eq!(table.columns[1], ("b".to_owned(), Kind::Number, 0, 20), "piece {piece}, sample {sample}");
+    for (chunk, sample) in SIZES {
+        let table = read_bytes(text.as_bytes(), chunk, sample, false).unwrap();
+        assert_eq!(table.columns[1], ("b".to_owned(), Kind::Number, 0, 20), "chunk {chunk}, sample {sample}");
         assert_eq!((&table.cells[1][3], &table.cells[1][99].1), (&(None, "bad1".to_owned()), &"12.375".to_owned()));
     }
 }
 
 #[test]
-fn a_row_over_the_limit_is_refused_at_its_line_wherever_it_is_cut() {
+fn rows_over_the_limit_are_rejected_with_their_line_at_any_chunk_size() {
     let text = format!("a,b\n1,2\n\n3,{}\n4,5\n", "x".repeat(100));
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
-    for (piece, sample) in CUTS {
-        let limits = Limits { piece, sample, record: 90, ..LIMITS };
+    for (chunk, sample) in SIZES {
+        let limits = Limits { chunk, sample, record: 90, ..LIMITS };
         let error = read_within(file.path(), limits, &|_| (), &AtomicBool::new(false)).unwrap_err();
         assert!(matches!(error.problem, CsvProblem::TooLong), "{error}");
-        assert_eq!(error.line, Some(4), "piece {piece}, sample {sample}");
+        assert_eq!(error.line, Some(4), "chunk {chunk}, sample {sample}");
     }
 }

@@ -1,28 +1,28 @@
-//! What the bytes of a cell mean.
+//! Conversion of a cell's bytes to a number, a text or a missing value.
 
 use std::borrow::Cow;
 
 use encoding_rs::WINDOWS_1252;
 
-/// What stands for a missing value, beside an empty cell, in capital or small letters.
+/// Spellings of a missing value besides the empty cell, ignoring case.
 pub(super) const MISSING: [&str; 7] = ["-", "?", "NA", "N/A", "#N/A", "NaN", "null"];
 
-/// How numbers are written.
+/// The decimal marks of a file's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decimals {
     /// 1234.5
     Point,
-    /// 1234,5 as well: where cells are separated by semicolons, because commas are in the numbers.
+    /// 1234.5 or 1234,5: in files separated by semicolons.
     PointOrComma,
 }
 
-/// Whether a cell is empty or says that there is nothing.
+/// Whether a cell is empty or a spelling of a missing value.
 pub(super) fn is_missing(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     cell.is_empty() || (cell.len() <= 4 && MISSING.iter().any(|text| cell.eq_ignore_ascii_case(text.as_bytes())))
 }
 
-/// The finite number that a cell is; None if it is none.
+/// The cell's value if it is a finite number.
 #[inline]
 pub(super) fn number(cell: &[u8], decimals: Decimals) -> Option<f64> {
     let cell = cell.trim_ascii();
@@ -33,7 +33,7 @@ pub(super) fn number(cell: &[u8], decimals: Decimals) -> Option<f64> {
     }
 }
 
-/// A cell as text. What is no UTF-8 is read as Windows-1252, which older programs write; there, every byte is a letter.
+/// A cell as text. Invalid UTF-8 is decoded as Windows-1252, in which every byte is a character.
 pub(super) fn text(cell: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(cell) {
         Ok(text) => text.into(),
@@ -41,7 +41,7 @@ pub(super) fn text(cell: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The number of a cell with one comma and no point.
+/// The value of a number with one comma and no point.
 fn with_comma(cell: &[u8]) -> Option<f64> {
     let comma = cell.iter().position(|&byte| byte == b',').filter(|_| !cell.contains(&b'.'))?;
     let mut pointed = cell.to_vec();
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_finite_and_whole_cells() {
+    fn numbers_are_finite_and_span_the_cell() {
         let cases = [
             ("112.00", Some(112.0)),
             (" -1.5e3\t", Some(-1500.0)),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comma_is_a_decimal_sign_beside_semicolons_only() {
+    fn a_comma_is_a_decimal_mark_in_semicolon_files_only() {
         let number = |cell: &str| number(cell.as_bytes(), Decimals::PointOrComma);
         assert_eq!((number("1,5"), number("-0,25e1"), number("1.5")), (Some(1.5), Some(-2.5), Some(1.5)));
         assert_eq!((number("1,234,567"), number("1.234,5"), number("1,234.5"), number(",")), (None, None, None, None));

@@ -1,4 +1,4 @@
-//! Trading days.
+//! The calendar of trading days, without holidays.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl Day {
     /// 1 January 2024, a Monday.
     pub(super) const FIRST: Self = Self { year: 2024, month: 0, day: 1, weekday: 0 };
 
-    /// The next day that is no Saturday or Sunday.
+    /// The next day from Monday to Friday.
     pub(super) fn next_trading_day(self) -> Self {
         let mut day = self.next();
         while day.weekday >= 5 {

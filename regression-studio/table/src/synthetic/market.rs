@@ -1,46 +1,46 @@
-//! Shares and how they trade.
+//! The simulated shares and their daily quotes.
 
 use super::noise::{Noise, exp, exp10};
 
-/// The series, and how many shares in a hundred are in each: those of the price files that the market is like.
+/// The series and the percentage of shares in each, as in an exchange's price files.
 pub(super) const SERIES: [&str; 6] = ["EQ", "BE", "SM", "ST", "GB", "BZ"];
 const SERIES_PERCENT: [f64; SERIES.len()] = [74.0, 9.0, 8.5, 5.5, 2.0, 1.0];
 
-/// Of these the delivered quantity is not told.
+/// The series whose delivered quantity is missing.
 const WITHOUT_DELIVERY: [&str; 2] = ["BE", "BZ"];
 
-/// The market's daily move, as a standard deviation of the logarithm.
+/// Standard deviation of the market's daily log return.
 const MARKET_MOVE: f64 = 0.008;
 
-/// What the price is rounded to, as a number of steps in 1.
-const STEPS: f64 = 100.0;
+/// Ticks per unit of price: prices are rounded to 1 / 100.
+const TICKS: f64 = 100.0;
 
-/// All shares, day after day.
+/// All shares and the state of the current day.
 pub(super) struct Market {
     noise: Noise,
     shares: Vec<Share>,
-    /// Today's move of the whole market, in the logarithm.
-    drift: f64,
+    /// Today's log return of the whole market.
+    market_return: f64,
 }
 
-/// What stays the same of a share from day to day, and its price.
+/// A share's parameters, fixed over all days, and its latest price.
 struct Share {
     symbol: String,
     series: usize,
     close: f64,
-    /// Standard deviation of a day's move, in the logarithm.
+    /// Standard deviation of the daily log return.
     volatility: f64,
-    /// How it follows the market.
+    /// Sensitivity of its log return to the market's.
     beta: f64,
-    /// log₁₀ of the usual trade value, in units of money.
+    /// log₁₀ of its typical daily trade value, in units of money.
     value: f64,
-    /// log₁₀ of the usual value of a trade.
+    /// log₁₀ of the typical value of one trade, in units of money.
     trade_value: f64,
-    /// The share of the quantity that is delivered, usually.
+    /// Typical fraction of the quantity that is delivered, about 0 … 1.
     delivered: f64,
 }
 
-/// A day of a share.
+/// One share's figures of one day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quote {
     previous_close: f64,
@@ -52,7 +52,7 @@ pub(super) struct Quote {
     average: f64,
     quantity: f64,
     trades: f64,
-    /// The quantity and the percentage; NaN where it is not told.
+    /// Delivered quantity, and its percentage of the quantity; both NaN if missing.
     delivered: (f64, f64),
 }
 
@@ -62,25 +62,25 @@ impl Market {
         let mut symbols: Vec<String> = (0..shares).map(symbol).collect();
         symbols.sort_unstable();
         let shares = symbols.into_iter().map(|symbol| Share::new(symbol, &mut noise)).collect();
-        Self { noise, shares, drift: 0.0 }
+        Self { noise, shares, market_return: 0.0 }
     }
 
-    /// Begins the next day.
+    /// Begins the next day: draws its market return.
     pub(super) fn open(&mut self) {
-        self.drift = MARKET_MOVE * self.noise.normal();
+        self.market_return = MARKET_MOVE * self.noise.normal();
     }
 
-    /// A share's day.
+    /// Simulates the current day of share `share`.
     pub(super) fn trade(&mut self, share: usize) -> Quote {
-        self.shares[share].trade(self.drift, &mut self.noise)
+        self.shares[share].trade(self.market_return, &mut self.noise)
     }
 
-    /// The shares' names, in order.
+    /// The shares' names, sorted.
     pub(super) fn symbols(&self) -> Vec<&str> {
         self.shares.iter().map(|share| share.symbol.as_str()).collect()
     }
 
-    /// Of each share, the index in [`SERIES`].
+    /// Each share's index in [`SERIES`].
     pub(super) fn series(&self) -> Vec<u32> {
         self.shares.iter().map(|share| share.series as u32).collect()
     }
@@ -95,29 +95,29 @@ impl Share {
             close: to_price(exp10(2.29 + 0.77 * price)),
             volatility: 0.022 * exp(0.4 * noise.normal()),
             beta: 1.0 + 0.4 * noise.normal(),
-            // Dear shares trade for more money, but fewer of them.
+            // The trade value grows with the price, the quantity falls.
             value: 7.1 + 0.58 * price + 1.1 * noise.normal(),
             trade_value: 4.1 + 0.45 * noise.normal(),
             delivered: 0.6 + 0.15 * noise.normal(),
         }
     }
 
-    fn trade(&mut self, drift: f64, noise: &mut Noise) -> Quote {
+    fn trade(&mut self, market_return: f64, noise: &mut Noise) -> Quote {
         let previous_close = self.close;
         let size = self.volatility;
         let open = to_price(previous_close * exp(0.4 * size * noise.normal()));
         let step = noise.normal();
-        let close = to_price(open * exp(self.beta * drift + size * step));
+        let close = to_price(open * exp(self.beta * market_return + size * step));
         let high = to_price(open.max(close) * exp(0.5 * size * noise.normal().abs()));
         let low = to_price(open.min(close) * exp(-0.5 * size * noise.normal().abs()));
         let last = to_price(close * exp(0.1 * size * noise.normal())).clamp(low, high);
         let average = to_price(low + (high - low) * (0.5 + 0.15 * noise.normal()).clamp(0.0, 1.0)).clamp(low, high);
 
-        // A day in fifty is a busy one.
+        // One day in fifty is busy.
         let tail = if noise.uniform() < 0.02 { noise.normal().abs() } else { 0.0 };
         let value = self.value + 0.35 * noise.normal() + 0.15 * step.abs() + tail;
         let quantity = (exp10(value) / average).round().max(1.0);
-        // No trade is of less than one share.
+        // A trade is at least one share.
         let trades = exp10(value - self.trade_value - 0.1 * noise.normal()).round().clamp(1.0, quantity);
         let part = (self.delivered + 0.15 * noise.normal()).clamp(0.0, 1.0);
         let delivered = match WITHOUT_DELIVERY.contains(&SERIES[self.series]) {
@@ -130,7 +130,7 @@ impl Share {
 }
 
 impl Quote {
-    /// The columns of [`Quote::values`].
+    /// The column names of [`Quote::values`].
     pub(super) const NAMES: [&str; 12] = [
         "PREV_CLOSE",
         "OPEN_PRICE",
@@ -168,12 +168,12 @@ impl Quote {
     }
 }
 
-/// Rounded to a price that is possible, 0.05 or more.
+/// Rounds to the nearest tick, to at least 0.05.
 fn to_price(value: f64) -> f64 {
-    ((value * STEPS).round() / STEPS).max(0.05)
+    ((value * TICKS).round() / TICKS).max(0.05)
 }
 
-/// The series of a share, by a number from 0 to 100.
+/// The index in [`SERIES`] at cumulative percentage `percent`, 0 … 100.
 fn series(mut percent: f64) -> usize {
     SERIES_PERCENT
         .iter()
@@ -184,11 +184,12 @@ fn series(mut percent: f64) -> usize {
         .unwrap_or(0)
 }
 
-/// A name that can be spoken, different for each number below a million: three syllables and the number of the round.
+/// A pronounceable name, distinct for each index: three syllables, followed from one million on by the number of whole
+/// millions.
 fn symbol(index: usize) -> String {
     const CONSONANTS: &[u8; 20] = b"BCDFGHJKLMNPRSTVWXYZ";
     const VOWELS: &[u8; 5] = b"AEIOU";
-    // The factor has no divisor in common with a million, so that every number appears once.
+    // 617,039 and 1,000,000 are coprime, so this permutes the indices below one million.
     let mut rest = index % 1_000_000 * 617_039 % 1_000_000;
     let mut name = String::new();
     for _ in 0..3 {
@@ -198,7 +199,7 @@ fn symbol(index: usize) -> String {
     }
     match index / 1_000_000 {
         0 => name,
-        round => format!("{name}{round}"),
+        millions => format!("{name}{millions}"),
     }
 }
 
@@ -207,13 +208,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_share_has_its_own_name() {
+    fn share_names_are_distinct() {
         let names: std::collections::HashSet<String> = (0..1_000_100).map(symbol).collect();
         assert_eq!(names.len(), 1_000_100);
     }
 
     #[test]
-    fn every_number_has_its_series() {
+    fn series_follow_their_percentages() {
         assert_eq!(SERIES_PERCENT.iter().sum::<f64>(), 100.0);
         let found = [0.0, 73.9, 74.1, 83.1, 99.5, 100.0].map(|percent| SERIES[series(percent)]);
         assert_eq!(found, ["EQ", "EQ", "BE", "SM", "BZ", "EQ"]);

@@ -1,11 +1,11 @@
-//! Random numbers that come out the same, to the last digit, on every machine.
+//! Random numbers that are bit-identical on every machine.
 
 use std::f64::consts::LN_10;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
-/// A stream of random numbers.
+/// A seeded stream of random numbers.
 pub(super) struct Noise(ChaCha8Rng);
 
 impl Noise {
@@ -13,17 +13,17 @@ impl Noise {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// Nearly normal, of mean 0 and variance 1: the sum of twelve uniform numbers, never beyond ±6.
+    /// An approximately normal variate of mean 0 and variance 1: the sum of twelve uniform variates, within ±6.
     ///
-    /// All of it is whole numbers but the last division, by a power of two.
+    /// Exact: integer arithmetic, then one division by a power of two.
     pub(super) fn normal(&mut self) -> f64 {
-        // Each 64-bit number is four of 16 bits, of mean 32767.5 and variance 65536² / 12.
+        // A 64-bit integer is four 16-bit ones, each of mean 32767.5 and variance about 65536² / 12.
         let four = |bits: u64| (0..4).map(|part| (bits >> (16 * part)) as i32 & 0xffff).sum::<i32>();
         let sum = four(self.0.next_u64()) + four(self.0.next_u64()) + four(self.0.next_u64());
         f64::from(sum - 6 * 65_535) / 65_536.0
     }
 
-    /// Between 0 and 1, without 1.
+    /// A uniform variate in [0, 1).
     pub(super) fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
