@@ -77,7 +77,7 @@ impl Gpu {
         // Without these callbacks, wgpu panics on a device error.
         let failure = Arc::new(Mutex::new(None));
         let first = Arc::clone(&failure);
-        device.on_uncaptured_error(Arc::new(move |error| remember(&first, refusal(error))));
+        device.on_uncaptured_error(Arc::new(move |error| remember(&first, to_shader_error(error))));
         let first = Arc::clone(&failure);
         device.set_device_lost_callback(move |reason, message| {
             if reason != wgpu::DeviceLostReason::Destroyed || !message.is_empty() {
@@ -147,11 +147,11 @@ fn remember(first: &Mutex<Option<ShaderError>>, failure: ShaderError) {
     first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
 }
 
-fn refusal(error: wgpu::Error) -> ShaderError {
+fn to_shader_error(error: wgpu::Error) -> ShaderError {
     let reason = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     match error {
         wgpu::Error::OutOfMemory { .. } => ShaderError::OutOfMemory { reason },
-        wgpu::Error::Validation { .. } | wgpu::Error::Internal { .. } => ShaderError::Refused { reason },
+        wgpu::Error::Validation { .. } | wgpu::Error::Internal { .. } => ShaderError::Rejected { reason },
     }
 }
 

@@ -54,7 +54,7 @@ pub enum ShaderError {
     },
     /// The driver rejected a command: a defect of the driver or of this crate.
     #[error("the adapter rejected a command: {reason}")]
-    Refused {
+    Rejected {
         /// The driver's message.
         reason: String,
     },

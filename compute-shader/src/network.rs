@@ -130,7 +130,7 @@ impl<'g> ShaderNetwork<'g> {
         }
         let shape = (inputs.nrows(), self.architecture.outputs());
         Array2::from_shape_vec(shape, outputs)
-            .map_err(|error| ShaderError::Refused { reason: format!("too few outputs were returned: {error}") })
+            .map_err(|error| ShaderError::Rejected { reason: format!("too few outputs were returned: {error}") })
     }
 
     /// Enqueues the copy of at most [`ShaderNetwork::largest_batch`] samples to the device.

@@ -1,5 +1,6 @@
-//! Times reading a CSV file, or making the synthetic stock market: `cargo run -p regression-studio --example time_csv -- FILE`,
-//! or `-- --rows 800000`. Prints the table's columns, the times, and the largest resident memory of the process.
+//! Times the reading of a CSV file or the generation of synthetic market data:
+//! `cargo run -p regression-studio --example time_csv -- FILE`, or `-- --rows 800000`. Prints the table's columns, the
+//! times, and the process's peak resident memory.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,16 +11,16 @@ use regression_studio::table::{Table, csv, synthetic};
 use timing::program::{self, parse_repeats, parse_size};
 use timing::{Report, measure};
 
-/// Times reading a CSV file, or making the synthetic stock market
+/// Time the reading of a CSV file, or the generation of synthetic market data
 #[derive(Parser)]
 struct Arguments {
-    /// The CSV file
+    /// CSV file to read
     #[arg(value_name = "FILE", required_unless_present = "rows")]
     file: Option<PathBuf>,
-    /// Make a synthetic market of N rows instead of reading a file
+    /// Generate a synthetic market of N rows instead of reading a file
     #[arg(long, value_name = "N", value_parser = parse_size, conflicts_with = "file")]
     rows: Option<NonZeroUsize>,
-    /// How often it is timed, after one call to warm up
+    /// Number of timed calls, after one warm-up call
     #[arg(long, value_name = "N", default_value = "10", value_parser = parse_repeats)]
     repeats: NonZeroUsize,
     /// Print one JSON object instead of text; times in seconds per call
@@ -53,13 +54,13 @@ fn main() -> ExitCode {
         let label = if arguments.file.is_some() { "Read" } else { "Make" };
         report.time(label, "", measure(arguments.repeats, || arguments.table()));
         if let Some(peak) = peak_memory() {
-            report.remark("peak_memory", &format!("largest resident memory {peak}"));
+            report.remark("peak_memory", &format!("peak resident memory {peak}"));
         }
         Ok(report.finish())
     })
 }
 
-/// The largest resident set of the process, where the system has it.
+/// The process's peak resident set size (VmHWM), if the system reports it.
 fn peak_memory() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| Some(line.strip_prefix("VmHWM:")?.trim().to_owned()))

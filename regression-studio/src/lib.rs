@@ -1,12 +1,13 @@
-//! Trains a multilayer perceptron on a table of numbers, for people who don't program.
+//! Training of a multilayer perceptron for regression on a table, without programming.
 //!
-//! - [`table`]: columns, read from a CSV file or made up. [`settings`]: everything that the user chooses.
-//! - [`prepared`]: samples made of a table: split, standardised, one-hot, with the baselines beside which a network is judged.
-//! - [`session`]: a training in its own thread, which is watched by snapshots.
-//! - [`results`], [`plots`]: what came of it. [`model`]: the trained network with all that a prediction needs.
-//! - [`run_folder`]: all of it on disk. [`sigmoid`]: the scaled sigmoid with gain and threshold.
+//! - [`table`]: columns, read from a CSV file or generated. [`settings`]: all settings of a run.
+//! - [`prepared`]: samples from a table: split, standardised, one-hot encoded; and the baselines to compare with.
+//! - [`session`]: a training run in its own thread, observed through snapshots.
+//! - [`results`], [`plots`]: its metrics and plots. [`model`]: the trained network with its column transform.
+//! - [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and threshold.
 //!
-//! `window`, a feature that is on by default, is the desktop program over all of it. Nothing else here knows it; nothing prints.
+//! The default feature `window` is the desktop program on top of these. No other module depends on it, and the library
+//! prints nothing.
 
 pub mod model;
 pub mod plots;

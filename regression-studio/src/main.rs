@@ -1,4 +1,4 @@
-//! Trains a network on a table: with a window, or without one by `train` and `predict`.
+//! The desktop program, and its subcommands `train`, `predict` and `example-config`.
 
 mod program;
 

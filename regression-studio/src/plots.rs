@@ -1,4 +1,4 @@
-//! Plots as SVG: the errors over the epochs, and predicted against true values.
+//! SVG plots: errors over the epochs, and predicted over true values.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use crate::results::Predicted;
 use crate::session::EpochRecord;
 
-/// A plot that could not be drawn.
+/// An error of the plotting back end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plot cannot be drawn: {0}")]
 pub struct PlotError(pub String);
@@ -17,7 +17,7 @@ const SIZE: (u32, u32) = (800, 500);
 const TRAINING: RGBColor = RGBColor(31, 119, 180);
 const VALIDATION: RGBColor = RGBColor(214, 94, 0);
 
-/// A curve's name, its colour, and its value in an epoch.
+/// A curve's name, colour and value per epoch.
 type Series = (&'static str, RGBColor, fn(&EpochRecord) -> f64);
 
 impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for PlotError {
@@ -26,7 +26,7 @@ impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for PlotE
     }
 }
 
-/// Training and validation error over the epochs, on a logarithmic scale where no error is 0.
+/// Training and validation error over the epochs, on a logarithmic scale if no error is 0.
 ///
 /// # Errors
 /// If the back end fails.
@@ -81,7 +81,7 @@ where
     Ok(svg)
 }
 
-/// Predicted against true values, with the line on which a perfect network's points lie.
+/// Predicted over true values, with the identity line.
 ///
 /// # Errors
 /// If the back end fails.
@@ -102,7 +102,7 @@ pub fn predicted(predicted: &Predicted) -> Result<String, PlotError> {
         let area = SVGBackend::with_string(&mut svg, (560, 560)).into_drawing_area();
         area.fill(&WHITE)?;
         let mut chart = ChartBuilder::on(&area)
-            .caption(format!("Predicted and true, {} part", predicted.part), ("sans-serif", 20))
+            .caption(format!("Predicted over true values, {} part", predicted.part), ("sans-serif", 20))
             .margin(12)
             .x_label_area_size(40)
             .y_label_area_size(64)
@@ -121,7 +121,7 @@ pub fn predicted(predicted: &Predicted) -> Result<String, PlotError> {
     Ok(svg)
 }
 
-/// From the smallest to the largest finite value, with a margin.
+/// The range of the finite values plus a margin.
 fn range(values: impl Iterator<Item = f64>) -> Range<f64> {
     let values = values.filter(|value| value.is_finite());
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
@@ -130,11 +130,11 @@ fn range(values: impl Iterator<Item = f64>) -> Range<f64> {
     }
     let margin = if low < high { 0.03 * (high - low) } else { (0.1 * high.abs()).max(f64::MIN_POSITIVE * 1e16) };
     let low_with_margin = low - margin;
-    // A margin must not take positive errors to where they have no logarithm.
+    // The margin must keep the range of positive errors positive, for the logarithmic scale.
     if low > 0.0 && low_with_margin <= 0.0 { low * 0.9..high + margin } else { low_with_margin..high + margin }
 }
 
-/// A number as an axis shows it.
+/// Formats an axis label.
 fn shown(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

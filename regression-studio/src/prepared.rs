@@ -1,4 +1,4 @@
-//! Samples made of a table: rows chosen, split, standardised by the training part's figures.
+//! Preparation of samples: complete rows of a table, split and standardised by the training part's mean and deviation.
 
 mod linear;
 mod rows;
@@ -17,98 +17,99 @@ pub use self::transform::{Input, Scale, Transform};
 use crate::settings::DataSettings;
 use crate::{Settings, Table};
 
-/// What a training needs of a table.
+/// A table prepared for training.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// What is trained on.
+    /// The training part.
     pub train: Part,
-    /// What the best epoch is chosen by.
+    /// The validation part, which selects the best epoch.
     pub validation: Part,
-    /// What the result is judged by.
+    /// The test part, used for the final metrics only.
     pub test: Part,
-    /// All that a prediction needs of the columns.
+    /// The map from columns to inputs and from the output to the target.
     pub transform: Transform,
-    /// Rows that were left out because something in them is missing or no number.
+    /// Number of rows dropped because a value is missing or not numeric.
     pub dropped: usize,
-    /// What is worth knowing about the data, a line each: constant columns, rows left out.
+    /// Notes on the data, one line each: constant columns, dropped rows.
     pub notes: Vec<String>,
-    /// What needs no network.
+    /// The mean and the linear model.
     pub baselines: Baselines,
 }
 
-/// One of the three parts.
+/// One part of the split.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Standardised inputs and targets.
     pub samples: Samples<f32>,
-    /// The rows of the table, ascending, one for each sample.
+    /// The table's row of each sample, ascending.
     pub rows: Arc<[u32]>,
     /// The targets in their own unit.
     pub truth: Arc<[f64]>,
 }
 
-/// A table that no samples can be made of.
+/// A table or settings that cannot be prepared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrepareError {
-    /// The settings do not do, or not for this table.
+    /// The settings are invalid, by themselves or for this table.
     #[error("{0}")]
     Problem(String),
-    /// A cell is missing or no number, and the user wants to know.
+    /// A cell is missing or not numeric, and `bad_rows` is `error`.
     #[error(
-        "{place}, column {column:?}: {what}: mend it, leave the column out, or have incomplete rows left out (bad_rows = \"drop\")"
+        "{place}, column {column:?}: {what}: correct it, remove the column, or drop such rows (bad_rows = \"drop\")"
     )]
     Cell {
         /// File and line.
         place: String,
         /// The column's name.
         column: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
     /// Too few rows are complete.
-    #[error("{table}: {rows} of {all} rows are complete, and at least {needed} are needed{way_out}")]
+    #[error("{table}: {rows} of {all} rows are complete, but at least {needed} are required{hint}")]
     TooFewRows {
-        /// Where the table comes from.
+        /// The table's source.
         table: String,
-        /// Complete rows.
+        /// Number of complete rows.
         rows: usize,
-        /// All rows.
+        /// Number of rows used.
         all: usize,
-        /// How many there must be.
+        /// Minimum number of complete rows.
         needed: usize,
-        /// What to do, after a colon, where there is something.
-        way_out: String,
+        /// Remedy, beginning with a colon, or empty.
+        hint: String,
     },
-    /// There is nothing to learn.
+    /// The target is constant in the training part.
     #[error("{table}: the target {target:?} is {value} in every row of the training part: choose another target")]
     ConstantTarget {
-        /// Where the table comes from.
+        /// The table's source.
         table: String,
         /// The target's name.
         target: String,
         /// Its only value.
         value: f64,
     },
-    /// There is nothing to learn from.
-    #[error("{table}: every feature has the same value in all rows of the training part: choose others")]
+    /// All features are constant in the training part.
+    #[error("{table}: every feature is constant in the training part: choose other features")]
     ConstantFeatures {
-        /// Where the table comes from.
+        /// The table's source.
         table: String,
     },
-    /// Numbers that no mean can be computed of.
-    #[error("{table}: the numbers of {column:?} are too large: take their logarithm, or leave the column out")]
+    /// The mean or variance of a column overflows or underflows.
+    #[error("{table}: mean and variance of {column:?} are out of range: use its logarithm, or remove the column")]
     TooLarge {
-        /// Where the table comes from.
+        /// The table's source.
         table: String,
         /// The column's name.
         column: String,
     },
 }
 
-/// Makes samples of a table.
+/// Splits and standardises a table's complete rows, and fits the baselines.
 ///
 /// # Errors
-/// If the settings have problems, a cell does not do and the user wants to know, or there is too little to learn from.
+/// If the settings have problems, a cell is bad and `bad_rows` is `error`, or the remaining rows are too few or
+/// constant.
 pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareError> {
     if let Some(problem) = settings.problems(Some(table)).first() {
         return Err(PrepareError::Problem(problem.to_string()));
@@ -119,7 +120,7 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     let (transform, mut notes) = transform::fit(table, data, &train)?;
     if dropped > 0 {
         let used = train.len() + validation.len() + test.len() + dropped;
-        notes.insert(0, format!("{dropped} of {used} rows are incomplete and were left out"));
+        notes.insert(0, format!("{dropped} of {used} rows are incomplete and were dropped"));
     }
     let part = |rows: Vec<u32>| part(table, data, &transform, rows);
     let (train, validation, test) = (part(train), part(validation), part(test));
@@ -137,17 +138,17 @@ fn part(table: &Table, data: &DataSettings, transform: &Transform, rows: Vec<u32
         .and_then(|targets| Samples::new(inputs, targets).map_err(|error| error.to_string()));
     match samples {
         Ok(samples) => Part { samples, rows: rows.into(), truth: truth.into() },
-        Err(error) => unreachable!("there is a row of inputs and one target for each row: {error}"),
+        Err(error) => unreachable!("inputs and targets have the same number of rows: {error}"),
     }
 }
 
 impl Prepared {
-    /// Training, validation and test, with their names.
+    /// Training, validation and test part, with their names.
     pub fn parts(&self) -> [(&'static str, &Part); 3] {
         [("training", &self.train), ("validation", &self.validation), ("test", &self.test)]
     }
 
-    /// A checksum of all that is trained on, by which a run knows its data again.
+    /// A CRC-32 of all samples, by which a resumed run detects other data.
     pub fn checksum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         for (_, part) in self.parts() {

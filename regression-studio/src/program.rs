@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use neural_net::model_file::Loaded;
 
-/// What was read from a file, after a warning on stderr where no checksum vouches for it.
+/// The content of a file, after a warning on stderr if it has no checksum.
 fn with_warning<T>(loaded: Loaded<T>) -> T {
     if let Some(unverified) = &loaded.unverified {
         eprintln!("warning: {unverified}");
@@ -24,10 +24,8 @@ pub(crate) fn window() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says that there is none.
+/// Reports that the program was built without the window.
 #[cfg(not(feature = "window"))]
 pub(crate) fn window() -> anyhow::Result<ExitCode> {
-    anyhow::bail!(
-        "this regression-studio was built without its window: say train, predict or example-config, or see --help"
-    )
+    anyhow::bail!("regression-studio was built without its window: use train, predict or example-config, or see --help")
 }

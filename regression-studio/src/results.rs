@@ -1,4 +1,4 @@
-//! How good a network is, in the target's own unit, beside what needs no network.
+//! Metrics of a network and of the baselines, in the target's unit.
 
 use neural_net::Predictor;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -7,55 +7,55 @@ use crate::Model;
 use crate::prepared::{Part, Prepared, Transform, signed_log};
 use crate::session::EpochRecord;
 
-/// Errors on some rows.
+/// Error metrics over a set of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// √ of the mean squared error, in the target's unit.
+    /// Root mean squared error, in the target's unit.
     pub rmse: f64,
-    /// The mean of the absolute error, in the target's unit.
+    /// Mean absolute error, in the target's unit.
     pub mae: f64,
-    /// 1 − squared error / squared deviation from the mean: 1 is perfect, 0 is no better than the mean of these
-    /// very rows. NaN where all targets are the same.
+    /// Coefficient of determination, 1 − squared error / squared deviation from the mean: 1 is perfect, 0 is the mean
+    /// of these rows. NaN if the targets are constant.
     pub r2: f64,
-    /// The same of sign(y)·ln(1 + |y|), where that is learned.
+    /// R² of sign(y)·ln(1 + |y|), if that is the learned target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r2_log: Option<f64>,
 }
 
-/// The errors on one of the three parts.
+/// Metrics of the network and the baselines on one part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartResult {
     /// "training", "validation" or "test".
     pub name: String,
-    /// Its rows.
+    /// Number of rows.
     pub rows: usize,
-    /// The network's errors.
+    /// The network's metrics.
     pub network: Metrics,
-    /// Those of the training part's mean, whatever the features.
+    /// Metrics of the training part's mean as a constant prediction.
     pub mean: Metrics,
-    /// Those of linear least squares on the same features, fitted to the training part.
+    /// Metrics of linear least squares on the same features, fitted to the training part.
     pub linear: Metrics,
 }
 
-/// What came of a training.
+/// The results of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Results {
     /// The epoch whose weights were kept, counted from 1.
     pub best_epoch: usize,
-    /// Epochs that were trained.
+    /// Number of epochs trained.
     pub epochs: usize,
-    /// Seconds of training, without measurements.
+    /// Training time in seconds, without evaluation.
     pub seconds: f64,
-    /// Where it was trained.
+    /// Name of the device.
     pub device: String,
-    /// Rows that were left out.
+    /// Number of rows dropped.
     pub dropped: usize,
-    /// What is worth knowing about the data, a line each.
+    /// Notes on the data, one line each.
     pub notes: Vec<String>,
-    /// Training, validation and test.
+    /// Training, validation and test part.
     pub parts: [PartResult; 3],
 }
 
@@ -67,15 +67,15 @@ pub struct Predicted {
     pub part: String,
     /// The target's name.
     pub target: String,
-    /// Whether a logarithmic scale shows them better.
+    /// Whether to plot on a logarithmic scale.
     pub is_logarithmic: bool,
-    /// True value and prediction, of rows that are spread evenly over the part.
+    /// True value and prediction, of rows sampled evenly from the part.
     #[serde(deserialize_with = "pairs_or_nan")]
     pub pairs: Vec<[f64; 2]>,
 }
 
-/// A number in the target's unit, out of JSON, which has no infinities: where the logarithm is learned, the error of a
-/// bad epoch may be one.
+/// Deserialises a number of the target's unit; JSON's null becomes NaN. JSON has no infinities, but with a logarithmic
+/// target the error of a bad epoch may overflow to one.
 pub(crate) fn or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
@@ -85,10 +85,10 @@ fn pairs_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<[f64; 
     Ok(pairs.into_iter().map(|pair| pair.map(|value| value.unwrap_or(f64::NAN))).collect())
 }
 
-/// The most pairs of [`Predicted`].
-pub const MOST_PAIRS: usize = 2000;
+/// Maximum number of pairs in [`Predicted`].
+pub const MAX_PAIRS: usize = 2000;
 
-/// The errors of `predicted` as estimates of `truth`; the logarithms are counted too where they are learned.
+/// The metrics of the predictions `predicted` of `truth`; with `log_target`, also R² of the logarithms.
 pub fn metrics(truth: &[f64], predicted: &[f64], log_target: bool) -> Metrics {
     let count = truth.len().max(1) as f64;
     let errors = || truth.iter().zip(predicted).map(|(truth, predicted)| predicted - truth);
@@ -109,7 +109,7 @@ fn r2(truth: &[f64], predicted: &[f64]) -> f64 {
     if deviation > 0.0 { 1.0 - error / deviation } else { f64::NAN }
 }
 
-/// What a model makes of all parts.
+/// Evaluates a model and the baselines on all parts.
 pub(crate) fn of(
     prepared: &Prepared,
     model: &Model,
@@ -144,9 +144,9 @@ pub(crate) fn of(
     }
 }
 
-/// True and predicted values of up to [`MOST_PAIRS`] rows of a part, by the network's outputs for all of them.
+/// True and predicted values of up to [`MAX_PAIRS`] rows of a part; `outputs` are the network's for all its rows.
 pub(crate) fn pairs(name: &str, part: &Part, outputs: &[f32], transform: &Transform) -> Predicted {
-    let every = part.rows.len().div_ceil(MOST_PAIRS).max(1);
+    let every = part.rows.len().div_ceil(MAX_PAIRS).max(1);
     let pair = |(&truth, &output): (&f64, &f32)| [truth, transform.target_of(output)];
     Predicted {
         part: name.to_owned(),

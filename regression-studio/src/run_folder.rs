@@ -1,19 +1,19 @@
-//! A run on disk: a folder with settings, history, results, plots and model, from which it can be looked at and go on.
+//! A run on disk: a folder with settings, history, results, plots, model and checkpoint, from which it can be opened
+//! and resumed.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `settings.toml` | what the user chose, with the data file's full path: a copy of it begins the same run again |
-//! | `history.csv` | a line for each epoch |
-//! | `results.toml` | how it ended, and the errors on each part; only of a run that has ended |
+//! | `settings.toml` | the settings, with the data file's absolute path; a copy reproduces the run |
+//! | `history.csv` | one line per epoch |
+//! | `results.toml` | the ending and the metrics of each part; only for a run that has ended |
 //! | `errors.svg`, `predicted.svg`, `predicted.csv` | the plots, and the second one's points |
-//! | `model.safetensors` | the best epoch's network, with all that predictions need |
-//! | `checkpoint.safetensors` | what is needed to go on, and to look at the run again |
+//! | `model.safetensors` | the best epoch's network and its transform, for predictions |
+//! | `checkpoint.safetensors` | the whole run, to resume and to open it |
 //!
-//! The checkpoint is written last and is complete in itself, so that a process may be killed at any moment. A run is
-//! read from it alone; the other files are for the user and for predictions. All files that are read have a checksum of
-//! their own, rather than one list for the folder, which would be wrong from the first of several renames to the last.
-//! `settings.toml` and `results.toml` have it on the first line: changed, they are rejected, since what they say is no
-//! longer what was trained.
+//! The checkpoint is written last and is self-contained, so that a process may be killed at any moment. A run is read
+//! from it alone; the other files are for the user and for predictions. Each file that is read has its own checksum;
+//! one list for the folder would be wrong between the first and the last of several renames. `settings.toml` and
+//! `results.toml` have theirs on the first line: if edited, they are rejected, since they no longer describe the run.
 
 mod checkpoint;
 mod export;
@@ -33,55 +33,55 @@ use crate::settings::{SettingsError, Source};
 use crate::sigmoid::Neuron;
 use crate::{Model, Settings, plots};
 
-/// A training, finished or not, with all that is kept of it.
+/// A training run, ended or not, as it is saved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What the user chose.
+    /// The settings.
     pub settings: Settings,
-    /// A record for each complete epoch.
+    /// One record per complete epoch.
     pub history: Vec<EpochRecord>,
     /// The best epoch's network.
     pub model: Model,
     /// True and predicted values of the best epoch.
     pub predicted: Predicted,
-    /// How it ended, and with what results; None while it has not.
+    /// The ending and the results; `None` before the run has ended.
     pub ended: Option<(Ending, Results)>,
-    /// What is needed to go on.
+    /// The state to resume from.
     pub checkpoint: Checkpoint,
 }
 
-/// Where a training stands.
+/// The state of a training run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The network as it is trained, and its velocities; see [`crate::sigmoid`].
+    /// The folded network W', b' and its velocities; see [`crate::sigmoid`].
     pub parameters: Parameters<f32>,
-    /// How far it has come.
+    /// Epochs and steps done.
     pub progress: Progress,
-    /// Of the data that it is trained on.
+    /// [`crate::Prepared::checksum`] of the data.
     pub data_checksum: u32,
 }
 
-/// How far a training has come.
+/// Epochs and steps done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
-    /// Epochs that are complete.
+    /// Number of complete epochs.
     pub epoch: usize,
-    /// Steps of the next epoch that are done.
+    /// Steps done of the next epoch.
     pub step: usize,
     /// The summed loss of those steps.
     pub loss: f64,
-    /// Seconds of training for those steps.
+    /// Training time of those steps, in seconds.
     pub seconds: f64,
     /// The epoch with the smallest validation error, counted from 1; 0 before the first.
     pub best_epoch: usize,
 }
 
 impl Run {
-    /// Whether there can be such a run.
+    /// Checks that the run is consistent.
     ///
     /// # Errors
-    /// The first value that is out of its range, or that does not go with the others.
+    /// The first value that is out of range or inconsistent with others.
     pub fn validate(&self) -> Result<(), InvalidValue> {
         let require = InvalidValue::unless;
         let Self { settings, history, model, checkpoint: Checkpoint { progress, .. }, .. } = self;
@@ -110,7 +110,7 @@ impl Run {
     }
 }
 
-/// How a run ended, on disk.
+/// The ending and the results, as stored on disk.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Ended {
@@ -118,43 +118,43 @@ struct Ended {
     results: Results,
 }
 
-/// A folder that cannot be written, or that holds no run. The messages name the file; the cause, where there is one, is
-/// their [`source`](std::error::Error::source).
+/// A failure to read or write a run's folder. The messages name the file; the underlying error, if any, is the
+/// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum RunFolderError {
-    /// The operating system's error.
+    /// An error of the operating system.
     #[error("{}: cannot {action}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// "read", "write", "replace" or "remove".
         action: &'static str,
-        /// Why.
+        /// The underlying error.
         source: std::io::Error,
     },
-    /// There is no run.
-    #[error("{}: no run is there: a run's folder has a file checkpoint.safetensors", path.display())]
+    /// The folder contains no run.
+    #[error("{}: no run found: a run's folder contains the file checkpoint.safetensors", path.display())]
     NoRun {
         /// The folder.
         path: PathBuf,
     },
-    /// The run is none that there can be.
-    #[error("{}: its run is not possible: {invalid}", path.display())]
+    /// The run is inconsistent.
+    #[error("{}: the run is inconsistent: {invalid}", path.display())]
     Run {
         /// The file.
         path: PathBuf,
-        /// Which value, and why.
+        /// The invalid value.
         invalid: InvalidValue,
     },
-    /// A file in it is damaged or none of this program's, or has no form in which it can be written.
+    /// A file is damaged, is not this program's, or cannot be represented in its format.
     #[error("{}: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// Another process writes there.
+    /// Another process holds the folder's lock.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The settings cannot be read.
@@ -174,12 +174,12 @@ const HISTORY: &str = "history.csv";
 /// The results' file name in a run's folder.
 const RESULTS: &str = "results.toml";
 
-/// Whether there is a run in `folder`.
+/// Whether `folder` contains a run.
 pub fn holds_run(folder: &Path) -> bool {
     folder.join(checkpoint::FILE_NAME).exists()
 }
 
-/// A run's folder that no other process writes to until this is dropped.
+/// A run's folder, locked against other processes until this is dropped.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -187,11 +187,10 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Locks `folder`, which is made if it is not there, and makes sure that a run can be written into it, before work
-    /// is done that would be lost.
+    /// Locks `folder`, creating it if necessary, and checks that a run can be written to it before any work is done.
     ///
     /// # Errors
-    /// If another process has it, or it cannot be written to.
+    /// If another process holds the lock, or the folder is not writable.
     pub fn lock(folder: &Path) -> Result<Self, RunFolderError> {
         let lock = DirectoryLock::acquire(folder)?;
         let path = folder.join(checkpoint::FILE_NAME);
@@ -199,11 +198,10 @@ impl RunFolder {
         Ok(Self { path: folder.to_path_buf(), _lock: lock })
     }
 
-    /// Writes a run into the folder; each file appears whole or not at all. Of a run that has not ended there are no
-    /// results and plots.
+    /// Writes a run to the folder, each file atomically. Results and plots are written only for a run that has ended.
     ///
     /// # Errors
-    /// If something cannot be written.
+    /// If a file cannot be written.
     pub fn save(&self, run: &Run) -> Result<(), RunFolderError> {
         let Self { path: folder, .. } = self;
         let write = |name: &str, text: &str| {
@@ -212,7 +210,8 @@ impl RunFolder {
         };
         let settings = with_full_path(&run.settings).to_toml();
         if settings.is_empty() {
-            let reason = "the path of the data file is not Unicode, which settings cannot keep: rename it".to_owned();
+            let reason =
+                "the path of the data file is not Unicode, so it cannot be saved as TOML: rename the file".to_owned();
             return Err(RunFolderError::Damaged { path: folder.join(SETTINGS), reason });
         }
         write(SETTINGS, &checksum::seal_text(&settings))?;
@@ -232,7 +231,7 @@ impl RunFolder {
                 write(RESULTS, &checksum::seal_text(&text))?;
                 Some(text)
             }
-            // Those of the same run before it went on are no longer true.
+            // The run was resumed, so its earlier results are obsolete.
             None if results.exists() => {
                 std::fs::remove_file(&results).map_err(io_error(&results, "replace"))?;
                 None
@@ -242,12 +241,12 @@ impl RunFolder {
         checkpoint::save(folder, run, ended)
     }
 
-    /// Removes what [`RunFolder::save`] wrote of a run that has not ended.
+    /// Removes the files that [`RunFolder::save`] writes for a run that has not ended.
     ///
     /// # Errors
     /// If a file cannot be removed.
     pub fn remove(&self) -> Result<(), RunFolderError> {
-        // The checkpoint first: without it there is no run.
+        // The checkpoint first: without it, the folder contains no run.
         for name in [checkpoint::FILE_NAME, MODEL, HISTORY, SETTINGS] {
             let path = self.path.join(name);
             match std::fs::remove_file(&path) {
@@ -259,10 +258,10 @@ impl RunFolder {
     }
 }
 
-/// Writes a run into `folder`, which is made if it is not there, as [`RunFolder::save`] does.
+/// Locks `folder` and writes a run to it, as [`RunFolder::save`].
 ///
 /// # Errors
-/// If another process has the folder locked, or something cannot be written.
+/// If another process holds the lock, or a file cannot be written.
 pub fn save(folder: &Path, run: &Run) -> Result<(), RunFolderError> {
     RunFolder::lock(folder)?.save(run)
 }
@@ -270,7 +269,7 @@ pub fn save(folder: &Path, run: &Run) -> Result<(), RunFolderError> {
 /// Reads the run in `folder`.
 ///
 /// # Errors
-/// If there is none, or a file of it is damaged.
+/// If there is none, or one of its files is damaged.
 pub fn read(folder: &Path) -> Result<Loaded<Run>, RunFolderError> {
     if !holds_run(folder) {
         return Err(RunFolderError::NoRun { path: folder.to_path_buf() });
@@ -282,7 +281,7 @@ pub fn read(folder: &Path) -> Result<Loaded<Run>, RunFolderError> {
         require_sealed(&results)?;
         return checkpoint::run(&file, checkpoint::settings(&file)?, checkpoint::ended(&file)?);
     }
-    // An earlier version kept these in files of their own alone.
+    // Checkpoint format 1 has settings and results in separate files only.
     let ended = match std::fs::read_to_string(&results) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         text => {
@@ -293,16 +292,16 @@ pub fn read(folder: &Path) -> Result<Loaded<Run>, RunFolderError> {
     checkpoint::run(&file, Settings::read(&settings)?, ended)
 }
 
-/// The run in the bytes of a checkpoint file that has a checksum; errors name `path`.
+/// Parses the bytes of a checkpoint file with a checksum; errors name `path`.
 ///
 /// # Errors
-/// If it is damaged, is no checkpoint, or has values that no run can have.
+/// If it is damaged, is not a checkpoint, or the run is inconsistent.
 pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Run>, RunFolderError> {
     let file = checkpoint::parse(path, bytes)?;
     checkpoint::run(&file, checkpoint::settings(&file)?, checkpoint::ended(&file)?)
 }
 
-/// Reads a run for callers that cannot show a warning: [`read`] has it.
+/// Reads a run and discards the warning that [`read`] returns.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -310,7 +309,7 @@ pub fn open(folder: &Path) -> Result<Run, RunFolderError> {
     Ok(read(folder)?.content)
 }
 
-/// Makes sure that a text, if it is there, is as it was written.
+/// Verifies a text file's checksum, if the file exists.
 fn require_sealed(path: &Path) -> Result<(), RunFolderError> {
     let text = match std::fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -319,13 +318,13 @@ fn require_sealed(path: &Path) -> Result<(), RunFolderError> {
     match std::str::from_utf8(&text).map(checksum::check_text) {
         Ok(Seal::Intact) => Ok(()),
         _ => {
-            let reason = "the file is damaged, or was edited: put it back as it was, or remove it, which loses nothing";
+            let reason = "the file is damaged or was edited: restore it, or remove it, which loses nothing";
             Err(RunFolderError::Damaged { path: path.to_path_buf(), reason: reason.to_owned() })
         }
     }
 }
 
-/// The settings with a path to the data that is right in any folder.
+/// The settings with an absolute path to the data.
 pub fn with_full_path(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     if let Source::File(path) = &mut settings.data.source

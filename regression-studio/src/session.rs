@@ -1,7 +1,8 @@
-//! A training in its own thread.
+//! A training run in its own thread.
 //!
-//! Whoever started it looks at snapshots, which never wait for it, and tells it to pause, to go on, to do one epoch, or to
-//! stop. It is the same on any number of threads and after any interruption: [`Snapshot::run`] has all it needs to go on.
+//! The owner reads snapshots, which never block on the training, and requests to pause, to continue, to train one
+//! epoch, or to stop. Results are bit-identical on any number of threads and after any interruption: [`Snapshot::run`]
+//! is the complete state to resume from.
 
 mod control;
 mod device;
@@ -18,177 +19,176 @@ use crate::results::{Predicted, Results};
 use crate::run_folder::Run;
 use crate::{Settings, Table};
 
-/// A training in its own thread. Dropped, it stops the training after the current step and waits for that.
+/// Handle of a training thread. Dropping it stops the training after the current step and joins the thread.
 #[derive(Debug)]
 pub struct Session {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is known of a training.
+/// The observable state of a training run.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// What it is doing.
+    /// The current phase.
     pub state: State,
-    /// Epochs that are complete.
+    /// Number of complete epochs.
     pub epoch: usize,
-    /// Epochs that it will train at the most.
+    /// Maximum number of epochs.
     pub epochs: usize,
-    /// Steps of the current epoch that are done.
+    /// Steps done of the current epoch.
     pub step: usize,
-    /// Steps of an epoch.
+    /// Steps per epoch.
     pub steps: usize,
-    /// A record for each complete epoch.
+    /// One record per complete epoch.
     pub history: Arc<Vec<EpochRecord>>,
     /// The epoch with the smallest validation error, counted from 1; 0 before the first.
     pub best_epoch: usize,
-    /// Training samples seen in a second of training; 0 before the first step.
+    /// Throughput in training samples per second; 0 before the first step.
     pub samples_per_second: f64,
-    /// The time that the epochs to come will take, unless it ends early.
+    /// Estimated time until the last epoch in seconds, without early stopping.
     pub seconds_left: Option<f64>,
-    /// Where it is computed, and why not elsewhere; empty while it prepares.
+    /// Name of the device, and why CUDA is not used; empty during preparation.
     pub device: String,
-    /// The names of the network's inputs; empty while it prepares.
+    /// Names of the network's inputs; empty during preparation.
     pub inputs: Arc<[String]>,
-    /// The weights W and biases b of now, for drawings.
+    /// Current weights W and biases b, for the drawing.
     pub network: Option<Arc<Network<f32>>>,
-    /// True and predicted values: of the validation part while it trains, of the test part when it has ended.
+    /// True and predicted values: of the validation part during training, of the test part after the end.
     pub predicted: Option<Arc<Predicted>>,
-    /// What is worth knowing about the data, a line each.
+    /// Notes on the data, one line each.
     pub notes: Arc<[String]>,
-    /// When it has ended.
+    /// The results, after the end.
     pub results: Option<Arc<Results>>,
-    /// All that is to be kept of it, from the beginning of the training on: what [`crate::run_folder::save`] saves.
+    /// The run as [`crate::run_folder::save`] saves it, from the start of training on.
     pub run: Option<Arc<Run>>,
 }
 
-/// What a training is doing.
+/// The phase of a training run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// Making samples of the table.
+    /// The table is being prepared.
     #[default]
     Preparing,
     /// Training.
     Running,
-    /// Waiting to be told to go on.
+    /// Paused, until a request to continue.
     Paused,
-    /// It has ended, and there are results.
+    /// Ended, with results.
     Finished(Ending),
-    /// It cannot go on; one line that says why, and the way out.
+    /// Failed, with a one-line message and remedy.
     Failed(String),
-    /// The steps were too large; one line that says where, and the way out. [`Snapshot::run`] is of before.
+    /// Diverged, with a one-line message and remedy. [`Snapshot::run`] is from before the divergence.
     Diverged(String),
 }
 
-/// How a training ended.
+/// The way in which a training run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// All epochs are done.
     AllEpochs,
-    /// The validation error has not become smaller for [`crate::settings::TrainingSettings::patience`] epochs.
+    /// The validation error has not decreased for [`crate::settings::TrainingSettings::patience`] epochs.
     EarlyStopped,
-    /// The user stopped it. It can go on.
+    /// The user stopped it; it can be resumed.
     Stopped,
 }
 
-/// What is known after an epoch.
+/// The metrics of one epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EpochRecord {
-    /// Counted from 1.
+    /// Index of the epoch, counted from 1.
     pub epoch: usize,
-    /// Seconds of training, without measurements.
+    /// Training time in seconds, without evaluation.
     pub seconds: f64,
-    /// The training part's root mean squared error, standardised: of each sample before its step.
+    /// Root mean squared error of the training part, standardised; each sample's error before its step.
     pub train_rmse: f64,
-    /// The validation part's, standardised: what early stopping looks at.
+    /// Root mean squared error of the validation part, standardised; the criterion of early stopping.
     pub validation_rmse: f64,
-    /// The same as `train_rmse` in the target's unit, of up to 20,000 rows after the epoch.
+    /// Root mean squared error of up to 20,000 training rows after the epoch, in the target's unit.
     #[serde(deserialize_with = "crate::results::or_nan")]
     pub train_rmse_in_unit: f64,
-    /// The same as `validation_rmse` in the target's unit.
+    /// Root mean squared error of the validation part, in the target's unit.
     #[serde(deserialize_with = "crate::results::or_nan")]
     pub validation_rmse_in_unit: f64,
 }
 
 impl Session {
-    /// Prepares the samples and trains. Errors arrive in the snapshot.
+    /// Starts a thread that prepares the samples and trains. Errors are reported in the snapshot.
     pub fn start(table: Arc<Table>, settings: Settings) -> Self {
-        Self::spawn(table, settings, None, control::Wish::Run)
+        Self::spawn(table, settings, None, control::Request::Run)
     }
 
-    /// The same for one epoch, after which it is paused.
+    /// [`Session::start`] for one epoch, after which the run is paused.
     pub fn start_epoch(table: Arc<Table>, settings: Settings) -> Self {
-        Self::spawn(table, settings, None, control::Wish::Epoch)
+        Self::spawn(table, settings, None, control::Request::Epoch)
     }
 
-    /// Goes on where a run was stopped, with the same table; epochs and patience may be others than then. Errors arrive in the
-    /// snapshot.
+    /// Resumes a stopped run with the same table; epochs and patience may differ. Errors are reported in the snapshot.
     pub fn resume(table: Arc<Table>, run: Run) -> Self {
-        Self::spawn(table, run.settings.clone(), Some(run), control::Wish::Run)
+        Self::spawn(table, run.settings.clone(), Some(run), control::Request::Run)
     }
 
-    fn spawn(table: Arc<Table>, settings: Settings, run: Option<Run>, wish: control::Wish) -> Self {
+    fn spawn(table: Arc<Table>, settings: Settings, run: Option<Run>, request: control::Request) -> Self {
         let shared = Arc::new(Shared::default());
-        // Before the thread begins: a short training would be over before a wish that comes later.
-        shared.wish(wish);
+        // Before the thread starts: a short run could end before a later request.
+        shared.request(request);
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("training".to_owned()).spawn(move || {
-            // A bug must not leave a session that seems to go on for ever.
+            // A panic must end the session, which would otherwise seem to run forever.
             let work = std::panic::AssertUnwindSafe(|| trainer::run(table, settings, run, &of_thread));
             let state = match std::panic::catch_unwind(work) {
                 Ok(Ok(())) => return,
                 Ok(Err(state)) => state,
-                Err(_) => State::Failed("the training met a bug of this program and cannot go on".to_owned()),
+                Err(_) => State::Failed("training failed because of a bug in this program".to_owned()),
             };
             of_thread.publish(Snapshot { state, ..(*of_thread.snapshot()).clone() });
         });
         if let Err(error) = &thread {
-            let state = State::Failed(format!("no thread can be started for the training: {error}"));
+            let state = State::Failed(format!("the training thread cannot be started: {error}"));
             shared.publish(Snapshot { state, ..Snapshot::default() });
         }
         Self { shared, thread: thread.ok() }
     }
 
-    /// Waits after the current step, until [`Session::go_on`] or [`Session::step_epoch`].
+    /// Pauses after the current step, until [`Session::unpause`] or [`Session::step_epoch`].
     pub fn pause(&self) {
-        self.shared.wish(control::Wish::Pause);
+        self.shared.request(control::Request::Pause);
     }
 
-    /// Trains on after a pause.
-    pub fn go_on(&self) {
-        self.shared.wish(control::Wish::Run);
+    /// Continues after a pause.
+    pub fn unpause(&self) {
+        self.shared.request(control::Request::Run);
     }
 
     /// Trains to the end of the current epoch, then pauses.
     pub fn step_epoch(&self) {
-        self.shared.wish(control::Wish::Epoch);
+        self.shared.request(control::Request::Epoch);
     }
 
     /// Ends the training after the current step; results follow.
     pub fn stop(&self) {
-        self.shared.wish(control::Wish::Stop);
+        self.shared.request(control::Request::Stop);
     }
 
-    /// What is known now. Never waits for the training.
+    /// The latest snapshot. Never blocks on the training.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.shared.snapshot()
     }
 
-    /// Has `wake` called, from the training's thread, when there is something new.
+    /// Sets a callback that the training thread calls after each new snapshot.
     pub fn set_wake(&self, wake: Box<dyn Fn() + Send + Sync>) {
         self.shared.set_wake(wake);
     }
 
-    /// Waits until the training has ended or failed, and returns the last snapshot.
+    /// Waits for the end of the run and returns the last snapshot.
     pub fn wait(mut self) -> Arc<Snapshot> {
         self.join();
         self.snapshot()
     }
 
     fn join(&mut self) {
-        // Its panics are caught inside.
+        // The thread catches its own panics.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -201,7 +201,7 @@ impl Drop for Session {
 }
 
 impl State {
-    /// Whether nothing more will happen.
+    /// Whether this phase is final.
     pub fn has_ended(&self) -> bool {
         matches!(self, Self::Finished(_) | Self::Failed(_) | Self::Diverged(_))
     }

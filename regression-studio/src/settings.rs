@@ -1,4 +1,4 @@
-//! Everything that the user chooses, as plain data, and as a TOML file.
+//! The settings of a run, as plain data and as a TOML file.
 
 mod depth;
 mod field;
@@ -14,124 +14,124 @@ use serde::{Deserialize, Serialize};
 use timing::program::{available_memory, require_memory};
 
 pub use self::field::Field;
-pub(crate) use self::problems::FEWEST_ROWS;
+pub(crate) use self::problems::MIN_ROWS;
 pub use self::problems::Problem;
 use crate::Table;
 use crate::table::{csv, synthetic};
 
-/// Everything that the user chooses.
+/// All settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What is learned from.
+    /// Table, features and target.
     pub data: DataSettings,
-    /// What is trained on, and what is kept apart.
+    /// Training, validation and test part.
     #[serde(default)]
     pub split: SplitSettings,
-    /// The network.
+    /// Layers and activation.
     #[serde(default)]
     pub network: NetworkSettings,
-    /// How it is trained.
+    /// Hyperparameters and device.
     #[serde(default)]
     pub training: TrainingSettings,
 }
 
-/// What is learned from: rows of a table, some columns of which tell another one.
+/// The table and the roles of its columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSettings {
-    /// Where the table comes from.
+    /// The table's source.
     pub source: Source,
-    /// How many of its rows are used, from the first on; None for all.
+    /// Number of rows used, from the first on; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
-    /// The columns that the network sees. A text column becomes one input for each of its texts.
+    /// The feature columns. A text column becomes one input per category.
     pub features: Vec<String>,
-    /// The column that it learns to tell, of numbers.
+    /// The target column; numeric.
     pub target: String,
-    /// Whether it learns sign(y)·ln(1 + |y|) in place of the target y: for numbers that span powers of ten.
+    /// Whether the network learns sign(y)·ln(1 + |y|) in place of the target y; for targets that span powers of ten.
     #[serde(default)]
     pub log_target: bool,
-    /// Whether it sees sign(x)·ln(1 + |x|) in place of each number x, for features that span powers of ten.
+    /// Whether numeric features x become sign(x)·ln(1 + |x|); for features that span powers of ten.
     #[serde(default)]
     pub log_features: bool,
-    /// What happens to rows in which a feature or the target is missing or no number.
+    /// Treatment of rows in which a feature or the target is missing or not numeric.
     #[serde(default)]
     pub bad_rows: BadRows,
-    /// The most distinct texts of a text feature.
+    /// Maximum number of categories of a text feature.
     #[serde(default = "default_one_hot_limit")]
     pub one_hot_limit: usize,
 }
 
-/// Where a table comes from.
+/// The source of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Source {
-    /// A file of comma-separated values, possibly compressed by gzip.
+    /// A CSV file, possibly gzip-compressed.
     File(PathBuf),
-    /// The built-in stock market.
+    /// Synthetic market data.
     Synthetic {
-        /// Its rows.
+        /// Number of rows.
         rows: usize,
-        /// Another seed makes another market.
+        /// Seed of the generator.
         #[serde(default)]
         seed: u64,
     },
 }
 
-/// What happens to rows in which something is missing or no number.
+/// Treatment of rows in which a value is missing or not numeric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BadRows {
-    /// They are left out, and counted.
+    /// Drops and counts them.
     #[default]
     Drop,
-    /// The first of them is an error that names line and column.
+    /// Fails at the first one, with its line and column.
     Error,
 }
 
-/// The parts of the rows: one to train on, one to choose the best epoch by, one to judge the result by.
+/// The split into a part to train on, one to select the best epoch, and one for the final metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SplitSettings {
-    /// The training part, in any unit: 70 : 15 : 15 is 0.7 : 0.15 : 0.15.
+    /// Relative size of the training part: 70 : 15 : 15 is 0.7 : 0.15 : 0.15.
     pub train: f64,
-    /// The validation part.
+    /// Relative size of the validation part.
     pub validation: f64,
-    /// The test part.
+    /// Relative size of the test part.
     pub test: f64,
-    /// Which rows go where.
+    /// Order of the rows before the split.
     pub order: SplitOrder,
     /// Seed of the shuffle.
     pub seed: u64,
 }
 
-/// Which rows go into which part.
+/// Order of the rows before the split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SplitOrder {
-    /// Any, by the seed.
+    /// A random permutation.
     #[default]
     Shuffled,
-    /// In the file's order: the first are trained on, the last test it, as the future would.
+    /// The file's order: the first rows train and the last ones test, as in forecasting.
     Time,
 }
 
-/// The network between the features and the one output.
+/// The network between the features and the single output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkSettings {
-    /// Neurons of each hidden layer, from the inputs on; none makes a linear model.
+    /// Units of each hidden layer, from the inputs on; empty for a linear model.
     pub hidden: Vec<usize>,
-    /// What a hidden neuron makes of its weighted sum.
+    /// The hidden layers' activation.
     pub activation: HiddenActivation,
-    /// The sigmoid's gain g: how steep it is.
+    /// The sigmoid's gain g, its steepness.
     pub gain: f64,
-    /// The sigmoid's threshold θ: the weighted sum at which it is 0.
+    /// The sigmoid's threshold θ, the weighted sum at which it is 0.
     pub threshold: f64,
 }
 
-/// What a hidden neuron makes of its weighted sum z.
+/// The activation of a hidden neuron, a function of its weighted sum z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HiddenActivation {
@@ -144,48 +144,49 @@ pub enum HiddenActivation {
     Relu,
 }
 
-/// How the network is trained: Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w, where E is half the squared error, its mean over a batch.
+/// Hyperparameters of Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w, where E is half the squared error, averaged over a batch;
+/// and the device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingSettings {
-    /// η.
+    /// Learning rate η.
     pub learning_rate: f64,
-    /// α.
+    /// Momentum α.
     pub momentum: f64,
-    /// λ, the pull of every weight, but no bias, towards 0.
+    /// Weight decay λ, for weights but not for biases.
     pub regularization: f64,
-    /// Samples in a step.
+    /// Samples per step.
     pub batch_size: usize,
-    /// How often each training sample is seen at the most.
+    /// Maximum number of epochs.
     pub epochs: usize,
-    /// After how many epochs without a smaller validation error the training ends; None, in files 0, never.
+    /// Epochs without a smaller validation error after which training stops early; `None`, 0 in files, for never.
     #[serde(with = "zero_is_none")]
     pub patience: Option<usize>,
-    /// Seed of the first weights and of the order of the samples.
+    /// Seed of the initial weights and of the sample permutations.
     pub seed: u64,
-    /// Where it is computed.
+    /// The device to train on.
     pub device: DeviceChoice,
-    /// Threads of the processor; None takes one for each core. The result does not depend on it.
+    /// CPU threads; `None` for one per core. The result does not depend on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
 }
 
-/// Where a network is trained.
+/// The device to train on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
-    /// A GPU where there is one, else the CPU.
+    /// An NVIDIA GPU if available, else the CPU.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
     /// An NVIDIA GPU.
     Cuda,
-    /// The GPU's kernels, run by the CPU: slow, for a look.
+    /// The GPU kernels, simulated on the CPU; slow.
     Simulator,
 }
 
-/// None as 0: a file that leaves a setting out has its default, which need not be None.
+/// Serialises `None` as 0, since an absent key means the default, which need not be `None`.
 mod zero_is_none {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -203,7 +204,7 @@ fn default_one_hot_limit() -> usize {
 }
 
 impl Default for DataSettings {
-    /// The built-in stock market.
+    /// The synthetic market data.
     fn default() -> Self {
         Self {
             source: Source::Synthetic { rows: 800_000, seed: 0 },
@@ -246,32 +247,32 @@ impl Default for TrainingSettings {
     }
 }
 
-/// The longest settings in bytes: enough for the names of as many columns as a table may have.
+/// Maximum size of a settings file in bytes, enough for the maximum number of column names.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// A settings file that cannot be used. The messages name it; the cause, where there is one, is their
+/// A failure to read a settings file. The messages name the file; the underlying error, if any, is the
 /// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: cannot read", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: std::io::Error,
     },
-    /// A run's settings are not as they were saved.
+    /// The checksum of a run's settings does not match.
     #[error(
-        "{}: the file is damaged, or was edited: the checksum on line 1 is not that of the lines below; if you edited them, \
-         remove line 1",
+        "{}: the file is damaged or was edited: the checksum on line 1 does not match the lines below; if you edited \
+         them, remove line 1",
         path.display()
     )]
     Changed {
         /// The file.
         path: PathBuf,
     },
-    /// It is no TOML, or has a name or value that there is not.
+    /// The file is not TOML, or has an unknown name or value.
     #[error("{}: {message}", path.display())]
     Toml {
         /// The file.
@@ -281,39 +282,39 @@ pub enum SettingsError {
     },
 }
 
-/// Why there is no table.
+/// A failure to read or generate a table.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The file is none.
+    /// The file cannot be read as a table.
     #[error(transparent)]
     Csv(#[from] csv::CsvError),
-    /// It takes more memory than there is; one line with the way out.
+    /// The table needs more memory than available; one line with a remedy.
     #[error("{0}")]
     TooLarge(String),
 }
 
 impl Source {
-    /// Reads or makes the table.
+    /// Reads or generates the table.
     ///
     /// # Errors
-    /// If the file cannot be read or is no table, or there is not enough memory for it.
+    /// If the file cannot be read or is not a table, or memory is insufficient.
     pub fn table(&self) -> Result<Table, SourceError> {
         self.table_with(&|_| (), &AtomicBool::new(false))
     }
 
-    /// The same, with what `progress` and `cancel` are in [`csv::Options`].
+    /// [`Source::table`] with `progress` and `cancel` as in [`csv::Options`].
     ///
     /// # Errors
     /// As [`Source::table`], or if `cancel` was set.
     pub fn table_with(&self, progress: &(dyn Fn(f32) + Sync), cancel: &AtomicBool) -> Result<Table, SourceError> {
         match self {
             Self::File(path) => {
-                // Half of what there is: the rows are still there while the table is put together from them.
+                // Half of the available memory: the parsed rows coexist with the table assembled from them.
                 let memory = available_memory().map_or(u64::MAX, |bytes| bytes / 2);
                 Ok(csv::read_with(path, csv::Options { memory, progress, cancel })?)
             }
             Self::Synthetic { rows, seed } => {
-                require_memory(&format!("a market of {rows} rows"), Some(synthetic::bytes(*rows)))
+                require_memory(&format!("a synthetic market of {rows} rows"), Some(synthetic::bytes(*rows)))
                     .map_err(|error| SourceError::TooLarge(error.to_string()))?;
                 Ok(synthetic::stock_market(*rows, *seed))
             }
@@ -322,11 +323,11 @@ impl Source {
 }
 
 impl Settings {
-    /// Reads a settings file. A data file's relative path in it is relative to the settings file.
+    /// Reads a settings file. A relative path of the data file is relative to the settings file's folder.
     ///
     /// # Errors
-    /// If it cannot be read, has a checksum on its first line that is wrong, or something in it is unknown. Whether the
-    /// values make sense, [`Settings::problems`] says.
+    /// If it cannot be read, the checksum on its first line does not match, or it has an unknown name or value. The
+    /// ranges of the values are checked by [`Settings::problems`].
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let mut text = String::new();
         let file = File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text));
@@ -342,11 +343,11 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Settings from TOML.
+    /// Parses settings from TOML.
     ///
     /// # Errors
-    /// If something in it is unknown or of the wrong type, it is longer than [`MAX_BYTES`] or nested too deeply; one line that
-    /// names the text's line.
+    /// If a name is unknown, a value is of the wrong type, or the text is longer than [`MAX_BYTES`] or nested too
+    /// deeply; one line with the line number.
     pub fn from_toml(text: &str) -> Result<Self, String> {
         if text.len() > MAX_BYTES {
             return Err(format!("longer than {} MiB: are these settings?", MAX_BYTES >> 20));
@@ -361,12 +362,12 @@ impl Settings {
         })
     }
 
-    /// The settings as TOML, which [`Settings::from_toml`] reads.
+    /// The settings as TOML for [`Settings::from_toml`]; empty if the data file's path is not Unicode.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// All wrong values at once, those of the columns only where there is a table to look at. None: a training can begin.
+    /// All invalid values; columns are checked only if `table` is given. Training can start if there are none.
     pub fn problems(&self, table: Option<&Table>) -> Vec<Problem> {
         problems::problems(self, table)
     }

@@ -1,9 +1,9 @@
-//! The desktop program's window: a form, a table, a network that learns in sight, and what came of it.
+//! The desktop program's window: settings form, table preview, live view of the training, and results.
 //!
-//! All views look at a [`crate::Snapshot`], so the training never waits for the window nor the window for the training. Every
-//! action has a key (F1 lists them), every input a label for screen readers, by which the tests find it too.
+//! All views read a [`crate::Snapshot`], so neither the training nor the window blocks on the other. Every action has a
+//! key (F1 lists them), and every input a label for screen readers, which the tests use too.
 //!
-//! It is drawn by OpenGL (2.1, or OpenGL ES 2.0).
+//! Rendering needs OpenGL 2.1 or OpenGL ES 2.0.
 
 mod action;
 mod app;
@@ -30,24 +30,24 @@ pub use self::app::App;
 use self::frame_times::{Timed, VARIABLE};
 use crate::Settings;
 
-/// A window that cannot be opened.
+/// A failure to open the window.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no window can be opened: {0}; it needs a desktop with OpenGL 2.1: without one, see `regression-studio train --help`"
+    "the window cannot be opened: {0}; it needs a desktop with OpenGL 2.1; without one, use `regression-studio train`"
 )]
 pub struct WindowError(String);
 
-/// Opens the window with these settings, and returns when the user closes it.
+/// Opens the window with `settings`, and returns when the user closes it.
 ///
 /// # Errors
-/// If there is no desktop, or none that can draw.
+/// If there is no display, or no suitable OpenGL.
 pub fn run(settings: Settings) -> Result<(), WindowError> {
     let mut viewport = ViewportBuilder::default()
         .with_title("Regression Studio")
         .with_app_id("regression-studio")
         .with_inner_size([1280.0, 800.0])
         .with_min_inner_size([960.0, 600.0]);
-    // A window without its picture is a window all the same.
+    // The icon is optional.
     if let Ok(icon) = icon_data::from_png_bytes(include_bytes!("../../packaging/regression-studio.png")) {
         viewport = viewport.with_icon(icon);
     }
@@ -64,7 +64,7 @@ pub fn run(settings: Settings) -> Result<(), WindowError> {
     open.map_err(|error| WindowError(reason(&error.to_string())))
 }
 
-/// What the system says, without the source line at which winit met it.
+/// The system's message without winit's source location.
 fn reason(error: &str) -> String {
     let plain = error.split_once("os error at ").and_then(|(_, rest)| rest.split_once(": "));
     plain.map_or(error, |(_, reason)| reason).trim_end_matches('.').to_owned()

@@ -1,4 +1,4 @@
-//! The command line: what it prints, keeps and refuses.
+//! The command line: output, saved files and errors.
 
 mod support;
 
@@ -27,8 +27,8 @@ fn output(command: &mut Command) -> (String, String, i32) {
     (text(output.stdout), text(output.stderr), output.status.code().unwrap_or(-1))
 }
 
-/// One line on stderr, exit code 2, and nothing written.
-fn refused(command: &mut Command) -> String {
+/// Expects one error line on stderr and exit code 2; returns the line.
+fn rejected(command: &mut Command) -> String {
     let (stdout, stderr, code) = output(command);
     assert_eq!(code, 2, "{stdout}{stderr}");
     assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
@@ -50,7 +50,7 @@ batch_size = 8
 device = "cpu"
 "#;
 
-/// What is in a run's folder at the end, and nothing else.
+/// The files in a finished run's folder.
 const RUN_FILES: [&str; 8] = [
     "checkpoint.safetensors",
     "errors.svg",
@@ -62,7 +62,7 @@ const RUN_FILES: [&str; 8] = [
     "settings.toml",
 ];
 
-/// A folder with data.csv and config.toml.
+/// A temporary folder with data.csv and config.toml.
 fn folder(data: impl AsRef<[u8]>) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("data.csv"), data).unwrap();
@@ -76,53 +76,53 @@ fn good_data() -> String {
 }
 
 #[test]
-fn a_training_is_kept_in_a_folder_and_predicts() {
+fn a_run_is_saved_and_predicts() {
     let folder = folder(good_data());
     let (stdout, stderr, code) = output(program(folder.path()).args(["train", "config.toml"]));
     assert_eq!(code, 0, "{stderr}");
     for part in
-        ["data.csv: 200 rows, 3 columns", "Epoch 3, training error", "linear least squares", "kept in config-run"]
+        ["data.csv: 200 rows, 3 columns", "Epoch 3, training error", "linear least squares", "saved to config-run"]
     {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
     assert_eq!(names_in(folder.path()), ["config-run", "config.toml", "data.csv"]);
     assert_eq!(names_in(&folder.path().join("config-run")), RUN_FILES);
 
-    // The same model by its folder and by its file, on screen and in a file.
+    // The model given as folder and as file; predictions printed and written.
     let (printed, _, code) = output(program(folder.path()).args(["predict", "config-run", "data.csv"]));
     assert_eq!((code, printed.lines().count(), printed.lines().next()), (0, 201, Some("row,c")));
     let arguments = ["predict", "config-run/model.safetensors", "data.csv", "--out", "out.csv"];
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
     assert_eq!(fs::read_to_string(folder.path().join("out.csv")).unwrap(), printed);
 
-    // Nothing is overwritten; the settings that were kept begin the same training again.
-    let message = refused(program(folder.path()).args(["train", "config.toml"]));
-    assert!(message.contains("config-run: there is a training already: --resume"), "{message}");
+    // An existing run is not overwritten; its saved settings reproduce it.
+    let message = rejected(program(folder.path()).args(["train", "config.toml"]));
+    assert!(message.contains("config-run: the folder contains a run: resume it with --resume"), "{message}");
     let arguments = ["train", "config-run/settings.toml", "--out", "again"];
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
-    // Changed, they are rejected until the user removes the checksum.
+    // Edited settings are rejected until the user removes the checksum.
     let kept = fs::read_to_string(folder.path().join("config-run/settings.toml")).unwrap();
     let (first, changed) = kept.split_once('\n').unwrap();
     let changed = changed.replace("epochs = 3", "epochs = 1");
     fs::write(folder.path().join("changed.toml"), format!("{first}\n{changed}")).unwrap();
-    let message = refused(program(folder.path()).args(["train", "changed.toml"]));
-    assert!(message.contains("changed.toml: the file is damaged, or was edited") && message.contains("remove line 1"));
+    let message = rejected(program(folder.path()).args(["train", "changed.toml"]));
+    assert!(message.contains("changed.toml: the file is damaged or was edited") && message.contains("remove line 1"));
     fs::write(folder.path().join("changed.toml"), changed).unwrap();
     assert_eq!(output(program(folder.path()).args(["train", "changed.toml"])).2, 0);
     let read = |path: &str| Model::load(&folder.path().join(path)).unwrap();
     assert_eq!(read("again/model.safetensors"), read("config-run/model.safetensors"));
 
-    // More epochs, and then what may not be changed.
+    // More epochs are allowed, another network is not.
     fs::write(folder.path().join("config.toml"), CONFIG.replace("epochs = 3", "epochs = 5")).unwrap();
     let (stdout, stderr, code) = output(program(folder.path()).args(["train", "config.toml", "--resume"]));
     assert!(code == 0 && stdout.contains("Epoch 5") && !stdout.contains("Epoch 3,"), "{stdout}{stderr}");
     fs::write(folder.path().join("config.toml"), CONFIG.replace("hidden = [6]", "hidden = [7]")).unwrap();
-    let message = refused(program(folder.path()).args(["train", "config.toml", "--resume"]));
+    let message = rejected(program(folder.path()).args(["train", "config.toml", "--resume"]));
     assert!(message.contains("has another [network]"), "{message}");
 }
 
 #[test]
-fn bad_files_are_refused_in_one_line_that_names_them() {
+fn bad_files_are_reported_by_name_in_one_line() {
     let rows = "1,2,3\n4,5,7\n6,1,4\n2,2,2\n";
     let cases: [(&str, Vec<u8>, &str); 13] = [
         ("empty", vec![], "empty"),
@@ -135,13 +135,13 @@ fn bad_files_are_refused_in_one_line_that_names_them() {
         ("quotes never closed", format!("a,b,c\n{rows}\"1,2,3\n4,5,6\n").into_bytes(), "line 6"),
         ("target constant", b"a,b,c\n1,2,5\n3,4,5\n5,6,5\n7,8,5\n9,1,5\n".to_vec(), "5 in every row"),
         ("3 rows", b"a,b,c\n1,2,3\n4,5,6\n7,8,9\n".to_vec(), "3 of 3 rows"),
-        ("missing column", format!("a,b,d\n{rows}").into_bytes(), "no column \"c\": it has a, b, d"),
-        ("text target", b"a,b,c\n1,2,x\n3,4,y\n5,6,z\n7,8,x\n".to_vec(), "\"c\" holds texts"),
+        ("missing column", format!("a,b,d\n{rows}").into_bytes(), "no column \"c\"; its columns are a, b, d"),
+        ("text target", b"a,b,c\n1,2,x\n3,4,y\n5,6,z\n7,8,x\n".to_vec(), "\"c\" is a text column"),
         ("header only", b"a,b,c\n".to_vec(), ""),
     ];
     for (name, data, expected) in cases {
         let folder = folder(data);
-        let message = refused(program(folder.path()).args(["train", "config.toml"]));
+        let message = rejected(program(folder.path()).args(["train", "config.toml"]));
         assert!(message.contains("data.csv") || message.contains("config.toml"), "{name}: {message}");
         assert!(message.contains(expected), "{name}: {message}");
         assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"], "{name}");
@@ -149,39 +149,39 @@ fn bad_files_are_refused_in_one_line_that_names_them() {
 }
 
 #[test]
-fn a_bad_cell_is_named_by_line_and_column_where_that_is_wanted() {
+fn a_bad_cell_is_reported_by_line_and_column_on_request() {
     let folder = folder(good_data().replacen("\n3, 3,", "\n3, oops,", 1));
     let (stdout, ..) = output(program(folder.path()).args(["train", "config.toml"]));
-    assert!(stdout.contains("note: 1 of 200 rows are incomplete and were left out"), "{stdout}");
+    assert!(stdout.contains("note: 1 of 200 rows are incomplete and were dropped"), "{stdout}");
     let strict = CONFIG.replace("[network]", "bad_rows = \"error\"\n[network]");
     fs::write(folder.path().join("config.toml"), strict).unwrap();
-    let message = refused(program(folder.path()).args(["train", "config.toml", "--out", "other"]));
-    assert!(message.contains("data.csv, line 5, column \"b\": \"oops\" is no number"), "{message}");
+    let message = rejected(program(folder.path()).args(["train", "config.toml", "--out", "other"]));
+    assert!(message.contains("data.csv, line 5, column \"b\": \"oops\" is not a number"), "{message}");
 }
 
 #[test]
-fn wrong_settings_are_named_all_at_once() {
+fn all_invalid_settings_are_reported_at_once() {
     let folder = folder(good_data());
     let wrong = CONFIG.replace("epochs = 3", "epochs = 0\nmomentum = 1.0\nlearning_rate = -1");
     fs::write(folder.path().join("config.toml"), wrong).unwrap();
-    let message = refused(program(folder.path()).args(["train", "config.toml"]));
+    let message = rejected(program(folder.path()).args(["train", "config.toml"]));
     for part in ["Epochs: 0", "Momentum: 1", "Learning rate: -1"] {
         assert!(message.contains(part), "{message}");
     }
     fs::write(folder.path().join("config.toml"), CONFIG.replace("epochs", "epoch")).unwrap();
-    let message = refused(program(folder.path()).args(["train", "config.toml"]));
+    let message = rejected(program(folder.path()).args(["train", "config.toml"]));
     assert!(message.contains("config.toml: line ") && message.contains("epoch"), "{message}");
     fs::write(folder.path().join("config.toml"), CONFIG.replace("data.csv", "none.csv")).unwrap();
-    let message = refused(program(folder.path()).args(["train", "config.toml"]));
+    let message = rejected(program(folder.path()).args(["train", "config.toml"]));
     assert!(message.contains("none.csv"), "{message}");
-    assert!(refused(program(folder.path()).args(["train", "nothing.toml"])).contains("nothing.toml"));
-    assert!(refused(program(folder.path()).args(["train", "."])).contains(".: cannot read: "));
-    assert!(refused(program(folder.path()).args(["predict", "nothing", "data.csv"])).contains("nothing"));
-    assert!(refused(program(folder.path()).args(["predict", "data.csv", "data.csv"])).contains("data.csv"));
+    assert!(rejected(program(folder.path()).args(["train", "nothing.toml"])).contains("nothing.toml"));
+    assert!(rejected(program(folder.path()).args(["train", "."])).contains(".: cannot read: "));
+    assert!(rejected(program(folder.path()).args(["predict", "nothing", "data.csv"])).contains("nothing"));
+    assert!(rejected(program(folder.path()).args(["predict", "data.csv", "data.csv"])).contains("data.csv"));
     assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
 }
 
-/// The program in a process with a limit.
+/// The program in a process with a resource limit.
 #[cfg(target_os = "linux")]
 fn within(limit: &str, directory: &Path, arguments: &[&str]) -> Command {
     let mut shell = Command::new("sh");
@@ -190,66 +190,66 @@ fn within(limit: &str, directory: &Path, arguments: &[&str]) -> Command {
     shell
 }
 
-/// Deep nesting ended in a stack overflow: the parser's bounds of brackets and of a key's parts multiply.
+/// Deep nesting must not overflow the stack: the parser's bounds on brackets and on a key's parts multiply.
 #[cfg(target_os = "linux")]
 #[test]
-fn settings_that_are_nested_or_long_beyond_reason_are_refused_in_one_line() {
+fn deeply_nested_or_long_settings_are_rejected_in_one_line() {
     let folder = folder(good_data());
     let key = vec!["a"; 79].join(".");
     let deep = format!("x = {}1{}", format!("{{{key} = ").repeat(78), "}".repeat(78));
     fs::write(folder.path().join("config.toml"), format!("{CONFIG}\n{deep}\n")).unwrap();
-    // As much stack as threads have, in one of which the window reads settings.
-    let message = refused(&mut within("ulimit -s 2048", folder.path(), &["train", "config.toml"]));
+    // The stack size of threads, in one of which the window reads settings.
+    let message = rejected(&mut within("ulimit -s 2048", folder.path(), &["train", "config.toml"]));
     assert!(message.contains("config.toml: line ") && message.contains("nested more than 32 levels"), "{message}");
     fs::write(folder.path().join("config.toml"), "# long\n".repeat(1 << 20)).unwrap();
-    let message = refused(program(folder.path()).args(["train", "config.toml"]));
+    let message = rejected(program(folder.path()).args(["train", "config.toml"]));
     assert!(message.contains("config.toml: longer than 4 MiB"), "{message}");
 }
 
-/// A packed file of some kilobytes whose rows take more than the process may have: it was aborted.
+/// A gzip file of a few kilobytes whose rows exceed the process's memory limit must not abort the process.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_table_beyond_the_memory_is_refused_in_one_line() {
+fn a_table_over_the_memory_limit_is_rejected_in_one_line() {
     use std::io::Write;
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packed.write_all(b"a,b,c\n").unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b"a,b,c\n").unwrap();
     let rows = b"1,2,3\n".repeat(1 << 18);
-    (0..100).for_each(|_| packed.write_all(&rows).unwrap());
-    let folder = folder(packed.finish().unwrap());
+    (0..100).for_each(|_| gzip.write_all(&rows).unwrap());
+    let folder = folder(gzip.finish().unwrap());
     // 26 million rows of 24 bytes, in 500 MB.
-    let limited = || refused(&mut within("ulimit -v 500000", folder.path(), &["train", "config.toml"]));
+    let limited = || rejected(&mut within("ulimit -v 500000", folder.path(), &["train", "config.toml"]));
     let message = limited();
-    assert!(message.contains("data.csv: ") && message.contains(" rows are read and take more than the "), "{message}");
+    assert!(message.contains("data.csv: the first ") && message.contains(" rows need more than the "), "{message}");
     fs::write(folder.path().join("config.toml"), CONFIG.replace("source.file = \"data.csv\"", MARKET)).unwrap();
     let message = limited();
-    assert!(message.contains("a market of 90000000 rows needs"), "{message}");
+    assert!(message.contains("a synthetic market of 90000000 rows needs"), "{message}");
     assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
 }
 
-/// A source of 100 bytes that takes 9 GB.
+/// A source that needs 9 GB.
 #[cfg(target_os = "linux")]
 const MARKET: &str = "source.synthetic.rows = 90000000";
 
-/// Column names come from a file; in an error they would set the terminal's colours.
+/// Column names come from a file; unescaped in an error, they could control the terminal.
 #[test]
 fn control_characters_of_column_names_are_escaped() {
     let folder = folder("a\u{9b}31m,\u{202e}b,d\n1,2,3\n4,5,7\n6,1,4\n2,2,2\n");
-    let message = refused(program(folder.path()).args(["train", "config.toml"]));
+    let message = rejected(program(folder.path()).args(["train", "config.toml"]));
     assert!(
-        !message.contains(['\u{9b}', '\u{202e}']) && message.contains("it has a\\u009b31m, \\u202eb, d"),
+        !message.contains(['\u{9b}', '\u{202e}']) && message.contains("its columns are a\\u009b31m, \\u202eb, d"),
         "{message}"
     );
 }
 
-/// What cannot be opened is named with its cause, once.
+/// A file that cannot be opened is reported with its cause, once.
 #[cfg(unix)]
 #[test]
-fn a_socket_is_no_file() {
+fn a_socket_is_not_a_file() {
     let folder = folder("");
     for name in ["data.csv", "config.toml"] {
         fs::remove_file(folder.path().join(name)).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(folder.path().join(name)).unwrap();
-        let message = refused(program(folder.path()).args(["train", "config.toml"]));
+        let message = rejected(program(folder.path()).args(["train", "config.toml"]));
         assert!(message.contains(name) && message.contains("cannot read"), "{message}");
         assert_eq!(message.matches("os error").count(), 1, "{message}");
     }
@@ -272,12 +272,12 @@ fn the_example_trains_and_help_has_examples() {
 fn wait_until(happened: impl Fn() -> bool) {
     let start = Instant::now();
     while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(120), "waited too long");
+        assert!(start.elapsed() < Duration::from_secs(120), "timeout");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// A training run without end, its output in pipes.
+/// Starts a training run that does not end, its output in pipes.
 fn endless(folder: &Path, more: &[&str]) -> Child {
     fs::write(folder.join("config.toml"), CONFIG.replace("epochs = 3", "epochs = 1000000\npatience = 0")).unwrap();
     std::process::Command::new(assert_cmd::cargo::cargo_bin("regression-studio"))
@@ -290,13 +290,13 @@ fn endless(folder: &Path, more: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Killed as soon as it trains, it has a checkpoint; the next start leaves nothing of what it was writing.
+/// A run killed at the start of training has a checkpoint, and the next start removes its temporary files.
 #[test]
-fn a_killed_training_resumes_from_its_first_moment_and_leaves_no_temporary_file() {
+fn a_killed_run_resumes_and_leaves_no_temporary_file() {
     let folder = folder(good_data());
     let run_folder = folder.path().join("config-run");
     let checkpoint = run_folder.join("checkpoint.safetensors");
-    // To resume there must be a run.
+    // Resuming needs a run.
     assert_eq!(output(program(folder.path()).args(["train", "config.toml"])).2, 0);
     for round in 0..10 {
         let written = fs::metadata(&checkpoint).unwrap().modified().unwrap();
@@ -305,12 +305,12 @@ fn a_killed_training_resumes_from_its_first_moment_and_leaves_no_temporary_file(
         assert!(lines.map_while(Result::ok).any(|line| line.ends_with(" inputs")), "it trains");
         let start = Instant::now();
         wait_until(|| fs::metadata(&checkpoint).unwrap().modified().unwrap() > written);
-        // The second follows after five seconds.
+        // The second checkpoint follows after five seconds.
         assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
         std::thread::sleep(Duration::from_millis(round));
         child.kill().unwrap();
         child.wait().unwrap();
-        // As a kill in the middle of a write leaves it.
+        // A temporary file as left by a kill during a write.
         fs::write(run_folder.join(".model.safetensors.4000000.3.tmp"), "half").unwrap();
         let epochs = regression_studio::run_folder::open(&run_folder).unwrap().history.len();
         let config = CONFIG.replace("epochs = 3", &format!("epochs = {}\npatience = 0", epochs + 1));
@@ -322,7 +322,7 @@ fn a_killed_training_resumes_from_its_first_moment_and_leaves_no_temporary_file(
 }
 
 #[test]
-fn a_training_that_diverges_at_once_leaves_the_folder_free() {
+fn a_run_that_diverges_at_once_leaves_no_folder_behind() {
     let folder = folder(good_data());
     let wild = CONFIG
         .replace("hidden = [6]", "hidden = [6]\nactivation = \"relu\"")
@@ -339,23 +339,23 @@ fn a_training_that_diverges_at_once_leaves_the_folder_free() {
 fn a_folder_that_another_process_writes_to_is_rejected() {
     let folder = folder(good_data());
     let lock = DirectoryLock::acquire(&folder.path().join("config-run")).unwrap();
-    let message = refused(program(folder.path()).args(["train", "config.toml"]));
+    let message = rejected(program(folder.path()).args(["train", "config.toml"]));
     assert!(
         message.starts_with(&format!("error: config-run: process {} writes there: ", std::process::id())),
         "{message}"
     );
     drop(lock);
     assert_eq!(output(program(folder.path()).args(["train", "config.toml"])).2, 0);
-    // To predict it need not be free.
+    // Predicting does not need the lock.
     let _lock = DirectoryLock::acquire(&folder.path().join("config-run")).unwrap();
     assert_eq!(output(program(folder.path()).args(["predict", "config-run", "data.csv"])).2, 0);
 }
 
-/// Forty times two that start at the same time.
+/// Forty pairs of processes that start simultaneously.
 #[test]
-fn two_trainings_at_once_in_one_folder_are_one() {
+fn of_two_simultaneous_runs_in_one_folder_one_succeeds() {
     let folder = folder(good_data());
-    let mut refusals = 0;
+    let mut rejections = 0;
     let mut models = vec![];
     for round in 0..40 {
         let out = format!("run-{round}");
@@ -370,11 +370,11 @@ fn two_trainings_at_once_in_one_folder_are_one() {
         for (output, other) in outputs.iter().zip([ids[1], ids[0]]) {
             let stderr = String::from_utf8_lossy(&output.stderr);
             let held = stderr.starts_with(&format!("error: {out}: process {other} writes there: "));
-            // Where the first has ended before the second looks.
-            let ended = stderr.starts_with(&format!("error: {out}: there is a training already"));
+            // If the first process has ended before the second takes the lock.
+            let ended = stderr.starts_with(&format!("error: {out}: the folder contains a run"));
             let expected = if output.status.success() { stderr.is_empty() } else { held || ended };
             assert!(expected, "round {round}: {stderr}");
-            refusals += u32::from(held);
+            rejections += u32::from(held);
         }
         let succeeded = outputs.iter().filter(|output| output.status.success()).count();
         assert_eq!(succeeded, 1, "round {round}: {outputs:?}");
@@ -382,18 +382,18 @@ fn two_trainings_at_once_in_one_folder_are_one() {
         assert_eq!(names_in(&folder.path().join(&out)), RUN_FILES, "round {round}");
     }
     assert!(models.iter().all(|model| *model == models[0]));
-    assert!(refusals >= 10, "{refusals} of 40 met");
+    assert!(rejections >= 10, "{rejections} of 40 pairs overlapped");
 }
 
-/// Ctrl-C once: what there is is kept, and the training can go on.
+/// After one Ctrl-C the run is saved and can be resumed.
 #[cfg(unix)]
 #[test]
-fn an_interrupted_training_is_kept_and_goes_on() {
+fn an_interrupted_run_is_saved_and_resumes() {
     let folder = folder(good_data());
     let mut child = endless(folder.path(), &[]);
-    // Its lines are not read: they go where they can.
+    // The pipe is closed, since the output is not read.
     child.stdout.take();
-    // From the first checkpoint on Ctrl-C is handled.
+    // Ctrl-C is handled from the first checkpoint on.
     wait_until(|| folder.path().join("config-run/checkpoint.safetensors").exists());
     std::thread::sleep(Duration::from_secs(2));
     assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());

@@ -1,27 +1,27 @@
-//! Linear least squares by the normal equations, in double precision.
+//! The baselines: the mean, and linear least squares by the normal equations in double precision.
 
 use ndarray::{Array2, ArrayView2, s};
 use neural_net::Samples;
 use rayon::prelude::*;
 
-/// What a network must be better than. Both are fitted to the training part, on the scale that is learned.
+/// Baseline models, fitted to the standardised training part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baselines {
-    /// The mean, standardised: 0 but for rounding.
+    /// The standardised mean: 0 up to rounding.
     pub mean: f64,
-    /// Linear least squares: a coefficient for each input, then the constant; all standardised.
+    /// Linear least squares: one coefficient per input, then the intercept; all standardised.
     pub linear: Vec<f64>,
 }
 
-/// Rows that are multiplied at once.
+/// Rows per block of the matrix product.
 const BLOCK: usize = 1024;
-/// Parts whose products may be computed in parallel; their sums are added in order, whatever the threads.
+/// Partial sums computed in parallel and added in a fixed order, so that the bits do not depend on the threads.
 const PARTS: usize = 16;
-/// A pivot below this share of the largest is rounding: that input is a combination of others.
+/// Pivots up to this fraction of the largest diagonal element are rounding: the input depends linearly on others.
 const RANK_TOLERANCE: f64 = 1e-12;
 
 impl Baselines {
-    /// Fits both to samples with one target.
+    /// Fits both baselines to samples with one target.
     pub fn fit(samples: &Samples<f32>) -> Self {
         let targets = samples.targets();
         let mean = targets.iter().map(|&target| f64::from(target)).sum::<f64>() / targets.len().max(1) as f64;
@@ -31,7 +31,7 @@ impl Baselines {
         Self { mean, linear }
     }
 
-    /// The linear model's outputs for some inputs, standardised.
+    /// The linear model's standardised outputs for `inputs`, rows × inputs.
     pub fn linear_outputs(&self, inputs: ArrayView2<f32>) -> Vec<f64> {
         let Some((constant, coefficients)) = self.linear.split_last() else { return vec![0.0; inputs.nrows()] };
         let output = |row: ndarray::ArrayView1<f32>| {
@@ -41,7 +41,7 @@ impl Baselines {
     }
 }
 
-/// AᵀA of the matrix A whose columns are the inputs, ones, and the targets.
+/// AᵀA for the matrix A whose columns are the inputs, ones, and the targets.
 fn products(inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Array2<f64> {
     let (rows, columns) = (inputs.nrows(), inputs.ncols());
     let part = |part: usize| {
@@ -68,8 +68,9 @@ fn products(inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Array2<f64> {
     parts.iter().fold(Array2::zeros((columns + 2, columns + 2)), |sum, part| sum + part)
 }
 
-/// A solution x of the positive semidefinite system G·x = h, by Cholesky's decomposition with the largest pivot first; where the rank
-/// is less than the size, with zeros for what is not determined (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, section 10.3).
+/// A solution x of the positive semidefinite system G·x = h by the Cholesky decomposition with complete pivoting; if G
+/// is rank-deficient, the undetermined elements are 0 (Higham, "Accuracy and Stability of Numerical Algorithms", 2002,
+/// section 10.3).
 fn solve(mut g: Array2<f64>, mut h: Vec<f64>) -> Vec<f64> {
     let size = g.nrows();
     let mut order: Vec<usize> = (0..size).collect();
@@ -83,7 +84,7 @@ fn solve(mut g: Array2<f64>, mut h: Vec<f64>) -> Vec<f64> {
         swap(&mut g, rank, pivot);
         order.swap(rank, pivot);
         h.swap(rank, pivot);
-        // Column `rank` of L, then what is left of G without it.
+        // Column `rank` of L, then the Schur complement of G.
         let root = g[[rank, rank]].sqrt();
         g[[rank, rank]] = root;
         for row in rank + 1..size {
@@ -110,12 +111,12 @@ fn solve(mut g: Array2<f64>, mut h: Vec<f64>) -> Vec<f64> {
     x
 }
 
-/// Swaps rows and columns a < b of a symmetric matrix of which only the lower triangle counts; columns before a are L's.
+/// Swaps rows and columns a < b of a symmetric matrix stored in the lower triangle; the columns before a belong to L.
 fn swap(g: &mut Array2<f64>, a: usize, b: usize) {
     if a == b {
         return;
     }
-    // The whole matrix is kept symmetric below, so that rows and columns can be swapped as they are.
+    // Mirrors the lower triangle from row a on, so that whole rows and columns can be swapped.
     let size = g.nrows();
     for row in a..size {
         for column in row + 1..size {

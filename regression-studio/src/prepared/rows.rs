@@ -1,11 +1,11 @@
-//! Which rows of a table are complete.
+//! Selection of a table's complete rows.
 
 use super::PrepareError;
 use crate::Table;
-use crate::settings::{BadRows, DataSettings, FEWEST_ROWS};
+use crate::settings::{BadRows, DataSettings, MIN_ROWS};
 use crate::table::{Categories, Column};
 
-/// The complete rows among those that are used, ascending, and how many are not.
+/// The complete rows among those used, ascending, and the number of incomplete ones.
 pub(super) fn complete(table: &Table, data: &DataSettings) -> Result<(Vec<u32>, usize), PrepareError> {
     let used = data.samples.unwrap_or(usize::MAX).min(table.rows());
     let mut is_complete = vec![true; used];
@@ -19,13 +19,13 @@ pub(super) fn complete(table: &Table, data: &DataSettings) -> Result<(Vec<u32>, 
     }
     let complete: Vec<u32> =
         (0..).zip(&is_complete).filter_map(|(row, &is_complete)| is_complete.then_some(row)).collect();
-    if complete.len() < FEWEST_ROWS {
+    if complete.len() < MIN_ROWS {
         let (table, rows, all) = (table.source().to_owned(), complete.len(), used);
-        let way_out = match rows < all {
-            true => ": choose columns that have numbers in more rows".to_owned(),
+        let hint = match rows < all {
+            true => ": choose columns with fewer missing values".to_owned(),
             false => ": choose a larger table".to_owned(),
         };
-        return Err(PrepareError::TooFewRows { table, rows, all, needed: FEWEST_ROWS, way_out });
+        return Err(PrepareError::TooFewRows { table, rows, all, needed: MIN_ROWS, hint });
     }
     let dropped = used - complete.len();
     Ok((complete, dropped))
@@ -35,7 +35,7 @@ fn columns<'a>(table: &'a Table, data: &'a DataSettings) -> impl Iterator<Item =
     data.features.iter().chain([&data.target]).filter_map(|name| table.column(name))
 }
 
-/// Takes note of the rows in which a column has nothing, or no number where it is a column of numbers.
+/// Clears the flags of rows in which the column's value is missing, or not numeric in a numeric column.
 pub(super) fn mark_incomplete(column: &Column, is_complete: &mut [bool]) {
     if let Some(numbers) = column.numbers() {
         is_complete.iter_mut().zip(numbers).for_each(|(is_complete, number)| *is_complete &= number.is_finite());
@@ -64,7 +64,7 @@ fn first_bad_cell(table: &Table, data: &DataSettings, row: usize) -> PrepareErro
     };
     let what = match &*column.text(row) {
         "" => "the value is missing".to_owned(),
-        text => format!("{text:?} is no number"),
+        text => format!("{text:?} is not a number"),
     };
     PrepareError::Cell { place, column: column.name().to_owned(), what }
 }

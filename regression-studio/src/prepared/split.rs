@@ -1,4 +1,4 @@
-//! Which rows are trained on, and which are kept apart.
+//! The split of the rows into training, validation and test part.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 
 use crate::settings::{SplitOrder, SplitSettings};
 
-/// Training, validation and test rows; each ascending. A function of the rows, the settings and nothing else.
+/// Training, validation and test rows, each ascending. Depends on the rows and the settings alone.
 pub fn split(mut rows: Vec<u32>, settings: &SplitSettings) -> [Vec<u32>; 3] {
     if settings.order == SplitOrder::Shuffled {
         rows.shuffle(&mut ChaCha8Rng::seed_from_u64(settings.seed));
@@ -20,11 +20,12 @@ pub fn split(mut rows: Vec<u32>, settings: &SplitSettings) -> [Vec<u32>; 3] {
     [rows, validation, test]
 }
 
-/// How many of `count` rows go into training, validation and test: by the ratio, but 2, 1 and 1 at least where there are 4.
+/// Sizes of the training, validation and test part of `count` rows: by the ratio, but at least 2, 1 and 1 if
+/// `count` ≥ 4.
 pub fn part_sizes(count: usize, settings: &SplitSettings) -> [usize; 3] {
     let SplitSettings { train, validation, test, .. } = *settings;
     let sum = train + validation + test;
-    // Rounding must not turn 70 % of 10 into 6.
+    // The 1e-9 keeps rounding from turning 70 % of 10 into 6.
     let share = |part: f64| ((count as f64 * (part / sum) + 1e-9).floor() as usize).min(count);
     let until_train = share(train);
     let until_validation = share(train + validation).max(until_train);

@@ -1,4 +1,4 @@
-//! From a table's columns to a network's inputs, and from its output to the target.
+//! The map from a table's columns to the network's inputs, and from its output to the target.
 
 use ndarray::Array2;
 use neural_net::training::InvalidValue;
@@ -11,15 +11,15 @@ use crate::model::PredictError;
 use crate::settings::DataSettings;
 use crate::table::{Column, Kind};
 
-/// From columns to inputs, and from the output to the target.
+/// The map from columns to inputs and from the output to the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transform {
-    /// The inputs, in their order.
+    /// The network's inputs, in order.
     pub inputs: Vec<Input>,
     /// The target's name.
     pub target: String,
-    /// How the target is standardised.
+    /// The target's standardisation.
     pub target_scale: Scale,
 }
 
@@ -27,25 +27,25 @@ pub struct Transform {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Input {
-    /// A column of numbers.
+    /// A numeric column.
     Number {
-        /// Its name.
+        /// The column's name.
         column: String,
-        /// How it is standardised.
+        /// Its standardisation.
         scale: Scale,
     },
-    /// Whether a column of texts has this one: 1 or 0.
+    /// One category of a text column, one-hot encoded: 1 or 0.
     Text {
         /// The column's name.
         column: String,
-        /// The text.
+        /// The category.
         text: String,
-        /// How 1 and 0 are standardised.
+        /// The standardisation of 1 and 0.
         scale: Scale,
     },
 }
 
-/// A number x becomes (t − mean) / deviation, where t is x or its logarithm.
+/// Standardisation of a value x to (t − mean) / deviation, where t is x or its signed logarithm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
@@ -58,10 +58,10 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Zero mean and unit variance for these numbers; None where all are the same.
+    /// The scale that gives `values` zero mean and unit variance; `None` if they are constant.
     ///
     /// # Errors
-    /// If mean or variance cannot be computed in double precision.
+    /// If the variance overflows or underflows in double precision.
     pub fn fit(values: &[f64], log: bool) -> Result<Option<Self>, NotFinite> {
         let mut values: Vec<f64> = values.to_vec();
         if log {
@@ -73,37 +73,37 @@ impl Scale {
             return Ok(None);
         }
         let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
-        // Below, the squares of differences have vanished.
+        // A smaller variance is subnormal: the squared differences have underflowed.
         let is_usable = variance.is_finite() && variance >= f64::MIN_POSITIVE;
         if is_usable { Ok(Some(Self { log, mean, deviation: variance.sqrt() })) } else { Err(NotFinite) }
     }
 
-    /// The number as a network sees it.
+    /// Standardises a value.
     pub fn standardised(&self, value: f64) -> f32 {
         let value = if self.log { signed_log(value) } else { value };
         ((value - self.mean) / self.deviation) as f32
     }
 
-    /// The number that `value` is the standardised form of.
+    /// The inverse of [`Scale::standardised`].
     pub fn original(&self, value: f64) -> f64 {
         let value = value * self.deviation + self.mean;
         if self.log { value.signum() * value.abs().exp_m1() } else { value }
     }
 }
 
-/// Numbers that no mean and variance can be computed of.
+/// Mean or variance out of the range of double precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotFinite;
 
-/// sign(x)·ln(1 + |x|): the logarithm for large numbers of both signs, x itself near 0.
+/// sign(x)·ln(1 + |x|): logarithmic for large |x|, linear near 0.
 pub(crate) fn signed_log(x: f64) -> f64 {
     x.signum() * x.abs().ln_1p()
 }
 
-/// From this largest to median size on, a feature's giants squeeze the others together.
+/// Ratio of the largest to the median absolute value from which on a logarithm is suggested.
 const HEAVY_TAIL: f64 = 1000.0;
 
-/// Fits the inputs to the training rows. Columns that are constant there are left out, and noted.
+/// Fits the transform to the training rows. Columns that are constant there are removed, with a note.
 pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(Transform, Vec<String>), PrepareError> {
     let fit = |name: &String, values: &[f64], log| {
         let too_large = |NotFinite| PrepareError::TooLarge { table: table.source().to_owned(), column: name.clone() };
@@ -118,13 +118,12 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
                 match fit(name, &values, data.log_features)? {
                     Some(scale) => inputs.push(Input::Number { column: name.clone(), scale }),
                     None => {
-                        notes.push(format!("{name} is {} in every row of the training part, and left out", values[0]));
+                        notes
+                            .push(format!("{name} is {} in every row of the training part and was removed", values[0]));
                     }
                 }
                 if !data.log_features && is_heavy_tailed(values) {
-                    notes.push(format!(
-                        "{name} spans several powers of ten: the logarithm of the features may do better"
-                    ));
+                    notes.push(format!("{name} spans several powers of ten: the logarithm of the features may help"));
                 }
             }
             Some(categories) => {
@@ -136,7 +135,7 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
                     }
                 }
                 if inputs.is_empty() {
-                    notes.push(format!("{name} is the same text in every row of the training part, and left out"));
+                    notes.push(format!("{name} is the same text in every row of the training part and was removed"));
                 }
             }
         }
@@ -169,10 +168,10 @@ fn is_heavy_tailed(values: Vec<f64>) -> bool {
 }
 
 impl Transform {
-    /// Whether all of its scales can be used.
+    /// Checks that all scales are valid.
     ///
     /// # Errors
-    /// The first that cannot, by the name of its column.
+    /// The first invalid scale, with the name of its column.
     pub fn validate(&self) -> Result<(), InvalidValue> {
         let inputs = self.inputs.iter().map(|input| match input {
             Input::Number { scale, .. } | Input::Text { scale, .. } => (input.label(), scale),
@@ -180,15 +179,20 @@ impl Transform {
         for (name, Scale { mean, deviation, .. }) in inputs.chain([(self.target.clone(), &self.target_scale)]) {
             InvalidValue::unless(mean.is_finite(), &format!("mean of {name:?}"), mean, "finite")?;
             let is_deviation = deviation.is_finite() && *deviation > 0.0;
-            InvalidValue::unless(is_deviation, &format!("deviation of {name:?}"), deviation, "above 0 and finite")?;
+            InvalidValue::unless(
+                is_deviation,
+                &format!("deviation of {name:?}"),
+                deviation,
+                "greater than 0 and finite",
+            )?;
         }
         Ok(())
     }
 
-    /// The inputs of the table's complete rows, and which rows are complete.
+    /// The inputs of the table's complete rows, rows × inputs, and whether each row is complete.
     ///
     /// # Errors
-    /// If the table lacks a feature, or has texts where there were numbers.
+    /// If the table lacks a feature column, or a numeric feature is a text column there.
     pub fn inputs(&self, table: &Table) -> Result<(Array2<f32>, Vec<bool>), PredictError> {
         let mut is_complete = vec![true; table.rows()];
         for input in &self.inputs {
@@ -196,12 +200,12 @@ impl Transform {
             let error = |reason| PredictError::Column { table: table.source().to_owned(), reason };
             let Some(column) = table.column(name) else {
                 let reason =
-                    format!("the model was trained with a column {name:?}, and there is none: rename one or add it");
+                    format!("the model needs a column {name:?}, which the table lacks: rename a column or add it");
                 return Err(error(reason));
             };
             if matches!(input, Input::Number { .. }) && column.kind() == Kind::Text {
                 return Err(error(format!(
-                    "column {name:?} holds texts, and the model was trained with numbers in it"
+                    "column {name:?} is a text column, but the model was trained with numbers in it"
                 )));
             }
             rows::mark_incomplete(column, &mut is_complete);
@@ -211,7 +215,7 @@ impl Transform {
         Ok((self.encode(table, &rows), is_complete))
     }
 
-    /// The inputs of complete rows, rows × inputs.
+    /// Encodes complete rows as inputs, rows × inputs.
     pub(super) fn encode(&self, table: &Table, rows: &[u32]) -> Array2<f32> {
         let mut inputs = Array2::zeros((rows.len(), self.inputs.len()));
         for (index, input) in self.inputs.iter().enumerate() {
@@ -228,7 +232,7 @@ impl Transform {
                     let [no, yes] = [0.0, 1.0].map(|value| scale.standardised(value));
                     write(&|row| if Some(categories.indices[row]) == index { yes } else { no });
                 }
-                // The texts happen to be numbers in this table.
+                // A text column in training that is numeric in this table.
                 (Input::Text { text, scale, .. }, ..) => {
                     let [no, yes] = [0.0, 1.0].map(|value| scale.standardised(value));
                     write(&|row| if column.text(row) == text.as_str() { yes } else { no });
@@ -239,21 +243,21 @@ impl Transform {
         inputs
     }
 
-    /// The target, in its unit, of a network's output.
+    /// Converts a network output to the target's unit.
     pub fn target_of(&self, output: f32) -> f64 {
         self.target_scale.original(f64::from(output))
     }
 }
 
 impl Input {
-    /// The column that it looks at.
+    /// The column's name.
     pub fn column(&self) -> &str {
         match self {
             Self::Number { column, .. } | Self::Text { column, .. } => column,
         }
     }
 
-    /// What it is called in drawings: the column, or column = text.
+    /// The input's name in the drawing: the column, or "column = text".
     pub fn label(&self) -> String {
         match self {
             Self::Number { column, .. } => column.clone(),

@@ -1,4 +1,4 @@
-//! What the command line takes.
+//! The command line's arguments.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ Examples:
   regression-studio
       opens the window
   regression-studio example-config > market.toml
-      writes settings with every choice explained
+      writes a settings file with explanations
   regression-studio train market.toml --out market-run
-      trains, shows how good the network is, and keeps all of it in the folder market-run
+      trains, prints the results, and saves the run to the folder market-run
   regression-studio train market.toml --out market-run --resume
-      goes on where an interrupted training stopped
+      resumes an interrupted run
   regression-studio predict market-run new-prices.csv --out predicted.csv
-      uses the trained network on a new table";
+      applies the trained network to a new table";
 
-/// Trains a neural network to tell one column of a table from others
+/// Train a neural network to predict one column of a table from others
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -27,34 +27,34 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Train a network by a settings file, and keep settings, history, results, plots and model in a folder
+    /// Train a network as a settings file says, and save settings, history, results, plots and model to a folder
     Train(TrainArguments),
-    /// Predict the target for every row of a table by a trained network
+    /// Predict the target for every row of a table with a trained network
     Predict(PredictArguments),
-    /// Print a settings file for `train` that explains every choice
+    /// Print a settings file for `train` with an explanation of each setting
     ExampleConfig,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrainArguments {
-    /// The settings, as `example-config` prints them
+    /// Settings file, as `example-config` prints it
     #[arg(value_name = "CONFIG.toml")]
     pub(crate) config: PathBuf,
-    /// The folder for all that is kept [default: the settings file's name with -run, in the current folder]
+    /// Folder of the run [default: the settings file's name with -run, in the current folder]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with the training in that folder; only epochs, patience, device and threads may be others than then
+    /// Resume the run in that folder; only epochs, patience, device and threads may differ
     #[arg(long)]
     pub(crate) resume: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PredictArguments {
-    /// A model.safetensors, or the folder of a training
+    /// A model.safetensors, or a run's folder
     pub(crate) model: PathBuf,
-    /// The table: .csv, or .csv.gz
+    /// The table, as .csv or .csv.gz
     pub(crate) csv: PathBuf,
-    /// Where the predictions go; without, they are printed
+    /// Write the predictions to FILE instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

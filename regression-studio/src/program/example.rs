@@ -1,4 +1,4 @@
-//! `regression-studio example-config`: settings that explain themselves.
+//! `regression-studio example-config`: the default settings with explanations.
 
 use std::process::ExitCode;
 
@@ -12,18 +12,18 @@ pub(crate) fn run() -> Result<ExitCode> {
 }
 
 const HEAD: &str = "\
-# Settings of regression-studio. What begins with # explains the line below it.
-# This file trains as it is: regression-studio train THIS-FILE --out FOLDER
+# Settings of regression-studio. Each comment explains the line below it.
+# This file can be used unchanged: regression-studio train THIS-FILE --out FOLDER
 #
-# To learn from a table of your own, replace [data.source.synthetic] and the lines below it by
+# To use a table of your own, replace [data.source.synthetic] and the lines below it with
 #
 #     [data.source]
 #     file = \"prices.csv\"
 #
-# where the file is looked for beside this one, and name its columns as features and target.
+# where the path is relative to this file, and set features and target to columns of the table.
 ";
 
-/// The default settings, each line with its explanation above it.
+/// The default settings, each line preceded by its explanation.
 pub(crate) fn text() -> String {
     let (mut text, mut section) = (HEAD.to_owned(), String::new());
     for line in Settings::default().to_toml().lines() {
@@ -32,7 +32,7 @@ pub(crate) fn text() -> String {
         }
         if let Some(field) = line.split_once(" = ").and_then(|(key, _)| field(&section, key)) {
             let unit = if field.unit().is_empty() { String::new() } else { format!(" ({})", field.unit()) };
-            text += &format!("\n# {}{unit}: {}\n# Choose {}.\n", field.label(), field.explanation(), field.range());
+            text += &format!("\n# {}{unit}: {}\n# Range: {}.\n", field.label(), field.explanation(), field.range());
         }
         text += line;
         text.push('\n');
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_explains_every_choice_but_those_that_are_not_made() {
+    fn the_example_explains_every_setting_that_it_contains() {
         let text = text();
         for field in Field::ALL.into_iter().filter(|field| ![Field::Samples, Field::Threads].contains(field)) {
             assert!(text.contains(field.explanation()), "{field:?}");

@@ -1,4 +1,4 @@
-//! `regression-studio predict`: a trained network on a new table.
+//! `regression-studio predict`: applies a trained network to a new table.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let model = with_warning(Model::read(model)?);
     let table = Source::File(csv.clone()).table()?;
     let predictions = model.predict(&table)?;
-    let left_out = predictions.iter().filter(|prediction| prediction.is_none()).count();
+    let skipped = predictions.iter().filter(|prediction| prediction.is_none()).count();
 
     let mut text = format!("row,{}\n", csv_cell(&model.transform.target));
     for (row, prediction) in (1..).zip(&predictions) {
@@ -32,16 +32,16 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
         }
         None => timing::program::print_line(format_args!("{}", text.trim_end_matches('\n'))),
     }
-    if left_out > 0 {
+    if skipped > 0 {
         timing::note!(
-            "{left_out} of {} rows have no prediction: a feature is missing or no number there",
+            "{skipped} of {} rows have no prediction: a feature is missing or not a number",
             predictions.len()
         );
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A text as one cell.
+/// A text as a CSV cell, quoted if necessary.
 fn csv_cell(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

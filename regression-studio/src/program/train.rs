@@ -1,4 +1,4 @@
-//! `regression-studio train`: a training without a window.
+//! `regression-studio train`: a training run without the window.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,17 +19,17 @@ use timing::say;
 use super::arguments::TrainArguments;
 use super::with_warning;
 
-/// The exit code of an interrupted training, as shells have it for SIGINT.
+/// Exit code of an interrupted run: 128 + SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
-/// How often a training that goes on is kept.
-const KEEP_EVERY: Duration = Duration::from_secs(5);
+/// Interval between checkpoints.
+const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     let settings = Settings::read(&arguments.config)?;
-    require_right(&settings)?;
+    require_valid(&settings)?;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
     let run_folder = RunFolder::lock(&folder)?;
-    let run = run_to_go_on_with(&folder, &settings, arguments.resume)?;
+    let run = run_to_resume(&folder, &settings, arguments.resume)?;
     let table = Arc::new(settings.data.source.table()?);
     let problems = settings.problems(Some(&table));
     if let Some(problem) = problems.first() {
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         State::Failed(message) => bail!("{message}"),
         State::Diverged(message) => {
             timing::note!("error: {message}");
-            // There is nothing to resume: the same command trains again, with other settings.
+            // Without a complete epoch there is nothing to resume; the folder must accept a new run.
             if snapshot.history.is_empty() && run_folder::holds_run(&folder) {
                 run_folder.remove()?;
             }
@@ -62,15 +62,15 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     if let Some(results) = &snapshot.results {
         show(results, &snapshot.state);
     }
-    say!("kept in {}", folder.display());
+    say!("saved to {}", folder.display());
     if code == ExitCode::from(INTERRUPTED) {
-        timing::note!("interrupted: the same command with --resume goes on");
+        timing::note!("interrupted: repeat the command with --resume to continue");
     }
     Ok(code)
 }
 
-/// All problems that can be seen without the table, one line.
-fn require_right(settings: &Settings) -> Result<()> {
+/// Fails with all problems that do not depend on the table, in one line.
+fn require_valid(settings: &Settings) -> Result<()> {
     let problems: Vec<String> = settings.problems(None).iter().map(ToString::to_string).collect();
     if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("; ")) }
 }
@@ -81,24 +81,27 @@ fn default_folder(config: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The run in the folder, if it is to go on. Nothing that is there is overwritten otherwise.
-fn run_to_go_on_with(folder: &Path, settings: &Settings, resume: bool) -> Result<Option<Run>> {
+/// The run in the folder if `resume`, else `None`; an existing run is never overwritten.
+fn run_to_resume(folder: &Path, settings: &Settings, resume: bool) -> Result<Option<Run>> {
     if !resume {
         let is_run = run_folder::holds_run(folder);
         return if is_run {
-            bail!("{}: there is a training already: --resume goes on with it, another --out keeps it", folder.display())
+            bail!(
+                "{}: the folder contains a run: resume it with --resume, or choose another folder with --out",
+                folder.display()
+            )
         } else {
             Ok(None)
         };
     }
     let run = with_warning(run_folder::read(folder)?);
-    if let Some(what) = difference(&run.settings, settings) {
-        bail!("{}: the training there has another {what}: begin a new one by another --out", folder.display());
+    if let Some(section) = difference(&run.settings, settings) {
+        bail!("{}: its run has another {section}: start a new run with another --out", folder.display());
     }
     Ok(Some(run))
 }
 
-/// The first part in which settings differ that must not. Only how long and where it is trained may be changed.
+/// The first section with a difference that prevents resuming; epochs, patience, device and threads may differ.
 fn difference(kept: &Settings, wanted: &Settings) -> Option<&'static str> {
     let full = |settings: &Settings| run_folder::with_full_path(settings);
     let (kept, wanted) = (full(kept), full(wanted));
@@ -113,7 +116,7 @@ fn difference(kept: &Settings, wanted: &Settings) -> Option<&'static str> {
     same.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
 }
 
-/// Shows the training until it has ended, from epoch `shown` on, keeps it now and then, and stops it on Ctrl-C.
+/// Prints the run's epochs from `shown` on until it ends, saves it periodically, and stops it on Ctrl-C.
 fn watch(session: Session, folder: &RunFolder, mut shown: usize) -> Result<Arc<Snapshot>> {
     let (sender, receiver) = channel();
     let on_interrupt = Mutex::new(sender.clone());
@@ -131,17 +134,17 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize) -> Result<Arc<S
     })?;
     let style = ProgressStyle::with_template("training {wide_bar} {percent} %, {msg}");
     let bar = ProgressBar::new(1).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let (mut kept, mut said): (Option<Instant>, _) = (None, false);
+    let (mut saved, mut is_announced): (Option<Instant>, _) = (None, false);
     loop {
-        // The time limit is for what was published before the wake was set.
+        // The timeout covers snapshots published before the callback was set.
         match receiver.recv_timeout(Duration::from_millis(200)) {
             Ok(true) => session.stop(),
             Ok(false) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(session.wait()),
         }
         let snapshot = session.snapshot();
-        if !said && !snapshot.device.is_empty() {
-            said = true;
+        if !is_announced && !snapshot.device.is_empty() {
+            is_announced = true;
             snapshot.notes.iter().for_each(|note| say!("note: {note}"));
             say!("{}, {} inputs", snapshot.device, snapshot.inputs.len());
         }
@@ -164,38 +167,33 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize) -> Result<Arc<S
             bar.finish_and_clear();
             return Ok(snapshot);
         }
-        // The first time as soon as the training begins: whenever the process is killed, there is a run to resume.
-        let is_due = kept.is_none_or(|kept| kept.elapsed() >= KEEP_EVERY);
+        // The first save is at the start of training, so that a killed process always leaves a run to resume.
+        let is_due = saved.is_none_or(|saved| saved.elapsed() >= SAVE_INTERVAL);
         if let Some(run) = snapshot.run.as_ref().filter(|_| is_due) {
             folder.save(run)?;
-            kept = Some(Instant::now());
+            saved = Some(Instant::now());
         }
     }
 }
 
 fn show(results: &Results, state: &State) {
     let why = match state {
-        State::Finished(Ending::EarlyStopped) => "the validation error no longer becomes smaller",
+        State::Finished(Ending::EarlyStopped) => "the validation error no longer decreases",
         State::Finished(Ending::Stopped) => "interrupted",
-        _ => "all epochs are done",
+        _ => "all epochs done",
     };
-    say!(
-        "{} epochs, {:.2} s of training: {why}. Kept are the weights of epoch {}.",
-        results.epochs,
-        results.seconds,
-        results.best_epoch
-    );
+    say!("{} epochs, {:.2} s of training: {why}. Best epoch: {}.", results.epochs, results.seconds, results.best_epoch);
     let is_log = results.parts[0].network.r2_log.is_some();
     let log_column = if is_log { format!("{:>12}", "R² of logs") } else { String::new() };
-    say!("{:<12}{:>9}  {:<22}{:>14}{:>14}{:>14}{log_column}", "part", "rows", "by", "RMSE", "MAE", "R²");
+    say!("{:<12}{:>9}  {:<22}{:>14}{:>14}{:>14}{log_column}", "part", "rows", "model", "RMSE", "MAE", "R²");
     for part in &results.parts {
         let rows: [(&str, &Metrics); 3] =
-            [("the network", &part.network), ("linear least squares", &part.linear), ("the mean", &part.mean)];
-        for (by, metrics) in rows {
+            [("network", &part.network), ("linear least squares", &part.linear), ("mean", &part.mean)];
+        for (model, metrics) in rows {
             let log = metrics.r2_log.map(|r2| format!("{r2:>12.4}")).unwrap_or_default();
             let Metrics { rmse, mae, r2, .. } = metrics;
             say!(
-                "{:<12}{:>9}  {by:<22}{:>14}{:>14}{:>14}{log}",
+                "{:<12}{:>9}  {model:<22}{:>14}{:>14}{:>14}{log}",
                 part.name,
                 part.rows,
                 number(*rmse),
@@ -206,7 +204,7 @@ fn show(results: &Results, state: &State) {
     }
 }
 
-/// Five digits, whatever the size.
+/// A number with four decimals, in scientific notation if it is very small or large.
 fn number(value: f64) -> String {
     if value == 0.0 || (0.001..1e6).contains(&value.abs()) { format!("{value:.4}") } else { format!("{value:.4e}") }
 }

@@ -1,4 +1,4 @@
-//! All of a run in one file.
+//! The checkpoint file, which contains a whole run.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::model::{self, PROGRAM, from_json, to_json};
 use crate::{Model, Settings};
 
 pub(super) const FILE_NAME: &str = "checkpoint.safetensors";
-/// Checkpoints; other files say something else of their format.
+/// The format of checkpoint files.
 const FORMAT: Format = Format {
     program: PROGRAM,
     name: "regression-studio checkpoint 2",
@@ -27,7 +27,7 @@ const FORMAT: Format = Format {
     ],
     optional: &["ended"],
 };
-/// The same before they had checksums.
+/// The earlier format, without a checksum, settings and results.
 const UNVERIFIED: Format = Format {
     name: "regression-studio checkpoint 1",
     has_checksum: false,
@@ -36,8 +36,8 @@ const UNVERIFIED: Format = Format {
     ..FORMAT
 };
 
-/// The tensors `layers` and `velocities` are the training's, `best` is the model. `ended` is the text of the results'
-/// file.
+/// Writes a checkpoint: the tensors `layers` and `velocities` are the training state, `best` is the model. `ended` is
+/// the text of `results.toml`.
 pub(super) fn save(folder: &Path, run: &Run, ended: Option<String>) -> Result<(), RunFolderError> {
     let Run { model, history, predicted, checkpoint: Checkpoint { parameters, progress, data_checksum }, .. } = run;
     let mut tensors = parameter_tensors(parameters);
@@ -61,7 +61,7 @@ pub(super) fn read(folder: &Path) -> Result<TensorFile, ModelFileError> {
     TensorFile::read(&folder.join(FILE_NAME), &[FORMAT, UNVERIFIED])
 }
 
-/// A checkpoint that is complete in itself, as those with a checksum are.
+/// Parses a checkpoint with a checksum, which is self-contained.
 pub(super) fn parse(path: &Path, bytes: Vec<u8>) -> Result<TensorFile, ModelFileError> {
     TensorFile::parse(path, bytes, &[FORMAT])
 }
@@ -72,7 +72,7 @@ pub(super) fn settings(file: &TensorFile) -> Result<Settings, ModelFileError> {
         .map_err(|message| file.not_ours(format!("its settings cannot be read: {message}")))
 }
 
-/// How the run ended, if it has, in a checkpoint with a checksum.
+/// The ending and results, if the run has ended, in a checkpoint with a checksum.
 pub(super) fn ended(file: &TensorFile) -> Result<Option<Ended>, ModelFileError> {
     let Ok(text) = file.metadata("ended") else { return Ok(None) };
     let ended = toml::from_str(text).map_err(|error| {

@@ -1,11 +1,11 @@
-//! What is written for other programs to read.
+//! CSV files for other programs.
 
 use std::fmt::Write;
 
 use crate::results::Predicted;
 use crate::session::EpochRecord;
 
-/// A line for each epoch.
+/// One line per epoch.
 pub(super) fn history(history: &[EpochRecord]) -> String {
     let mut text = "epoch,seconds,train_rmse,validation_rmse,train_rmse_in_unit,validation_rmse_in_unit\n".to_owned();
     for record in history {
@@ -16,7 +16,7 @@ pub(super) fn history(history: &[EpochRecord]) -> String {
     text
 }
 
-/// A line for each pair.
+/// One line per pair.
 pub(super) fn predicted(predicted: &Predicted) -> String {
     let mut text = "true,predicted\n".to_owned();
     for [truth, predicted] in &predicted.pairs {

@@ -1,4 +1,4 @@
-//! What a training's thread and its watchers share.
+//! State shared by the training thread and its session: snapshots and requests.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,17 +6,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Snapshot;
 
-/// What the user wants the training to do.
+/// A request to the training thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Request {
     /// Train.
     #[default]
     Run,
-    /// Train to the end of the epoch, then wait.
+    /// Train to the end of the epoch, then pause.
     Epoch,
-    /// Wait.
+    /// Pause.
     Pause,
-    /// End. No other wish follows.
+    /// End; later requests are ignored.
     Stop,
 }
 
@@ -24,24 +24,24 @@ pub(super) enum Wish {
 pub(super) struct Shared {
     snapshot: Mutex<Arc<Snapshot>>,
     wake: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
-    wish: Mutex<Wish>,
+    request: Mutex<Request>,
     changed: Condvar,
-    /// Whether the wish is to pause or to stop: what the training looks at after each step.
+    /// Whether the request is to pause or to stop; the training thread reads this after each step.
     is_interrupted: AtomicBool,
 }
 
 impl fmt::Debug for Shared {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Shared").field("wish", &self.wish).finish_non_exhaustive()
+        formatter.debug_struct("Shared").field("request", &self.request).finish_non_exhaustive()
     }
 }
 
 impl Shared {
-    pub(super) fn wish(&self, wish: Wish) {
-        let mut current = lock(&self.wish);
-        if *current != Wish::Stop {
-            *current = wish;
-            self.is_interrupted.store(matches!(wish, Wish::Pause | Wish::Stop), Ordering::Relaxed);
+    pub(super) fn request(&self, request: Request) {
+        let mut current = lock(&self.request);
+        if *current != Request::Stop {
+            *current = request;
+            self.is_interrupted.store(matches!(request, Request::Pause | Request::Stop), Ordering::Relaxed);
         }
         drop(current);
         self.changed.notify_all();
@@ -51,23 +51,23 @@ impl Shared {
         self.is_interrupted.load(Ordering::Relaxed)
     }
 
-    /// The end of an epoch: who wished for one epoch now wishes for a pause.
+    /// Ends an epoch: a request for one epoch becomes a request to pause.
     pub(super) fn epoch_done(&self) {
-        let mut current = lock(&self.wish);
-        if *current == Wish::Epoch {
-            *current = Wish::Pause;
+        let mut current = lock(&self.request);
+        if *current == Request::Epoch {
+            *current = Request::Pause;
             self.is_interrupted.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Waits while the wish is to pause; `pausing` is called once if there is something to wait for. Whether to go on.
-    pub(super) fn may_go_on(&self, pausing: impl FnOnce()) -> bool {
-        if *lock(&self.wish) == Wish::Pause {
+    /// Waits while the request is to pause, after calling `pausing` once; returns false if the request is to stop.
+    pub(super) fn wait_while_paused(&self, pausing: impl FnOnce()) -> bool {
+        if *lock(&self.request) == Request::Pause {
             pausing();
         }
-        let wish = lock(&self.wish);
-        let wish = self.changed.wait_while(wish, |wish| *wish == Wish::Pause);
-        *wish.unwrap_or_else(PoisonError::into_inner) != Wish::Stop
+        let request = lock(&self.request);
+        let request = self.changed.wait_while(request, |request| *request == Request::Pause);
+        *request.unwrap_or_else(PoisonError::into_inner) != Request::Stop
     }
 
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {
@@ -76,7 +76,7 @@ impl Shared {
 
     pub(super) fn publish(&self, snapshot: Snapshot) {
         let snapshot = Arc::new(snapshot);
-        // What was there before is freed after the lock.
+        // The previous snapshot is dropped after the lock is released.
         let _before = std::mem::replace(&mut *lock(&self.snapshot), snapshot);
         if let Some(wake) = &*lock(&self.wake) {
             wake();
@@ -88,7 +88,7 @@ impl Shared {
     }
 }
 
-/// No lock is held while anything that may panic changes the value.
+/// Ignores poisoning: no holder of a lock can panic while the value is inconsistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

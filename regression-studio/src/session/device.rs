@@ -1,4 +1,4 @@
-//! The device that a network is trained on.
+//! Choice of the engine and its device.
 
 use gpu::Device;
 use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions, Parameters};
@@ -6,13 +6,13 @@ use neural_net::{Hyperparameters, Samples};
 
 use crate::settings::DeviceChoice;
 
-/// An engine, and one line on the choice of its device where there is something to say.
+/// An engine, and one line on why CUDA is not used, if any.
 pub(super) type EngineAndRemark<'a> = (Box<dyn Engine<f32> + 'a>, Option<String>);
 
-/// An engine on the device that was asked for.
+/// An engine on the chosen device.
 ///
 /// # Errors
-/// If the device cannot be used; one line.
+/// If the device is unavailable; one line with a remedy.
 pub(super) fn engine<'a>(
     choice: DeviceChoice,
     samples: &'a Samples<f32>,
@@ -23,13 +23,13 @@ pub(super) fn engine<'a>(
         let engine: Box<dyn Engine<f32>> = Box::new(CpuEngine::new(samples, parameters, hyperparameters));
         Ok((engine, remark))
     };
-    let way_out = |error: &dyn std::fmt::Display| format!("{error}; the device \"cpu\" needs no GPU");
+    let with_hint = |error: &dyn std::fmt::Display| format!("{error}; the device \"cpu\" needs no GPU");
     let device = match choice {
         DeviceChoice::Cpu => return on_cpu(None),
         DeviceChoice::Simulator => Device::simulator(),
-        DeviceChoice::Cuda => Device::open(gpu::DeviceChoice::Cuda, gpu::KERNELS).map_err(|error| way_out(&error))?,
+        DeviceChoice::Cuda => Device::open(gpu::DeviceChoice::Cuda, gpu::KERNELS).map_err(|error| with_hint(&error))?,
         DeviceChoice::Auto => {
-            let device = Device::open(gpu::DeviceChoice::Auto, gpu::KERNELS).map_err(|error| way_out(&error))?;
+            let device = Device::open(gpu::DeviceChoice::Auto, gpu::KERNELS).map_err(|error| with_hint(&error))?;
             match device.why_not_cuda() {
                 Some(reason) => return on_cpu(Some(format!("CUDA: not used: {reason}"))),
                 None => device,
@@ -37,5 +37,5 @@ pub(super) fn engine<'a>(
         }
     };
     let engine = GpuEngine::new(&device, samples, parameters, hyperparameters, &GpuOptions::default());
-    Ok((Box::new(engine.map_err(|error| way_out(&error))?), None))
+    Ok((Box::new(engine.map_err(|error| with_hint(&error))?), None))
 }

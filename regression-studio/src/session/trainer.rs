@@ -1,4 +1,4 @@
-//! What a training's thread does.
+//! The training thread.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,21 +17,22 @@ use crate::run_folder::{Checkpoint, Progress, Run};
 use crate::sigmoid::Neuron;
 use crate::{Model, Settings, Table};
 
-/// How often watchers hear of a training that goes on.
-const PUBLISH_EVERY: Duration = Duration::from_millis(50);
-/// Rows of the training part on which the error in the target's unit is measured.
-const MEASURED_TRAINING_ROWS: usize = 20_000;
+/// Interval between snapshots during an epoch.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(50);
+/// Maximum number of training rows on which the error in the target's unit is measured.
+const MAX_MEASURED_ROWS: usize = 20_000;
 
-/// Prepares and trains, and publishes what is known, its end too.
+/// Prepares the table and trains, publishing snapshots up to the final one.
 ///
 /// # Errors
-/// The state of a training that cannot begin or go on.
+/// The final state of a run that failed or diverged.
 pub(super) fn run(table: Arc<Table>, settings: Settings, run: Option<Run>, shared: &Shared) -> Result<(), State> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(settings.training.threads.unwrap_or(0)).build();
-    let pool = pool.map_err(|error| State::Failed(format!("the threads cannot be started ({error}): choose fewer")))?;
+    let pool =
+        pool.map_err(|error| State::Failed(format!("the threads cannot be started ({error}): choose fewer threads")))?;
     pool.install(|| {
         let prepared = prepare(&table, &settings).map_err(|error| State::Failed(error.to_string()))?;
-        // The samples are a copy; the table may be large.
+        // The samples are copies, so the table, which may be large, is freed.
         drop(table);
         Trainer::new(settings, &prepared, run, shared)?.train()
     })
@@ -48,12 +49,13 @@ struct Trainer<'a> {
     checksum: u32,
     progress: Progress,
     history: Vec<EpochRecord>,
-    /// The weights W and biases b of the best epoch, and what they predict.
+    /// Weights W and biases b of the best epoch, and their predictions.
     best: Network<f32>,
     predicted: Arc<Predicted>,
     published: Instant,
-    /// When this thread began to train, and how many samples it has seen since, in how many seconds of training.
-    began: Instant,
+    /// Start of this thread's training.
+    started: Instant,
+    /// Samples trained since, and the training time in seconds.
     seen: (usize, f64),
 }
 
@@ -67,13 +69,13 @@ impl<'a> Trainer<'a> {
             Some(Run { checkpoint, history, model, .. }) => {
                 let is_same = checkpoint.data_checksum == checksum && model.network.architecture().inputs() == inputs;
                 if !is_same {
-                    let reason = "the data are others than when the run was begun: begin a new one";
+                    let reason = "the data differ from those of the run: start a new run";
                     return Err(State::Failed(reason.to_owned()));
                 }
                 let (step, steps) = (checkpoint.progress.step, steps(prepared, &settings));
                 if step >= steps {
                     return Err(State::Failed(format!(
-                        "the run cannot be resumed at step {step} of an epoch that has {steps}: begin a new one"
+                        "the run cannot be resumed at step {step} of an epoch of {steps} steps: start a new run"
                     )));
                 }
                 (checkpoint.parameters, checkpoint.progress, history, model.network)
@@ -81,9 +83,9 @@ impl<'a> Trainer<'a> {
             None => {
                 let architecture = neuron.architecture(inputs, &settings.network.hidden);
                 let architecture = architecture.map_err(|error| State::Failed(error.to_string()))?;
-                let drawn: Network<f32> = initial_parameters(architecture, &hyperparameters).network;
-                let parameters = Parameters { network: neuron.fold(&drawn), velocities: None };
-                (parameters, Progress::default(), vec![], drawn)
+                let initial: Network<f32> = initial_parameters(architecture, &hyperparameters).network;
+                let parameters = Parameters { network: neuron.fold(&initial), velocities: None };
+                (parameters, Progress::default(), vec![], initial)
             }
         };
         let samples = &prepared.train.samples;
@@ -104,7 +106,7 @@ impl<'a> Trainer<'a> {
             history,
             best,
             published: Instant::now(),
-            began: Instant::now(),
+            started: Instant::now(),
             seen: (0, 0.0),
         };
         trainer.predicted =
@@ -125,9 +127,9 @@ impl<'a> Trainer<'a> {
             }
             let mut published = Ok(());
             let shared = self.shared;
-            let may_go_on = shared.may_go_on(|| published = self.publish(State::Paused));
+            let may_continue = shared.wait_while_paused(|| published = self.publish(State::Paused));
             published?;
-            if !may_go_on {
+            if !may_continue {
                 break Ending::Stopped;
             }
             self.train_until_interrupted()?;
@@ -135,7 +137,7 @@ impl<'a> Trainer<'a> {
         self.end(ending)
     }
 
-    /// Trains to the end of the epoch, or until there is a wish or something to publish.
+    /// Trains to the end of the epoch or until a request to pause or stop, publishing snapshots.
     fn train_until_interrupted(&mut self) -> Result<(), State> {
         let count = self.prepared.train.samples.len();
         let order = order_of_epoch(&self.hyperparameters, count, self.progress.epoch);
@@ -146,7 +148,7 @@ impl<'a> Trainer<'a> {
             let trained = self.engine.train(&order, first, &mut |step, loss| {
                 progress.step = step + 1;
                 progress.loss += loss;
-                match shared.is_interrupted() || start.elapsed() >= PUBLISH_EVERY {
+                match shared.is_interrupted() || start.elapsed() >= PUBLISH_INTERVAL {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),
                 }
@@ -165,7 +167,7 @@ impl<'a> Trainer<'a> {
         }
         self.end_epoch(count)?;
         self.shared.epoch_done();
-        if self.published.elapsed() >= PUBLISH_EVERY {
+        if self.published.elapsed() >= PUBLISH_INTERVAL {
             self.publish(State::Running)?;
         }
         Ok(())
@@ -181,18 +183,16 @@ impl<'a> Trainer<'a> {
         let validation_rmse = (errors.map(|error| error * error).sum::<f64>() / outputs.len() as f64).sqrt();
         let epoch = self.progress.epoch + 1;
         if !validation_rmse.is_finite() {
-            return Err(State::Diverged(format!(
-                "the training diverged in epoch {epoch}: choose a smaller learning rate"
-            )));
+            return Err(State::Diverged(format!("training diverged in epoch {epoch}: choose a smaller learning rate")));
         }
         let in_unit = |outputs: &[f32], truth: &mut dyn Iterator<Item = f64>| {
             let squares =
                 outputs.iter().zip(truth).map(|(&output, truth)| (transform.target_of(output) - truth).powi(2));
             (squares.sum::<f64>() / outputs.len().max(1) as f64).sqrt()
         };
-        let every = train.rows.len().div_ceil(MEASURED_TRAINING_ROWS).max(1);
-        let some = train.samples.inputs().slice(ndarray::s![..;every, ..]);
-        let train_outputs: Vec<f32> = predictor.predict_all(some).into_raw_vec_and_offset().0;
+        let every = train.rows.len().div_ceil(MAX_MEASURED_ROWS).max(1);
+        let measured = train.samples.inputs().slice(ndarray::s![..;every, ..]);
+        let train_outputs: Vec<f32> = predictor.predict_all(measured).into_raw_vec_and_offset().0;
         let record = EpochRecord {
             epoch,
             seconds: self.progress.seconds,
@@ -216,10 +216,10 @@ impl<'a> Trainer<'a> {
         self.history.get(self.progress.best_epoch.checked_sub(1)?)
     }
 
-    /// Measures the best network on all parts.
+    /// Evaluates the best network on all parts and publishes the final snapshot.
     fn end(&mut self, ending: Ending) -> Result<(), State> {
         if self.progress.best_epoch == 0 {
-            // Stopped in the first epoch: there is no other than the current one.
+            // Stopped in the first epoch: the current network is the only one.
             self.best = self.neuron.unfold(&self.parameters()?.network);
         }
         let model = self.model();
@@ -252,18 +252,16 @@ impl<'a> Trainer<'a> {
     }
 
     fn parameters(&self) -> Result<Parameters<f32>, State> {
-        self.engine.parameters().map_err(|error| State::Failed(format!("the training's device failed: {error}")))
+        self.engine.parameters().map_err(|error| State::Failed(format!("the device failed: {error}")))
     }
 
     fn failed(&self, error: &EngineError) -> State {
         let epoch = self.progress.epoch + 1;
         match error {
             EngineError::Diverged(diverged) => State::Diverged(format!(
-                "the training diverged in epoch {epoch}: {diverged}; choose a smaller learning rate"
+                "training diverged in epoch {epoch}: {diverged}; choose a smaller learning rate"
             )),
-            EngineError::Device(error) => {
-                State::Failed(format!("the training's device failed in epoch {epoch}: {error}"))
-            }
+            EngineError::Device(error) => State::Failed(format!("the device failed in epoch {epoch}: {error}")),
         }
     }
 
@@ -279,10 +277,10 @@ impl<'a> Trainer<'a> {
         let (Progress { epoch, step, best_epoch, .. }, steps) = (self.progress, self.steps());
         let training = &self.settings.training;
         let (samples, seconds) = self.seen;
-        // Measurements count: it is the time until the end.
+        // Wall-clock time, including evaluation, since it estimates the time until the end.
         let steps_done = samples.div_ceil(training.batch_size.max(1));
         let steps_left = (training.epochs.saturating_sub(epoch) * steps).saturating_sub(step);
-        let seconds_left = self.began.elapsed().as_secs_f64() / steps_done as f64 * steps_left as f64;
+        let seconds_left = self.started.elapsed().as_secs_f64() / steps_done as f64 * steps_left as f64;
         let history = Arc::new(self.history.clone());
         Ok(Snapshot {
             state,
@@ -312,7 +310,7 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Steps of an epoch.
+/// Steps per epoch.
 fn steps(prepared: &Prepared, settings: &Settings) -> usize {
     prepared.train.samples.len().div_ceil(settings.training.batch_size.max(1))
 }

@@ -1,18 +1,20 @@
-//! A bound on how deeply a TOML text is nested, checked before it is parsed.
+//! A bound on the nesting depth of a TOML text, checked before it is parsed.
 //!
-//! The parser's own bound counts brackets, and the parts of one key apart from them: keys of many parts in many brackets make
-//! values that are thousands of levels deep, and code that walks through these by recursion needs more stack than there is.
+//! The parser bounds brackets and the parts of a dotted key separately: dotted keys in nested brackets give values
+//! thousands of levels deep, and recursive code over them overflows the stack.
 
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
 
-/// The deepest brackets and dots within one another. Settings need three; a table's header and the keys below it count apart.
+/// Maximum nesting of brackets and dots. Settings need three; a table's header and the keys below it count separately.
 const MAX_DEPTH: usize = 32;
 
+/// Checks the nesting depth.
+///
 /// # Errors
-/// If something is deeper; one line that names the text's line.
+/// If it exceeds [`MAX_DEPTH`]; one line with the line number.
 pub(super) fn check(text: &str) -> Result<(), String> {
-    // For each open bracket, the dots of the key that is being read in it; the first entry is for what is in none.
+    // Dots of the current key in each open bracket; the first entry is the top level.
     let mut dots = vec![0_usize];
     let mut depth = 0;
     for token in Source::new(text).lex() {
@@ -35,7 +37,7 @@ pub(super) fn check(text: &str) -> Result<(), String> {
         }
         if depth > MAX_DEPTH {
             let line = 1 + text[..token.span().start()].matches('\n').count();
-            return Err(format!("line {line}: nested more than {MAX_DEPTH} levels deep: settings need three"));
+            return Err(format!("line {line}: nested more than {MAX_DEPTH} levels deep; settings need three"));
         }
     }
     Ok(())
@@ -46,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_settings_need_is_allowed() {
+    fn nesting_of_settings_is_allowed() {
         let many = "\"a.b[\", ".repeat(10_000);
         for text in [
             "[data.source.synthetic]\nrows = 4\n# [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n",
@@ -59,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deeper_is_refused_with_its_line() {
+    fn deeper_nesting_is_rejected_with_its_line() {
         let key = vec!["a"; MAX_DEPTH + 2].join(".");
         for text in [
             format!("\n{key} = 1"),

@@ -1,8 +1,8 @@
-//! The inputs one by one: what they are called, their units and ranges, and what they are for.
+//! The settings' labels, units, ranges and explanations.
 
-/// One thing that the user chooses.
+/// One setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "Field::explanation says what each is")]
+#[expect(missing_docs, reason = "Field::explanation documents each")]
 pub enum Field {
     Source,
     Samples,
@@ -33,10 +33,10 @@ pub enum Field {
 }
 
 /// Label, unit, range and explanation.
-type Texts = (&'static str, &'static str, &'static str, &'static str);
+type FieldTexts = (&'static str, &'static str, &'static str, &'static str);
 
 impl Field {
-    /// All of them, in the order of the form.
+    /// All fields, in the form's order.
     pub const ALL: [Self; 26] = [
         Self::Source,
         Self::Samples,
@@ -66,183 +66,186 @@ impl Field {
         Self::Threads,
     ];
 
-    /// Its name beside the input.
+    /// Name shown beside the input.
     pub fn label(self) -> &'static str {
         self.texts().0
     }
 
-    /// What it is counted in; empty where there is no unit.
+    /// Unit, or empty.
     pub fn unit(self) -> &'static str {
         self.texts().1
     }
 
-    /// Which values are allowed.
+    /// Valid values, as a phrase that follows "must be".
     pub fn range(self) -> &'static str {
         self.texts().2
     }
 
-    /// What it does, for somebody who has never trained a network.
+    /// Explanation for a user without experience in machine learning.
     pub fn explanation(self) -> &'static str {
         self.texts().3
     }
 
-    fn texts(self) -> Texts {
+    fn texts(self) -> FieldTexts {
         match self {
             Self::Source => (
                 "Data set",
                 "",
-                "a .csv or .csv.gz file, or the built-in stock market",
-                "The table to learn from: one line of column names, then one line for each example.",
+                "a .csv or .csv.gz file, or the synthetic market data",
+                "The table to learn from: one line of column names, then one line per sample.",
             ),
             Self::Samples => (
                 "Samples",
                 "rows",
                 "4 or more, or all",
-                "How many rows of the table are used, from the first on. Fewer rows train faster; more teach more.",
+                "Number of rows used, from the first on. Fewer rows train faster; more usually give a better model.",
             ),
             Self::Features => (
                 "Features",
                 "",
-                "one column or more",
-                "The columns that the network may look at. A column of texts becomes one input for each of its texts.",
+                "at least one column",
+                "The columns that the network predicts from. A text column becomes one input per category.",
             ),
             Self::Target => (
                 "Target",
                 "",
-                "a column of numbers that is no feature",
-                "The column that the network learns to tell from the features.",
+                "a numeric column that is not a feature",
+                "The column that the network learns to predict from the features.",
             ),
             Self::LogTarget => (
                 "Logarithm of the target",
                 "",
                 "on or off",
-                "Learns ln(1 + target), and for negative ones −ln(1 − target). Use it where the target spans several powers of ten, such as money: an error of \
-                 10 % then counts the same for small and large values. Results are in the target's own unit all the same.",
+                "Learns ln(1 + y) of the target y, and −ln(1 − y) if y is negative. Use it for targets that span \
+                 several powers of ten, such as money: an error of 10 % then weighs the same for small and large \
+                 values. Results are still in the target's unit.",
             ),
             Self::LogFeatures => (
                 "Logarithm of the features",
                 "",
                 "on or off",
-                "Shows the network sign(x)·ln(1 + |x|) in place of each number x. Use it where features span several \
-                 powers of ten: without it a few giants squeeze all others together.",
+                "Replaces each numeric feature x by sign(x)·ln(1 + |x|). Use it for features that span several powers \
+                 of ten: otherwise a few large values compress all others.",
             ),
             Self::BadRows => (
-                "Incomplete rows",
+                "Rows with missing values",
                 "",
-                "leave out, or stop",
-                "What happens to rows in which a feature or the target is missing or no number.",
+                "drop, or stop with an error",
+                "Treatment of rows in which a feature or the target is missing or not a number.",
             ),
             Self::OneHotLimit => (
-                "Texts in a column",
-                "texts",
+                "Max. categories per text column",
+                "",
                 "2 … 1000",
-                "A text feature becomes one input for each different text. A column with more of them than this is refused.",
+                "A text feature becomes one input per category (one-hot). A column with more categories is rejected.",
             ),
             Self::TrainShare => (
                 "Training part",
                 "parts",
-                "above 0",
-                "The rows that the network learns from. 70 : 15 : 15 and 0.7 : 0.15 : 0.15 mean the same.",
+                "greater than 0",
+                "Relative size of the part to train on. 70 : 15 : 15 and 0.7 : 0.15 : 0.15 are equivalent.",
             ),
             Self::ValidationShare => (
                 "Validation part",
                 "parts",
-                "above 0",
-                "Rows that the network does not learn from; the error on them chooses the best epoch.",
+                "greater than 0",
+                "Relative size of the part that is not trained on and whose error selects the best epoch.",
             ),
             Self::TestShare => (
                 "Test part",
                 "parts",
-                "above 0",
-                "Rows that are not looked at until the end: how good the network is on what it has never seen.",
+                "greater than 0",
+                "Relative size of the part that is used at the end only, to measure the error on unseen rows.",
             ),
             Self::SplitOrder => (
-                "Order of the rows",
+                "Row order",
                 "",
-                "shuffled, or in time",
-                "Shuffled: any row may be in any part. In time: the first rows train, the last ones test, as the future would.",
+                "shuffled, or time",
+                "Order of the rows before the split. Shuffled: at random. Time: as in the file, so that the first rows \
+                 train and the last ones test, as in forecasting.",
             ),
             Self::SplitSeed => (
-                "Seed of the split",
+                "Split seed",
                 "",
                 "a whole number of 0 or more",
-                "Another number puts other rows into the parts; the same number always the same.",
+                "Seed of the shuffle; the same seed always gives the same parts.",
             ),
             Self::Hidden => (
                 "Neurons per layer",
                 "neurons",
                 "up to 8 layers of 1 … 1024",
-                "The hidden layers between inputs and output. More neurons can learn more complicated things, and take longer.",
+                "Sizes of the hidden layers, from the inputs on. More neurons can fit more complex functions and train \
+                 more slowly.",
             ),
             Self::Activation => (
                 "Activation",
                 "",
                 "sigmoid, tanh or ReLU",
-                "What a hidden neuron makes of the weighted sum of its inputs. Sigmoid and tanh are S-shaped, between \
-                 −1 and 1; ReLU cuts off what is negative.",
+                "Function of a hidden neuron's weighted sum. Sigmoid and tanh are S-shaped, between −1 and 1; ReLU is \
+                 0 for negative sums and the identity for others.",
             ),
             Self::Gain => (
                 "Gain",
                 "",
-                "above 0, up to 100",
-                "How steep the sigmoid is. With 2 it is tanh; smaller is flatter, larger is closer to a switch.",
+                "greater than 0 and at most 100",
+                "Steepness of the sigmoid. At 2 it is tanh; smaller is flatter, larger is closer to a step.",
             ),
             Self::Threshold => (
                 "Threshold",
                 "",
                 "−100 … 100",
-                "The weighted sum at which the sigmoid is 0: above it a neuron answers with a positive number.",
+                "The weighted sum at which the sigmoid is 0; above it the neuron's output is positive.",
             ),
             Self::LearningRate => (
                 "Learning rate",
                 "",
-                "above 0, up to 10",
-                "How far each step follows the gradient. Too small is slow; too large makes the error jump or grow.",
+                "greater than 0 and at most 10",
+                "Step size along the gradient. Too small is slow; too large makes the error oscillate or diverge.",
             ),
             Self::Momentum => (
                 "Momentum",
                 "",
-                "0 … below 1",
-                "The share of the last step that is added to the next, as of a ball that rolls on. 0.9 is usual.",
+                "at least 0 and less than 1",
+                "Fraction of the previous step that is added to the next. 0.9 is common.",
             ),
             Self::Regularization => (
                 "Regularization",
                 "",
                 "0 … 1",
-                "Pulls all weights towards 0, so that the network does not learn single rows by heart. 0 switches it off.",
+                "Weight decay: shrinks all weights towards 0, which reduces overfitting. 0 disables it.",
             ),
             Self::BatchSize => (
                 "Batch size",
                 "rows",
                 "1 … 1,000,000",
-                "How many rows are looked at for one step. Larger batches make fewer, calmer steps.",
+                "Rows per step. Larger batches give fewer steps with less noise.",
             ),
-            Self::Epochs => ("Epochs", "epochs", "1 … 1,000,000", "How often each training row is seen at the most."),
+            Self::Epochs => ("Epochs", "epochs", "1 … 1,000,000", "Maximum number of passes over the training part."),
             Self::Patience => (
                 "Patience",
                 "epochs",
                 "1 or more, or 0 for never",
-                "The training ends when the validation error has not become smaller for so many epochs. The best \
-                 epoch's weights are kept in any case.",
+                "Training stops early after this number of epochs without a smaller validation error. The best epoch's \
+                 weights are kept in any case.",
             ),
             Self::Seed => (
-                "Seed of the training",
+                "Training seed",
                 "",
                 "a whole number of 0 or more",
-                "Another number begins with other random weights; the same number gives the same network, bit for bit.",
+                "Seed of the initial weights and the sample order; the same seed gives the same network, bit for bit.",
             ),
             Self::Device => (
                 "Device",
                 "",
                 "automatic, CPU, CUDA or simulator",
-                "Where the network is trained. Automatic takes an NVIDIA GPU where there is one. The simulator runs \
-                 the GPU's programs on the CPU, slowly.",
+                "Device to train on. Automatic uses an NVIDIA GPU if available. The simulator runs the GPU kernels on \
+                 the CPU, slowly.",
             ),
             Self::Threads => (
                 "Threads",
                 "threads",
-                "1 … 1024, or one for each core",
-                "How many threads the CPU works with. The result is the same for any number.",
+                "1 … 1024, or one per core",
+                "Number of CPU threads. The result does not depend on it.",
             ),
         }
     }

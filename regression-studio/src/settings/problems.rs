@@ -1,15 +1,15 @@
-//! What is wrong with settings: every value that no training can begin with, and the way out.
+//! Validation of the settings: every invalid value, with a remedy.
 
 use super::{Field, HiddenActivation, Settings, Source};
 use crate::Table;
 use crate::table::{Column, Kind};
 
-/// A wrong value.
+/// An invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Which.
+    /// The field.
     pub field: Field,
-    /// One line: what is wrong, and the way out.
+    /// One line: the problem and a remedy.
     pub message: String,
 }
 
@@ -19,11 +19,11 @@ impl std::fmt::Display for Problem {
     }
 }
 
-/// The most hidden layers, and the most neurons of one.
-const MOST_LAYERS: usize = 8;
-const MOST_NEURONS: usize = 1024;
-/// Fewer rows cannot be shared out to three parts with two to train on.
-pub(crate) const FEWEST_ROWS: usize = 4;
+/// Maximum numbers of hidden layers and of neurons per layer.
+const MAX_LAYERS: usize = 8;
+const MAX_NEURONS: usize = 1024;
+/// Minimum number of rows: two to train on, one to validate, one to test.
+pub(crate) const MIN_ROWS: usize = 4;
 
 pub(super) fn problems(settings: &Settings, table: Option<&Table>) -> Vec<Problem> {
     let mut found = Found(Vec::new());
@@ -37,37 +37,35 @@ pub(super) fn problems(settings: &Settings, table: Option<&Table>) -> Vec<Proble
 struct Found(Vec<Problem>);
 
 impl Found {
-    fn require(&mut self, is_right: bool, field: Field, message: impl FnOnce() -> String) {
-        if !is_right {
+    fn require(&mut self, is_valid: bool, field: Field, message: impl FnOnce() -> String) {
+        if !is_valid {
             self.0.push(Problem { field, message: message() });
         }
     }
 
-    /// A number must lie in the field's range.
-    fn in_range(&mut self, field: Field, value: impl std::fmt::Display, is_right: bool) {
-        self.require(is_right, field, || format!("{value} does not do: choose {}", field.range()));
+    /// Requires a number to be in the field's range.
+    fn in_range(&mut self, field: Field, value: impl std::fmt::Display, is_valid: bool) {
+        self.require(is_valid, field, || format!("{value} is out of range, must be {}", field.range()));
     }
 
     fn data(&mut self, Settings { data, .. }: &Settings, table: Option<&Table>) {
         if let Source::Synthetic { rows, .. } = data.source {
-            let is_right = (FEWEST_ROWS..=100_000_000).contains(&rows);
-            self.require(is_right, Field::Source, || format!("{rows} rows do not do: choose 4 … 100,000,000"));
+            let is_valid = (MIN_ROWS..=100_000_000).contains(&rows);
+            self.require(is_valid, Field::Source, || format!("{rows} rows are out of range, must be 4 … 100,000,000"));
         }
         if let Some(samples) = data.samples {
-            self.in_range(Field::Samples, samples, samples >= FEWEST_ROWS);
+            self.in_range(Field::Samples, samples, samples >= MIN_ROWS);
         }
         self.in_range(Field::OneHotLimit, data.one_hot_limit, (2..=1000).contains(&data.one_hot_limit));
-        self.require(!data.features.is_empty(), Field::Features, || {
-            "none is chosen: choose at least one column".into()
-        });
-        self.require(!data.target.is_empty(), Field::Target, || "none is chosen: choose a column of numbers".into());
+        self.require(!data.features.is_empty(), Field::Features, || "no column is chosen: choose at least one".into());
+        self.require(!data.target.is_empty(), Field::Target, || "no column is chosen: choose a numeric column".into());
         let is_feature = data.features.contains(&data.target);
         self.require(!is_feature, Field::Target, || {
-            format!("{:?} is a feature too, which would give the answer away: choose it once", data.target)
+            format!("{:?} is also a feature, which leaks the target: remove it from the features", data.target)
         });
         for (index, name) in data.features.iter().enumerate() {
             let is_first = !data.features[..index].contains(name);
-            self.require(is_first, Field::Features, || format!("{name:?} is chosen twice: leave it out once"));
+            self.require(is_first, Field::Features, || format!("{name:?} is chosen twice: remove one"));
         }
         if let Some(table) = table {
             self.columns(data, table);
@@ -78,7 +76,7 @@ impl Found {
         let unknown = |name: &str| {
             let names: Vec<&str> = table.columns().iter().map(Column::name).take(20).collect();
             let more = if table.columns().len() > names.len() { ", …" } else { "" };
-            format!("{} has no column {name:?}: it has {}{more}", table.source(), names.join(", "))
+            format!("{} has no column {name:?}; its columns are {}{more}", table.source(), names.join(", "))
         };
         for name in &data.features {
             let Some(column) = table.column(name) else {
@@ -88,12 +86,12 @@ impl Found {
             let texts = column.categories().map_or(0, |categories| categories.names.len());
             self.require(texts <= data.one_hot_limit, Field::Features, || {
                 format!(
-                    "{name:?} has {texts} different texts, more than the limit of {}: leave it out or raise the limit",
+                    "{name:?} has {texts} categories, more than the limit of {}: remove it or raise the limit",
                     data.one_hot_limit
                 )
             });
             self.require(column.missing() < table.rows() || table.rows() == 0, Field::Features, || {
-                format!("{name:?} has no value in any row: leave it out")
+                format!("{name:?} has no value in any row: remove it")
             });
         }
         if data.target.is_empty() {
@@ -102,7 +100,7 @@ impl Found {
         match table.column(&data.target) {
             None => self.require(false, Field::Target, || unknown(&data.target)),
             Some(column) => self.require(column.kind() == Kind::Number, Field::Target, || {
-                format!("{:?} holds texts: choose a column of numbers", data.target)
+                format!("{:?} is a text column: choose a numeric column", data.target)
             }),
         }
     }
@@ -119,9 +117,9 @@ impl Found {
 
     fn network(&mut self, Settings { network, .. }: &Settings) {
         let layers = &network.hidden;
-        let is_right = layers.len() <= MOST_LAYERS && layers.iter().all(|units| (1..=MOST_NEURONS).contains(units));
-        self.require(is_right, Field::Hidden, || format!("{layers:?} do not do: choose {}", Field::Hidden.range()));
-        // Where no sigmoid has them they are kept all the same, and a file of the network must be readable again.
+        let is_valid = layers.len() <= MAX_LAYERS && layers.iter().all(|units| (1..=MAX_NEURONS).contains(units));
+        self.in_range(Field::Hidden, format_args!("{layers:?}"), is_valid);
+        // Other activations ignore gain and threshold, but files contain them, so they must be finite to be read again.
         let (gain, threshold, is_used) =
             (network.gain, network.threshold, network.activation == HiddenActivation::Sigmoid);
         self.in_range(Field::Gain, gain, gain.is_finite() && (!is_used || (gain > 0.0 && gain <= 100.0)));

@@ -1,19 +1,19 @@
-//! What can be done, by which key, and what it is called.
+//! The actions, their keys and labels.
 
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 
-/// The views of the window's middle.
+/// The views of the central panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tab {
     /// The table's rows.
     Data,
-    /// The training as it goes, and what came of it.
+    /// The training run and its results.
     Training,
-    /// Two runs side by side.
+    /// Comparison of two runs.
     Compare,
 }
 
-/// What the user can do, by mouse or by keyboard.
+/// An action of the user, by mouse or keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     OpenData,
@@ -35,7 +35,7 @@ pub(crate) enum Action {
 const CTRL: Modifiers = Modifiers::COMMAND;
 const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
 
-/// All keys. Where one needs Shift it stands before the same without, which would match too.
+/// All keyboard shortcuts. A shortcut with Shift precedes the same one without, which would match too.
 pub(crate) const KEYS: [(KeyboardShortcut, Action); 15] = [
     (KeyboardShortcut::new(CTRL_SHIFT, Key::O), Action::OpenRun),
     (KeyboardShortcut::new(CTRL, Key::O), Action::OpenData),
@@ -55,51 +55,51 @@ pub(crate) const KEYS: [(KeyboardShortcut, Action); 15] = [
 ];
 
 impl Action {
-    /// What it is called on its button.
+    /// Label of its button.
     pub(crate) fn label(self) -> &'static str {
         match self {
-            Self::OpenData => "Open a file…",
-            Self::BuiltIn => "Built-in stock market",
+            Self::OpenData => "Open file…",
+            Self::BuiltIn => "Synthetic market data",
             Self::CancelLoading => "Cancel",
             Self::Start => "▶ Start",
             Self::Pause => "⏸ Pause",
             Self::Resume => "▶ Resume",
             Self::Step => "⏭ Step",
             Self::Stop => "⏹ Stop",
-            Self::OpenRun => "Open a run…",
-            Self::SaveRun => "Save the run…",
+            Self::OpenRun => "Open run…",
+            Self::SaveRun => "Save run…",
             Self::Show(Tab::Data) => "Data",
             Self::Show(Tab::Training) => "Training",
             Self::Show(Tab::Compare) => "Compare runs",
-            Self::SwitchTheme => "Light or dark",
+            Self::SwitchTheme => "Switch theme",
             Self::Help => "Keys",
             Self::Quit => "Quit",
         }
     }
 
-    /// What it does, for its tooltip and the list of keys.
+    /// Explanation for its tooltip and the list of keys.
     pub(crate) fn explanation(self) -> &'static str {
         match self {
-            Self::OpenData => "Opens a table to learn from: .csv, .tsv or .csv.gz",
-            Self::BuiltIn => "Takes the stock market that the program makes up",
-            Self::CancelLoading => "Stops loading; the data stay as they were",
-            Self::Start => "Starts a training with the settings on the left",
-            Self::Pause => "Holds the training after the current step",
-            Self::Resume => "Goes on with a training that was paused or stopped",
-            Self::Step => "Trains one epoch, then pauses; starts a training if there is none",
-            Self::Stop => "Ends the training; the best epoch's weights are kept and judged",
-            Self::OpenRun => "Opens a run's folder: to look at it, to compare it, to go on",
-            Self::SaveRun => "Saves settings, curves, plots and the trained model to a folder",
-            Self::Show(Tab::Data) => "Shows the table's rows",
-            Self::Show(Tab::Training) => "Shows network, curves and results",
-            Self::Show(Tab::Compare) => "Shows two runs' curves, settings and results side by side",
-            Self::SwitchTheme => "Switches between light and dark",
-            Self::Help => "Lists all keys",
-            Self::Quit => "Closes the window; a run that was not saved is lost",
+            Self::OpenData => "Open a table: .csv, .tsv or .csv.gz",
+            Self::BuiltIn => "Load the synthetic market data",
+            Self::CancelLoading => "Cancel loading and keep the current data",
+            Self::Start => "Start a training run with the settings on the left",
+            Self::Pause => "Pause training after the current step",
+            Self::Resume => "Resume a paused or stopped run",
+            Self::Step => "Train one epoch, then pause; starts a run if there is none",
+            Self::Stop => "Stop training; the best epoch's weights are kept and evaluated",
+            Self::OpenRun => "Open a saved run, to view, compare or resume it",
+            Self::SaveRun => "Save settings, curves, plots and the trained model to a folder",
+            Self::Show(Tab::Data) => "Show the table's rows",
+            Self::Show(Tab::Training) => "Show network, curves and results",
+            Self::Show(Tab::Compare) => "Compare curves, settings and results of two runs",
+            Self::SwitchTheme => "Switch between light and dark theme",
+            Self::Help => "List all keys",
+            Self::Quit => "Close the window; unsaved runs are lost",
         }
     }
 
-    /// The key that does it.
+    /// Its keyboard shortcut.
     pub(crate) fn key(self) -> Option<&'static KeyboardShortcut> {
         KEYS.iter().find(|(_, action)| *action == self).map(|(key, _)| key)
     }
@@ -113,11 +113,11 @@ impl Action {
     }
 }
 
-/// The action whose key was pressed. Escape means something only while something is loaded.
+/// The action whose key was pressed. Escape has an action only while data are loading.
 pub(crate) fn pressed(context: &Context, is_loading: bool) -> Option<Action> {
-    let is_meant = |action| action != Action::CancelLoading || is_loading;
+    let is_active = |action| action != Action::CancelLoading || is_loading;
     context.input_mut(|input| {
-        let pressed = KEYS.iter().find(|(key, action)| is_meant(*action) && input.consume_shortcut(key));
+        let pressed = KEYS.iter().find(|(key, action)| is_active(*action) && input.consume_shortcut(key));
         pressed.map(|(_, action)| *action)
     })
 }

@@ -1,4 +1,4 @@
-//! The window's state, and what each action does to it.
+//! The window's state and event handling.
 
 mod layout;
 mod perform;
@@ -10,10 +10,10 @@ use eframe::egui::{Context, Ui};
 
 use super::action::{self, Action, Tab};
 use super::compare::Runs;
-use super::curves::Scale;
+use super::curves::ErrorScale;
 use super::dialogs::{self, Failure, PathDialog};
 use super::form::Form;
-use super::loading::{Loaded, Loading};
+use super::loading::{LoadOutcome, Loading};
 use super::preview::Preview;
 use super::theme;
 use super::watched::Watched;
@@ -28,20 +28,21 @@ pub struct App {
     watched: Option<Watched>,
     runs: Runs,
     tab: Tab,
-    scale: Scale,
+    scale: ErrorScale,
     preview: Preview,
     failures: VecDeque<Failure>,
     path_dialog: Option<PathDialog>,
     shows_keys: bool,
-    /// What was done last, for the line at the bottom.
+    /// Message about the last action, shown beside the buttons.
     notice: String,
     uses_system_dialogs: bool,
 }
 
 impl App {
-    /// A window that begins with these settings and loads their data.
+    /// Creates the state with `settings` and starts loading their data.
     ///
-    /// `uses_system_dialogs`: whether paths are first asked for by the system's file dialog; they can be typed in any case.
+    /// If `uses_system_dialogs`, paths are requested through the system's file dialog first; they can be typed in any
+    /// case.
     pub fn new(context: &Context, settings: Settings, uses_system_dialogs: bool) -> Self {
         theme::apply(context);
         let loading = Loading::start(settings.data.source.clone(), None, context);
@@ -52,7 +53,7 @@ impl App {
             watched: None,
             runs: Runs::default(),
             tab: Tab::Data,
-            scale: Scale::default(),
+            scale: ErrorScale::default(),
             preview: Preview::default(),
             failures: VecDeque::new(),
             path_dialog: None,
@@ -62,14 +63,14 @@ impl App {
         }
     }
 
-    /// One frame.
+    /// Handles input and draws one frame.
     pub fn show(&mut self, ui: &mut Ui) {
         let context = ui.ctx().clone();
-        self.take_what_is_new();
+        self.poll_background();
         if !self.shows_dialog() {
             self.take_dropped_file(&context);
             let pressed = action::pressed(&context, self.loading.is_some());
-            if let Some(action) = pressed.filter(|&action| self.refusal(action).is_none()) {
+            if let Some(action) = pressed.filter(|&action| self.disabled_reason(action).is_none()) {
                 self.perform(action, &context);
             }
         }
@@ -79,7 +80,7 @@ impl App {
         self.dialogs(&context);
     }
 
-    /// What the settings are now.
+    /// The current settings.
     pub fn settings(&self) -> &Settings {
         self.form.settings()
     }
@@ -88,11 +89,11 @@ impl App {
         self.shows_keys || self.path_dialog.is_some() || !self.failures.is_empty()
     }
 
-    /// Looks at the threads in the background.
-    fn take_what_is_new(&mut self) {
+    /// Takes new results of the loading and the training thread.
+    fn poll_background(&mut self) {
         match self.loading.as_mut().and_then(Loading::poll) {
             None => {}
-            Some(Loaded::Table(table, source, settings)) => {
+            Some(LoadOutcome::Table(table, source, settings)) => {
                 self.loading = None;
                 if let Some(settings) = settings {
                     self.form = Form::new(*settings);
@@ -101,35 +102,35 @@ impl App {
                 self.preview = Preview::default();
                 self.table = Some(table);
             }
-            Some(Loaded::Cancelled) => self.loading = None,
-            Some(Loaded::Failed(message)) => {
+            Some(LoadOutcome::Cancelled) => self.loading = None,
+            Some(LoadOutcome::Failed(message)) => {
                 self.loading = None;
-                self.fail("The data could not be loaded", message, "Mend the file, or open another one.");
+                self.fail("The data could not be loaded", message, "Correct the file, or open another one.");
             }
         }
         let Some(watched) = &mut self.watched else { return };
-        watched.look();
+        watched.refresh();
         if let State::Failed(message) | State::Diverged(message) = watched.snapshot().state.clone()
-            && !watched.failure_told
+            && !watched.failure_shown
         {
-            watched.failure_told = true;
-            self.fail("The training cannot go on", message, "Change the settings on the left, then start again.");
+            watched.failure_shown = true;
+            self.fail("Training failed", message, "Change the settings on the left, then start again.");
             return;
         }
-        self.runs.take(watched);
+        self.runs.update(watched);
     }
 
     fn take_dropped_file(&mut self, context: &Context) {
         let dropped = context.input(|input| input.raw.dropped_files.first().cloned());
         if let Some(path) = dropped.map(|file| file.path().to_path_buf())
-            && self.refusal(Action::OpenData).is_none()
+            && self.disabled_reason(Action::OpenData).is_none()
         {
             self.load(crate::settings::Source::File(path), None, context);
         }
     }
 
-    fn fail(&mut self, title: &'static str, message: String, way_out: &'static str) {
-        self.failures.push_back(Failure { title, message, way_out });
+    fn fail(&mut self, title: &'static str, message: String, hint: &'static str) {
+        self.failures.push_back(Failure { title, message, hint });
     }
 
     fn dialogs(&mut self, context: &Context) {

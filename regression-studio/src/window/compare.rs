@@ -1,10 +1,10 @@
-//! Two runs side by side: their curves, what differs in their settings, their results.
+//! Comparison of two runs: error curves, differing settings, results.
 
 use std::sync::Arc;
 
 use eframe::egui::{self, RichText, Ui};
 
-use super::curves::{self, Scale};
+use super::curves::{self, ErrorScale};
 use super::form::source_name;
 use super::typed::{self, TYPED};
 use super::watched::Watched;
@@ -14,17 +14,17 @@ use crate::results::Metrics;
 use crate::run_folder::Run;
 use crate::settings::Field;
 
-/// All runs since the window was opened: trained and opened ones.
+/// All runs trained or opened in this window.
 #[derive(Default)]
 pub(crate) struct Runs {
     runs: Vec<(String, Arc<Run>)>,
     trained: usize,
-    /// The two that are compared.
+    /// Indices of the two compared runs.
     chosen: [usize; 2],
 }
 
 impl Runs {
-    /// Adds a run, and compares it with the one that was added before. Returns its place.
+    /// Adds a run and selects it with the previous one for comparison. Returns its index.
     pub(crate) fn add(&mut self, name: String, run: Arc<Run>) -> usize {
         self.runs.push((name, run));
         let last = self.runs.len() - 1;
@@ -32,11 +32,11 @@ impl Runs {
         last
     }
 
-    /// Takes over how far the run that is watched has come.
-    pub(crate) fn take(&mut self, watched: &mut Watched) {
+    /// Adds the current run, or updates it in the list.
+    pub(crate) fn update(&mut self, watched: &mut Watched) {
         let Some(run) = watched.snapshot().run.clone() else { return };
         match watched.listed.and_then(|place| self.runs.get_mut(place)) {
-            Some((_, known)) => *known = run,
+            Some((_, listed)) => *listed = run,
             None => {
                 self.trained += 1;
                 watched.listed = Some(self.add(format!("Run {}", self.trained), run));
@@ -44,20 +44,20 @@ impl Runs {
         }
     }
 
-    /// What a run is called.
+    /// Name shown for the run.
     pub(crate) fn name_of(&self, watched: &Watched) -> String {
         let named = watched.listed.and_then(|place| self.runs.get(place));
         named.map_or_else(|| "run".to_owned(), |(name, _)| name.clone())
     }
 }
 
-/// The comparison.
-pub(crate) fn show(ui: &mut Ui, runs: &mut Runs, scale: &mut Scale) {
+/// Draws the comparison.
+pub(crate) fn show(ui: &mut Ui, runs: &mut Runs, scale: &mut ErrorScale) {
     if runs.runs.len() < 2 {
         theme::card(ui, |ui| {
             ui.set_min_size(ui.available_size());
             ui.heading("Compare runs");
-            ui.label("Two runs are needed: train twice with different settings, or open saved ones.");
+            ui.label("A comparison needs two runs: train twice with different settings, or open saved runs.");
         });
         return;
     }
@@ -102,10 +102,10 @@ fn choose(ui: &mut Ui, runs: &mut Runs, side: usize, label: egui::Id) {
     runs.chosen[side] = chosen;
 }
 
-/// A figure's name, and where it stands.
+/// A metric's name and accessor.
 type Figure = (&'static str, fn(&Metrics) -> Option<f64>);
 
-/// A table of what differs, with the test part's figures below.
+/// The table of differing settings, followed by the test part's metrics.
 fn differences(ui: &mut Ui, pair: [&(String, Arc<Run>); 2]) {
     let palette = theme::palette(ui);
     egui::Grid::new("differences").num_columns(3).spacing([32.0, 4.0]).striped(true).show(ui, |ui| {

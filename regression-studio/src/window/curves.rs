@@ -1,4 +1,4 @@
-//! Error curves: over the epochs, of one run or of two.
+//! Error curves over the epochs, of one or two runs.
 
 use std::ops::RangeInclusive;
 
@@ -10,31 +10,31 @@ use egui_plot::{
 use super::{number, theme};
 use crate::session::EpochRecord;
 
-/// What the error axis shows.
+/// Scale and unit of the error axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scale {
-    /// Powers of ten.
+pub(crate) struct ErrorScale {
+    /// Whether the axis is logarithmic.
     pub(crate) is_logarithmic: bool,
-    /// The target's own unit in place of standard deviations.
+    /// Whether errors are in the target's unit rather than standardised.
     pub(crate) is_in_unit: bool,
 }
 
-/// One line.
+/// One curve of the plot.
 pub(crate) struct Curve {
     pub(crate) name: String,
     pub(crate) color: Color32,
     pub(crate) is_dashed: bool,
-    /// Epoch and error.
+    /// (epoch, error on the axis' scale)
     pub(crate) points: Vec<[f64; 2]>,
 }
 
-impl Scale {
-    /// The switches.
+impl ErrorScale {
+    /// Shows the switches.
     pub(crate) fn show(&mut self, ui: &mut Ui, target: &str) {
-        ui.checkbox(&mut self.is_logarithmic, "Log scale").on_hover_text("Shows the error in powers of ten");
+        ui.checkbox(&mut self.is_logarithmic, "Log scale").on_hover_text("Show the error on a logarithmic axis");
         let in_unit = ui.checkbox(&mut self.is_in_unit, "In the target's unit");
         in_unit.on_hover_text(format!(
-            "Root mean squared error in the unit of {target:?}; without it, in standard deviations of what is learned"
+            "Show the root mean squared error in the unit of {target:?} instead of standard deviations"
         ));
     }
 
@@ -55,10 +55,10 @@ impl Scale {
     }
 }
 
-/// Training (dashed if `dashed_training`) and validation curve of a history.
+/// Training and validation curve of a history; with equal colours, the training curve is dashed.
 pub(crate) fn of_history(
     history: &[EpochRecord],
-    scale: Scale,
+    scale: ErrorScale,
     names: [String; 2],
     colors: [Color32; 2],
 ) -> [Curve; 2] {
@@ -73,11 +73,11 @@ pub(crate) fn of_history(
     ]
 }
 
-/// The plot. `best_epoch` is marked, if it is not 0.
+/// Draws the plot over `epochs` epochs; `best` is the epoch to mark, unless 0, and the mark's colour.
 pub(crate) fn show(
     ui: &mut Ui,
     name: &str,
-    scale: Scale,
+    scale: ErrorScale,
     epochs: usize,
     best: Option<(usize, Color32)>,
     curves: Vec<Curve>,
@@ -118,13 +118,13 @@ pub(crate) fn show(
     response.response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Image, true, &spoken));
 }
 
-/// Epochs are whole: lines at every one, five, ten, … of them.
+/// Grid spacing for integers: every 1, 5 or 10 epochs, times a power of ten.
 fn whole_steps(input: GridInput) -> [f64; 3] {
     let power = 10.0_f64.powf(input.base_step_size.max(0.1).log10().ceil()).max(1.0);
     [power, 5.0 * power, 10.0 * power]
 }
 
-/// Lines at 1 to 9 times each power of ten that is in sight.
+/// Grid lines at 1 to 9 times each visible power of ten.
 pub(crate) fn decades(input: GridInput) -> Vec<GridMark> {
     let (low, high) = input.bounds;
     if !(0.0..=40.0).contains(&(high - low)) {
@@ -139,20 +139,20 @@ pub(crate) fn decades(input: GridInput) -> Vec<GridMark> {
     marks.filter(|mark| (low..=high).contains(&mark.value)).collect()
 }
 
-fn error_axis(scale: Scale) -> AxisHints<'static> {
+fn error_axis(scale: ErrorScale) -> AxisHints<'static> {
     let name = if scale.is_in_unit { "error (RMSE, in the target's unit)" } else { "error (RMSE, standardised)" };
     let axis = AxisHints::new_y().label(name).min_thickness(44.0);
     let axis = axis.formatter(move |mark, shown| axis_label(scale, mark, shown));
     if scale.is_logarithmic { axis.label_spacing(Rangef::new(12.0, 24.0)) } else { axis }
 }
 
-fn axis_label(scale: Scale, mark: GridMark, shown: &RangeInclusive<f64>) -> String {
+fn axis_label(scale: ErrorScale, mark: GridMark, shown: &RangeInclusive<f64>) -> String {
     if !scale.is_logarithmic {
         return if mark.value == 0.0 { "0".to_owned() } else { number::tick(mark.value) };
     }
     let power = number::power_of_ten(mark.value);
     let digit = 10.0_f64.powf(mark.value - mark.value.floor()).round() as i32;
-    // Between the powers: as many as there is room for.
-    let told: &[i32] = if shown.end() - shown.start() < 1.2 { &[2, 3, 4, 6, 8] } else { &[2, 5] };
-    if power.is_empty() && told.contains(&digit) { number::tick(scale.error_at(mark.value)) } else { power }
+    // Labels between the powers of ten, more if few powers are visible.
+    let labelled: &[i32] = if shown.end() - shown.start() < 1.2 { &[2, 3, 4, 6, 8] } else { &[2, 5] };
+    if power.is_empty() && labelled.contains(&digit) { number::tick(scale.error_at(mark.value)) } else { power }
 }

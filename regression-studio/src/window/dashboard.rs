@@ -1,8 +1,8 @@
-//! The training as it goes, and what came of it: state, network, curves, results, predictions.
+//! The training view: status, network, error curves, results, predictions.
 
 use eframe::egui::{self, Rect, RichText, Ui, UiBuilder, vec2};
 
-use super::curves::{self, Scale};
+use super::curves::{self, ErrorScale};
 use super::network_drawing::{self, Drawing};
 use super::watched::Watched;
 use super::{number, results_card, scatter, theme};
@@ -11,8 +11,8 @@ use crate::{Settings, Snapshot};
 
 const GAP: f32 = 8.0;
 
-/// All of it. Without a run, the network that the settings would make.
-pub(crate) fn show(ui: &mut Ui, watched: Option<&Watched>, chosen: &Settings, scale: &mut Scale) {
+/// Draws the view. Without a run, it shows the network of the settings.
+pub(crate) fn show(ui: &mut Ui, watched: Option<&Watched>, chosen: &Settings, scale: &mut ErrorScale) {
     let empty = std::sync::Arc::new(Snapshot::default());
     let snapshot = watched.map_or(&empty, Watched::snapshot);
     let settings = watched.map_or(chosen, Watched::settings);
@@ -58,8 +58,8 @@ pub(crate) fn show(ui: &mut Ui, watched: Option<&Watched>, chosen: &Settings, sc
         },
     );
     let title = match &snapshot.predicted {
-        Some(predicted) => format!("Predicted against true: {} part", predicted.part),
-        None => "Predicted against true".to_owned(),
+        Some(predicted) => format!("Predicted over true: {} part", predicted.part),
+        None => "Predicted over true".to_owned(),
     };
     tile(
         ui,
@@ -69,14 +69,14 @@ pub(crate) fn show(ui: &mut Ui, watched: Option<&Watched>, chosen: &Settings, sc
         |ui| match &snapshot.predicted {
             Some(predicted) => scatter::show(ui, predicted),
             None => {
-                hint(ui, "After the first epoch: each point is a row; a perfect network's points lie on the diagonal.");
+                hint(ui, "Shown after the first epoch: one point per row; perfect predictions are on the diagonal.");
             }
         },
     );
     ui.advance_cursor_after_rect(area);
 }
 
-/// The four tiles.
+/// Divides the area into four tiles with a gap.
 fn quarters(area: Rect) -> [Rect; 4] {
     let left = (area.width() - GAP) * 0.5;
     let upper = (area.height() - GAP) * 0.5;
@@ -90,7 +90,7 @@ fn quarters(area: Rect) -> [Rect; 4] {
     ]
 }
 
-/// A card in a given place, with its title and, on the right of it, switches.
+/// A card at `area` with a title and, to its right, switches.
 fn tile(ui: &mut Ui, area: Rect, title: &str, switches: impl FnOnce(&mut Ui), contents: impl FnOnce(&mut Ui)) {
     let builder = UiBuilder::new().max_rect(area).id_salt((title.split(':').next(), "tile"));
     ui.scope_builder(builder, |ui| {
@@ -105,9 +105,9 @@ fn tile(ui: &mut Ui, area: Rect, title: &str, switches: impl FnOnce(&mut Ui), co
     });
 }
 
-/// Before there are results: the errors of the last and of the best epoch.
+/// Contents of the results tile before the end: the errors of the last and the best epoch.
 fn so_far(ui: &mut Ui, snapshot: &Snapshot, target: &str) {
-    hint(ui, "When the training has ended: how good the network is, beside the mean and linear least squares.");
+    hint(ui, "Shown after training: metrics of the network, linear least squares and the mean.");
     let best = snapshot.history.iter().find(|record| record.epoch == snapshot.best_epoch);
     for (name, record) in [("Last", snapshot.history.last()), ("Best", best)] {
         let Some(record) = record else { continue };
@@ -125,13 +125,13 @@ fn hint(ui: &mut Ui, text: &str) {
     ui.add(egui::Label::new(RichText::new(text).weak()).wrap());
 }
 
-/// What the training is doing: one line that is always in the same place.
-fn status(ui: &mut Ui, is_there: bool, snapshot: &Snapshot) {
+/// The status line.
+fn status(ui: &mut Ui, has_run: bool, snapshot: &Snapshot) {
     let palette = theme::palette(ui);
     ui.set_width(ui.available_width());
     let (text, color) = match &snapshot.state {
-        _ if !is_there => ("Ready".to_owned(), palette.grey),
-        State::Preparing => ("Preparing the data …".to_owned(), palette.blue),
+        _ if !has_run => ("Ready".to_owned(), palette.grey),
+        State::Preparing => ("Preparing data…".to_owned(), palette.blue),
         State::Running => ("Training".to_owned(), palette.blue),
         State::Paused => ("Paused".to_owned(), palette.orange),
         State::Finished(Ending::AllEpochs) => ("Finished".to_owned(), palette.green),

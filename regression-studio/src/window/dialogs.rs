@@ -1,4 +1,4 @@
-//! Dialogs: what went wrong, which file, which keys.
+//! Dialogs for failures, paths and the list of keys.
 
 mod path;
 
@@ -8,34 +8,34 @@ pub(crate) use self::path::{PathDialog, Purpose};
 use super::action::KEYS;
 use super::theme;
 
-/// Something that went wrong, and what to do.
+/// A failed operation.
 pub(crate) struct Failure {
-    /// What could not be done.
+    /// The failed operation.
     pub(crate) title: &'static str,
-    /// Why: one line that names file, row or field.
+    /// The reason, one line with the file, row or field.
     pub(crate) message: String,
-    /// What to do now.
-    pub(crate) way_out: &'static str,
+    /// Hint on how to continue.
+    pub(crate) hint: &'static str,
 }
 
-/// Shows what went wrong. Returns whether the user has read it.
+/// Shows a failure. Returns whether the user has closed the dialog.
 pub(crate) fn failure(context: &Context, failure: &Failure) -> bool {
     dialog(context, "failure", |ui| {
         let red = theme::palette(ui).red;
         ui.label(RichText::new(format!("⚠ {}", failure.title)).heading().color(red));
         ui.add_space(4.0);
         ui.label(&failure.message);
-        ui.label(RichText::new(failure.way_out).weak());
+        ui.label(RichText::new(failure.hint).weak());
         ui.add_space(8.0);
         close_button(ui, "OK")
     })
 }
 
-/// Lists all keys. Returns whether the user has read them.
+/// Lists all keys. Returns whether the user has closed the dialog.
 pub(crate) fn keys(context: &Context) -> bool {
     dialog(context, "keys", |ui| {
         ui.heading("Keys");
-        ui.label("Tab and Shift+Tab go from one input to the next; Enter or Space press the button that is marked.");
+        ui.label("Tab and Shift+Tab move between inputs; Enter or Space press the focused button.");
         ui.add_space(4.0);
         egui::Grid::new("keys").num_columns(2).spacing([24.0, 6.0]).show(ui, |ui| {
             for (key, action) in KEYS {
@@ -49,7 +49,7 @@ pub(crate) fn keys(context: &Context) -> bool {
     })
 }
 
-/// A dialog that ends by its button, Escape or a click beside it. Returns whether it has ended.
+/// A modal dialog, closed by its button, Escape or a click outside. Returns whether it was closed.
 fn dialog(context: &Context, name: &str, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
     let frame = egui::Frame::window(&context.style_of(context.theme()));
     let modal = egui::Modal::new(egui::Id::unique(name)).frame(frame);
@@ -60,7 +60,7 @@ fn dialog(context: &Context, name: &str, contents: impl FnOnce(&mut Ui) -> bool)
     response.inner || response.should_close()
 }
 
-/// A button that Enter presses at once. Returns whether it was pressed.
+/// The default button, which Enter presses. Returns whether it was pressed.
 fn close_button(ui: &mut Ui, text: &str) -> bool {
     let button = ui.add(theme::primary_button(ui, text));
     if ui.memory(|memory| memory.focused().is_none()) {

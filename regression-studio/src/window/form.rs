@@ -1,4 +1,4 @@
-//! The form: every input with its unit, and what is wrong with it.
+//! The settings form, with units and validation messages.
 
 mod columns;
 mod field;
@@ -17,14 +17,14 @@ use crate::settings::{BadRows, DeviceChoice, Field, HiddenActivation, Problem, S
 use crate::table::Kind;
 use crate::{Settings, Table};
 
-/// What the user chose, and what is typed but cannot be read.
+/// The settings being edited, and the texts of their input fields.
 pub(crate) struct Form {
     settings: Settings,
-    /// What stands in the typed fields.
+    /// Contents of the text fields.
     texts: HashMap<Field, String>,
-    /// Texts that are no numbers.
+    /// Texts that cannot be parsed.
     unread: Vec<Problem>,
-    /// What is wrong, as of the last look.
+    /// All problems, cached for the state in `checked`.
     problems: Vec<Problem>,
     checked: Option<(Settings, Option<*const Table>)>,
 }
@@ -35,12 +35,12 @@ impl Form {
         Self { settings, texts, unread: Vec::new(), problems: Vec::new(), checked: None }
     }
 
-    /// What the user chose; sound only where there are no problems.
+    /// The edited settings; valid only if there are no problems.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// All that is wrong, in the form's order. It is found anew only when something has changed.
+    /// All problems, in the form's order; recomputed only after a change.
     pub(crate) fn problems(&mut self, table: Option<&Table>) -> &[Problem] {
         let table_of = table.map(std::ptr::from_ref);
         let is_fresh =
@@ -57,7 +57,7 @@ impl Form {
         &self.problems
     }
 
-    /// Takes a table that has been loaded, and chooses columns where those that were chosen are not there.
+    /// Takes a loaded table, and chooses default columns if it lacks the chosen ones.
     pub(crate) fn take_table(&mut self, source: Source, table: &Table) {
         let data = &mut self.settings.data;
         data.source = source;
@@ -78,7 +78,7 @@ impl Form {
         data.log_features = false;
     }
 
-    /// The form. Returns what the user wants to be done.
+    /// Draws the form. Returns the action that the user has chosen.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
@@ -89,7 +89,7 @@ impl Form {
         self.problems(table);
         ui.spacing_mut().item_spacing.y = 5.0;
         if is_training {
-            ui.label(RichText::new("Locked while it trains: stop it to change something.").small().weak());
+            ui.label(RichText::new("Locked during training: stop it to change settings.").small().weak());
         }
         let mut action = None;
         ui.add_enabled_ui(!is_training, |ui| {
@@ -110,14 +110,14 @@ impl Form {
     fn data_set(&self, ui: &mut Ui, table: Option<&Table>, loading: Option<&Loading>) -> Option<Action> {
         let mut action = None;
         if let Some(loading) = loading {
-            ui.label(format!("Loading {} …", loading.name()));
+            ui.label(format!("Loading {}…", loading.name()));
             ui.horizontal(|ui| {
                 let bar = match loading.progress() {
                     Some(share) => egui::ProgressBar::new(share).show_percentage(),
                     None => egui::ProgressBar::new(0.0).animate(true),
                 };
                 ui.add(bar.desired_width(ui.available_width() - 84.0));
-                if ui.button("Cancel").on_hover_text("Keeps the data as it was (Esc)").clicked() {
+                if ui.button("Cancel").on_hover_text("Keep the current data (Esc)").clicked() {
                     action = Some(Action::CancelLoading);
                 }
             });
@@ -132,15 +132,14 @@ impl Form {
             ui.label(RichText::new(size).small().weak());
         }
         ui.horizontal(|ui| {
-            let open = ui.button("Open a file…").on_hover_text("A table as .csv, .tsv or .csv.gz (Ctrl+O)");
+            let open = ui.button("Open file…").on_hover_text("Open a table: .csv, .tsv or .csv.gz (Ctrl+O)");
             if open.clicked() {
                 action = Some(Action::OpenData);
             }
             let is_file = matches!(self.settings.data.source, Source::File(_)) || table.is_none();
-            let built_in = ui.add_enabled(is_file, egui::Button::new("Built-in stock market"));
-            let built_in =
-                built_in.on_hover_text("A stock market that the program makes up: prices, volumes and trades");
-            if built_in.on_disabled_hover_text("It is what you see.").clicked() {
+            let built_in = ui.add_enabled(is_file, egui::Button::new("Synthetic market data"));
+            let built_in = built_in.on_hover_text("Load synthetic market data: prices, volumes and trades");
+            if built_in.on_disabled_hover_text("Already loaded.").clicked() {
                 action = Some(Action::BuiltIn);
             }
         });
@@ -152,7 +151,7 @@ impl Form {
         self.note(ui, Field::LogTarget);
         field::switch(ui, Field::LogFeatures, &mut self.settings.data.log_features);
         self.note(ui, Field::LogFeatures);
-        let choices = [(BadRows::Drop, "leave out"), (BadRows::Error, "stop with an error")];
+        let choices = [(BadRows::Drop, "drop"), (BadRows::Error, "stop with an error")];
         field::choice(ui, Field::BadRows, &mut self.settings.data.bad_rows, &choices);
         self.typed(ui, Field::OneHotLimit);
     }
@@ -172,7 +171,7 @@ impl Form {
             self.read(field);
             self.note(ui, field);
         }
-        let choices = [(SplitOrder::Shuffled, "shuffled"), (SplitOrder::Time, "in time")];
+        let choices = [(SplitOrder::Shuffled, "shuffled"), (SplitOrder::Time, "time")];
         field::choice(ui, Field::SplitOrder, &mut self.settings.split.order, &choices);
         let is_shuffled = self.settings.split.order == SplitOrder::Shuffled;
         ui.add_enabled_ui(is_shuffled, |ui| self.typed(ui, Field::SplitSeed));
@@ -211,7 +210,7 @@ impl Form {
         self.typed(ui, Field::Threads);
     }
 
-    /// A typed field with its label, its unit and what is wrong with it.
+    /// A text field with its label, unit and validation messages.
     fn typed(&mut self, ui: &mut Ui, field: Field) {
         let is_wrong = self.is_wrong(field);
         let row = Row::new(self, field);
@@ -226,7 +225,7 @@ impl Form {
         self.note(ui, field);
     }
 
-    /// Takes a field's text over into the settings, or notes why it cannot.
+    /// Parses a field's text into the settings, or records the problem.
     fn read(&mut self, field: Field) {
         let text = self.texts.get(&field).map_or("", String::as_str);
         let before = self.unread.len();
@@ -243,7 +242,7 @@ impl Form {
         self.problems.iter().any(|problem| problem.field == field)
     }
 
-    /// Below a field: what is wrong with it.
+    /// Shows a field's validation messages.
     fn note(&self, ui: &mut Ui, field: Field) {
         for problem in self.problems.iter().filter(|problem| problem.field == field) {
             let color = theme::palette(ui).red;
@@ -252,13 +251,13 @@ impl Form {
     }
 }
 
-/// What the data set is called in the window.
+/// Name shown for the data set.
 pub(crate) fn source_name(source: &Source) -> String {
     match source {
         Source::File(path) => {
             path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
         }
-        Source::Synthetic { .. } => "Built-in stock market".to_owned(),
+        Source::Synthetic { .. } => "Synthetic market data".to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! How long frames take, for whoever wants to know: `REGRESSION_STUDIO_FRAME_TIMES=1` prints them when the window closes.
+//! Frame times: with `REGRESSION_STUDIO_FRAME_TIMES=1`, they are printed when the window closes.
 
 use std::time::{Duration, Instant};
 
@@ -6,18 +6,19 @@ use eframe::egui::Ui;
 
 use super::App;
 
-/// The variable that switches it on.
+/// The environment variable that enables the measurement.
 pub(super) const VARIABLE: &str = "REGRESSION_STUDIO_FRAME_TIMES";
 
-/// The window, whose frames are timed.
+/// The window with timed frames; times in milliseconds.
 pub(super) struct Timed {
     app: App,
-    /// Layout of this program's own views, in milliseconds.
+    /// Layout of this program's views.
     views: Vec<f32>,
-    /// All work for a frame: views, tessellation, painting; as eframe measures it.
+    /// A whole frame as eframe measures it: views, tessellation, painting.
     whole: Vec<f32>,
-    /// From one frame's beginning to the next, where the next came at once because there was something new.
+    /// Start of the previous frame.
     since: Option<Instant>,
+    /// Intervals between the starts of consecutive frames; the window repaints continuously.
     between: Vec<f32>,
 }
 
@@ -41,7 +42,7 @@ impl eframe::App for Timed {
 
     fn on_exit(&mut self, _: Option<&eframe::glow::Context>) {
         for (name, times) in
-            [("views", &mut self.views), ("whole frame", &mut self.whole), ("from frame to frame", &mut self.between)]
+            [("views", &mut self.views), ("whole frame", &mut self.whole), ("frame interval", &mut self.between)]
         {
             times.sort_by(f32::total_cmp);
             let at = |share: f32| times.get(((times.len().max(1) - 1) as f32 * share) as usize).copied().unwrap_or(0.0);

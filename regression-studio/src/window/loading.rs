@@ -1,4 +1,4 @@
-//! A table that is loaded in the background.
+//! Loading of a table in the background.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -10,29 +10,29 @@ use super::form::source_name;
 use crate::settings::{Source, SourceError};
 use crate::{Settings, Table};
 
-/// A table on its way.
+/// A load in progress.
 pub(crate) struct Loading {
     source: Source,
-    /// What the settings are to be once it is there; None where they stay.
+    /// Settings to apply after loading, if any.
     settings: Option<Settings>,
-    /// Thousandths.
+    /// Progress in thousandths.
     progress: Arc<AtomicU32>,
     cancel: Arc<AtomicBool>,
     result: mpsc::Receiver<Result<Table, SourceError>>,
 }
 
-/// What came of it.
-pub(crate) enum Loaded {
-    /// The table, and the settings that were to come with it.
+/// The result of loading.
+pub(crate) enum LoadOutcome {
+    /// The table, its source, and the settings to apply.
     Table(Arc<Table>, Source, Option<Box<Settings>>),
-    /// One line that says why not.
+    /// A one-line message.
     Failed(String),
-    /// The user did not want it any more.
+    /// Cancelled by the user.
     Cancelled,
 }
 
 impl Loading {
-    /// Begins. The window is painted anew as it goes on.
+    /// Starts a loading thread, which requests repaints as it progresses.
     pub(crate) fn start(source: Source, settings: Option<Settings>, context: &Context) -> Self {
         let (sender, result) = mpsc::channel();
         let (progress, cancel) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
@@ -45,48 +45,48 @@ impl Loading {
         };
         let context = context.clone();
         std::thread::spawn(move || {
-            let tell = |share: f32| {
+            let report = |share: f32| {
                 let before = progress.swap((share * 1000.0) as u32, Ordering::Relaxed);
                 if before != (share * 1000.0) as u32 {
                     context.request_repaint_after(Duration::from_millis(30));
                 }
             };
-            let table = source.table_with(&tell, &cancel);
-            // Nobody listens any more where the user has cancelled.
+            let table = source.table_with(&report, &cancel);
+            // The receiver is gone if the user has cancelled.
             let _ = sender.send(table);
             context.request_repaint();
         });
         loading
     }
 
-    /// What came of it, once it is there.
-    pub(crate) fn poll(&mut self) -> Option<Loaded> {
+    /// The result, if loading has ended.
+    pub(crate) fn poll(&mut self) -> Option<LoadOutcome> {
         if self.cancel.load(Ordering::Relaxed) {
-            return Some(Loaded::Cancelled);
+            return Some(LoadOutcome::Cancelled);
         }
         match self.result.try_recv() {
             Ok(Ok(table)) => {
-                Some(Loaded::Table(Arc::new(table), self.source.clone(), self.settings.take().map(Box::new)))
+                Some(LoadOutcome::Table(Arc::new(table), self.source.clone(), self.settings.take().map(Box::new)))
             }
-            Ok(Err(error)) => Some(Loaded::Failed(error.to_string())),
+            Ok(Err(error)) => Some(LoadOutcome::Failed(error.to_string())),
             Err(mpsc::TryRecvError::Empty) => None,
             Err(mpsc::TryRecvError::Disconnected) => {
-                Some(Loaded::Failed(format!("{}: reading it ended unexpectedly", self.name())))
+                Some(LoadOutcome::Failed(format!("{}: the loading thread ended unexpectedly", self.name())))
             }
         }
     }
 
-    /// What is loaded.
+    /// Name shown for the data set.
     pub(crate) fn name(&self) -> String {
         source_name(&self.source)
     }
 
-    /// The share that is done; None where it cannot be told.
+    /// The fraction loaded, 0 … 1; `None` for synthetic data, which report no progress.
     pub(crate) fn progress(&self) -> Option<f32> {
         matches!(self.source, Source::File(_)).then(|| self.progress.load(Ordering::Relaxed) as f32 / 1000.0)
     }
 
-    /// Ends it as soon as the reading thread looks.
+    /// Requests cancellation; the loading thread stops at its next check.
     pub(crate) fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
     }

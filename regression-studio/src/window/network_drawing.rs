@@ -1,19 +1,19 @@
-//! The network: neurons in columns, and lines whose colour and width follow the weights.
+//! Drawing of the network: a column of neurons per layer, and lines coloured and sized by the weights.
 
 mod hover;
-mod place;
+mod layout;
 
 use eframe::egui::epaint::CubicBezierShape;
 use eframe::egui::{self, Align2, Color32, Id, Rect, Sense, Stroke, TextStyle, Ui, pos2, vec2};
 use ndarray::ArrayView2;
 use neural_net::Network;
 
-use self::place::{Columns, RADIUS};
+use self::layout::{Columns, RADIUS};
 use super::theme::{self, Palette};
 use crate::settings::HiddenActivation;
 use crate::{Settings, Snapshot};
 
-/// What is drawn: the layers' sizes, and the weights where there are some.
+/// The network to draw: layer sizes, names, and weights if training has started.
 pub(crate) struct Drawing<'a> {
     sizes: Vec<usize>,
     inputs: Vec<&'a str>,
@@ -23,7 +23,7 @@ pub(crate) struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// The network of a training, or, where there is none yet, that of the settings.
+    /// The network of a run, or of the settings before there is one.
     pub(crate) fn new(snapshot: &'a Snapshot, settings: &'a Settings) -> Self {
         let network = snapshot.network.as_deref();
         let inputs: Vec<&str> = match snapshot.inputs.is_empty() {
@@ -52,7 +52,7 @@ impl<'a> Drawing<'a> {
         self.network?.biases().get(layer)?.get(neuron).copied()
     }
 
-    /// What a neuron is called; layer 0 are the inputs.
+    /// Name shown for a neuron; layer 0 is the inputs.
     fn name(&self, layer: usize, neuron: usize) -> String {
         match layer {
             0 => self.inputs.get(neuron).map_or_else(|| format!("input {}", neuron + 1), |name| (*name).to_owned()),
@@ -62,7 +62,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Draws it in all the room there is.
+/// Draws the network in the available space.
 pub(crate) fn show(ui: &mut Ui, drawing: &Drawing<'_>) {
     let (area, response) = ui.allocate_exact_size(ui.available_size().max(vec2(120.0, 80.0)), Sense::hover());
     let layers: Vec<String> = drawing.sizes.iter().map(usize::to_string).collect();
@@ -84,12 +84,12 @@ pub(crate) fn show(ui: &mut Ui, drawing: &Drawing<'_>) {
     captions(ui, drawing, &columns, area, palette);
 }
 
-/// All neurons that are drawn, by layer and index.
+/// The drawn neurons, as (layer, index).
 fn neurons(columns: &Columns) -> impl Iterator<Item = (usize, usize)> + '_ {
     (0..columns.layers()).flat_map(|layer| (0..columns.drawn(layer)).map(move |neuron| (layer, neuron)))
 }
 
-/// The lines between a layer and the next: blue where the weight is positive, orange where it is negative.
+/// Draws the weights between a layer and the next: blue if positive, orange if negative.
 fn lines(
     ui: &Ui,
     drawing: &Drawing<'_>,
@@ -99,9 +99,8 @@ fn lines(
     palette: Palette,
 ) {
     let weights = drawing.weights(layer);
-    // Widths are relative to the layer: its strongest weight has the widest line.
-    let strongest =
-        weights.iter().flatten().fold(0.0_f32, |most, weight| most.max(weight.abs())).max(f32::MIN_POSITIVE);
+    // Line widths are relative to the layer's largest absolute weight.
+    let strongest = weights.iter().flatten().fold(0.0_f32, |max, weight| max.max(weight.abs())).max(f32::MIN_POSITIVE);
     let mut shapes = Vec::with_capacity(columns.drawn(layer) * columns.drawn(layer + 1));
     for to in 0..columns.drawn(layer + 1) {
         for from in 0..columns.drawn(layer) {
@@ -126,7 +125,7 @@ fn lines(
             shapes.push((strength, CubicBezierShape::from_points_stroke(curve, false, Color32::TRANSPARENT, stroke)));
         }
     }
-    // The strongest on top.
+    // Strongest weights on top.
     shapes.sort_by(|one, other| one.0.total_cmp(&other.0));
     ui.painter().extend(shapes.into_iter().map(|(_, shape)| shape.into()));
 }
@@ -156,7 +155,7 @@ fn circle(
     response.on_hover_ui(|ui| hover::show(ui, drawing, layer, neuron));
 }
 
-/// The layers' sizes above, the inputs' names on the left, the target's on the right.
+/// Draws the layers' sizes above, the inputs' names on the left and the target's below the output.
 fn captions(ui: &Ui, drawing: &Drawing<'_>, columns: &Columns, area: Rect, palette: Palette) {
     let small = TextStyle::Small.resolve(ui.style());
     let text = ui.visuals().text_color();
@@ -188,7 +187,7 @@ fn captions(ui: &Ui, drawing: &Drawing<'_>, columns: &Columns, area: Rect, palet
         }
         let galley = ui.painter().layout_no_wrap(shown, small.clone(), text);
         let area = align.anchor_size(place, galley.size());
-        // Lines that pass behind must not cross it out.
+        // A background keeps the lines behind from obscuring the text.
         ui.painter().rect_filled(area.expand2(vec2(2.0, 0.0)), 2.0, palette.card.gamma_multiply(0.85));
         ui.painter().galley(area.min, galley, text);
     };

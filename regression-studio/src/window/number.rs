@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formatting of numbers for display.
 
-/// A count with its thousands apart: 411,668.
+/// A count with thousands separators: 411,668.
 pub(crate) fn count(value: usize) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,7 +13,7 @@ pub(crate) fn count(value: usize) -> String {
     text
 }
 
-/// Four significant digits; a power of ten where the number is very large or small.
+/// Four significant digits; scientific notation if the number is very large or small.
 pub(crate) fn short(value: f64) -> String {
     let magnitude = value.abs();
     if !value.is_finite() {
@@ -33,7 +33,7 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// A number at an axis, as short as it can be.
+/// A short axis label.
 pub(crate) fn tick(value: f64) -> String {
     match value.abs() {
         magnitude if !(1e-4..1e6).contains(&magnitude) => format!("{value:.0e}"),
@@ -55,7 +55,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// What an axis of powers of ten says at 10^exponent: nothing between whole powers.
+/// The label of 10^exponent on a logarithmic axis; empty between integer powers.
 pub(crate) fn power_of_ten(exponent: f64) -> String {
     let whole = exponent.round();
     if (exponent - whole).abs() > 1e-6 {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_as_short_as_they_can_be_read() {
+    fn numbers_are_formatted_briefly() {
         assert_eq!([count(0), count(999), count(411_668), count(1_000_000)], ["0", "999", "411,668", "1,000,000"]);
         assert_eq!(short(0.123_456), "0.1235");
         assert_eq!(short(-3.5), "-3.500");

@@ -1,4 +1,4 @@
-//! The table's rows, of which only those in sight are drawn.
+//! Preview of the table; only visible rows are drawn.
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, RichText, Sense, TextStyle, Ui, pos2, vec2};
 
@@ -11,23 +11,23 @@ const ROW_HEIGHT: f32 = 24.0;
 const HEADER_HEIGHT: f32 = 46.0;
 const NUMBER_WIDTH: f32 = 76.0;
 const PADDING: f32 = 10.0;
-/// Rows that are looked at to choose a column's width.
+/// Number of rows measured to choose a column's width.
 const MEASURED_ROWS: usize = 200;
 
-/// The view of a table.
+/// The preview's cached layout.
 #[derive(Default)]
 pub(crate) struct Preview {
-    /// Of each column; measured when the table is first seen.
+    /// Column widths, measured when a table is first shown.
     widths: Vec<f32>,
 }
 
 impl Preview {
-    /// Shows the table; features and target are marked.
+    /// Shows the table, with features and target coloured.
     pub(crate) fn show(&mut self, ui: &mut Ui, table: Option<&Table>, settings: &Settings) {
         theme::card(ui, |ui| {
             ui.set_min_size(ui.available_size());
             let Some(table) = table else {
-                ui.centered_and_justified(|ui| ui.label("Loading the data …"));
+                ui.centered_and_justified(|ui| ui.label("Loading data…"));
                 return;
             };
             summary(ui, table, settings);
@@ -46,7 +46,7 @@ impl Preview {
             let palette = theme::palette(ui);
             let clip = ui.clip_rect();
             let origin = clip.min - viewport.min.to_vec2();
-            // From the place in view, not from the first row: sums of many rows' heights lose pixels.
+            // Relative to the visible part, not to the first row: large f32 coordinates lose pixels.
             let first = (viewport.min.y / ROW_HEIGHT).floor().max(0.0) as usize;
             let shift = viewport.min.y - first as f32 * ROW_HEIGHT;
             let in_view = (clip.height() / ROW_HEIGHT).ceil() as usize + 1;
@@ -94,7 +94,7 @@ impl Preview {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Row, true, &spoken));
     }
 
-    /// Names, kinds and gaps; always in sight.
+    /// Names, kinds and missing values; always visible.
     fn header(&self, ui: &Ui, table: &Table, settings: &Settings, left: f32, clip: Rect) {
         let palette = theme::palette(ui);
         let area = Rect::from_min_size(clip.min, vec2(clip.width(), HEADER_HEIGHT));
@@ -145,7 +145,7 @@ fn summary(ui: &mut Ui, table: &Table, settings: &Settings) {
         let size = format!("{} rows, {} columns", number::count(table.rows()), table.columns().len());
         ui.label(RichText::new(size).weak());
         if missing > 0 {
-            ui.label(RichText::new(format!("{} cells without a value", number::count(missing))).color(palette.orange));
+            ui.label(RichText::new(format!("{} missing values", number::count(missing))).color(palette.orange));
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             ui.label(RichText::new("target").color(palette.orange).small());
@@ -163,7 +163,7 @@ fn role(column: &Column, settings: &Settings) -> &'static str {
     }
 }
 
-/// Kind and gaps, as short as a column is wide.
+/// Kind and missing values, short enough for a column header.
 fn note(column: &Column, role: &str) -> String {
     let gaps = column.missing() + column.not_numeric();
     let kind = match (column.kind(), role) {
@@ -178,7 +178,7 @@ fn note_color(column: &Column, palette: theme::Palette) -> Color32 {
     if column.missing() + column.not_numeric() == 0 { palette.grey } else { palette.orange }
 }
 
-/// Wide enough for the name, the note and the first rows.
+/// A column width that fits the name, the note and the first rows, within limits.
 fn width(ui: &Ui, column: &Column, rows: usize) -> f32 {
     let (body, small) = (TextStyle::Body.resolve(ui.style()), TextStyle::Small.resolve(ui.style()));
     let wide =

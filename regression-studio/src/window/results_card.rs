@@ -1,32 +1,34 @@
-//! How good the network is, beside what needs no network.
+//! The results tile: metrics of the network and the baselines.
 
 use eframe::egui::{self, Align, Layout, Margin, RichText, Ui, vec2};
 
 use super::{number, theme};
 use crate::results::{Metrics, PartResult, Results};
 
-/// The card.
+/// Draws the results.
 pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
     let palette = theme::palette(ui);
     let [.., test] = &results.parts;
-    // So that the scroll bar covers no figures.
+    // Keeps the scroll bar from covering the numbers.
     let margin = Margin { right: 8, ..Margin::ZERO };
     egui::ScrollArea::vertical().id_salt("results").auto_shrink(false).content_margin(margin).show(ui, |ui| {
         ui.spacing_mut().interact_size.y = ROW_HEIGHT;
         ui.label(
-            RichText::new(verdict(test)).color(if beats_line(test) { palette.green } else { palette.orange }).strong(),
+            RichText::new(verdict(test))
+                .color(if beats_linear(test) { palette.green } else { palette.orange })
+                .strong(),
         );
         ui.add_space(2.0);
         table(ui, results);
         ui.add_space(4.0);
         let (best, epochs) = (results.best_epoch, results.epochs);
-        let left_out = match results.dropped {
+        let dropped = match results.dropped {
             0 => String::new(),
-            dropped => format!(" {} incomplete rows were left out.", number::count(dropped)),
+            dropped => format!(" {} incomplete rows were dropped.", number::count(dropped)),
         };
         let rows = results.parts.each_ref().map(|part| number::count(part.rows)).join(" : ");
         let facts = format!(
-            "Weights of epoch {best} of {epochs}; {} of training on {rows} rows. RMSE and MAE in {target}.{left_out}",
+            "Weights of epoch {best} of {epochs}; {} of training on {rows} rows. RMSE and MAE in {target}.{dropped}",
             number::duration(results.seconds)
         );
         ui.label(RichText::new(facts).small().weak());
@@ -36,31 +38,31 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
     });
 }
 
-/// What it comes to, in one sentence.
+/// A one-sentence summary.
 fn verdict(test: &PartResult) -> String {
     let share = |metrics: &Metrics| {
         let r2 = metrics.r2_log.unwrap_or(metrics.r2);
         match r2 {
             _ if !r2.is_finite() => "–".to_owned(),
-            // All of it would be told only of a perfect network.
+            // 100 % is reserved for a perfect network.
             _ if r2 > 0.999 && r2 < 1.0 => "more than 99.9 %".to_owned(),
             _ => format!("{:.1} %", 100.0 * r2.max(0.0)),
         }
     };
-    let scale = if test.network.r2_log.is_some() { " of the logarithm's variation" } else { " of the variation" };
+    let scale = if test.network.r2_log.is_some() { " of the logarithm's variance" } else { " of the variance" };
     format!(
-        "On rows it has never seen the network explains {}{scale}; linear least squares {}.",
+        "On unseen rows the network explains {}{scale}; linear least squares {}.",
         share(&test.network),
         share(&test.linear)
     )
 }
 
-fn beats_line(test: &PartResult) -> bool {
+fn beats_linear(test: &PartResult) -> bool {
     let r2 = |metrics: &Metrics| metrics.r2_log.unwrap_or(metrics.r2);
     r2(&test.network) > r2(&test.linear)
 }
 
-/// Widths of the columns, in shares of the card.
+/// Titles and widths of the columns; widths as fractions of the tile.
 const COLUMNS: [(&str, f32); 6] =
     [("part", 0.18), ("model", 0.15), ("RMSE", 0.19), ("MAE", 0.18), ("R²", 0.15), ("R² (log)", 0.15)];
 const ROW_HEIGHT: f32 = 18.0;
@@ -85,7 +87,7 @@ fn table(ui: &mut Ui, results: &Results) {
     }
 }
 
-/// Texts on the left, numbers on the right of their columns.
+/// A row with left-aligned texts and right-aligned numbers.
 fn row(ui: &mut Ui, cells: [RichText; 6]) {
     let width = ui.available_width();
     ui.horizontal(|ui| {
@@ -106,7 +108,7 @@ fn row(ui: &mut Ui, cells: [RichText; 6]) {
     });
 }
 
-/// R² with three decimals, or that it is far below 0.
+/// R² with three decimals, or a bound if it is far below 0 or almost 1.
 fn share(r2: f64) -> String {
     match r2 {
         _ if r2.is_nan() => "–".to_owned(),

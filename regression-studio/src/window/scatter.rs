@@ -1,4 +1,4 @@
-//! Predicted against true values: the nearer to the diagonal, the better.
+//! Scatter plot of predicted over true values.
 
 use std::ops::RangeInclusive;
 
@@ -9,11 +9,11 @@ use super::curves::decades;
 use super::{number, theme};
 use crate::results::Predicted;
 
-/// The plot.
+/// Draws the plot.
 pub(crate) fn show(ui: &mut Ui, predicted: &Predicted) {
     let palette = theme::palette(ui);
     let is_logarithmic = predicted.is_logarithmic;
-    // What is 0 or less has no logarithm: it stands at the lower edge.
+    // On the logarithmic scale, values of 0 or less are drawn at the smallest positive value.
     let positive = predicted.pairs.iter().flatten().copied().filter(|value| *value > 0.0);
     let floor = positive.fold(f64::INFINITY, f64::min);
     let place = |value: f64| if is_logarithmic { value.max(floor).log10() } else { value };
@@ -28,7 +28,7 @@ pub(crate) fn show(ui: &mut Ui, predicted: &Predicted) {
         true => number::power_of_ten(mark.value),
         false => number::tick(mark.value),
     };
-    let mut plot = Plot::new("predicted against true")
+    let mut plot = Plot::new("predicted over true")
         .legend(Legend::default().position(egui_plot::Corner::LeftTop))
         .custom_x_axes(vec![labels(AxisHints::new_x(), format!("true {}", predicted.target), axis)])
         .custom_y_axes(vec![labels(AxisHints::new_y(), "predicted".to_owned(), axis).min_thickness(52.0)])
@@ -59,11 +59,11 @@ pub(crate) fn show(ui: &mut Ui, predicted: &Predicted) {
             plot.line(diagonal.color(palette.orange).width(1.5).allow_hover(false));
         }
     });
-    let spoken = format!("Predicted against true values of {count} rows of the {} part", predicted.part);
+    let spoken = format!("Predicted over true values of {count} rows of the {} part", predicted.part);
     response.response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Image, true, &spoken));
 }
 
-/// An axis whose labels stand as near to each other as they can be read.
+/// An axis with densely spaced labels.
 fn labels<'a>(
     axis: AxisHints<'a>,
     name: String,

@@ -1,27 +1,27 @@
-//! Colours, sizes and spacing, light and dark.
+//! Colours, sizes and spacing of the light and dark theme.
 
 use eframe::egui::{
     self, Color32, CornerRadius, FontFamily, FontId, Frame, Margin, Shadow, Stroke, TextStyle, Theme, Ui, Visuals, vec2,
 };
 
-/// What drawings are painted in, so that both themes are readable.
+/// Colours of the drawings, readable in both themes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Palette {
-    /// What can be done next, the training part, and positive weights.
+    /// Primary action, training part, positive weights.
     pub(crate) blue: Color32,
-    /// The validation part, and negative weights.
+    /// Validation part, negative weights.
     pub(crate) orange: Color32,
-    /// What went well.
+    /// Success.
     pub(crate) green: Color32,
-    /// What is wrong.
+    /// Errors.
     pub(crate) red: Color32,
-    /// Lines and texts that step back.
+    /// Secondary lines and text.
     pub(crate) grey: Color32,
-    /// The background of cards.
+    /// Background of cards.
     pub(crate) card: Color32,
-    /// Lines around cards and between rows.
+    /// Borders of cards and grid lines.
     pub(crate) line: Color32,
-    /// Every other row of a table.
+    /// Background of every other row of a table.
     pub(crate) stripe: Color32,
 }
 
@@ -47,12 +47,12 @@ const DARK: Palette = Palette {
     stripe: Color32::from_rgb(37, 42, 50),
 };
 
-/// The palette of the theme that is shown.
+/// The current theme's palette.
 pub(crate) fn palette(ui: &Ui) -> Palette {
     if ui.visuals().dark_mode { DARK } else { LIGHT }
 }
 
-/// Gives both themes their looks.
+/// Sets the styles of both themes.
 pub(crate) fn apply(context: &egui::Context) {
     context.style_mut_of(Theme::Light, |style| {
         style.visuals =
@@ -119,13 +119,13 @@ fn visuals(mut visuals: Visuals, palette: &Palette, background: Color32, text: C
         widget.corner_radius = corner;
         widget.expansion = 0.0;
     }
-    // Which of them has the keyboard's focus must be plain to see.
+    // Emphasises the widget with keyboard focus.
     widgets.active.bg_stroke.width = 2.0;
     widgets.noninteractive.corner_radius = corner;
     visuals
 }
 
-/// A card: what belongs together, on a ground of its own, under a title.
+/// A card: a framed group with its own background.
 pub(crate) fn card<R>(ui: &mut Ui, add_contents: impl FnOnce(&mut Ui) -> R) -> R {
     let palette = palette(ui);
     let frame = Frame::new()
@@ -136,7 +136,7 @@ pub(crate) fn card<R>(ui: &mut Ui, add_contents: impl FnOnce(&mut Ui) -> R) -> R
     frame.show(ui, add_contents).inner
 }
 
-/// A button for what is to be done next.
+/// A button for the primary action.
 pub(crate) fn primary_button(ui: &Ui, text: &str) -> egui::Button<'static> {
     let palette = palette(ui);
     let on_blue = if ui.visuals().dark_mode { Color32::from_rgb(10, 20, 36) } else { Color32::WHITE };

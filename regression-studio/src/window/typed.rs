@@ -1,9 +1,9 @@
-//! The inputs that are typed as text: from settings to text and back.
+//! Text fields: formatting of settings as text, and parsing.
 
 use crate::Settings;
 use crate::settings::Field;
 
-/// All fields that are typed.
+/// All fields with a text input.
 pub(crate) const TYPED: [Field; 17] = [
     Field::Samples,
     Field::OneHotLimit,
@@ -24,7 +24,7 @@ pub(crate) const TYPED: [Field; 17] = [
     Field::Threads,
 ];
 
-/// What stands in a field that may be left empty.
+/// Placeholder of a field that may be empty.
 pub(crate) fn hint(field: Field) -> &'static str {
     match field {
         Field::Samples => "all",
@@ -61,10 +61,10 @@ pub(crate) fn text_of(settings: &Settings, field: Field) -> String {
     }
 }
 
-/// Takes what was typed over into the settings.
+/// Parses a field's text into the settings.
 ///
 /// # Errors
-/// If it is no number; one line with the way out. The settings are then as before.
+/// If it is not a number; one line with a remedy. The settings are then unchanged.
 pub(crate) fn read(settings: &mut Settings, field: Field, text: &str) -> Result<(), String> {
     let text = text.trim();
     let Settings { data, split, network, training } = settings;
@@ -98,26 +98,26 @@ fn optional(field: Field, text: &str) -> Result<Option<usize>, String> {
     if text.is_empty() || text.eq_ignore_ascii_case(hint(field)) { Ok(None) } else { whole(field, text).map(Some) }
 }
 
-/// A whole number; thousands may be set apart.
+/// Parses an integer, with or without thousands separators.
 fn whole<N: std::str::FromStr>(field: Field, text: &str) -> Result<N, String> {
     let digits: String = text.chars().filter(|character| !matches!(character, ',' | '_' | ' ' | '\u{202f}')).collect();
-    digits.parse().map_err(|_| no_number(field, text, "whole number"))
+    digits.parse().map_err(|_| not_a_number(field, text, "whole number"))
 }
 
 fn number(field: Field, text: &str) -> Result<f64, String> {
     let parsed = text.replace('−', "-").parse::<f64>().ok().filter(|value| value.is_finite());
     parsed.ok_or_else(|| match text.matches(',').count() {
         1 if text.replace(',', ".").parse::<f64>().is_ok() => {
-            format!("{text:?} is no number: write a point, {}", text.replace(',', "."))
+            format!("{text:?} is not a number: use a decimal point, {}", text.replace(',', "."))
         }
-        _ => no_number(field, text, "number"),
+        _ => not_a_number(field, text, "number"),
     })
 }
 
-fn no_number(field: Field, text: &str, kind: &str) -> String {
+fn not_a_number(field: Field, text: &str, kind: &str) -> String {
     match text {
-        "" => format!("nothing is there: choose {}", field.range()),
-        _ => format!("{text:?} is no {kind}: choose {}", field.range()),
+        "" => format!("the field is empty, must be {}", field.range()),
+        _ => format!("{text:?} is not a {kind}, must be {}", field.range()),
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn formatted_settings_are_parsed_back() {
         let mut settings = Settings::default();
         settings.data.samples = Some(12_345);
         settings.network.hidden = vec![32, 16, 8];
@@ -140,19 +140,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_told_with_the_way_out() {
+    fn invalid_numbers_are_rejected_with_a_remedy() {
         let mut settings = Settings::default();
         let mut message = |field, text| read(&mut settings, field, text).expect_err(text);
-        assert_eq!(message(Field::LearningRate, "fast"), r#""fast" is no number: choose above 0, up to 10"#);
-        assert_eq!(message(Field::LearningRate, "0,05"), r#""0,05" is no number: write a point, 0.05"#);
-        assert_eq!(message(Field::Momentum, ""), "nothing is there: choose 0 … below 1");
-        assert_eq!(message(Field::Momentum, "inf"), r#""inf" is no number: choose 0 … below 1"#);
-        assert!(message(Field::BatchSize, "2.5").contains("no whole number"));
+        assert_eq!(
+            message(Field::LearningRate, "fast"),
+            r#""fast" is not a number, must be greater than 0 and at most 10"#
+        );
+        assert_eq!(message(Field::LearningRate, "0,05"), r#""0,05" is not a number: use a decimal point, 0.05"#);
+        assert_eq!(message(Field::Momentum, ""), "the field is empty, must be at least 0 and less than 1");
+        let expected = r#""inf" is not a number, must be at least 0 and less than 1"#;
+        assert_eq!(message(Field::Momentum, "inf"), expected);
+        assert!(message(Field::BatchSize, "2.5").contains("not a whole number"));
         assert!(message(Field::Hidden, "32, x").contains("\"x\""));
         assert_eq!(settings, Settings::default(), "a text that cannot be read changes nothing");
-        read(&mut settings, Field::Samples, "400,000").expect("thousands apart");
+        read(&mut settings, Field::Samples, "400,000").expect("thousands separators are accepted");
         assert_eq!(settings.data.samples, Some(400_000));
-        read(&mut settings, Field::Samples, "all").expect("the hint's word");
+        read(&mut settings, Field::Samples, "all").expect("the placeholder is accepted");
         assert_eq!(settings.data.samples, None);
     }
 }

@@ -1,4 +1,4 @@
-//! The run that the window shows: a training as it goes on, or one that was opened.
+//! The run shown in the window: a live training session, or a saved run that was opened.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use crate::run_folder::Run;
 use crate::session::{Ending, State};
 use crate::{Session, Settings, Snapshot, Table};
 
-/// How often the window is painted anew while there is something new, at the most.
-const BETWEEN_FRAMES: Duration = Duration::from_millis(16);
+/// Minimum interval between repaints caused by new snapshots.
+const REPAINT_INTERVAL: Duration = Duration::from_millis(16);
 
-/// A training that is watched.
+/// The run shown in the window.
 pub(crate) struct Watched {
-    /// None: the run was opened.
+    /// `None` for a run that was opened.
     session: Option<Session>,
     snapshot: Arc<Snapshot>,
     settings: Settings,
-    /// Its place in the list of runs, once it has one.
+    /// Its index in the list of runs, once added.
     pub(crate) listed: Option<usize>,
-    /// Whether its failure was shown.
-    pub(crate) failure_told: bool,
+    /// Whether its failure has been shown.
+    pub(crate) failure_shown: bool,
 }
 
 impl Watched {
-    /// A training from the first epoch on; of one epoch if `one_epoch`.
+    /// Starts a new run; pauses after one epoch if `one_epoch`.
     pub(crate) fn start(table: Arc<Table>, settings: Settings, one_epoch: bool, context: &Context) -> Self {
         let session = match one_epoch {
             true => Session::start_epoch(table, settings.clone()),
@@ -34,7 +34,7 @@ impl Watched {
         Self::of_session(session, settings, context)
     }
 
-    /// A run that goes on.
+    /// Resumes a run.
     pub(crate) fn resume(table: Arc<Table>, run: Run, context: &Context) -> Self {
         let settings = run.settings.clone();
         Self::of_session(Session::resume(table, run), settings, context)
@@ -42,12 +42,12 @@ impl Watched {
 
     fn of_session(session: Session, settings: Settings, context: &Context) -> Self {
         let context = context.clone();
-        session.set_wake(Box::new(move || context.request_repaint_after(BETWEEN_FRAMES)));
+        session.set_wake(Box::new(move || context.request_repaint_after(REPAINT_INTERVAL)));
         let snapshot = session.snapshot();
-        Self { session: Some(session), snapshot, settings, listed: None, failure_told: false }
+        Self { session: Some(session), snapshot, settings, listed: None, failure_shown: false }
     }
 
-    /// A run that was opened.
+    /// Shows a saved run.
     pub(crate) fn opened(run: Arc<Run>) -> Self {
         let settings = run.settings.clone();
         let results = run.ended.as_ref().map(|(_, results)| Arc::new(results.clone()));
@@ -67,39 +67,39 @@ impl Watched {
             run: Some(run),
             ..Snapshot::default()
         };
-        Self { session: None, snapshot: Arc::new(snapshot), settings, listed: None, failure_told: false }
+        Self { session: None, snapshot: Arc::new(snapshot), settings, listed: None, failure_shown: false }
     }
 
-    /// Looks at what is new.
-    pub(crate) fn look(&mut self) {
+    /// Takes the session's latest snapshot.
+    pub(crate) fn refresh(&mut self) {
         if let Some(session) = &self.session {
             self.snapshot = session.snapshot();
         }
     }
 
-    /// What is known of it.
+    /// The latest snapshot.
     pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
     }
 
-    /// What it was started with.
+    /// The run's settings.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Its training, where there is one.
+    /// The training session; `None` for a run that was opened.
     pub(crate) fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
 
-    /// Whether it has not ended.
-    pub(crate) fn is_on(&self) -> bool {
+    /// Whether training has not ended.
+    pub(crate) fn is_active(&self) -> bool {
         matches!(self.snapshot.state, State::Preparing | State::Running | State::Paused)
     }
 
-    /// Its run, if it can go on from where it was stopped.
+    /// The run, if it was stopped and has epochs left.
     pub(crate) fn stopped_run(&self) -> Option<&Arc<Run>> {
-        let can_go_on = self.snapshot.state == State::Finished(Ending::Stopped);
-        self.snapshot.run.as_ref().filter(|run| can_go_on && run.history.len() < run.settings.training.epochs)
+        let is_stopped = self.snapshot.state == State::Finished(Ending::Stopped);
+        self.snapshot.run.as_ref().filter(|run| is_stopped && run.history.len() < run.settings.training.epochs)
     }
 }

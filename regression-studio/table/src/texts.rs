@@ -13,7 +13,7 @@ pub(crate) fn bytes_of<T>(vector: &Vec<T>) -> u64 {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
     all: String,
-    /// Where each text ends in `all`.
+    /// End offset of each text in `all`.
     ends: Vec<usize>,
 }
 

@@ -1,6 +1,6 @@
-//! What several test files need.
+//! Helpers of several test files.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, reason = "each test file uses some of them")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use regression_studio::settings::{DeviceChoice, HiddenActivation, Settings};
 use regression_studio::table::{Column, Table};
 use regression_studio::{Session, Snapshot};
 
-/// A table of `rows` rows: x and y between −1 and 1, a text, and target = sin(3x) + y², more by 1 where the text is "up".
+/// A table of `rows` rows: x and y in [−1, 1), direction "up" or "down", and target = sin(3x) + y² + (1 if "up").
 pub(crate) fn small_table(rows: usize, seed: u64) -> Table {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut numbers = || -> Vec<f64> { (0..rows).map(|_| rng.random_range(-1.0..1.0)).collect() };
@@ -56,7 +56,7 @@ pub(crate) fn stocks() -> Option<PathBuf> {
     test_skips::path_in("STOCKS_CSV", test_skips::Need::Stocks)
 }
 
-/// All names in a directory, sorted.
+/// The names in a directory, sorted.
 pub(crate) fn names_in(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

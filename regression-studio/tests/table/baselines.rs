@@ -1,4 +1,4 @@
-//! Linear least squares is what an exact solution says, and stands columns that say the same.
+//! Linear least squares: optimality, exact fits, rank-deficient inputs, and reproducibility.
 
 use ndarray::{Array1, Array2};
 use neural_net::Samples;
@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use regression_studio::prepared::Baselines;
 
-/// Squared error of a linear model, and its gradient by each coefficient and the constant.
+/// Squared error of a linear model, and its gradient over the coefficients and the intercept.
 fn error_and_gradient(samples: &Samples<f32>, linear: &[f64]) -> (f64, Vec<f64>) {
     let (constant, coefficients) = linear.split_last().unwrap();
     let (mut error, mut gradient) = (0.0, vec![0.0; linear.len()]);
@@ -25,7 +25,7 @@ fn random(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> Array2<f32> {
 }
 
 #[test]
-fn at_the_solution_the_error_has_no_slope() {
+fn the_gradient_vanishes_at_the_solution() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     for (rows, columns) in [(5000, 8), (33, 30), (2, 1), (17, 1), (2100, 40), (10, 20), (1, 3)] {
         let inputs = random(rows, columns, &mut rng);
@@ -50,7 +50,7 @@ fn a_linear_relation_is_found_exactly() {
 }
 
 #[test]
-fn columns_that_say_the_same_do_not_matter() {
+fn linearly_dependent_columns_do_not_change_the_error() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let (inputs, targets) = (random(500, 3, &mut rng), random(500, 1, &mut rng));
     let repeated = ndarray::concatenate![

@@ -1,4 +1,4 @@
-//! Files that people have: a real price file cell by cell beside the csv crate, old encodings, pipes.
+//! Valid CSV files: a real price file compared with the csv crate cell by cell, legacy encodings, pipes.
 
 use flate2::read::MultiGzDecoder;
 use regression_studio::table::{Categories, Kind, Table, csv};
@@ -10,7 +10,7 @@ fn table(bytes: &[u8]) -> Table {
 }
 
 #[test]
-fn every_cell_of_a_real_price_file_is_as_the_csv_crate_reads_it() {
+fn a_real_price_file_is_read_as_by_the_csv_crate() {
     let Some(path) = test_skips::path_in("STOCKS_CSV", test_skips::Need::Stocks) else { return };
     let table = csv::read(&path).unwrap();
     assert_eq!(
@@ -38,7 +38,7 @@ fn every_cell_of_a_real_price_file_is_as_the_csv_crate_reads_it() {
 }
 
 #[test]
-fn a_table_has_columns_by_name_with_kinds_and_counts() {
+fn columns_have_names_kinds_and_counts() {
     let table = table(b"name, price, series\nx, 1.5, EQ\n y , -, \nz, bad, BE\nw, 2, EQ\n");
     assert_eq!((table.rows(), table.columns().len()), (4, 3));
     let price = table.column("price").unwrap();
@@ -53,13 +53,13 @@ fn a_table_has_columns_by_name_with_kinds_and_counts() {
 }
 
 #[test]
-fn a_column_is_of_numbers_where_more_than_half_of_what_is_there_is_one() {
+fn a_column_is_numeric_if_more_than_half_of_its_values_are_numbers() {
     let kinds = |text: &str| table(text.as_bytes()).columns().iter().map(|column| column.kind()).collect::<Vec<_>>();
     assert_eq!(kinds("a,b,c\n1,1,-\nx,x,-\n2,-,-\n"), [Kind::Number, Kind::Text, Kind::Text]);
 }
 
 #[test]
-fn files_of_other_systems_and_places_are_read() {
+fn files_of_other_systems_and_locales_are_read() {
     let cells = |bytes: &[u8]| -> Vec<String> {
         let table = table(bytes);
         (0..table.rows())
@@ -75,7 +75,7 @@ fn files_of_other_systems_and_places_are_read() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_pipe_is_read_once_whatever_its_columns_turn_out_to_be() {
+fn a_pipe_is_read_in_one_pass_whatever_its_column_kinds() {
     use std::io::Write;
     use std::os::fd::AsRawFd;
 

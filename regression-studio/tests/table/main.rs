@@ -1,8 +1,8 @@
-//! Tables: read, made up, split, scaled, and what baselines make of them.
+//! Tables: reading, generation, split, standardisation and baselines.
 
 mod baselines;
 mod csv_reads;
-mod csv_refuses;
+mod csv_rejects;
 mod split_and_scale;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! Rows are shared out by ratio, each to one part; what is standardised is so by the training part alone.
+//! The split of rows by ratio, and standardisation by the training part alone.
 
 use crate::support::{small_settings, small_table};
 use ndarray::Axis;
@@ -26,7 +26,7 @@ proptest! {
         }
         all.sort_unstable();
         prop_assert_eq!(all, rows);
-        // Each part is what the ratio says, but for rounding and for what the smallest parts need.
+        // Sizes follow the ratio, up to rounding and the minimum sizes.
         let exact = [train, validation, test].map(|part| count as f64 * part / (train + validation + test));
         for (part, exact) in parts.iter().zip(exact) {
             prop_assert!((part.len() as f64 - exact).abs() <= 3.0, "{} not {exact}", part.len());
@@ -35,7 +35,7 @@ proptest! {
 }
 
 #[test]
-fn the_split_depends_on_the_seed_alone() {
+fn the_split_is_deterministic_in_the_seed() {
     let rows: Vec<u32> = (0..1000).collect();
     let seeded = |seed| split(rows.clone(), &SplitSettings { seed, ..SplitSettings::default() });
     assert_eq!(seeded(1), seeded(1));
@@ -45,7 +45,7 @@ fn the_split_depends_on_the_seed_alone() {
 }
 
 #[test]
-fn the_training_part_has_zero_mean_and_unit_variance_and_the_others_its_figures() {
+fn all_parts_are_standardised_by_the_training_part() {
     let table = small_table(1000, 1);
     let prepared = prepare(&table, &small_settings()).unwrap();
     let inputs = prepared.train.samples.inputs().mapv(f64::from);
@@ -54,7 +54,7 @@ fn the_training_part_has_zero_mean_and_unit_variance_and_the_others_its_figures(
     assert!(means.iter().all(|mean| mean.abs() < 1e-6), "{means}");
     assert!(variances.iter().all(|variance| (variance - 1.0).abs() < 1e-5), "{variances}");
 
-    // By hand, from the table.
+    // Recomputed from the table.
     let x = table.column("x").unwrap().numbers().unwrap();
     let train: Vec<f64> = prepared.train.rows.iter().map(|&row| x[row as usize]).collect();
     let mean = train.iter().sum::<f64>() / 700.0;
@@ -67,9 +67,9 @@ fn the_training_part_has_zero_mean_and_unit_variance_and_the_others_its_figures(
     }
 }
 
-/// Changing the rows that are kept apart changes nothing that the training sees.
+/// Changing validation and test rows does not change the training part or the transform.
 #[test]
-fn nothing_of_validation_and_test_leaks_into_the_training() {
+fn validation_and_test_do_not_leak_into_training() {
     let mut settings = small_settings();
     settings.split.order = SplitOrder::Time;
     let (table, other) = (small_table(100, 1), small_table(100, 2));
@@ -87,7 +87,7 @@ fn nothing_of_validation_and_test_leaks_into_the_training() {
 }
 
 #[test]
-fn constant_columns_are_left_out_with_a_note() {
+fn constant_columns_are_removed_with_a_note() {
     let columns = |constant: f64| {
         let numbers = (0..50).map(f64::from).collect();
         vec![
@@ -97,7 +97,7 @@ fn constant_columns_are_left_out_with_a_note() {
             Column::of_numbers("target", (0..50).map(|i| f64::from(i * i)).collect()),
         ]
     };
-    // 0.1 added up fifty times is not fifty times 0.1: its mean differs from it.
+    // The rounded mean of fifty times 0.1 is not 0.1.
     for constant in [0.1, 0.0, 1e300, -5.0] {
         let mut settings = small_settings();
         settings.data.features = ["x", "constant", "same"].map(str::to_owned).to_vec();
@@ -105,13 +105,13 @@ fn constant_columns_are_left_out_with_a_note() {
         assert_eq!(prepared.transform.inputs.len(), 1);
         assert_eq!(prepared.notes.len(), 2, "{:?}", prepared.notes);
         settings.data.features.remove(0);
-        let refused = prepare(&Table::new("t", columns(constant)), &settings);
-        assert!(matches!(refused, Err(PrepareError::ConstantFeatures { .. })), "{refused:?}");
+        let rejected = prepare(&Table::new("t", columns(constant)), &settings);
+        assert!(matches!(rejected, Err(PrepareError::ConstantFeatures { .. })), "{rejected:?}");
     }
 }
 
 #[test]
-fn a_constant_target_too_few_rows_and_numbers_too_large_are_refused() {
+fn constant_targets_too_few_rows_and_too_large_numbers_are_rejected() {
     let settings = small_settings();
     let message = |table: &Table| prepare(table, &settings).unwrap_err().to_string();
     let table = small_table(60, 1);
@@ -122,16 +122,16 @@ fn a_constant_target_too_few_rows_and_numbers_too_large_are_refused() {
         "t.csv: the target \"target\" is 7.5 in every row of the training part: choose another target"
     );
     columns[0] = Column::of_numbers("x", (0..60).map(|i| if i % 2 == 0 { 1e300 } else { -1e300 }).collect());
-    assert!(message(&Table::new("t.csv", columns)).contains("\"x\" are too large"));
+    assert!(message(&Table::new("t.csv", columns)).contains("mean and variance of \"x\" are out of range"));
     assert_eq!(
         message(&small_table(3, 1)),
-        "a small table: 3 of 3 rows are complete, and at least 4 are needed: choose a larger table"
+        "a small table: 3 of 3 rows are complete, but at least 4 are required: choose a larger table"
     );
     assert!(prepare(&small_table(4, 1), &settings).is_ok());
 }
 
 #[test]
-fn incomplete_rows_are_dropped_and_counted_or_named() {
+fn incomplete_rows_are_dropped_and_counted_or_reported() {
     let table = small_table(60, 1);
     let mut columns = table.columns().to_vec();
     let mut x = columns[0].numbers().unwrap().to_vec();
@@ -144,7 +144,7 @@ fn incomplete_rows_are_dropped_and_counted_or_named() {
     let mut settings = small_settings();
     let prepared = prepare(&table, &settings).unwrap();
     assert_eq!(prepared.dropped, 3);
-    assert_eq!(prepared.notes, ["3 of 60 rows are incomplete and were left out"]);
+    assert_eq!(prepared.notes, ["3 of 60 rows are incomplete and were dropped"]);
     assert!(prepared.parts().iter().all(|(_, part)| part.rows.iter().all(|row| ![5, 10, 20].contains(row))));
 
     settings.data.bad_rows = BadRows::Error;
@@ -159,7 +159,7 @@ fn incomplete_rows_are_dropped_and_counted_or_named() {
 
 proptest! {
     #[test]
-    fn standardised_numbers_come_back(values in prop::collection::vec(-1e6_f64..1e6, 2..50), log in any::<bool>()) {
+    fn standardisation_is_invertible(values in prop::collection::vec(-1e6_f64..1e6, 2..50), log in any::<bool>()) {
         prop_assume!(values.iter().any(|value| *value != values[0]));
         let scale = Scale::fit(&values, log).unwrap().unwrap();
         for value in values {

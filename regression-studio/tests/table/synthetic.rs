@@ -1,4 +1,4 @@
-//! The synthetic stock market is a market: prices fit together, values spread, and a seed tells all.
+//! Synthetic market data: consistent prices, wide distributions, and determinism in the seed.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
 }
 
 #[test]
-fn prices_quantities_and_trades_fit_together() {
+fn prices_quantities_and_trades_are_consistent() {
     let table = synthetic::stock_market(50_000, 3);
     assert_eq!((table.rows(), table.columns().len()), (50_000, 15));
     let [previous, open, high, low, last, close, quantity, trades] =
@@ -31,7 +31,7 @@ fn prices_quantities_and_trades_fit_together() {
 }
 
 #[test]
-fn days_follow_one_another_with_all_shares_in_order() {
+fn rows_are_ordered_by_day_and_share() {
     let table = synthetic::stock_market(1_000, 3);
     let text = |row, name: &str| table.column(name).unwrap().text(row).into_owned();
     let shares = 62;
@@ -48,7 +48,7 @@ fn days_follow_one_another_with_all_shares_in_order() {
 }
 
 #[test]
-fn a_seed_tells_the_whole_table() {
+fn the_table_is_deterministic_in_the_seed() {
     let cells = |table: &Table| -> Vec<Vec<u64>> {
         let bits =
             |column: &Column| column.numbers().map(|numbers| numbers.iter().map(|number| number.to_bits()).collect());
@@ -63,12 +63,12 @@ fn a_seed_tells_the_whole_table() {
 }
 
 #[test]
-fn every_machine_makes_the_same_table() {
+fn the_table_is_the_same_on_every_machine() {
     let table = synthetic::stock_market(2_000, 42);
     let bits =
         |column: &Column| column.numbers().map(|numbers| numbers.iter().map(|number| number.to_bits()).collect());
     let all: Vec<Vec<u64>> = table.columns().iter().filter_map(bits).collect();
-    // FNV-1a over the numbers' bytes, a missing one as zeros: NaN has many forms.
+    // FNV-1a over the numbers' bytes; NaN, which has many bit patterns, counts as zero.
     let number = |bits: u64| if f64::from_bits(bits).is_nan() { 0 } else { bits };
     let bytes = all.into_iter().flatten().flat_map(|bits| number(bits).to_le_bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
@@ -76,14 +76,14 @@ fn every_machine_makes_the_same_table() {
 }
 
 #[test]
-fn trade_values_spread_over_many_powers_of_ten_and_a_tenth_tells_no_delivery() {
+fn trade_values_span_powers_of_ten_and_a_tenth_lacks_the_delivery() {
     let table = synthetic::stock_market(200_000, 1);
     let mut turnover = numbers(&table, synthetic::TARGET).to_vec();
     turnover.sort_by(f64::total_cmp);
     let quantile = |share: f64| turnover[(share * (turnover.len() - 1) as f64) as usize].log10();
     assert!(quantile(1.0) - quantile(0.0) > 7.0, "{} … {}", quantile(0.0), quantile(1.0));
     assert!(quantile(0.99) - quantile(0.01) > 4.5, "{} … {}", quantile(0.01), quantile(0.99));
-    // Heavy tails: the mean is far above the median, as 3,538 and 135 in the price files.
+    // Heavy tails: the mean is far above the median, as in the price files (3,538 and 135).
     let mean = turnover.iter().sum::<f64>() / turnover.len() as f64;
     assert!(mean > 5.0 * turnover[turnover.len() / 2], "mean {mean}, median {}", turnover[turnover.len() / 2]);
     for column in table.columns() {
@@ -97,7 +97,7 @@ fn trade_values_spread_over_many_powers_of_ten_and_a_tenth_tells_no_delivery() {
 }
 
 #[test]
-fn any_number_of_rows_is_a_table() {
+fn any_number_of_rows_can_be_generated() {
     for rows in [0, 1, 2, 3, 17] {
         let table = synthetic::stock_market(rows, 0);
         assert_eq!((table.rows(), table.columns().len()), (rows, 15));

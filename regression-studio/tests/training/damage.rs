@@ -1,4 +1,4 @@
-//! A bit that flips in a file of a run is noticed wherever it is; so is a value that no run can have.
+//! Detection of flipped bits in any file of a run, and of inconsistent values.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,7 +15,7 @@ use safetensors::SafeTensors;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A run of two epochs in a folder, which has ended.
+/// A finished run of two epochs, saved to a temporary folder.
 fn saved() -> (TempDir, Run) {
     static RUN: LazyLock<Run> = LazyLock::new(|| {
         let mut settings = small_settings();
@@ -37,7 +37,7 @@ fn read_run(bytes: Vec<u8>) -> Result<Run, String> {
     run_folder::parse(Path::new(PATH), bytes).map(|run| run.content).map_err(|error| error.to_string())
 }
 
-/// The file with `count` different bits flipped, one at a time, or with all of its bits if there are no more.
+/// Copies of the file with one bit flipped each: `count` random bits, or every bit if the file has at most `count`.
 fn flips(good: &[u8], count: usize) -> impl Iterator<Item = Vec<u8>> {
     let (bits, mut rng) = (8 * good.len(), ChaCha8Rng::seed_from_u64(3));
     let chosen: Vec<usize> = match bits <= count {
@@ -81,7 +81,7 @@ fn a_flipped_bit_in_settings_or_results_is_rejected() {
             fs::write(&path, &bytes).unwrap();
             let message = run_folder::open(folder.path()).unwrap_err().to_string();
             assert!(message.starts_with(path.to_str().unwrap()) && message.contains("damaged"), "{message}");
-            // Alone, a file whose first line is no checksum any more has the settings that it had.
+            // If the flip makes the first line no checksum, the settings alone are still read unchanged.
             if name == "settings.toml"
                 && let Ok(settings) = Settings::read(&path)
             {
@@ -93,7 +93,7 @@ fn a_flipped_bit_in_settings_or_results_is_rejected() {
     assert_eq!(run_folder::open(folder.path()).unwrap(), run);
 }
 
-/// A file with other metadata, and a checksum for it if it has a place for one.
+/// The file with changed metadata, and a recomputed checksum if it has one.
 fn with_metadata(bytes: &[u8], change: impl FnOnce(&mut HashMap<String, String>)) -> Vec<u8> {
     let (_, header) = SafeTensors::read_metadata(bytes).unwrap();
     let mut metadata = header.metadata().clone().unwrap();
@@ -105,7 +105,7 @@ fn with_metadata(bytes: &[u8], change: impl FnOnce(&mut HashMap<String, String>)
 }
 
 #[test]
-fn a_run_of_an_earlier_version_is_read_with_a_warning() {
+fn a_run_of_format_1_is_read_with_a_warning() {
     let (folder, run) = saved();
     let rewrite = |name: &str, change: &dyn Fn(Vec<u8>) -> Vec<u8>| {
         fs::write(folder.path().join(name), change(bytes_of(&folder, name))).unwrap();
@@ -129,13 +129,13 @@ fn a_run_of_an_earlier_version_is_read_with_a_warning() {
     let model = Model::read(&folder.path().join("model.safetensors")).unwrap();
     assert_eq!(model.content, run.model);
     assert!(model.unverified.is_some());
-    // Saved again it has one.
+    // Saving it adds a checksum.
     run_folder::save(folder.path(), &run).unwrap();
     assert!(run_folder::read(folder.path()).unwrap().unverified.is_none());
 }
 
 #[test]
-fn an_impossible_run_is_rejected_by_the_values_name() {
+fn an_inconsistent_run_is_rejected_by_the_values_name() {
     let (folder, _) = saved();
     let good = bytes_of(&folder, "checkpoint.safetensors");
     let cases = [
@@ -184,9 +184,9 @@ fn an_impossible_run_is_rejected_by_the_values_name() {
     }
 }
 
-/// How many steps an epoch has, only the data say.
+/// The number of steps per epoch depends on the data, so only resuming can check it.
 #[test]
-fn a_run_beyond_the_steps_of_its_epoch_does_not_go_on() {
+fn a_run_beyond_the_steps_of_its_epoch_does_not_resume() {
     let (_, mut run) = saved();
     run.settings.training.epochs = 9;
     run.settings.training.device = DeviceChoice::Cpu;

@@ -1,4 +1,4 @@
-//! A training ends when it should, with the best weights; the same settings give the same bits whatever happens on the way.
+//! Ends of training runs: early stopping, best weights, and bit-identical results after any interruption.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use crate::support::{small_settings, small_table, trained};
 use neural_net::Predictor;
 use regression_studio::prepared::prepare;
-use regression_studio::results::MOST_PAIRS;
+use regression_studio::results::MAX_PAIRS;
 use regression_studio::session::{Ending, EpochRecord, State};
 use regression_studio::settings::DeviceChoice;
 use regression_studio::{Run, Session, Snapshot, run_folder};
 
-/// All that a run says, but for times and the device's name.
-fn essence(snapshot: &Snapshot) -> Run {
+/// The run without its times, thread count and device name.
+fn reproducible(snapshot: &Snapshot) -> Run {
     let mut run = (**snapshot.run.as_ref().unwrap()).clone();
     run.settings.training.threads = None;
     run.history.iter_mut().for_each(|record| record.seconds = 0.0);
@@ -37,7 +37,7 @@ fn wait_until(session: &Session, what: impl Fn(&Snapshot) -> bool) -> Arc<Snapsh
 }
 
 #[test]
-fn a_training_learns_and_its_results_are_those_of_the_best_epoch() {
+fn results_are_those_of_the_best_epoch() {
     let mut settings = small_settings();
     settings.training.epochs = 40;
     let table = small_table(2000, 1);
@@ -50,7 +50,7 @@ fn a_training_learns_and_its_results_are_those_of_the_best_epoch() {
     assert!(test.network.r2 > 0.95 && test.network.r2 < 1.0, "{test:?}");
     assert!(test.linear.r2 < 0.9 && test.mean.r2 < 0.01, "{test:?}");
 
-    // The epoch with the smallest validation error, and that error again, from the model.
+    // The epoch with the smallest validation error, and that error recomputed from the model.
     let best = snapshot.history.iter().min_by(|a, b| a.validation_rmse.total_cmp(&b.validation_rmse)).unwrap();
     assert_eq!(results.best_epoch, best.epoch);
     assert!((validation.network.rmse - best.validation_rmse_in_unit).abs() < 1e-5);
@@ -64,14 +64,14 @@ fn a_training_learns_and_its_results_are_those_of_the_best_epoch() {
     let mae = errors.iter().map(|e| e.abs()).sum::<f64>() / 300.0;
     assert!((test.network.rmse - rmse).abs() < 1e-12 && (test.network.mae - mae).abs() < 1e-12);
     let predicted = snapshot.predicted.as_ref().unwrap();
-    assert_eq!((predicted.part.as_str(), predicted.pairs.len()), ("test", 300.min(MOST_PAIRS)));
+    assert_eq!((predicted.part.as_str(), predicted.pairs.len()), ("test", 300.min(MAX_PAIRS)));
     assert_eq!(predicted.pairs[7][0], prepared.test.truth[7]);
 }
 
 #[test]
-fn a_training_stops_early_by_the_validation_error_and_keeps_the_best_weights() {
+fn early_stopping_follows_the_validation_error_and_keeps_the_best_weights() {
     let mut settings = small_settings();
-    // Few rows and large steps: the error soon jumps about.
+    // With few rows and large steps, the error soon oscillates.
     settings.training.learning_rate = 0.3;
     settings.training.epochs = 500;
     settings.training.patience = Some(4);
@@ -84,7 +84,7 @@ fn a_training_stops_early_by_the_validation_error_and_keeps_the_best_weights() {
     assert!(errors[..results.best_epoch - 1].iter().all(|error| *error > best));
     assert!(errors[results.best_epoch..].iter().all(|error| *error >= best));
 
-    // The kept weights are those of a training that ends there.
+    // The kept weights are those of a run that ends at that epoch.
     settings.training.epochs = results.best_epoch;
     settings.training.patience = None;
     let short = trained(small_table(60, 1), settings);
@@ -92,13 +92,13 @@ fn a_training_stops_early_by_the_validation_error_and_keeps_the_best_weights() {
 }
 
 #[test]
-fn the_same_settings_give_the_same_bits_on_any_number_of_threads() {
+fn results_are_bit_identical_on_any_number_of_threads() {
     for batch_size in [32, 200] {
         let run = |threads| {
             let mut settings = small_settings();
             settings.training.batch_size = batch_size;
             settings.training.threads = Some(threads);
-            essence(&trained(small_table(1000, 1), settings))
+            reproducible(&trained(small_table(1000, 1), settings))
         };
         let expected = run(1);
         for threads in [2, 3, 8] {
@@ -108,10 +108,10 @@ fn the_same_settings_give_the_same_bits_on_any_number_of_threads() {
 }
 
 #[test]
-fn pauses_single_epochs_and_interruptions_change_nothing() {
+fn results_are_bit_identical_after_pauses_and_interruptions() {
     let (table, mut settings) = (Arc::new(small_table(3000, 1)), small_settings());
     settings.training.epochs = 400;
-    let expected = essence(&Session::start(Arc::clone(&table), settings.clone()).wait());
+    let expected = reproducible(&Session::start(Arc::clone(&table), settings.clone()).wait());
     let folder = tempfile::tempdir().unwrap();
 
     let session = Session::start(Arc::clone(&table), settings.clone());
@@ -124,12 +124,12 @@ fn pauses_single_epochs_and_interruptions_change_nothing() {
         snapshot.state == State::Paused && snapshot.epoch > before || snapshot.state.has_ended()
     });
     assert!(paused.epoch == before + 1 || paused.state.has_ended());
-    session.go_on();
+    session.unpause();
     session.pause();
-    session.go_on();
-    assert_eq!(essence(&session.wait()), expected);
+    session.unpause();
+    assert_eq!(reproducible(&session.wait()), expected);
 
-    // Stopped again and again, wherever it happens to be, kept on disk and read again.
+    // Stopped repeatedly at arbitrary steps, saved and reopened.
     let mut session = Session::start(Arc::clone(&table), settings);
     let (mut from, mut interruptions) = ((0, 0), 0);
     let ended = loop {
@@ -148,43 +148,43 @@ fn pauses_single_epochs_and_interruptions_change_nothing() {
         session = Session::resume(Arc::clone(&table), run);
     };
     assert!(interruptions > 0);
-    assert_eq!(essence(&ended), expected);
+    assert_eq!(reproducible(&ended), expected);
 }
 
 #[test]
-fn a_run_goes_on_for_more_epochs_as_if_it_had_never_ended() {
+fn a_finished_run_resumes_for_more_epochs_bit_identically() {
     let mut settings = small_settings();
     settings.training.epochs = 5;
     let short = trained(small_table(500, 1), settings.clone());
     settings.training.epochs = 12;
-    let long = essence(&trained(small_table(500, 1), settings.clone()));
+    let long = reproducible(&trained(small_table(500, 1), settings.clone()));
     let run = Run { settings, ..(**short.run.as_ref().unwrap()).clone() };
-    assert_eq!(essence(&Session::resume(Arc::new(small_table(500, 1)), run).wait()), long);
+    assert_eq!(reproducible(&Session::resume(Arc::new(small_table(500, 1)), run).wait()), long);
 }
 
 #[test]
-fn a_run_does_not_go_on_with_other_data() {
+fn a_run_does_not_resume_with_other_data() {
     let run = (**trained(small_table(500, 1), small_settings()).run.as_ref().unwrap()).clone();
     let snapshot = Session::resume(Arc::new(small_table(500, 2)), run).wait();
     let State::Failed(message) = &snapshot.state else { panic!("{:?}", snapshot.state) };
-    assert!(message.contains("the data are others"), "{message}");
+    assert!(message.contains("the data differ from those of the run"), "{message}");
 }
 
 #[test]
-fn a_training_that_diverges_says_so_and_keeps_what_was_before() {
+fn a_diverging_run_reports_it_and_keeps_the_previous_state() {
     let mut settings = small_settings();
     settings.network.activation = regression_studio::settings::HiddenActivation::Relu;
     settings.training.learning_rate = 10.0;
     settings.training.momentum = 0.99;
     let snapshot = trained(small_table(500, 1), settings);
     let State::Diverged(message) = &snapshot.state else { panic!("{:?}", snapshot.state) };
-    assert!(message.starts_with("the training diverged in epoch "), "{message}");
+    assert!(message.starts_with("training diverged in epoch "), "{message}");
     assert!(message.ends_with("choose a smaller learning rate"), "{message}");
     assert!(snapshot.run.is_some());
 }
 
 #[test]
-fn a_training_in_the_simulator_of_a_gpu_is_as_good() {
+fn training_on_the_gpu_simulator_agrees_with_the_cpu() {
     let mut settings = small_settings();
     settings.network.hidden = vec![4];
     settings.training.epochs = 2;
@@ -202,7 +202,7 @@ fn a_training_in_the_simulator_of_a_gpu_is_as_good() {
 }
 
 #[test]
-fn a_dropped_session_stops_at_once_and_wrong_settings_are_told() {
+fn a_dropped_session_stops_and_invalid_settings_are_reported() {
     let mut settings = small_settings();
     settings.training.epochs = 1_000_000;
     let start = Instant::now();
@@ -211,5 +211,5 @@ fn a_dropped_session_stops_at_once_and_wrong_settings_are_told() {
     settings.training.learning_rate = 0.0;
     let snapshot = trained(small_table(50, 1), settings);
     let State::Failed(message) = &snapshot.state else { panic!("{:?}", snapshot.state) };
-    assert!(message.starts_with("Learning rate: 0 does not do: choose above 0"), "{message}");
+    assert!(message.starts_with("Learning rate: 0 is out of range, must be greater than 0"), "{message}");
 }

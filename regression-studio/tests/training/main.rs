@@ -1,4 +1,4 @@
-//! Training sessions: how they end, what they keep, and how good the model is.
+//! Training sessions: endings, saved runs, and accuracy of the model.
 
 mod damage;
 mod ends;

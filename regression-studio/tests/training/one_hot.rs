@@ -1,4 +1,4 @@
-//! A column of texts becomes an input for each text that the training part has.
+//! One-hot encoding: a text column becomes one input per category of the training part.
 
 use crate::support::{small_settings, trained};
 use regression_studio::prepared::{Input, prepare};
@@ -26,7 +26,7 @@ fn settings() -> regression_studio::Settings {
 }
 
 #[test]
-fn each_text_is_an_input_that_tells_it_from_the_others() {
+fn each_category_is_an_input() {
     let texts: Vec<&str> = (0..40).map(|row| ["a", "b", "c"][row * row % 3]).collect();
     let prepared = prepare(&table(&texts), &settings()).unwrap();
     let labels: Vec<String> = prepared.transform.inputs.iter().map(Input::label).collect();
@@ -43,7 +43,7 @@ fn each_text_is_an_input_that_tells_it_from_the_others() {
 }
 
 #[test]
-fn texts_that_the_training_part_lacks_are_none_of_those_that_it_has() {
+fn unknown_texts_are_encoded_as_no_category() {
     let texts: Vec<&str> = (0..40).map(|row| if row < 38 { ["a", "b"][row % 2] } else { "new" }).collect();
     let snapshot = trained(table(&texts), settings());
     let model = &snapshot.run.as_ref().unwrap().model;
@@ -58,7 +58,7 @@ fn texts_that_the_training_part_lacks_are_none_of_those_that_it_has() {
 }
 
 #[test]
-fn more_texts_than_the_limit_are_refused_with_their_number() {
+fn more_categories_than_the_limit_are_rejected_with_their_number() {
     let names: Vec<String> = (0..50).map(|row| format!("name {row}")).collect();
     let texts: Vec<&str> = names.iter().map(String::as_str).collect();
     let table = table(&texts);
@@ -67,7 +67,7 @@ fn more_texts_than_the_limit_are_refused_with_their_number() {
     let problems = settings.problems(Some(&table));
     assert_eq!(problems.len(), 1);
     assert_eq!(problems[0].field, Field::Features);
-    assert!(problems[0].message.contains("\"text\" has 50 different texts, more than the limit of 49"), "{problems:?}");
+    assert!(problems[0].message.contains("\"text\" has 50 categories, more than the limit of 49"), "{problems:?}");
     settings.data.one_hot_limit = 50;
     assert_eq!(settings.problems(Some(&table)), []);
     assert!(prepare(&table, &settings).is_ok());

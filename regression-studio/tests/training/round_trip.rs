@@ -1,4 +1,4 @@
-//! What is saved is read again, bit for bit; what is damaged is refused by name.
+//! Round trips of models, runs and settings through files; damaged files are rejected by name.
 
 use std::fs;
 
@@ -7,9 +7,9 @@ use regression_studio::table::{Column, Table};
 use regression_studio::{Model, Settings, run_folder};
 
 #[test]
-fn predictions_from_a_saved_model_are_those_from_before_bit_for_bit() {
+fn predictions_of_a_saved_model_are_bit_identical() {
     let folder = tempfile::tempdir().unwrap();
-    // A gain that is no power of two: folding it in rounds.
+    // Gains that are not powers of two, so that folding rounds.
     for (gain, log) in [(1.7, false), (2.0, true), (0.3, true)] {
         let mut settings = small_settings();
         settings.network.gain = gain;
@@ -28,7 +28,7 @@ fn predictions_from_a_saved_model_are_those_from_before_bit_for_bit() {
         assert_eq!(bits(&loaded), bits(&model));
         assert_eq!(names_in(folder.path()), ["model.safetensors"]);
 
-        // The results are those of these very predictions.
+        // The plotted predictions are the model's.
         let predicted = snapshot.predicted.as_ref().unwrap();
         let all = model.predict(&small_table(400, 1)).unwrap();
         for pair in &predicted.pairs {
@@ -38,7 +38,7 @@ fn predictions_from_a_saved_model_are_those_from_before_bit_for_bit() {
 }
 
 #[test]
-fn rows_without_a_feature_have_no_prediction_and_other_columns_do_not_matter() {
+fn rows_with_a_missing_feature_have_no_prediction_and_other_columns_are_ignored() {
     let snapshot = trained(small_table(200, 1), small_settings());
     let model = &snapshot.run.as_ref().unwrap().model;
     let whole = small_table(5, 3);
@@ -55,14 +55,15 @@ fn rows_without_a_feature_have_no_prediction_and_other_columns_do_not_matter() {
     assert_eq!(model.predict(&Table::new("new.csv", columns.clone())).unwrap(), expected);
 
     let message = |columns: Vec<Column>| model.predict(&Table::new("new.csv", columns)).unwrap_err().to_string();
-    let expected = "new.csv: the model was trained with a column \"x\", and there is none: rename one or add it";
+    let expected = "new.csv: the model needs a column \"x\", which the table lacks: rename a column or add it";
     assert_eq!(message(vec![columns[0].clone(), columns[3].clone()]), expected);
     let texts = vec![Column::of_texts("x", &["a"; 5]), columns[0].clone(), columns[3].clone()];
-    assert_eq!(message(texts), "new.csv: column \"x\" holds texts, and the model was trained with numbers in it");
+    let expected = "new.csv: column \"x\" is a text column, but the model was trained with numbers in it";
+    assert_eq!(message(texts), expected);
 }
 
 #[test]
-fn a_run_is_read_again_as_it_was_saved() {
+fn a_run_is_read_as_saved() {
     let folder = tempfile::tempdir().unwrap();
     let run = (**trained(small_table(300, 1), small_settings()).run.as_ref().unwrap()).clone();
     run_folder::save(folder.path(), &run).unwrap();
@@ -87,17 +88,17 @@ fn a_run_is_read_again_as_it_was_saved() {
         let svg = fs::read_to_string(folder.path().join(plot)).unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>") && svg.contains("<circle"), "{plot}");
     }
-    // Of a run that goes on there are no results.
+    // A run that has not ended has no results.
     run_folder::save(folder.path(), &regression_studio::Run { ended: None, ..run.clone() }).unwrap();
     assert_eq!(run_folder::open(folder.path()).unwrap(), regression_studio::Run { ended: None, ..run });
 }
 
 #[test]
-fn damaged_files_are_refused_by_name() {
+fn damaged_files_are_rejected_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let run = (**trained(small_table(100, 1), small_settings()).run.as_ref().unwrap()).clone();
     let message = || run_folder::open(folder.path()).unwrap_err().to_string();
-    assert!(message().contains("no run is there"), "{}", message());
+    assert!(message().contains("no run found"), "{}", message());
     run_folder::save(folder.path(), &run).unwrap();
     for (name, content) in [("settings.toml", "[data"), ("results.toml", "ending = 7"), ("checkpoint.safetensors", "x")]
     {
@@ -108,7 +109,7 @@ fn damaged_files_are_refused_by_name() {
         assert!(!message().contains('\n'), "{}", message());
         fs::write(&path, kept).unwrap();
     }
-    // What the checkpoint has too may be missing, but not different.
+    // Files whose content is also in the checkpoint may be missing, but not different.
     let results = folder.path().join("results.toml");
     let of_other = fs::read_to_string(&results).unwrap().replace("all-epochs", "stopped");
     fs::write(&results, of_other).unwrap();
@@ -117,17 +118,17 @@ fn damaged_files_are_refused_by_name() {
         fs::remove_file(folder.path().join(name)).unwrap();
     }
     assert_eq!(run_folder::open(folder.path()).unwrap(), run);
-    // A checkpoint is no model, and the other way round.
+    // A checkpoint is not a model, nor the other way round.
     let (model, checkpoint) = (folder.path().join("model.safetensors"), folder.path().join("checkpoint.safetensors"));
     assert!(Model::load(&checkpoint).unwrap_err().to_string().contains("not saved by regression-studio"));
     fs::copy(&model, &checkpoint).unwrap();
     assert!(message().contains("not saved by regression-studio"), "{}", message());
 }
 
-/// The settings' file would be empty, and the run could not be read again.
+/// TOML cannot represent the path, so the run could not be read again.
 #[cfg(unix)]
 #[test]
-fn a_run_on_a_file_whose_name_is_no_text_is_not_saved() {
+fn a_run_on_a_file_with_a_non_unicode_name_is_not_saved() {
     use std::os::unix::ffi::OsStrExt;
     let root = tempfile::tempdir().unwrap();
     let mut run = (**trained(small_table(100, 1), small_settings()).run.as_ref().unwrap()).clone();
@@ -138,9 +139,9 @@ fn a_run_on_a_file_whose_name_is_no_text_is_not_saved() {
     assert!(names_in(root.path()).is_empty());
 }
 
-/// Where the logarithm is learned, an error in the target's unit may be beyond all numbers.
+/// With a logarithmic target, an error in the target's unit may overflow.
 #[test]
-fn a_run_with_infinite_errors_is_read_again() {
+fn a_run_with_infinite_errors_is_readable() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = (**trained(small_table(100, 1), small_settings()).run.as_ref().unwrap()).clone();
     run.history[2].validation_rmse_in_unit = f64::INFINITY;
@@ -152,7 +153,7 @@ fn a_run_with_infinite_errors_is_read_again() {
 }
 
 #[test]
-fn settings_are_read_again_as_they_were_written() {
+fn settings_are_read_as_written() {
     let mut settings = small_settings();
     assert_eq!(Settings::from_toml(&settings.to_toml()).unwrap(), settings);
     settings.data.source = regression_studio::settings::Source::File("a b/ü \"q\".csv".into());

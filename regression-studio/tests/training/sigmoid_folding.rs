@@ -1,4 +1,4 @@
-//! A network of sigmoids with gain and threshold is trained as one of tanh neurons: as exactly as rounding allows, it is the same.
+//! Folding: training the folded tanh network is equivalent, up to rounding, to training the network of sigmoids.
 
 use std::ops::ControlFlow;
 
@@ -12,8 +12,8 @@ use rand::{RngExt, SeedableRng};
 use regression_studio::settings::{HiddenActivation, NetworkSettings};
 use regression_studio::sigmoid::Neuron;
 
-/// A network that has the sigmoid itself, in double precision, and the paper's rule, written out.
-struct Slow {
+/// The naive oracle: the sigmoid network in double precision with the update rule written out.
+struct Naive {
     weights: Vec<Array2<f64>>,
     biases: Vec<Array1<f64>>,
     changes: Vec<(Array2<f64>, Array1<f64>)>,
@@ -21,7 +21,7 @@ struct Slow {
     threshold: f64,
 }
 
-impl Slow {
+impl Naive {
     fn sigmoid(&self, z: f64) -> f64 {
         2.0 / (1.0 + (-self.gain * (z - self.threshold)).exp()) - 1.0
     }
@@ -77,26 +77,26 @@ fn network(neuron: &Neuron, rng: &mut ChaCha8Rng) -> Network<f32> {
     Network::new(architecture, weights, biases).unwrap()
 }
 
-fn slow(network: &Network<f32>, neuron: &Neuron) -> Slow {
+fn naive(network: &Network<f32>, neuron: &Neuron) -> Naive {
     let weights: Vec<Array2<f64>> = network.weights().iter().map(|w| w.mapv(f64::from)).collect();
     let biases: Vec<Array1<f64>> = network.biases().iter().map(|b| b.mapv(f64::from)).collect();
     let changes = weights.iter().zip(&biases).map(|(w, b)| (Array2::zeros(w.dim()), Array1::zeros(b.dim()))).collect();
-    Slow { weights, biases, changes, gain: neuron.gain, threshold: neuron.threshold }
+    Naive { weights, biases, changes, gain: neuron.gain, threshold: neuron.threshold }
 }
 
 const CASES: [(f64, f64); 6] = [(2.0, 0.0), (1.0, 0.0), (0.5, 0.3), (3.0, -0.4), (7.5, 0.1), (0.05, 2.0)];
 
 #[test]
-fn the_folded_network_predicts_what_the_sigmoids_do() {
+fn the_folded_network_predicts_as_the_sigmoid_network() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     for (gain, threshold) in CASES {
         let neuron = neuron(gain, threshold);
         let network = network(&neuron, &mut rng);
         let folded = neuron.fold(&network);
         assert_eq!(folded.architecture().hidden_activation(), Activation::Tanh);
-        let slow = slow(&network, &neuron);
+        let naive = naive(&network, &neuron);
         let inputs = Array2::from_shape_simple_fn((40, 4), || rng.random_range(-2.0..2.0_f32));
-        let expected = slow.forward(&inputs.mapv(f64::from)).pop().unwrap();
+        let expected = naive.forward(&inputs.mapv(f64::from)).pop().unwrap();
         for (row, expected) in inputs.outer_iter().zip(&expected) {
             let got = f64::from(folded.predict(&row.to_vec())[0]);
             assert!((got - expected).abs() < 2e-6, "gain {gain}, threshold {threshold}: {got} not {expected}");
@@ -110,20 +110,20 @@ fn the_folded_network_predicts_what_the_sigmoids_do() {
 }
 
 #[test]
-fn the_slow_networks_step_is_the_losss_derivative() {
+fn the_naive_step_is_the_derivative_of_the_loss() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     for (gain, threshold) in CASES {
         let neuron = neuron(gain, threshold);
         let network = network(&neuron, &mut rng);
         let inputs = Array2::from_shape_simple_fn((9, 4), || rng.random_range(-2.0..2.0));
         let targets = Array2::from_shape_simple_fn((9, 1), || rng.random_range(-2.0..2.0));
-        let mut stepped = slow(&network, &neuron);
+        let mut stepped = naive(&network, &neuron);
         stepped.step(&inputs, &targets, [1.0, 0.0, 0.0]);
         for layer in 0..3 {
             let (rows, columns) = stepped.weights[layer].dim();
             for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
                 let loss = |by: f64| {
-                    let mut moved = slow(&network, &neuron);
+                    let mut moved = naive(&network, &neuron);
                     moved.weights[layer][[row, column]] += by;
                     moved.loss(&inputs, &targets)
                 };
@@ -136,7 +136,7 @@ fn the_slow_networks_step_is_the_losss_derivative() {
 }
 
 #[test]
-fn training_the_folded_network_is_training_the_sigmoids() {
+fn training_the_folded_network_trains_the_sigmoid_network() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     for (gain, threshold) in CASES {
         let (neuron, rule) = (neuron(gain, threshold), [0.05, 0.9, 0.01]);
@@ -157,18 +157,18 @@ fn training_the_folded_network_is_training_the_sigmoids() {
         let parameters = Parameters { network: neuron.fold(&network), velocities: None };
         let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
         let order: Vec<u32> = (0..48).collect();
-        let mut slow = slow(&network, &neuron);
+        let mut naive = naive(&network, &neuron);
         for _ in 0..5 {
             engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
             for batch in 0..6 {
                 let rows: Vec<usize> = (8 * batch..8 * batch + 8).collect();
                 let batch = |array: &Array2<f32>| array.select(Axis(0), &rows).mapv(f64::from);
-                slow.step(&batch(&inputs), &batch(&targets), rule);
+                naive.step(&batch(&inputs), &batch(&targets), rule);
             }
         }
         let trained = neuron.unfold(&engine.parameters().unwrap().network);
-        let weights = trained.weights().iter().flatten().zip(slow.weights.iter().flatten());
-        for (&got, expected) in weights.chain(trained.biases().iter().flatten().zip(slow.biases.iter().flatten())) {
+        let weights = trained.weights().iter().flatten().zip(naive.weights.iter().flatten());
+        for (&got, expected) in weights.chain(trained.biases().iter().flatten().zip(naive.biases.iter().flatten())) {
             let error = (f64::from(got) - expected).abs();
             assert!(error < 2e-4 * expected.abs().max(1.0), "gain {gain}, threshold {threshold}: {got} not {expected}");
         }

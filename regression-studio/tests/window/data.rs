@@ -1,4 +1,4 @@
-//! Data: files that can be read, and files that cannot.
+//! Opening of data files, valid and invalid.
 
 use std::fmt::Write;
 
@@ -14,53 +14,53 @@ fn a_file_is_opened_and_its_columns_are_chosen() {
     let mut text = "a,b,name,y\n".to_owned();
     for row in 0..200 {
         let hole = if row == 7 { String::new() } else { row.to_string() };
-        writeln!(text, "{hole},{},n{},{}", row * row % 17, row % 3, 3 * row).expect("a string takes all");
+        writeln!(text, "{hole},{},n{},{}", row * row % 17, row % 3, 3 * row).expect("writing to a string succeeds");
     }
     let path = file(&folder, "small.csv", text.as_bytes());
     let mut window = Window::open(small());
     window.press(Modifiers::COMMAND, Key::O);
     window.type_path(HINT, &path, "Open");
-    window.wait_until("the file is there", |window| window.shows("200 rows, 4 columns"));
+    window.wait_until("the file is loaded", |window| window.shows("200 rows, 4 columns"));
     assert_eq!(window.settings().data.target, "y");
     assert_eq!(window.settings().data.features, ["a", "b"]);
     assert!(window.shows("a: numbers, 1 missing"), "the preview's header");
-    assert!(window.shows("name: 3 different texts, nothing missing"));
+    assert!(window.shows("name: 3 categories, nothing missing"));
     assert!(window.shows_part("Row 8, a , b 15, name n1, y 21"), "a row, the first of its cells missing");
     assert!(window.is_enabled("▶ Start"));
-    window.click("Built-in stock market");
-    window.wait_until("the market is back", |window| window.shows_part("800,000 rows, "));
+    window.click("Synthetic market data");
+    window.wait_until("the synthetic data are loaded", |window| window.shows_part("800,000 rows, "));
     assert!(window.is_enabled("▶ Start"));
 }
 
 #[test]
-fn a_bad_file_is_a_dialog_that_says_what_to_do() {
+fn an_invalid_file_shows_a_dialog_with_a_remedy() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = file(&folder, "ragged.csv", b"a,b\n1,2\n3\n");
     let mut window = Window::open(small());
-    window.click("Open a file…");
+    window.click("Open file…");
     window.type_path(HINT, &path, "Open");
-    window.wait_until("the dialog is there", |window| window.shows("⚠ The data could not be loaded"));
+    window.wait_until("the dialog is open", |window| window.shows("⚠ The data could not be loaded"));
     assert!(window.shows_part("ragged.csv") && window.shows_part("3"), "the file and the line");
-    assert!(window.shows("Mend the file, or open another one."));
+    assert!(window.shows("Correct the file, or open another one."));
     window.click("OK");
     assert!(!window.shows("⚠ The data could not be loaded"));
-    assert!(window.is_enabled("▶ Start"), "with the data of before");
+    assert!(window.is_enabled("▶ Start"), "the previous data are kept");
     assert_eq!(window.settings(), small());
 }
 
 #[test]
-fn a_missing_file_is_told_and_enter_closes_the_dialog() {
+fn a_missing_file_is_reported_and_enter_closes_the_dialog() {
     let mut window = Window::open(small());
     window.press(Modifiers::COMMAND, Key::O);
     window.type_path(HINT, std::path::Path::new("/nowhere/at all.csv"), "Open");
-    window.wait_until("the dialog is there", |window| window.shows("⚠ The data could not be loaded"));
+    window.wait_until("the dialog is open", |window| window.shows("⚠ The data could not be loaded"));
     assert!(window.shows_part("at all.csv"));
     window.press(Modifiers::NONE, Key::Enter);
     assert!(!window.shows("⚠ The data could not be loaded"));
 }
 
 #[test]
-fn escape_leaves_the_data_as_they_are() {
+fn escape_keeps_the_data() {
     let mut window = Window::open(small());
     window.press(Modifiers::COMMAND, Key::O);
     assert!(window.shows(HINT));

@@ -1,33 +1,33 @@
-//! Wrong values are marked where they stand, and Start says why it cannot be pressed.
+//! Validation in the form: invalid values are marked at their field, and Start shows why it is disabled.
 
 use eframe::egui::{Key, Modifiers};
 
 use crate::harness::{Window, small};
 
 #[test]
-fn the_first_click_on_start_is_possible() {
+fn start_is_enabled_at_first() {
     let window = Window::open(small());
     assert!(window.is_enabled("▶ Start"));
     assert!(!window.shows_part("⚠"), "nothing is wrong at first");
-    for button in ["⏸ Pause", "▶ Resume", "⏹ Stop", "Save the run…"] {
+    for button in ["⏸ Pause", "▶ Resume", "⏹ Stop", "Save run…"] {
         assert!(!window.is_enabled(button), "{button} before there is a run");
     }
     assert!(window.is_enabled("⏭ Step"));
 }
 
 #[test]
-fn a_wrong_value_is_marked_and_start_says_why() {
+fn an_invalid_value_is_marked_and_disables_start() {
     let mut window = Window::open(small());
     window.fill("Learning rate", "fast");
     assert!(!window.is_enabled("▶ Start"));
-    let reason = r#"Learning rate: "fast" is no number: choose above 0, up to 10"#;
+    let reason = r#"Learning rate: "fast" is not a number, must be greater than 0 and at most 10"#;
     assert!(window.shows(&format!("⚠ {reason}")), "at the field");
     assert!(window.shows(&format!("⚠ Start: {reason}")), "beside Start");
     window.press(Modifiers::NONE, Key::F5);
-    assert!(!window.shows("Preparing the data …"), "its key does nothing either");
+    assert!(!window.shows("Preparing data…"), "its key is disabled too");
 
     window.fill("Learning rate", "11");
-    assert!(window.shows_part("⚠ Learning rate: 11 does not do"));
+    assert!(window.shows_part("⚠ Learning rate: 11 is out of range"));
     window.fill("Momentum", "1");
     assert!(window.shows_part("(and 1 more)"));
     window.fill("Momentum", "0.5");
@@ -38,17 +38,16 @@ fn a_wrong_value_is_marked_and_start_says_why() {
 }
 
 #[test]
-fn every_input_of_the_paper_is_there_by_its_name() {
+fn every_input_has_its_label() {
     let window = Window::open(small());
     for field in ["Samples", "Neurons per layer", "Gain", "Threshold", "Learning rate", "Momentum", "Regularization"] {
         window.text_in(field);
     }
-    for field in
-        ["Training part", "Validation part", "Test part", "Batch size", "Epochs", "Patience", "Seed of the training"]
+    for field in ["Training part", "Validation part", "Test part", "Batch size", "Epochs", "Patience", "Training seed"]
     {
         window.text_in(field);
     }
-    for label in ["Data set", "Target", "Features", "Logarithm of the target", "Incomplete rows", "Device"] {
+    for label in ["Data set", "Target", "Features", "Logarithm of the target", "Rows with missing values", "Device"] {
         assert!(window.shows(label), "{label}");
     }
     assert_eq!(window.text_in("Neurons per layer"), "4");
@@ -56,7 +55,7 @@ fn every_input_of_the_paper_is_there_by_its_name() {
 }
 
 #[test]
-fn layers_and_samples_are_read_as_they_are_typed() {
+fn layers_and_samples_are_parsed_while_typing() {
     let mut window = Window::open(small());
     window.fill("Neurons per layer", "12-8, 4");
     window.fill("Samples", "500");
@@ -67,7 +66,7 @@ fn layers_and_samples_are_read_as_they_are_typed() {
 }
 
 #[test]
-fn a_column_is_left_out_by_its_check_box() {
+fn a_check_box_removes_a_feature() {
     let mut window = Window::open(small());
     let before = window.settings().data.features;
     window.click(&before[0]);
@@ -76,7 +75,7 @@ fn a_column_is_left_out_by_its_check_box() {
     assert_eq!(window.settings().data.features, before, "in the table's order again");
     window.click("none");
     assert!(!window.is_enabled("▶ Start"));
-    assert!(window.shows_part("⚠ Features: none is chosen"));
+    assert!(window.shows_part("⚠ Features: no column is chosen"));
     window.click("numbers");
     assert!(window.is_enabled("▶ Start"));
 }
@@ -89,7 +88,7 @@ fn the_keyboard_reaches_the_buttons_and_fields() {
         window.press(Modifiers::NONE, Key::Tab);
         reached.extend(window.focused());
     }
-    for label in ["▶ Start", "⏭ Step", "Open a run…", "Light or dark", "Keys", "Open a file…", "Training"] {
+    for label in ["▶ Start", "⏭ Step", "Open run…", "Switch theme", "Keys", "Open file…", "Training"] {
         assert!(reached.iter().any(|name| name == label), "{label} is not among {reached:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A window without a display.
+//! A test harness for the window without a display.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use regression_studio::Settings;
 use regression_studio::settings::Source;
 use regression_studio::window::App;
 
-/// The longest that anything may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Timeout of [`Window::wait_until`].
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A window.
+/// The window under test.
 pub(crate) struct Window(Harness<'static, Option<App>>);
 
-/// Settings of a training that ends in no time.
+/// Settings of a run of a few milliseconds.
 pub(crate) fn small() -> Settings {
     let mut settings = Settings::default();
     settings.data.source = Source::Synthetic { rows: 600, seed: 1 };
@@ -29,16 +29,16 @@ pub(crate) fn small() -> Settings {
 }
 
 impl Window {
-    /// A window that has loaded its data.
+    /// Opens a window and waits until its data are loaded.
     pub(crate) fn open(settings: Settings) -> Self {
         let mut window = Self::of(settings);
-        window.wait_until("the data are there", |window| {
-            window.shows("Built-in stock market") && !window.shows("Cancel")
+        window.wait_until("the data are loaded", |window| {
+            window.shows("Synthetic market data") && !window.shows("Cancel")
         });
         window
     }
 
-    /// A window in its first frame.
+    /// Opens a window, which has started to load its data.
     pub(crate) fn of(settings: Settings) -> Self {
         let builder = Harness::builder().with_size([1280.0, 1700.0]);
         let harness = builder.build_ui_state(
@@ -50,51 +50,51 @@ impl Window {
         Self(harness)
     }
 
-    /// Frames until something holds.
+    /// Runs frames until `holds` returns true.
     pub(crate) fn wait_until(&mut self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
         let start = Instant::now();
         self.0.step();
         while !holds(self) {
-            assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+            assert!(start.elapsed() < TIMEOUT, "timeout before {what}");
             std::thread::sleep(Duration::from_millis(5));
             self.0.step();
         }
         self.0.step();
     }
 
-    /// Some frames.
+    /// Runs four frames.
     pub(crate) fn step(&mut self) {
         self.0.run_steps(4);
     }
 
-    /// Whether something has this label.
+    /// Whether a widget has this label.
     pub(crate) fn shows(&self, label: &str) -> bool {
         self.0.query_all_by_label(label).next().is_some()
     }
 
-    /// Whether some label contains this.
+    /// Whether a widget's label contains `part`.
     pub(crate) fn shows_part(&self, part: &str) -> bool {
         self.0.query_all_by_label_contains(part).next().is_some()
     }
 
-    /// Presses a button, or whatever has this label.
+    /// Clicks the widget with this label.
     pub(crate) fn click(&mut self, label: &str) {
         self.0.get_by_label(label).click();
         self.step();
     }
 
-    /// Whether a button can be pressed.
+    /// Whether a button is enabled.
     pub(crate) fn is_enabled(&self, button: &str) -> bool {
         !self.0.get_by_role_and_label(Role::Button, button).accesskit_node().is_disabled()
     }
 
-    /// Presses keys.
+    /// Presses a key with modifiers.
     pub(crate) fn press(&mut self, modifiers: Modifiers, key: Key) {
         self.0.key_press_modifiers(modifiers, key);
         self.step();
     }
 
-    /// Replaces what stands in a field.
+    /// Replaces the text of a field.
     pub(crate) fn fill(&mut self, field: &str, text: &str) {
         self.0.get_by_role_and_label(Role::TextInput, field).focus();
         self.step();
@@ -107,36 +107,36 @@ impl Window {
         self.step();
     }
 
-    /// What stands in a field.
+    /// The text of a field.
     pub(crate) fn text_in(&self, field: &str) -> String {
         self.0.get_by_role_and_label(Role::TextInput, field).value().unwrap_or_default()
     }
 
-    /// What of these kind is focused: its label.
+    /// The label of the focused widget.
     pub(crate) fn focused(&self) -> Option<String> {
         let focused = self.0.root().children_recursive().find(|node| node.is_focused())?;
         focused.accesskit_node().label().or_else(|| focused.value())
     }
 
-    /// What the settings are now.
+    /// The current settings.
     pub(crate) fn settings(&self) -> Settings {
         self.0.state().as_ref().map(|app| app.settings().clone()).unwrap_or_default()
     }
 
-    /// Opens a file or a folder by typing its path.
+    /// Types a path into the path dialog and confirms it.
     pub(crate) fn type_path(&mut self, hint: &str, path: &std::path::Path, verb: &str) {
         self.fill(hint, &path.display().to_string());
         self.click(verb);
     }
 
-    /// Starts a training, and waits for its end.
+    /// Starts a training run and waits for its end.
     pub(crate) fn train(&mut self) {
         self.click("▶ Start");
-        self.wait_until("the training has ended", |window| window.shows("Finished") || window.shows("Finished early"));
+        self.wait_until("training has ended", |window| window.shows("Finished") || window.shows("Finished early"));
     }
 }
 
-/// A file with this text.
+/// Writes a file to `folder` and returns its path.
 pub(crate) fn file(folder: &tempfile::TempDir, name: &str, text: &[u8]) -> PathBuf {
     let path = folder.path().join(name);
     std::fs::write(&path, text).expect("a temporary file");

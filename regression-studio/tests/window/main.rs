@@ -1,4 +1,4 @@
-//! The window by its labels, as a screen reader finds them: no display is needed, nor anything that draws.
+//! The window through its accessibility labels, as a screen reader finds them, without display or renderer.
 
 mod data;
 mod form;

@@ -1,4 +1,4 @@
-//! Runs are saved, opened and compared.
+//! Saving, opening and comparison of runs.
 
 use eframe::egui::{Key, Modifiers};
 
@@ -10,13 +10,13 @@ const OPEN_HINT: &str = "Path of a run's folder";
 fn two_runs_are_compared() {
     let mut window = Window::open(small());
     window.click("Compare runs");
-    assert!(window.shows_part("Two runs are needed"));
+    assert!(window.shows_part("A comparison needs two runs"));
     window.train();
     window.fill("Learning rate", "0.01");
     window.train();
     window.press(Modifiers::COMMAND, Key::Num3);
     assert!(window.shows("Error curves of two runs"));
-    assert!(window.shows("0.05") && window.shows("0.01"), "what differs");
+    assert!(window.shows("0.05") && window.shows("0.01"), "the differing values");
     assert!(window.shows("Test RMSE"));
     assert!(window.shows("Run 1") && window.shows("Run 2"));
 }
@@ -38,19 +38,19 @@ fn a_saved_run_is_opened_in_another_window() {
     other.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::O);
     other.type_path(OPEN_HINT, &path, "Open");
     other.wait_until("the run is shown", |window| window.shows("Finished"));
-    assert!(other.shows_part("On rows it has never seen the network explains"));
+    assert!(other.shows_part("On unseen rows the network explains"));
     assert!(other.shows("3 / 3"));
     assert_eq!(other.settings(), small(), "with the settings it was trained with");
 }
 
 #[test]
-fn a_folder_without_a_run_is_a_dialog() {
+fn a_folder_without_a_run_shows_a_dialog() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut window = Window::open(small());
-    window.click("Open a run…");
+    window.click("Open run…");
     window.type_path(OPEN_HINT, folder.path(), "Open");
     assert!(window.shows("⚠ The run could not be opened"));
-    assert!(window.shows("Choose a folder that a run was saved to."));
+    assert!(window.shows("Choose the folder of a saved run."));
     window.press(Modifiers::NONE, Key::Escape);
     assert!(!window.shows("⚠ The run could not be opened"));
 }

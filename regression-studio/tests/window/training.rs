@@ -1,29 +1,29 @@
-//! A training from the first click to its results.
+//! Training runs from the first click to the results.
 
 use eframe::egui::{Key, Modifiers};
 
 use crate::harness::{Window, small};
 
 #[test]
-fn a_training_runs_through_to_its_results() {
+fn a_run_trains_to_its_results() {
     let mut window = Window::open(small());
     window.train();
     assert!(window.shows("3 / 3"), "all epochs");
-    assert!(window.shows_part("On rows it has never seen the network explains"));
+    assert!(window.shows_part("On unseen rows the network explains"));
     assert!(window.shows_part("of training on 420 : 90 : 90 rows"));
     assert!(window.shows("Network of 8-4-1 neurons"));
     assert!(window.shows("Neuron OPEN_PRICE") && window.shows("Neuron layer 1, neuron 4"));
-    assert!(window.shows("Predicted against true values of 90 rows of the test part"));
-    assert!(window.is_enabled("▶ Start") && window.is_enabled("Save the run…"));
+    assert!(window.shows("Predicted over true values of 90 rows of the test part"));
+    assert!(window.is_enabled("▶ Start") && window.is_enabled("Save run…"));
     assert!(!window.is_enabled("⏸ Pause") && !window.is_enabled("⏹ Stop"));
 }
 
 #[test]
-fn one_epoch_at_a_time() {
+fn step_trains_one_epoch() {
     let mut window = Window::open(small());
     window.click("⏭ Step");
     window.wait_until("one epoch is done", |window| window.shows("Paused") && window.shows("1 / 3"));
-    assert!(window.shows("Locked while it trains: stop it to change something."));
+    assert!(window.shows("Locked during training: stop it to change settings."));
     assert!(window.is_enabled("▶ Resume") && !window.is_enabled("▶ Start") && !window.is_enabled("⏸ Pause"));
     window.press(Modifiers::NONE, Key::F8);
     window.wait_until("two epochs are done", |window| window.shows("Paused") && window.shows("2 / 3"));
@@ -33,7 +33,7 @@ fn one_epoch_at_a_time() {
 }
 
 #[test]
-fn a_training_is_paused_stopped_and_goes_on() {
+fn a_run_is_paused_stopped_and_resumed() {
     let mut settings = small();
     settings.training.epochs = 100_000;
     settings.training.patience = None;
@@ -46,8 +46,8 @@ fn a_training_is_paused_stopped_and_goes_on() {
     window.wait_until("it trains again", |window| window.is_enabled("⏸ Pause"));
     window.press(Modifiers::SHIFT, Key::F5);
     window.wait_until("it is stopped", |window| window.shows("Stopped"));
-    assert!(window.shows_part("On rows it has never seen the network explains"), "a stopped training has results too");
-    assert!(window.is_enabled("▶ Resume"), "it can go on");
+    assert!(window.shows_part("On unseen rows the network explains"), "a stopped run has results");
+    assert!(window.is_enabled("▶ Resume"), "a stopped run can be resumed");
     window.click("▶ Resume");
     window.wait_until("it trains once more", |window| window.is_enabled("⏸ Pause"));
     window.click("⏹ Stop");
@@ -55,18 +55,18 @@ fn a_training_is_paused_stopped_and_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_prepared_is_a_dialog() {
+fn a_failed_preparation_shows_a_dialog() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rows: String = (0..50).map(|row| format!("{row},7\n")).collect();
     let path = crate::harness::file(&folder, "constant.csv", format!("x,y\n{rows}").as_bytes());
     let mut window = Window::open(small());
     window.press(Modifiers::COMMAND, Key::O);
     window.type_path("Path of a .csv, .tsv or .csv.gz file", &path, "Open");
-    window.wait_until("the file is there", |window| window.shows("50 rows, 2 columns"));
+    window.wait_until("the file is loaded", |window| window.shows("50 rows, 2 columns"));
     window.click("▶ Start");
-    window.wait_until("the dialog is there", |window| window.shows("⚠ The training cannot go on"));
+    window.wait_until("the dialog is open", |window| window.shows("⚠ Training failed"));
     assert!(window.shows_part("choose another target"));
     window.click("OK");
     assert!(window.shows("Failed"));
-    assert!(window.is_enabled("▶ Start"), "after a change of the settings");
+    assert!(window.is_enabled("▶ Start"), "to try other settings");
 }

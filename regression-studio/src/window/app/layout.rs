@@ -1,4 +1,4 @@
-//! Where everything stands: the bar of actions above, the form on the left, the views in the middle.
+//! The window's layout: action bar on top, form on the left, views in the centre.
 
 use eframe::egui::{self, Align, Layout, Margin, RichText, Ui};
 
@@ -6,11 +6,11 @@ use super::App;
 use crate::window::action::{Action, Tab};
 use crate::window::{compare, dashboard, theme};
 
-/// How wide the form is.
-const FORM_WIDTH: f32 = 348.0;
+/// Width of the form in points.
+const FORM_WIDTH: f32 = 376.0;
 
 impl App {
-    /// The whole window. Returns what the user wants to be done.
+    /// Draws the window. Returns the action that the user has chosen.
     pub(super) fn layout(&mut self, ui: &mut Ui) -> Option<Action> {
         let mut action = None;
         let panel = egui::Frame::new().fill(ui.visuals().panel_fill);
@@ -24,8 +24,8 @@ impl App {
             .show(ui, |ui| {
                 let scroll = egui::ScrollArea::vertical().id_salt("form").auto_shrink(false);
                 let inner = scroll.content_margin(Margin { right: 10, ..Margin::ZERO }).show(ui, |ui| {
-                    let is_on = self.watched.as_ref().is_some_and(super::Watched::is_on);
-                    self.form.show(ui, self.table.as_deref(), self.loading.as_ref(), is_on)
+                    let is_active = self.watched.as_ref().is_some_and(super::Watched::is_active);
+                    self.form.show(ui, self.table.as_deref(), self.loading.as_ref(), is_active)
                 });
                 action = action.or(inner.inner);
             });
@@ -45,8 +45,8 @@ impl App {
 
     fn actions(&mut self, ui: &mut Ui) -> Option<Action> {
         let mut action = None;
-        let refusal_to_start = self.refusal(Action::Start);
-        let is_on = self.watched.as_ref().is_some_and(super::Watched::is_on);
+        let start_disabled_reason = self.disabled_reason(Action::Start);
+        let is_active = self.watched.as_ref().is_some_and(super::Watched::is_active);
         ui.horizontal(|ui| {
             for button in [Action::Start, Action::Pause, Action::Resume, Action::Step, Action::Stop] {
                 self.button(ui, button, &mut action);
@@ -64,8 +64,10 @@ impl App {
                 }
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     let palette = theme::palette(ui);
-                    let (text, color) = match refusal_to_start {
-                        Some(why) if !is_on && self.loading.is_none() => (format!("⚠ Start: {why}"), palette.red),
+                    let (text, color) = match start_disabled_reason {
+                        Some(reason) if !is_active && self.loading.is_none() => {
+                            (format!("⚠ Start: {reason}"), palette.red)
+                        }
                         _ => (self.notice.clone(), palette.grey),
                     };
                     if !text.is_empty() {
@@ -78,17 +80,16 @@ impl App {
         action
     }
 
-    /// A button, with the reason where it cannot be pressed.
+    /// An action's button; if it is disabled, the tooltip gives the reason.
     fn button(&mut self, ui: &mut Ui, action: Action, chosen: &mut Option<Action>) {
-        let refusal = self.refusal(action);
-        let button = match (action, &refusal) {
+        let reason = self.disabled_reason(action);
+        let button = match (action, &reason) {
             (Action::Start, None) => theme::primary_button(ui, action.label()),
             _ => egui::Button::new(action.label()),
         };
         let tooltip = action.tooltip(ui.ctx());
-        let response = ui.add_enabled(refusal.is_none(), button).on_hover_text(&tooltip);
-        let response =
-            response.on_disabled_hover_text(format!("{tooltip}\n{}", refusal.as_deref().unwrap_or_default()));
+        let response = ui.add_enabled(reason.is_none(), button).on_hover_text(&tooltip);
+        let response = response.on_disabled_hover_text(format!("{tooltip}\n{}", reason.as_deref().unwrap_or_default()));
         if response.clicked() {
             *chosen = Some(action);
         }

@@ -1,4 +1,4 @@
-//! What each action does, and when it cannot be done.
+//! Execution of the actions, and the reasons for which they are disabled.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,38 +18,40 @@ use crate::window::watched::Watched;
 use crate::{Session, Settings};
 
 impl App {
-    /// Why an action cannot be done now; None if it can.
-    pub(super) fn refusal(&mut self, action: Action) -> Option<String> {
+    /// The reason why an action is disabled; `None` if it is enabled.
+    pub(super) fn disabled_reason(&mut self, action: Action) -> Option<String> {
         let state = self.watched.as_ref().map(|watched| watched.snapshot().state.clone());
-        let is_on = self.watched.as_ref().is_some_and(Watched::is_on);
-        let refuse = |is_refused: bool, why: &str| is_refused.then(|| why.to_owned());
+        let is_active = self.watched.as_ref().is_some_and(Watched::is_active);
+        let reason_if = |is_disabled: bool, reason: &str| is_disabled.then(|| reason.to_owned());
         match action {
-            Action::Start => self.refusal_to_start(),
+            Action::Start => self.start_disabled_reason(),
             Action::Step if state == Some(State::Paused) => None,
-            Action::Step => self.refusal_to_start(),
-            Action::Pause => refuse(state != Some(State::Running), "Nothing is being trained."),
+            Action::Step => self.start_disabled_reason(),
+            Action::Pause => reason_if(state != Some(State::Running), "No training is running."),
             Action::Resume if state == Some(State::Paused) => None,
-            Action::Resume => self.refusal_to_resume(),
-            Action::Stop => refuse(!is_on, "Nothing is being trained."),
+            Action::Resume => self.resume_disabled_reason(),
+            Action::Stop => reason_if(!is_active, "No training is running."),
             Action::SaveRun => {
                 let run = self.watched.as_ref().and_then(|watched| watched.snapshot().run.clone());
-                refuse(run.is_none(), "There is no run to save yet: train at least one epoch.")
+                reason_if(run.is_none(), "There is no run to save yet: train at least one epoch.")
             }
-            Action::OpenData | Action::BuiltIn | Action::OpenRun => refuse(is_on, "A training is on: stop it first.")
-                .or_else(|| refuse(self.loading.is_some(), "Data are being loaded: wait, or cancel.")),
-            Action::CancelLoading => refuse(self.loading.is_none(), "Nothing is being loaded."),
+            Action::OpenData | Action::BuiltIn | Action::OpenRun => {
+                reason_if(is_active, "Training is running: stop it first.")
+                    .or_else(|| reason_if(self.loading.is_some(), "Data are loading: wait, or cancel."))
+            }
+            Action::CancelLoading => reason_if(self.loading.is_none(), "No data are loading."),
             Action::Show(_) | Action::SwitchTheme | Action::Help | Action::Quit => None,
         }
     }
 
-    fn refusal_to_start(&mut self) -> Option<String> {
-        if self.watched.as_ref().is_some_and(Watched::is_on) {
-            return Some("A training is on: stop it to start another.".to_owned());
+    fn start_disabled_reason(&mut self) -> Option<String> {
+        if self.watched.as_ref().is_some_and(Watched::is_active) {
+            return Some("Training is running: stop it to start a new run.".to_owned());
         }
         if self.loading.is_some() {
-            return Some("The data are still being loaded.".to_owned());
+            return Some("The data are still loading.".to_owned());
         }
-        let Some(table) = self.table.clone() else { return Some("There are no data: open a file first.".to_owned()) };
+        let Some(table) = self.table.clone() else { return Some("No data are loaded: open a file first.".to_owned()) };
         match self.form.problems(Some(&table)) {
             [] => None,
             [problem] => Some(problem.to_string()),
@@ -57,18 +59,18 @@ impl App {
         }
     }
 
-    fn refusal_to_resume(&self) -> Option<String> {
+    fn resume_disabled_reason(&self) -> Option<String> {
         let Some(run) = self.watched.as_ref().and_then(Watched::stopped_run) else {
-            return Some("Nothing was paused or stopped.".to_owned());
+            return Some("No run is paused or stopped.".to_owned());
         };
         if self.loading.is_some() {
-            return Some("The data are still being loaded.".to_owned());
+            return Some("The data are still loading.".to_owned());
         }
         let has_its_data = self.table.is_some() && self.form.settings().data.source == run.settings.data.source;
-        (!has_its_data).then(|| "The run learned from other data: open them first.".to_owned())
+        (!has_its_data).then(|| "The run was trained on other data: open them first.".to_owned())
     }
 
-    /// Does what the user wants.
+    /// Executes an action, which must be enabled.
     pub(super) fn perform(&mut self, action: Action, context: &Context) {
         match action {
             Action::OpenData => {
@@ -81,7 +83,7 @@ impl App {
             Action::BuiltIn => self.load(Settings::default().data.source, None, context),
             Action::CancelLoading => self.loading.iter().for_each(Loading::cancel),
             Action::Start => self.start(false, context),
-            Action::Step if self.session().is_some() && self.watched.as_ref().is_some_and(Watched::is_on) => {
+            Action::Step if self.session().is_some() && self.watched.as_ref().is_some_and(Watched::is_active) => {
                 self.session().into_iter().for_each(Session::step_epoch);
             }
             Action::Step => self.start(true, context),
@@ -108,7 +110,7 @@ impl App {
         }
     }
 
-    /// Does what a path was wanted for.
+    /// Opens or saves at a path that the user has chosen.
     pub(super) fn use_path(&mut self, purpose: Purpose, path: PathBuf, context: &Context) {
         match purpose {
             Purpose::OpenData => self.load(Source::File(path), None, context),
@@ -117,9 +119,9 @@ impl App {
         }
     }
 
-    /// Loads a table in the background, and takes these settings when it is there.
+    /// Loads a table in the background, and then applies `settings` if given.
     pub(super) fn load(&mut self, source: Source, settings: Option<Settings>, context: &Context) {
-        if self.watched.as_ref().is_none_or(|watched| !watched.is_on()) && settings.is_none() {
+        if self.watched.as_ref().is_none_or(|watched| !watched.is_active()) && settings.is_none() {
             self.tab = Tab::Data;
         }
         self.loading = Some(Loading::start(source, settings, context));
@@ -151,7 +153,7 @@ impl App {
                 self.watched = Some(resumed);
                 self.tab = Tab::Training;
             }
-            _ => self.session().into_iter().for_each(Session::go_on),
+            _ => self.session().into_iter().for_each(Session::unpause),
         }
     }
 
@@ -176,11 +178,7 @@ impl App {
                 }
             }
             Err(error) => {
-                self.fail(
-                    "The run could not be opened",
-                    with_causes(error),
-                    "Choose a folder that a run was saved to.",
-                );
+                self.fail("The run could not be opened", with_causes(error), "Choose the folder of a saved run.");
             }
         }
     }
@@ -190,13 +188,13 @@ impl App {
         match run_folder::save(folder, &run) {
             Ok(()) => self.notice = format!("Saved to {}", folder.display()),
             Err(error) => {
-                self.fail("The run could not be saved", with_causes(error), "Choose another folder, and save again.");
+                self.fail("The run could not be saved", with_causes(error), "Choose another folder and save again.");
             }
         }
     }
 }
 
-/// One line with the causes, as the command line prints errors.
+/// The error with its causes in one line, as the command line prints it.
 fn with_causes(error: RunFolderError) -> String {
     format!("{:#}", anyhow::Error::from(error))
 }

@@ -1,4 +1,4 @@
-//! Which file or folder: by the system's own dialog, or typed where there is none.
+//! Dialog for a file or folder path: the system's file dialog, or a text field.
 
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -9,18 +9,18 @@ use eframe::egui::{self, Context, Key, RichText, Ui};
 use super::dialog;
 use crate::window::theme;
 
-/// What a path is wanted for.
+/// Purpose of a path dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A table to learn from.
+    /// Open a table.
     OpenData,
-    /// A run's folder.
+    /// Open a run's folder.
     OpenRun,
-    /// A folder to save a run to.
+    /// Save a run to a folder.
     SaveRun,
 }
 
-/// Asks for a path.
+/// A path dialog.
 pub(crate) struct PathDialog {
     purpose: Purpose,
     text: String,
@@ -35,11 +35,11 @@ struct SystemDialog {
     since: Instant,
 }
 
-/// How a dialog of the system that cannot be shown differs from one that the user closes: nobody is as fast.
-const FASTEST_USER: Duration = Duration::from_millis(350);
+/// Minimum time in which a user closes the system's dialog; one that ends sooner could not be shown.
+const MIN_USER_TIME: Duration = Duration::from_millis(350);
 
 impl PathDialog {
-    /// Asks for a path, first by the system's dialog if `use_system`.
+    /// Opens the dialog; with `use_system`, also the system's file dialog.
     pub(crate) fn new(purpose: Purpose, suggestion: String, use_system: bool, context: &Context) -> Self {
         let mut dialog = Self { purpose, text: suggestion, system: None, note: "", is_new: true };
         if use_system {
@@ -48,12 +48,12 @@ impl PathDialog {
         dialog
     }
 
-    /// What the path is wanted for.
+    /// The dialog's purpose.
     pub(crate) fn purpose(&self) -> Purpose {
         self.purpose
     }
 
-    /// Shows it. Returns Some when it has ended: the path, or None where the user wants none.
+    /// Draws the dialog. Returns `Some` when it has ended: the path, or `None` if it was cancelled.
     pub(crate) fn show(&mut self, context: &Context) -> Option<Option<PathBuf>> {
         if let Some(answer) = self.system_answer() {
             return Some(answer);
@@ -68,9 +68,9 @@ impl PathDialog {
 
     fn contents(&mut self, ui: &mut Ui) -> Option<Option<PathBuf>> {
         let (title, hint, verb) = match self.purpose {
-            Purpose::OpenData => ("Open a file", "Path of a .csv, .tsv or .csv.gz file", "Open"),
-            Purpose::OpenRun => ("Open a run", "Path of a run's folder", "Open"),
-            Purpose::SaveRun => ("Save the run", "Path of a new folder", "Save"),
+            Purpose::OpenData => ("Open file", "Path of a .csv, .tsv or .csv.gz file", "Open"),
+            Purpose::OpenRun => ("Open run", "Path of a run's folder", "Open"),
+            Purpose::SaveRun => ("Save run", "Path of a new folder", "Save"),
         };
         ui.heading(title);
         ui.add_space(4.0);
@@ -88,8 +88,11 @@ impl PathDialog {
         if std::mem::take(&mut self.is_new) {
             edit.request_focus();
         }
-        let note =
-            if self.system.is_some() { "The system's file dialog is open; or type the path here." } else { self.note };
+        let note = if self.system.is_some() {
+            "The system's file dialog is open; you can also type the path here."
+        } else {
+            self.note
+        };
         if !note.is_empty() {
             ui.label(RichText::new(note).small().weak());
         }
@@ -109,7 +112,7 @@ impl PathDialog {
         answer
     }
 
-    /// Opens the system's dialog. It is made on this thread, as some systems want, and waited for on another.
+    /// Opens the system's dialog. It is created on this thread, as some systems require, and awaited on another.
     fn browse(&mut self, context: &Context) {
         let dialog = rfd::AsyncFileDialog::new();
         let future: std::pin::Pin<Box<dyn Future<Output = Option<rfd::FileHandle>> + Send>> = match self.purpose {
@@ -127,14 +130,14 @@ impl PathDialog {
         let context = context.clone();
         std::thread::spawn(move || {
             let path = pollster::block_on(future).map(|handle| handle.path().to_path_buf());
-            // Nobody listens any more where the user has typed a path.
+            // The receiver is gone if the user has typed a path.
             let _ = sender.send(path);
             context.request_repaint();
         });
         self.system = Some(SystemDialog { chosen, since: Instant::now() });
     }
 
-    /// The system's dialog's answer, once there is one. Where it could not be shown, the path is typed.
+    /// The answer of the system's dialog, if it has ended. If it could not be shown, the text field remains.
     fn system_answer(&mut self) -> Option<Option<PathBuf>> {
         let system = self.system.as_ref()?;
         let chosen = match system.chosen.try_recv() {
@@ -142,17 +145,17 @@ impl PathDialog {
             Err(mpsc::TryRecvError::Empty) => return None,
             Err(mpsc::TryRecvError::Disconnected) => None,
         };
-        let was_shown = system.since.elapsed() > FASTEST_USER;
+        let was_shown = system.since.elapsed() > MIN_USER_TIME;
         self.system = None;
         if chosen.is_none() && !was_shown {
-            self.note = "This system has no file dialog to show: type the path.";
+            self.note = "The system's file dialog is not available: type the path.";
             return None;
         }
         Some(chosen)
     }
 }
 
-/// `~/` as shells read it.
+/// Expands a leading `~/` as shells do.
 fn expand_home(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),

@@ -1,4 +1,4 @@
-//! Which columns the network sees, and which it learns to tell.
+//! Choice of the target and the feature columns.
 
 use eframe::egui::{self, RichText, Ui};
 
@@ -8,7 +8,7 @@ use crate::settings::Field;
 use crate::table::{Column, Kind};
 use crate::window::number;
 
-/// The column to learn.
+/// The list of target columns.
 pub(super) fn target(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
     let names: Vec<&str> = numbers(table).map(Column::name).collect();
     let mut chosen = form.settings.data.target.clone();
@@ -25,14 +25,14 @@ pub(super) fn target(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
         response.response
     });
     if chosen != form.settings.data.target {
-        // What is to be told cannot be told from itself.
+        // The target must not be a feature.
         form.settings.data.features.retain(|feature| *feature != chosen);
         form.settings.data.target = chosen;
     }
     form.note(ui, Field::Target);
 }
 
-/// The columns to learn from: a check box each.
+/// The feature columns: a check box each.
 pub(super) fn features(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
     let Some(table) = table else { return };
     ui.horizontal(|ui| {
@@ -41,10 +41,10 @@ pub(super) fn features(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
         let chosen = format!("{} of {} columns", form.settings.data.features.len(), table.columns().len());
         ui.label(RichText::new(chosen).small().weak());
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            if ui.small_button("none").on_hover_text("Takes no column").clicked() {
+            if ui.small_button("none").on_hover_text("Clear the selection").clicked() {
                 form.settings.data.features.clear();
             }
-            if ui.small_button("numbers").on_hover_text("Takes all columns of numbers but the target").clicked() {
+            if ui.small_button("numbers").on_hover_text("Select all numeric columns except the target").clicked() {
                 let target = &form.settings.data.target;
                 let names = numbers(Some(table)).map(Column::name).filter(|name| name != target);
                 form.settings.data.features = names.map(str::to_owned).collect();
@@ -70,7 +70,7 @@ fn feature(ui: &mut Ui, features: &mut Vec<String>, column: &Column, table: &Tab
     let response = ui.add(label).on_hover_text(describe(column));
     if response.changed() && is_chosen {
         features.push(column.name().to_owned());
-        // In the table's order, so that the same choice makes the same network.
+        // In the table's order, so that the network does not depend on the order of the clicks.
         let place = |name: &String| table.columns().iter().position(|column| column.name() == name);
         features.sort_by_key(place);
     } else if response.changed() {
@@ -78,16 +78,16 @@ fn feature(ui: &mut Ui, features: &mut Vec<String>, column: &Column, table: &Tab
     }
 }
 
-/// Kind and gaps of a column, in words.
+/// Kind and missing values of a column, in words.
 pub(in crate::window) fn describe(column: &Column) -> String {
     let kind = match column.categories() {
-        Some(categories) => format!("{} different texts", number::count(categories.names.len())),
+        Some(categories) => format!("{} categories", number::count(categories.names.len())),
         None => "numbers".to_owned(),
     };
     let gaps = match (column.missing(), column.not_numeric()) {
         (0, 0) => "nothing missing".to_owned(),
         (missing, 0) => format!("{} missing", number::count(missing)),
-        (missing, wrong) => format!("{} missing, {} no numbers", number::count(missing), number::count(wrong)),
+        (missing, wrong) => format!("{} missing, {} not numeric", number::count(missing), number::count(wrong)),
     };
     format!("{kind}, {gaps}")
 }

@@ -1,4 +1,4 @@
-//! One input: its label, the input itself, its unit, its explanation.
+//! A field of the form: label, input, unit and tooltip.
 
 use eframe::egui::{self, Align, Layout, Response, RichText, Stroke, Ui, vec2};
 
@@ -6,10 +6,12 @@ use super::Form;
 use crate::settings::Field;
 use crate::window::{theme, typed};
 
-/// How wide the labels are.
-const LABEL_WIDTH: f32 = 142.0;
+/// Width of the label column in points.
+const LABEL_WIDTH: f32 = 170.0;
+/// Width of the longest label, whose field has no unit beside it.
+const LONG_LABEL_WIDTH: f32 = 216.0;
 
-/// A line of the form.
+/// A row of the form.
 pub(super) struct Row {
     field: Field,
     is_wrong: bool,
@@ -20,7 +22,7 @@ impl Row {
         Self { field, is_wrong: form.is_wrong(field) }
     }
 
-    /// Label, input and unit. Returns whether the input changed.
+    /// Shows label, input and unit. Returns whether the input changed.
     pub(super) fn show(self, ui: &mut Ui, input: impl FnOnce(&mut Ui) -> Response) -> bool {
         let Self { field, is_wrong } = self;
         let inner = ui.horizontal(|ui| {
@@ -37,12 +39,13 @@ impl Row {
     }
 }
 
-/// A field's name, in the form's first column.
+/// A field's label, in the form's first column.
 fn label(ui: &mut Ui, field: Field, is_wrong: bool) -> Response {
     let height = ui.spacing().interact_size.y;
+    let width = if field == Field::OneHotLimit { LONG_LABEL_WIDTH } else { LABEL_WIDTH };
     let layout = Layout::left_to_right(Align::Center);
-    let inner = ui.allocate_ui_with_layout(vec2(LABEL_WIDTH, height), layout, |ui| {
-        ui.set_min_width(LABEL_WIDTH);
+    let inner = ui.allocate_ui_with_layout(vec2(width, height), layout, |ui| {
+        ui.set_min_width(width);
         let mut text = RichText::new(field.label());
         if is_wrong {
             text = text.color(theme::palette(ui).red);
@@ -52,7 +55,7 @@ fn label(ui: &mut Ui, field: Field, is_wrong: bool) -> Response {
     inner.inner
 }
 
-/// A field that is typed.
+/// A text input.
 pub(super) fn text(ui: &mut Ui, field: Field, text: &mut String, is_wrong: bool, width: f32) -> Response {
     ui.scope(|ui| {
         if is_wrong {
@@ -69,7 +72,7 @@ pub(super) fn text(ui: &mut Ui, field: Field, text: &mut String, is_wrong: bool,
     .inner
 }
 
-/// One of a few values.
+/// A drop-down list.
 pub(super) fn choice<T: Copy + PartialEq>(ui: &mut Ui, field: Field, value: &mut T, choices: &[(T, &str)]) {
     ui.horizontal(|ui| {
         let label = label(ui, field, false);
@@ -85,12 +88,12 @@ pub(super) fn choice<T: Copy + PartialEq>(ui: &mut Ui, field: Field, value: &mut
     });
 }
 
-/// On or off.
+/// A check box.
 pub(super) fn switch(ui: &mut Ui, field: Field, value: &mut bool) {
     explain(&ui.checkbox(value, field.label()), field);
 }
 
-/// The tooltip: what the field is for, its range and its unit.
+/// Adds the field's tooltip: label, explanation, range and unit.
 pub(super) fn explain(response: &Response, field: Field) -> Response {
     let explained = |ui: &mut Ui| {
         ui.set_max_width(340.0);

@@ -1,30 +1,30 @@
-//! What a neuron is made of, while the pointer is over it.
+//! Tooltip of a neuron.
 
 use eframe::egui::{self, Rect, RichText, Sense, Ui, vec2};
 
 use super::Drawing;
 use crate::window::{number, theme};
 
-/// The most inputs that are listed.
-const MOST_LISTED: usize = 12;
-/// The width of the longest bar.
+/// Maximum number of inputs listed.
+const MAX_LISTED: usize = 12;
+/// Width of the longest bar in points.
 const BAR: f32 = 80.0;
 
-/// The neuron's name, its inputs by strength, its bias.
+/// Shows the neuron's name, its inputs by absolute weight, and its bias.
 pub(super) fn show(ui: &mut Ui, drawing: &Drawing<'_>, layer: usize, neuron: usize) {
     ui.set_max_width(320.0);
     ui.strong(capitalised(&drawing.name(layer, neuron)));
     let Some(before) = layer.checked_sub(1) else {
-        ui.label("An input: the column, with mean 0 and variance 1.");
+        ui.label("Input: the column, standardised to mean 0 and variance 1.");
         return;
     };
     let kind = match layer + 1 == drawing.sizes.len() {
-        true => "The weighted sum of its inputs".to_owned(),
+        true => "Weighted sum of its inputs".to_owned(),
         false => format!("{} of the weighted sum of its inputs", capitalised(&drawing.neuron)),
     };
     ui.label(RichText::new(kind).weak());
     let Some(weights) = drawing.weights(before) else {
-        ui.label("Its weights are drawn when the training starts.");
+        ui.label("The weights are initialised when training starts.");
         return;
     };
     let mut inputs: Vec<(usize, f32)> = weights.column(neuron).iter().copied().enumerate().collect();
@@ -32,15 +32,15 @@ pub(super) fn show(ui: &mut Ui, drawing: &Drawing<'_>, layer: usize, neuron: usi
     let strongest = inputs.first().map_or(1.0, |(_, weight)| weight.abs()).max(f32::MIN_POSITIVE);
     ui.spacing_mut().interact_size.y = 0.0;
     egui::Grid::new("inputs").num_columns(3).spacing([10.0, 2.0]).show(ui, |ui| {
-        for &(input, weight) in inputs.iter().take(MOST_LISTED) {
+        for &(input, weight) in inputs.iter().take(MAX_LISTED) {
             row(ui, &drawing.name(before, input), weight, strongest);
         }
         if let Some(bias) = drawing.bias(before, neuron) {
             row(ui, "bias", bias, strongest.max(bias.abs()));
         }
     });
-    if inputs.len() > MOST_LISTED {
-        ui.label(RichText::new(format!("… {} weaker inputs", inputs.len() - MOST_LISTED)).weak());
+    if inputs.len() > MAX_LISTED {
+        ui.label(RichText::new(format!("… {} weaker inputs", inputs.len() - MAX_LISTED)).weak());
     }
 }
 

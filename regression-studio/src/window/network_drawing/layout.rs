@@ -1,23 +1,23 @@
-//! Where each neuron stands.
+//! Positions of the neurons.
 
 use eframe::egui::{Pos2, Rect, pos2};
 
-/// A neuron's radius.
+/// Radius of a neuron in points.
 pub(super) const RADIUS: f32 = 7.0;
-/// The most neurons of a column: more lines cannot be told apart.
-const MOST_DRAWN: usize = 12;
-/// Room above for the layers' sizes, on the left for the inputs' names, on the right for half of the target's.
+/// Maximum number of neurons drawn per layer; the lines of more are indistinguishable.
+const MAX_DRAWN: usize = 12;
+/// Margins in points: above for the layers' sizes, left for the inputs' names, right for half of the target's name.
 const CAPTION: f32 = 24.0;
 const INPUT_NAMES: f32 = 112.0;
 const TARGET_NAME: f32 = 52.0;
-/// The least height of a neuron.
-const LEAST_STEP: f32 = 2.0 * RADIUS + 3.0;
+/// Minimum distance between neurons of a layer, in points.
+const MIN_STEP: f32 = 2.0 * RADIUS + 3.0;
 
-/// The columns of neurons.
+/// One column of neurons per layer.
 pub(super) struct Columns {
     area: Rect,
     sizes: Vec<usize>,
-    /// How many neurons fit below each other.
+    /// Number of neurons that fit in a column.
     fit: usize,
 }
 
@@ -27,7 +27,7 @@ impl Columns {
         inner.min.y += CAPTION;
         inner.min.x += INPUT_NAMES.min(area.width() / 4.0);
         inner.max.x -= TARGET_NAME.min(area.width() / 6.0);
-        let fit = ((inner.height() / LEAST_STEP) as usize).clamp(2, MOST_DRAWN);
+        let fit = ((inner.height() / MIN_STEP) as usize).clamp(2, MAX_DRAWN);
         Self { area: inner, sizes: sizes.to_vec(), fit }
     }
 
@@ -35,13 +35,13 @@ impl Columns {
         self.sizes.len()
     }
 
-    /// How many of a layer's neurons are drawn: all, or the first of them with room for "… more".
+    /// Number of a layer's neurons that are drawn: all, or the first ones and "… more".
     pub(super) fn drawn(&self, layer: usize) -> usize {
         let size = self.sizes[layer];
         if size <= self.fit { size } else { self.fit - 1 }
     }
 
-    /// Where it is told that there are more, and how many.
+    /// Position and number of the "… more" caption, if any.
     pub(super) fn more(&self, layer: usize) -> Option<(Pos2, usize)> {
         let (size, drawn) = (self.sizes[layer], self.drawn(layer));
         (drawn < size).then(|| (self.place(layer, drawn), size - drawn))
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_neuron_stands_inside_and_apart_from_the_others() {
+    fn neurons_are_inside_the_area_and_do_not_overlap() {
         for size in [(300.0, 90.0), (460.0, 260.0), (900.0, 500.0)] {
             let area = Rect::from_min_size(pos2(10.0, 20.0), size.into());
             let sizes = [8, 32, 12, 13, 1024, 1];
