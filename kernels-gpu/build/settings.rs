@@ -1,4 +1,4 @@
-//! How the kernels become PTX: shared by the build script and by `cargo xtask ptx`, so that both mean the same.
+//! PTX build settings, shared by the build script and `cargo xtask ptx`, so that both generate the same PTX.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use cuda_builder::{Arch, CudaBuilder};
 #[path = "../../rust-cuda/cuda_std/build/kernel_crate.rs"]
 pub(crate) mod kernel_crate;
 
-/// The kernels that always run as one block of 1024 threads. Told so, the assembler gives each thread the 64 registers
-/// that there are for it.
+/// Kernels launched as one block of 1024 threads. With this launch bound the assembler allots each thread up to 64
+/// registers.
 const ONE_BLOCK: [&str; 10] = [
     "matmul_naive_f32",
     "matmul_naive_f64",
@@ -22,7 +22,7 @@ const ONE_BLOCK: [&str; 10] = [
     "matmul_kernel_f64",
 ];
 
-/// The kernels that run as blocks of 256 threads, at least two of them on a multiprocessor at once.
+/// Kernels launched with blocks of 256 threads, at least two resident blocks per multiprocessor.
 const BLOCKS_OF_256: [&str; 10] = [
     "network_forward_16",
     "network_forward_64",
@@ -36,12 +36,12 @@ const BLOCKS_OF_256: [&str; 10] = [
     "network_evaluate",
 ];
 
-/// The kernel that has a multiprocessor for each block of 256 threads, and with it all registers that a thread can have.
-const WHOLE_MULTIPROCESSOR: &str = "network_train_persistently";
+/// The kernel with one block of 256 threads per multiprocessor: each thread may use the maximum of 255 registers.
+const ONE_BLOCK_PER_MULTIPROCESSOR: &str = "network_train_persistently";
 
-/// The builder of the PTX for one architecture; `kernels` is this crate's folder.
+/// The PTX builder for one architecture; `kernels` is this crate's folder.
 pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
-    let builder = kernel_crate::builder(kernels, arch).launch_bounds(WHOLE_MULTIPROCESSOR, 256, 1);
+    let builder = kernel_crate::builder(kernels, arch).launch_bounds(ONE_BLOCK_PER_MULTIPROCESSOR, 256, 1);
     let builder = BLOCKS_OF_256.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 2));
     ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1))
 }

@@ -1,11 +1,11 @@
-//! Greyscale values on their way into a neuron: normalized, weighed and activated, each by a kernel of its own, and all by
-//! one.
+//! Preprocessing of greyscale values for a neuron: normalize, weigh and activate, as three kernels and as one fused
+//! kernel.
 //!
-//! Idea: memory decides, so each thread moves four numbers with one instruction, and a launch has one thread for four
-//! numbers: every load is on its way before the first one arrives. The three kernels read and write 28 bytes for each
-//! number, the one for all steps 12.
+//! Idea: the kernels are bound by memory bandwidth. Each thread handles four floats with 128-bit loads and stores, and a
+//! launch has one thread per four floats, so that all loads are in flight at once. The three kernels together move
+//! 28 bytes per value, the fused kernel 12.
 //!
-//! A buffer's length is counted in fours; who has a number too many fills up with zeros.
+//! Buffer lengths are in quads of four floats; the caller pads with zeros.
 
 use cuda_std::{F32x4, GlobalMut, kernel, math, thread};
 
@@ -42,7 +42,7 @@ pub fn activate_kernel(x: &[F32x4], out: GlobalMut<F32x4>) {
     }
 }
 
-/// out\[i\] = tanh(x\[i\] / 255 · w\[i\]), within 1e-6: the three steps while the numbers are in registers.
+/// out\[i\] = tanh(x\[i\] / 255 · w\[i\]), within 1e-6: the three steps fused, with intermediates in registers.
 #[kernel] // report: begin fused_kernel
 pub fn normalize_weigh_activate_kernel(x: &[F32x4], w: &[F32x4], out: GlobalMut<F32x4>) {
     let i = thread::index_1d() as usize;
@@ -52,7 +52,7 @@ pub fn normalize_weigh_activate_kernel(x: &[F32x4], w: &[F32x4], out: GlobalMut<
     }
 } // report: end fused_kernel
 
-/// The same with the GPU's own approximation of tanh, one instruction with a relative error of 2⁻¹¹.
+/// The fused kernel with the hardware's `tanh.approx.f32`, one instruction with a relative error of 2⁻¹¹.
 #[kernel]
 pub fn normalize_weigh_activate_fast_kernel(x: &[F32x4], w: &[F32x4], out: GlobalMut<F32x4>) {
     let i = thread::index_1d() as usize;
@@ -63,24 +63,24 @@ pub fn normalize_weigh_activate_fast_kernel(x: &[F32x4], w: &[F32x4], out: Globa
     }
 }
 
-/// x / 255 · w, by a multiplication instead of the division: at most 1 unit in the last place more.
+/// x / 255 · w, with a multiplication by 1/255 instead of the division: at most 1 ulp more.
 #[inline(always)]
 fn normalized_and_weighed(x: F32x4, w: F32x4) -> F32x4 {
     const SCALE: f32 = 1.0 / WHITE;
     F32x4::new(x.x * SCALE * w.x, x.y * SCALE * w.y, x.z * SCALE * w.z, x.w * SCALE * w.w)
 }
 
-/// tanh x within 5 units in the last place, without the branches and the exact division of [`math::tanh`]: four of those
-/// for each thread would take longer than the memory does.
+/// tanh x within 5 ulp, without the branches and the exact division of [`math::tanh`], four of which per thread would
+/// make the kernel compute-bound.
 ///
-/// With h = ½ (e²ˣ − 1), tanh x = h / (h + 1). For e²ˣ, x = n · ½ ln 2 + s with |s| ≤ ¼ ln 2; ½ (e²ˢ − 1) is a polynomial
-/// that is fitted for the smallest relative error, 1.4e-8. The CPU's kernel has the same.
+/// With h = ½ (e²ˣ − 1), tanh x = h / (h + 1). For e²ˣ, x = n · ½ ln 2 + s with |s| ≤ ¼ ln 2; ½ (e²ˢ − 1) is a minimax
+/// polynomial with a relative error of 1.4e-8, the same as in the CPU's kernel.
 #[inline(always)]
 fn tanh(x: f32) -> f32 {
-    // Adding 1.5 · 2²³ leaves the nearest integer in the sum's low bits; 127 more make them a float's exponent.
+    // Adding 1.5 · 2²³ leaves the nearest integer in the sum's low bits; 127 more makes them a biased f32 exponent.
     const ROUND: f32 = 12_582_912.0 + 127.0;
     const HALF_LN2: f32 = 0.5 * core::f32::consts::LN_2;
-    // From 9.1 on the nearest f32 is 1. Written so that a NaN passes, here and below.
+    // From 9.1 on the nearest f32 is 1. These comparisons, here and below, propagate NaN.
     let size = x.abs();
     let size = if size > 9.1 { 9.1 } else { size };
     let shifted = math::fma(size, 2.0 * core::f32::consts::LOG2_E, ROUND);
@@ -92,6 +92,6 @@ fn tanh(x: f32) -> f32 {
     let power = f32::from_bits(shifted.to_bits() << 23);
     let h = math::fma(power, math::fma(s * s, q, s), math::fma(power, 0.5, -0.5));
     let quotient = h * math::fast::recip(h + 1.0);
-    // The reciprocal's error may lead past 1.
+    // The reciprocal's error can make the quotient exceed 1.
     (if quotient > 1.0 { 1.0 } else { quotient }).copysign(x)
 }

@@ -2,11 +2,10 @@
 
 use cuda_std::{GlobalMut, kernel, thread};
 
-/// out\[i\] = the larger of a\[i\] and b\[i\], for every i of `out`; `a` and `b` must be as long.
+/// out\[i\] = max(a\[i\], b\[i\]) for every i of `out`; `a` and `b` have the length of `out`.
 ///
-/// Idea: one thread an element, neighbours in neighbouring threads, so that a warp reads and writes whole lines of memory.
-/// The homework launches 1000 blocks of 1000 threads for 1,000,000 elements; where there are more elements than threads,
-/// each thread takes every so many-th.
+/// Idea: one thread per element, adjacent elements in adjacent threads, so that a warp's accesses are coalesced. The
+/// homework launches 1000 blocks of 1000 threads for 1,000,000 elements; a grid-stride loop covers any other length.
 #[kernel] // report: begin max_kernel
 pub fn max_kernel(a: &[i32], b: &[i32], out: GlobalMut<i32>) {
     let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;

@@ -1,24 +1,24 @@
-//! The greyscale kernels are right on the simulator, with all checks, for any size and launch.
+//! The greyscale kernels are correct on the simulator, with all its checks, for any size and launch configuration.
 
 use cuda_std::simulator::{self, LaunchReport, SimulatorBuffer};
 use cuda_std::{F32x4, LaunchConfig};
 use kernels_gpu::greyscale::*;
 use proptest::prelude::*;
 
-/// `numbers` four by four; their number is a multiple of four.
-fn buffer(numbers: &[f32]) -> SimulatorBuffer<F32x4> {
-    let quads: Vec<F32x4> = numbers.as_chunks::<4>().0.iter().map(|quad| F32x4::from(*quad)).collect();
+/// `values` as a buffer of quads; their count is a multiple of four.
+fn buffer(values: &[f32]) -> SimulatorBuffer<F32x4> {
+    let quads: Vec<F32x4> = values.as_chunks::<4>().0.iter().map(|quad| F32x4::from(*quad)).collect();
     SimulatorBuffer::from_slice(&quads)
 }
 
-/// What `launch` writes to a buffer for `length` numbers, each four once.
+/// The `length` floats that `launch` writes; asserts that it stores each quad exactly once.
 fn written(
     length: usize,
     launch: impl FnOnce(&mut SimulatorBuffer<F32x4>) -> Result<LaunchReport, simulator::LaunchError>,
 ) -> Vec<f32> {
     let mut out = SimulatorBuffer::uninitialized(length / 4);
     let report = launch(&mut out).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(report.global_stores, length as u64 / 4, "each four is stored once");
+    assert_eq!(report.global_stores, length as u64 / 4, "each quad is stored once");
     out.to_vec().into_iter().flat_map(F32x4::to_array).collect()
 }
 
@@ -62,9 +62,9 @@ proptest! {
     }
 }
 
-/// Every 9973rd float from 1e-30 to 20, what lies outside, and all of them with the other sign.
+/// Every 9973rd float from 1e-30 to 20, some outside that range, and all of them negated.
 #[test]
-fn greyscale_activate_kernel_is_right_everywhere() {
+fn greyscale_activate_kernel_is_accurate_over_the_f32_range() {
     let mut x: Vec<f32> = (1e-30_f32.to_bits()..20_f32.to_bits()).step_by(9973).map(f32::from_bits).collect();
     x.extend([1e30, f32::MAX, f32::INFINITY, 0.0]);
     x.extend(x.clone().iter().map(|x| -x));

@@ -1,4 +1,4 @@
-//! The maximum's kernel is right on the simulator, with all checks, for any size and launch.
+//! The maximum kernel is correct on the simulator, with all its checks, for any size and launch configuration.
 
 use cuda_std::LaunchConfig;
 use cuda_std::simulator::{self, SimulatorBuffer};

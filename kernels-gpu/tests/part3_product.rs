@@ -1,4 +1,4 @@
-//! Every rung of the ladder computes X·Xᵀ, on the simulator with all checks, for any shape.
+//! Every rung of the ladder computes X·Xᵀ for any shape, on the simulator with all its checks.
 
 use cuda_std::LaunchConfig;
 use cuda_std::simulator::{self, SimulatorBuffer};
@@ -7,18 +7,19 @@ use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// Numbers between −1 and 1.
-fn numbers(count: usize, seed: u64) -> Vec<f64> {
+/// `count` uniform values in [−1, 1).
+fn uniform_values(count: usize, seed: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
 }
 
 macro_rules! check {
-    ($kernel:ident, $number:ty, $rows:expr, $columns:expr, $seed:expr) => {{
+    ($kernel:ident, $element:ty, $rows:expr, $columns:expr, $seed:expr) => {{
         let (rows, columns) = ($rows, $columns);
-        let x: Vec<$number> = numbers(rows * columns, $seed).into_iter().map(|value| value as $number).collect();
+        let x: Vec<$element> =
+            uniform_values(rows * columns, $seed).into_iter().map(|value| value as $element).collect();
         let buffer = SimulatorBuffer::from_slice(&x);
-        let mut out = SimulatorBuffer::<$number>::uninitialized(rows * rows);
+        let mut out = SimulatorBuffer::<$element>::uninitialized(rows * rows);
         let config = LaunchConfig::new(1, THREADS);
         let launched = simulator::launch(&$kernel, config, (&buffer, rows as u32, columns as u32, &mut out));
         if let Err(error) = launched {
@@ -32,7 +33,7 @@ macro_rules! check {
                 let (sum, size) =
                     products.fold((0.0, 0.0), |(sum, size), product| (sum + product, size + product.abs()));
                 let error = (f64::from(got[i * rows + j]) - sum).abs();
-                let bound = (columns + 2) as f64 * f64::from(<$number>::EPSILON) * size;
+                let bound = (columns + 2) as f64 * f64::from(<$element>::EPSILON) * size;
                 assert!(
                     error <= bound,
                     "{} of {} × {}: ({i}, {j}) is {} instead of {sum}",

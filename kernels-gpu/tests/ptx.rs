@@ -1,4 +1,4 @@
-//! The PTX holds every kernel, and reaches shared memory by its own instructions.
+//! The PTX has every kernel as an entry point, and accesses shared memory only through `.shared` instructions.
 
 use kernels_gpu::PTX;
 
@@ -49,19 +49,22 @@ fn ptx_of_each_architecture_has_every_kernel() {
     }
 }
 
-/// A generic access to shared memory is slower, and the sign of a lost address space.
+/// A generic access to shared memory is slower, and a sign of a lost address space.
 #[test]
 fn ptx_of_kernels_with_shared_arrays_has_no_generic_access() {
     for ptx in PTX {
         let generic = cuda_builder::generic_accesses(ptx.text());
         assert!(generic.is_empty(), "{generic:?}");
-        assert!(ptx.text().contains("ld.shared.v4") && ptx.text().contains("st.shared.v4"), "quads move at once");
+        assert!(
+            ptx.text().contains("ld.shared.v4") && ptx.text().contains("st.shared.v4"),
+            "quads move by 128-bit instructions"
+        );
     }
 }
 
-/// Memory decides how fast these are: each of their threads moves four numbers at once.
+/// These kernels are bound by memory bandwidth: each thread moves four floats with one 128-bit instruction.
 #[test]
-fn ptx_of_the_greyscale_kernels_moves_four_numbers_at_once() {
+fn ptx_of_the_greyscale_kernels_has_128_bit_accesses() {
     for ptx in PTX {
         for kernel in KERNELS.iter().filter(|name| name.contains("normalize") || name.contains("activate")) {
             let body = ptx.text().split(&format!(".entry {kernel}(")).nth(1).unwrap();

@@ -126,7 +126,7 @@ mod tests {
 
     /// The number that a constant of the highest rung is set to; the kernel's constants are its own.
     fn of_the_kernel(constant: &str) -> usize {
-        let source = include_str!("../../kernels-gpu/src/product/buffered.rs");
+        let source = include_str!("../../kernels-gpu/src/product/rung5_double_buffered.rs");
         let value = source.lines().find_map(|line| line.strip_prefix(&format!("const {constant}: "))).unwrap();
         value.split_once(" = ").unwrap().1.trim_end_matches(';').parse().unwrap()
     }

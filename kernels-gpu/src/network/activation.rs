@@ -1,4 +1,4 @@
-//! The activations, as kernels are told them.
+//! Codes of the activation functions, as kernel arguments.
 
 use cuda_std::math;
 
@@ -10,11 +10,11 @@ pub const RELU: u32 = 1;
 pub const TANH: u32 = 2;
 /// z
 pub const IDENTITY: u32 = 3;
-/// eᶻⁱ / Σⱼ eᶻʲ over the layer. It needs all of a layer's sums: `network_forward` leaves them as they are, and
-/// `network_output` and `network_evaluate` replace them.
+/// eᶻⁱ / Σⱼ eᶻʲ over the layer. It needs all of a layer's sums: `network_forward` stores the sums, and `network_output`
+/// and `network_evaluate` replace them by the activations.
 pub const SOFTMAX: u32 = 4;
 
-/// The activation for the sum `z`; for softmax, z itself. A NaN passes.
+/// The activation of the sum `z`; for softmax, z itself. Propagates NaN.
 #[inline(always)]
 pub(super) fn apply(activation: u32, z: f32) -> f32 {
     match activation {
@@ -25,12 +25,12 @@ pub(super) fn apply(activation: u32, z: f32) -> f32 {
     }
 }
 
-/// The derivative da/dz, expressed by the activation `a`; 1 for softmax, which is treated with the loss.
+/// The derivative da/dz as a function of the activation `a`; 1 for softmax, whose derivative is part of [`super::loss`].
 #[inline(always)]
 pub(super) fn derivative(activation: u32, a: f32) -> f32 {
     match activation {
         SIGMOID => a * (1.0 - a),
-        // Written so that a NaN gives 0, as on the CPU.
+        // NaN fails the comparison and gives 0, as on the CPU.
         RELU if a > 0.0 => 1.0,
         RELU => 0.0,
         TANH => math::fma(-a, a, 1.0),

@@ -4,7 +4,7 @@ use super::activation;
 use super::batch::Batch;
 use super::tile::{Fetched, QUADS, product};
 
-/// The error of the layer below, by tiles of 16 × 16; see [`network_backward_64`].
+/// The error of the layer below, in tiles of 16 × 16; see [`network_backward_64`].
 #[kernel]
 pub fn network_backward_16(
     errors: &[f32],
@@ -26,11 +26,10 @@ pub fn network_backward_16(
     backward::<16>(pass, &shared_array![F32x4; QUADS]);
 }
 
-/// The error of the layer below, (δ · Wᵀ) ⊙ derivative, by tiles of 64 × 64: one block for each tile, those of the first
-/// rows first.
+/// The error of the layer below, (δ · Wᵀ) ⊙ derivative, in tiles of 64 × 64: one block per tile, in row-major order.
 ///
-/// `errors` is δ, batch × `units`; `activations` are those of the layer below, batch × `features`, of which `activation`
-/// is the kind. The layer's parameters begin at `first_parameter`. `order` may be empty.
+/// `errors` is δ, batch × `units`; `activations` are those of the layer below, batch × `features`, and `activation` its
+/// activation function. The layer's parameters begin index `first_parameter`. `order` may be empty.
 #[kernel]
 pub fn network_backward_64(
     errors: &[f32],
@@ -72,20 +71,20 @@ fn backward<const TILE: u32>(pass: Pass, quads: &SharedArray<F32x4, QUADS>) {
     if first_row >= pass.rows {
         return;
     }
-    // Both factors' neighbours in memory are along the depth, the units.
-    let place = Fetched::along_depth::<TILE>();
-    let fetch_left = |first_p: u32| {
-        let p = first_p + place.p;
+    // Both factors are contiguous along the depth, the units.
+    let quad = Fetched::along_depth::<TILE>();
+    let fetch_a = |first_p: u32| {
+        let p = first_p + quad.p;
         let get = |i: u32| {
-            let row = first_row + place.line + i;
+            let row = first_row + quad.line + i;
             if p < pass.units && row < pass.rows { pass.errors[(row * pass.units + p) as usize] } else { 0.0 }
         };
         F32x4::new(get(0), get(1), get(2), get(3))
     };
-    let fetch_right = |first_p: u32| {
-        let p = first_p + place.p;
+    let fetch_b = |first_p: u32| {
+        let p = first_p + quad.p;
         let get = |i: u32| {
-            let feature = first_feature + place.line + i;
+            let feature = first_feature + quad.line + i;
             match p < pass.units && feature < pass.features {
                 true => pass.parameters[(pass.first_parameter + feature * pass.units + p) as usize],
                 false => 0.0,
@@ -93,11 +92,11 @@ fn backward<const TILE: u32>(pass: Pass, quads: &SharedArray<F32x4, QUADS>) {
         };
         F32x4::new(get(0), get(1), get(2), get(3))
     };
-    product::<TILE>(quads, pass.units, (place, fetch_left), (place, fetch_right), |row, feature, sum| {
+    product::<TILE>(quads, pass.units, (quad, fetch_a), (quad, fetch_b), |row, feature, sum| {
         let (row, feature) = (first_row + row, first_feature + feature);
         if row < pass.rows && feature < pass.features {
-            let at = (row * pass.features + feature) as usize;
-            pass.errors_below.set(at, sum * activation::derivative(pass.activation, pass.activations[at]));
+            let index = (row * pass.features + feature) as usize;
+            pass.errors_below.set(index, sum * activation::derivative(pass.activation, pass.activations[index]));
         }
     });
 }

@@ -1,4 +1,4 @@
-//! Which samples a step is about.
+//! The samples of a step.
 
 use cuda_std::{Global, GlobalMut, kernel, thread};
 
@@ -6,15 +6,15 @@ use cuda_std::{Global, GlobalMut, kernel, thread};
 #[derive(Clone, Copy)]
 pub(super) struct Batch<'a> {
     order: Global<'a, u32>,
-    /// The place in `order` where the batch begins.
+    /// Index in `order` of the batch's first sample.
     first: u32,
-    /// Samples in it; 0 after the last.
+    /// Number of samples; 0 in a step after the last.
     pub(super) rows: u32,
 }
 
 impl<'a> Batch<'a> {
-    /// The batch of up to `size` samples that step `step` of `count` samples in `order` takes. `order` may be empty if
-    /// no sample is asked for.
+    /// The batch of step `step`: up to `size` of the `count` samples in `order`. `order` may be empty if
+    /// [`Self::sample`] is never called.
     #[inline(always)]
     pub(super) fn new(order: Global<'a, u32>, step: u32, size: u32, count: u32) -> Self {
         let first = step * size;
@@ -22,45 +22,45 @@ impl<'a> Batch<'a> {
         Self { order, first, rows }
     }
 
-    /// The number of sample `row` of the batch, among all.
+    /// Index, in the data set, of sample `row` of the batch.
     #[inline(always)]
     pub(super) fn sample(&self, row: u32) -> usize {
         self.order[(self.first + row) as usize] as usize
     }
 }
 
-/// Where the rows of a layer's inputs lie.
+/// The rows of a layer's inputs: samples, looked up in the order, or the activations of the layer before.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     values: Global<'a, f32>,
     batch: Batch<'a>,
     columns: u32,
-    /// Whether they are samples, to be looked up in the order; else they are the activations of the layer before.
+    /// Whether the rows are samples.
     are_samples: bool,
 }
 
 impl<'a> Rows<'a> {
-    /// Rows of `columns` numbers: samples, if the batch has an order.
+    /// Rows of `columns` floats: samples if the batch has an order.
     #[inline(always)]
     pub(super) fn new(values: Global<'a, f32>, batch: Batch<'a>, columns: u32) -> Self {
         Self { values, batch, columns, are_samples: !batch.order.is_empty() }
     }
 
-    /// The place of row `row`'s first number. The batch must have that row.
+    /// Index of the first element of row `row`, which must be less than the batch's number of rows.
     #[inline(always)]
     pub(super) fn start(&self, row: u32) -> usize {
         let row = if self.are_samples { self.batch.sample(row) } else { row as usize };
         row * self.columns as usize
     }
 
-    /// The number at `place`.
+    /// The element at `index`.
     #[inline(always)]
-    pub(super) fn get(&self, place: usize) -> f32 {
-        self.values[place]
+    pub(super) fn get(&self, index: usize) -> f32 {
+        self.values[index]
     }
 }
 
-/// Goes on to the next step. One thread.
+/// Increments the step in `state`. One thread.
 #[kernel]
 pub fn network_next_step(state: GlobalMut<u32>) {
     if thread::index_1d() == 0 {

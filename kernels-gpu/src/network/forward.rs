@@ -4,7 +4,7 @@ use super::activation;
 use super::batch::{Batch, Rows};
 use super::tile::{Fetched, QUADS, product};
 
-/// A layer's activations, by tiles of 16 × 16; see [`network_forward_64`].
+/// A layer's activations, in tiles of 16 × 16; see [`network_forward_64`].
 #[kernel]
 pub fn network_forward_16(
     inputs: &[f32],
@@ -31,10 +31,9 @@ pub fn network_forward_16(
     );
 }
 
-/// A layer's activations for a batch, activation(x · W + b), by tiles of 64 × 64: one block for each tile, those of the
-/// first rows first.
+/// A layer's activations for a batch, activation(x · W + b), in tiles of 64 × 64: one block per tile, in row-major order.
 ///
-/// `inputs` has the samples if `order` is not empty, else the activations of the layer before. The layer has `features`
+/// `inputs` are the samples if `order` is not empty, else the activations of the layer before. The layer has `features`
 /// inputs and `units` outputs, and its parameters begin at `first_parameter`.
 #[kernel]
 pub fn network_forward_64(
@@ -92,29 +91,29 @@ fn forward<const TILE: u32>(
     if first_row >= rows {
         return;
     }
-    let left = Fetched::along_depth::<TILE>();
+    let a_quad = Fetched::along_depth::<TILE>();
     let starts: [usize; 4] = core::array::from_fn(|i| {
-        let row = first_row + left.line + i as u32;
+        let row = first_row + a_quad.line + i as u32;
         if row < rows { inputs.start(row) } else { 0 }
     });
-    let fetch_left = |first_p: u32| {
-        let p = first_p + left.p;
-        let get = |i: usize| match p < layer.features && first_row + left.line + (i as u32) < rows {
+    let fetch_a = |first_p: u32| {
+        let p = first_p + a_quad.p;
+        let get = |i: usize| match p < layer.features && first_row + a_quad.line + (i as u32) < rows {
             true => inputs.get(starts[i] + p as usize),
             false => 0.0,
         };
         F32x4::new(get(0), get(1), get(2), get(3))
     };
-    let right = Fetched::along_lines::<TILE>();
-    let fetch_right = |first_p: u32| {
-        let p = first_p + right.p;
+    let b_quad = Fetched::along_lines::<TILE>();
+    let fetch_b = |first_p: u32| {
+        let p = first_p + b_quad.p;
         let get = |i: u32| {
-            let unit = first_unit + right.line + i;
+            let unit = first_unit + b_quad.line + i;
             if p < layer.features && unit < layer.units { layer.get(p, unit) } else { 0.0 }
         };
         F32x4::new(get(0), get(1), get(2), get(3))
     };
-    product::<TILE>(quads, layer.features, (left, fetch_left), (right, fetch_right), |row, unit, sum| {
+    product::<TILE>(quads, layer.features, (a_quad, fetch_a), (b_quad, fetch_b), |row, unit, sum| {
         let (row, unit) = (first_row + row, first_unit + unit);
         if row < rows && unit < layer.units {
             let a = activation::apply(activation, sum + layer.get(layer.features, unit));

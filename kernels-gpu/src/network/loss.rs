@@ -1,4 +1,4 @@
-//! The losses, as kernels are told them.
+//! Codes of the loss functions, as kernel arguments.
 
 use cuda_std::math;
 
@@ -9,14 +9,18 @@ pub const SQUARED_ERROR: u32 = 0;
 /// Cross-entropy: of softmax outputs −Σᵢ yᵢ ln aᵢ, of others −Σᵢ (yᵢ ln aᵢ + (1 − yᵢ) ln(1 − aᵢ)).
 pub const CROSS_ENTROPY: u32 = 1;
 
-/// What one output `a` with its target `y` adds to a sample's loss.
+/// The term of a sample's loss for output `a` with target `y`.
 #[inline(always)]
 pub(super) fn term(activation: u32, loss: u32, a: f32, y: f32) -> f32 {
     if loss == SQUARED_ERROR {
         return 0.5 * (a - y) * (a - y);
     }
-    let of_one = y * finite_ln(a);
-    -if activation == activation::SOFTMAX { of_one } else { math::fma(1.0 - y, finite_ln(1.0 - a), of_one) }
+    let log_likelihood = y * finite_ln(a);
+    -if activation == activation::SOFTMAX {
+        log_likelihood
+    } else {
+        math::fma(1.0 - y, finite_ln(1.0 - a), log_likelihood)
+    }
 }
 
 /// Whether an output's error depends on the other outputs, by Σⱼ gⱼ aⱼ with g = a − y.
@@ -39,7 +43,7 @@ pub(super) fn error(activation: u32, loss: u32, a: f32, y: f32, weighted: f32) -
     }
 }
 
-/// The natural logarithm, kept away from −∞ at 0: there it is that of the smallest normal f64, as on the CPU. A NaN passes.
+/// The natural logarithm, clamped at 0 to that of the smallest normal f64, as on the CPU. Propagates NaN.
 #[inline(always)]
 fn finite_ln(p: f32) -> f32 {
     if p <= 0.0 { -708.396_4 } else { math::ln(p) }

@@ -3,15 +3,15 @@ use cuda_std::{Global, GlobalMut, kernel, math, shared_array, thread, warp};
 use super::batch::Batch;
 use super::{activation, loss};
 
-/// Samples of a block of 256 threads: one for each warp.
+/// Samples per block of 256 threads: one per warp.
 pub const ROWS_PER_BLOCK: u32 = 8;
 const WARPS: usize = ROWS_PER_BLOCK as usize;
 const LANES: u32 = 32;
 
-/// The output layer's error and loss, one warp for each sample of the batch.
+/// The output layer's error and loss, one warp per sample of the batch.
 ///
-/// `outputs` has the last layer's activations, batch × `units`; for softmax its sums, which are replaced by the
-/// activations. `errors` gets δ = ∂loss/∂z. `losses` gets this step's sums over [`ROWS_PER_BLOCK`] samples each.
+/// `outputs` are the last layer's activations, batch × `units`; for softmax its sums, which this kernel replaces by the
+/// activations. It writes δ = ∂loss/∂z to `errors`, and to `losses` one sum of the step per [`ROWS_PER_BLOCK`] samples.
 #[kernel]
 pub fn network_output(
     targets: &[f32],
@@ -44,9 +44,10 @@ pub fn network_output(
     }
 }
 
-/// The loss and the number of samples whose largest output is where their largest target is, one warp for each sample.
+/// The loss and the number of samples whose largest output has the index of their largest target, one warp per sample.
 ///
-/// `losses` and `correct` get this step's sums over [`ROWS_PER_BLOCK`] samples each; otherwise as [`network_output`].
+/// To `losses` and `correct` it writes one sum of the step per [`ROWS_PER_BLOCK`] samples; otherwise as
+/// [`network_output`].
 #[kernel]
 pub fn network_evaluate(
     targets: &[f32],
@@ -85,7 +86,7 @@ pub fn network_evaluate(
     }
 }
 
-/// In thread 0, the sum of the warps' values, in order. All threads of the block must call.
+/// The sum of the warps' values in order, in thread 0. All threads of the block must call it.
 #[inline(always)]
 fn sum_of_warps(value: f32, set: impl Fn(usize, f32), get: impl Fn(usize) -> f32) -> f32 {
     let t = thread::thread_idx_x();
@@ -104,7 +105,7 @@ fn sum_of_warps(value: f32, set: impl Fn(usize, f32), get: impl Fn(usize) -> f32
     sum
 }
 
-/// One sample's outputs and targets; a whole warp works on it, each lane on every 32nd unit.
+/// One sample's outputs and targets, processed by one warp: each lane handles every 32nd unit.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     outputs: GlobalMut<'a, f32>,
@@ -132,7 +133,7 @@ impl<'a> Row<'a> {
         self.targets[self.first_target + unit as usize]
     }
 
-    /// The sum over the units of `value`.
+    /// The sum of `value` over the units.
     #[inline(always)]
     fn sum(&self, value: impl Fn(u32) -> f32) -> f32 {
         let mut sum = 0.0;
@@ -144,7 +145,7 @@ impl<'a> Row<'a> {
         warp::reduce_add(sum)
     }
 
-    /// Replaces softmax's sums by its activations, shifted by the largest sum, so that no exponential overflows.
+    /// Replaces softmax's sums by its activations. The largest sum is subtracted first, so that no exponential overflows.
     #[inline(always)]
     fn finish_activation(&self, activation: u32) {
         if activation != activation::SOFTMAX {
@@ -188,7 +189,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// 1 if the largest output, the first of equals, is where the largest target is; else 0.
+    /// 1 if the argmax of the outputs is that of the targets, else 0; the first of equal values counts.
     #[inline(always)]
     fn is_correct(&self) -> f32 {
         let output = self.argmax(|unit| self.output(unit));

@@ -1,29 +1,30 @@
 //! Many steps of training in one launch, for small networks and batches.
 //!
-//! A step of a small batch is a chain of small products. As launches of their own they are bound by latency: most of the
-//! GPU waits most of the time. Here the blocks of one cooperative launch stay for all steps, with the weights in their
-//! shared memory, and wait for each other once a step.
+//! A step of a small batch is a chain of small products. As separate launches they are bound by latency, and most of the
+//! GPU is idle. Here the blocks of one cooperative launch run all steps (persistent threads), with the weights in their
+//! shared memory, and synchronize once per step.
 //!
 //! Ideas:
-//! - The first layer, which has most weights, is shared out: each block has some of its units, and computes their
-//!   activations, errors and changes.
-//! - The activations go through an exchange buffer in global memory, and there is one barrier of the grid. The buffer
-//!   has two halves for even and odd steps: who writes one has seen everybody done with reading it.
-//! - All later layers every block computes for itself, on weights of its own. That is the same work many times over, but
-//!   cheaper than a second barrier; and since all do the same in the same order, all have the same bits.
+//! - The first layer, which has most of the weights, is distributed: each block has some of its units, and computes their
+//!   activations, errors and updates.
+//! - The activations go through an exchange buffer in global memory, with one grid barrier per step. The buffer has two
+//!   halves, for even and odd steps: a block writes a half only after the barrier of the step between, when all blocks
+//!   have finished reading it.
+//! - Every block computes all later layers, on its own copy of the weights. This redundant work is cheaper than a second
+//!   barrier, and since all blocks do the same in the same order, they have the same bits.
 //!
 //! # Shared memory
 //!
-//! It holds quads: four numbers that one instruction moves. Rows of quads are padded with zeros, and there are zero rows
-//! up to a multiple of four. A table says where everything is, in quads; [`table`] has its columns. Padding must stay
-//! zero: activations beyond a layer's units are stored as zeros, so that no weight there ever gets a gradient.
+//! Shared memory holds quads: four floats that one 128-bit instruction moves. Rows of quads are padded with zeros, and
+//! zero rows fill up to a multiple of four rows. The launch's [`table`] has the offset of each array, in quads. Padding
+//! must stay zero: activations beyond a layer's units are stored as zeros, so that no weight there ever gets a gradient.
 //!
-//! | rows | one row for each | quads of a row |
+//! | rows | one row per | quads of a row |
 //! |---|---|---|
-//! | first layer's weights | of the block's units | its inputs, one after the other |
+//! | first layer's weights | unit of the block | its inputs |
 //! | later layers' weights | input of the layer | its units |
-//! | biases | one row | units; in the first layer the block's |
-//! | batch, targets | sample | the samples' numbers |
+//! | biases | layer | units; in the first layer the block's |
+//! | batch, targets | sample | the sample's inputs, or targets |
 //! | activations | sample | units |
 //! | errors | sample | units; in the first layer the block's, unless it is the only one |
 
@@ -44,16 +45,16 @@ use super::update::Rule;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Most samples of a batch.
+/// Maximum batch size.
 pub const MAX_BATCH: u32 = 64;
 const MAX_SAMPLES: usize = MAX_BATCH as usize;
 
-/// Trains steps `first_step` to before `end_step` of the order; one cooperative launch of blocks of [`THREADS`] threads.
+/// Trains the steps `first_step..end_step` of the order in one cooperative launch with blocks of [`THREADS`] threads.
 ///
-/// `table` is described in [`table`]; the launch has as much dynamic shared memory as it says, with room for the
-/// velocities if they are to be there, else `workspace` has room for those of every block. `exchange` has room for two
-/// batches' activations of the first layer. `barrier` is one zero. `losses` gets one number a step. The other parameters
-/// are those of `network_update_64`.
+/// `table` is described in [`table`]; the launch has the dynamic shared memory that it requires, including the velocities
+/// if they are there; otherwise `workspace` has room for every block's velocities. `exchange` has room for the first
+/// layer's activations of two batches. `barrier` is one zero. The kernel writes one float per step to `losses`. The other
+/// parameters are those of `network_update_64`.
 #[kernel]
 pub fn network_train_persistently(
     inputs: &[f32],
@@ -79,8 +80,8 @@ pub fn network_train_persistently(
     let shared = dynamic_shared::<F32x4>();
     let losses_of_samples = shared_array![f32; MAX_SAMPLES];
     let network = Network::new(&shared, table);
-    let changes = Velocities::new(&network, velocities, workspace);
-    network.load_parameters(parameters, &changes, velocities);
+    let block_velocities = Velocities::new(&network, velocities, workspace);
+    network.load_parameters(parameters, &block_velocities, velocities);
     let mut batch = Batch::new(order, first_step, batch_size, samples);
     network.load_batch(inputs, targets, &batch);
     let mut step = first_step;
@@ -89,7 +90,7 @@ pub fn network_train_persistently(
         thread::sync_threads();
         network.forward_own(exchange, step % 2);
         grid::sync(barrier);
-        // On its way until the step ends.
+        // In flight until the end of the step.
         batch = Batch::new(order, step + 1, batch_size, samples);
         let fetched = network.fetch_batch(inputs, targets, &batch);
         network.load_first_activations(exchange, step % 2);
@@ -116,10 +117,10 @@ pub fn network_train_persistently(
             thread::sync_threads();
             layer -= 1;
         }
-        network.update(Rule::new(rate, is_mean, momentum, decay, rows), &changes);
+        network.update(Rule::new(rate, is_mean, momentum, decay, rows), &block_velocities);
         thread::sync_threads();
         network.store_batch(fetched, inputs, targets, &batch);
         step += 1;
     }
-    network.store_parameters(parameters, &changes, velocities);
+    network.store_parameters(parameters, &block_velocities, velocities);
 }

@@ -1,60 +1,59 @@
-//! The matrix product that all passes share, one tile of the result for each block.
+//! The matrix product of all passes, one output tile per block.
 
 use cuda_std::{F32x4, SharedArray, math, thread};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Cells of a thread in each direction.
+/// Rows and columns of a thread's register tile.
 const CELLS: usize = 4;
-/// Quads of a piece: each thread fetches one of either factor.
-const PIECE: u32 = THREADS;
-/// Two buffers, each with a piece of either factor, with room for the gaps between columns; the partial sums at the end
-/// need less.
-pub(super) const QUADS: usize = 4 * (PIECE as usize + 64);
+/// Quads of a K-block of one factor: each thread loads one quad of either factor.
+const K_BLOCK: u32 = THREADS;
+/// Quads of the two buffers, each with a K-block of either factor and its padding; the partial sums at the end need less.
+pub(super) const QUADS: usize = 4 * (K_BLOCK as usize + 64);
 
-/// The shape of a tile and how the block's threads share its work.
+/// The shape of an output tile and its distribution over the block's threads.
 ///
-/// A thread computes 4 × 4 cells, and a tile of TILE × TILE has (TILE / 4)² of those. Where that is fewer than the
-/// block's threads, the threads form slices, each of which takes its share of the depth; the slices' sums are added at
-/// the end, in order.
+/// A thread computes 4 × 4 cells, and a tile of TILE × TILE has (TILE / 4)² of those. If that is fewer than the block's
+/// threads, the threads form slices, each of which takes a share of the depth (split-K within the block); the slices'
+/// sums are added at the end, in order.
 pub(super) struct Shape<const TILE: u32>;
 
 impl<const TILE: u32> Shape<TILE> {
-    /// Quads across a tile.
+    /// Quads per row of a tile.
     const ACROSS: u32 = TILE / CELLS as u32;
-    /// Rows of the right factor and columns of the left one that are fetched at once.
-    const DEPTH: u32 = PIECE / Self::ACROSS;
-    /// Quads from the start of a fetched row or column to the next: one more than it has, so that neighbouring threads,
-    /// which fetch neighbouring ones, write to different banks of shared memory.
+    /// Depth of a K-block: columns of A and rows of B loaded at once.
+    const DEPTH: u32 = K_BLOCK / Self::ACROSS;
+    /// Stride in shared memory from one depth to the next, in quads: padded by one, so that adjacent threads, which load
+    /// adjacent depths, write to different banks.
     const STRIDE: u32 = Self::ACROSS + 1;
-    /// Quads of a piece with its gaps.
-    const PADDED_PIECE: u32 = Self::DEPTH * Self::STRIDE;
-    /// Threads of a slice.
+    /// Quads of a K-block with padding.
+    const PADDED_K_BLOCK: u32 = Self::DEPTH * Self::STRIDE;
+    /// Threads per slice.
     const SLICE: u32 = Self::ACROSS * Self::ACROSS;
-    /// Slices.
+    /// Number of slices.
     const SLICES: u32 = THREADS / Self::SLICE;
-    /// What a slice takes of a piece's depth.
+    /// Depth that a slice takes of each K-block.
     const SHARE: u32 = Self::DEPTH / Self::SLICES;
 }
 
-/// The quad of a piece that a thread fetches: four lines of the tile, at one depth.
+/// Position of the quad that a thread loads: four lines of the tile (rows of A or columns of B) at one depth.
 #[derive(Clone, Copy)]
 pub(super) struct Fetched {
-    /// The first of the four lines, counted from the tile's first.
+    /// First of the four lines, relative to the tile.
     pub(super) line: u32,
-    /// The depth, counted from the piece's first.
+    /// Depth, relative to the K-block.
     pub(super) p: u32,
 }
 
 impl Fetched {
-    /// For a factor whose neighbours in memory are along the depth: so are neighbouring threads.
+    /// For a factor that is contiguous along the depth: adjacent threads load adjacent depths.
     #[inline(always)]
     pub(super) fn along_depth<const TILE: u32>() -> Self {
         let t = thread::thread_idx_x();
         Self { line: CELLS as u32 * (t / Shape::<TILE>::DEPTH), p: t % Shape::<TILE>::DEPTH }
     }
 
-    /// For a factor whose neighbours in memory are along the tile's lines: so are neighbouring threads.
+    /// For a factor that is contiguous along the tile's lines: adjacent threads load adjacent lines.
     #[inline(always)]
     pub(super) fn along_lines<const TILE: u32>() -> Self {
         let t = thread::thread_idx_x();
@@ -62,68 +61,67 @@ impl Fetched {
     }
 
     #[inline(always)]
-    fn place<const TILE: u32>(self) -> u32 {
+    fn offset<const TILE: u32>(self) -> u32 {
         self.p * Shape::<TILE>::STRIDE + self.line / CELLS as u32
     }
 }
 
-/// Computes a tile of left · right: hands each of its cells, as row and column in the tile and sum, to `finish`.
+/// Computes a tile of A · B and calls `finish` with each cell's row and column in the tile and its sum.
 ///
-/// `left` and `right` each have the quad that this thread fetches, and a function that fetches it from a given depth on;
-/// beyond the depth and the matrix's edge it gives zeros. All threads of the block must call.
+/// `a` is for A and `b` for B: each the position of the quad that this thread loads, and a function that loads it for the
+/// K-block at a given depth, with zeros beyond the depth and the matrix's edge. All threads of the block must call it.
 ///
-/// Ideas: the factors' pieces are fetched by all threads together and then read from shared memory, four numbers at
-/// once, 8 for 16 multiply-adds; there are two buffers, so that one piece is on its way while the block computes from the
-/// other.
+/// Ideas: all threads together load the K-blocks into shared memory and read them in quads, 8 floats for 16
+/// multiply-adds. Shared memory is double-buffered: one K-block is in flight while the block multiplies the other.
 #[inline(always)]
 pub(super) fn product<const TILE: u32>(
     quads: &SharedArray<F32x4, QUADS>,
     depth: u32,
-    left: (Fetched, impl Fn(u32) -> F32x4),
-    right: (Fetched, impl Fn(u32) -> F32x4),
+    a: (Fetched, impl Fn(u32) -> F32x4),
+    b: (Fetched, impl Fn(u32) -> F32x4),
     mut finish: impl FnMut(u32, u32, f32),
 ) {
-    let (left_place, right_place) = (left.0.place::<TILE>(), Shape::<TILE>::PADDED_PIECE + right.0.place::<TILE>());
+    let (a_offset, b_offset) = (a.0.offset::<TILE>(), Shape::<TILE>::PADDED_K_BLOCK + b.0.offset::<TILE>());
     let t = thread::thread_idx_x();
     let (slice, in_slice) = (t / Shape::<TILE>::SLICE, t % Shape::<TILE>::SLICE);
     let (tx, ty) = (in_slice % Shape::<TILE>::ACROSS, in_slice / Shape::<TILE>::ACROSS);
 
     let mut sums = [[0.0_f32; CELLS]; CELLS];
     let mut buffer = 0;
-    quads.set((buffer + left_place) as usize, left.1(0));
-    quads.set((buffer + right_place) as usize, right.1(0));
+    quads.set((buffer + a_offset) as usize, a.1(0));
+    quads.set((buffer + b_offset) as usize, b.1(0));
     thread::sync_threads();
     let mut first_p = 0;
     while first_p < depth {
         let next_p = first_p + Shape::<TILE>::DEPTH;
-        let next = (left.1(next_p), right.1(next_p));
+        let next = (a.1(next_p), b.1(next_p));
         let share = slice * Shape::<TILE>::SHARE;
         if first_p + share < depth {
-            let mut place = buffer + share * Shape::<TILE>::STRIDE;
+            let mut offset = buffer + share * Shape::<TILE>::STRIDE;
             let mut i = 0;
             while i < Shape::<TILE>::SHARE {
-                let rows = quads.get((place + ty) as usize).to_array();
-                let columns = quads.get((place + Shape::<TILE>::PADDED_PIECE + tx) as usize).to_array();
+                let rows = quads.get((offset + ty) as usize).to_array();
+                let columns = quads.get((offset + Shape::<TILE>::PADDED_K_BLOCK + tx) as usize).to_array();
                 for (&row, sums) in rows.iter().zip(&mut sums) {
                     for (&column, sum) in columns.iter().zip(sums) {
                         *sum = math::fma(row, column, *sum);
                     }
                 }
-                place += Shape::<TILE>::STRIDE;
+                offset += Shape::<TILE>::STRIDE;
                 i += 1;
             }
         }
-        buffer = 2 * Shape::<TILE>::PADDED_PIECE - buffer;
+        buffer = 2 * Shape::<TILE>::PADDED_K_BLOCK - buffer;
         if next_p < depth {
-            quads.set((buffer + left_place) as usize, next.0);
-            quads.set((buffer + right_place) as usize, next.1);
+            quads.set((buffer + a_offset) as usize, next.0);
+            quads.set((buffer + b_offset) as usize, next.1);
         }
         thread::sync_threads();
         first_p = next_p;
     }
 
     if Shape::<TILE>::SLICES == 1 {
-        // Written out: in a loop that is not unrolled the sums would go to memory.
+        // Unrolled by hand: in a loop that is not unrolled the sums would spill to local memory.
         let [first, second, third, fourth] = sums;
         let mut finish_row = |i: u32, [x, y, z, w]: [f32; CELLS]| {
             let (row, column) = (CELLS as u32 * ty + i, CELLS as u32 * tx);
@@ -138,7 +136,7 @@ pub(super) fn product<const TILE: u32>(
         finish_row(3, fourth);
         return;
     }
-    // A slice's sums row by row; then each thread adds up one cell.
+    // Each slice stores its sums row by row; then each thread adds the slices' sums of one cell.
     for (i, &[x, y, z, w]) in sums.iter().enumerate() {
         let row = CELLS as u32 * ty + i as u32;
         quads.set(

@@ -3,7 +3,7 @@ use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, math, shared_array
 use super::batch::{Batch, Rows};
 use super::tile::{Fetched, QUADS, product};
 
-/// How a gradient changes a parameter:
+/// The update rule of a parameter:
 ///
 /// v ← momentum · v − decay · w − rate · gradient;  w ← w + v
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// The rule for a batch of `rows` samples, whose gradients are sums or, if `is_mean` is not 0, means.
+    /// The rule for a batch of `rows` samples. If `is_mean` is not 0, the rate is divided by `rows`.
     #[inline(always)]
     pub(super) fn new(rate: f32, is_mean: u32, momentum: f32, decay: f32, rows: u32) -> Self {
         Self { rate: if is_mean == 0 { rate } else { rate / rows as f32 }, momentum, decay }
@@ -27,20 +27,20 @@ impl Rule {
         Self { decay: 0.0, ..self }
     }
 
-    /// The new weight, without momentum.
+    /// The updated weight, without momentum.
     #[inline(always)]
     pub(super) fn weight(self, weight: f32, gradient: f32) -> f32 {
         math::fma(-self.rate, gradient, (1.0 - self.decay) * weight)
     }
 
-    /// The new velocity; the new weight is the old one plus it.
+    /// The updated velocity, which is added to the weight.
     #[inline(always)]
     pub(super) fn velocity(self, velocity: f32, weight: f32, gradient: f32) -> f32 {
         math::fma(-self.rate, gradient, math::fma(-self.decay, weight, self.momentum * velocity))
     }
 }
 
-/// Changes a layer's parameters by their gradients, by tiles of 16 × 16; see [`network_update_64`].
+/// Updates a layer's parameters by their gradients, in tiles of 16 × 16; see [`network_update_64`].
 #[kernel]
 pub fn network_update_16(
     inputs: &[f32],
@@ -65,16 +65,16 @@ pub fn network_update_16(
     let target = Target { parameters, velocities, first_parameter, features, units };
     let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
     gradient.compute::<16>(thread::block_idx_x(), &shared_array![F32x4; QUADS], |feature, unit, sum| {
-        target.change(feature, unit, sum, rule);
+        target.update(feature, unit, sum, rule);
     });
 }
 
-/// Changes a layer's parameters by their gradients, xᵀ · δ, by tiles of 64 × 64: one block for each tile of (`features`
-/// + 1) × `units`, where the last row is that of the biases, whose input is always 1.
+/// Updates a layer's parameters by their gradients, xᵀ · δ, in tiles of 64 × 64: one block per tile of (`features` + 1) ×
+/// `units`, where the last row has the biases, whose input is always 1.
 ///
-/// `inputs` has the samples if `order` is not empty, else the activations of the layer before; `errors` is δ, batch ×
-/// `units`. `decay` is learning rate · weight decay. If `is_mean` is not 0, the rate is divided by the batch's samples.
-/// Without velocities there is no momentum.
+/// `inputs` are the samples if `order` is not empty, else the activations of the layer before; `errors` is δ, batch ×
+/// `units`. `decay` is learning rate · weight decay. If `is_mean` is not 0, the rate is divided by the batch's number of
+/// samples. Empty `velocities` mean no momentum.
 #[kernel]
 pub fn network_update_64(
     inputs: &[f32],
@@ -99,11 +99,11 @@ pub fn network_update_64(
     let target = Target { parameters, velocities, first_parameter, features, units };
     let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
     gradient.compute::<64>(thread::block_idx_x(), &shared_array![F32x4; QUADS], |feature, unit, sum| {
-        target.change(feature, unit, sum, rule);
+        target.update(feature, unit, sum, rule);
     });
 }
 
-/// Parts of a layer's gradients, by tiles of 16 × 16; see [`network_gradient_64`].
+/// Partial sums of a layer's gradients, in tiles of 16 × 16; see [`network_gradient_64`].
 #[kernel]
 pub fn network_gradient_16(
     inputs: &[f32],
@@ -127,9 +127,9 @@ pub fn network_gradient_16(
     );
 }
 
-/// Parts of a layer's gradients, by tiles of 64 × 64: as [`network_update_64`], but with a second dimension of the grid,
-/// along which the batch's samples are shared out. Each stores its (`features` + 1) × `units` sums in `parts`, one after
-/// the other.
+/// Partial sums of a layer's gradients, in tiles of 64 × 64: as [`network_update_64`], but the batch's samples are split
+/// along the grid's second dimension (split-K). Each part stores its (`features` + 1) × `units` sums in `parts`, one part
+/// after the other.
 #[kernel]
 pub fn network_gradient_64(
     inputs: &[f32],
@@ -153,8 +153,8 @@ pub fn network_gradient_64(
     );
 }
 
-/// Changes a layer's parameters by the sums of `count` parts of their gradients, added in order. One thread for each of
-/// (`features` + 1) × `units` parameters; otherwise as [`network_update_64`].
+/// Updates a layer's parameters by the sums of `count` partial gradients, added in order. One thread per parameter, of
+/// which there are (`features` + 1) × `units`; otherwise as [`network_update_64`].
 #[kernel]
 pub fn network_update_from_parts(
     parts: &[f32],
@@ -175,21 +175,21 @@ pub fn network_update_from_parts(
 ) {
     let batch = Batch::new(order, state[0], batch_size, samples);
     let size = (features + 1) * units;
-    let at = thread::index_1d();
-    if at < size {
+    let index = thread::index_1d();
+    if index < size {
         let mut sum = 0.0;
         let mut part = 0;
         while part < count {
-            sum += parts[part as usize * size as usize + at as usize];
+            sum += parts[part as usize * size as usize + index as usize];
             part += 1;
         }
         let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
         let target = Target { parameters, velocities, first_parameter, features, units };
-        target.change(at / units, at % units, sum, rule);
+        target.update(index / units, index % units, sum, rule);
     }
 }
 
-/// A layer's parameters, to be changed.
+/// Parameters and velocities of the layer to update.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     parameters: GlobalMut<'a, f32>,
@@ -201,21 +201,21 @@ struct Target<'a> {
 
 impl Target<'_> {
     #[inline(always)]
-    fn change(self, feature: u32, unit: u32, gradient: f32, rule: Rule) {
+    fn update(self, feature: u32, unit: u32, gradient: f32, rule: Rule) {
         let rule = if feature == self.features { rule.without_decay() } else { rule };
-        let at = (self.first_parameter + feature * self.units + unit) as usize;
-        let weight = self.parameters.get(at);
+        let index = (self.first_parameter + feature * self.units + unit) as usize;
+        let weight = self.parameters.get(index);
         if self.velocities.is_empty() {
-            self.parameters.set(at, rule.weight(weight, gradient));
+            self.parameters.set(index, rule.weight(weight, gradient));
         } else {
-            let velocity = rule.velocity(self.velocities.get(at), weight, gradient);
-            self.velocities.set(at, velocity);
-            self.parameters.set(at, weight + velocity);
+            let velocity = rule.velocity(self.velocities.get(index), weight, gradient);
+            self.velocities.set(index, velocity);
+            self.parameters.set(index, weight + velocity);
         }
     }
 }
 
-/// xᵀ · δ over samples `first` to before `end` of the batch.
+/// xᵀ · δ over the samples `first..end` of the batch.
 #[derive(Clone, Copy)]
 struct Gradient<'a> {
     inputs: Rows<'a>,
@@ -237,14 +237,14 @@ impl Gradient<'_> {
         let Self { inputs, errors, features, units, first, end } = self;
         let across = units.div_ceil(TILE);
         let (first_feature, first_unit) = (tile / across * TILE, tile % across * TILE);
-        // Both factors' neighbours in memory are along the tile's lines; the depth is the batch.
-        let place = Fetched::along_lines::<TILE>();
-        let fetch_left = |first_p: u32| {
-            let row = first + first_p + place.p;
+        // Both factors are contiguous along the tile's lines; the depth is the batch.
+        let quad = Fetched::along_lines::<TILE>();
+        let fetch_a = |first_p: u32| {
+            let row = first + first_p + quad.p;
             if row >= end {
                 return F32x4::splat(0.0);
             }
-            let feature = first_feature + place.line;
+            let feature = first_feature + quad.line;
             let start = inputs.start(row) + feature as usize;
             let get = |i: u32| match feature + i {
                 bias if bias == features => 1.0,
@@ -253,16 +253,16 @@ impl Gradient<'_> {
             };
             F32x4::new(get(0), get(1), get(2), get(3))
         };
-        let fetch_right = |first_p: u32| {
-            let row = first + first_p + place.p;
+        let fetch_b = |first_p: u32| {
+            let row = first + first_p + quad.p;
             let get = |i: u32| {
-                let unit = first_unit + place.line + i;
+                let unit = first_unit + quad.line + i;
                 if row < end && unit < units { errors[(row * units + unit) as usize] } else { 0.0 }
             };
             F32x4::new(get(0), get(1), get(2), get(3))
         };
         let depth = end.saturating_sub(first);
-        product::<TILE>(quads, depth, (place, fetch_left), (place, fetch_right), |feature, unit, sum| {
+        product::<TILE>(quads, depth, (quad, fetch_a), (quad, fetch_b), |feature, unit, sum| {
             let (feature, unit) = (first_feature + feature, first_unit + unit);
             if feature <= features && unit < units {
                 finish(feature, unit, sum);

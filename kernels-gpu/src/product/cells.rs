@@ -1,18 +1,18 @@
-//! What the rungs share: how a matrix is read and how a thread's cells are stored.
+//! Access to the operand and the result, shared by all rungs.
 
 use cuda_std::{Global, GlobalMut, math};
 
-use super::number::Number;
+use super::scalar::Scalar;
 
-/// X, row by row. Its elements, and the result's, are counted in 32 bits, which take half the registers of 64.
+/// X, row-major. Indices are 32 bits wide, which take half the registers of 64-bit ones.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix<'a, T: Number> {
+pub(super) struct Matrix<'a, T: Scalar> {
     values: Global<'a, T>,
     pub(super) rows: u32,
     pub(super) columns: u32,
 }
 
-impl<'a, T: Number> Matrix<'a, T> {
+impl<'a, T: Scalar> Matrix<'a, T> {
     /// The matrix of `rows` × `columns` in `values`.
     #[inline(always)]
     pub(super) fn new(values: Global<'a, T>, rows: u32, columns: u32) -> Self {
@@ -25,16 +25,16 @@ impl<'a, T: Number> Matrix<'a, T> {
         self.values[(row * self.columns + p) as usize]
     }
 
-    /// The same, or 0 outside of the matrix: a piece that reaches over the edge is filled up with zeros.
+    /// The element at row `row` and column `p`, or 0 out of bounds: a tile across the matrix's edge is padded with zeros.
     #[inline(always)]
     pub(super) fn get_or_zero(self, row: u32, p: u32) -> T {
         if row < self.rows && p < self.columns { self.get(row, p) } else { T::ZERO }
     }
 }
 
-/// Stores `sum` at (i, j) and (j, i) of the result of rows × rows, if (i, j) is in its lower triangle.
+/// Stores `sum` at (i, j) and (j, i) of the `rows` × `rows` result, if (i, j) is in its lower triangle.
 #[inline(always)]
-pub(super) fn store<T: Number>(out: GlobalMut<T>, rows: u32, i: u32, j: u32, sum: T) {
+pub(super) fn store<T: Scalar>(out: GlobalMut<T>, rows: u32, i: u32, j: u32, sum: T) {
     if i < rows && j <= i {
         out.set((i * rows + j) as usize, sum);
         if j < i {
@@ -45,7 +45,7 @@ pub(super) fn store<T: Number>(out: GlobalMut<T>, rows: u32, i: u32, j: u32, sum
 
 /// sums\[j\] += left · right\[j\].
 #[inline(always)]
-pub(super) fn multiply_add<T: Number, const N: usize>(left: T, right: &[T; N], sums: &mut [T; N]) {
+pub(super) fn multiply_add<T: Scalar, const N: usize>(left: T, right: &[T; N], sums: &mut [T; N]) {
     for (&right, sum) in right.iter().zip(sums) {
         *sum = math::fma(left, right, *sum);
     }

@@ -1,7 +1,7 @@
-//! The batch's way into shared memory.
+//! Loading batches into shared memory.
 //!
-//! A thread fetches its share of the next batch into registers while the block computes the later layers: by the time
-//! that it is stored, it has arrived.
+//! Software prefetch: each thread loads its share of the next batch into registers while the block computes the later
+//! layers, and stores it to shared memory at the end of the step.
 
 use cuda_std::{F32x4, Global, thread};
 
@@ -9,11 +9,11 @@ use super::super::batch::Batch;
 use super::network::Network;
 use super::rows::{Quads, Rows};
 
-/// Quads of inputs that a thread fetches ahead: those of 16 samples of 784 inputs, shared out to 256 threads. Of targets it
-/// fetches one.
+/// Quads of inputs that a thread prefetches: enough for 16 samples of 784 inputs distributed to 256 threads. It prefetches
+/// one quad of targets.
 const AHEAD: usize = 13;
 
-/// An array of what `$body` is for `$n` from 0 to before [`AHEAD`]. Written out, so that it stays in registers.
+/// The array of `$body` for `$n` in 0..[`AHEAD`], unrolled so that it stays in registers.
 macro_rules! ahead {
     (|$n:ident| $body:expr) => {
         ahead!(|$n| $body; 0 1 2 3 4 5 6 7 8 9 10 11 12)
@@ -26,75 +26,78 @@ macro_rules! ahead {
     };
 }
 
-/// A thread's share of a batch.
+/// A thread's prefetched share of a batch.
 pub(super) struct Fetched {
     inputs: [F32x4; AHEAD],
     targets: F32x4,
 }
 
-/// Samples' inputs or targets in quads, which are shared out to the threads sample by sample.
+/// Inputs or targets of the samples in quads, which are assigned to threads cyclically, sample by sample.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     values: Global<'a, f32>,
     columns: u32,
     /// Quads of a sample.
     quads: u32,
-    /// Rows of the batch, those without a sample too.
+    /// Rows of the batch, including those without a sample.
     rows: u32,
 }
 
-/// One of a thread's quads.
+/// Position of one of a thread's quads in the batch.
 #[derive(Clone, Copy)]
-struct Place {
+struct Position {
     row: u32,
     quad: u32,
 }
 
 impl Network<'_> {
-    /// Fetches this thread's share of the batch.
+    /// Loads this thread's share of the batch into registers.
     #[inline(always)]
     pub(super) fn fetch_batch(&self, inputs: Global<f32>, targets: Global<f32>, batch: &Batch) -> Fetched {
         let [inputs, targets] = self.sources(inputs, targets);
-        let first = targets.first_place();
+        let first = targets.first_position();
         let target = targets.fetch(first, targets.sample(first, batch));
         if !inputs.is_aligned() {
             return Fetched { inputs: [F32x4::splat(0.0); AHEAD], targets: target };
         }
-        let mut place = inputs.first_place();
-        let places: [Place; AHEAD] = ahead!(|n| {
+        let mut position = inputs.first_position();
+        let positions: [Position; AHEAD] = ahead!(|n| {
             if n > 0 {
-                place = inputs.next(place);
+                position = inputs.next(position);
             }
-            place
+            position
         });
-        // Looked up all at once, before the first is needed.
-        let samples: [usize; AHEAD] = ahead!(|n| inputs.sample(places[n as usize], batch));
-        Fetched { inputs: ahead!(|n| inputs.fetch_aligned(places[n as usize], samples[n as usize])), targets: target }
+        // All loads are issued before the first result is used.
+        let samples: [usize; AHEAD] = ahead!(|n| inputs.sample(positions[n as usize], batch));
+        Fetched {
+            inputs: ahead!(|n| inputs.fetch_aligned(positions[n as usize], samples[n as usize])),
+            targets: target,
+        }
     }
 
-    /// Stores what all threads have fetched of the batch, and what it has beyond that.
+    /// Stores the prefetched share of the batch, then copies the rest of the batch.
     #[inline(always)]
     pub(super) fn store_batch(&self, fetched: Fetched, inputs: Global<f32>, targets: Global<f32>, batch: &Batch) {
         let [inputs, targets] = self.sources(inputs, targets);
-        let mut place = inputs.first_place();
+        let mut position = inputs.first_position();
         if inputs.is_aligned() {
             let _: [(); AHEAD] = ahead!(|n| {
-                inputs.store(place, fetched.inputs[n as usize], self.batch(), self.shared);
-                place = inputs.next(place);
+                inputs.store(position, fetched.inputs[n as usize], self.batch(), self.shared);
+                position = inputs.next(position);
             });
         }
-        inputs.copy_from(place, batch, self.batch(), self.shared);
-        let place = targets.first_place();
-        targets.store(place, fetched.targets, self.targets(), self.shared);
-        targets.copy_from(targets.next(place), batch, self.targets(), self.shared);
+        inputs.copy_from(position, batch, self.batch(), self.shared);
+        let position = targets.first_position();
+        targets.store(position, fetched.targets, self.targets(), self.shared);
+        targets.copy_from(targets.next(position), batch, self.targets(), self.shared);
     }
 
-    /// Brings a batch into shared memory of which nothing was fetched ahead.
+    /// Copies a batch into shared memory without prefetched quads.
     #[inline(always)]
     pub(super) fn load_batch(&self, inputs: Global<f32>, targets: Global<f32>, batch: &Batch) {
         let [inputs, targets] = self.sources(inputs, targets);
-        inputs.copy_from(inputs.first_place(), batch, self.batch(), self.shared);
-        targets.copy_from(targets.first_place(), batch, self.targets(), self.shared);
+        inputs.copy_from(inputs.first_position(), batch, self.batch(), self.shared);
+        targets.copy_from(targets.first_position(), batch, self.targets(), self.shared);
     }
 
     #[inline(always)]
@@ -108,73 +111,73 @@ impl Network<'_> {
     }
 }
 
-/// Where the batch has no sample.
+/// Marks a row of the batch without a sample.
 const NO_SAMPLE: usize = usize::MAX;
 
 impl Source<'_> {
-    /// Whether a sample's numbers are whole quads, which can be loaded as such.
+    /// Whether a sample is a whole number of quads, so that 128-bit loads are aligned.
     #[inline(always)]
     fn is_aligned(self) -> bool {
         self.columns.is_multiple_of(4)
     }
 
     #[inline(always)]
-    fn first_place(self) -> Place {
-        Place { row: thread::thread_idx_x() / self.quads, quad: thread::thread_idx_x() % self.quads }
+    fn first_position(self) -> Position {
+        Position { row: thread::thread_idx_x() / self.quads, quad: thread::thread_idx_x() % self.quads }
     }
 
     /// The thread's next quad.
     #[inline(always)]
-    fn next(self, Place { row, quad }: Place) -> Place {
+    fn next(self, Position { row, quad }: Position) -> Position {
         let (rows, quads) = (thread::block_dim_x() / self.quads, thread::block_dim_x() % self.quads);
         let (row, quad) = (row + rows, quad + quads);
-        if quad < self.quads { Place { row, quad } } else { Place { row: row + 1, quad: quad - self.quads } }
+        if quad < self.quads { Position { row, quad } } else { Position { row: row + 1, quad: quad - self.quads } }
     }
 
-    /// The sample of the quad.
+    /// Index of the quad's sample, or [`NO_SAMPLE`].
     #[inline(always)]
-    fn sample(self, place: Place, batch: &Batch) -> usize {
-        if place.row < batch.rows { batch.sample(place.row) } else { NO_SAMPLE }
+    fn sample(self, position: Position, batch: &Batch) -> usize {
+        if position.row < batch.rows { batch.sample(position.row) } else { NO_SAMPLE }
     }
 
-    /// The quad, which is of sample `sample`.
+    /// The quad at `position`, of sample `sample`.
     #[inline(always)]
-    fn fetch(self, place: Place, sample: usize) -> F32x4 {
+    fn fetch(self, position: Position, sample: usize) -> F32x4 {
         if self.is_aligned() || sample == NO_SAMPLE {
-            return self.fetch_aligned(place, sample);
+            return self.fetch_aligned(position, sample);
         }
-        let (first, column) = (sample * self.columns as usize, 4 * place.quad);
+        let (first, column) = (sample * self.columns as usize, 4 * position.quad);
         let get = |i: u32| if column + i < self.columns { self.values[first + (column + i) as usize] } else { 0.0 };
         F32x4::new(get(0), get(1), get(2), get(3))
     }
 
-    /// The same where a sample's numbers are whole quads.
+    /// [`Self::fetch`] for samples that [`Self::is_aligned`].
     #[inline(always)]
-    fn fetch_aligned(self, place: Place, sample: usize) -> F32x4 {
+    fn fetch_aligned(self, position: Position, sample: usize) -> F32x4 {
         if sample == NO_SAMPLE {
             return F32x4::splat(0.0);
         }
-        self.values.quad(sample * self.columns as usize + 4 * place.quad as usize)
+        self.values.quad(sample * self.columns as usize + 4 * position.quad as usize)
     }
 
-    /// Stores the quad, if there is one, in its place in `rows`.
+    /// Stores the quad at its position in `rows`, if its row exists.
     #[inline(always)]
-    fn store(self, place: Place, values: F32x4, rows: Rows, shared: &Quads) {
-        if place.row < self.rows {
-            shared.set(rows.place(place.row, place.quad) as usize, values);
+    fn store(self, position: Position, values: F32x4, rows: Rows, shared: &Quads) {
+        if position.row < self.rows {
+            shared.set(rows.offset(position.row, position.quad) as usize, values);
         }
     }
 
-    /// Fetches and stores the thread's quads from `place` on.
+    /// Copies the thread's quads from `position` on.
     #[inline(always)]
-    fn copy_from(self, place: Place, batch: &Batch, rows: Rows, shared: &Quads) {
-        let mut a = place;
+    fn copy_from(self, position: Position, batch: &Batch, rows: Rows, shared: &Quads) {
+        let mut a = position;
         while a.row < self.rows {
-            // Four are under way at once; those that there are not are of no sample, and not stored.
+            // Four loads in flight; quads beyond the batch have no sample and are not stored.
             let b = self.next(a);
             let c = self.next(b);
             let d = self.next(c);
-            let samples = [a, b, c, d].map(|place| self.sample(place, batch));
+            let samples = [a, b, c, d].map(|position| self.sample(position, batch));
             let [first, second, third, fourth] = samples;
             let (first, second) = (self.fetch(a, first), self.fetch(b, second));
             let (third, fourth) = (self.fetch(c, third), self.fetch(d, fourth));

@@ -1,4 +1,4 @@
-//! Where in shared memory a block has what.
+//! The layout of a block's shared memory.
 
 use cuda_std::{Global, thread};
 
@@ -13,9 +13,9 @@ pub(super) struct Network<'a> {
     pub(super) layers: u32,
     /// Quads of a column of the batch.
     pub(super) row_quads: u32,
-    /// The first of the block's quads of the first layer's units.
+    /// First of the block's quads of units of the first layer.
     pub(super) first_own: u32,
-    /// The number of those.
+    /// Number of those quads.
     pub(super) own: u32,
 }
 
@@ -29,18 +29,18 @@ pub(super) struct Layer<'a> {
 impl<'a> Network<'a> {
     #[inline(always)]
     pub(super) fn new(shared: &'a Quads, table: Global<'a, u32>) -> Self {
-        let most = table[table::OWN_QUADS];
-        let first_own = thread::block_idx_x() * most;
+        let max_own = table[table::OWN_QUADS];
+        let first_own = thread::block_idx_x() * max_own;
         let network = Self {
             shared,
             table,
             layers: table[table::LAYERS],
             row_quads: table[table::BATCH_ROWS] / 4,
             first_own,
-            own: most,
+            own: max_own,
         };
         let quads = network.layer(0).unit_quads();
-        Self { own: if first_own < quads { most.min(quads - first_own) } else { 0 }, ..network }
+        Self { own: if first_own < quads { max_own.min(quads - first_own) } else { 0 }, ..network }
     }
 
     #[inline(always)]
@@ -48,13 +48,13 @@ impl<'a> Network<'a> {
         Layer { table: self.table, first: table::HEADER + index as usize * table::COLUMNS }
     }
 
-    /// The batch, sample by sample.
+    /// The batch's inputs, one row per sample.
     #[inline(always)]
     pub(super) fn batch(&self) -> Rows {
         Rows { first: self.table[table::BATCH], stride: self.table[table::BATCH_STRIDE] }
     }
 
-    /// The batch's targets, sample by sample.
+    /// The batch's targets, one row per sample.
     #[inline(always)]
     pub(super) fn targets(&self) -> Rows {
         Rows { first: self.table[table::TARGETS], stride: self.table[table::TARGETS_STRIDE] }
@@ -64,7 +64,7 @@ impl<'a> Network<'a> {
     #[inline(always)]
     pub(super) fn own_errors(&self) -> Rows {
         let Rows { first, stride } = self.layer(0).errors();
-        // Of the only layer all errors are there.
+        // If there is only one layer, the block has the errors of all its units.
         Rows { first: if self.layers == 1 { first + self.first_own } else { first }, stride }
     }
 
@@ -120,7 +120,7 @@ impl Layer<'_> {
         self.rows(table::WEIGHTS, table::WEIGHTS_STRIDE)
     }
 
-    /// Where the biases are.
+    /// Offset of the biases.
     #[inline(always)]
     pub(super) fn biases(&self) -> u32 {
         self.get(table::BIASES)

@@ -1,4 +1,4 @@
-//! The output layer's end: softmax, the loss and the errors, one warp for a sample.
+//! Softmax, loss and errors of the output layer, one warp per sample.
 
 use cuda_std::{F32x4, SharedArray, math, thread, warp};
 
@@ -10,8 +10,8 @@ use super::rows::Quads;
 const LANES: u32 = 32;
 
 impl Network<'_> {
-    /// Replaces softmax's sums by its activations; computes the output layer's errors, zeros where there is no sample,
-    /// and the loss of each of `samples` samples.
+    /// Replaces softmax's sums by its activations, and computes the loss of each of `samples` samples and the output
+    /// layer's errors, which are zero in rows without a sample.
     #[inline(always)]
     pub(super) fn output(&self, samples: u32, loss: u32, losses: &SharedArray<f32, MAX_SAMPLES>) {
         let layer = self.layer(self.layers - 1);
@@ -21,9 +21,9 @@ impl Network<'_> {
         while row < 4 * self.row_quads {
             let sample = Sample {
                 shared: self.shared,
-                outputs: activations.place(row, 0),
-                errors: errors.place(row, 0),
-                targets: self.targets().place(row, 0),
+                outputs: activations.offset(row, 0),
+                errors: errors.offset(row, 0),
+                targets: self.targets().offset(row, 0),
                 units: layer.units(),
                 lane: t % LANES,
             };
@@ -41,7 +41,7 @@ impl Network<'_> {
     }
 }
 
-/// One sample's outputs; each lane has every 32nd quad of them.
+/// One sample's outputs; each lane handles every 32nd quad of them.
 struct Sample<'a> {
     shared: &'a Quads,
     outputs: u32,
@@ -52,7 +52,7 @@ struct Sample<'a> {
 }
 
 impl Sample<'_> {
-    /// Hands each of the lane's quads to `work`.
+    /// Calls `work` with each of the lane's quads.
     #[inline(always)]
     fn for_each_quad(&self, mut work: impl FnMut(u32)) {
         let mut quad = self.lane;
@@ -72,7 +72,7 @@ impl Sample<'_> {
         self.shared.get((self.targets + quad) as usize).to_array()
     }
 
-    /// Of four units' values those that exist, and `other` for the rest.
+    /// `values` of a quad of units, with `other` in place of those beyond the last unit.
     #[inline(always)]
     fn existing(&self, quad: u32, values: [f32; 4], other: f32) -> [f32; 4] {
         core::array::from_fn(|i| if 4 * quad + (i as u32) < self.units { values[i] } else { other })
@@ -111,7 +111,7 @@ impl Sample<'_> {
             let terms = core::array::from_fn(|i| loss::term(activation, loss, a[i], y[i]));
             let terms = self.existing(quad, terms, 0.0);
             sum += terms[0] + terms[1] + terms[2] + terms[3];
-            // Where there is no unit, both are zero.
+            // Both are zero beyond the last unit.
             for (&a, &y) in a.iter().zip(&y) {
                 weighted = math::fma(a - y, a, weighted);
             }

@@ -1,4 +1,4 @@
-//! The parameters' way from global memory into the blocks' shared memory, and back; and where their velocities are.
+//! Copying parameters from global memory to the blocks' shared memory and back, and the storage of their velocities.
 
 use cuda_std::{F32x4, GlobalMut, thread};
 
@@ -7,14 +7,14 @@ use super::network::{Layer, Network};
 use super::rows::Quads;
 use super::table;
 
-/// The last changes of a block's parameters, each in its parameter's place.
+/// The last updates of a block's parameters, in the layout of the parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Velocities<'a> {
     shared: &'a Quads,
     workspace: GlobalMut<'a, F32x4>,
     /// See [`table::VELOCITIES`].
     pub(super) kind: u32,
-    /// Where they begin.
+    /// Index of the first quad.
     first: usize,
 }
 
@@ -29,79 +29,86 @@ impl<'a> Velocities<'a> {
         Self { shared: network.shared, workspace, kind, first }
     }
 
-    // KIND, one of the kinds, is known to the compiler: it would make one load of two, to an address of which nobody knows
-    // in which memory it is.
+    // KIND, one of the kinds, is a constant: with a run-time kind the compiler would merge the two loads into one with a
+    // generic address.
     #[inline(always)]
-    fn get<const KIND: u32>(self, place: u32) -> [f32; 4] {
+    fn get<const KIND: u32>(self, offset: u32) -> [f32; 4] {
         match KIND {
-            table::IN_SHARED => self.shared.get(self.first + place as usize).to_array(),
-            _ => self.workspace.get(self.first + place as usize).to_array(),
+            table::IN_SHARED => self.shared.get(self.first + offset as usize).to_array(),
+            _ => self.workspace.get(self.first + offset as usize).to_array(),
         }
     }
 
     #[inline(always)]
-    fn set<const KIND: u32>(self, place: u32, values: [f32; 4]) {
+    fn set<const KIND: u32>(self, offset: u32, values: [f32; 4]) {
         match KIND {
-            table::IN_SHARED => self.shared.set(self.first + place as usize, values.into()),
-            _ => self.workspace.set(self.first + place as usize, values.into()),
+            table::IN_SHARED => self.shared.set(self.first + offset as usize, values.into()),
+            _ => self.workspace.set(self.first + offset as usize, values.into()),
         }
     }
 
-    /// Changes the quad of parameters at `place` by its gradients.
+    /// Updates the quad of parameters at `offset` by its gradients.
     #[inline(always)]
-    pub(super) fn change<const KIND: u32>(self, place: u32, gradients: [f32; 4], rule: Rule) {
-        let weights = self.shared.get(place as usize).to_array();
+    pub(super) fn update<const KIND: u32>(self, offset: u32, gradients: [f32; 4], rule: Rule) {
+        let weights = self.shared.get(offset as usize).to_array();
         if KIND == table::NOWHERE {
             let weights: [f32; 4] = core::array::from_fn(|i| rule.weight(weights[i], gradients[i]));
-            self.shared.set(place as usize, weights.into());
+            self.shared.set(offset as usize, weights.into());
             return;
         }
-        let velocities = self.get::<KIND>(place);
+        let velocities = self.get::<KIND>(offset);
         let velocities: [f32; 4] = core::array::from_fn(|i| rule.velocity(velocities[i], weights[i], gradients[i]));
-        self.set::<KIND>(place, velocities);
+        self.set::<KIND>(offset, velocities);
         let weights: [f32; 4] = core::array::from_fn(|i| weights[i] + velocities[i]);
-        self.shared.set(place as usize, weights.into());
+        self.shared.set(offset as usize, weights.into());
     }
 }
 
 impl Network<'_> {
-    /// Brings the block's parameters into shared memory, and its velocities to where they will be.
+    /// Copies the block's parameters into shared memory, and its velocities to their storage.
     #[inline(always)]
-    pub(super) fn load_parameters(&self, parameters: GlobalMut<f32>, changes: &Velocities, velocities: GlobalMut<f32>) {
-        self.for_each_quad(false, |place, quad| self.shared.set(place as usize, quad.load(parameters).into()));
-        match changes.kind {
+    pub(super) fn load_parameters(
+        &self,
+        parameters: GlobalMut<f32>,
+        block_velocities: &Velocities,
+        velocities: GlobalMut<f32>,
+    ) {
+        self.for_each_quad(false, |offset, quad| self.shared.set(offset as usize, quad.load(parameters).into()));
+        match block_velocities.kind {
             table::NOWHERE => {}
-            table::IN_SHARED => self.for_each_quad(false, |place, quad| {
-                changes.set::<{ table::IN_SHARED }>(place, quad.load(velocities));
+            table::IN_SHARED => self.for_each_quad(false, |offset, quad| {
+                block_velocities.set::<{ table::IN_SHARED }>(offset, quad.load(velocities));
             }),
-            _ => self.for_each_quad(false, |place, quad| {
-                changes.set::<{ table::IN_WORKSPACE }>(place, quad.load(velocities));
+            _ => self.for_each_quad(false, |offset, quad| {
+                block_velocities.set::<{ table::IN_WORKSPACE }>(offset, quad.load(velocities));
             }),
         }
     }
 
-    /// Brings them back: each block's units of the first layer, and of block 0 all later layers.
+    /// Copies them back: each block its units of the first layer, and block 0 all later layers.
     #[inline(always)]
     pub(super) fn store_parameters(
         &self,
         parameters: GlobalMut<f32>,
-        changes: &Velocities,
+        block_velocities: &Velocities,
         velocities: GlobalMut<f32>,
     ) {
         let only_own = thread::block_idx_x() != 0;
-        self.for_each_quad(only_own, |place, quad| quad.store(parameters, self.shared.get(place as usize).to_array()));
-        match changes.kind {
+        self.for_each_quad(only_own, |offset, quad| {
+            quad.store(parameters, self.shared.get(offset as usize).to_array())
+        });
+        match block_velocities.kind {
             table::NOWHERE => {}
-            table::IN_SHARED => self.for_each_quad(only_own, |place, quad| {
-                quad.store(velocities, changes.get::<{ table::IN_SHARED }>(place));
+            table::IN_SHARED => self.for_each_quad(only_own, |offset, quad| {
+                quad.store(velocities, block_velocities.get::<{ table::IN_SHARED }>(offset));
             }),
-            _ => self.for_each_quad(only_own, |place, quad| {
-                quad.store(velocities, changes.get::<{ table::IN_WORKSPACE }>(place));
+            _ => self.for_each_quad(only_own, |offset, quad| {
+                quad.store(velocities, block_velocities.get::<{ table::IN_WORKSPACE }>(offset));
             }),
         }
     }
 
-    /// Hands each quad of the block's parameters to `work`, with its place in shared memory; shared out to the threads.
+    /// Calls `work` with each quad of the block's parameters and its offset in shared memory, cyclically over the threads.
     #[inline(always)]
     fn for_each_quad(&self, only_own: bool, mut work: impl FnMut(u32, Quad)) {
         let layer = self.layer(0);
@@ -110,7 +117,7 @@ impl Network<'_> {
         while i < 4 * self.own * quads {
             let (row, quad) = (i / quads, i % quads);
             let unit = 4 * self.first_own + row;
-            work(weights.place(row, quad), Quad::of_column(&layer, unit, 4 * quad));
+            work(weights.offset(row, quad), Quad::of_column(&layer, unit, 4 * quad));
             i += thread::block_dim_x();
         }
         let mut i = thread::thread_idx_x();
@@ -128,7 +135,7 @@ impl Network<'_> {
             let mut i = thread::thread_idx_x();
             while i < 4 * layer.feature_quads() * quads {
                 let (row, quad) = (i / quads, i % quads);
-                work(weights.place(row, quad), Quad::of_row(&layer, row, 4 * quad));
+                work(weights.offset(row, quad), Quad::of_row(&layer, row, 4 * quad));
                 i += thread::block_dim_x();
             }
             let mut i = thread::thread_idx_x();
@@ -141,31 +148,31 @@ impl Network<'_> {
     }
 }
 
-/// Four parameters in global memory, of which some may be padding.
+/// Four parameters in global memory, the last of which may be padding.
 #[derive(Clone, Copy)]
 struct Quad {
     first: u32,
     stride: u32,
-    /// Those that are parameters.
+    /// Number of parameters; the rest is padding.
     count: u32,
 }
 
 impl Quad {
-    /// Four units' weights of input `feature`.
+    /// The weights from input `feature` to four units.
     #[inline(always)]
     fn of_row(layer: &Layer, feature: u32, unit: u32) -> Self {
         let count = if feature < layer.features() { layer.units() - unit } else { 0 };
         Self { first: layer.first_parameter() + feature * layer.units() + unit, stride: 1, count }
     }
 
-    /// Four units' biases.
+    /// The biases of four units.
     #[inline(always)]
     fn of_biases(layer: &Layer, unit: u32) -> Self {
         let first = layer.first_parameter() + layer.features() * layer.units() + unit;
         Self { first, stride: 1, count: layer.units() - unit }
     }
 
-    /// Four inputs' weights of one unit.
+    /// The weights from four inputs to one unit.
     #[inline(always)]
     fn of_column(layer: &Layer, unit: u32, feature: u32) -> Self {
         let count = if unit < layer.units() { layer.features() - feature } else { 0 };

@@ -1,4 +1,4 @@
-//! The passes of a step, each by the whole block.
+//! The passes of a step, each run by the whole block.
 
 use cuda_std::{F32x4, GlobalMut, thread};
 
@@ -10,7 +10,7 @@ use super::rows::{Rows, Size, product, product_over_samples, sum_over_samples};
 use super::table;
 
 impl Network<'_> {
-    /// Computes the first layer's activations for the block's units, and puts them into half `half` of the exchange.
+    /// Computes the first layer's activations for the block's units and stores them in half `half` of the exchange buffer.
     #[inline(always)]
     pub(super) fn forward_own(&self, exchange: GlobalMut<F32x4>, half: u32) {
         let layer = self.layer(0);
@@ -25,17 +25,17 @@ impl Network<'_> {
         });
     }
 
-    /// Brings all activations of the first layer into shared memory.
+    /// Copies all activations of the first layer into shared memory.
     #[inline(always)]
     pub(super) fn load_first_activations(&self, exchange: GlobalMut<F32x4>, half: u32) {
         let (quads, rows) = (self.layer(0).unit_quads(), self.layer(0).activations());
         let count = 4 * self.row_quads * quads;
         let threads = thread::block_dim_x();
         let mut i = thread::thread_idx_x();
-        // Two at once: the second is under way while the first arrives.
+        // Two loads in flight.
         while i < count {
             let get = |i: u32| exchange.get((half * count + i) as usize);
-            let set = |i: u32, quad| self.shared.set(rows.place(i / quads, i % quads) as usize, quad);
+            let set = |i: u32, quad| self.shared.set(rows.offset(i / quads, i % quads) as usize, quad);
             let next = i + threads;
             if next < count {
                 let (first, second) = (get(i), get(next));
@@ -58,12 +58,12 @@ impl Network<'_> {
         product::<false>(self.shared, below.activations(), layer.weights(), size, slices, |row, quad, sums| {
             let biases = self.shared.get((layer.biases() + quad) as usize).to_array();
             let values = activations(activation, sums, biases, 4 * quad, units);
-            self.shared.set(out.place(row, quad) as usize, values);
+            self.shared.set(out.offset(row, quad) as usize, values);
         });
     }
 
-    /// Computes the errors of the layer below layer `index`, by the weights as they were; of the first layer only those
-    /// of the block's units.
+    /// Computes the errors of the layer below layer `index`, with the weights before their update; in the first layer only
+    /// those of the block's units.
     #[inline(always)]
     pub(super) fn backward(&self, index: u32) {
         let (below, layer) = (self.layer(index - 1), self.layer(index));
@@ -74,32 +74,32 @@ impl Network<'_> {
         let (values, out, activation) = (below.activations(), below.errors(), below.activation());
         let slices = layer.backward_slices();
         product::<true>(self.shared, layer.errors(), weights, size, slices, |row, quad, sums| {
-            let values = self.shared.get(values.place(row, first + quad) as usize).to_array();
+            let values = self.shared.get(values.offset(row, first + quad) as usize).to_array();
             let errors: [f32; 4] = core::array::from_fn(|i| sums[i] * activation::derivative(activation, values[i]));
-            self.shared.set(out.place(row, quad) as usize, errors.into());
+            self.shared.set(out.offset(row, quad) as usize, errors.into());
         });
     }
 
-    /// Changes all the block's parameters by their gradients over the batch. Where it has no sample the errors are zeros.
+    /// Updates all the block's parameters by their gradients over the batch. Errors are zero in rows without a sample.
     #[inline(always)]
-    pub(super) fn update(&self, rule: Rule, changes: &Velocities) {
-        match changes.kind {
-            table::NOWHERE => self.update_with::<{ table::NOWHERE }>(rule, changes),
-            table::IN_SHARED => self.update_with::<{ table::IN_SHARED }>(rule, changes),
-            _ => self.update_with::<{ table::IN_WORKSPACE }>(rule, changes),
+    pub(super) fn update(&self, rule: Rule, velocities: &Velocities) {
+        match velocities.kind {
+            table::NOWHERE => self.update_with::<{ table::NOWHERE }>(rule, velocities),
+            table::IN_SHARED => self.update_with::<{ table::IN_SHARED }>(rule, velocities),
+            _ => self.update_with::<{ table::IN_WORKSPACE }>(rule, velocities),
         }
     }
 
     #[inline(always)]
-    fn update_with<const VELOCITIES: u32>(&self, rule: Rule, changes: &Velocities) {
+    fn update_with<const VELOCITIES: u32>(&self, rule: Rule, velocities: &Velocities) {
         let (layer, samples) = (self.layer(0), 4 * self.row_quads);
         let (weights, errors) = (layer.weights(), self.own_errors());
         let size = Size { rows: self.own, columns: layer.feature_quads(), depth: samples };
         product_over_samples(self.shared, errors, self.batch(), size, |row, quad, gradients| {
-            changes.change::<VELOCITIES>(weights.place(row, quad), gradients, rule);
+            velocities.update::<VELOCITIES>(weights.offset(row, quad), gradients, rule);
         });
         sum_over_samples(self.shared, errors, self.own, samples, |quad, gradients| {
-            changes.change::<VELOCITIES>(layer.biases() + quad, gradients, rule.without_decay());
+            velocities.update::<VELOCITIES>(layer.biases() + quad, gradients, rule.without_decay());
         });
         let mut index = 1;
         while index < self.layers {
@@ -107,10 +107,10 @@ impl Network<'_> {
             let (weights, errors) = (layer.weights(), layer.errors());
             let size = Size { rows: layer.feature_quads(), columns: layer.unit_quads(), depth: samples };
             product_over_samples(self.shared, below.activations(), errors, size, |row, quad, gradients| {
-                changes.change::<VELOCITIES>(weights.place(row, quad), gradients, rule);
+                velocities.update::<VELOCITIES>(weights.offset(row, quad), gradients, rule);
             });
             sum_over_samples(self.shared, errors, layer.unit_quads(), samples, |quad, gradients| {
-                changes.change::<VELOCITIES>(layer.biases() + quad, gradients, rule.without_decay());
+                velocities.update::<VELOCITIES>(layer.biases() + quad, gradients, rule.without_decay());
             });
             index += 1;
         }

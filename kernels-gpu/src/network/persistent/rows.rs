@@ -1,4 +1,4 @@
-//! Products of matrices in shared memory, whose rows are quads.
+//! Products of matrices in shared memory, whose rows consist of quads.
 
 use cuda_std::{DynamicShared, F32x4, math, thread, warp};
 
@@ -7,29 +7,29 @@ pub(super) type Quads = DynamicShared<F32x4>;
 
 const LANES: u32 = 32;
 
-/// A matrix in shared memory.
+/// The layout of a matrix in shared memory, in quads.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {
-    /// Where its first row begins.
+    /// Offset of the first row.
     pub(super) first: u32,
-    /// Quads from a row to the next.
+    /// Row stride.
     pub(super) stride: u32,
 }
 
 impl Rows {
-    /// Where quad `quad` of row `row` is.
+    /// Offset of quad `quad` of row `row`.
     #[inline(always)]
-    pub(super) fn place(self, row: u32, quad: u32) -> u32 {
+    pub(super) fn offset(self, row: u32, quad: u32) -> u32 {
         self.first + row * self.stride + quad
     }
 
     #[inline(always)]
     fn get(self, shared: &Quads, row: u32, quad: u32) -> [f32; 4] {
-        shared.get(self.place(row, quad) as usize).to_array()
+        shared.get(self.offset(row, quad) as usize).to_array()
     }
 }
 
-/// The size of a product in quads: `rows` and `columns` of the result, and `depth` of the sums.
+/// The size of a product, in quads: `rows` and `columns` of the result, and `depth` of the sums.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     pub(super) rows: u32,
@@ -37,11 +37,11 @@ pub(super) struct Size {
     pub(super) depth: u32,
 }
 
-/// left · right, or with `TRANSPOSED` left · rightᵀ: hands each row of each quad of columns to `finish`.
+/// left · right, or with `TRANSPOSED` left · rightᵀ; calls `finish` with each row, quad of columns and its four sums.
 ///
-/// A task is 4 × 4 sums. `slices` lanes of a warp share the depth of one: they are added by exchanges in which each lane
-/// passes on half of its sums and keeps the other half, so that each lane ends up with one row, and 4, 8 or 16 lanes are
-/// left to finish it when there are more slices than four. All threads of the block must call.
+/// A task is 4 × 4 sums. `slices` lanes of a warp split the depth of one task. A reduction by shuffles (recursive halving:
+/// each lane passes on half of its sums and keeps the other half) leaves one row of the task in each lane; the first
+/// `32 / slices` of each eight lanes call `finish`. All threads of the block must call it.
 #[inline(always)]
 pub(super) fn product<const TRANSPOSED: bool>(
     shared: &Quads,
@@ -53,12 +53,12 @@ pub(super) fn product<const TRANSPOSED: bool>(
 ) {
     let t = thread::thread_idx_x();
     let (warp, lane) = (t / LANES, t % LANES);
-    // Neighbouring lanes have neighbouring tasks, or in one task neighbouring depths: they read neighbouring quads.
+    // Adjacent lanes have adjacent tasks, or adjacent depths of one task: they read adjacent quads.
     let tasks_of_warp = LANES / slices;
     let (slice, in_warp) = (lane / tasks_of_warp, lane % tasks_of_warp);
     let tasks = size.rows * size.columns;
     let mut first = warp * tasks_of_warp;
-    // The same for all lanes of a warp, which all take part in the exchanges.
+    // The condition is uniform across a warp: all its lanes take part in the shuffles.
     while first < tasks {
         let task = first + in_warp;
         let (row, column) = (4 * (task / size.columns), task % size.columns);
@@ -95,7 +95,7 @@ pub(super) fn product<const TRANSPOSED: bool>(
             sum = sum.map(|value| value + warp::shuffle_xor(value, distance));
             distance /= 2;
         }
-        // A lane's two highest bits tell its row.
+        // Bits 3 and 4 of the lane index are its row.
         if task < tasks && lane % 8 < tasks_of_warp {
             finish(row + lane / 8, column, sum);
         }
@@ -103,7 +103,8 @@ pub(super) fn product<const TRANSPOSED: bool>(
     }
 }
 
-/// In the lanes without the bit `distance` the sum of both lanes' `low`, in the others that of their `high`.
+/// One step of recursive halving between lanes that differ in the bit `distance`: the sum of both lanes' `low` in the lane
+/// without that bit, of both lanes' `high` in the other.
 #[inline(always)]
 fn halve(low: [f32; 4], high: [f32; 4], distance: u32) -> [f32; 4] {
     let is_high = thread::thread_idx_x() & distance != 0;
@@ -113,11 +114,11 @@ fn halve(low: [f32; 4], high: [f32; 4], distance: u32) -> [f32; 4] {
     })
 }
 
-/// Samples whose quads are read at once: enough loads under way to hide how long each takes.
+/// Samples whose quads are loaded at once: enough loads in flight to hide their latency.
 const SAMPLES_AT_ONCE: usize = 4;
 
-/// leftᵀ · right over `depth` rows of both, which are samples, a multiple of four: hands each row of each quad of columns
-/// to `finish`.
+/// leftᵀ · right over `depth` rows of both, which are samples, a multiple of four; calls `finish` with each row, quad of
+/// columns and its four sums.
 #[inline(always)]
 pub(super) fn product_over_samples(
     shared: &Quads,
@@ -144,7 +145,7 @@ pub(super) fn product_over_samples(
             }
             sample += SAMPLES_AT_ONCE as u32;
         }
-        // Written out: in a loop that is not unrolled the sums would go to memory.
+        // Unrolled by hand: in a loop that is not unrolled the sums would spill to local memory.
         let [a, b, c, d] = sums;
         finish(4 * row, column, a);
         finish(4 * row + 1, column, b);
@@ -154,8 +155,8 @@ pub(super) fn product_over_samples(
     }
 }
 
-/// The sums of `columns` quads over `depth` rows, which are samples, a multiple of four: hands each to `finish`. The block's
-/// last threads do it, which have least of what is shared out before and after.
+/// The sums of `columns` quads over `depth` rows, which are samples, a multiple of four; calls `finish` with each. They are
+/// assigned from the block's last thread down, since the last threads have the least of the work before and after.
 #[inline(always)]
 pub(super) fn sum_over_samples(
     shared: &Quads,

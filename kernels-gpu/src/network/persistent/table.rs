@@ -1,56 +1,56 @@
-//! What a launch is told about the network: numbers for the whole, then numbers for each layer. Places and strides are
-//! counted in quads of the dynamic shared memory.
+//! Layout of a launch's table: a header for the network, then one row per layer. Offsets and strides are in quads of the
+//! dynamic shared memory.
 
 /// Layers with weights.
 pub const LAYERS: usize = 0;
 /// Rows of the batch, a multiple of four.
 pub const BATCH_ROWS: usize = 1;
-/// Quads of the first layer's units that a block has; the last may have fewer.
+/// Quads of the first layer's units per block; the last block may have fewer.
 pub const OWN_QUADS: usize = 2;
-/// Where the batch is.
+/// Offset of the batch's inputs.
 pub const BATCH: usize = 3;
-/// From a row of the batch to the next.
+/// Row stride of the batch's inputs.
 pub const BATCH_STRIDE: usize = 4;
-/// The quads of all parameters with their padding, which are the first of all.
+/// Quads of all parameters with their padding, which begin at offset 0.
 pub const PARAMETER_QUADS: usize = 5;
-/// Where the velocities are: 0 nowhere, 1 in shared memory at the end of all, 2 in the workspace.
+/// Storage of the velocities: [`NOWHERE`], [`IN_SHARED`] (at the end of shared memory) or [`IN_WORKSPACE`].
 pub const VELOCITIES: usize = 6;
-/// Where the velocities begin in shared memory.
+/// Offset of the velocities in shared memory.
 pub const FIRST_VELOCITY: usize = 7;
-/// Where the batch's targets are.
+/// Offset of the batch's targets.
 pub const TARGETS: usize = 8;
-/// From a row of the targets to the next.
+/// Row stride of the batch's targets.
 pub const TARGETS_STRIDE: usize = 9;
-/// The numbers for the whole.
+/// Length of the header.
 pub const HEADER: usize = 10;
 
-/// A layer's inputs.
+/// Inputs of the layer.
 pub const FEATURES: usize = 0;
-/// A layer's units.
+/// Units of the layer.
 pub const UNITS: usize = 1;
-/// A layer's activation.
+/// Activation function of the layer, a code of [`super::super::activation`].
 pub const ACTIVATION: usize = 2;
-/// Where its parameters begin in global memory.
+/// Index of the layer's first parameter in global memory.
 pub const FIRST_PARAMETER: usize = 3;
-/// Where its weights are.
+/// Offset of the weights.
 pub const WEIGHTS: usize = 4;
-/// From a row of its weights to the next.
+/// Row stride of the weights.
 pub const WEIGHTS_STRIDE: usize = 5;
-/// Where its biases are.
+/// Offset of the biases.
 pub const BIASES: usize = 6;
-/// Where its activations are.
+/// Offset of the activations.
 pub const ACTIVATIONS: usize = 7;
-/// From a sample's activations to the next's.
+/// Row stride of the activations; a row is a sample.
 pub const ACTIVATIONS_STRIDE: usize = 8;
-/// Where its errors are.
+/// Offset of the errors.
 pub const ERRORS: usize = 9;
-/// From a sample's errors to the next's.
+/// Row stride of the errors; a row is a sample.
 pub const ERRORS_STRIDE: usize = 10;
-/// How many lanes share a sum in the forward pass: 4, 8, 16 or 32.
+/// Lanes that split a sum in the forward pass: 4, 8, 16 or 32.
 pub const FORWARD_SLICES: usize = 11;
-/// The same in the backward pass.
+/// Lanes that split a sum in the backward pass: 4, 8, 16 or 32.
 pub const BACKWARD_SLICES: usize = 12;
-/// The numbers for each layer.
+/// Length of a layer's row.
 pub const COLUMNS: usize = 13;
 
 /// No velocities: there is no momentum.

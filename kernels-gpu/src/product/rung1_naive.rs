@@ -1,25 +1,26 @@
 use cuda_std::{GlobalMut, kernel, math, thread};
 
 use super::cells::Matrix;
-use super::number::Number;
+use super::scalar::Scalar;
 
-/// X·Xᵀ as a student would write it, in single precision.
+/// Naive X·Xᵀ in single precision.
 #[kernel]
 pub fn matmul_naive_f32(x: &[f32], rows: u32, columns: u32, out: GlobalMut<f32>) {
     naive(Matrix::new(x, rows, columns), out);
 }
 
-/// X·Xᵀ as a student would write it, in double precision.
+/// Naive X·Xᵀ in double precision.
 #[kernel]
 pub fn matmul_naive_f64(x: &[f64], rows: u32, columns: u32, out: GlobalMut<f64>) {
     naive(Matrix::new(x, rows, columns), out);
 }
 
-/// Rung 1. Idea: the cells of the result are dealt out to the threads, and each computes its cells by the definition.
+/// Rung 1. Idea: the cells of the result are assigned to threads cyclically in row-major order, and each thread computes
+/// its cells by the definition.
 ///
-/// Every product reads two numbers from global memory: the loads, not the arithmetic, decide.
+/// Bound: every multiply-add reads two elements from global memory, so the loads limit the time, not the arithmetic.
 #[inline(always)]
-fn naive<T: Number>(x: Matrix<T>, out: GlobalMut<T>) {
+fn naive<T: Scalar>(x: Matrix<T>, out: GlobalMut<T>) {
     let rows = x.rows as usize;
     let mut cell = thread::thread_idx_x() as usize; // report: begin matmul_naive
     while cell < rows * rows {

@@ -1,7 +1,7 @@
 use cuda_std::{GlobalMut, kernel, math, thread};
 
 use super::cells::{Matrix, store};
-use super::number::Number;
+use super::scalar::Scalar;
 
 /// X·Xᵀ by its lower triangle, in single precision.
 #[kernel]
@@ -15,12 +15,12 @@ pub fn matmul_symmetric_f64(x: &[f64], rows: u32, columns: u32, out: GlobalMut<f
     symmetric(Matrix::new(x, rows, columns), out);
 }
 
-/// Rung 2. Idea: the result is symmetric, so only its lower triangle is computed, and each sum is stored twice: half the
+/// Rung 2. Idea: the result is symmetric, so only its lower triangle is computed and each sum is stored twice: half the
 /// work of rung 1.
 ///
-/// The triangle's cells are dealt out row after row: (0, 0), (1, 0), (1, 1), (2, 0), …
+/// The triangle's cells are assigned to threads cyclically in row-major order: (0, 0), (1, 0), (1, 1), (2, 0), …
 #[inline(always)]
-fn symmetric<T: Number>(x: Matrix<T>, out: GlobalMut<T>) {
+fn symmetric<T: Scalar>(x: Matrix<T>, out: GlobalMut<T>) {
     let (mut i, mut j) = (0, thread::thread_idx_x());
     loop {
         // Row i has i + 1 cells in the triangle.
