@@ -1,4 +1,4 @@
-//! The element-wise maximum over the sizes that differ in where the data lies: a core's cache, the shared one, new memory.
+//! The element-wise maximum over sizes whose data is in L2, in L3, and in newly mapped memory.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use rand::rngs::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 
 const SIZES: [usize; 5] = [250, 500, 1000, 2000, 4000];
-/// The two loops are slow: only up to here.
-const LARGEST_OF_TRIVIAL: usize = 500;
+/// Largest size at which the slow two loops are measured.
+const MAX_TRIVIAL_SIZE: usize = 500;
 
 fn maximum(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("maximum");
@@ -20,7 +20,7 @@ fn maximum(criterion: &mut Criterion) {
     for size in SIZES {
         let (a, b) = (random_matrix(size, size, &mut rng), random_matrix(size, size, &mut rng));
         group.throughput(Throughput::Elements((size * size) as u64));
-        if size <= LARGEST_OF_TRIVIAL {
+        if size <= MAX_TRIVIAL_SIZE {
             group.bench_function(BenchmarkId::new("trivial", size), |bencher| {
                 bencher.iter(|| max_cpu(&a, &b));
             });

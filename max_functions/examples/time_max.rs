@@ -1,5 +1,5 @@
-//! Times the parallel maximum alone, at any size: `cargo xtask peers --growth` runs it. The program also times the trivial
-//! version, and checks the GPU's.
+//! Times only the parallel maximum, at any size, for `cargo xtask peers --growth`. The program `max_functions` also times
+//! the trivial version and checks the GPU version.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;

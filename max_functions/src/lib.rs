@@ -1,7 +1,7 @@
 //! Homework part 2: the element-wise maximum of two matrices of integers.
 //!
-//! [`max_cpu`] is the definition as two loops; [`max_rayon`] is what a processor can do; [`max_gpu`] is one thread an
-//! element, on a GPU or, where there is none, in a simulator.
+//! [`max_cpu`] is the definition as two loops; [`max_rayon`] runs in parallel with SIMD kernels; [`max_gpu`] uses one
+//! thread per element, on a GPU or, without one, on a simulator.
 
 mod on_gpu;
 mod parallel;

@@ -1,4 +1,4 @@
-//! Times the element-wise maximum of two matrices: two loops against the parallel version and the GPU's.
+//! Times the element-wise maximum of two matrices: two loops, the parallel version and the GPU version.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ struct Arguments {
     /// Rows and columns of the matrices
     #[arg(long, num_args = 2, value_names = ["ROWS", "COLUMNS"], default_values = ["1000", "1000"], value_parser = parse_size)]
     size: Vec<NonZeroUsize>,
-    /// Where the GPU's version runs; the simulator and the PTX interpreter check it, but are never timed
+    /// Device of the GPU version; the simulator and the PTX interpreter check it, but are never timed
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
 }
@@ -67,7 +67,7 @@ fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
-/// Times the kernel alone, by the GPU's own clock, and the whole with its copies.
+/// Times the kernel alone, by GPU events, and the whole function including copies.
 fn time_cuda(
     report: &mut Report,
     device: &Device,
@@ -85,7 +85,7 @@ fn time_cuda(
     Ok(())
 }
 
-/// The two matrices and two results that live at once. None if that overflows.
+/// Bytes of the two matrices and the two results that are alive at the same time. None on overflow.
 fn bytes_needed(rows: usize, columns: usize) -> Option<u64> {
     u64::try_from(rows.checked_mul(columns)?.checked_mul(4 * size_of::<i32>())?).ok()
 }

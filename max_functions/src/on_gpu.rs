@@ -4,12 +4,12 @@ use ndarray::{Array2, ArrayRef2};
 
 use crate::ShapeMismatch;
 
-/// Threads of a block, as the homework has it: 1000 blocks of 1000 threads for 1000 × 1000 elements.
+/// Threads per block, as in the homework: 1000 blocks of 1000 threads for 1000 × 1000 elements.
 const THREADS: u32 = 1000;
-/// The most blocks of a launch; where there are more elements than threads, a thread takes several.
+/// Maximum number of blocks of a launch; the kernel's grid-stride loop covers the elements beyond the grid.
 const MAX_BLOCKS: usize = 1_000_000;
 
-/// Why [`max_gpu`] has no result.
+/// The errors of [`max_gpu`].
 #[derive(Debug, thiserror::Error)]
 pub enum MaxGpuError {
     /// The matrices' shapes differ.
@@ -38,7 +38,7 @@ pub fn max_gpu(device: &Device, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Resul
     Ok(work.result()?)
 }
 
-/// The two matrices and the result's place in a device's memory, so that the kernel can be launched alone.
+/// The device buffers of the two matrices and the result, for launching the kernel without copies.
 #[derive(Debug)]
 pub struct MaxGpu<'a> {
     device: &'a Device,
@@ -57,13 +57,13 @@ impl<'a> MaxGpu<'a> {
         ShapeMismatch::check(a.dim(), b.dim())?;
         let copy = |matrix: &ArrayRef2<i32>| {
             let matrix = matrix.as_standard_layout();
-            device.buffer_from_slice(matrix.as_slice().expect("the standard layout is row by row"))
+            device.buffer_from_slice(matrix.as_slice().expect("the standard layout is row-major"))
         };
         let (shape, out) = (a.dim(), device.uninitialized(a.len())?);
         Ok(Self { device, a: copy(a)?, b: copy(b)?, out, shape })
     }
 
-    /// Launches the kernel; on a GPU it may still run when this returns.
+    /// Launches the kernel; on a GPU the launch is asynchronous.
     ///
     /// # Errors
     /// If the device fails.
@@ -77,7 +77,7 @@ impl<'a> MaxGpu<'a> {
         Ok(())
     }
 
-    /// Copies the result back.
+    /// Copies the result to the host.
     ///
     /// # Errors
     /// If the device or the kernel failed.

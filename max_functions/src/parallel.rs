@@ -7,18 +7,18 @@ use rayon::prelude::*;
 
 use crate::ShapeMismatch;
 
-/// Elements that one task takes: enough that starting a task costs little beside its work.
+/// Elements per task: enough to amortize the overhead of a task.
 const ELEMENTS_PER_TASK: usize = 32 * 1024;
 
-/// Bytes that a core's own cache (the second level) holds on today's servers.
-const CACHE_OF_A_CORE: usize = 2 << 20;
+/// Bytes of a core's L2 cache on current servers.
+const L2_BYTES: usize = 2 << 20;
 
-/// The element-wise maximum in parallel, on rayon's current thread pool: the place of the homework's `max_numba`.
-/// `a`, `b` and the result are *M* × *N*.
+/// The element-wise maximum in parallel, on rayon's current thread pool, in place of the homework's `max_numba`. `a`, `b`
+/// and the result are *M* × *N*.
 ///
-/// The result's memory is written once, by the kernel, and never cleared before: the work is bound by memory. Results that
-/// outgrow the caches are written past them ([`kernels_cpu::maximum`]), and large ones lie in large pages
-/// ([`kernels_cpu::memory`]).
+/// Bound: memory bandwidth. The kernel writes the result to uninitialised memory, so that each cache line is written only
+/// once. Results larger than the caches are written with non-temporal stores ([`kernels_cpu::maximum`]), and large results
+/// are in huge pages ([`kernels_cpu::memory`]).
 ///
 /// # Errors
 /// If the shapes of `a` and `b` differ.
@@ -32,9 +32,9 @@ const CACHE_OF_A_CORE: usize = 2 << 20;
 #[allow(unsafe_code)]
 pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, ShapeMismatch> {
     ShapeMismatch::check(a.dim(), b.dim())?;
-    // No copy for matrices that lie row by row in memory; views with other strides are copied first.
+    // Row-major matrices are not copied; views with other strides are.
     let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
-    let [a_values, b_values] = [&a, &b].map(|matrix| matrix.as_slice().expect("the standard layout is row by row"));
+    let [a_values, b_values] = [&a, &b].map(|matrix| matrix.as_slice().expect("the standard layout is row-major"));
 
     let mut result = memory::vec_with_capacity(a.len());
     let cells = &mut result.spare_capacity_mut()[..a.len()];
@@ -52,17 +52,17 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
     unsafe { result.set_len(a.len()) };
     match Array2::from_shape_vec(a.dim(), result) {
         Ok(result) => Ok(result),
-        Err(error) => unreachable!("there are as many elements as in a: {error}"),
+        Err(error) => unreachable!("the result has the length of a: {error}"),
     }
 }
 
-/// Past the cache where a thread's share of the operands and the result is more than its core's cache holds, and all of them
-/// more than a third level of so many bytes that takes what the cores push out. Not where the result's memory is always new: its
-/// lines are in the cache when they are written.
-fn stores_for(elements: usize, threads: usize, l3_victim_cache_bytes: usize) -> Stores {
+/// Chooses non-temporal stores if a thread's share of the operands and the result exceeds its core's L2, and all of them
+/// exceed an L3 victim cache of `l3_victim_bytes` (0 without one). Results whose memory the system maps for every call are
+/// stored through the cache: page faults have just brought their lines there.
+fn stores_for(elements: usize, threads: usize, l3_victim_bytes: usize) -> Stores {
     let result = elements * size_of::<i32>();
-    let outgrows_the_caches = 3 * (result / threads) > CACHE_OF_A_CORE && 3 * result > l3_victim_cache_bytes;
-    if outgrows_the_caches && result <= memory::ALWAYS_NEW { Stores::Streaming } else { Stores::Cached }
+    let exceeds_caches = 3 * (result / threads) > L2_BYTES && 3 * result > l3_victim_bytes;
+    if exceeds_caches && result <= memory::ALWAYS_NEW { Stores::Streaming } else { Stores::Cached }
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn part2_results_are_streamed_between_the_cache_and_new_memory() {
+    fn part2_results_between_l2_and_newly_mapped_memory_are_streamed() {
         assert_eq!(stores_for(250 * 250, 1, 0), Stores::Cached);
         assert_eq!(stores_for(500 * 500, 1, 0), Stores::Streaming);
         assert_eq!(stores_for(500 * 500, 2, 0), Stores::Cached);
@@ -79,12 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn part2_results_stay_in_a_third_level_that_takes_what_the_cores_push_out() {
-        let third_level = 32 << 20;
-        assert_eq!(stores_for(500 * 500, 1, third_level), Stores::Cached);
-        assert_eq!(stores_for(1000 * 1000, 2, third_level), Stores::Cached);
-        assert_eq!(stores_for(2000 * 2000, 1, third_level), Stores::Streaming);
-        assert_eq!(stores_for(2000 * 2000, 2, third_level), Stores::Streaming);
-        assert_eq!(stores_for(4000 * 4000, 2, third_level), Stores::Cached);
+    fn part2_results_that_fit_an_l3_victim_cache_are_not_streamed() {
+        let l3 = 32 << 20;
+        assert_eq!(stores_for(500 * 500, 1, l3), Stores::Cached);
+        assert_eq!(stores_for(1000 * 1000, 2, l3), Stores::Cached);
+        assert_eq!(stores_for(2000 * 2000, 1, l3), Stores::Streaming);
+        assert_eq!(stores_for(2000 * 2000, 2, l3), Stores::Streaming);
+        assert_eq!(stores_for(4000 * 4000, 2, l3), Stores::Cached);
     }
 }

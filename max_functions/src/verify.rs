@@ -3,7 +3,7 @@ use ndarray::ArrayRef2;
 /// Checks that `maximum` is the element-wise maximum of `a` and `b`, element by element.
 ///
 /// # Errors
-/// The first difference: its row and column, what was found and what was expected; or the shape, if that is wrong.
+/// The first difference, with its row, its column, the value found and the value expected; or a shape mismatch.
 pub fn verify(maximum: &ArrayRef2<i32>, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<(), String> {
     if maximum.dim() != a.dim() {
         return Err(format!("shape {:?} instead of {:?}", maximum.shape(), a.shape()));

@@ -1,4 +1,4 @@
-//! The GPU's version agrees with the trivial one: on the simulator, and on a GPU where there is one.
+//! The GPU version agrees with the trivial version, on the simulator and on a GPU if there is one.
 
 use gpu::{Device, DeviceChoice};
 use max_functions::{ShapeMismatch, max_cpu, max_gpu};

@@ -1,4 +1,4 @@
-//! The program prints the homework's words, or one JSON object, and refuses bad input in one line with exit code 2.
+//! The program prints the homework's lines or one JSON object, and rejects invalid input with one line and exit code 2.
 
 use std::thread::available_parallelism;
 
@@ -12,8 +12,8 @@ fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The one message on stderr of a program that refused its input: exit code 2, and nothing on stdout.
-fn refusal(arguments: &[&str]) -> String {
+/// The single message on stderr for rejected input; asserts exit code 2 and an empty stdout.
+fn rejection(arguments: &[&str]) -> String {
     let (code, stdout, stderr) = run(arguments);
     assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
     let messages: Vec<&str> = stderr.lines().filter(|line| line.starts_with("error: ")).collect();
@@ -22,7 +22,7 @@ fn refusal(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn part2_program_prints_the_homeworks_words() {
+fn part2_program_prints_the_homeworks_lines() {
     let (code, stdout, stderr) = run(&["-c", "2", "--device", "simulator"]);
     assert_eq!(code, Some(0), "{stderr}");
     let lines: Vec<&str> = stdout.lines().collect();
@@ -63,8 +63,8 @@ fn part2_program_prints_one_json_object() {
 }
 
 #[test]
-fn part2_program_refuses_zero_cores() {
-    let message = refusal(&["-c", "0"]);
+fn part2_program_rejects_zero_cores() {
+    let message = rejection(&["-c", "0"]);
     assert!(message.contains("--cores") && message.contains("at least 1 worker thread"), "{message}");
 }
 
@@ -78,33 +78,33 @@ fn part2_program_warns_of_more_cores_than_there_are() {
 }
 
 #[test]
-fn part2_program_refuses_an_empty_size() {
-    let message = refusal(&["--size", "0", "5"]);
+fn part2_program_rejects_an_empty_size() {
+    let message = rejection(&["--size", "0", "5"]);
     assert!(message.contains("--size") && message.contains("1 or more"), "{message}");
 }
 
 #[test]
-fn part2_program_refuses_zero_repeats() {
-    let message = refusal(&["--repeats", "0"]);
+fn part2_program_rejects_zero_repeats() {
+    let message = rejection(&["--repeats", "0"]);
     assert!(message.contains("--repeats") && message.contains("at least 1 repeat"), "{message}");
 }
 
-/// More threads took minutes to start, more repeats ended in a panic.
+/// The limits keep start-up short and the vector of times within memory.
 #[test]
-fn part2_program_refuses_more_threads_and_repeats_than_it_can_count() {
+fn part2_program_rejects_more_threads_and_repeats_than_it_can_count() {
     for threads in ["1025", "4294967296", "18446744073709551615"] {
-        let message = refusal(&["-c", threads]);
+        let message = rejection(&["-c", threads]);
         assert!(message.contains("--cores") && message.contains("at most 1024"), "{message}");
     }
     for repeats in ["1000001", "9223372036854775808", "18446744073709551615"] {
-        let message = refusal(&["--repeats", repeats]);
+        let message = rejection(&["--repeats", repeats]);
         assert!(message.contains("--repeats") && message.contains("at most 1000000"), "{message}");
     }
 }
 
-/// It was ignored: a comparison of instruction sets then compared one with itself.
+/// An ignored KERNELS_CPU would make a comparison of instruction sets compare one with itself.
 #[test]
-fn part2_program_refuses_an_instruction_set_that_there_is_not() {
+fn part2_program_rejects_an_unknown_or_unsupported_instruction_set() {
     let lacking = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
     for (set, why) in [("typo", "that is no instruction set"), (lacking, "this processor lacks that instruction set")] {
         let output = cargo_bin_cmd!("max_functions").env("KERNELS_CPU", set).output().unwrap();
@@ -114,30 +114,30 @@ fn part2_program_refuses_an_instruction_set_that_there_is_not() {
     }
 }
 
-/// A terminal would obey them: an argument may be a file's name that somebody else chose.
+/// A terminal would interpret them, and an argument may be a file name from an untrusted source.
 #[test]
 fn part2_program_escapes_control_characters_of_its_arguments() {
-    let message = refusal(&["\u{1b}[31m\u{202e}x"]);
+    let message = rejection(&["\u{1b}[31m\u{202e}x"]);
     assert!(message.contains("\\u001b[31m\\u202ex") && !message.contains('\u{1b}'), "{message}");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn part2_program_refuses_a_size_beyond_the_memory_in_one_line() {
+fn part2_program_rejects_a_size_beyond_the_memory_in_one_line() {
     let (code, stdout, stderr) = run(&["--size", "10000000", "10000000"]);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
     assert!(stderr.contains("10000000 × 10000000") && stderr.contains("choose a smaller size"), "{stderr}");
 }
 
 #[test]
-fn part2_program_refuses_a_size_beyond_counting_in_one_line() {
+fn part2_program_rejects_a_size_that_overflows_in_one_line() {
     let size = usize::MAX.to_string();
     let (code, stdout, stderr) = run(&["--size", &size, "2"]);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
     assert!(stderr.contains("more memory than can be counted"), "{stderr}");
 }
 
-/// What the GPU would get is checked, and never timed.
+/// The PTX is checked on the interpreter, and never timed.
 #[test]
 fn part2_program_interprets_the_ptx() {
     let (code, stdout, stderr) = run(&["--device", "ptx", "--size", "33", "17", "-c", "2", "--repeats", "2"]);
@@ -158,7 +158,7 @@ fn part2_program_interprets_the_ptx() {
 }
 
 #[test]
-fn part2_program_knows_every_device() {
+fn part2_program_lists_every_device() {
     let (code, stdout, stderr) = run(&["--help"]);
     assert_eq!(code, Some(0), "{stderr}");
     let (_, of_device) = stdout.split_once("--device <DEVICE>").expect("help has the option");
@@ -166,12 +166,12 @@ fn part2_program_knows_every_device() {
     let values = values.take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("- "));
     let values = values.map(|line| line.split(':').next().unwrap());
     assert_eq!(values.collect::<Vec<_>>(), ["auto", "cuda", "simulator", "ptx"], "{stdout}");
-    assert!(refusal(&["--device", "gpu"]).contains("'gpu'"));
+    assert!(rejection(&["--device", "gpu"]).contains("'gpu'"));
 }
 
-/// Without a driver, CUDA that was asked for is an error; whether this machine has one does not matter here.
+/// `--device cuda` without a driver is an error; the test does not depend on this machine's driver.
 #[test]
-fn part2_program_that_must_use_cuda_says_why_it_cannot() {
+fn part2_program_with_cuda_requested_says_why_it_cannot_use_it() {
     let output = cargo_bin_cmd!("max_functions")
         .args(["--device", "cuda", "--size", "5", "5"])
         .env("CUDA_DRIVER_LIBRARY", "/nonexistent/libcuda.so.1")

@@ -20,7 +20,7 @@ pub fn sigmoid_prime<A: NdFloat, D: Dimension>(x: &ArrayRef<A, D>) -> Array<A, D
     x.mapv(sigmoid_prime_scalar)
 }
 
-/// The logistic function σ(x) = 1 / (1 + e⁻ˣ) of one number. NaN stays NaN.
+/// The logistic function σ(x) = 1 / (1 + e⁻ˣ) of one value. Propagates NaN.
 ///
 /// With e = e^−|x|, which never overflows, it is 1 / (1 + e) for x ≥ 0 and, expanded by eˣ, e / (1 + e) for x < 0.
 ///
@@ -34,7 +34,7 @@ pub fn sigmoid_scalar<A: NdFloat>(x: A) -> A {
     numerator / (A::one() + e)
 }
 
-/// The derivative of the logistic function of one number. NaN stays NaN.
+/// The derivative of the logistic function of one value. Propagates NaN.
 ///
 /// σ(x) · (1 − σ(x)) = e / (1 + e)² with e = e^−|x|: the same for x and −x, and without the cancellation of 1 − σ(x)
 /// for large x.

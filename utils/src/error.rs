@@ -1,28 +1,28 @@
-/// Sizes that do not fit together, or that no network has.
+/// Errors of this crate's functions: invalid layer sizes, or shapes and lengths that do not match.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UtilsError {
-    /// A network needs an input and an output layer.
+    /// Fewer than two layers, the input and the output layer.
     #[error("{operation}: layer sizes {sizes:?}: a network has at least 2 layers, input and output")]
     TooFewLayers {
-        /// The function that was called.
+        /// Name of the function.
         operation: &'static str,
-        /// The sizes it was given.
+        /// Its argument `sizes`.
         sizes: Vec<usize>,
     },
     /// A layer without neurons.
     #[error("{operation}: layer sizes {sizes:?}: layer {layer} is empty, but every layer has at least 1 neuron")]
     EmptyLayer {
-        /// The function that was called.
+        /// Name of the function.
         operation: &'static str,
-        /// The sizes it was given.
+        /// Its argument `sizes`.
         sizes: Vec<usize>,
-        /// The layer, counted from 0, the input.
+        /// Index of the layer; 0 is the input.
         layer: usize,
     },
-    /// Batches of no examples.
+    /// A batch size of 0.
     #[error("create_batches: batch_size is 0, but a batch has at least 1 example")]
     ZeroBatchSize,
-    /// An array of dimension 0 has no axis to cut along.
+    /// An array of dimension 0, which has no axis of examples.
     #[error("create_batches: data of shape {data:?} and labels of shape {labels:?}: both need an axis of examples")]
     NoExampleAxis {
         /// Shape of the data.
@@ -38,7 +38,7 @@ pub enum UtilsError {
         /// Shape of the labels.
         labels: Vec<usize>,
     },
-    /// Two lists of different length.
+    /// Two lists of different lengths.
     #[error("add_elementwise: a list of {a} and a list of {b} arrays: the lists must have the same length")]
     ListLengthMismatch {
         /// Length of the first list.
@@ -46,10 +46,10 @@ pub enum UtilsError {
         /// Length of the second list.
         b: usize,
     },
-    /// Two arrays of different shape, at the same place in their lists.
+    /// Two arrays of different shapes at the same index of their lists.
     #[error("add_elementwise: arrays of shape {a:?} and {b:?} at index {index}: the shapes must be the same")]
     ArrayShapeMismatch {
-        /// The arrays' place in the lists.
+        /// Index of the arrays in the lists.
         index: usize,
         /// Shape of the first list's array.
         a: Vec<usize>,
@@ -59,7 +59,7 @@ pub enum UtilsError {
 }
 
 impl UtilsError {
-    /// Checks the layer sizes that `operation` was given.
+    /// Checks the argument `sizes` of the function `operation`.
     pub(crate) fn check_layers(operation: &'static str, sizes: &[usize]) -> Result<(), Self> {
         if sizes.len() < 2 {
             return Err(Self::TooFewLayers { operation, sizes: sizes.to_vec() });

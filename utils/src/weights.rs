@@ -6,7 +6,7 @@ use crate::UtilsError;
 
 /// The element types of random weights: `f32` and `f64`.
 pub trait Element: NdFloat + SampleUniform {
-    /// The number nearest to `count`.
+    /// The value nearest to `count`.
     fn from_count(count: usize) -> Self;
 }
 
@@ -22,10 +22,10 @@ impl Element for f64 {
     }
 }
 
-/// Random weights for a network with the given layer sizes: for each pair of neighbouring layers a matrix of shape
+/// Random weights for a network with the given layer sizes: for each pair of consecutive layers a matrix of shape
 /// fan_in × fan_out, uniform in ±1/√fan_in.
 ///
-/// That is equation 1 of Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks"
+/// This is equation 1 of Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks"
 /// (AISTATS 2010). It gives a weight the variance 1/(3·fan_in), so that the sum into a neuron is of order 1 however wide
 /// the layer below is.
 ///

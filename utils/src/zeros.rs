@@ -2,7 +2,7 @@ use ndarray::{Array1, Array2, NdFloat};
 
 use crate::UtilsError;
 
-/// Zeros in the shape of a network's weights: for each pair of neighbouring layers a matrix of shape fan_in × fan_out.
+/// Zeros in the shape of a network's weights: for each pair of consecutive layers a matrix of shape fan_in × fan_out.
 ///
 /// # Errors
 /// If there are fewer than two layers, or one of them has size 0.
@@ -20,7 +20,7 @@ pub fn zeros_weights<A: NdFloat>(sizes: &[usize]) -> Result<Vec<Array2<A>>, Util
     Ok(sizes.windows(2).map(|pair| Array2::zeros((pair[0], pair[1]))).collect())
 }
 
-/// Zeros in the shape of a network's biases: a vector of the layer's size for every layer but the input.
+/// Zeros in the shape of a network's biases: a vector of the layer's size for every layer except the input.
 ///
 /// # Errors
 /// If there are fewer than two layers, or one of them has size 0.

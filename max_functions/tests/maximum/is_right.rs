@@ -1,4 +1,4 @@
-//! Both versions give the element-wise maximum, whatever the shape and the memory layout of the matrices.
+//! Both versions compute the element-wise maximum of matrices of any shape and memory layout.
 
 use max_functions::{ShapeMismatch, max_cpu, max_rayon};
 use ndarray::{Array2, ArrayRef2, array, s};
@@ -6,16 +6,16 @@ use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-/// How a matrix lies in memory.
+/// Memory layout of a matrix.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
-    RowByRow,
-    ColumnByColumn,
+    RowMajor,
+    ColumnMajor,
     EveryOther,
     Reversed,
 }
 
-/// A random matrix of integers from the whole range, its ends among them.
+/// A random matrix of integers from the whole range, including its ends.
 fn random_matrix(rows: usize, columns: usize, layout: Layout, rng: &mut impl Rng) -> Array2<i32> {
     let mut matrix = |rows, columns| {
         Array2::from_shape_simple_fn((rows, columns), || match rng.random_range(0..8) {
@@ -26,8 +26,8 @@ fn random_matrix(rows: usize, columns: usize, layout: Layout, rng: &mut impl Rng
         })
     };
     match layout {
-        Layout::RowByRow => matrix(rows, columns),
-        Layout::ColumnByColumn => matrix(columns, rows).reversed_axes(),
+        Layout::RowMajor => matrix(rows, columns),
+        Layout::ColumnMajor => matrix(columns, rows).reversed_axes(),
         Layout::EveryOther => matrix(2 * rows, 3 * columns).slice_move(s![..;2, ..;3]),
         Layout::Reversed => matrix(rows, columns).slice_move(s![..;-1, ..;-1]),
     }
@@ -38,7 +38,7 @@ fn oracle(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Array2<i32> {
 }
 
 fn any_layout() -> impl Strategy<Value = Layout> {
-    prop_oneof![Just(Layout::RowByRow), Just(Layout::ColumnByColumn), Just(Layout::EveryOther), Just(Layout::Reversed),]
+    prop_oneof![Just(Layout::RowMajor), Just(Layout::ColumnMajor), Just(Layout::EveryOther), Just(Layout::Reversed),]
 }
 
 fn both_agree(rows: usize, columns: usize, layouts: (Layout, Layout), seed: u64) -> Result<(), TestCaseError> {
@@ -63,7 +63,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Up to three tasks of 32 · 1024 elements, the last one of any length.
+    /// Up to three tasks of 32 · 1024 elements, the last of any length.
     #[test]
     fn part2_maximum_of_matrices_that_take_several_tasks(
         rows in 150..300_usize, columns in 200..300_usize, layouts in (any_layout(), any_layout()), seed: u64,
@@ -74,7 +74,7 @@ proptest! {
 
 #[test]
 fn part2_maximum_at_the_edges_of_a_task() {
-    let layouts = (Layout::RowByRow, Layout::RowByRow);
+    let layouts = (Layout::RowMajor, Layout::RowMajor);
     for elements in [32 * 1024 - 1, 32 * 1024, 32 * 1024 + 1] {
         both_agree(1, elements, layouts, 5).unwrap();
         both_agree(elements, 1, layouts, 6).unwrap();
@@ -99,13 +99,13 @@ fn part2_maximum_of_empty_matrices_keeps_the_shape() {
 }
 
 #[test]
-fn part2_maximum_refuses_shapes_that_differ() {
+fn part2_maximum_rejects_different_shapes() {
     let (a, b) = (Array2::zeros((2, 3)), Array2::zeros((3, 2)));
     let error = ShapeMismatch { a: (2, 3), b: (3, 2) };
     assert_eq!(max_cpu(&a, &b), Err(error));
     assert_eq!(max_rayon(&a, &b), Err(error));
     assert_eq!(error.to_string(), "element-wise maximum of a 2 × 3 and a 3 × 2 matrix: the shapes must be the same");
-    // No broadcasting, which NumPy would do.
+    // No broadcasting, unlike NumPy.
     assert!(max_cpu(&a, &Array2::zeros((1, 3))).is_err());
     assert!(max_rayon(&a, &Array2::zeros((2, 1))).is_err());
 }

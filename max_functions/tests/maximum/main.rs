@@ -1,4 +1,4 @@
-//! max_cpu and max_rayon are right, on any number of threads; and the check finds what is not.
+//! max_cpu and max_rayon are correct on any number of threads, and `verify` finds wrong results.
 
 mod is_right;
 mod threads;

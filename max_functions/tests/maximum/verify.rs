@@ -1,4 +1,4 @@
-//! `verify` accepts the maximum and says where anything else differs from it.
+//! `verify` accepts the maximum and locates the first difference of anything else.
 
 use max_functions::{max_cpu, verify};
 use ndarray::{Array2, array};
@@ -18,7 +18,7 @@ fn part2_verify_names_the_first_difference() {
 }
 
 #[test]
-fn part2_verify_refuses_another_shape() {
+fn part2_verify_rejects_another_shape() {
     let a = Array2::zeros((2, 3));
     let difference = verify(&Array2::zeros((3, 2)), &a, &a).unwrap_err();
     assert_eq!(difference, "shape [3, 2] instead of [2, 3]");

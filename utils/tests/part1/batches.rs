@@ -1,10 +1,10 @@
-//! Batches are views of all examples, each once, in order.
+//! Batches are views that cover all examples once, in order.
 
 use ndarray::{Array1, Array2, Array3, arr0, s};
 use proptest::prelude::*;
 use utils::{UtilsError, create_batches};
 
-/// Data and one-hot labels, with the example's number in every element of its row.
+/// Data and labels, with the example's index in every element of its row.
 fn numbered(count: usize, features: usize) -> (Array2<f32>, Array2<usize>) {
     (Array2::from_shape_fn((count, features), |(i, _)| i as f32), Array2::from_shape_fn((count, 10), |(i, _)| i))
 }
@@ -50,9 +50,9 @@ fn part1_batches_are_made_of_arrays_of_any_dimension() {
 fn part1_batches_are_made_of_views_with_any_strides() {
     let (data, labels) = numbered(6, 3);
     let (data, labels) = (data.slice(s![..;-2, ..]), labels.slice(s![..;-2, 0]));
-    let numbers: Vec<usize> =
+    let indices: Vec<usize> =
         create_batches(&data, &labels, 2).unwrap().flat_map(|(_, labels)| labels.to_vec()).collect();
-    assert_eq!(numbers, [5, 3, 1]);
+    assert_eq!(indices, [5, 3, 1]);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn part1_no_examples_make_no_batch() {
 }
 
 #[test]
-fn part1_batches_refuse_sizes_that_do_not_fit() {
+fn part1_batches_reject_mismatched_sizes() {
     let (data, labels) = numbered(6, 3);
     let error = create_batches(&data, &labels, 0).err();
     assert_eq!(error, Some(UtilsError::ZeroBatchSize));

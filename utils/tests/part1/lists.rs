@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use utils::{UtilsError, add_elementwise, zeros_weights};
 
 #[test]
-fn part1_lists_of_different_length_are_refused() {
+fn part1_lists_of_different_length_are_rejected() {
     let error = add_elementwise(&[array![1.0]], &[array![1.0], array![2.0]]).unwrap_err();
     assert_eq!(error, UtilsError::ListLengthMismatch { a: 1, b: 2 });
     assert_eq!(
@@ -15,7 +15,7 @@ fn part1_lists_of_different_length_are_refused() {
 }
 
 #[test]
-fn part1_arrays_of_different_shape_are_refused_and_never_broadcast() {
+fn part1_arrays_of_different_shape_are_rejected_and_never_broadcast() {
     let a = [Array2::<f32>::zeros((2, 3)), Array2::zeros((2, 3))];
     let b = [Array2::<f32>::zeros((2, 3)), Array2::zeros((1, 3))];
     let error = add_elementwise(&a, &b).unwrap_err();
@@ -43,7 +43,7 @@ fn part1_zeros_are_neutral() {
     assert_eq!(add_elementwise(&zeros_weights(&[3, 2, 4]).unwrap(), &ones).unwrap(), ones);
 }
 
-/// Two lists of matrices, each pair of one shape.
+/// Two lists of matrices; each pair has one shape.
 fn pairs_of_matrices() -> impl Strategy<Value = Vec<(Array2<f32>, Array2<f32>)>> {
     let pair = (0..6_usize, 0..6_usize).prop_flat_map(|(rows, columns)| {
         let values = || prop::collection::vec(-1e3..1e3_f32, rows * columns);

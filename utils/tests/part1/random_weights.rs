@@ -1,4 +1,4 @@
-//! Random weights follow from the seed, have the layers' shapes and keep to their distribution.
+//! Random weights are determined by the seed, and have the layers' shapes and the documented distribution.
 
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -37,13 +37,13 @@ fn part1_random_weights_have_mean_zero_and_the_variance_of_xavier() {
     let variance = weights.mapv(|weight| weight * weight).sum() / count;
     let expected = bound * bound / 3.0;
     assert!((variance - expected).abs() < 5.0 * bound * bound * (4.0 / 45.0 / count).sqrt(), "variance {variance}");
-    // Both ends are reached: of 100 000 draws the largest is that close but for a chance of e⁻⁵⁰.
+    // The draws reach both ends: the largest of 100 000 is this close to the bound except with probability e⁻⁵⁰.
     let largest = weights.fold(0.0_f64, |largest, weight| largest.max(weight.abs()));
     assert!(largest > 0.9995 * bound, "largest {largest}");
 }
 
 #[test]
-fn part1_random_weights_refuse_sizes_that_no_network_has() {
+fn part1_random_weights_reject_invalid_layer_sizes() {
     let error = |sizes: &[usize]| random_weights::<f32>(sizes, &mut ChaCha8Rng::seed_from_u64(0)).unwrap_err();
     let operation = "random_weights";
     assert_eq!(error(&[]), UtilsError::TooFewLayers { operation, sizes: vec![] });
@@ -61,7 +61,7 @@ fn part1_random_weights_refuse_sizes_that_no_network_has() {
 
 proptest! {
     #[test]
-    fn part1_random_weights_have_the_layers_shapes_and_keep_their_bounds(
+    fn part1_random_weights_have_the_layers_shapes_and_are_within_bounds(
         sizes in prop::collection::vec(1..40_usize, 2..6),
         seed: u64,
     ) {

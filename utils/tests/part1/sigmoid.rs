@@ -1,11 +1,11 @@
-//! The logistic function has known values, its symmetry and no overflow, in arrays of any dimension.
+//! The logistic function has known values, is symmetric and does not overflow, in arrays of any dimension.
 
 use approx::assert_relative_eq;
 use ndarray::{Array, Array2, Array3, Dimension, arr0, array, s};
 use proptest::prelude::*;
 use utils::{sigmoid, sigmoid_prime, sigmoid_prime_scalar, sigmoid_scalar};
 
-/// x, 1 / (1 + e⁻ˣ) and its derivative, each the double nearest to what 40 decimal digits give.
+/// x, 1 / (1 + e⁻ˣ) and its derivative, each rounded to a double from 40 decimal digits.
 const KNOWN: [(f64, f64, f64); 5] = [
     (0.0, 0.5, 0.25),
     (1.0, 0.731_058_578_630_004_9, 0.196_611_933_241_481_85),
@@ -49,7 +49,7 @@ fn part1_nan_stays_nan() {
     assert!(found[0] == 0.25 && found[1].is_nan());
 }
 
-/// Whether both functions keep the shape of `x` and give the scalar functions' value at each index.
+/// Whether both functions preserve the shape of `x` and agree with the scalar functions at each index.
 fn is_elementwise<D: Dimension>(x: &Array<f64, D>) -> bool {
     sigmoid(x) == x.map(|&x| sigmoid_scalar(x)) && sigmoid_prime(x) == x.map(|&x| sigmoid_prime_scalar(x))
 }
@@ -82,7 +82,7 @@ proptest! {
     #[test]
     fn part1_sigmoid_stays_in_its_range(x: f32) {
         prop_assert!((0.0..=1.0).contains(&sigmoid_scalar(x)));
-        // Next to 0 four roundings may lift the derivative above its largest value, 1/4.
+        // Near 0 four roundings may raise the derivative above its maximum, 1/4.
         prop_assert!((0.0..=0.25 * (1.0 + 2.0 * f32::EPSILON)).contains(&sigmoid_prime_scalar(x)));
     }
 }

@@ -6,7 +6,7 @@ use utils::{sigmoid, sigmoid_prime, sigmoid_prime_scalar, sigmoid_scalar};
 
 #[test]
 fn part1_sigmoid_prime_agrees_with_central_differences() {
-    // A central difference is off by about h²·|σ‴|/6 ≤ h²/48, and by the rounding ε/h.
+    // A central difference has a truncation error of about h²·|σ‴|/6 ≤ h²/48 and a rounding error of ε/h.
     let h = 1e-5;
     let x = Array1::linspace(-20.0, 20.0, 401);
     let differences = (sigmoid(&(&x + h)) - sigmoid(&(&x - h))) / (2.0 * h);

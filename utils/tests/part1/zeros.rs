@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use utils::{UtilsError, random_weights, zeros_biases, zeros_weights};
 
 #[test]
-fn part1_zeros_refuse_sizes_that_no_network_has() {
+fn part1_zeros_reject_invalid_layer_sizes() {
     let operation = "zeros_weights";
     assert_eq!(zeros_weights::<f32>(&[5]), Err(UtilsError::TooFewLayers { operation, sizes: vec![5] }));
     assert_eq!(zeros_weights::<f32>(&[0, 5]), Err(UtilsError::EmptyLayer { operation, sizes: vec![0, 5], layer: 0 }));
@@ -18,7 +18,7 @@ fn part1_zeros_refuse_sizes_that_no_network_has() {
 
 proptest! {
     #[test]
-    fn part1_zeros_fit_the_random_weights(sizes in prop::collection::vec(1..40_usize, 2..6)) {
+    fn part1_zeros_have_the_shapes_of_the_random_weights(sizes in prop::collection::vec(1..40_usize, 2..6)) {
         let random = random_weights::<f64>(&sizes, &mut ChaCha8Rng::seed_from_u64(0)).unwrap();
         let weights: Vec<Array2<f64>> = zeros_weights(&sizes).unwrap();
         let biases: Vec<Array1<f64>> = zeros_biases(&sizes).unwrap();
