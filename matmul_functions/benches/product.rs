@@ -1,4 +1,4 @@
-//! X·Xᵀ over sizes: a matrix of 128 columns, as in the homework, and square ones, whose depth outgrows the cache.
+//! X·Xᵀ over sizes: matrices of 128 columns, as in the homework, and square ones, whose depth exceeds the cache.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use rayon::ThreadPoolBuilder;
 
 const SHAPES: [(usize, usize); 8] =
     [(250, 128), (500, 128), (784, 128), (2000, 128), (4000, 128), (250, 250), (1000, 1000), (2000, 2000)];
-/// The three loops are slow: only up to so many multiplications.
-const LARGEST_OF_TRIVIAL: usize = 250 * 250 * 128;
+/// Maximum number of multiplications at which the slow three loops are measured.
+const MAX_TRIVIAL_MULTIPLICATIONS: usize = 250 * 250 * 128;
 
 fn product<F: Element>(criterion: &mut Criterion, name: &str)
 where
@@ -27,7 +27,7 @@ where
         let x = Array2::<F>::from_shape_simple_fn((rows, columns), || StandardNormal.sample(&mut rng));
         let shape = format!("{rows}×{columns}");
         group.throughput(Throughput::Elements((rows * rows * columns) as u64));
-        if rows * rows * columns <= LARGEST_OF_TRIVIAL {
+        if rows * rows * columns <= MAX_TRIVIAL_MULTIPLICATIONS {
             group.bench_function(BenchmarkId::new("trivial", &shape), |bencher| {
                 bencher.iter(|| matmul_transpose_trivial(&x));
             });

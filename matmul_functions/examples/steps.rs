@@ -1,6 +1,6 @@
-//! Takes the speed-up of X·Xᵀ over three loops apart: `cargo run -p matmul_functions --example steps -- -c 2`.
+//! Splits the speed-up of X·Xᵀ over three loops into steps: `cargo run -p matmul_functions --example steps -- -c 2`.
 //!
-//! Each step has one idea more than the step before it: vectors, tiles of sums in registers, symmetry, threads.
+//! Each step adds one idea to the step before it: vectors, register tiles, symmetry, threads.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ use timing::{Report, measure};
 /// Rows and columns of the homework's X.
 const SIZE: (usize, usize) = (784, 128);
 
-/// Takes the speed-up of X·Xᵀ over three loops apart: vectors, tiles of sums in registers, symmetry, threads
+/// Splits the speed-up of X·Xᵀ over three loops into steps: vectors, register tiles, symmetry, threads
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Each row's products with all rows, as sums in vectors: nothing loaded is used twice but the row.
+/// Each row's products with all rows, with sums in SIMD vectors; only the row itself is reused.
 fn by_vectors(x: &Array2<f32>) -> Array2<f32> {
     let (rows, columns) = x.dim();
     let transposed = Columns::new(columns, rows, |k, j| x[[j, k]]);
@@ -73,7 +73,7 @@ fn by_vectors(x: &Array2<f32>) -> Array2<f32> {
     result
 }
 
-/// Tiles of sums in registers, over the whole square.
+/// Register tiles of sums over the whole square.
 fn by_tiles(x: &Array2<f32>) -> Array2<f32> {
     let (size, columns) = x.dim();
     let rows: Vec<&[f32]> =
@@ -87,7 +87,7 @@ fn by_tiles(x: &Array2<f32>) -> Array2<f32> {
     result
 }
 
-/// A square matrix's cells, as a product fills them.
+/// A sink that stores sums in a square matrix.
 struct Cells<'a> {
     cells: &'a mut [f32],
     size: usize,

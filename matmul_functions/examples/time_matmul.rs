@@ -1,5 +1,5 @@
-//! Times the parallel X·Xᵀ alone, at any size: `cargo xtask peers --growth` runs it. The program also times the trivial
-//! version, which takes minutes for large matrices.
+//! Times only the parallel X·Xᵀ, at any size, for `cargo xtask peers --growth`. The program `matmul_functions` also times
+//! the trivial version, which takes minutes for large matrices.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -14,10 +14,10 @@ use rand_distr::{Distribution, StandardNormal};
 use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
 use timing::{Report, measure};
 
-/// Rows of X, evenly spread, whose products with each other are checked.
+/// Number of evenly spaced rows of X whose products with each other are checked.
 const CHECKED_ROWS: usize = 100;
 
-/// Times the parallel X·Xᵀ for a matrix X of standard normal numbers
+/// Times the parallel X·Xᵀ for a matrix X of standard normal values
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
@@ -71,7 +71,7 @@ where
     Ok(report.finish())
 }
 
-/// X and at most two results, of 8 bytes each. None if that overflows.
+/// Bytes of X and at most two results, at 8 bytes per element. None on overflow.
 fn bytes_needed(rows: usize, columns: usize) -> Option<u64> {
     let cells = rows.checked_mul(columns)?.checked_add(rows.checked_mul(rows)?.checked_mul(2)?)?;
     u64::try_from(cells.checked_mul(size_of::<f64>())?).ok()

@@ -1,4 +1,4 @@
-//! Times X·Xᵀ: three loops against the parallel version and the GPU's.
+//! Times X·Xᵀ: three loops, the parallel version and the GPU version.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use rand_distr::{Distribution, StandardNormal};
 use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
 use timing::{Measurement, Report, measure};
 
-/// X·Xᵀ for a matrix X of standard normal numbers: three loops, in parallel, and on the GPU
+/// X·Xᵀ for a matrix X of standard normal values: three loops, in parallel, and on the GPU
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -28,10 +28,10 @@ struct Arguments {
     /// Type of the elements
     #[arg(long, value_enum, default_value_t = DataType::F32)]
     dtype: DataType,
-    /// Where the GPU's version runs; the simulator and the PTX interpreter check it, but are never timed
+    /// Device of the GPU version; the simulator and the PTX interpreter check it, but are never timed
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
-    /// Check every version of the GPU's kernel, from the naive one up, and time it where there is a GPU
+    /// Check every rung of the GPU kernel, from the naive one up, and time it if there is a GPU
     #[arg(long)]
     ladder: bool,
 }
@@ -93,14 +93,14 @@ where
     Ok(report.finish())
 }
 
-/// The largest matrix that the simulator and the interpreter check in a few seconds, with all their checks: the homework's.
-const CHECKED: (usize, usize) = (784, 128);
+/// The maximum rows and columns checked on the simulator and the interpreter, so that a check takes seconds: the homework's.
+const MAX_CHECKED: (usize, usize) = (784, 128);
 
-/// Checks the default kernel, or all of the ladder. What is no GPU takes the upper left part of a large matrix.
+/// Checks the default kernel, or with `ladder` every rung. Without a GPU only the upper left part of a large matrix.
 fn check_gpu<F: Element>(report: &mut Report, device: &Device, x: &ArrayRef2<F>, ladder: bool) -> Result<()> {
     let (rows, columns) = match device.is_gpu() {
         true => x.dim(),
-        false => (x.nrows().min(CHECKED.0), x.ncols().min(CHECKED.1)),
+        false => (x.nrows().min(MAX_CHECKED.0), x.ncols().min(MAX_CHECKED.1)),
     };
     let part = x.slice(s![..rows, ..columns]);
     let place = match part.dim() == x.dim() {
@@ -122,7 +122,7 @@ fn check_gpu<F: Element>(report: &mut Report, device: &Device, x: &ArrayRef2<F>,
     Ok(())
 }
 
-/// Times the kernel alone, by the GPU's own clock, and the whole with its copies; with `ladder` every version of it.
+/// Times the kernel alone, by GPU events, and the whole function including copies; with `ladder` every rung's kernel.
 fn time_cuda<F: Element>(
     report: &mut Report,
     device: &Device,
@@ -144,8 +144,8 @@ fn time_cuda<F: Element>(
     Ok(())
 }
 
-/// The matrices that live at once: X and its packed transpose, and four results (the reference, its tolerance and two
-/// computed ones), counted as double precision. None if that overflows.
+/// Bytes, as doubles, of the matrices that are alive at the same time: X, its packed transpose, and four results (the
+/// reference, its tolerance and two computed ones). None on overflow.
 fn bytes_needed(rows: usize, columns: usize) -> Option<u64> {
     let elements = rows.checked_mul(columns)?.checked_mul(4)?.checked_add(rows.checked_mul(rows)?.checked_mul(4)?)?;
     u64::try_from(elements.checked_mul(size_of::<f64>())?).ok()

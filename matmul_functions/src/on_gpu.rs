@@ -4,26 +4,26 @@ use ndarray::{Array2, ArrayRef2};
 
 use crate::Element;
 
-/// One version of the GPU's kernel: each has one idea more than the one before ([`kernels_gpu::product`]).
+/// One version of the GPU kernel; each rung adds one idea to the one before ([`kernels_gpu::product`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rung {
-    /// By the definition.
+    /// The definition: one thread computes one element at a time.
     Naive,
-    /// Only one triangle.
+    /// Computes the lower triangle only.
     Symmetric,
     /// Tiles in shared memory.
     Tiles,
-    /// Tiles of sums in registers.
+    /// Register tiles.
     Registers,
-    /// Wide loads and two buffers: the default.
+    /// 128-bit loads and double buffering: the default.
     Buffered,
 }
 
 impl Rung {
-    /// All of them, lowest first.
+    /// All rungs in ascending order.
     pub const ALL: [Self; 5] = [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered];
 
-    /// Its name, as tables show it.
+    /// The rung's number and name, as shown in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Naive => "1 naive",
@@ -35,11 +35,11 @@ impl Rung {
     }
 }
 
-/// Why [`matmul_transpose_gpu`] has no result.
+/// The errors of [`matmul_transpose_gpu`].
 #[derive(Debug, thiserror::Error)]
 pub enum MatmulGpuError {
-    /// The kernels count elements in 32 bits.
-    #[error("X·Xᵀ for {rows} × {columns} on the GPU: neither X nor the result may have 2³² elements or more")]
+    /// X or the result has 2³² elements or more, beyond the kernels' 32-bit indices.
+    #[error("X·Xᵀ for {rows} × {columns} on the GPU: X and the result must have fewer than 2³² elements")]
     TooLarge {
         /// Rows of X.
         rows: usize,
@@ -51,7 +51,7 @@ pub enum MatmulGpuError {
     Device(#[from] Error),
 }
 
-/// The types that the kernels exist for.
+/// The element types with GPU kernels.
 pub trait OnGpu: gpu::Element {
     /// Launches the kernel of a rung.
     #[doc(hidden)]
@@ -65,8 +65,8 @@ pub trait OnGpu: gpu::Element {
 }
 
 macro_rules! on_gpu {
-    ($number:ty, $naive:ident, $symmetric:ident, $tiles:ident, $registers:ident, $buffered:ident) => {
-        impl OnGpu for $number {
+    ($element:ty, $naive:ident, $symmetric:ident, $tiles:ident, $registers:ident, $buffered:ident) => {
+        impl OnGpu for $element {
             fn launch(
                 rung: Rung,
                 device: &Device,
@@ -110,7 +110,7 @@ pub fn matmul_transpose_gpu<F: Element>(device: &Device, x: &ArrayRef2<F>) -> Re
     Ok(work.result()?)
 }
 
-/// X and the result's place in a device's memory, so that a kernel can be launched alone.
+/// The device buffers of X and the result, for launching a kernel without copies.
 #[derive(Debug)]
 pub struct MatmulGpu<'a, F: Element> {
     device: &'a Device,
@@ -134,11 +134,11 @@ impl<'a, F: Element> MatmulGpu<'a, F> {
             return Err(MatmulGpuError::TooLarge { rows, columns });
         }
         let x = x.as_standard_layout();
-        let x = device.buffer_from_slice(x.as_slice().expect("the standard layout is row by row"))?;
+        let x = device.buffer_from_slice(x.as_slice().expect("the standard layout is row-major"))?;
         Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n) })
     }
 
-    /// Launches a rung's kernel; on a GPU it may still run when this returns.
+    /// Launches a rung's kernel; on a GPU the launch is asynchronous.
     ///
     /// # Errors
     /// If the device fails.
@@ -146,7 +146,7 @@ impl<'a, F: Element> MatmulGpu<'a, F> {
         F::launch(rung, self.device, &self.x, self.shape, &mut self.out)
     }
 
-    /// Copies the result back.
+    /// Copies the result to the host.
     ///
     /// # Errors
     /// If the device or the kernel failed.

@@ -1,13 +1,13 @@
-//! The check of a product X·Xᵀ against double precision.
+//! Verification of a product X·Xᵀ against double precision.
 
 use ndarray::{Array2, ArrayRef2, Zip};
 
 use crate::Element;
 
-/// Why there is a double of every element.
+/// Why every element converts to a double.
 const WIDENS: &str = "f32 and f64 are no wider than f64";
 
-/// What X·Xᵀ must be: its value in double precision, and how far rounding in type `F` may take a result from it.
+/// X·Xᵀ in double precision, with the tolerance for each element of a product computed in type `F`.
 #[derive(Debug)]
 pub struct Reference {
     product: Array2<f64>,
@@ -36,7 +36,7 @@ impl Reference {
     /// Checks every element of a computed product.
     ///
     /// # Errors
-    /// The first difference: its row and column, what was found and what was expected.
+    /// The first difference, with its row, its column, the value found and the value expected; or a shape mismatch.
     pub fn verify<F: Element>(&self, product: &ArrayRef2<F>) -> Result<(), String> {
         if product.dim() != self.product.dim() {
             return Err(format!("shape {:?} instead of {:?}", product.shape(), self.product.shape()));
@@ -45,7 +45,7 @@ impl Reference {
         Zip::indexed(product).and(&self.product).and(&self.tolerance).for_each(
             |(i, j), &got, &expected, &tolerance| {
                 let error = (got.to_f64().expect(WIDENS) - expected).abs();
-                // A NaN is no agreement, hence not `error > tolerance`.
+                // Not `error > tolerance`: a NaN must not agree.
                 let agrees = error <= tolerance;
                 if !agrees && difference.is_none() {
                     difference = Some(format!("row {i}, column {j}: {got:?} instead of {expected}"));

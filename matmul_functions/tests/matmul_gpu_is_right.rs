@@ -1,4 +1,4 @@
-//! The GPU's version agrees with double precision on every rung: on the simulator, and on a GPU where there is one.
+//! Every rung of the GPU version agrees with double precision, on the simulator and on a GPU if there is one.
 
 use gpu::{Device, DeviceChoice};
 use matmul_functions::{Element, MatmulGpu, MatmulGpuError, Reference, Rung, matmul_transpose_gpu};
@@ -39,7 +39,7 @@ fn part3_matmul_gpu_is_right_on_a_gpu_if_there_is_one() {
 }
 
 #[test]
-fn part3_matmul_gpu_refuses_what_32_bits_cannot_count() {
+fn part3_matmul_gpu_rejects_sizes_beyond_32_bit_indices() {
     let x = Array2::<f32>::zeros((70_000, 0));
     let error = MatmulGpu::new(&Device::simulator(), &x).unwrap_err();
     assert!(matches!(error, MatmulGpuError::TooLarge { rows: 70_000, columns: 0 }), "{error}");

@@ -1,4 +1,4 @@
-//! The program prints the homework's words, or one JSON object, and refuses bad input in one line with exit code 2.
+//! The program prints the homework's lines or one JSON object, and rejects invalid input with one line and exit code 2.
 
 use std::thread::available_parallelism;
 
@@ -12,8 +12,8 @@ fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The one message on stderr of a program that refused its input: exit code 2, and nothing on stdout.
-fn refusal(arguments: &[&str]) -> String {
+/// The single message on stderr for rejected input; asserts exit code 2 and an empty stdout.
+fn rejection(arguments: &[&str]) -> String {
     let (code, stdout, stderr) = run(arguments);
     assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
     let messages: Vec<&str> = stderr.lines().filter(|line| line.starts_with("error: ")).collect();
@@ -21,8 +21,8 @@ fn refusal(arguments: &[&str]) -> String {
     messages[0].to_owned()
 }
 
-/// Whether `stdout` is the text of a run that went well with 2 threads.
-fn is_in_the_homeworks_words(stdout: &str) -> bool {
+/// Whether `stdout` has the lines of a successful run with 2 threads.
+fn has_the_homeworks_lines(stdout: &str) -> bool {
     let starts = [
         "[+] matmul_transpose_trivial passed",
         "[+] matmul_transpose_rayon passed",
@@ -40,10 +40,10 @@ fn is_in_the_homeworks_words(stdout: &str) -> bool {
 }
 
 #[test]
-fn part3_program_prints_the_homeworks_words() {
+fn part3_program_prints_the_homeworks_lines() {
     let (code, stdout, stderr) = run(&["-c", "2", "--repeats", "2", "--device", "simulator"]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(is_in_the_homeworks_words(&stdout), "{stdout}");
+    assert!(has_the_homeworks_lines(&stdout), "{stdout}");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn part3_program_takes_a_type() {
     for dtype in ["f32", "f64"] {
         let (code, stdout, stderr) = run(&["-c", "2", "--dtype", dtype, "--size", "50", "20", "--device", "simulator"]);
         assert_eq!(code, Some(0), "{stderr}");
-        assert!(is_in_the_homeworks_words(&stdout), "{stdout}");
+        assert!(has_the_homeworks_lines(&stdout), "{stdout}");
     }
 }
 
@@ -76,8 +76,8 @@ fn part3_program_simulates_a_part_of_a_large_matrix() {
 }
 
 #[test]
-fn part3_program_refuses_an_unknown_type() {
-    let message = refusal(&["--dtype", "f16"]);
+fn part3_program_rejects_an_unknown_type() {
+    let message = rejection(&["--dtype", "f16"]);
     assert!(message.contains("--dtype") && message.contains("f16"), "{message}");
 }
 
@@ -108,8 +108,8 @@ fn part3_program_prints_one_json_object() {
 }
 
 #[test]
-fn part3_program_refuses_zero_cores() {
-    let message = refusal(&["-c", "0"]);
+fn part3_program_rejects_zero_cores() {
+    let message = rejection(&["-c", "0"]);
     assert!(message.contains("--cores") && message.contains("at least 1 worker thread"), "{message}");
 }
 
@@ -123,42 +123,42 @@ fn part3_program_warns_of_more_cores_than_there_are() {
 }
 
 #[test]
-fn part3_program_refuses_an_empty_size() {
-    let message = refusal(&["--size", "0", "5"]);
+fn part3_program_rejects_an_empty_size() {
+    let message = rejection(&["--size", "0", "5"]);
     assert!(message.contains("--size") && message.contains("1 or more"), "{message}");
 }
 
 #[test]
-fn part3_program_refuses_zero_repeats() {
-    let message = refusal(&["--repeats", "0"]);
+fn part3_program_rejects_zero_repeats() {
+    let message = rejection(&["--repeats", "0"]);
     assert!(message.contains("--repeats") && message.contains("at least 1 repeat"), "{message}");
 }
 
 #[test]
-fn part3_program_refuses_more_repeats_than_it_can_count() {
+fn part3_program_rejects_more_repeats_than_it_can_count() {
     for repeats in ["1000001", "9223372036854775808", "18446744073709551615"] {
-        let message = refusal(&["--repeats", repeats]);
+        let message = rejection(&["--repeats", repeats]);
         assert!(message.contains("--repeats") && message.contains("at most 1000000"), "{message}");
     }
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn part3_program_refuses_a_size_beyond_the_memory_in_one_line() {
+fn part3_program_rejects_a_size_beyond_the_memory_in_one_line() {
     let (code, stdout, stderr) = run(&["--size", "10000000", "10000000"]);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
     assert!(stderr.contains("10000000 × 10000000") && stderr.contains("choose a smaller size"), "{stderr}");
 }
 
 #[test]
-fn part3_program_refuses_a_size_beyond_counting_in_one_line() {
+fn part3_program_rejects_a_size_that_overflows_in_one_line() {
     let size = usize::MAX.to_string();
     let (code, stdout, stderr) = run(&["--size", &size, "2"]);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (Some(2), "", 1), "{stderr}");
     assert!(stderr.contains("more memory than can be counted"), "{stderr}");
 }
 
-/// What the GPU would get is checked, and never timed.
+/// The PTX is checked on the interpreter, and never timed.
 #[test]
 fn part3_program_interprets_the_ptx() {
     let (code, stdout, stderr) = run(&["--device", "ptx", "--size", "33", "17", "-c", "2", "--repeats", "2"]);
@@ -179,7 +179,7 @@ fn part3_program_interprets_the_ptx() {
 }
 
 #[test]
-fn part3_program_knows_every_device() {
+fn part3_program_lists_every_device() {
     let (code, stdout, stderr) = run(&["--help"]);
     assert_eq!(code, Some(0), "{stderr}");
     let (_, of_device) = stdout.split_once("--device <DEVICE>").expect("help has the option");
@@ -187,12 +187,12 @@ fn part3_program_knows_every_device() {
     let values = values.take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("- "));
     let values = values.map(|line| line.split(':').next().unwrap());
     assert_eq!(values.collect::<Vec<_>>(), ["auto", "cuda", "simulator", "ptx"], "{stdout}");
-    assert!(refusal(&["--device", "gpu"]).contains("'gpu'"));
+    assert!(rejection(&["--device", "gpu"]).contains("'gpu'"));
 }
 
-/// Without a driver, CUDA that was asked for is an error; whether this machine has one does not matter here.
+/// `--device cuda` without a driver is an error; the test does not depend on this machine's driver.
 #[test]
-fn part3_program_that_must_use_cuda_says_why_it_cannot() {
+fn part3_program_with_cuda_requested_says_why_it_cannot_use_it() {
     let output = cargo_bin_cmd!("matmul_functions")
         .args(["--device", "cuda", "--size", "5", "5"])
         .env("CUDA_DRIVER_LIBRARY", "/nonexistent/libcuda.so.1")

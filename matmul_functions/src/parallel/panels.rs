@@ -1,4 +1,4 @@
-//! X as the product reads it.
+//! Packing of X into panels.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use super::panel_columns;
 use crate::Element;
 
-/// Xᵀ in panels of columns, that is of so many rows of X: each panel row by row without gaps, one after the other, in one
-/// block of memory. What the last panel lacks in columns is zero.
+/// Xᵀ packed into panels of [`panel_columns`] columns, which are rows of X: each panel row-major and without gaps, one after
+/// the other in one block of memory. The last panel is padded with zero columns.
 pub(super) struct Panels<F> {
     values: Scratch<F>,
     depth: usize,
@@ -19,7 +19,7 @@ pub(super) struct Panels<F> {
 }
 
 impl<F: Element> Panels<F> {
-    /// Packs the matrix with the given rows, of `depth` elements each.
+    /// Packs the matrix X with the given rows, of `depth` elements each.
     pub(super) fn pack(rows: &[&[F]], depth: usize) -> Self {
         let panel = panel_columns::<F>() * depth;
         let count = rows.len().div_ceil(panel_columns::<F>());
@@ -29,17 +29,17 @@ impl<F: Element> Panels<F> {
         Self { values, depth, count }
     }
 
-    /// The length of X's rows.
+    /// Length of X's rows: the product's K.
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// The number of panels.
+    /// Number of panels.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The bytes of all panels.
+    /// Bytes of all panels.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(self.values.as_slice())
     }
@@ -52,7 +52,7 @@ impl<F: Element> Panels<F> {
     }
 }
 
-/// Writes all of one panel.
+/// Packs the given rows of X into the panel `to`.
 fn pack_one<F: Element>(rows: &[&[F]], to: &mut [F]) {
     let width = panel_columns::<F>();
     if rows.len() < width {

@@ -1,4 +1,4 @@
-//! Both versions give X·Xᵀ within the bound of rounding, whatever the shape and the memory layout of X.
+//! Both versions compute X·Xᵀ within the rounding error bound, for any shape and memory layout of X.
 
 use matmul_functions::{Element, Reference, matmul_transpose_rayon, matmul_transpose_trivial};
 use ndarray::{Array2, ArrayRef2, array, s};
@@ -7,11 +7,11 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// How a matrix lies in memory.
+/// Memory layout of a matrix.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
-    RowByRow,
-    ColumnByColumn,
+    RowMajor,
+    ColumnMajor,
     EveryOther,
     Reversed,
 }
@@ -23,15 +23,15 @@ where
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut matrix = |rows, columns| Array2::from_shape_simple_fn((rows, columns), || StandardNormal.sample(&mut rng));
     match layout {
-        Layout::RowByRow => matrix(rows, columns),
-        Layout::ColumnByColumn => matrix(columns, rows).reversed_axes(),
+        Layout::RowMajor => matrix(rows, columns),
+        Layout::ColumnMajor => matrix(columns, rows).reversed_axes(),
         Layout::EveryOther => matrix(2 * rows, 3 * columns).slice_move(s![..;2, ..;3]),
         Layout::Reversed => matrix(rows, columns).slice_move(s![..;-1, ..;-1]),
     }
 }
 
-/// Where `product` differs from X·Xᵀ, by three loops in double precision, by more than rounding in `F` allows:
-/// n·ε · Σₖ |x(i, k) · x(j, k)| for sums of n products.
+/// The first difference of `product` from X·Xᵀ, computed by three loops in double precision, beyond the rounding error
+/// bound in `F`: n·ε · Σₖ |x(i, k) · x(j, k)| for sums of n products.
 fn difference<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Option<String> {
     let double = |value: F| value.to_f64().unwrap();
     let (rows, columns) = x.dim();
@@ -47,7 +47,7 @@ fn difference<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Option<St
                 magnitude += term.abs();
             }
             let error = (double(product[[i, j]]) - expected).abs();
-            // NaN, which is no agreement, is not at most the bound either.
+            // Not `error > bound`: a NaN must not agree.
             let agrees = error <= columns as f64 * double(F::epsilon()) * magnitude;
             if !agrees {
                 return Some(format!("row {i}, column {j}: {:?} instead of {expected}", product[[i, j]]));
@@ -57,7 +57,7 @@ fn difference<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Option<St
     None
 }
 
-/// Whether both versions are right by the three loops, and by the reference that the program checks them with.
+/// Whether both versions agree with the three loops and with the program's [`Reference`].
 fn both_are_right<F: Element>(rows: usize, columns: usize, layout: Layout, seed: u64) -> Result<(), TestCaseError>
 where
     StandardNormal: Distribution<F>,
@@ -73,7 +73,7 @@ where
 }
 
 fn any_layout() -> impl Strategy<Value = Layout> {
-    prop_oneof![Just(Layout::RowByRow), Just(Layout::ColumnByColumn), Just(Layout::EveryOther), Just(Layout::Reversed),]
+    prop_oneof![Just(Layout::RowMajor), Just(Layout::ColumnMajor), Just(Layout::EveryOther), Just(Layout::Reversed),]
 }
 
 proptest! {
@@ -100,7 +100,7 @@ fn part3_product_is_right_at_the_edges_of_tiles() {
     let around_blocks = [1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 97];
     let shapes = around_blocks.into_iter().flat_map(|rows| [1, 5, 16, 17].map(|columns| (rows, columns)));
     for (rows, columns) in shapes.chain([(33, 17), (129, 5), (2, 1000), (784, 3)]) {
-        for layout in [Layout::RowByRow, Layout::ColumnByColumn] {
+        for layout in [Layout::RowMajor, Layout::ColumnMajor] {
             both_are_right::<f32>(rows, columns, layout, 1).unwrap();
             both_are_right::<f64>(rows, columns, layout, 2).unwrap();
         }

@@ -1,4 +1,4 @@
-//! matmul_transpose_rayon is right, with the same bits on any number of threads; and the check finds what is not.
+//! matmul_transpose_rayon is correct, bit-identical on any number of threads, and `verify` finds wrong results.
 
 mod is_right;
 mod nan_and_infinity;

@@ -1,11 +1,11 @@
-//! `Reference::verify` says where a product is wrong.
+//! `Reference::verify` locates wrong elements of a product.
 
 use matmul_functions::{Reference, matmul_transpose_rayon, matmul_transpose_trivial};
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
-/// A matrix of odd numbers, so that no product of its elements is 0.
-fn odd_numbers(rows: usize, columns: usize) -> Array2<f64> {
+/// A matrix of odd integers, so that no product of its elements is 0.
+fn odd_integers(rows: usize, columns: usize) -> Array2<f64> {
     Array2::from_shape_fn((rows, columns), |(i, k)| ((7 * i + 3 * k) % 10 * 2) as f64 - 9.0)
 }
 
@@ -17,7 +17,7 @@ fn part3_reference_names_the_first_difference() {
 }
 
 #[test]
-fn part3_reference_refuses_another_shape() {
+fn part3_reference_rejects_another_shape() {
     let difference = Reference::of(&Array2::<f32>::zeros((2, 3))).verify(&Array2::<f32>::zeros((3, 3))).unwrap_err();
     assert_eq!(difference, "shape [3, 3] instead of [2, 2]");
 }
@@ -27,7 +27,7 @@ proptest! {
     fn part3_reference_catches_a_planted_error_in_double_precision(
         row in 0..37_usize, column in 0..37_usize, relative_error in prop_oneof![-1e-2..-1e-9, 1e-9..1e-2],
     ) {
-        let x = odd_numbers(37, 11);
+        let x = odd_integers(37, 11);
         let reference = Reference::of(&x);
         let mut product = matmul_transpose_trivial(&x);
         prop_assert_eq!(reference.verify(&product), Ok(()));
@@ -41,7 +41,7 @@ proptest! {
     fn part3_reference_catches_a_planted_error_in_single_precision(
         row in 0..37_usize, column in 0..37_usize, relative_error in prop_oneof![-1e-2..-1e-5_f32, 1e-5..1e-2_f32],
     ) {
-        let x = odd_numbers(37, 11).mapv(|value| value as f32);
+        let x = odd_integers(37, 11).mapv(|value| value as f32);
         let reference = Reference::of(&x);
         let mut product = matmul_transpose_rayon(&x);
         prop_assert_eq!(reference.verify(&product), Ok(()));
@@ -51,8 +51,8 @@ proptest! {
     }
 
     #[test]
-    fn part3_reference_catches_what_is_no_number(row in 0..9_usize, column in 0..9_usize) {
-        let x = odd_numbers(9, 4);
+    fn part3_reference_catches_nan_and_infinity(row in 0..9_usize, column in 0..9_usize) {
+        let x = odd_integers(9, 4);
         let reference = Reference::of(&x);
         for wrong in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let mut product = matmul_transpose_trivial(&x);

@@ -1,4 +1,4 @@
-//! The parallel product is symmetric and the same for every number of threads, to the last bit.
+//! The parallel product is symmetric and bit-identical for every number of threads.
 
 use matmul_functions::{Element, matmul_transpose_rayon};
 use ndarray::{Array2, Axis};
@@ -16,7 +16,7 @@ where
     Array2::from_shape_simple_fn((rows, columns), || StandardNormal.sample(&mut rng))
 }
 
-/// The bits of every element; -0 and 0 are equal as numbers, but not as bits.
+/// The bits of every element; -0 and 0 compare equal as floats, but have different bits.
 fn bits<F: Element>(matrix: &Array2<F>) -> Vec<(u64, i16, i8)> {
     matrix.iter().map(|value| value.integer_decode()).collect()
 }
@@ -40,13 +40,12 @@ fn part3_product_does_not_depend_on_the_number_of_threads() {
     });
 }
 
-/// Each sum in ascending k, below the diagonal and on it: with one rounding a step, or two where there is no fused
-/// multiply-add.
+/// Each sum in ascending k, on and below the diagonal, with one rounding per step, or two without a fused multiply-add.
 fn ascending_sums<F: Element>(x: &Array2<F>) -> Array2<F> {
     let fused = kernels_cpu::InstructionSet::detect() != kernels_cpu::InstructionSet::Portable;
     Array2::from_shape_fn((x.nrows(), x.nrows()), |(i, j)| {
         let terms = x.row(i).into_iter().zip(x.row(j)).filter(|_| i >= j);
-        terms.fold(F::zero(), |sum, (&left, &right)| if fused { left.mul_add(right, sum) } else { left * right + sum })
+        terms.fold(F::zero(), |sum, (&a, &b)| if fused { a.mul_add(b, sum) } else { a * b + sum })
     })
 }
 
@@ -60,14 +59,14 @@ fn is_one_ascending_sum<F: Element>(pools: &[ThreadPool], x: &Array2<F>) -> bool
     })
 }
 
-/// Normal numbers, then the same with NaN, infinities and subnormal numbers among them.
+/// Standard normal values, then the same with some NaNs, infinities and subnormals.
 fn are_ascending_sums(pools: &[ThreadPool], rows: usize, columns: usize) -> bool {
     let (mut single, mut double) = (normal_matrix::<f32>(rows, columns, 3), normal_matrix::<f64>(rows, columns, 4));
     let normal = is_one_ascending_sum(pools, &single) && is_one_ascending_sum(pools, &double);
     let special = [f32::MIN_POSITIVE / 8.0, f32::NAN, f32::NEG_INFINITY, f32::MAX, -0.0, 1e-30];
-    for (place, value) in special.into_iter().enumerate() {
-        let place = (place * 5 % rows, place * 97 % columns);
-        (single[place], double[place]) = (value, f64::from(value) * f64::MIN_POSITIVE);
+    for (i, value) in special.into_iter().enumerate() {
+        let index = (i * 5 % rows, i * 97 % columns);
+        (single[index], double[index]) = (value, f64::from(value) * f64::MIN_POSITIVE);
     }
     normal && is_one_ascending_sum(pools, &single) && is_one_ascending_sum(pools, &double)
 }
@@ -76,16 +75,16 @@ fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
-/// Around the edges of blocks of k and of panels.
+/// Sizes around the edges of K-blocks and of panels.
 #[test]
-fn part3_sums_through_several_blocks_are_one_sum_in_ascending_order() {
+fn part3_sums_over_several_k_blocks_are_one_sum_in_ascending_order() {
     let shapes = [(1, 255), (33, 256), (35, 257), (17, 511), (16, 512), (70, 513), (131, 900), (3, 2000)];
     for (rows, columns) in shapes {
         assert!(are_ascending_sums(&[pool(2)], rows, columns), "{rows} × {columns}");
     }
 }
 
-/// Around the edges of stripes, whose length depends on the threads, and of the columns that wait together.
+/// Sizes around the edges of stripes, whose length depends on the threads, and of the groups of columns.
 #[test]
 fn part3_sums_of_several_stripes_are_one_sum_in_ascending_order() {
     let pools = [1, 2, 3, 8].map(pool);
@@ -101,10 +100,10 @@ fn rows_have_the_same_products<F: Element>(x: &Array2<F>, rows: &[usize]) -> boo
     some.indexed_iter().all(|((i, j), sum)| sum.integer_decode() == all[[rows[i], rows[j]]].integer_decode())
 }
 
-/// Over 48 MiB of X, where the order of the work is another: more columns wait, and the next panel is fetched early. Through
-/// the edges of the columns that wait together, 1024 in f32 and 512 in f64.
+/// X of more than 48 MiB, which is computed in another order: groups have more columns, and the next panel is prefetched. The
+/// rows include the edges of the groups of columns, 1024 in f32 and 512 in f64.
 #[test]
-fn part3_rows_of_a_matrix_that_no_cache_holds_have_the_same_products_among_a_few() {
+fn part3_products_of_an_out_of_cache_matrix_equal_those_of_a_few_of_its_rows() {
     let rows = [0, 1, 31, 32, 255, 256, 511, 512, 767, 1023, 1024, 1058];
     pool(2).install(|| {
         assert!(rows_have_the_same_products(&normal_matrix::<f32>(1059, 12_001, 5), &rows), "f32");
