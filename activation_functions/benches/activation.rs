@@ -1,4 +1,4 @@
-//! Greyscale values normalized, weighed and activated, on all of rayon's threads: in three steps, and in one pass.
+//! Greyscale values normalized, weighed and activated on all of rayon's threads, in three steps and in one pass.
 //!
 //! `cargo bench -p activation_functions` takes about 20 seconds.
 
@@ -10,27 +10,27 @@ use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_grou
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// From what a core's cache holds to what no cache holds.
-const NUMBERS: [usize; 3] = [10_000, 1_000_000, 10_000_000];
+/// Lengths from one that fits into L2 to one that exceeds all caches.
+const LENGTHS: [usize; 3] = [10_000, 1_000_000, 10_000_000];
 
 fn activation(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("activation");
-    for number in NUMBERS {
+    for length in LENGTHS {
         let mut rng = ChaCha8Rng::seed_from_u64(0);
-        let values: Vec<f32> = (0..number).map(|_| rng.random_range(0.0..255.0_f32).floor()).collect();
-        let weights: Vec<f32> = (0..number).map(|_| rng.random_range(0.2..0.8)).collect();
-        group.throughput(Throughput::Elements(number as u64)).sampling_mode(SamplingMode::Flat);
-        group.bench_function(BenchmarkId::new("three steps", number), |bencher| {
+        let values: Vec<f32> = (0..length).map(|_| rng.random_range(0.0..255.0_f32).floor()).collect();
+        let weights: Vec<f32> = (0..length).map(|_| rng.random_range(0.2..0.8)).collect();
+        group.throughput(Throughput::Elements(length as u64)).sampling_mode(SamplingMode::Flat);
+        group.bench_function(BenchmarkId::new("three steps", length), |bencher| {
             bencher.iter_custom(|calls| time(calls, || three_steps(black_box(&values), black_box(&weights))));
         });
-        group.bench_function(BenchmarkId::new("fused", number), |bencher| {
+        group.bench_function(BenchmarkId::new("fused", length), |bencher| {
             bencher.iter_custom(|calls| time(calls, || fused_rayon(black_box(&values), black_box(&weights))));
         });
     }
     group.finish();
 }
 
-/// The time of so many calls. Each makes a new vector, which is freed while the clock stands still.
+/// The time of `calls` calls, without the freeing of their results.
 fn time<R>(calls: u64, mut work: impl FnMut() -> R) -> Duration {
     let one = |_| {
         let start = Instant::now();

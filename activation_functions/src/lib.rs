@@ -1,8 +1,8 @@
 //! The exercise "Accelerate Neural Network Calculations": greyscale values are normalized, weighed and activated.
 //!
-//! [`normalize`], [`weigh`] and [`activate`] are the definition, one loop each; the functions in `_rayon` are what a
-//! processor can do, [`fused_rayon`] in one pass; [`ActivationGpu`] has a kernel for each step and one for all, on a GPU
-//! or, where there is none, in a simulator.
+//! [`normalize`], [`weigh`] and [`activate`] are the definition, one loop each. The `_rayon` functions run in parallel with
+//! SIMD kernels, [`fused_rayon`] in one pass. [`ActivationGpu`] has a kernel for each step and a fused one, on a GPU or,
+//! without one, on a simulator.
 
 mod on_gpu;
 mod parallel;
@@ -14,13 +14,13 @@ pub use parallel::{activate_rayon, fused_rayon, normalize_rayon, weigh_rayon};
 pub use trivial::{activate, normalize, weigh};
 pub use verify::{Step, TOLERANCE, TOLERANCE_FAST, verify};
 
-/// There are not as many weights as values.
+/// The numbers of values and of weights differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{values} values and {weights} weights: give one weight for each value")]
 pub struct LengthMismatch {
-    /// How many values there are.
+    /// Number of values.
     pub values: usize,
-    /// How many weights there are.
+    /// Number of weights.
     pub weights: usize,
 }
 

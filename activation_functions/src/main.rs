@@ -1,4 +1,4 @@
-//! Checks and times greyscale values on their way into a neuron: normalized, weighed, activated.
+//! Checks and times the preprocessing of greyscale values for a neuron: normalize, weigh, activate.
 
 mod program;
 

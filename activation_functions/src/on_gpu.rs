@@ -5,42 +5,42 @@ use rayon::prelude::*;
 
 use crate::{LengthMismatch, Step};
 
-/// Threads of a block; each thread takes four numbers.
+/// Threads per block; each thread handles one quad of four values.
 const THREADS: u32 = 256;
-/// The most fours of numbers: the kernels count them in 32 bits.
+/// Maximum number of quads: the kernels' indices have 32 bits.
 const MAX_QUADS: usize = u32::MAX as usize;
-/// Fours that one task copies to or from page-locked memory.
+/// Quads that one task copies to or from page-locked memory.
 const QUADS_PER_TASK: usize = 16 * 1024;
 
 /// How the three steps run on the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// A launch for each step; what lies between them stays on the GPU.
+    /// One launch per step, with intermediates in the GPU's memory.
     ThreeLaunches,
-    /// One launch; what lies between the steps stays in registers.
+    /// One launch, with intermediates in registers.
     Fused,
-    /// The same with the GPU's approximation of tanh.
+    /// One launch, with the hardware's approximation of tanh.
     FusedFast,
 }
 
-/// Why there is no result from the GPU.
+/// The errors of the GPU versions.
 #[derive(Debug, thiserror::Error)]
 pub enum ActivationGpuError {
-    /// There are not as many weights as values.
+    /// The numbers of values and of weights differ.
     #[error(transparent)]
     Length(#[from] LengthMismatch),
-    /// The buffers are for another number of values.
-    #[error("{given} values for buffers of {length}: make new buffers, or give as many values")]
+    /// The buffers have another length.
+    #[error("{given} values for buffers of {length}: allocate new buffers, or pass {length} values")]
     OtherLength {
-        /// How many values the buffers hold.
+        /// Length of the buffers, in values.
         length: usize,
-        /// How many values were given.
+        /// Number of values passed.
         given: usize,
     },
-    /// The kernels count fours of numbers in 32 bits.
-    #[error("{length} values on the GPU: it takes at most {}; share them out", 4 * MAX_QUADS)]
+    /// More values than the kernels' 32-bit indices of quads allow.
+    #[error("{length} values on the GPU: the maximum is {}; split them into several calls", 4 * MAX_QUADS)]
     TooMany {
-        /// How many values there were to be.
+        /// Number of values requested.
         length: usize,
     },
     /// The device failed.
@@ -51,7 +51,7 @@ pub enum ActivationGpuError {
 /// All three steps in one launch on a device: tanh(x / 255 · w), within [`TOLERANCE`](crate::TOLERANCE).
 ///
 /// # Errors
-/// If there are not as many weights as values, there are 2³⁴ or more, or the device fails.
+/// If the numbers of values and weights differ, there are 2³⁴ − 3 values or more, or the device fails.
 ///
 /// ```
 /// let device = gpu::Device::simulator();
@@ -66,8 +66,7 @@ pub fn fused_gpu(device: &Device, values: &[f32], weights: &[f32]) -> Result<Vec
     Ok(work.result(Step::Activate)?)
 }
 
-/// The values, their weights and every step's result in a device's memory, made once and used again and again: what one
-/// step writes the next one reads there.
+/// Reusable device buffers of the values, their weights and every step's result, which the next step reads.
 #[derive(Debug)]
 pub struct ActivationGpu<'a> {
     device: &'a Device,
@@ -77,15 +76,15 @@ pub struct ActivationGpu<'a> {
     normalized: Buffer<F32x4>,
     weighed: Buffer<F32x4>,
     activated: Buffer<F32x4>,
-    /// Where the host's numbers become fours, and the copies' page-locked end.
+    /// Page-locked staging buffer for copies, in which values are packed into quads.
     staging: PinnedBuffer<F32x4>,
 }
 
 impl<'a> ActivationGpu<'a> {
-    /// Makes buffers for `length` values, which hold nothing yet.
+    /// Allocates uninitialised buffers for `length` values.
     ///
     /// # Errors
-    /// If they are 2³⁴ or more, or the device has not enough memory.
+    /// If `length` is 2³⁴ − 3 or more, or the device has too little memory.
     pub fn new(device: &'a Device, length: usize) -> Result<Self, ActivationGpuError> {
         let quads = length.div_ceil(4);
         if quads > MAX_QUADS {
@@ -106,20 +105,20 @@ impl<'a> ActivationGpu<'a> {
     /// Copies values and weights to the device.
     ///
     /// # Errors
-    /// If there are not as many weights as values, or not as many values as the buffers are for, or the device fails.
+    /// If the numbers of values and weights differ from each other or from the buffers' length, or the device fails.
     pub fn upload(&mut self, values: &[f32], weights: &[f32]) -> Result<(), ActivationGpuError> {
         LengthMismatch::check(values, weights)?;
         if values.len() != self.length {
             return Err(ActivationGpuError::OtherLength { length: self.length, given: values.len() });
         }
-        for (numbers, buffer) in [(values, &mut self.values), (weights, &mut self.weights)] {
-            to_quads(numbers, &mut self.staging);
+        for (source, buffer) in [(values, &mut self.values), (weights, &mut self.weights)] {
+            to_quads(source, &mut self.staging);
             buffer.copy_from(&self.staging)?;
         }
         Ok(())
     }
 
-    /// Launches all three steps; on a GPU they may still run when this returns.
+    /// Launches all three steps; on a GPU the launches are asynchronous.
     ///
     /// # Errors
     /// If the device fails; the simulator also if nothing was uploaded.
@@ -136,7 +135,7 @@ impl<'a> ActivationGpu<'a> {
         Ok(())
     }
 
-    /// Launches one step; on a GPU it may still run when this returns.
+    /// Launches one step; on a GPU the launch is asynchronous.
     ///
     /// # Errors
     /// If the device fails; the simulator also if the step before was not launched.
@@ -151,7 +150,7 @@ impl<'a> ActivationGpu<'a> {
         Ok(())
     }
 
-    /// Copies a step's result to the host and back again: what not to do between two steps.
+    /// Copies a step's result to the host and back, to measure the cost of such copies between two steps.
     ///
     /// # Errors
     /// If the device or a kernel failed.
@@ -179,18 +178,18 @@ impl<'a> ActivationGpu<'a> {
         Ok(from_quads(&self.staging, self.length))
     }
 
-    /// None where there is nothing to launch.
+    /// The launch configuration; None without values.
     fn config(&self) -> Option<LaunchConfig> {
         (self.length > 0).then(|| LaunchConfig::for_elements(self.values.len(), THREADS))
     }
 }
 
-/// Writes `numbers` to `quads`, four by four, filled up with zeros.
-fn to_quads(numbers: &[f32], quads: &mut [F32x4]) {
-    quads.par_chunks_mut(QUADS_PER_TASK).zip(numbers.par_chunks(4 * QUADS_PER_TASK)).for_each(|(quads, numbers)| {
-        let (whole, rest) = numbers.as_chunks::<4>();
-        for (quad, numbers) in quads.iter_mut().zip(whole) {
-            *quad = F32x4::from(*numbers);
+/// Packs `values` into `quads`, padded with zeros.
+fn to_quads(values: &[f32], quads: &mut [F32x4]) {
+    quads.par_chunks_mut(QUADS_PER_TASK).zip(values.par_chunks(4 * QUADS_PER_TASK)).for_each(|(quads, values)| {
+        let (whole, rest) = values.as_chunks::<4>();
+        for (quad, values) in quads.iter_mut().zip(whole) {
+            *quad = F32x4::from(*values);
         }
         if !rest.is_empty() {
             let mut last = [0.0; 4];
@@ -200,13 +199,13 @@ fn to_quads(numbers: &[f32], quads: &mut [F32x4]) {
     });
 }
 
-/// The first `length` numbers of `quads`.
+/// The first `length` values of `quads`.
 fn from_quads(quads: &[F32x4], length: usize) -> Vec<f32> {
-    let mut numbers = vec![0.0; length];
-    numbers.par_chunks_mut(4 * QUADS_PER_TASK).zip(quads.par_chunks(QUADS_PER_TASK)).for_each(|(numbers, quads)| {
-        for (numbers, quad) in numbers.chunks_mut(4).zip(quads) {
-            numbers.copy_from_slice(&quad.to_array()[..numbers.len()]);
+    let mut values = vec![0.0; length];
+    values.par_chunks_mut(4 * QUADS_PER_TASK).zip(quads.par_chunks(QUADS_PER_TASK)).for_each(|(values, quads)| {
+        for (values, quad) in values.chunks_mut(4).zip(quads) {
+            values.copy_from_slice(&quad.to_array()[..values.len()]);
         }
     });
-    numbers
+    values
 }

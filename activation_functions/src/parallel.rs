@@ -5,19 +5,19 @@ use rayon::prelude::*;
 
 use crate::LengthMismatch;
 
-/// Elements that one task takes: enough that starting a task costs little beside its work.
+/// Elements per task: enough to amortize the overhead of a task.
 const ELEMENTS_PER_TASK: usize = 32 * 1024;
 
-/// [`normalize`](crate::normalize) in parallel, on rayon's current thread pool, to the same bits.
+/// [`normalize`](crate::normalize) in parallel, on rayon's current thread pool, with bit-identical results.
 pub fn normalize_rayon(values: &[f32]) -> Vec<f32> {
     let set = InstructionSet::detect();
     collect(values.len(), |first, out| greyscale::normalize(set, &values[first..][..out.len()], out))
 }
 
-/// [`weigh`](crate::weigh) in parallel, on rayon's current thread pool, to the same bits.
+/// [`weigh`](crate::weigh) in parallel, on rayon's current thread pool, with bit-identical results.
 ///
 /// # Errors
-/// If there are not as many weights as values.
+/// If the numbers of values and weights differ.
 pub fn weigh_rayon(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMismatch> {
     LengthMismatch::check(values, weights)?;
     let set = InstructionSet::detect();
@@ -26,20 +26,19 @@ pub fn weigh_rayon(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMi
     }))
 }
 
-/// The hyperbolic tangent of each value in parallel, on rayon's current thread pool, within 3 units in the last place.
+/// The hyperbolic tangent of each value in parallel, on rayon's current thread pool, within 3 ulp.
 pub fn activate_rayon(values: &[f32]) -> Vec<f32> {
     let set = InstructionSet::detect();
     collect(values.len(), |first, out| tanh::tanh(set, &values[first..][..out.len()], out))
 }
 
-/// All three steps in one pass and in parallel, on rayon's current thread pool: tanh(x / 255 · w) within 5 units in the
-/// last place.
+/// All three steps fused into one pass, in parallel on rayon's current thread pool: tanh(x / 255 · w) within 5 ulp.
 ///
-/// Two ideas. What lies between the steps stays in registers: 12 bytes are moved for each element instead of 28. And the
-/// hyperbolic tangent has no branch and one exponential ([`kernels_cpu::tanh`]), where the definition has four.
+/// Ideas: intermediates stay in registers, so that 12 bytes are moved per element instead of 28; and the hyperbolic tangent
+/// is branch-free with one exponential ([`kernels_cpu::tanh`]), where the definition has four.
 ///
 /// # Errors
-/// If there are not as many weights as values.
+/// If the numbers of values and weights differ.
 ///
 /// ```
 /// let activated = activation_functions::fused_rayon(&[0.0, 255.0], &[0.5, 0.5])?;
@@ -55,14 +54,14 @@ pub fn fused_rayon(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMi
     }))
 }
 
-/// A new vector that `kernel` writes piece by piece, each piece once, into memory that is not cleared before; `kernel`
-/// gets a piece's first index and the piece, and initialises all of it.
+/// A new vector, initialised in parallel by `kernel`, which is called once per chunk with the chunk's first index and its
+/// uninitialised memory and must initialise all of it.
 #[allow(unsafe_code)]
 fn collect(length: usize, kernel: impl Fn(usize, &mut [MaybeUninit<f32>]) + Sync) -> Vec<f32> {
     let mut result = memory::vec_with_capacity(length);
     let cells = &mut result.spare_capacity_mut()[..length];
     cells.par_chunks_mut(ELEMENTS_PER_TASK).enumerate().for_each(|(task, out)| kernel(task * ELEMENTS_PER_TASK, out));
-    // SAFETY: the chunks cover the first `length` cells, and each of the callers' kernels initialises the chunk it is given.
+    // SAFETY: the chunks cover the first `length` cells, and the kernels of all callers initialise the whole chunk.
     unsafe { result.set_len(length) };
     result
 }

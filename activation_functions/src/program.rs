@@ -1,4 +1,4 @@
-//! The program: its arguments, its random input, and what it does with them.
+//! The program: its arguments, its random input, checks and times.
 
 mod checks;
 mod times;
@@ -15,8 +15,8 @@ use rand_distr::{Distribution, Normal};
 use timing::Report;
 use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
 
-/// The most values: what they and their results take is a few GB.
-const MOST: usize = 100_000_000;
+/// Maximum number of values, which with their results take a few GB.
+const MAX_VALUES: usize = 100_000_000;
 
 /// Greyscale values normalized, weighed and activated: one loop each, in parallel, and on the GPU
 #[derive(Parser)]
@@ -24,22 +24,22 @@ const MOST: usize = 100_000_000;
 struct Arguments {
     #[command(flatten)]
     homework: HomeworkOptions,
-    /// How many values, at most 100000000
+    /// Number of values, at most 100000000
     #[arg(short, long = "number", value_name = "N", default_value = "1000000", value_parser = parse_number)]
     number: NonZeroUsize,
-    /// Where the GPU's versions run; the simulator checks them, but is never timed
+    /// Device of the GPU versions; the simulator and the PTX interpreter check them, but are never timed
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
 }
 
 fn parse_number(text: &str) -> Result<NonZeroUsize, String> {
     match parse_size(text)? {
-        number if number.get() > MOST => Err(format!("at most {MOST} values: choose a smaller number")),
+        number if number.get() > MAX_VALUES => Err(format!("at most {MAX_VALUES} values: choose a smaller number")),
         number => Ok(number),
     }
 }
 
-/// Greyscale values with a weight for each.
+/// Greyscale values and their weights, of the same length.
 #[derive(Clone, Copy)]
 struct Input<'a> {
     values: &'a [f32],
@@ -77,8 +77,8 @@ fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
-/// The exercise's input: whole greyscale values, evenly distributed over 0…254, and weights from a normal distribution
-/// with mean 0.5 and standard deviation 0.1.
+/// The exercise's input: integral greyscale values, uniform in 0…254, and normal weights with mean 0.5 and standard
+/// deviation 0.1.
 fn random_input(number: usize, seed: u64) -> Result<(Vec<f32>, Vec<f32>)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let values = (0..number).map(|_| rng.random_range(0.0..255.0_f32).floor()).collect();
@@ -86,8 +86,8 @@ fn random_input(number: usize, seed: u64) -> Result<(Vec<f32>, Vec<f32>)> {
     Ok((values, weights))
 }
 
-/// The input, the results of three steps, and at most three more of the same size: the GPU's page-locked memory and its
-/// results, or the vector that is freed after the clock has stopped.
+/// Bytes of the input, the results of three steps, and at most three more vectors of the same size: the GPU's page-locked
+/// memory and its results, or the vector that is freed after the timed call.
 fn bytes_needed(number: usize) -> u64 {
     8 * (number * size_of::<f32>()) as u64
 }

@@ -1,6 +1,6 @@
 use crate::LengthMismatch;
 
-/// Greyscale values 0…255 as numbers 0…1: each x / 255.
+/// Greyscale values 0…255 scaled to 0…1: each x / 255.
 ///
 /// ```
 /// assert_eq!(activation_functions::normalize(&[0.0, 51.0, 255.0]), [0.0, 0.2, 1.0]);
@@ -16,7 +16,7 @@ pub fn normalize(values: &[f32]) -> Vec<f32> {
 /// Each value times its weight.
 ///
 /// # Errors
-/// If there are not as many weights as values.
+/// If the numbers of values and weights differ.
 ///
 /// ```
 /// assert_eq!(activation_functions::weigh(&[0.5, 1.0], &[0.5, 0.25])?, [0.25, 0.25]);
@@ -31,9 +31,10 @@ pub fn weigh(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMismatch
     Ok(weighed)
 }
 
-/// Each x as (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ), the hyperbolic tangent by its definition, as the exercise writes it.
+/// The hyperbolic tangent of each x by its definition, (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ), as in the exercise.
 ///
-/// Near 0 the difference cancels: the error is a few 1e-8, whatever the size of x. Beyond ±88 it is ∞ / ∞, not a number.
+/// Near 0 the subtraction cancels: the absolute error is a few 1e-8, whatever the size of x. Beyond ±88 the result is ∞ / ∞,
+/// a NaN.
 ///
 /// ```
 /// assert_eq!(activation_functions::activate(&[0.0, 10.0, -10.0]), [0.0, 1.0, -1.0]);

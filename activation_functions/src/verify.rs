@@ -1,12 +1,12 @@
 use rayon::prelude::*;
 
-/// The largest difference from double precision that a result may have, where all numbers are about 0…1.
+/// Maximum absolute difference of a result from double precision; all values are about 0…1.
 pub const TOLERANCE: f64 = 1e-6;
 
-/// The same for the GPU's approximation of tanh, whose relative error is 2⁻¹¹.
+/// [`TOLERANCE`] for the GPU's approximation of tanh, whose relative error is 2⁻¹¹.
 pub const TOLERANCE_FAST: f64 = 5e-4;
 
-/// A step of the exercise; each takes what the one before it made.
+/// A step of the exercise, whose input is the result of the step before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// x / 255.
@@ -18,10 +18,10 @@ pub enum Step {
 }
 
 impl Step {
-    /// All of them, in order.
+    /// All steps in order.
     pub const ALL: [Self; 3] = [Self::Normalize, Self::Weigh, Self::Activate];
 
-    /// What a greyscale value with its weight is after this step and those before it, in double precision.
+    /// The result of this step and those before it for a greyscale value and its weight, in double precision.
     pub fn exact(self, value: f32, weight: f32) -> f64 {
         let normalized = f64::from(value) / 255.0;
         match self {
@@ -32,17 +32,17 @@ impl Step {
     }
 }
 
-/// Checks that `results` are the greyscale `values` with their `weights` after `step` and those before it, and returns
-/// the largest difference from double precision.
+/// Checks `results` of `step` and those before it for the greyscale `values` and their `weights`, and returns the largest
+/// difference from double precision.
 ///
 /// # Errors
-/// The first difference of more than `tolerance`: its index, what was found and what was expected; or the length, if that
-/// is wrong.
+/// The first difference of more than `tolerance`, with its index, the value found and the value expected; or a length
+/// mismatch.
 pub fn verify(step: Step, results: &[f32], values: &[f32], weights: &[f32], tolerance: f64) -> Result<f64, String> {
     if results.len() != values.len() || results.len() != weights.len() {
         return Err(format!("{} results of {} values and {} weights", results.len(), values.len(), weights.len()));
     }
-    // What is no number is as wrong as can be.
+    // A NaN counts as an infinite error.
     let error = |i: usize| match (f64::from(results[i]) - step.exact(values[i], weights[i])).abs() {
         error if error.is_nan() => f64::INFINITY,
         error => error,

@@ -1,4 +1,4 @@
-//! The GPU's versions agree with double precision: on the simulator, and on a GPU where there is one.
+//! The GPU versions agree with double precision, on the simulator and on a GPU if there is one.
 
 use activation_functions::*;
 use gpu::{Device, DeviceChoice};
@@ -15,7 +15,7 @@ fn check(device: &Device) {
     for number in [0, 1, 2, 3, 4, 5, 7, 1023, 1024, 1025, 70_001] {
         let (values, weights) = random_input(number);
         let mut work = ActivationGpu::new(device, number).unwrap();
-        // Twice: the buffers are made once and used again.
+        // Twice, since the buffers are reusable.
         for _ in 0..2 {
             work.upload(&values, &weights).unwrap();
             work.launch(Version::ThreeLaunches).unwrap();
@@ -36,7 +36,7 @@ fn check(device: &Device) {
         assert!(outcome.is_ok(), "{number} values: {outcome:?}");
     }
 
-    // Saturation, zeros with their signs, tiny numbers, and what is no number.
+    // Saturation, signed zeros, tiny values and NaN.
     let values = [f32::INFINITY, -2550.0, -0.0, 0.0, 1e-36, f32::NAN, 255.0, 2300.0];
     let fused = fused_gpu(device, &values, &[1.0; 8]).unwrap();
     // A GPU's tanh may be a unit in the last place below 1 where it saturates.
@@ -60,7 +60,7 @@ fn activation_gpu_is_right_on_a_gpu_if_there_is_one() {
 }
 
 #[test]
-fn activation_gpu_refuses_other_lengths() {
+fn activation_gpu_rejects_other_lengths() {
     let device = Device::simulator();
     let mut work = ActivationGpu::new(&device, 5).unwrap();
     let error = work.upload(&[1.0; 5], &[1.0; 4]).unwrap_err();
@@ -71,7 +71,7 @@ fn activation_gpu_refuses_other_lengths() {
     assert!(matches!(error, ActivationGpuError::TooMany { length: usize::MAX }), "{error}");
 }
 
-/// Nobody reads what was not uploaded: the simulator says so.
+/// The simulator reports reads of uninitialised memory.
 #[test]
 fn activation_gpu_without_an_upload_is_a_fault_on_the_simulator() {
     let device = Device::simulator();

@@ -1,4 +1,4 @@
-//! The program prints its checks and times, or one JSON object, and refuses bad input in one line with exit code 2.
+//! The program prints its checks and times or one JSON object, and rejects invalid input with one line and exit code 2.
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use serde_json::Value;
@@ -25,8 +25,8 @@ fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The one message on stderr of a program that refused its input: exit code 2, and nothing on stdout.
-fn refusal(arguments: &[&str]) -> String {
+/// The single message on stderr for rejected input; asserts exit code 2 and an empty stdout.
+fn rejection(arguments: &[&str]) -> String {
     let (code, stdout, stderr) = run(arguments);
     assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
     let messages: Vec<&str> = stderr.lines().filter(|line| line.starts_with("error: ")).collect();
@@ -97,40 +97,40 @@ fn activation_program_prints_one_json_object() {
 }
 
 #[test]
-fn activation_program_refuses_numbers_out_of_range() {
+fn activation_program_rejects_numbers_out_of_range() {
     for number in ["0", "-1", "many", "1.5"] {
-        let message = refusal(&[&format!("-n={number}")]);
+        let message = rejection(&[&format!("-n={number}")]);
         assert!(message.contains("--number") && message.contains("1 or more"), "{message}");
     }
-    let message = refusal(&["-n", "100000001"]);
+    let message = rejection(&["-n", "100000001"]);
     assert!(message.contains("at most 100000000 values: choose a smaller number"), "{message}");
 }
 
 #[test]
-fn activation_program_refuses_zero_cores_and_repeats() {
-    let message = refusal(&["-c", "0"]);
+fn activation_program_rejects_zero_cores_and_repeats() {
+    let message = rejection(&["-c", "0"]);
     assert!(message.contains("--cores") && message.contains("at least 1 worker thread"), "{message}");
-    let message = refusal(&["--repeats", "0"]);
+    let message = rejection(&["--repeats", "0"]);
     assert!(message.contains("--repeats") && message.contains("at least 1 repeat"), "{message}");
 }
 
 #[test]
-fn activation_program_refuses_more_repeats_than_it_can_count() {
+fn activation_program_rejects_more_repeats_than_it_can_count() {
     for repeats in ["1000001", "9223372036854775808", "18446744073709551615"] {
-        let message = refusal(&["--repeats", repeats]);
+        let message = rejection(&["--repeats", repeats]);
         assert!(message.contains("--repeats") && message.contains("at most 1000000"), "{message}");
     }
 }
 
 #[test]
-fn activation_program_refuses_an_unknown_device() {
-    let message = refusal(&["--device", "abacus"]);
+fn activation_program_rejects_an_unknown_device() {
+    let message = rejection(&["--device", "abacus"]);
     assert!(message.contains("--device") && message.contains("abacus"), "{message}");
 }
 
-/// Without a driver, CUDA that was asked for is an error; whether this machine has one does not matter here.
+/// `--device cuda` without a driver is an error; the test does not depend on this machine's driver.
 #[test]
-fn activation_program_that_must_use_cuda_says_why_it_cannot() {
+fn activation_program_with_cuda_requested_says_why_it_cannot_use_it() {
     let output = cargo_bin_cmd!("activation_functions")
         .args(["--device", "cuda", "-n", "5"])
         .env("CUDA_DRIVER_LIBRARY", "/nonexistent/libcuda.so.1")

@@ -1,4 +1,4 @@
-//! What is checked before anything is timed: every version against double precision.
+//! The checks before any timing: every version against double precision.
 
 use activation_functions::{
     ActivationGpu, Step, TOLERANCE, TOLERANCE_FAST, Version, activate, activate_rayon, fused_rayon, normalize,
@@ -11,8 +11,8 @@ use timing::Report;
 
 use super::Input;
 
-/// The most values that the simulator and the interpreter take, with all their checks: the exercise's number.
-const CHECKED: usize = 1_000_000;
+/// Maximum number of values checked on the simulator and the interpreter: the exercise's.
+const MAX_CHECKED: usize = 1_000_000;
 
 pub(super) fn run(report: &mut Report, device: &Device, input: Input) -> Result<()> {
     let mut checks = Checks { report, largest_errors: Map::new() };
@@ -50,11 +50,11 @@ impl Checks<'_> {
         Ok(())
     }
 
-    /// Checks every kernel. What is no GPU takes the first values of many.
+    /// Checks every kernel; without a GPU at most the first [`MAX_CHECKED`] values.
     fn gpu(&mut self, device: &Device, input: Input) -> Result<()> {
         let number = match device.is_gpu() {
             true => input.values.len(),
-            false => input.values.len().min(CHECKED),
+            false => input.values.len().min(MAX_CHECKED),
         };
         let place = match number == input.values.len() {
             true => format!("{}, ", device.name()),
@@ -71,7 +71,7 @@ impl Checks<'_> {
         self.check("fused_gpu", &place, Step::Activate, &work.result(Step::Activate)?, input, TOLERANCE);
         work.launch(Version::FusedFast)?;
         let (place, tolerance) = match device.is_gpu() {
-            // Neither the simulator nor the interpreter approximates as a GPU does.
+            // The simulator and the interpreter do not model the GPU's approximation.
             false => (format!("{place}with an accurate tanh, "), TOLERANCE),
             true => (format!("{place}tanh.approx, "), TOLERANCE_FAST),
         };

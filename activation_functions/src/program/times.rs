@@ -1,5 +1,4 @@
-//! What is timed: the CPU's versions; on a GPU each version by the GPU's own clock and with the copies of input and
-//! result.
+//! Timing of the CPU versions, and on a GPU of each version by GPU events and with the copies of input and result.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +14,7 @@ use super::Input;
 
 pub(super) fn cpu(report: &mut Report, input: Input, threads: usize, repeats: NonZeroUsize) {
     let Input { values, weights } = input;
-    // All that lies between the steps is freed within the time, as it is in the exercise.
+    // The time includes the freeing of intermediates, as in the exercise.
     let trivial = || weigh(&normalize(values), weights).map(|weighed| activate(&weighed));
     report.time("CPU", ", three passes", measure(repeats, trivial));
     let parallel = || weigh_rayon(&normalize_rayon(values), weights).map(|weighed| activate_rayon(&weighed));
@@ -27,14 +26,14 @@ pub(super) fn cpu(report: &mut Report, input: Input, threads: usize, repeats: No
     report.speedup("Rayon fused", "Rayon");
 }
 
-/// The label of each version that runs on the GPU without a detour.
+/// The versions that keep intermediates on the GPU, with their labels.
 const VERSIONS: [(Version, &str); 3] = [
     (Version::ThreeLaunches, "CUDA three launches"),
     (Version::Fused, "CUDA fused"),
     (Version::FusedFast, "CUDA fused fast"),
 ];
 
-/// Times every version with buffers that were made once, and last what not to do.
+/// Times every version with reused buffers, and last three launches with copies to the host and back after every step.
 pub(super) fn cuda(report: &mut Report, device: &Device, input: Input, repeats: NonZeroUsize) -> Result<()> {
     let mut work = ActivationGpu::new(device, input.values.len())?;
     work.upload(input.values, input.weights)?;
@@ -80,7 +79,7 @@ fn time_kernel(report: &mut Report, label: &str, device: &Device, seconds: Vec<f
     Ok(())
 }
 
-/// Times `work` by the host's clock.
+/// Times `work` by host time.
 fn time_whole(
     report: &mut Report,
     label: &str,
@@ -95,13 +94,12 @@ fn time_whole(
     Ok(())
 }
 
-/// The seconds that the three kernels take by the GPU's clock where their results are copied in between, without the
-/// copies.
+/// Seconds of the three kernels by GPU events, excluding the copies between them.
 fn kernels_alone(device: &Device, work: &mut ActivationGpu) -> Result<f64, Error> {
     let mut sum = 0.0;
     for step in Step::ALL {
         let ((), seconds) = device.time(|| work.launch_step(step))?;
-        sum += seconds.expect("a GPU has a clock");
+        sum += seconds.expect("a GPU measures event times");
         work.copy_to_host_and_back(step)?;
     }
     Ok(sum)

@@ -1,4 +1,4 @@
-//! Every version on the CPU gives the three steps' results, whatever the number of values and of threads.
+//! Every CPU version computes the three steps for any number of values and of threads.
 
 use activation_functions::*;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rayon::ThreadPoolBuilder;
 
-/// Greyscale values, and weights between −1.5 and 1.5.
+/// Greyscale values, and weights uniform in [−1.5, 1.5).
 fn random_input(number: usize, seed: u64) -> (Vec<f32>, Vec<f32>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let values = (0..number).map(|_| f32::from(rng.random::<u8>())).collect();
@@ -57,7 +57,7 @@ fn activation_does_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn activation_of_what_is_no_number_is_no_number() {
+fn activation_propagates_nan_and_saturates_at_infinity() {
     let values = [f32::NAN, 255.0, f32::INFINITY, f32::NEG_INFINITY, f32::INFINITY, -0.0];
     let weights = [1.0, f32::NAN, 0.0, 1.0, 1.0, 1.0];
     let fused = fused_rayon(&values, &weights).unwrap();
@@ -66,7 +66,7 @@ fn activation_of_what_is_no_number_is_no_number() {
 }
 
 #[test]
-fn activation_refuses_weights_for_another_number_of_values() {
+fn activation_rejects_another_number_of_weights() {
     let error = LengthMismatch { values: 3, weights: 2 };
     let (values, weights) = ([1.0, 2.0, 3.0], [0.5, 0.5]);
     assert_eq!(weigh(&values, &weights), Err(error));

@@ -1,4 +1,4 @@
-//! The steps are right; and the check finds what is not.
+//! The steps are correct, and `verify` finds wrong results.
 
 mod are_right;
 mod verify;

@@ -1,4 +1,4 @@
-//! `verify` accepts a step's results and says where anything else differs from them.
+//! `verify` accepts a step's results and locates the first difference of anything else.
 
 use activation_functions::{Step, TOLERANCE, TOLERANCE_FAST, fused_rayon, verify};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ const VALUES: [f32; 4] = [0.0, 51.0, 204.0, 254.0];
 const WEIGHTS: [f32; 4] = [0.5, 0.25, 0.5, 0.75];
 
 #[test]
-fn activation_verify_knows_every_step() {
+fn activation_verify_covers_every_step() {
     // tanh 0.05, tanh 0.4 and tanh 0.747…, to ten digits (DLMF, section 4.28).
     let exact = [(Step::Normalize, 0.8), (Step::Weigh, 0.4), (Step::Activate, 0.379_948_962_3)];
     for (step, expected) in exact {
@@ -26,7 +26,7 @@ fn activation_verify_names_the_first_difference() {
 }
 
 #[test]
-fn activation_verify_refuses_another_length() {
+fn activation_verify_rejects_another_length() {
     let difference = verify(Step::Activate, &[0.0; 3], &VALUES, &WEIGHTS, TOLERANCE).unwrap_err();
     assert_eq!(difference, "3 results of 4 values and 4 weights");
 }
