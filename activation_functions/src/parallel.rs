@@ -34,8 +34,8 @@ pub fn activate_rayon(values: &[f32]) -> Vec<f32> {
 
 /// All three steps fused into one pass, in parallel on rayon's current thread pool: tanh(x / 255 · w) within 5 ulp.
 ///
-/// Ideas: intermediates stay in registers, so that 12 bytes are moved per element instead of 28; and the hyperbolic tangent
-/// is branch-free with one exponential ([`kernels_cpu::tanh`]), where the definition has four.
+/// Ideas: intermediates stay in registers, so that 12 bytes are moved per element instead of 28; and the hyperbolic
+/// tangent is branch-free with one exponential ([`kernels_cpu::tanh`]), where the definition has four.
 ///
 /// # Errors
 /// If the numbers of values and weights differ.
@@ -54,8 +54,8 @@ pub fn fused_rayon(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMi
     }))
 }
 
-/// A new vector, initialised in parallel by `kernel`, which is called once per chunk with the chunk's first index and its
-/// uninitialised memory and must initialise all of it.
+/// A new vector, initialised in parallel by `kernel`, which is called once per chunk with the chunk's first index and
+/// its uninitialised memory and must initialise all of it.
 #[allow(unsafe_code)]
 fn collect(length: usize, kernel: impl Fn(usize, &mut [MaybeUninit<f32>]) + Sync) -> Vec<f32> {
     let mut result = memory::vec_with_capacity(length);

@@ -86,8 +86,8 @@ fn random_input(number: usize, seed: u64) -> Result<(Vec<f32>, Vec<f32>)> {
     Ok((values, weights))
 }
 
-/// Bytes of the input, the results of three steps, and at most three more vectors of the same size: the GPU's page-locked
-/// memory and its results, or the vector that is freed after the timed call.
+/// Bytes of the input, the results of three steps, and at most three more vectors of the same size: the GPU's
+/// page-locked memory and its results, or the vector that is freed after the timed call.
 fn bytes_needed(number: usize) -> u64 {
     8 * (number * size_of::<f32>()) as u64
 }

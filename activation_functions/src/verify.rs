@@ -32,8 +32,8 @@ impl Step {
     }
 }
 
-/// Checks `results` of `step` and those before it for the greyscale `values` and their `weights`, and returns the largest
-/// difference from double precision.
+/// Checks `results` of `step` and those before it for the greyscale `values` and their `weights`, and returns the
+/// largest difference from double precision.
 ///
 /// # Errors
 /// The first difference of more than `tolerance`, with its index, the value found and the value expected; or a length

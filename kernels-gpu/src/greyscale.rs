@@ -1,9 +1,9 @@
 //! Preprocessing of greyscale values for a neuron: normalize, weigh and activate, as three kernels and as one fused
 //! kernel.
 //!
-//! Idea: the kernels are bound by memory bandwidth. Each thread handles four floats with 128-bit loads and stores, and a
-//! launch has one thread per four floats, so that all loads are in flight at once. The three kernels together move
-//! 28 bytes per value, the fused kernel 12.
+//! Idea: the kernels are bound by memory bandwidth. Each thread handles four floats with 128-bit loads and stores, and
+//! a launch has one thread per four floats, so that all loads are in flight at once. The three kernels together move 28
+//! bytes per value, the fused kernel 12.
 //!
 //! Buffer lengths are in quads of four floats; the caller pads with zeros.
 

@@ -1,4 +1,4 @@
-//! Every GPU kernel of the workspace, in Rust, and the PTX made from it.
+//! Every GPU kernel of the workspace, in Rust, and the PTX generated from it.
 //!
 //! The same source is compiled twice: to PTX for a GPU ([`PTX`]), and for the host, where it runs in
 //! [`cuda_std::simulator`].

@@ -13,25 +13,27 @@
 //! | `state` | one integer: the step, counted from the start of `order` |
 //! | `losses` | for each step one partial sum per [`ROWS_PER_BLOCK`] samples of a batch |
 //!
-//! A step takes the samples `order[step · batch ..]`, fewer in the last step. The device reads the step from `state`, so
-//! the launches of a step are the same for every step and can be captured once and replayed.
+//! A step takes the samples `order[step · batch ..]`, fewer in the last step. The device reads the step from `state`,
+//! so the launches of a step are the same for every step and can be captured once and replayed.
 //!
 //! # The launches of a step
 //!
 //! 1. `network_forward` for each layer, first to last: activation(x · W + b).
 //! 2. [`network_output`]: softmax, if there is one; the output layer's error and the loss.
-//! 3. `network_backward` for each layer except the first, last to first: (δ · Wᵀ) ⊙ derivative, the error of the layer below.
+//! 3. `network_backward` for each layer except the first, last to first: (δ · Wᵀ) ⊙ derivative, the error of the layer
+//!    below.
 //! 4. `network_update` for each layer: xᵀ · δ, with the weight update fused. For large batches, where there are too few
 //!    tiles to occupy the GPU, `network_gradient` computes partial sums over slices of the batch (split-K) and
 //!    [`network_update_from_parts`] adds them in order.
 //! 5. [`network_next_step`].
 //!
-//! An evaluation is `network_forward` for each layer, [`network_evaluate`] and [`network_next_step`], with a large batch.
+//! An evaluation is `network_forward` for each layer, [`network_evaluate`] and [`network_next_step`], with a large
+//! batch.
 //!
 //! For small networks and batches there is [`persistent`]: one launch for many steps.
 //!
-//! The order of every sum's additions depends on the sizes alone: the same input gives the same bits. The matrix products
-//! exist with tiles of 16 × 16 and of 64 × 64 cells: the larger the matrices, the less do large tiles leave idle.
+//! The order of every sum's additions depends on the sizes alone: the same input gives the same bits. The matrix
+//! products exist with tiles of 16 × 16 and of 64 × 64 cells: large tiles waste less the larger the matrices are.
 
 #![allow(clippy::too_many_arguments, reason = "kernel arguments are passed one by one")]
 

@@ -1,5 +1,5 @@
-//! Times only the parallel X·Xᵀ, at any size, for `cargo xtask peers --growth`. The program `matmul_functions` also times
-//! the trivial version, which takes minutes for large matrices.
+//! Times only the parallel X·Xᵀ, at any size, for `cargo xtask peers --growth`. The program `matmul_functions` also
+//! times the trivial version, which takes minutes for large matrices.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;

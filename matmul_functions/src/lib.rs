@@ -17,12 +17,13 @@ pub use verify::Reference;
 
 /// The element types of the product: `f32` and `f64`.
 pub trait Element: NdFloat + kernels_cpu::Real + on_gpu::OnGpu {
-    /// [`matmul_transpose_rayon`], instantiated only in this crate: it contains the kernel for several instruction sets, and
-    /// generic code would be compiled again in every program and test.
+    /// [`matmul_transpose_rayon`], instantiated only in this crate: it contains the kernel for several instruction
+    /// sets, and generic code would be compiled again in every program and test.
     #[doc(hidden)]
     fn product_with_transpose(x: &ArrayRef2<Self>) -> Array2<Self>;
 
-    /// [`matmul_transpose_trivial`], instantiated in this crate and so with its optimisation level, for timing in others.
+    /// [`matmul_transpose_trivial`], instantiated in this crate and so with its optimisation level, for timing in
+    /// others.
     #[doc(hidden)]
     fn trivial_product_with_transpose(x: &ArrayRef2<Self>) -> Array2<Self>;
 }

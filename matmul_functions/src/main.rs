@@ -93,7 +93,8 @@ where
     Ok(report.finish())
 }
 
-/// The maximum rows and columns checked on the simulator and the interpreter, so that a check takes seconds: the homework's.
+/// The maximum rows and columns checked on the simulator and the interpreter, so that a check takes seconds: the
+/// homework's.
 const MAX_CHECKED: (usize, usize) = (784, 128);
 
 /// Checks the default kernel, or with `ladder` every rung. Without a GPU only the upper left part of a large matrix.

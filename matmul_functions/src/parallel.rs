@@ -25,10 +25,11 @@ const fn panel_columns<F: Element>() -> usize {
 /// - Blocking over K: a panel is split into K-blocks that stay in cache. Between two K-blocks the partial sums stay in
 ///   cache too, in a small contiguous buffer rather than in the result, whose rows are far apart.
 /// - Symmetry: only the lower triangle is computed, half the arithmetic.
-/// - Mirroring: the same task copies each panel of the lower triangle to the upper one, through a transpose in registers
-///   ([`kernels_cpu::transpose`]). Its target is prefetched during the product, which leaves the memory idle.
+/// - Mirroring: the same task copies each panel of the lower triangle to the upper one, through a transpose in
+///   registers ([`kernels_cpu::transpose`]). Its target is prefetched during the product, which leaves the memory idle.
 ///
-/// Each element is one sum in ascending k, so that the result depends neither on the number of threads nor on the blocks.
+/// Each element is one sum in ascending k, so that the result depends neither on the number of threads nor on the
+/// blocks.
 ///
 /// Bound: compute. The lower triangle takes *M*²·*N* floating-point operations; docs/PERFORMANCE.md has the roofline.
 ///

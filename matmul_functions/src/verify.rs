@@ -17,10 +17,10 @@ pub struct Reference {
 impl Reference {
     /// The reference for `x`, by ndarray's matrix product in double precision.
     ///
-    /// The tolerance is the bound for a sum of n products in any order, γₙ · Σₖ |x(i, k) · x(j, k)| with
-    /// γₙ = n·u / (1 − n·u) and u the unit roundoff (Higham, "Accuracy and Stability of Numerical Algorithms", 2002,
-    /// section 3.1), once for the type's own rounding and once for the reference's. It holds where no product overflows or
-    /// underflows in type `F`.
+    /// The tolerance is the bound for a sum of n products in any order, γₙ · Σₖ |x(i, k) · x(j, k)| with γₙ = n·u / (1
+    /// − n·u) and u the unit roundoff (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, section 3.1),
+    /// once for the type's own rounding and once for the reference's. It holds where no product overflows or underflows
+    /// in type `F`.
     pub fn of<F: Element>(x: &ArrayRef2<F>) -> Self {
         let gamma = |unit_roundoff: f64| {
             let error = (x.ncols() as f64 + 1.0) * unit_roundoff;

@@ -1,5 +1,5 @@
-//! Times only the parallel maximum, at any size, for `cargo xtask peers --growth`. The program `max_functions` also times
-//! the trivial version and checks the GPU version.
+//! Times only the parallel maximum, at any size, for `cargo xtask peers --growth`. The program `max_functions` also
+//! times the trivial version and checks the GPU version.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;

@@ -13,12 +13,12 @@ const ELEMENTS_PER_TASK: usize = 32 * 1024;
 /// Bytes of a core's L2 cache on current servers.
 const L2_BYTES: usize = 2 << 20;
 
-/// The element-wise maximum in parallel, on rayon's current thread pool, in place of the homework's `max_numba`. `a`, `b`
-/// and the result are *M* × *N*.
+/// The element-wise maximum in parallel, on rayon's current thread pool, in place of the homework's `max_numba`. `a`,
+/// `b` and the result are *M* × *N*.
 ///
-/// Bound: memory bandwidth. The kernel writes the result to uninitialised memory, so that each cache line is written only
-/// once. Results larger than the caches are written with non-temporal stores ([`kernels_cpu::maximum`]), and large results
-/// are in huge pages ([`kernels_cpu::memory`]).
+/// Bound: memory bandwidth. The kernel writes the result to uninitialised memory, so that each cache line is written
+/// only once. Results larger than the caches are written with non-temporal stores ([`kernels_cpu::maximum`]), and large
+/// results are in huge pages ([`kernels_cpu::memory`]).
 ///
 /// # Errors
 /// If the shapes of `a` and `b` differ.
@@ -56,9 +56,9 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
     }
 }
 
-/// Chooses non-temporal stores if a thread's share of the operands and the result exceeds its core's L2, and all of them
-/// exceed an L3 victim cache of `l3_victim_bytes` (0 without one). Results whose memory the system maps for every call are
-/// stored through the cache: page faults have just brought their lines there.
+/// Chooses non-temporal stores if a thread's share of the operands and the result exceeds its core's L2, and all of
+/// them exceed an L3 victim cache of `l3_victim_bytes` (0 without one). Results whose memory the system maps for every
+/// call are stored through the cache: page faults have just brought their lines there.
 fn stores_for(elements: usize, threads: usize, l3_victim_bytes: usize) -> Stores {
     let result = elements * size_of::<i32>();
     let exceeds_caches = 3 * (result / threads) > L2_BYTES && 3 * result > l3_victim_bytes;

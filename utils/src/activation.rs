@@ -10,7 +10,8 @@ pub fn sigmoid<A: NdFloat, D: Dimension>(x: &ArrayRef<A, D>) -> Array<A, D> {
     x.mapv(sigmoid_scalar)
 }
 
-/// The derivative of the logistic function, σ′(x) = σ(x) · (1 − σ(x)), of every element; the result has the shape of `x`.
+/// The derivative of the logistic function, σ′(x) = σ(x) · (1 − σ(x)), of every element; the result has the shape of
+/// `x`.
 ///
 /// ```
 /// use ndarray::array;

@@ -2,8 +2,8 @@ use ndarray::{Array, ArrayBase, Data, Dimension, NdFloat, Zip};
 
 use crate::UtilsError;
 
-/// Adds two lists of arrays: array *k* of the result is `a[k]` + `b[k]`, element by element. Shapes may differ along the
-/// list, as those of a network's weights do, but not between `a[k]` and `b[k]`; nothing is broadcast.
+/// Adds two lists of arrays: array *k* of the result is `a[k]` + `b[k]`, element by element. Shapes may differ along
+/// the list, as those of a network's weights do, but not between `a[k]` and `b[k]`; nothing is broadcast.
 ///
 /// # Errors
 /// If the lists have different lengths, or the first pair of arrays that have different shapes.

@@ -26,8 +26,8 @@ impl Element for f64 {
 /// fan_in × fan_out, uniform in ±1/√fan_in.
 ///
 /// This is equation 1 of Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks"
-/// (AISTATS 2010). It gives a weight the variance 1/(3·fan_in), so that the sum into a neuron is of order 1 however wide
-/// the layer below is.
+/// (AISTATS 2010). It gives a weight the variance 1/(3·fan_in), so that the sum into a neuron is of order 1 however
+/// wide the layer below is.
 ///
 /// The weights are drawn layer by layer and row by row: the same seed gives the same weights.
 ///

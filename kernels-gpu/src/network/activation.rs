@@ -25,7 +25,8 @@ pub(super) fn apply(activation: u32, z: f32) -> f32 {
     }
 }
 
-/// The derivative da/dz as a function of the activation `a`; 1 for softmax, whose derivative is part of [`super::loss`].
+/// The derivative da/dz as a function of the activation `a`; 1 for softmax, whose derivative is part of
+/// [`super::loss`].
 #[inline(always)]
 pub(super) fn derivative(activation: u32, a: f32) -> f32 {
     match activation {

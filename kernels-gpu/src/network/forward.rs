@@ -31,7 +31,8 @@ pub fn network_forward_16(
     );
 }
 
-/// A layer's activations for a batch, activation(x · W + b), in tiles of 64 × 64: one block per tile, in row-major order.
+/// A layer's activations for a batch, activation(x · W + b), in tiles of 64 × 64: one block per tile, in row-major
+/// order.
 ///
 /// `inputs` are the samples if `order` is not empty, else the activations of the layer before. The layer has `features`
 /// inputs and `units` outputs, and its parameters begin at `first_parameter`.

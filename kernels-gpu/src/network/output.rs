@@ -145,7 +145,8 @@ impl<'a> Row<'a> {
         warp::reduce_add(sum)
     }
 
-    /// Replaces softmax's sums by its activations. The largest sum is subtracted first, so that no exponential overflows.
+    /// Replaces softmax's sums by its activations. The largest sum is subtracted first, so that no exponential
+    /// overflows.
     #[inline(always)]
     fn finish_activation(&self, activation: u32) {
         if activation != activation::SOFTMAX {

@@ -1,23 +1,24 @@
 //! Many steps of training in one launch, for small networks and batches.
 //!
-//! A step of a small batch is a chain of small products. As separate launches they are bound by latency, and most of the
-//! GPU is idle. Here the blocks of one cooperative launch run all steps (persistent threads), with the weights in their
-//! shared memory, and synchronize once per step.
+//! A step of a small batch is a chain of small products. As separate launches they are bound by latency, and most of
+//! the GPU is idle. Here the blocks of one cooperative launch run all steps (persistent threads), with the weights in
+//! their shared memory, and synchronize once per step.
 //!
 //! Ideas:
-//! - The first layer, which has most of the weights, is distributed: each block has some of its units, and computes their
-//!   activations, errors and updates.
+//! - The first layer, which has most of the weights, is distributed: each block has some of its units, and computes
+//!   their activations, errors and updates.
 //! - The activations go through an exchange buffer in global memory, with one grid barrier per step. The buffer has two
 //!   halves, for even and odd steps: a block writes a half only after the barrier of the step between, when all blocks
 //!   have finished reading it.
-//! - Every block computes all later layers, on its own copy of the weights. This redundant work is cheaper than a second
-//!   barrier, and since all blocks do the same in the same order, they have the same bits.
+//! - Every block computes all later layers, on its own copy of the weights. This redundant work is cheaper than a
+//!   second barrier, and since all blocks do the same in the same order, they have the same bits.
 //!
 //! # Shared memory
 //!
 //! Shared memory holds quads: four floats that one 128-bit instruction moves. Rows of quads are padded with zeros, and
 //! zero rows fill up to a multiple of four rows. The launch's [`table`] has the offset of each array, in quads. Padding
-//! must stay zero: activations beyond a layer's units are stored as zeros, so that no weight there ever gets a gradient.
+//! must stay zero: activations beyond a layer's units are stored as zeros, so that no weight there ever gets a
+//! gradient.
 //!
 //! | rows | one row per | quads of a row |
 //! |---|---|---|
@@ -51,10 +52,10 @@ const MAX_SAMPLES: usize = MAX_BATCH as usize;
 
 /// Trains the steps `first_step..end_step` of the order in one cooperative launch with blocks of [`THREADS`] threads.
 ///
-/// `table` is described in [`table`]; the launch has the dynamic shared memory that it requires, including the velocities
-/// if they are there; otherwise `workspace` has room for every block's velocities. `exchange` has room for the first
-/// layer's activations of two batches. `barrier` is one zero. The kernel writes one float per step to `losses`. The other
-/// parameters are those of `network_update_64`.
+/// `table` is described in [`table`]; the launch has the dynamic shared memory that it requires, including the
+/// velocities if they are there; otherwise `workspace` has room for every block's velocities. `exchange` has room for
+/// the first layer's activations of two batches. `barrier` is one zero. The kernel writes one float per step to
+/// `losses`. The other parameters are those of `network_update_64`.
 #[kernel]
 pub fn network_train_persistently(
     inputs: &[f32],

@@ -8,7 +8,8 @@ pub const THREADS: u32 = 256;
 const CELLS: usize = 4;
 /// Quads of a K-block of one factor: each thread loads one quad of either factor.
 const K_BLOCK: u32 = THREADS;
-/// Quads of the two buffers, each with a K-block of either factor and its padding; the partial sums at the end need less.
+/// Quads of the two buffers, each with a K-block of either factor and its padding; the partial sums at the end need
+/// less.
 pub(super) const QUADS: usize = 4 * (K_BLOCK as usize + 64);
 
 /// The shape of an output tile and its distribution over the block's threads.
@@ -23,8 +24,8 @@ impl<const TILE: u32> Shape<TILE> {
     const ACROSS: u32 = TILE / CELLS as u32;
     /// Depth of a K-block: columns of A and rows of B loaded at once.
     const DEPTH: u32 = K_BLOCK / Self::ACROSS;
-    /// Stride in shared memory from one depth to the next, in quads: padded by one, so that adjacent threads, which load
-    /// adjacent depths, write to different banks.
+    /// Stride in shared memory from one depth to the next, in quads: padded by one, so that adjacent threads, which
+    /// load adjacent depths, write to different banks.
     const STRIDE: u32 = Self::ACROSS + 1;
     /// Quads of a K-block with padding.
     const PADDED_K_BLOCK: u32 = Self::DEPTH * Self::STRIDE;
@@ -68,8 +69,9 @@ impl Fetched {
 
 /// Computes a tile of A · B and calls `finish` with each cell's row and column in the tile and its sum.
 ///
-/// `a` is for A and `b` for B: each the position of the quad that this thread loads, and a function that loads it for the
-/// K-block at a given depth, with zeros beyond the depth and the matrix's edge. All threads of the block must call it.
+/// `a` is for A and `b` for B: each the position of the quad that this thread loads, and a function that loads it for
+/// the K-block at a given depth, with zeros beyond the depth and the matrix's edge. All threads of the block must call
+/// it.
 ///
 /// Ideas: all threads together load the K-blocks into shared memory and read them in quads, 8 floats for 16
 /// multiply-adds. Shared memory is double-buffered: one K-block is in flight while the block multiplies the other.

@@ -69,12 +69,12 @@ pub fn network_update_16(
     });
 }
 
-/// Updates a layer's parameters by their gradients, xᵀ · δ, in tiles of 64 × 64: one block per tile of (`features` + 1) ×
-/// `units`, where the last row has the biases, whose input is always 1.
+/// Updates a layer's parameters by their gradients, xᵀ · δ, in tiles of 64 × 64: one block per tile of (`features` + 1)
+/// × `units`, where the last row has the biases, whose input is always 1.
 ///
 /// `inputs` are the samples if `order` is not empty, else the activations of the layer before; `errors` is δ, batch ×
-/// `units`. `decay` is learning rate · weight decay. If `is_mean` is not 0, the rate is divided by the batch's number of
-/// samples. Empty `velocities` mean no momentum.
+/// `units`. `decay` is learning rate · weight decay. If `is_mean` is not 0, the rate is divided by the batch's number
+/// of samples. Empty `velocities` mean no momentum.
 #[kernel]
 pub fn network_update_64(
     inputs: &[f32],
@@ -127,9 +127,9 @@ pub fn network_gradient_16(
     );
 }
 
-/// Partial sums of a layer's gradients, in tiles of 64 × 64: as [`network_update_64`], but the batch's samples are split
-/// along the grid's second dimension (split-K). Each part stores its (`features` + 1) × `units` sums in `parts`, one part
-/// after the other.
+/// Partial sums of a layer's gradients, in tiles of 64 × 64: as [`network_update_64`], but the batch's samples are
+/// split along the grid's second dimension (split-K). Each part stores its (`features` + 1) × `units` sums in `parts`,
+/// one part after the other.
 #[kernel]
 pub fn network_gradient_64(
     inputs: &[f32],

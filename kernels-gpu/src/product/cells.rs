@@ -25,7 +25,8 @@ impl<'a, T: Scalar> Matrix<'a, T> {
         self.values[(row * self.columns + p) as usize]
     }
 
-    /// The element at row `row` and column `p`, or 0 out of bounds: a tile across the matrix's edge is padded with zeros.
+    /// The element at row `row` and column `p`, or 0 out of bounds: a tile across the matrix's edge is padded with
+    /// zeros.
     #[inline(always)]
     pub(super) fn get_or_zero(self, row: u32, p: u32) -> T {
         if row < self.rows && p < self.columns { self.get(row, p) } else { T::ZERO }

@@ -15,8 +15,8 @@ pub fn matmul_naive_f64(x: &[f64], rows: u32, columns: u32, out: GlobalMut<f64>)
     naive(Matrix::new(x, rows, columns), out);
 }
 
-/// Rung 1. Idea: the cells of the result are assigned to threads cyclically in row-major order, and each thread computes
-/// its cells by the definition.
+/// Rung 1. Idea: the cells of the result are assigned to threads cyclically in row-major order, and each thread
+/// computes its cells by the definition.
 ///
 /// Bound: every multiply-add reads two elements from global memory, so the loads limit the time, not the arithmetic.
 #[inline(always)]

@@ -23,8 +23,8 @@ pub fn matmul_tiles_f64(x: &[f64], rows: u32, columns: u32, out: GlobalMut<f64>)
     shared_tiles(Matrix::new(x, rows, columns), out, shared_array![f64; ELEMENTS], shared_array![f64; ELEMENTS]);
 }
 
-/// Rung 3. Idea: the block computes the result tile by tile. Its threads load each tile of X into shared memory once and
-/// read every element from there 32 times.
+/// Rung 3. Idea: the block computes the result tile by tile. Its threads load each tile of X into shared memory once
+/// and read every element from there 32 times.
 #[inline(always)]
 fn shared_tiles<T: Scalar>(
     x: Matrix<T>,

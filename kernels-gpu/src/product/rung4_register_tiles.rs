@@ -39,9 +39,9 @@ pub fn matmul_registers_f64(x: &[f64], rows: u32, columns: u32, out: GlobalMut<f
     );
 }
 
-/// Rung 4. Idea: in rung 3 each multiply-add reads two elements from shared memory, whose bandwidth is the bound. Here a
-/// thread computes a register tile of 4 × 4 cells: 8 elements read for 16 multiply-adds. In double precision the register
-/// tile is 4 × 2, since each of 1024 threads has 64 registers and a double takes two.
+/// Rung 4. Idea: in rung 3 each multiply-add reads two elements from shared memory, whose bandwidth is the bound. Here
+/// a thread computes a register tile of 4 × 4 cells: 8 elements read for 16 multiply-adds. In double precision the
+/// register tile is 4 × 2, since each of 1024 threads has 64 registers and a double takes two.
 ///
 /// A thread's cells are 32 apart, so that adjacent threads read adjacent elements.
 #[inline(always)]

@@ -19,9 +19,10 @@ const TILE_QUADS: u32 = DEPTH * STRIDE;
 /// Quads of the two buffers, each with an A tile and a B tile.
 const QUADS: usize = (2 * 2 * TILE_QUADS) as usize;
 
-/// Rung 5, the default. Two ideas beyond rung 4. First, a thread's 4 × 4 cells are adjacent, and four adjacent rows of X
-/// form one quad in shared memory, read by one 128-bit load. Second, shared memory is double-buffered: while the block
-/// multiplies the tiles of one buffer, the loads of the next K-block are in flight, and one barrier per K-block suffices.
+/// Rung 5, the default. Two ideas beyond rung 4. First, a thread's 4 × 4 cells are adjacent, and four adjacent rows of
+/// X form one quad in shared memory, read by one 128-bit load. Second, shared memory is double-buffered: while the
+/// block multiplies the tiles of one buffer, the loads of the next K-block are in flight, and one barrier per K-block
+/// suffices.
 #[kernel]
 pub fn matmul_kernel_f32(x: &[f32], rows: u32, columns: u32, out: GlobalMut<f32>) {
     let x = Matrix::new(x, rows, columns);
@@ -76,7 +77,8 @@ pub fn matmul_kernel_f32(x: &[f32], rows: u32, columns: u32, out: GlobalMut<f32>
     }
 }
 
-/// Columns of a thread's register tile in double precision: each of 1024 threads has 64 registers, and a double takes two.
+/// Columns of a thread's register tile in double precision: each of 1024 threads has 64 registers, and a double takes
+/// two.
 const ACROSS_F64: usize = 2;
 /// Columns of an output tile, in double precision.
 const TILE_ACROSS_F64: u32 = SIDE * ACROSS_F64 as u32;

@@ -43,7 +43,8 @@ impl<F: Copy> SharedCells<F> {
     /// 2. These cells have been written, and no thread writes them during the lifetime of the slice.
     #[inline(always)]
     unsafe fn read(&self, row: usize, columns: Range<usize>) -> &[F] {
-        // SAFETY: condition 1 keeps the slice inside the matrix, condition 2 makes its elements initialised and unchanged.
+        // SAFETY: condition 1 keeps the slice inside the matrix, condition 2 makes its elements initialised and
+        // unchanged.
         unsafe { std::slice::from_raw_parts(self.first.add(row * self.size + columns.start).cast(), columns.len()) }
     }
 }
@@ -71,14 +72,14 @@ pub(super) unsafe fn mirror<F: Element>(rows: Range<usize>, columns: Range<usize
     // SAFETY: conditions 1 and 2.
     let source: Vec<&[F]> = rows.clone().map(|row| unsafe { cells.read(row, columns.clone()) }).collect();
     let to = cells.first.wrapping_add(columns.start * cells.size + rows.start);
-    // SAFETY: the target cells (j, i) are inside the matrix (1), above the diagonal and so disjoint from those read, and
-    // accessed by no other thread (3).
+    // SAFETY: the target cells (j, i) are inside the matrix (1), above the diagonal and so disjoint from those read,
+    // and accessed by no other thread (3).
     unsafe { transpose_to(InstructionSet::detect(), &source, to.cast(), cells.size) };
 }
 
 /// A sink of final sums: the block of cells at `rows` and `columns`, written by one task. Columns of the panel beyond
-/// `columns` are padding; with `FULL` there is none. With `ACCUMULATES` the sums start from `partial_sums`, whose rows have
-/// the width of a panel.
+/// `columns` are padding; with `FULL` there is none. With `ACCUMULATES` the sums start from `partial_sums`, whose rows
+/// have the width of a panel.
 pub(super) struct ResultSink<'a, F, const FULL: bool, const ACCUMULATES: bool> {
     cells: &'a SharedCells<F>,
     rows: Range<usize>,
@@ -121,8 +122,8 @@ impl<F: Element, const FULL: bool, const ACCUMULATES: bool> Sink<F> for ResultSi
         if inside == length {
             for (i, sum) in sums.iter().enumerate() {
                 let values = F::as_elements::<S>(std::slice::from_ref(sum));
-                // SAFETY: the assertion above keeps the cells within the sink's rows and columns, which `new` has checked to
-                // be inside the matrix; no other thread accesses them, as `new` requires.
+                // SAFETY: the assertion above keeps the cells within the sink's rows and columns, which `new` has
+                // checked to be inside the matrix; no other thread accesses them, as `new` requires.
                 unsafe { self.cells.write(row, first + i * values.len(), values) };
             }
         } else {

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use super::panel_columns;
 use crate::Element;
 
-/// Xᵀ packed into panels of [`panel_columns`] columns, which are rows of X: each panel row-major and without gaps, one after
-/// the other in one block of memory. The last panel is padded with zero columns.
+/// Xᵀ packed into panels of [`panel_columns`] columns, which are rows of X: each panel row-major and without gaps, one
+/// after the other in one block of memory. The last panel is padded with zero columns.
 pub(super) struct Panels<F> {
     values: Scratch<F>,
     depth: usize,

@@ -24,9 +24,9 @@ const MAX_COLUMNS: usize = 256;
 /// Bytes of X from which most of it is in memory, whatever the size of L3.
 const OUT_OF_CACHE_BYTES: usize = 48 << 20;
 
-/// Maximum columns with partial sums at the same time, in bytes of a row, if X is out of cache. A task reads its rows of X
-/// once per group of columns, so the groups should be large. The partial sums, 1 MiB, need not stay in L2: each K-block
-/// reads and writes every partial sum only once.
+/// Maximum columns with partial sums at the same time, in bytes of a row, if X is out of cache. A task reads its rows
+/// of X once per group of columns, so the groups should be large. The partial sums, 1 MiB, need not stay in L2: each
+/// K-block reads and writes every partial sum only once.
 const MAX_COLUMN_BYTES_OUT_OF_CACHE: usize = 4096;
 
 /// Stripes of rows per thread: few, since long stripes reuse their data more often, but enough for load balance.
@@ -49,8 +49,8 @@ pub(super) unsafe fn multiply<F: Element>(panels: &Panels<F>, cells: &SharedCell
         unsafe { rows_and_mirrored_columns(own, &blocks, panels, cells) };
     });
     // report: end matmul_rayon
-    // All cells are written: the task of row i writes (i, j) for every j of the panels up to and including i's, and mirrors
-    // (i, j) to (j, i) for every j before i's panel.
+    // All cells are written: the task of row i writes (i, j) for every j of the panels up to and including i's, and
+    // mirrors (i, j) to (j, i) for every j before i's panel.
 }
 
 /// Splits the depth K into K-blocks of about equal length; a single empty one if K is 0.
@@ -126,8 +126,8 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
     }
 }
 
-/// The K-block of the B panel that is used after K-block `block` of `panel`; the loop over `b_panels` is inside that over
-/// the K-blocks. Empty after the last.
+/// The K-block of the B panel that is used after K-block `block` of `panel`; the loop over `b_panels` is inside that
+/// over the K-blocks. Empty after the last.
 fn next_b_panel<'a, F: Element>(
     panel: usize,
     b_panels: &Range<usize>,
@@ -185,8 +185,8 @@ fn multiply_panels<F: Element, S: Sink<F>>(a: &[F], rows: usize, b: &[F], sink: 
     product_of_panels(InstructionSet::detect(), a, rows, b, panel_columns::<F>(), sink);
 }
 
-/// A sink of partial sums, kept until the next K-block, in rows with the width of a panel. With `ACCUMULATES` the sums also
-/// start from there.
+/// A sink of partial sums, kept until the next K-block, in rows with the width of a panel. With `ACCUMULATES` the sums
+/// also start from there.
 struct PartialSums<'a, F, const ACCUMULATES: bool> {
     partial_sums: &'a mut [F],
 }
@@ -206,9 +206,9 @@ impl<F: Element, const ACCUMULATES: bool> Sink<F> for PartialSums<'_, F, ACCUMUL
     }
 }
 
-/// Accumulating [`PartialSums`] that prefetch a share of `ahead` with each row of sums: prefetching many lines at once would
-/// stall the product, a few between two tiles do not. A separate sink, since even empty prefetches cost time if all data is
-/// in cache.
+/// Accumulating [`PartialSums`] that prefetch a share of `ahead` with each row of sums: prefetching many lines at once
+/// would stall the product, a few between two tiles do not. A separate sink, since even empty prefetches cost time if
+/// all data is in cache.
 struct PrefetchingPartialSums<'a, F> {
     sums: PartialSums<'a, F, true>,
     ahead: &'a [F],

@@ -100,8 +100,8 @@ fn rows_have_the_same_products<F: Element>(x: &Array2<F>, rows: &[usize]) -> boo
     some.indexed_iter().all(|((i, j), sum)| sum.integer_decode() == all[[rows[i], rows[j]]].integer_decode())
 }
 
-/// X of more than 48 MiB, which is computed in another order: groups have more columns, and the next panel is prefetched. The
-/// rows include the edges of the groups of columns, 1024 in f32 and 512 in f64.
+/// X of more than 48 MiB, which is computed in another order: groups have more columns, and the next panel is
+/// prefetched. The rows include the edges of the groups of columns, 1024 in f32 and 512 in f64.
 #[test]
 fn part3_products_of_an_out_of_cache_matrix_equal_those_of_a_few_of_its_rows() {
     let rows = [0, 1, 31, 32, 255, 256, 511, 512, 767, 1023, 1024, 1058];

@@ -9,8 +9,8 @@ use super::super::batch::Batch;
 use super::network::Network;
 use super::rows::{Quads, Rows};
 
-/// Quads of inputs that a thread prefetches: enough for 16 samples of 784 inputs distributed to 256 threads. It prefetches
-/// one quad of targets.
+/// Quads of inputs that a thread prefetches: enough for 16 samples of 784 inputs distributed to 256 threads. It
+/// prefetches one quad of targets.
 const AHEAD: usize = 13;
 
 /// The array of `$body` for `$n` in 0..[`AHEAD`], unrolled so that it stays in registers.

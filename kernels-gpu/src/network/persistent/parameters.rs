@@ -29,8 +29,8 @@ impl<'a> Velocities<'a> {
         Self { shared: network.shared, workspace, kind, first }
     }
 
-    // KIND, one of the kinds, is a constant: with a run-time kind the compiler would merge the two loads into one with a
-    // generic address.
+    // KIND, one of the kinds, is a constant: with a run-time kind the compiler would merge the two loads into one with
+    // a generic address.
     #[inline(always)]
     fn get<const KIND: u32>(self, offset: u32) -> [f32; 4] {
         match KIND {
@@ -108,7 +108,8 @@ impl Network<'_> {
         }
     }
 
-    /// Calls `work` with each quad of the block's parameters and its offset in shared memory, cyclically over the threads.
+    /// Calls `work` with each quad of the block's parameters and its offset in shared memory, cyclically over the
+    /// threads.
     #[inline(always)]
     fn for_each_quad(&self, only_own: bool, mut work: impl FnMut(u32, Quad)) {
         let layer = self.layer(0);

@@ -10,7 +10,8 @@ use super::rows::{Rows, Size, product, product_over_samples, sum_over_samples};
 use super::table;
 
 impl Network<'_> {
-    /// Computes the first layer's activations for the block's units and stores them in half `half` of the exchange buffer.
+    /// Computes the first layer's activations for the block's units and stores them in half `half` of the exchange
+    /// buffer.
     #[inline(always)]
     pub(super) fn forward_own(&self, exchange: GlobalMut<F32x4>, half: u32) {
         let layer = self.layer(0);
@@ -62,8 +63,8 @@ impl Network<'_> {
         });
     }
 
-    /// Computes the errors of the layer below layer `index`, with the weights before their update; in the first layer only
-    /// those of the block's units.
+    /// Computes the errors of the layer below layer `index`, with the weights before their update; in the first layer
+    /// only those of the block's units.
     #[inline(always)]
     pub(super) fn backward(&self, index: u32) {
         let (below, layer) = (self.layer(index - 1), self.layer(index));

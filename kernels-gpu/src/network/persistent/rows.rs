@@ -39,9 +39,9 @@ pub(super) struct Size {
 
 /// left · right, or with `TRANSPOSED` left · rightᵀ; calls `finish` with each row, quad of columns and its four sums.
 ///
-/// A task is 4 × 4 sums. `slices` lanes of a warp split the depth of one task. A reduction by shuffles (recursive halving:
-/// each lane passes on half of its sums and keeps the other half) leaves one row of the task in each lane; the first
-/// `32 / slices` of each eight lanes call `finish`. All threads of the block must call it.
+/// A task is 4 × 4 sums. `slices` lanes of a warp split the depth of one task. A reduction by shuffles (recursive
+/// halving: each lane passes on half of its sums and keeps the other half) leaves one row of the task in each lane; the
+/// first `32 / slices` of each eight lanes call `finish`. All threads of the block must call it.
 #[inline(always)]
 pub(super) fn product<const TRANSPOSED: bool>(
     shared: &Quads,
@@ -103,8 +103,8 @@ pub(super) fn product<const TRANSPOSED: bool>(
     }
 }
 
-/// One step of recursive halving between lanes that differ in the bit `distance`: the sum of both lanes' `low` in the lane
-/// without that bit, of both lanes' `high` in the other.
+/// One step of recursive halving between lanes that differ in the bit `distance`: the sum of both lanes' `low` in the
+/// lane without that bit, of both lanes' `high` in the other.
 #[inline(always)]
 fn halve(low: [f32; 4], high: [f32; 4], distance: u32) -> [f32; 4] {
     let is_high = thread::thread_idx_x() & distance != 0;
@@ -117,8 +117,8 @@ fn halve(low: [f32; 4], high: [f32; 4], distance: u32) -> [f32; 4] {
 /// Samples whose quads are loaded at once: enough loads in flight to hide their latency.
 const SAMPLES_AT_ONCE: usize = 4;
 
-/// leftᵀ · right over `depth` rows of both, which are samples, a multiple of four; calls `finish` with each row, quad of
-/// columns and its four sums.
+/// leftᵀ · right over `depth` rows of both, which are samples, a multiple of four; calls `finish` with each row, quad
+/// of columns and its four sums.
 #[inline(always)]
 pub(super) fn product_over_samples(
     shared: &Quads,
@@ -155,8 +155,8 @@ pub(super) fn product_over_samples(
     }
 }
 
-/// The sums of `columns` quads over `depth` rows, which are samples, a multiple of four; calls `finish` with each. They are
-/// assigned from the block's last thread down, since the last threads have the least of the work before and after.
+/// The sums of `columns` quads over `depth` rows, which are samples, a multiple of four; calls `finish` with each. They
+/// are assigned from the block's last thread down, since the last threads have the least of the work before and after.
 #[inline(always)]
 pub(super) fn sum_over_samples(
     shared: &Quads,

@@ -1,5 +1,5 @@
-//! Layout of a launch's table: a header for the network, then one row per layer. Offsets and strides are in quads of the
-//! dynamic shared memory.
+//! Layout of a launch's table: a header for the network, then one row per layer. Offsets and strides are in quads of
+//! the dynamic shared memory.
 
 /// Layers with weights.
 pub const LAYERS: usize = 0;
