@@ -1,4 +1,4 @@
-//! Tells the program which compiler made it.
+//! Passes the compiler's version and the profile to the program.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ fn main() {
     let version =
         Command::new(rustc).arg("--version").output().ok().and_then(|output| String::from_utf8(output.stdout).ok());
     let profile = match std::env::var("PROFILE").as_deref() {
-        Ok("debug") => "dev profile, what is timed optimised as in release",
+        Ok("debug") => "dev profile, timed code optimised as in release",
         _ => "release profile",
     };
     let version = version.unwrap_or_else(|| "rustc of unknown version".to_owned());

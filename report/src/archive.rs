@@ -1,4 +1,4 @@
-//! hw1.zip: the homework's crates and its report, and nothing else.
+//! hw1.zip: the homework's crates and its report, without any other files.
 
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -8,37 +8,37 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 /// The homework's crates, in the order of its parts.
 pub const CRATES: [&str; 3] = ["utils", "max_functions", "matmul_functions"];
-/// What of a crate is source, beside its manifest.
+/// The source folders of a crate.
 const FOLDERS: [&str; 4] = ["benches", "examples", "src", "tests"];
-/// The endings of source files; what editors and other programs leave behind has others.
-const ENDINGS: [&str; 3] = ["rs", "toml", "stderr"];
+/// The extensions of source files; files of editors and other programs have others.
+const EXTENSIONS: [&str; 3] = ["rs", "toml", "stderr"];
 
-/// Why there is no archive.
+/// The errors of [`archive`] and [`files`].
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// A file or folder could not be read.
     #[error("cannot read {}: {error}: run this from the workspace's sources, where {} was built", path.display(), env!("CARGO_PKG_NAME"))]
     Read {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
-    /// The archive could not be made.
-    #[error("cannot make the archive: {0}")]
+    /// The archive could not be created.
+    #[error("cannot create the archive: {0}")]
     Zip(#[from] zip::result::ZipError),
-    /// The same, while a file was added.
-    #[error("cannot make the archive: {0}")]
+    /// A file could not be added to the archive.
+    #[error("cannot create the archive: {0}")]
     Write(#[from] std::io::Error),
 }
 
-/// The folder of the workspace that this program was built in.
+/// The root of the workspace that this program was built in.
 pub fn workspace() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// The archive's bytes: each crate's manifest and sources, and `pdf` as hw1.pdf. The same files give the same bytes.
+/// The archive's bytes: each crate's manifest and sources, and `pdf` as hw1.pdf. Equal files give equal bytes.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -59,7 +59,7 @@ pub fn archive(workspace: &Path, pdf: &[u8]) -> Result<Vec<u8>, ArchiveError> {
     Ok(zip.finish()?.into_inner())
 }
 
-/// The sources' names from the workspace on, with slashes, sorted.
+/// The paths of the sources relative to the workspace, with slashes, sorted.
 ///
 /// # Errors
 /// If a crate's manifest or folder cannot be read.
@@ -86,8 +86,8 @@ fn add_folder(path: &Path, name: &str, files: &mut Vec<String>) -> Result<(), Ar
         let entry = entry.map_err(read)?;
         let (path, file) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         let name = format!("{name}/{file}");
-        let is_source = path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
-        // A link may lead anywhere.
+        let is_source = path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known));
+        // The entry's own type: links are not followed, since they may point outside the workspace.
         let kind = entry.file_type().map_err(read)?;
         if kind.is_dir() {
             add_folder(&path, &name, files)?;

@@ -1,5 +1,5 @@
-//! The charts, drawn by plotters as SVG. A unit is a point of the page when a chart is as wide as the text; Typst sets the
-//! labels in its embedded fonts.
+//! The charts, drawn with plotters as SVG. Coordinates are points of the page, for a chart as wide as the text; Typst
+//! sets the labels in its embedded fonts.
 
 mod axis;
 mod bars;
@@ -10,26 +10,26 @@ mod speedup;
 
 use serde::Serialize;
 
-pub(crate) use self::canvas::{BLUE, Canvas, ChartError, GREY, LIGHT, ORANGE, Place, WIDTH};
+pub(crate) use self::canvas::{BLUE, Canvas, ChartError, GREY, LIGHT, ORANGE, Side, WIDTH};
 use crate::Figures;
 use crate::timed::Table;
 
-/// A chart as a file that the template includes.
+/// A chart, which the template includes as a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Chart {
-    /// The file's name without its ending.
+    /// The file's name without extension.
     pub name: String,
     /// The picture.
     #[serde(skip)]
     pub svg: String,
-    /// What it shows, for those who cannot see it.
+    /// Alternative text.
     pub alt: String,
 }
 
-/// All charts and diagrams for which there are figures.
+/// All charts and diagrams for which figures exist.
 pub(crate) fn all(figures: &Figures) -> Result<Vec<Chart>, ChartError> {
     let mut charts = vec![crate::diagrams::launch()?, crate::diagrams::tiles(figures.product.size)?];
-    // The rungs have a chart of their own.
+    // The rungs have a separate chart, the ladder's.
     for table in Table::ALL.into_iter().filter(|table| *table != Table::GpuProduct) {
         charts.extend(bars::times(figures, table)?);
     }

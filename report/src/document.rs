@@ -1,4 +1,4 @@
-//! The JSON value that the template reads: everything that is not the same in every report, as texts and tables.
+//! The JSON value that the template reads: everything that depends on the figures, as texts and tables.
 
 use serde_json::{Map, Value, json};
 
@@ -9,19 +9,19 @@ use crate::statements::{self, Section, Statement};
 use crate::timed::Table;
 use crate::{tables, words};
 
-/// What the template reads, and the charts that it includes.
+/// The template's input and the charts that it includes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The value.
+    /// The template's input.
     pub value: Value,
     /// The charts.
     pub charts: Vec<Chart>,
 }
 
-/// Why there is no document.
+/// The errors of [`document`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DocumentError {
-    /// A source has lost a marker.
+    /// A source file lacks a marker.
     #[error(transparent)]
     Excerpt(#[from] MarkerError),
     /// A chart could not be drawn.
@@ -29,10 +29,10 @@ pub enum DocumentError {
     Chart(#[from] ChartError),
 }
 
-/// The document of the given figures, with the author's name if there is one.
+/// The document for the given figures, with the author's name if given.
 ///
 /// # Errors
-/// If a source has lost a marker, or a chart cannot be drawn.
+/// If a source file lacks a marker, or a chart cannot be drawn.
 pub fn document(figures: &Figures, author: Option<&str>) -> Result<Document, DocumentError> {
     let charts = charts::all(figures)?;
     let excerpts = excerpts::all()?;
@@ -58,7 +58,7 @@ pub fn document(figures: &Figures, author: Option<&str>) -> Result<Document, Doc
     Ok(Document { value, charts })
 }
 
-/// Each section's sentences.
+/// The sentences by section.
 fn texts(figures: &Figures) -> Map<String, Value> {
     let texts = |(section, sentences): (Section, Vec<Statement>)| {
         let sentences: Vec<String> = sentences.into_iter().map(|sentence| sentence.text).collect();
@@ -72,7 +72,7 @@ fn all_tables(figures: &Figures) -> Map<String, Value> {
         Table::ALL.into_iter().map(|table| (table.key().to_owned(), json!(tables::times(figures, table)))).collect();
     let others = [
         ("machine", tables::machine(figures)),
-        ("ceiling", tables::ceiling(figures)),
+        ("roofs", tables::roofs(figures)),
         ("threads", tables::by_threads(figures)),
         ("counts", tables::counts(figures)),
         ("training", tables::training(figures)),
@@ -81,7 +81,7 @@ fn all_tables(figures: &Figures) -> Map<String, Value> {
     all
 }
 
-/// Where a GPU's figures are from, as captions say it; null without any.
+/// The GPU and the origin of its figures, for captions; null without GPU figures.
 fn gpu(figures: &Figures) -> Value {
     match &figures.gpu {
         Gpu::Measured(run) => json!({ "name": run.gpu.name, "place": "measured on this machine" }),
@@ -93,7 +93,7 @@ fn gpu(figures: &Figures) -> Value {
     }
 }
 
-/// What was counted; null if nothing was.
+/// Architecture and size of the instruction counts; null without counts.
 fn counted(figures: &Figures) -> Value {
     match &figures.counts {
         Counts::Counted(counts) => {

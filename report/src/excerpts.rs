@@ -1,26 +1,28 @@
-//! Pieces of the real sources, taken from the files between two markers, so that they cannot go stale:
-//! `// report: begin NAME` and `// report: end NAME`, each in a line of its own or behind the code of the first or last line.
+//! Excerpts of the workspace's sources between two markers, so that the report's listings cannot become stale.
+//!
+//! The markers are `// report: begin NAME` and `// report: end NAME`, on separate lines or after the code of the first
+//! and last line.
 
 use serde::Serialize;
 
-/// A piece of a source file.
+/// An excerpt of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Excerpt {
-    /// The name that its markers have.
+    /// The name in its markers.
     pub name: &'static str,
-    /// The file, from the workspace's root.
+    /// The file's path, relative to the workspace.
     pub file: &'static str,
-    /// Its first line in that file, counted from 1.
+    /// Line number of the first line, counted from 1.
     pub first_line: usize,
-    /// Its last line.
+    /// Line number of the last line.
     pub last_line: usize,
-    /// The lines, without the indentation that all of them have.
+    /// The lines, without their common indentation.
     pub source: String,
 }
 
-/// A file does not have a piece's two markers once each, in order.
+/// A file does not have an excerpt's two markers once each, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file} must hold one line with \"// report: begin {name}\" and, after it, one with \"// report: end {name}\"")]
+#[error("{file} must have one line with \"// report: begin {name}\" and, after it, one with \"// report: end {name}\"")]
 pub struct MarkerError {
     file: &'static str,
     name: &'static str,
@@ -28,7 +30,7 @@ pub struct MarkerError {
 
 macro_rules! sources {
     ($(($name:literal, $file:literal)),* $(,)?) => {
-        /// Each piece's name, its file and the file's text.
+        /// Each excerpt's name, its file and the file's text.
         const SOURCES: &[(&str, &str, &str)] = &[$(($name, $file, include_str!(concat!("../../", $file)))),*];
     };
 }
@@ -46,7 +48,7 @@ sources![
     ("gradients", "neural-net/perceptron/src/reference.rs"),
 ];
 
-/// All pieces that the report shows.
+/// All excerpts of the report.
 ///
 /// # Errors
 /// If a file lacks a marker.
@@ -54,29 +56,30 @@ pub fn all() -> Result<Vec<Excerpt>, MarkerError> {
     SOURCES.iter().map(|&(name, file, text)| excerpt(name, file, text)).collect()
 }
 
-/// The piece `name` of a file's text.
+/// The excerpt `name` of a file's text.
 ///
 /// # Errors
-/// If its markers are not there once each, in order.
+/// If the text does not have its markers once each, in order.
 pub fn excerpt(name: &'static str, file: &'static str, text: &str) -> Result<Excerpt, MarkerError> {
     let error = MarkerError { file, name };
     let (begin, end) = (format!("// report: begin {name}"), format!("// report: end {name}"));
     let lines: Vec<&str> = text.lines().collect();
     let only = |marker: &str| {
-        let mut places = lines.iter().enumerate().filter(|(_, line)| line.trim_end().ends_with(marker));
-        let place = places.next().map(|(place, _)| place);
-        place.filter(|_| places.next().is_none()).ok_or(error)
+        let mut found = lines.iter().enumerate().filter(|(_, line)| line.trim_end().ends_with(marker));
+        let index = found.next().map(|(index, _)| index);
+        index.filter(|_| found.next().is_none()).ok_or(error)
     };
     let (first, last) = (only(&begin)?, only(&end)?);
     let within = lines.get(first..=last).ok_or(error)?;
     let unmarked = |line: &&str| line.replace(&begin, "").replace(&end, "").trim_end().to_owned();
     let mut source: Vec<(usize, String)> = within.iter().map(unmarked).enumerate().collect();
-    // A line with nothing but a marker is no line of the source.
-    source.retain(|(place, line)| !line.is_empty() || (*place > 0 && *place + 1 < within.len()));
+    // A line with only a marker is not part of the excerpt.
+    source.retain(|(index, line)| !line.is_empty() || (*index > 0 && *index + 1 < within.len()));
     let (Some(&(from, _)), Some(&(to, _))) = (source.first(), source.last()) else { return Err(error) };
     let indentation = |line: &String| line.len() - line.trim_start().len();
-    let least = source.iter().map(|(_, line)| line).filter(|line| !line.is_empty()).map(indentation).min().unwrap_or(0);
-    let source: Vec<&str> = source.iter().map(|(_, line)| line.get(least..).unwrap_or_default()).collect();
+    let indent =
+        source.iter().map(|(_, line)| line).filter(|line| !line.is_empty()).map(indentation).min().unwrap_or(0);
+    let source: Vec<&str> = source.iter().map(|(_, line)| line.get(indent..).unwrap_or_default()).collect();
     Ok(Excerpt { name, file, first_line: first + from + 1, last_line: first + to + 1, source: source.join("\n") })
 }
 
@@ -88,37 +91,37 @@ mod tests {
         "fn a() {\n    // report: begin x\n    if b {\n        c();\n    }\n\n    d();\n    // report: end x\n}\n";
 
     #[test]
-    fn a_piece_lies_between_its_markers_without_their_indentation() {
-        let piece = excerpt("x", "a.rs", FILE).unwrap();
-        assert_eq!(piece.source, "if b {\n    c();\n}\n\nd();");
-        assert_eq!((piece.first_line, piece.last_line), (3, 7));
+    fn an_excerpt_is_between_its_markers_without_common_indentation() {
+        let found = excerpt("x", "a.rs", FILE).unwrap();
+        assert_eq!(found.source, "if b {\n    c();\n}\n\nd();");
+        assert_eq!((found.first_line, found.last_line), (3, 7));
     }
 
     #[test]
-    fn markers_may_stand_behind_the_code() {
+    fn markers_may_follow_code() {
         let text = "#[kernel] // report: begin k\nfn k() {\n} // report: end k\nfn other() {}\n";
-        let piece = excerpt("k", "k.rs", text).unwrap();
-        assert_eq!((piece.source.as_str(), piece.first_line, piece.last_line), ("#[kernel]\nfn k() {\n}", 1, 3));
+        let found = excerpt("k", "k.rs", text).unwrap();
+        assert_eq!((found.source.as_str(), found.first_line, found.last_line), ("#[kernel]\nfn k() {\n}", 1, 3));
     }
 
     #[test]
-    fn a_marker_that_is_missing_or_doubled_or_in_the_wrong_place_is_an_error() {
+    fn missing_duplicate_and_reversed_markers_are_errors() {
         let doubled = format!("{FILE}{FILE}");
         let reversed = "// report: end x\na\n// report: begin x\n";
         let other = FILE.replace("end x", "end xy");
         for text in ["", "// report: begin x\n", "// report: begin x\n// report: end x\n", &doubled, reversed, &other] {
             let error = excerpt("x", "a.rs", text).unwrap_err();
-            assert!(error.to_string().starts_with("a.rs must hold one line with"), "{text}");
+            assert!(error.to_string().starts_with("a.rs must have one line with"), "{text}");
         }
     }
 
     #[test]
     fn every_source_has_its_markers() {
-        let pieces = all().unwrap();
-        assert_eq!(pieces.len(), SOURCES.len());
-        for piece in pieces {
-            assert!(!piece.source.contains("report:"), "{}", piece.source);
-            assert!((2..=40).contains(&piece.source.lines().count()), "{}: {}", piece.name, piece.source);
+        let excerpts = all().unwrap();
+        assert_eq!(excerpts.len(), SOURCES.len());
+        for excerpt in excerpts {
+            assert!(!excerpt.source.contains("report:"), "{}", excerpt.source);
+            assert!((2..=40).contains(&excerpt.source.lines().count()), "{}: {}", excerpt.name, excerpt.source);
         }
     }
 }

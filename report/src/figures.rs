@@ -1,4 +1,4 @@
-//! Everything that was measured or found out: what the report is made of. `--json` prints it, `--figures` reads it.
+//! All measurements and facts of a report. `--json` prints them, `--figures` reads them.
 
 mod gpu;
 mod machine;
@@ -12,12 +12,13 @@ use crate::Times;
 /// All figures of a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// When and how they were measured.
-    pub made: Made,
-    /// On which machine.
+    /// Date and settings of the measurement.
+    pub made: MeasurementInfo,
+    /// The machine.
     pub machine: Machine,
-    /// What that machine's processor does at most.
-    pub ceiling: Vec<Ceiling>,
+    /// The roofs of the machine's processor, by number of threads.
+    #[serde(rename = "ceiling")]
+    pub roofs: Vec<Roofs>,
     /// Part 2.
     pub maximum: Maximum,
     /// Part 3.
@@ -26,62 +27,62 @@ pub struct Figures {
     pub activation: Activation,
     /// Part 1.
     pub training: Training,
-    /// What a GPU takes.
+    /// A GPU's times.
     pub gpu: Gpu,
-    /// What the GPU's kernels do, counted without a GPU.
+    /// Instruction counts of the GPU kernels, from the PTX interpreter.
     pub counts: Counts,
-    /// The same work in Python.
+    /// Times of the same exercises in Python.
     pub peers: Peers,
 }
 
-/// When and how the figures were measured.
+/// Date and settings of the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Made {
-    /// The day, as 2026-11-21, in UTC.
+pub struct MeasurementInfo {
+    /// Date in UTC, as 2026-11-21.
     pub date: String,
-    /// How long measuring took, in seconds.
+    /// Duration of the measurement in seconds.
     pub seconds: f64,
-    /// Whether few repeats were asked for.
+    /// Whether `--quick` was set, for few repeats.
     pub quick: bool,
-    /// How often all versions took turns.
+    /// Number of interleaved rounds over all versions.
     pub rounds: usize,
-    /// What ran the GPU's versions when they were checked: a GPU's name, or "simulator".
+    /// Device on which the GPU versions were checked: a GPU's name, or "simulator".
     pub checked_on: String,
 }
 
-/// What so many threads do at most, measured on this machine.
+/// The memory roof and the compute roof on a number of threads, measured on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ceiling {
-    /// Threads.
+pub struct Roofs {
+    /// Number of threads.
     pub threads: usize,
-    /// Reading the maximum's operands, and doing nothing else.
+    /// Times of only reading the maximum's operands.
     pub reading: Times,
-    /// How many bytes that is.
+    /// Bytes of the operands.
     pub bytes: f64,
-    /// Single-precision multiply-adds in registers.
+    /// Times of single-precision multiply-adds in registers.
     pub arithmetic: Times,
-    /// How many floating-point operations those are.
+    /// Floating-point operations of those multiply-adds.
     pub operations: f64,
 }
 
-impl Ceiling {
-    /// Bytes read in a second, at best: a roof is what can be reached.
+impl Roofs {
+    /// The memory roof in bytes per second, by the fastest repeat.
     pub fn bytes_per_second(&self) -> f64 {
         self.bytes / self.reading.min
     }
 
-    /// Floating-point operations in a second, at best.
+    /// The compute roof in floating-point operations per second, by the fastest repeat.
     pub fn operations_per_second(&self) -> f64 {
         self.operations / self.arithmetic.min
     }
 }
 
-/// A time on a number of threads.
+/// Times on a number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OnThreads {
     /// Threads of the pool.
     pub threads: usize,
-    /// What it took.
+    /// The times.
     pub times: Times,
 }
 
@@ -92,12 +93,12 @@ pub struct Maximum {
     pub size: [usize; 2],
     /// `max_cpu`.
     pub cpu: Times,
-    /// `max_rayon`, by rising number of threads.
+    /// `max_rayon`, in ascending order of threads.
     pub rayon: Vec<OnThreads>,
 }
 
 impl Maximum {
-    /// The bytes of the two operands, which must be read at least.
+    /// Bytes of the two operands: the minimum to read.
     pub fn operand_bytes(&self) -> f64 {
         let [rows, columns] = self.size.map(|length| length as f64);
         rows * columns * (2 * size_of::<i32>()) as f64
@@ -111,12 +112,12 @@ pub struct Product {
     pub size: [usize; 2],
     /// `matmul_transpose_trivial`.
     pub trivial: Times,
-    /// `matmul_transpose_rayon`, by rising number of threads.
+    /// `matmul_transpose_rayon`, in ascending order of threads.
     pub rayon: Vec<OnThreads>,
 }
 
 impl Product {
-    /// The floating-point operations of one triangle with its diagonal, two for each multiply-add.
+    /// Floating-point operations of one triangle with its diagonal, two per multiply-add.
     pub fn operations(&self) -> f64 {
         let [rows, columns] = self.size.map(|length| length as f64);
         rows * (rows + 1.0) * columns
@@ -126,124 +127,124 @@ impl Product {
 /// Greyscale values normalized, weighed and activated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Activation {
-    /// How many values.
+    /// Number of values.
     pub values: usize,
-    /// One loop for each step.
+    /// One loop per step.
     pub cpu: Times,
-    /// In parallel, one pass for each step, by rising number of threads.
+    /// In parallel, one pass per step, in ascending order of threads.
     pub three_passes: Vec<OnThreads>,
-    /// In parallel, one pass for all.
+    /// In parallel, all steps fused into one pass, in ascending order of threads.
     pub fused: Vec<OnThreads>,
 }
 
 /// The homework's network, trained from several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Training {
-    /// The name of the images.
+    /// Name of the data set.
     pub data: String,
-    /// Whether that is MNIST.
+    /// Whether it is MNIST.
     pub is_mnist: bool,
     /// The layers' sizes, inputs first.
     pub sizes: Vec<usize>,
-    /// Images in a batch.
+    /// Batch size.
     pub batch: usize,
-    /// The learning rate.
+    /// Learning rate.
     pub learning_rate: f64,
-    /// Training, validation and test images.
+    /// Numbers of training, validation and test images.
     pub images: [usize; 3],
-    /// Epochs.
+    /// Number of epochs.
     pub epochs: usize,
-    /// What did the arithmetic.
+    /// Name of the engine's device.
     pub device: String,
-    /// The test accuracy that the homework asks for on MNIST, 0 … 1.
+    /// The homework's required test accuracy on MNIST, 0 … 1.
     pub target: f64,
-    /// One training for each seed.
+    /// One training run per seed.
     pub runs: Vec<Run>,
 }
 
-/// A training.
+/// A training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// The seed of its weights and of the order of its images.
+    /// Seed of the initial weights and of the sample permutations.
     pub seed: u64,
-    /// The accuracy as it goes on, from the first weights on.
+    /// The validation accuracy over time, from the initial weights on.
     pub curve: Vec<Point>,
-    /// The share of the test images that is read right at the end.
+    /// Test accuracy after the last epoch, 0 … 1.
     pub test_accuracy: f64,
 }
 
 impl Run {
-    /// The seconds spent training, without measurements.
+    /// Training time in seconds, without evaluations.
     pub fn seconds(&self) -> f64 {
         self.curve.last().map_or(0.0, |point| point.seconds)
     }
 }
 
-/// A moment in a training.
+/// A point of a training run's curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Epochs that are done, with the part of the present one.
+    /// Completed epochs, including the fraction of the current one.
     pub epochs: f64,
-    /// Seconds spent training so far.
+    /// Training time so far, in seconds.
     pub seconds: f64,
-    /// The share of the validation images that is read right.
+    /// Validation accuracy, 0 … 1.
     pub accuracy: f64,
 }
 
-/// What the GPU's kernels do, counted by the interpreter of their PTX: no times.
+/// Instruction counts of the GPU kernels, from the PTX interpreter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {
-    /// It was counted.
+    /// The counts.
     Counted(KernelCounts),
-    /// It was not, for this reason.
+    /// The reason why there are none.
     Missing(String),
 }
 
-/// The counts.
+/// Instruction counts of the kernels of X·Xᵀ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelCounts {
-    /// The PTX's architecture, as sm_90.
+    /// The PTX's target architecture, as sm_90.
     pub architecture: String,
     /// Rows and columns of X.
     pub size: [usize; 2],
-    /// The rungs of X·Xᵀ, lowest first.
+    /// The rungs in ascending order.
     pub rungs: Vec<RungCounts>,
 }
 
 impl KernelCounts {
-    /// The multiply-adds that one triangle with its diagonal needs.
+    /// Multiply-adds of one triangle with its diagonal.
     pub fn needed(&self) -> f64 {
         let [rows, columns] = self.size.map(|length| length as f64);
         rows * (rows + 1.0) / 2.0 * columns
     }
 }
 
-/// What a rung's kernel did.
+/// Counts of a rung's kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RungCounts {
     /// The rung's name.
     pub name: String,
-    /// Instructions of threads.
+    /// Instructions executed by threads.
     pub thread_instructions: u64,
-    /// Instructions issued to warps.
+    /// Instructions issued by warps.
     pub warp_instructions: u64,
-    /// Sectors of 32 bytes that global loads asked for.
+    /// 32-byte sectors requested by global loads.
     pub loaded_sectors: u64,
 }
 
-/// The same work in Python, as far as `python3` can do it.
+/// Times of the same exercises in Python, as far as `python3` has the packages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Peers {
     /// The libraries with their versions.
     pub names: Vec<String>,
     /// The times.
     pub times: Vec<PeerTime>,
-    /// What was not measured, and why: one sentence each, without a full stop.
+    /// Reasons for missing measurements: one sentence each, without a full stop.
     pub missing: Vec<String>,
 }
 
-/// Which exercise a peer does.
+/// The exercise that a peer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exercise {
@@ -255,16 +256,16 @@ pub enum Exercise {
     Activation,
 }
 
-/// What a peer took.
+/// A peer's times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeerTime {
     /// The exercise.
     pub exercise: Exercise,
-    /// The peer.
+    /// Name of the peer.
     pub label: String,
-    /// Its threads.
+    /// Its number of threads.
     pub threads: usize,
-    /// What it took.
+    /// The times.
     pub times: Times,
 }
 
@@ -274,7 +275,7 @@ impl Peers {
         self.times.iter().filter(move |time| time.exercise == exercise)
     }
 
-    /// Numba's fastest maximum by the median: the homework's `max_numba`.
+    /// The fastest Numba version of the maximum by the median: the homework's `max_numba`.
     pub fn max_numba(&self) -> Option<&PeerTime> {
         let numba = self.of(Exercise::Maximum).filter(|time| time.label.starts_with("Numba"));
         numba.min_by(|a, b| a.times.median.total_cmp(&b.times.median))

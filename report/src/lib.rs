@@ -1,8 +1,8 @@
-//! hw1.pdf: the homework's report, which measures and writes itself.
+//! hw1.pdf: the homework's report, generated from measurements.
 //!
-//! [`measure`] measures on this machine what [`Figures`] holds; [`statements`] says in words what follows from the figures;
-//! [`document`] makes of both the JSON value that the one template reads; [`typeset`] sets it with Typst, in this process and
-//! without a network, as PDF or HTML; [`archive`] packs the homework.
+//! [`measure`] measures the [`Figures`] on this machine; [`statements`] derives sentences from them; [`document`]
+//! combines both into the template's JSON input; [`typeset`] typesets it with Typst, in process and without a network,
+//! as PDF or HTML; [`archive`] packs the homework.
 
 pub mod archive;
 mod charts;
@@ -23,4 +23,4 @@ pub mod typeset;
 mod words;
 
 pub use figures::Figures;
-pub use times::{NoTimes, Times};
+pub use times::{InvalidTimes, Times};

@@ -1,4 +1,4 @@
-//! What this machine is.
+//! The properties of this machine.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use sysinfo::System;
 
 use crate::figures::{Cache, GpuFacts, Machine};
 
-/// The machine's facts, as far as it tells them.
+/// The machine's properties, as far as the system reports them.
 pub fn describe(device: &Device) -> Machine {
     let mut system = System::new();
     system.refresh_memory();
@@ -33,7 +33,7 @@ pub fn describe(device: &Device) -> Machine {
     }
 }
 
-/// The caches for data of the first processor, as Linux lists them; none elsewhere.
+/// The data and unified caches of the first logical processor, from Linux's sysfs; empty on other systems.
 fn caches(directory: &Path) -> Vec<Cache> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut caches: Vec<Cache> = entries.flatten().filter_map(|entry| cache(&entry.path())).collect();
@@ -51,7 +51,7 @@ fn cache(directory: &Path) -> Option<Cache> {
     Some(Cache { level: read("level")?.parse().ok()?, bytes: kibibytes << 10, shared_by })
 }
 
-/// How many processors a list such as "0-3,8" names.
+/// Number of processors in a list such as "0-3,8".
 fn processors(list: &str) -> usize {
     let count = |part: &str| match part.split_once('-') {
         Some((first, last)) => {
@@ -76,13 +76,13 @@ fn gpu_line(device: &Device) -> String {
     }
 }
 
-/// Why there is no GPU, without the way out that stands behind the colon.
+/// The reason why there is no GPU, without the hint after the colon.
 pub(crate) fn why_no_gpu(device: &Device) -> String {
     let reason = device.why_not_cuda().map_or_else(|| "the simulator was asked for".to_owned(), ToString::to_string);
     reason.split(": ").next().unwrap_or_default().to_owned()
 }
 
-/// The GPU's facts; None if the device is none.
+/// The GPU's properties; None if the device is not a GPU.
 pub(crate) fn facts_of(device: &Device) -> Option<GpuFacts> {
     if !device.is_gpu() {
         return None;
@@ -99,7 +99,7 @@ pub(crate) fn facts_of(device: &Device) -> Option<GpuFacts> {
     })
 }
 
-/// The first GPU's driver version and highest clock in megahertz, if NVIDIA's tool tells.
+/// The first GPU's driver version and maximum clock frequency in megahertz, from `nvidia-smi`.
 fn nvidia_smi() -> Option<Vec<String>> {
     let query = ["--query-gpu=driver_version,clocks.max.sm", "--format=csv,noheader,nounits"];
     let output = Command::new("nvidia-smi").args(query).stdin(Stdio::null()).output().ok()?;
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_for_data_are_listed_smallest_first() {
+    fn data_caches_are_listed_by_ascending_level() {
         let folder = tempfile::tempdir().unwrap();
         for (name, level, kind, size, shared) in [
             ("index3", "3", "Unified", "32768K", "0-1"),

@@ -1,13 +1,13 @@
-//! Measures what the report states, by calling the crates' own functions.
+//! Measurement of the report's figures, by calling the homework crates' functions.
 
 mod activation;
-mod ceiling;
 mod counts;
 mod gpu_run;
+mod interleaved;
 mod maximum;
 mod product;
+mod roofline;
 mod training;
-mod turns;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,40 +18,40 @@ use neural_net::data::Dataset;
 use rayon::ThreadPool;
 use time::OffsetDateTime;
 
-use crate::figures::{Counts, Figures, Gpu, Made, Training};
+use crate::figures::{Counts, Figures, Gpu, MeasurementInfo, Training};
 use crate::machine;
 use crate::peers::{self, PeerOptions};
 
 /// The homework's numbers of threads.
 pub const THREADS: [usize; 4] = [1, 2, 4, 8];
 
-/// Why nothing could be measured.
+/// The errors of [`run`].
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// A version computes something else than it must.
-    #[error("{version} is wrong, so nothing is measured: {difference}")]
+    /// A version computes a wrong result.
+    #[error("{version} computes a wrong result, so nothing is measured: {difference}")]
     Wrong {
-        /// The version.
+        /// Name of the version.
         version: &'static str,
-        /// Where it differs.
+        /// The first difference.
         difference: String,
     },
-    /// The clock did not move.
-    #[error("{version} took no time by this machine's clock, which is too coarse to measure it")]
+    /// A repeat took 0 s: the clock's resolution is too coarse.
+    #[error("{version} took 0 s: the resolution of this machine's clock is too coarse to measure it")]
     NoTime {
-        /// The version.
+        /// Name of the version.
         version: &'static str,
     },
     /// The threads of a pool could not be started.
     #[error("cannot start {threads} threads ({error})")]
     Threads {
-        /// How many.
+        /// Number of threads.
         threads: usize,
-        /// Why.
+        /// The cause.
         error: rayon::ThreadPoolBuildError,
     },
     /// A device failed.
-    #[error("the GPU's version failed: {0}")]
+    #[error("the GPU version failed: {0}")]
     Device(String),
     /// The training failed.
     #[error("the training failed: {0}")]
@@ -68,60 +68,60 @@ impl MeasureError {
     }
 }
 
-/// How much is measured.
+/// The settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Whether it is to take seconds instead of minutes.
+    /// Few repeats, for seconds instead of minutes.
     pub quick: bool,
-    /// The seed of all random input.
+    /// Seed of all random input.
     pub seed: u64,
     /// The peers.
     pub peers: PeerOptions,
-    /// Where a GPU's times that were recorded elsewhere are.
+    /// Folder of GPU times recorded on other machines.
     pub recorded: PathBuf,
 }
 
 impl Plan {
-    /// How often all versions of an exercise take turns.
+    /// Interleaved rounds over all versions of an exercise.
     fn rounds(&self) -> usize {
         if self.quick { 3 } else { 10 }
     }
 
-    /// Repeats in a round of what takes milliseconds or less.
+    /// Repeats per round of versions that take milliseconds or less.
     fn repeats(&self) -> NonZeroUsize {
         NonZeroUsize::MIN.saturating_add(if self.quick { 9 } else { 19 })
     }
 
-    /// Repeats in a round of what takes hundreds of milliseconds.
+    /// Repeats per round of versions that take hundreds of milliseconds.
     fn slow_repeats(&self) -> NonZeroUsize {
         NonZeroUsize::MIN.saturating_add(if self.quick { 1 } else { 3 })
     }
 
-    /// The repeats of a peer, and of interpreted loops.
+    /// Repeats of a peer, and of interpreted loops.
     pub fn peer_repeats(quick: bool) -> [usize; 2] {
         if quick { [30, 3] } else { [100, 7] }
     }
 
-    /// The longest that a peer's script, and that all of them, may run.
+    /// Time limits of one peer's script and of all of them.
     pub fn peer_limits(quick: bool) -> [Duration; 2] {
         if quick { [8, 14] } else { [120, 300] }.map(Duration::from_secs)
     }
 
-    /// The seeds that the network is trained from.
+    /// Seeds of the training runs.
     fn seeds(&self) -> std::ops::Range<u64> {
         0..if self.quick { 2 } else { 5 }
     }
 
-    /// Rows of X where the interpreter counts instructions: it takes a good part of a minute for the homework's 784.
+    /// Rows of X for the instruction counts: the interpreter takes much of a minute for the homework's 784.
     fn counted_rows(&self) -> usize {
         if self.quick { 256 } else { 784 }
     }
 }
 
-/// The stages of a measurement, as [`run`] names them before each.
+/// The stages of a measurement, which [`run`] passes to its progress callback.
 pub const STAGES: [&str; 8] = [
     "checking every version",
-    "what the processor does at most",
+    "roofline of the processor",
     "maximum",
     "X·Xᵀ",
     "activation",
@@ -130,10 +130,10 @@ pub const STAGES: [&str; 8] = [
     "Python's libraries",
 ];
 
-/// Measures everything. `progress` is told each of [`STAGES`], and what is done in it.
+/// Measures everything. `progress` is called with each of [`STAGES`] and its current item.
 ///
 /// # Errors
-/// If a version computes something else than it must, or a device fails.
+/// If a version computes a wrong result, or a device fails.
 pub fn run(
     plan: &Plan,
     device: &Device,
@@ -153,7 +153,7 @@ pub fn run(
 
     progress(STAGES[1], "");
     let (a, b) = maximum.operands();
-    let ceiling = ceiling::measure(plan, &pools, a, b)?;
+    let roofs = roofline::measure(plan, &pools, a, b)?;
     progress(STAGES[2], "");
     let maximum_figures = maximum.measure(plan, &pools)?;
     progress(STAGES[3], "");
@@ -183,7 +183,7 @@ pub fn run(
     };
     let peers = peers::measure(&plan.peers, |script| progress(STAGES[7], script));
     Ok(Figures {
-        made: Made {
+        made: MeasurementInfo {
             date: OffsetDateTime::now_utc().date().to_string(),
             seconds: start.elapsed().as_secs_f64(),
             quick: plan.quick,
@@ -191,7 +191,7 @@ pub fn run(
             checked_on: device.name().to_owned(),
         },
         machine: machine::describe(device),
-        ceiling,
+        roofs,
         maximum: maximum_figures,
         product: product_figures,
         activation: activation_figures,
@@ -202,15 +202,15 @@ pub fn run(
     })
 }
 
-/// A GPU's recorded times, or why there are none.
+/// A GPU's recorded times, or the reason why there are none.
 fn recorded(plan: &Plan, device: &Device, progress: &mut dyn FnMut(&str, &str)) -> Gpu {
-    let (newest, left_out) = crate::recorded::newest(&plan.recorded);
-    for left_out in left_out {
-        progress(STAGES[6], &left_out.to_string());
+    let (newest, skipped) = crate::recorded::newest(&plan.recorded);
+    for file in skipped {
+        progress(STAGES[6], &file.to_string());
     }
     newest.unwrap_or_else(|| {
         let reason = machine::why_no_gpu(device);
-        Gpu::Missing(format!("{reason}, and no times are recorded in docs/results"))
+        Gpu::Missing(format!("{reason}, and docs/results has no recorded times"))
     })
 }
 

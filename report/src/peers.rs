@@ -1,4 +1,4 @@
-//! The same work in Python, where there is a Python: optional, and never longer than a limit.
+//! Times of the same exercises in Python: optional, and within a time limit.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -13,38 +13,38 @@ use crate::Times;
 use crate::figures::{Exercise, PeerTime, Peers};
 use crate::words::threads as on_threads;
 
-/// Where BLAS, OpenMP and Numba read their number of threads when they are loaded.
+/// Environment variables from which BLAS, OpenMP and Numba read their number of threads when they are loaded.
 const THREAD_VARIABLES: [&str; 5] =
     ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"];
 
-/// How to measure them.
+/// The settings of the peers' measurement.
 #[derive(Clone, Debug)]
 pub struct PeerOptions {
-    /// The interpreter; None measures no peer.
+    /// The Python interpreter; None measures no peer.
     pub python: Option<OsString>,
-    /// Where the workspace's scripts are.
+    /// The folders of the scripts.
     pub scripts: Scripts,
-    /// The most time that one script may take.
+    /// Time limit of one script.
     pub limit: Duration,
-    /// The most time that all of them may take together.
+    /// Time limit of all scripts together.
     pub budget: Duration,
     /// Repeats of each peer, and of the interpreted loops.
     pub repeats: [usize; 2],
-    /// Threads of those that can have several.
+    /// Threads of multi-threaded peers.
     pub cores: usize,
 }
 
 /// The folders of the scripts.
 #[derive(Clone, Debug)]
 pub struct Scripts {
-    /// The scripts that `cargo xtask peers` runs too.
+    /// The scripts shared with `cargo xtask peers`.
     pub xtask: PathBuf,
-    /// The report's own.
+    /// The report's own scripts.
     pub report: PathBuf,
 }
 
 impl Scripts {
-    /// Those of the workspace that this program was built in.
+    /// The folders in the workspace that this program was built in.
     pub fn of_workspace() -> Self {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         Self { xtask: here.join("../xtask/peers"), report: here.join("peers") }
@@ -57,15 +57,15 @@ struct Job {
     script: PathBuf,
     threads: usize,
     repeats: usize,
-    /// The peers whose times are taken; all if there are none.
+    /// Labels of the peers whose times are used; empty for all.
     labels: &'static [&'static str],
 }
 
-/// Measures the peers; `progress` is told of each script before it runs.
+/// Measures the peers; `progress` is called with each script's name before it runs.
 pub fn measure(options: &PeerOptions, mut progress: impl FnMut(&str)) -> Peers {
     let mut peers = Peers::default();
     let Some(python) = &options.python else {
-        peers.missing.push("Python's libraries were not measured, since that was not asked for".to_owned());
+        peers.missing.push("Python's libraries were not measured, as requested".to_owned());
         return peers;
     };
     let jobs = jobs(options);
@@ -128,7 +128,7 @@ fn jobs(options: &PeerOptions) -> Vec<Job> {
     jobs
 }
 
-/// What a script prints.
+/// The output of a script.
 #[derive(Debug, Deserialize)]
 struct Output {
     peer: String,
@@ -163,7 +163,7 @@ enum Failure {
 fn run(python: &OsStr, job: &Job, limit: Duration) -> Result<Output, Failure> {
     let script = |error: std::io::Error| Failure::Script(error.to_string());
     let threads = job.threads.to_string();
-    // Files, not pipes: nobody has to read them while the script runs.
+    // Files, not pipes, which this process would have to drain while the script runs.
     let (mut stdout, mut stderr) = (tempfile::tempfile().map_err(script)?, tempfile::tempfile().map_err(script)?);
     let mut command = Command::new(python);
     command.arg(&job.script).args(["--repeats", &job.repeats.to_string()]);
@@ -180,7 +180,7 @@ fn run(python: &OsStr, job: &Job, limit: Duration) -> Result<Output, Failure> {
             break status;
         }
         if start.elapsed() > limit {
-            // It may have ended just now; either way nothing of it is used.
+            // Errors are ignored: if the script has just ended, its output is discarded as well.
             let _ = child.kill();
             let _ = child.wait();
             return Err(Failure::Script(format!("it was stopped after {:.1} s", limit.as_secs_f64())));
@@ -193,8 +193,7 @@ fn run(python: &OsStr, job: &Job, limit: Duration) -> Result<Output, Failure> {
         return Err(Failure::Script(last));
     }
     let text = contents(&mut stdout).map_err(script)?;
-    serde_json::from_str(&text)
-        .map_err(|error| Failure::Script(format!("it printed something else than its times ({error})")))
+    serde_json::from_str(&text).map_err(|error| Failure::Script(format!("its output could not be parsed ({error})")))
 }
 
 fn contents(file: &mut std::fs::File) -> std::io::Result<String> {
@@ -210,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// The peers that a stand-in for Python gives.
+    /// The peers as measured by the shell script `script` in place of Python.
     fn peers_of(script: &str, limit: Duration) -> Peers {
         let folder = tempfile::tempdir().unwrap();
         let python = folder.path().join("python");
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn each_script_gives_its_own_labels() {
+    fn only_the_requested_labels_of_each_script_are_used() {
         let script = r#"case "$*" in
             *python_max*) echo '{"peer": "Python 3", "seconds": {"Python loops over lists": {"min": 0.1, "median": 0.2, "repeats": 1}}}';;
             *max.py*) echo '{"peer": "NumPy 2, Numba 0.6", "missing": {"Numba": "numba", "Numba parallel": "numba"},
@@ -263,17 +262,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_named_not_believed() {
+    fn invalid_times_are_reported_and_discarded() {
         let peers = peers_of(
             r#"echo '{"peer": "", "seconds": {"NumPy": {"min": 0, "median": 0, "repeats": 1}}}'"#,
             Duration::from_secs(20),
         );
         assert!(peers.times.is_empty());
-        assert!(peers.missing[0].contains("something else than its times"), "{:?}", peers.missing);
+        assert!(peers.missing[0].contains("its output could not be parsed"), "{:?}", peers.missing);
     }
 
     #[test]
-    fn without_python_one_reason_is_enough() {
+    fn without_python_a_single_reason_is_reported() {
         let options = PeerOptions {
             python: Some("/nowhere/python".into()),
             scripts: Scripts::of_workspace(),

@@ -1,4 +1,4 @@
-//! The program: its arguments, its progress on stderr, and the files that it writes.
+//! The program: arguments, progress on stderr, and output files.
 
 mod progress;
 
@@ -23,40 +23,40 @@ use self::progress::Progress;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Few repeats, two trainings, a smaller product to count: under 30 seconds instead of a minute or two
+    /// Few repeats, two training runs, a smaller product to count: under 30 seconds instead of one to two minutes
     #[arg(long)]
     quick: bool,
-    /// The report's file [default: report/hw1.pdf in the workspace]
+    /// Output file [default: report/hw1.pdf in the workspace]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The author's name, below the title
+    /// Author's name, below the title
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
-    /// Also write hw1.zip beside the report: the homework's three crates and the report
+    /// Also write hw1.zip next to the report: the homework's three crates and the report
     #[arg(long)]
     zip: bool,
-    /// Also write the report as one self-contained HTML page beside it
+    /// Also write the report as one self-contained HTML page next to it
     #[arg(long)]
     html: bool,
     /// Print the figures as one JSON object on stdout
     #[arg(long)]
     json: bool,
-    /// Measure nothing: take the figures from a file that --json printed
+    /// Read the figures from the output of --json instead of measuring
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "seed", "device", "python", "no_python", "data"])]
     figures: Option<PathBuf>,
     /// Seed of the random input
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     seed: u64,
-    /// Where the GPU's versions run; the simulator and the PTX interpreter check them, but are never timed
+    /// Device of the GPU versions; the simulator and the PTX interpreter check them, but are never timed
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
-    /// Python 3 with NumPy and Numba, to measure beside [default: $PYTHON, else python3]
+    /// Python 3 with NumPy and Numba, whose times are compared [default: $PYTHON, else python3]
     #[arg(long, value_name = "PATH")]
     python: Option<OsString>,
     /// Do not measure Python's libraries
     #[arg(long, conflicts_with = "python")]
     no_python: bool,
-    /// The folder with MNIST's files [default: as neural-net finds them, else built-in digits]
+    /// Folder with MNIST's files [default: as neural-net finds them, else built-in digits]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }
@@ -71,12 +71,12 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut files = vec![out.clone()];
     files.extend(arguments.html.then(|| out.with_extension("html")));
     files.extend(arguments.zip.then(|| out.with_extension("zip")));
-    if out.extension().is_some_and(|ending| ending == "html" || ending == "zip") {
-        bail!("{} is to be a PDF file: give --out a name that ends in .pdf", out.display());
+    if out.extension().is_some_and(|extension| extension == "html" || extension == "zip") {
+        bail!("{} must be a PDF file: give --out a name that ends in .pdf", out.display());
     }
     for file in &files {
         require_writable(file)
-            .with_context(|| format!("cannot write {}: choose another place by --out", file.display()))?;
+            .with_context(|| format!("cannot write {}: choose another path with --out", file.display()))?;
     }
     let figures = match &arguments.figures {
         Some(file) => read_figures(file)?,
@@ -99,10 +99,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn read_figures(file: &Path) -> Result<Figures> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the figures in {name}"))?;
-    serde_json::from_str(&text).with_context(|| format!("{name} holds no figures as --json prints them"))
+    serde_json::from_str(&text).with_context(|| format!("{name} is not the output of --json"))
 }
 
-/// Measures. The inner error is of a measurement that failed, not of what was asked for.
+/// Measures the figures. The outer error is invalid input, the inner one a failed measurement.
 fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
     let dataset = Dataset::find(arguments.data.as_deref())?;
     let device = Device::open(arguments.device, gpu::KERNELS)?;
@@ -128,7 +128,7 @@ fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
     Ok(figures)
 }
 
-/// Writes the report, and what else was asked for. Each file appears whole or not at all.
+/// Writes the report and the other requested files, each atomically.
 fn write(arguments: &Arguments, out: &Path, document: &Document) -> Result<()> {
     let pdf = typeset::pdf(document)?;
     let keep = |file: &Path, bytes: &[u8]| {

@@ -1,5 +1,4 @@
-//! A GPU's times that were recorded on another machine: the files that `cargo xtask gpu-check` writes there, kept in
-//! docs/results.
+//! GPU times recorded on other machines: the files that `cargo xtask gpu-check` writes, stored in docs/results.
 
 use std::path::{Path, PathBuf};
 
@@ -13,54 +12,54 @@ use crate::figures::{
     Gpu, GpuActivation, GpuFacts, GpuMaximum, GpuProduct, GpuRun, GpuTraining, OnThreads, Point, RungTimes,
 };
 
-/// Why a file in the folder was not taken.
+/// A file that was skipped, with the reason.
 #[derive(Debug, thiserror::Error)]
-#[error("{} was left out: {reason}", path.display())]
-pub struct LeftOut {
-    /// The file.
+#[error("{} was skipped: {reason}", path.display())]
+pub struct SkippedFile {
+    /// Path of the file.
     pub path: PathBuf,
-    /// Why.
+    /// Reason why it was skipped.
     pub reason: String,
 }
 
-/// Where they are kept in the workspace that this program was built in.
+/// The folder of recorded results in the workspace that this program was built in.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results")
 }
 
-/// The newest results in a folder, if there are any, and what was left out: what is no such file, failed a check, or was
-/// written on a machine whose times nobody can use.
-pub fn newest(folder: &Path) -> (Option<Gpu>, Vec<LeftOut>) {
+/// The newest results in a folder, if any, and the skipped files: those that are invalid, failed a check or have no
+/// times.
+pub fn newest(folder: &Path) -> (Option<Gpu>, Vec<SkippedFile>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return (None, Vec::new()) };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     paths.sort();
-    let (mut newest, mut left_out) = (None::<(i64, Gpu)>, Vec::new());
+    let (mut newest, mut skipped) = (None::<(i64, Gpu)>, Vec::new());
     for path in paths {
         match read(&path) {
             Ok((seconds, _)) if newest.as_ref().is_some_and(|(known, _)| *known > seconds) => {}
             Ok(found) => newest = Some(found),
-            Err(reason) => left_out.push(LeftOut { path, reason }),
+            Err(reason) => skipped.push(SkippedFile { path, reason }),
         }
     }
-    (newest.map(|(_, gpu)| gpu), left_out)
+    (newest.map(|(_, gpu)| gpu), skipped)
 }
 
-/// What `cargo xtask gpu-check` writes, as far as the report uses it.
+/// The part of `cargo xtask gpu-check`'s output that the report uses.
 #[derive(Deserialize)]
 struct Results {
     unix_time: i64,
-    /// What nvidia-smi says: name, driver, compute capability, memory.
+    /// nvidia-smi's line: name, driver, compute capability, memory.
     gpu: String,
     all_passed: bool,
     programs: Value,
 }
 
-/// When the file was written, and its figures.
+/// The file's time in Unix seconds, and its figures.
 fn read(path: &Path) -> Result<(i64, Gpu), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let results: Results =
-        serde_json::from_str(&text).map_err(|error| format!("it is no result of gpu-check ({error})"))?;
+        serde_json::from_str(&text).map_err(|error| format!("it is not a result of gpu-check ({error})"))?;
     if !results.all_passed {
         return Err("a check failed there".to_owned());
     }
@@ -73,7 +72,7 @@ fn read(path: &Path) -> Result<(i64, Gpu), String> {
         training: programs.training(),
     };
     if (&run.maximum, &run.product, &run.activation, &run.training) == (&None, &None, &None, &None) {
-        return Err("it holds no times".to_owned());
+        return Err("it has no times".to_owned());
     }
     let date = OffsetDateTime::from_unix_timestamp(results.unix_time).map_err(|_| "it has no date".to_owned())?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -96,7 +95,7 @@ fn facts(line: &str) -> GpuFacts {
     }
 }
 
-/// Each program's JSON object, by the names of gpu-check. What failed has no times.
+/// Each program's JSON object, by gpu-check's names. A failed program has no times.
 struct Programs<'a>(&'a Value);
 
 impl Programs<'_> {
@@ -181,7 +180,7 @@ mod tests {
         }}"#;
 
     #[test]
-    fn the_newest_results_are_taken_and_what_failed_has_no_times() {
+    fn the_newest_results_are_used_and_failed_programs_have_no_times() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         write("new.json", RESULTS);
@@ -189,7 +188,7 @@ mod tests {
         write("zfailed.json", &RESULTS.replace("true", "false").replace("1763683200", "1764000000"));
         write("other.json", "{}");
         write("notes.txt", "no results");
-        let (gpu, left_out) = newest(folder.path());
+        let (gpu, skipped) = newest(folder.path());
         let Some(Gpu::Recorded { file, date, run }) = gpu else { panic!("{gpu:?}") };
         assert_eq!((file.as_str(), date.as_str()), ("new.json", "2025-11-21"));
         assert_eq!((run.gpu.name.as_str(), run.gpu.memory), ("NVIDIA Test_GPU #1", Some(1 << 30)));
@@ -197,25 +196,25 @@ mod tests {
         assert!(run.product.is_none() && run.activation.is_none());
         let training = run.training.unwrap();
         assert_eq!(training.curve[1], Point { epochs: 2.0, seconds: 0.75, accuracy: 0.95 });
-        let reasons: Vec<&str> = left_out.iter().map(|left| left.reason.as_str()).collect();
-        assert!(reasons[0].starts_with("it is no result of gpu-check"), "{reasons:?}");
+        let reasons: Vec<&str> = skipped.iter().map(|left| left.reason.as_str()).collect();
+        assert!(reasons[0].starts_with("it is not a result of gpu-check"), "{reasons:?}");
         assert_eq!(reasons[1..], ["a check failed there"]);
     }
 
     #[test]
     fn without_a_folder_there_are_no_results() {
-        let (gpu, left_out) = newest(Path::new("/nowhere/results"));
-        assert!(gpu.is_none() && left_out.is_empty());
+        let (gpu, skipped) = newest(Path::new("/nowhere/results"));
+        assert!(gpu.is_none() && skipped.is_empty());
     }
 
     #[test]
-    fn every_rung_is_found_by_the_key_that_its_program_prints() {
+    fn every_rung_is_found_by_its_json_key() {
         let keys: Vec<String> = Rung::ALL
             .iter()
             .map(|rung| format!("cuda_kernel_{}", rung.name().to_lowercase().replace([' ', ','], "_")))
             .collect();
         assert_eq!(keys[0], "cuda_kernel_1_naive");
-        // xtask reads the last one by this name.
+        // xtask reads the last rung by this key.
         assert_eq!(keys[4], "cuda_kernel_5_wide__buffered");
     }
 }

@@ -1,4 +1,4 @@
-//! Sentences that are chosen by the figures. Whatever they say about two times follows from one comparison, [`compare`].
+//! Sentences derived from the figures. Every statement about two times follows from one function, [`compare`].
 
 mod activation;
 mod conclusions;
@@ -14,52 +14,52 @@ use crate::figures::{Exercise, Figures, OnThreads};
 use crate::timed::{self, Table, Timed, on_threads};
 use crate::{Times, words};
 
-/// How one time stands to another.
+/// The result of comparing a subject's times with an object's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// So many times as fast, by the medians.
+    /// The subject is faster, by this ratio of the medians (greater than 1).
     Faster(f64),
-    /// So many times as long, by the medians.
+    /// The subject takes longer, by this ratio of the medians (greater than 1).
     Slower(f64),
-    /// Their intervals overlap, or the medians differ by less than [`LEAST_DIFFERENCE`].
+    /// The intervals overlap, or the medians differ by less than [`MIN_DIFFERENCE`].
     NoClearDifference,
 }
 
-/// The least difference of two medians that is called one, whatever the spread.
-pub const LEAST_DIFFERENCE: f64 = 0.02;
+/// Minimum relative difference of two medians that counts as a difference, whatever the spread.
+pub const MIN_DIFFERENCE: f64 = 0.02;
 
-/// How `subject` stands to `object`. It is faster or slower where their intervals ([`Times::interval`]) have no time in common.
+/// Compares `subject` with `object`. It is faster or slower only if their intervals ([`Times::interval`]) are disjoint.
 pub fn compare(subject: &Times, object: &Times) -> Verdict {
     let ([lower, upper], [other_lower, other_upper]) = (subject.interval(), object.interval());
     let factor = object.median / subject.median;
-    if upper < other_lower && factor > 1.0 + LEAST_DIFFERENCE {
+    if upper < other_lower && factor > 1.0 + MIN_DIFFERENCE {
         Verdict::Faster(factor)
-    } else if other_upper < lower && 1.0 / factor > 1.0 + LEAST_DIFFERENCE {
+    } else if other_upper < lower && 1.0 / factor > 1.0 + MIN_DIFFERENCE {
         Verdict::Slower(1.0 / factor)
     } else {
         Verdict::NoClearDifference
     }
 }
 
-/// A sentence, and what it compares.
+/// A sentence with its comparisons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The sentence.
     pub text: String,
-    /// The rows of a table that it compares.
+    /// The comparisons that it states.
     pub comparisons: Vec<Comparison>,
 }
 
-/// Two rows of a table.
+/// A comparison of two rows of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// The table.
     pub table: Table,
-    /// The label of the row that the sentence is about.
+    /// Label of the row that the sentence is about.
     pub subject: String,
-    /// The label of the row that it is compared with.
+    /// Label of the row that it is compared with.
     pub object: String,
-    /// How the subject stands to the object.
+    /// The result.
     pub verdict: Verdict,
 }
 
@@ -75,13 +75,13 @@ impl From<&str> for Statement {
     }
 }
 
-/// The sentence that compares a row of a table with others of it.
+/// The sentence that compares a row of a table with other rows.
 fn comparison<'a>(table: Table, subject: &Timed, objects: impl IntoIterator<Item = &'a Timed>) -> Statement {
     let (mut results, mut comparisons) = (Vec::new(), Vec::new());
     for object in objects {
         let verdict = compare(&subject.times, &object.times);
         results.push(format!(
-            "{} {} with {}",
+            "{} {} at {}",
             result(verdict, subject, object),
             object.label,
             words::seconds(object.times.median)
@@ -94,22 +94,22 @@ fn comparison<'a>(table: Table, subject: &Timed, objects: impl IntoIterator<Item
     Statement { text, comparisons }
 }
 
-/// How the subject stands to the object, up to the object's name.
+/// The verdict in words, up to the object's name.
 fn result(verdict: Verdict, subject: &Timed, object: &Timed) -> String {
     match verdict {
         Verdict::Faster(factor) => format!("{} times as fast as", words::significant(factor)),
         Verdict::Slower(factor) => format!("{} times as long as", words::significant(factor)),
         Verdict::NoClearDifference if overlap(&subject.times, &object.times) => {
-            "no clear difference, since their middle halves overlap, to".to_owned()
+            "no clear difference, by overlapping interquartile ranges, from".to_owned()
         }
         Verdict::NoClearDifference => {
-            format!("no clear difference, less than {}, to", words::percent(LEAST_DIFFERENCE))
+            format!("no clear difference, less than {}, from", words::percent(MIN_DIFFERENCE))
         }
     }
 }
 
-/// Our version on one thread and on all cores, each beside `others` and the peers that have as many threads.
-fn beside(
+/// Our version on one thread and on all cores, each compared with `others` and the peers on the same number of threads.
+fn compared_with_peers(
     figures: &Figures,
     (table, name, ladder): (Table, &str, &[OnThreads]),
     others: &[Timed],
@@ -129,17 +129,17 @@ fn beside(
     chosen.into_iter().map(sentence).collect()
 }
 
-/// What of the gain over loops is the code's on one thread, which has `ideas`, and what the threads'. None without a gain, or
-/// with one core.
-fn taken_apart(figures: &Figures, ladder: &[OnThreads], loops: &Timed, ideas: &str) -> Option<Statement> {
+/// Attributes the gain over loops to the code on one thread, by `ideas`, or to parallelism. None without a gain or with
+/// one core.
+fn single_thread_gain(figures: &Figures, ladder: &[OnThreads], loops: &Timed, ideas: &str) -> Option<Statement> {
     let (one, all) = (ladder.first()?, on_all_cores(ladder, figures.machine.cores)?);
     let gains = |on: &OnThreads| matches!(compare(&on.times, &loops.times), Verdict::Faster(_));
     if one.threads == all.threads || !gains(all) {
         return None;
     }
     let text = match gains(one) {
-        true => format!("What one thread gains over {} is not parallel: it comes from {ideas}.", loops.label),
-        false => format!("One thread gains nothing over {}: the gain is the threads'.", loops.label),
+        true => format!("The gain of one thread over {} is not due to parallelism but to {ideas}.", loops.label),
+        false => format!("One thread gains nothing over {}: the gain is due to parallelism.", loops.label),
     };
     Some(text.into())
 }
@@ -149,7 +149,7 @@ fn overlap(a: &Times, b: &Times) -> bool {
     a_lower <= b_upper && b_lower <= a_upper
 }
 
-/// The part of the report that a paragraph belongs to.
+/// The section of a paragraph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
     /// The abstract.
@@ -172,12 +172,12 @@ pub enum Section {
     ActivationGpu,
     /// The network.
     Training,
-    /// What follows.
+    /// The conclusions.
     Conclusions,
 }
 
 impl Section {
-    /// Its name in the template.
+    /// The section's key in the template.
     pub fn key(self) -> &'static str {
         match self {
             Self::Abstract => "abstract",
@@ -195,7 +195,7 @@ impl Section {
     }
 }
 
-/// All sentences, by section: what the template shows.
+/// All sentences by section, as the template shows them.
 pub fn all(figures: &Figures) -> Vec<(Section, Vec<Statement>)> {
     vec![
         (Section::Abstract, conclusions::summary(figures)),
@@ -212,7 +212,7 @@ pub fn all(figures: &Figures) -> Vec<(Section, Vec<Statement>)> {
     ]
 }
 
-/// The entry on as many threads as there are cores, or else on the most that are not more.
+/// The entry with the maximum number of threads that does not exceed the cores, or else the first.
 fn on_all_cores(ladder: &[OnThreads], cores: usize) -> Option<&OnThreads> {
     ladder.iter().filter(|on| on.threads <= cores).max_by_key(|on| on.threads).or(ladder.first())
 }

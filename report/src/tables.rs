@@ -1,4 +1,4 @@
-//! Tables as the template shows them: every cell is a text.
+//! The template's tables, with formatted cells.
 
 use serde::Serialize;
 
@@ -7,16 +7,16 @@ use crate::statements::{cores, needed_share};
 use crate::timed::{Table, rows};
 use crate::words::{bandwidth, grouped, operations, percent, seconds, significant, threads};
 
-/// A table.
+/// A table of formatted cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Shown {
-    /// The columns' names.
+pub struct FormattedTable {
+    /// Names of the columns.
     pub columns: Vec<String>,
-    /// The rows' cells, as many as there are columns.
+    /// Cells of the rows, one per column.
     pub rows: Vec<Vec<String>>,
 }
 
-impl Shown {
+impl FormattedTable {
     fn new<const N: usize>(columns: [&str; N]) -> Self {
         Self { columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
     }
@@ -26,13 +26,13 @@ impl Shown {
     }
 }
 
-/// A table of times: the fastest, the median, the middle half and n; by how much each row is faster than the first.
-pub fn times(figures: &Figures, table: Table) -> Shown {
-    let mut shown = Shown::new(["version", "fastest", "median", "middle half", "n", "speed-up"]);
+/// A table of times: minimum, median, interquartile range and n, and the speed-up over the first row.
+pub fn times(figures: &Figures, table: Table) -> FormattedTable {
+    let mut shown = FormattedTable::new(["version", "fastest", "median", "interquartile range", "n", "speed-up"]);
     let rows = rows(figures, table);
     let Some(baseline) = rows.first() else { return shown };
     for row in &rows {
-        let middle = match row.times.quartiles {
+        let range = match row.times.quartiles {
             Some([lower, upper]) => format!("{} – {}", seconds(lower), seconds(upper)),
             None => "not recorded".to_owned(),
         };
@@ -40,7 +40,7 @@ pub fn times(figures: &Figures, table: Table) -> Shown {
             row.label.clone(),
             seconds(row.times.min),
             seconds(row.times.median),
-            middle,
+            range,
             row.times.repeats.to_string(),
             significant(baseline.times.median / row.times.median),
         ]);
@@ -48,55 +48,57 @@ pub fn times(figures: &Figures, table: Table) -> Shown {
     shown
 }
 
-/// The speed-ups of maximum and product by number of threads, beside the ideal.
-pub(crate) fn by_threads(figures: &Figures) -> Shown {
-    let mut shown = Shown::new(["threads", "max: speed-up", "serial fraction", "X·Xᵀ: speed-up", "serial fraction"]);
+/// The speed-ups and serial fractions of maximum and product by number of threads.
+pub(crate) fn by_threads(figures: &Figures) -> FormattedTable {
+    let mut shown =
+        FormattedTable::new(["threads", "max: speed-up", "serial fraction", "X·Xᵀ: speed-up", "serial fraction"]);
     let (maximum, product) = (&figures.maximum.rayon, &figures.product.rayon);
     let (Some(one), Some(other)) = (maximum.first(), product.first()) else { return shown };
     for on in maximum {
-        let Some(beside) = product.iter().find(|beside| beside.threads == on.threads) else { continue };
-        let [a, b] = [cores::speedup(one, on), cores::speedup(other, beside)];
+        let Some(same) = product.iter().find(|product| product.threads == on.threads) else { continue };
+        let [a, b] = [cores::speedup(one, on), cores::speedup(other, same)];
         let fraction = |speedup| cores::serial_fraction(speedup, on.threads).map_or("–".to_owned(), significant);
         shown.push([on.threads.to_string(), significant(a), fraction(a), significant(b), fraction(b)]);
     }
     shown
 }
 
-/// What the machine does at most.
-pub(crate) fn ceiling(figures: &Figures) -> Shown {
-    let mut shown = Shown::new(["threads", "reading", "multiply-adds, f32", "n"]);
-    for ceiling in &figures.ceiling {
+/// The roofs by number of threads.
+pub(crate) fn roofs(figures: &Figures) -> FormattedTable {
+    let mut shown = FormattedTable::new(["threads", "reading", "multiply-adds, f32", "n"]);
+    for roofs in &figures.roofs {
         shown.push([
-            threads(ceiling.threads),
-            bandwidth(ceiling.bytes_per_second()),
-            operations(ceiling.operations_per_second()),
-            ceiling.reading.repeats.to_string(),
+            threads(roofs.threads),
+            bandwidth(roofs.bytes_per_second()),
+            operations(roofs.operations_per_second()),
+            roofs.reading.repeats.to_string(),
         ]);
     }
     shown
 }
 
-/// What the interpreter counted.
-pub(crate) fn counts(figures: &Figures) -> Shown {
-    let mut shown = Shown::new(["rung", "instructions of threads", "of warps", "loaded sectors", "needed of issued"]);
+/// The interpreter's instruction counts.
+pub(crate) fn counts(figures: &Figures) -> FormattedTable {
+    let mut shown =
+        FormattedTable::new(["rung", "thread instructions", "warp instructions", "loaded sectors", "needed / issued"]);
     if let Counts::Counted(counts) = &figures.counts {
-        for (place, rung) in counts.rungs.iter().enumerate() {
+        for (index, rung) in counts.rungs.iter().enumerate() {
             let number = |count: u64| grouped(&count.to_string());
             shown.push([
                 rung.name.clone(),
                 number(rung.thread_instructions),
                 number(rung.warp_instructions),
                 number(rung.loaded_sectors),
-                percent(needed_share(counts, place)),
+                percent(needed_share(counts, index)),
             ]);
         }
     }
     shown
 }
 
-/// The trainings.
-pub(crate) fn training(figures: &Figures) -> Shown {
-    let mut shown = Shown::new(["seed", "training time", "validation accuracy", "test accuracy"]);
+/// The training runs.
+pub(crate) fn training(figures: &Figures) -> FormattedTable {
+    let mut shown = FormattedTable::new(["seed", "training time", "validation accuracy", "test accuracy"]);
     for run in &figures.training.runs {
         let validation = run.curve.last().map_or("–".to_owned(), |point| crate::words::accuracy(point.accuracy));
         shown.push([
@@ -109,23 +111,23 @@ pub(crate) fn training(figures: &Figures) -> Shown {
     shown
 }
 
-/// The machine's facts, name and value.
-pub(crate) fn machine(figures: &Figures) -> Shown {
+/// The machine's properties, as names and values.
+pub(crate) fn machine(figures: &Figures) -> FormattedTable {
     let machine = &figures.machine;
     let caches = machine.caches.iter().map(|cache| {
         let shared = match cache.shared_by {
-            0 | 1 => "a core".to_owned(),
+            0 | 1 => "per core".to_owned(),
             n => format!("shared by {n}"),
         };
-        format!("level {}: {}, {shared}", cache.level, crate::words::bytes(cache.bytes))
+        format!("L{}: {}, {shared}", cache.level, crate::words::bytes(cache.bytes))
     });
     let caches: Vec<String> = caches.collect();
-    let mut shown = Shown::new(["", ""]);
+    let mut shown = FormattedTable::new(["", ""]);
     let mut fact = |name: &str, value: String| shown.push([name.to_owned(), value]);
     fact("Processor", format!("{}; kernels use {}", machine.processor, machine.instruction_set));
-    fact("Cores for this process", machine.cores.to_string());
-    fact("Caches", if caches.is_empty() { "not told by the system".to_owned() } else { caches.join("; ") });
-    fact("Memory", machine.memory.map_or("not told by the system".to_owned(), crate::words::bytes));
+    fact("Available cores", machine.cores.to_string());
+    fact("Caches", if caches.is_empty() { "unknown".to_owned() } else { caches.join("; ") });
+    fact("Memory", machine.memory.map_or("unknown".to_owned(), crate::words::bytes));
     fact("GPU", machine.gpu.clone());
     fact("System", machine.system.clone());
     fact("Compiler", machine.compiler.clone());

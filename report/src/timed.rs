@@ -1,10 +1,10 @@
-//! What was timed, by the name under which tables, charts and sentences show it.
+//! The timed versions, by the labels that tables, charts and sentences show.
 
 use crate::Times;
 use crate::figures::{Exercise, Figures, GpuMaximum, GpuProduct, OnThreads, PeerTime};
 use crate::words::threads;
 
-/// A table of times. Its rows are named once, and every sentence about them uses these names.
+/// A table of times. Its rows' labels are defined here and used by every sentence about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
     /// The maximum on this machine's processor.
@@ -13,20 +13,20 @@ pub enum Table {
     Product,
     /// The activation on this machine's processor.
     Activation,
-    /// The maximum on a GPU and the processor beside it.
+    /// The maximum on a GPU and its machine's processor.
     GpuMaximum,
-    /// X·Xᵀ on a GPU and the processor beside it.
+    /// X·Xᵀ on a GPU and its machine's processor.
     GpuProduct,
-    /// The activation on a GPU and the processor beside it.
+    /// The activation on a GPU and its machine's processor.
     GpuActivation,
 }
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 6] =
         [Self::Maximum, Self::Product, Self::Activation, Self::GpuMaximum, Self::GpuProduct, Self::GpuActivation];
 
-    /// Its name in the template.
+    /// The table's key in the template.
     pub fn key(self) -> &'static str {
         match self {
             Self::Maximum => "maximum",
@@ -42,9 +42,9 @@ impl Table {
 /// A row of a table of times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timed {
-    /// Its name.
+    /// Name of the version.
     pub label: String,
-    /// What it took.
+    /// Its times.
     pub times: Times,
 }
 
@@ -54,12 +54,12 @@ impl Timed {
     }
 }
 
-/// A version by its number of threads.
+/// A version on a number of threads.
 pub(crate) fn on_threads(name: &str, on: &OnThreads) -> Timed {
     Timed::new(format!("{name} ({})", threads(on.threads)), on.times)
 }
 
-/// A peer by its number of threads.
+/// A peer on its number of threads.
 pub(crate) fn peer(peer: &PeerTime) -> Timed {
     Timed::new(format!("{} ({})", peer.label, threads(peer.threads)), peer.times)
 }
@@ -69,7 +69,7 @@ pub(crate) const MATMUL_RAYON: &str = "matmul_transpose_rayon";
 pub(crate) const THREE_PASSES: &str = "three passes";
 pub(crate) const ONE_PASS: &str = "one pass";
 
-/// The rows of a table, its baseline first; none where nothing was measured.
+/// The rows of a table, starting with the baseline; none without measurements.
 pub fn rows(figures: &Figures, table: Table) -> Vec<Timed> {
     let ladder =
         |name: &'static str, ladder: &[OnThreads]| ladder.iter().map(|on| on_threads(name, on)).collect::<Vec<_>>();
@@ -89,7 +89,7 @@ pub fn rows(figures: &Figures, table: Table) -> Vec<Timed> {
             rows
         }
         Table::Activation => {
-            let mut rows = vec![Timed::new("one loop a step", figures.activation.cpu)];
+            let mut rows = vec![Timed::new("one loop per step", figures.activation.cpu)];
             rows.extend(ladder(THREE_PASSES, &figures.activation.three_passes));
             rows.extend(ladder(ONE_PASS, &figures.activation.fused));
             rows.extend(peers(Exercise::Activation));

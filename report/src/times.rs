@@ -1,9 +1,11 @@
-//! How long something took, with its spread.
+//! Times of repeated calls, with their spread.
 
 use serde::{Deserialize, Serialize};
 use timing::Measurement;
 
-/// How long one call took, over several repeats, in seconds. `0 < min ≤ median`, and the quartiles lie around the median.
+/// The time of one call over several repeats, in seconds.
+///
+/// Invariant: `0 < min ≤ first quartile ≤ median ≤ third quartile`, all finite, and at least one repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Times {
@@ -11,20 +13,19 @@ pub struct Times {
     pub min: f64,
     /// The median repeat.
     pub median: f64,
-    /// The first and the third quartile, between which the middle half of the repeats lies. None where only the fastest and the
-    /// median were recorded.
+    /// The first and the third quartile. None if only the fastest and the median were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quartiles: Option<[f64; 2]>,
-    /// How many repeats there were.
+    /// Number of repeats.
     pub repeats: usize,
 }
 
-/// Why figures are no times.
+/// Figures that violate the invariant of [`Times`].
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "fastest {min} s, median {median} s, n = {repeats} are no times: they must be positive, in this order, around the median"
+    "fastest {min} s, median {median} s, n = {repeats} are not valid times: they must be positive, finite and in ascending order"
 )]
-pub struct NoTimes {
+pub struct InvalidTimes {
     min: f64,
     median: f64,
     repeats: usize,
@@ -40,11 +41,11 @@ struct Unchecked {
 }
 
 impl TryFrom<Unchecked> for Times {
-    type Error = NoTimes;
+    type Error = InvalidTimes;
 
-    fn try_from(unchecked: Unchecked) -> Result<Self, NoTimes> {
+    fn try_from(unchecked: Unchecked) -> Result<Self, InvalidTimes> {
         let Unchecked { min, median, quartiles, repeats } = unchecked;
-        let error = NoTimes { min, median, repeats };
+        let error = InvalidTimes { min, median, repeats };
         let [lower, upper] = quartiles.unwrap_or([median, median]);
         let in_order = 0.0 < min && min <= lower && lower <= median && median <= upper && upper.is_finite();
         if in_order && repeats > 0 { Ok(Self { min, median, quartiles, repeats }) } else { Err(error) }
@@ -52,17 +53,17 @@ impl TryFrom<Unchecked> for Times {
 }
 
 impl TryFrom<Measurement> for Times {
-    type Error = NoTimes;
+    type Error = InvalidTimes;
 
-    fn try_from(measurement: Measurement) -> Result<Self, NoTimes> {
+    fn try_from(measurement: Measurement) -> Result<Self, InvalidTimes> {
         let Measurement { min, median, repeats } = measurement;
         Unchecked { min, median, quartiles: None, repeats }.try_into()
     }
 }
 
 impl Times {
-    /// The figures of the given repeats, in seconds. None without one, or if one is no positive number: the clock was too
-    /// coarse.
+    /// The times of the given repeats, in seconds. None without repeats, or if one is not a positive finite number, as
+    /// with a clock of too coarse resolution.
     ///
     /// ```
     /// let times = report::Times::of(vec![5.0, 1.0, 2.0, 3.0, 4.0]).unwrap();
@@ -75,19 +76,20 @@ impl Times {
         Unchecked { min, median, quartiles, repeats: seconds.len() }.try_into().ok()
     }
 
-    /// Where a typical repeat lies: between the quartiles, or from the fastest to the median where these are not known. The
-    /// median is in it.
+    /// The interquartile range, or the range from the fastest to the median if the quartiles are unknown. Contains the
+    /// median.
     pub fn interval(&self) -> [f64; 2] {
         self.quartiles.unwrap_or([self.min, self.median])
     }
 }
 
-/// The quantile by linear interpolation between the order statistics (Hyndman and Fan's definition 7, as in R and NumPy).
+/// The quantile by linear interpolation between the order statistics (Hyndman and Fan's definition 7, as in R and
+/// NumPy).
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let place = share * sorted.len().checked_sub(1)? as f64;
-    let (below, above) = (*sorted.get(place.floor() as usize)?, *sorted.get(place.ceil() as usize)?);
-    // Of equal ones exactly that value, so that rounding puts no quartile beyond the median.
-    Some(if below == above { below } else { below + (above - below) * place.fract() })
+    let position = share * sorted.len().checked_sub(1)? as f64;
+    let (below, above) = (*sorted.get(position.floor() as usize)?, *sorted.get(position.ceil() as usize)?);
+    // Equal neighbours give exactly their value, so that rounding does not move a quartile past the median.
+    Some(if below == above { below } else { below + (above - below) * position.fract() })
 }
 
 #[cfg(test)]
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_rejected() {
         for json in [
             r#"{"min": 0.0, "median": 1.0, "repeats": 3}"#,
             r#"{"min": 2.0, "median": 1.0, "repeats": 3}"#,
@@ -121,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_median_lies_in_the_interval(seconds in prop::collection::vec(1e-9_f64..1e3, 1..40)) {
+        fn the_interval_contains_the_median(seconds in prop::collection::vec(1e-9_f64..1e3, 1..40)) {
             let times = Times::of(seconds).unwrap();
             let [lower, upper] = times.interval();
             prop_assert!(times.min <= lower && lower <= times.median && times.median <= upper);

@@ -1,4 +1,4 @@
-//! Sets a document with Typst, in this process: one template, the fonts that are built in, no disk and no network.
+//! Typesetting of a document with Typst, in process: one template and embedded fonts, without disk and network.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::document::Document;
 const TEMPLATE: &str = include_str!("../template/report.typ");
 const REFERENCES: &str = include_str!("../template/references.yml");
 
-/// Typst refused: the template and what it reads do not fit. This is a mistake in this crate, not in the figures.
+/// An error of Typst: the template does not match its input. This is a bug in this crate, not in the figures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the report could not be typeset: {0}")]
 pub struct TypesetError(String);
@@ -25,35 +25,35 @@ pub struct TypesetError(String);
 /// A report as a PDF file.
 #[derive(Clone, Debug)]
 pub struct Pdf {
-    /// The file.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Its pages.
+    /// Number of pages.
     pub pages: usize,
 }
 
-/// Sets the document on pages.
+/// Typesets the document as PDF.
 ///
 /// # Errors
-/// If the template does not fit the document.
+/// If the template does not match the document.
 pub fn pdf(document: &Document) -> Result<Pdf, TypesetError> {
-    let world = Closed::of(document, "paged")?;
+    let world = TemplateWorld::of(document, "paged")?;
     let pages = typst::compile::<PagedDocument>(&world).output.map_err(|errors| world.explained(&errors))?;
     let bytes = typst_pdf::pdf(&pages, &PdfOptions::default()).map_err(|errors| world.explained(&errors))?;
     Ok(Pdf { bytes, pages: pages.pages().len() })
 }
 
-/// Sets the document as one page of HTML with its pictures in it.
+/// Typesets the document as one HTML page with embedded images.
 ///
 /// # Errors
-/// If the template does not fit the document.
+/// If the template does not match the document.
 pub fn html(document: &Document) -> Result<String, TypesetError> {
-    let world = Closed::of(document, "html")?;
+    let world = TemplateWorld::of(document, "html")?;
     let page = typst::compile::<HtmlDocument>(&world).output.map_err(|errors| world.explained(&errors))?;
     typst_html::html(&page, &HtmlOptions::default()).map_err(|errors| world.explained(&errors))
 }
 
-/// All that Typst can see.
-struct Closed {
+/// Typst's `World`: the only files and fonts that the template can access.
+struct TemplateWorld {
     library: LazyHash<Library>,
     book: LazyHash<FontBook>,
     fonts: Vec<Font>,
@@ -61,8 +61,8 @@ struct Closed {
     files: HashMap<FileId, Bytes>,
 }
 
-impl Closed {
-    /// What the template sees of a document, and for what it is set.
+impl TemplateWorld {
+    /// The world for a document and a target, `paged` or `html`.
     fn of(document: &Document, target: &str) -> Result<Self, TypesetError> {
         let inputs: Dict = [("target".into(), target.into_value())].into_iter().collect();
         let library = Library::builder().with_features([Feature::Html].into_iter().collect()).with_inputs(inputs);
@@ -84,7 +84,7 @@ impl Closed {
 
     /// The first error, with its line in the template.
     fn explained(&self, errors: &[SourceDiagnostic]) -> TypesetError {
-        let Some(error) = errors.first() else { return TypesetError("no reason was given".to_owned()) };
+        let Some(error) = errors.first() else { return TypesetError("Typst reported no reason".to_owned()) };
         let is_template = error.span.id() == Some(self.template.id());
         let range = self.range(error.span).filter(|_| is_template);
         let line =
@@ -101,7 +101,7 @@ fn file(name: &str) -> Result<FileId, TypesetError> {
     Ok(RootedPath::new(VirtualRoot::Project, path).intern())
 }
 
-impl World for Closed {
+impl World for TemplateWorld {
     fn library(&self) -> &LazyHash<Library> {
         &self.library
     }

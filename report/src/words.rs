@@ -1,13 +1,13 @@
-//! Numbers as the report prints them.
+//! Formatting of values and lists for the report.
 
 use timing::format_seconds;
 
-/// A time in the unit that suits it.
+/// A time with a suitable unit.
 pub(crate) fn seconds(seconds: f64) -> String {
     format_seconds(seconds)
 }
 
-/// A number with three significant digits, or all of those before the point, in groups of three.
+/// A number with three significant digits, or rounded to an integer from 100 on, with digits in groups of three.
 pub(crate) fn significant(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
@@ -24,8 +24,8 @@ pub(crate) fn significant(value: f64) -> String {
 pub(crate) fn grouped(digits: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
     let mut text = sign.to_owned();
-    for (place, digit) in digits.char_indices() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.char_indices() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -48,7 +48,7 @@ pub(crate) fn threads(count: usize) -> String {
     counted(count, "thread")
 }
 
-/// The count and the noun, in the plural where it must be.
+/// The count and the noun, in the plural unless the count is 1.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
@@ -62,7 +62,7 @@ pub(crate) fn listed(items: &[String]) -> String {
     }
 }
 
-/// A label at the beginning of a sentence. The name of a function stays as it is.
+/// A label at the beginning of a sentence, capitalised unless it is the name of a function.
 pub(crate) fn capitalised(label: &str) -> String {
     let mut letters = label.chars();
     match letters.next() {
@@ -71,12 +71,12 @@ pub(crate) fn capitalised(label: &str) -> String {
     }
 }
 
-/// Bytes a second.
+/// Bytes per second.
 pub(crate) fn bandwidth(bytes_per_second: f64) -> String {
     format!("{} GB/s", significant(bytes_per_second / 1e9))
 }
 
-/// Floating-point operations a second.
+/// Floating-point operations per second.
 pub(crate) fn operations(per_second: f64) -> String {
     format!("{} GFLOP/s", significant(per_second / 1e9))
 }

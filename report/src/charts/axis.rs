@@ -1,4 +1,4 @@
-use super::canvas::{BLACK, Canvas, ChartError, GREY, LIGHT, Place};
+use super::canvas::{BLACK, Canvas, ChartError, GREY, LIGHT, Side};
 
 /// A logarithmic axis from a power of ten to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,12 +10,13 @@ pub(crate) struct LogAxis {
 }
 
 impl LogAxis {
-    /// An axis over the points `from` … `to` that holds all values, each positive; a bar of the least one is still seen.
+    /// An axis from `from` to `to` points that contains all values, which are positive; a bar of the smallest is
+    /// visible.
     pub(crate) fn holding(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
-        let (least, most) =
-            values.fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
-        let first = (0.8 * least).log10().floor() as i32;
-        let last = (most.log10().ceil() as i32).max(first + 1);
+        let (smallest, largest) = values
+            .fold((f64::INFINITY, 0.0_f64), |(smallest, largest), value| (smallest.min(value), largest.max(value)));
+        let first = (0.8 * smallest).log10().floor() as i32;
+        let last = (largest.log10().ceil() as i32).max(first + 1);
         Self { first, last, from, to }
     }
 
@@ -24,13 +25,13 @@ impl LogAxis {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// The powers of ten, at most about eight of them.
+    /// The exponents of the powers of ten with a tick, at most about eight.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = i32> {
         let step = 1 + (self.last - self.first) / 8;
         (self.first..=self.last).step_by(step as usize)
     }
 
-    /// The grid between two heights, each line with its name below, and the axis's title; a bar begins where the axis does.
+    /// Draws the grid between two heights, with the name of each tick below, the axis's title, and the bars' base line.
     pub(crate) fn draw(
         &self,
         canvas: &Canvas,
@@ -41,10 +42,10 @@ impl LogAxis {
         for power in self.ticks() {
             let x = self.at(10.0_f64.powi(power));
             canvas.line(&[(x, top), (x, bottom)], LIGHT, 0.5)?;
-            canvas.text(&name(power), (x, bottom + 8.0), Place::Centre, 8.5, BLACK)?;
+            canvas.text(&name(power), (x, bottom + 8.0), Side::Centre, 8.5, BLACK)?;
         }
         canvas.line(&[(self.from, top), (self.from, bottom)], GREY, 0.75)?;
-        canvas.text(title, (0.5 * (self.from + self.to), bottom + 23.0), Place::Centre, 9.0, BLACK)
+        canvas.text(title, (0.5 * (self.from + self.to), bottom + 23.0), Side::Centre, 9.0, BLACK)
     }
 }
 

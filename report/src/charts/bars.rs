@@ -4,7 +4,7 @@ use plotters::style::RGBColor;
 
 use super::axis::LogAxis;
 use super::canvas::{BLACK, SKY};
-use super::{BLUE, Canvas, Chart, ChartError, GREY, ORANGE, Place, WIDTH};
+use super::{BLUE, Canvas, Chart, ChartError, GREY, ORANGE, Side, WIDTH};
 use crate::figures::Figures;
 use crate::timed::{Table, Timed, rows};
 use crate::words::seconds;
@@ -13,7 +13,7 @@ const LABELS: f64 = 196.0;
 const ROW: f64 = 15.0;
 const TOP: f64 = 6.0;
 const BELOW: f64 = 34.0;
-/// Room for the value behind the longest bar.
+/// Room for the value right of the longest bar.
 const VALUE: f64 = 50.0;
 
 /// A table's times as bars, on a logarithmic axis; None if it has none.
@@ -27,9 +27,9 @@ pub(super) fn times(figures: &Figures, table: Table) -> Result<Option<Chart>, Ch
     let axis = LogAxis::holding(ends.chain(rows.iter().map(|row| row.times.median)), LABELS, f64::from(WIDTH) - VALUE);
     let svg = Canvas::draw(height as u32, |canvas| {
         let bottom = height - BELOW;
-        axis.draw(canvas, (TOP, bottom), "time of a call", tick)?;
-        for (place, row) in rows.iter().enumerate() {
-            bar(canvas, &axis, row, TOP + ROW * (place as f64 + 0.5))?;
+        axis.draw(canvas, (TOP, bottom), "time per call", tick)?;
+        for (index, row) in rows.iter().enumerate() {
+            bar(canvas, &axis, row, TOP + ROW * (index as f64 + 0.5))?;
         }
         Ok(())
     })?;
@@ -40,7 +40,7 @@ pub(super) fn times(figures: &Figures, table: Table) -> Result<Option<Chart>, Ch
 
 fn bar(canvas: &Canvas, axis: &LogAxis, row: &Timed, y: f64) -> Result<(), ChartError> {
     let (end, [lower, upper]) = (axis.at(row.times.median), row.times.interval().map(|time| axis.at(time)));
-    canvas.text(&row.label, (LABELS - 5.0, y), Place::Left, 9.0, BLACK)?;
+    canvas.text(&row.label, (LABELS - 5.0, y), Side::Left, 9.0, BLACK)?;
     canvas.rectangle((LABELS, y - 4.5), (end, y + 4.5), colour(&row.label))?;
     canvas.line(&[(lower, y), (upper, y)], BLACK, 0.75)?;
     for x in [lower, upper] {
@@ -49,10 +49,10 @@ fn bar(canvas: &Canvas, axis: &LogAxis, row: &Timed, y: f64) -> Result<(), Chart
     canvas.value(&seconds(row.times.median), (upper.max(end) + 4.0, y))
 }
 
-/// By what the version is: the definition, ours in parallel, a GPU's, or a peer's.
+/// The colour of a version: the definition, ours in parallel, or another.
 fn colour(label: &str) -> RGBColor {
     match label {
-        "max_cpu" | "matmul_transpose_trivial" | "one loop a step" => GREY,
+        "max_cpu" | "matmul_transpose_trivial" | "one loop per step" => GREY,
         _ if label.starts_with("max_rayon") || label.starts_with("matmul_transpose_rayon") => BLUE,
         _ if label.starts_with("three passes") => SKY,
         _ if label.starts_with("one pass") => BLUE,
@@ -60,7 +60,7 @@ fn colour(label: &str) -> RGBColor {
     }
 }
 
-/// The name of ten to the power of `power` seconds.
+/// The label of 10^`power` seconds.
 fn tick(power: i32) -> String {
     let (unit, base) = match power {
         ..=-7 => ("ns", -9),
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_have_the_unit_that_suits_them() {
+    fn ticks_have_suitable_units() {
         let ticks = [-9, -7, -6, -4, -3, -1, 0, 2].map(tick);
         assert_eq!(ticks, ["1 ns", "100 ns", "1 µs", "100 µs", "1 ms", "100 ms", "1 s", "100 s"]);
     }

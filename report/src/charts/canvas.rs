@@ -5,13 +5,13 @@ use plotters::element::{Circle, PathElement, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, RGBColor, ShapeStyle};
 
-/// Units of the SVG in a point, so that whole numbers place things finely.
+/// SVG units per point: coordinates are integers, so that this sets their resolution.
 const SCALE: f64 = 4.0;
 
 /// The width of the page's text, in points.
 pub(crate) const WIDTH: u32 = 454;
 
-// Colours that are told apart by most eyes and in grey (Okabe and Ito, "Color Universal Design", 2008).
+// Colours that are distinguishable with colour blindness and in grey (Okabe and Ito, "Color Universal Design", 2008).
 pub(crate) const BLUE: RGBColor = RGBColor(0, 114, 178);
 pub(crate) const ORANGE: RGBColor = RGBColor(213, 94, 0);
 pub(crate) const GREEN: RGBColor = RGBColor(0, 158, 115);
@@ -33,9 +33,9 @@ impl ChartError {
     }
 }
 
-/// Where a text stands beside its point.
+/// The side of its point on which a text is drawn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Side {
     Left,
     Centre,
     Right,
@@ -49,7 +49,7 @@ pub(crate) struct Canvas<'a> {
 }
 
 impl Canvas<'_> {
-    /// The SVG of what `draw` draws.
+    /// The SVG that `draw` draws, `height` points high.
     pub(crate) fn draw(height: u32, draw: impl FnOnce(&Canvas) -> Drawn) -> Result<String, ChartError> {
         let mut svg = String::new();
         {
@@ -70,7 +70,7 @@ impl Canvas<'_> {
             .map_err(ChartError::new)
     }
 
-    /// A straight line in dashes.
+    /// A dashed straight line.
     pub(crate) fn dashes(&self, from: (f64, f64), to: (f64, f64), colour: RGBColor) -> Drawn {
         const DASH: f64 = 4.0;
         let length = (to.0 - from.0).hypot(to.1 - from.1);
@@ -102,26 +102,26 @@ impl Canvas<'_> {
         self.area.draw(&Circle::new(rounded(at), (2.5 * SCALE) as i32, colour.filled())).map_err(ChartError::new)
     }
 
-    /// A text of `size` points, its middle at the height of the point.
-    pub(crate) fn text(&self, text: &str, at: (f64, f64), place: Place, size: f64, colour: RGBColor) -> Drawn {
-        let horizontal = match place {
-            Place::Left => HPos::Right,
-            Place::Centre => HPos::Center,
-            Place::Right => HPos::Left,
+    /// A text of `size` points, vertically centred on the point.
+    pub(crate) fn text(&self, text: &str, at: (f64, f64), side: Side, size: f64, colour: RGBColor) -> Drawn {
+        let horizontal = match side {
+            Side::Left => HPos::Right,
+            Side::Centre => HPos::Center,
+            Side::Right => HPos::Left,
         };
-        // plotters writes a font's size divided by this.
+        // plotters divides font sizes by this factor.
         const FACTOR: f64 = 1.24;
         let style = ("Libertinus Serif", SCALE * size * FACTOR).into_font().color(&colour);
         let style = style.pos(Pos::new(horizontal, VPos::Center));
         self.area.draw_text(text, &style, rounded(at)).map_err(ChartError::new)
     }
 
-    /// A value to the right of a bar, on white, so that no line of the grid runs through it.
+    /// A value to the right of a bar, on a white background that covers the grid.
     pub(crate) fn value(&self, text: &str, at: (f64, f64)) -> Drawn {
         const SIZE: f64 = 8.5;
         let width = 0.5 * SIZE * text.chars().count() as f64;
         self.rectangle((at.0 - 1.0, at.1 - 0.55 * SIZE), (at.0 + width, at.1 + 0.55 * SIZE), WHITE)?;
-        self.text(text, at, Place::Right, SIZE, BLACK)
+        self.text(text, at, Side::Right, SIZE, BLACK)
     }
 
     /// An arrow with its head at `to`.
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn texts_are_escaped() {
-        let svg = Canvas::draw(20, |canvas| canvas.text("<a> & \"b\" $x_1$", (1.0, 1.0), Place::Right, 9.0, BLACK));
+        let svg = Canvas::draw(20, |canvas| canvas.text("<a> & \"b\" $x_1$", (1.0, 1.0), Side::Right, 9.0, BLACK));
         let svg = svg.unwrap();
         assert!(svg.contains("&lt;a&gt; &amp;"), "{svg}");
     }

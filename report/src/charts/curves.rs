@@ -1,9 +1,9 @@
-//! The network's accuracy over the time of its training.
+//! The network's accuracy over its training time.
 
 use plotters::style::RGBColor;
 
 use super::canvas::{BLACK, GREEN, PURPLE, SKY};
-use super::{BLUE, Canvas, Chart, ChartError, GREY, LIGHT, ORANGE, Place, WIDTH};
+use super::{BLUE, Canvas, Chart, ChartError, GREY, LIGHT, ORANGE, Side, WIDTH};
 use crate::figures::{Figures, Gpu, Point};
 use crate::words::{accuracy as shown, seconds};
 
@@ -13,11 +13,11 @@ const RIGHT: f64 = 340.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 185.0;
 const COLOURS: [RGBColor; 5] = [BLUE, GREEN, PURPLE, SKY, GREY];
-/// The accuracies that the axis names.
+/// The accuracies with a tick.
 const TICKS: [f64; 9] = [0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999];
 
-/// A line for each seed, and one for a GPU's training; None without any. The axis is logarithmic in the share that is read
-/// wrong, so that 90 to 95 % is as far as 95 to 97.5 %.
+/// One line per seed, and one for a training run on a GPU; None without any. The axis is logarithmic in the error rate,
+/// so that 90 to 95 % is as far as 95 to 97.5 %.
 pub(super) fn accuracy(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     let training = &figures.training;
     let mut lines: Vec<(String, RGBColor, &[Point])> = training
@@ -40,32 +40,32 @@ pub(super) fn accuracy(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     }
     let best = points().map(|point| point.accuracy).fold(training.target, f64::max);
     let highest = TICKS.into_iter().find(|tick| *tick > best).unwrap_or(0.9999);
-    let least = (1.0 - highest).log10();
+    let lowest = (1.0 - highest).log10();
     let x = |time: f64| LEFT + time / longest * (RIGHT - LEFT);
     let y = |accuracy: f64| {
-        let share = (1.0 - accuracy).max(1e-9).log10() / least;
+        let share = (1.0 - accuracy).max(1e-9).log10() / lowest;
         BOTTOM - share.clamp(0.0, 1.0) * (BOTTOM - TOP)
     };
     let svg = Canvas::draw(HEIGHT as u32, |canvas| {
         for tick in TICKS.into_iter().filter(|tick| *tick <= highest) {
             canvas.line(&[(LEFT, y(tick)), (RIGHT, y(tick))], LIGHT, 0.5)?;
             let label = format!("{} %", (1e4 * tick).round() / 100.0);
-            canvas.text(&label, (LEFT - 5.0, y(tick)), Place::Left, 8.5, BLACK)?;
+            canvas.text(&label, (LEFT - 5.0, y(tick)), Side::Left, 8.5, BLACK)?;
         }
         for part in 0..=4 {
             let time = longest * f64::from(part) / 4.0;
             let label = if part == 0 { "0".to_owned() } else { seconds(time) };
-            canvas.text(&label, (x(time), BOTTOM + 9.0), Place::Centre, 8.5, BLACK)?;
+            canvas.text(&label, (x(time), BOTTOM + 9.0), Side::Centre, 8.5, BLACK)?;
         }
         canvas.line(&[(LEFT, BOTTOM), (RIGHT, BOTTOM)], GREY, 0.75)?;
-        canvas.text("time of training", (0.5 * (LEFT + RIGHT), BOTTOM + 25.0), Place::Centre, 9.0, BLACK)?;
-        let title = "validation images read right";
-        canvas.text(title, (LEFT - 30.0, TOP - 14.0), Place::Right, 9.0, BLACK)?;
+        canvas.text("training time", (0.5 * (LEFT + RIGHT), BOTTOM + 25.0), Side::Centre, 9.0, BLACK)?;
+        let title = "validation accuracy";
+        canvas.text(title, (LEFT - 30.0, TOP - 14.0), Side::Right, 9.0, BLACK)?;
         if training.is_mnist {
             let at = y(training.target);
             canvas.dashes((LEFT, at), (RIGHT, at), ORANGE)?;
         }
-        for (place, (name, colour, curve)) in lines.iter().enumerate() {
+        for (index, (name, colour, curve)) in lines.iter().enumerate() {
             canvas.line(
                 &curve.iter().map(|point| (x(point.seconds), y(point.accuracy))).collect::<Vec<_>>(),
                 *colour,
@@ -75,9 +75,9 @@ pub(super) fn accuracy(figures: &Figures) -> Result<Option<Chart>, ChartError> {
                 let at = (x(point.seconds), y(point.accuracy));
                 canvas.rectangle((at.0 - 1.0, at.1 - 1.0), (at.0 + 1.0, at.1 + 1.0), *colour)?;
             }
-            let at = TOP + 8.0 + 13.0 * place as f64;
+            let at = TOP + 8.0 + 13.0 * index as f64;
             canvas.line(&[(RIGHT + 22.0, at), (RIGHT + 40.0, at)], *colour, 1.5)?;
-            canvas.text(name, (RIGHT + 46.0, at), Place::Right, 9.0, BLACK)?;
+            canvas.text(name, (RIGHT + 46.0, at), Side::Right, 9.0, BLACK)?;
         }
         Ok(())
     })?;

@@ -1,8 +1,8 @@
-//! The kernels of X·Xᵀ from the naive one up: instructions that were counted, and times where a GPU was measured.
+//! The ladder of kernels of X·Xᵀ: instruction counts, and times if a GPU was measured.
 
 use super::axis::LogAxis;
 use super::canvas::{BLACK, PURPLE};
-use super::{Canvas, Chart, ChartError, ORANGE, Place, WIDTH};
+use super::{Canvas, Chart, ChartError, ORANGE, Side, WIDTH};
 use crate::figures::{Counts, Figures};
 use crate::statements::needed_share;
 use crate::words::{percent, seconds};
@@ -17,20 +17,20 @@ const VALUE: f64 = 112.0;
 struct Bar {
     label: String,
     value: f64,
-    beside: String,
+    note: String,
 }
 
-/// The instructions that warps issue, and the share of them that the result needs.
+/// The issued warp instructions, and the share of them that the result needs.
 pub(super) fn counts(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     let Counts::Counted(counts) = &figures.counts else { return Ok(None) };
     let bars: Vec<Bar> = counts
         .rungs
         .iter()
         .enumerate()
-        .map(|(place, rung)| Bar {
+        .map(|(index, rung)| Bar {
             label: rung.name.clone(),
             value: rung.warp_instructions.max(1) as f64,
-            beside: format!("{} are needed", percent(needed_share(counts, place))),
+            note: format!("{} needed", percent(needed_share(counts, index))),
         })
         .collect();
     let tick = |power: i32| match power {
@@ -39,10 +39,10 @@ pub(super) fn counts(figures: &Figures) -> Result<Option<Chart>, ChartError> {
         6..9 => format!("{:.0} million", 10.0_f64.powi(power - 6)),
         _ => format!("{:.0} billion", 10.0_f64.powi(power - 9)),
     };
-    draw("ladder_counts", &bars, PURPLE, "instructions issued to warps: counts, not times", tick)
+    draw("ladder_counts", &bars, PURPLE, "warp instructions issued: counts, not times", tick)
 }
 
-/// The kernels' times, and the share of one multiprocessor's peak where that is known.
+/// The kernels' times, and the share of one multiprocessor's peak if it is known.
 pub(super) fn times(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     let Some(run) = figures.gpu.run() else { return Ok(None) };
     let Some(product) = &run.product else { return Ok(None) };
@@ -56,12 +56,12 @@ pub(super) fn times(figures: &Figures) -> Result<Option<Chart>, ChartError> {
             Bar {
                 label: rung.name.clone(),
                 value: rung.times.median,
-                beside: format!("{}{}", seconds(rung.times.median), share.unwrap_or_default()),
+                note: format!("{}{}", seconds(rung.times.median), share.unwrap_or_default()),
             }
         })
         .collect();
     let tick = |power: i32| seconds(10.0_f64.powi(power)).replace(".000", "").replace(".00", "").replace(".0 ", " ");
-    draw("ladder_times", &bars, ORANGE, "time of the kernel alone, by the GPU's clock", tick)
+    draw("ladder_times", &bars, ORANGE, "kernel time by GPU events", tick)
 }
 
 fn draw(
@@ -79,14 +79,14 @@ fn draw(
     let svg = Canvas::draw(height as u32, |canvas| {
         let bottom = height - BELOW;
         axis.draw(canvas, (TOP, bottom), title, tick)?;
-        for (place, bar) in bars.iter().enumerate() {
-            let (y, end) = (TOP + ROW * (place as f64 + 0.5), axis.at(bar.value));
-            canvas.text(&bar.label, (LABELS - 5.0, y), Place::Left, 9.0, BLACK)?;
+        for (index, bar) in bars.iter().enumerate() {
+            let (y, end) = (TOP + ROW * (index as f64 + 0.5), axis.at(bar.value));
+            canvas.text(&bar.label, (LABELS - 5.0, y), Side::Left, 9.0, BLACK)?;
             canvas.rectangle((LABELS, y - 6.0), (end, y + 6.0), colour)?;
-            canvas.value(&bar.beside, (end + 5.0, y))?;
+            canvas.value(&bar.note, (end + 5.0, y))?;
         }
         Ok(())
     })?;
-    let alt: Vec<String> = bars.iter().map(|bar| format!("{}: {}", bar.label, bar.beside)).collect();
+    let alt: Vec<String> = bars.iter().map(|bar| format!("{}: {}", bar.label, bar.note)).collect();
     Ok(Some(Chart { name: name.to_owned(), svg, alt: format!("The ladder of kernels: {}", alt.join("; ")) }))
 }

@@ -1,7 +1,7 @@
-//! The speed-up by number of threads, beside the ideal line.
+//! The speed-up by number of threads, and the ideal line.
 
 use super::canvas::{BLACK, GREEN};
-use super::{BLUE, Canvas, Chart, ChartError, GREY, LIGHT, ORANGE, Place, WIDTH};
+use super::{BLUE, Canvas, Chart, ChartError, GREY, LIGHT, ORANGE, Side, WIDTH};
 use crate::figures::{Figures, OnThreads};
 use crate::words::{counted, significant};
 
@@ -11,37 +11,37 @@ const RIGHT: f64 = 300.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 175.0;
 
-/// The maximum, X·Xᵀ and the fused activation; None if nothing was measured on more than one thread.
+/// The speed-ups of the maximum, X·Xᵀ and the fused activation; None without measurements on more than one thread.
 pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     let lines = [
         ("maximum", BLUE, &figures.maximum.rayon),
         ("X·Xᵀ", ORANGE, &figures.product.rayon),
         ("activation, one pass", GREEN, &figures.activation.fused),
     ];
-    let most = lines.iter().flat_map(|(_, _, ladder)| ladder.iter()).map(|on| on.threads).max().unwrap_or(1);
-    if most < 2 {
+    let max_threads = lines.iter().flat_map(|(_, _, ladder)| ladder.iter()).map(|on| on.threads).max().unwrap_or(1);
+    if max_threads < 2 {
         return Ok(None);
     }
-    // Threads are shown by their logarithm, so that 1, 2, 4 and 8 are as far from each other.
-    let doublings = (most as f64).log2();
+    // The axis of threads is logarithmic, so that 1, 2, 4 and 8 are equidistant.
+    let doublings = (max_threads as f64).log2();
     let x = |threads: f64| LEFT + 14.0 + threads.log2() / doublings * (RIGHT - LEFT - 28.0);
-    let top = ceiling_of(figures, most);
+    let top = axis_maximum(figures, max_threads);
     let y = |speedup: f64| BOTTOM - (speedup / top).clamp(0.0, 1.0) * (BOTTOM - TOP);
     let svg = Canvas::draw(HEIGHT as u32, |canvas| {
         let step = (top / 8.0).ceil().max(1.0);
         for tick in (0..).map(|tick| f64::from(tick) * step).take_while(|tick| *tick <= top) {
             canvas.line(&[(LEFT, y(tick)), (RIGHT, y(tick))], LIGHT, 0.5)?;
-            canvas.text(&format!("{tick:.0}"), (LEFT - 5.0, y(tick)), Place::Left, 8.5, BLACK)?;
+            canvas.text(&format!("{tick:.0}"), (LEFT - 5.0, y(tick)), Side::Left, 8.5, BLACK)?;
         }
         let mut shown: Vec<usize> =
             lines.iter().flat_map(|(_, _, ladder)| ladder.iter()).map(|on| on.threads).collect();
         shown.sort_unstable();
         shown.dedup();
         for threads in shown {
-            canvas.text(&threads.to_string(), (x(threads as f64), BOTTOM + 9.0), Place::Centre, 8.5, BLACK)?;
+            canvas.text(&threads.to_string(), (x(threads as f64), BOTTOM + 9.0), Side::Centre, 8.5, BLACK)?;
         }
-        canvas.text("threads", (0.5 * (LEFT + RIGHT), BOTTOM + 25.0), Place::Centre, 9.0, BLACK)?;
-        canvas.text("speed-up over one thread", (LEFT - 20.0, TOP - 14.0), Place::Right, 9.0, BLACK)?;
+        canvas.text("threads", (0.5 * (LEFT + RIGHT), BOTTOM + 25.0), Side::Centre, 9.0, BLACK)?;
+        canvas.text("speed-up over one thread", (LEFT - 20.0, TOP - 14.0), Side::Right, 9.0, BLACK)?;
         canvas.line(&[(LEFT, BOTTOM), (RIGHT, BOTTOM)], GREY, 0.75)?;
 
         let ideal: Vec<(f64, f64)> = (0..=64)
@@ -51,7 +51,7 @@ pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError>
             .collect();
         canvas.line(&ideal, GREY, 0.75)?;
         let cores = figures.machine.cores;
-        if cores > 1 && cores < most {
+        if cores > 1 && cores < max_threads {
             let at = x(cores as f64);
             canvas.dashes((at, TOP), (at, BOTTOM), GREY)?;
         }
@@ -65,7 +65,7 @@ pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError>
                 canvas.dot(at(on), colour)?;
             }
         }
-        legend(canvas, figures, &lines.map(|(name, colour, _)| (name, colour)), cores > 1 && cores < most)
+        legend(canvas, figures, &lines.map(|(name, colour, _)| (name, colour)), cores > 1 && cores < max_threads)
     })?;
     let alt = lines.map(|(name, _, ladder)| {
         let gains = ladder.iter().filter_map(|on| {
@@ -76,15 +76,15 @@ pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError>
     Ok(Some(Chart { name: "speedup".to_owned(), svg, alt: format!("Speed-up by threads. {}", alt.join("; ")) }))
 }
 
-/// The axis ends a little above what was measured, and shows where the ideal line leaves it.
-fn ceiling_of(figures: &Figures, most: usize) -> f64 {
+/// The end of the axis of speed-ups, just above the largest measured one.
+fn axis_maximum(figures: &Figures, max_threads: usize) -> f64 {
     let ladders = [&figures.maximum.rayon, &figures.product.rayon, &figures.activation.fused];
     let best = ladders.iter().flat_map(|ladder| {
         let one = ladder.first().map_or(0.0, |one| one.times.median);
         ladder.iter().map(move |on| one / on.times.interval()[0])
     });
     let best = best.fold(1.0, f64::max).ceil() + 1.0;
-    best.clamp(2.0, (most as f64).max(best))
+    best.clamp(2.0, (max_threads as f64).max(best))
 }
 
 fn legend(
@@ -95,19 +95,19 @@ fn legend(
 ) -> Result<(), ChartError> {
     let (x, mut y) = (RIGHT + 22.0, TOP + 8.0);
     canvas.line(&[(x, y), (x + 18.0, y)], GREY, 0.75)?;
-    canvas.text("ideal", (x + 24.0, y), Place::Right, 9.0, BLACK)?;
+    canvas.text("ideal", (x + 24.0, y), Side::Right, 9.0, BLACK)?;
     for (name, colour) in lines {
         y += 17.0;
         canvas.line(&[(x, y), (x + 18.0, y)], *colour, 1.5)?;
         canvas.dot((x + 9.0, y), *colour)?;
-        canvas.text(name, (x + 24.0, y), Place::Right, 9.0, BLACK)?;
+        canvas.text(name, (x + 24.0, y), Side::Right, 9.0, BLACK)?;
     }
     if marks_cores {
         y += 17.0;
         canvas.dashes((x, y), (x + 18.0, y), GREY)?;
-        let label = format!("{} for this process", counted(figures.machine.cores, "core"));
-        canvas.text(&label, (x + 24.0, y), Place::Right, 9.0, BLACK)?;
+        let label = format!("{} available", counted(figures.machine.cores, "core"));
+        canvas.text(&label, (x + 24.0, y), Side::Right, 9.0, BLACK)?;
     }
-    assert!(y < BOTTOM && x < f64::from(WIDTH), "the legend is beside the axes");
+    assert!(y < BOTTOM && x < f64::from(WIDTH), "the legend is next to the axes");
     Ok(())
 }

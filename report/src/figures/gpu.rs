@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::{OnThreads, Point};
 use crate::Times;
 
-/// What a GPU takes.
+/// A GPU's times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gpu {
@@ -11,19 +11,19 @@ pub enum Gpu {
     Measured(GpuRun),
     /// Recorded on another machine.
     Recorded {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The day, as 2026-11-21.
+        /// Date, as 2026-11-21.
         date: String,
-        /// What was measured there.
+        /// The figures.
         run: GpuRun,
     },
-    /// Not measured, for this reason: one sentence without a full stop.
+    /// The reason why none were measured: one sentence without a full stop.
     Missing(String),
 }
 
 impl Gpu {
-    /// The figures, if there are any.
+    /// The figures, if any.
     pub fn run(&self) -> Option<&GpuRun> {
         match self {
             Self::Measured(run) | Self::Recorded { run, .. } => Some(run),
@@ -32,7 +32,7 @@ impl Gpu {
     }
 }
 
-/// A GPU's figures, beside those of the processor in the same machine.
+/// A GPU's figures and those of the processor in the same machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuRun {
     /// The GPU.
@@ -52,21 +52,22 @@ pub struct GpuRun {
 pub struct GpuFacts {
     /// Its name.
     pub name: String,
-    /// Its driver's version.
+    /// Version of the driver.
     pub driver: Option<String>,
     /// Such as "9.0".
     pub compute_capability: Option<String>,
-    /// Bytes of its memory.
+    /// Bytes of memory.
     pub memory: Option<u64>,
-    /// The highest clock of its multiprocessors, in hertz.
+    /// Maximum clock frequency of the multiprocessors, in hertz.
     pub clock: Option<f64>,
 }
 
 impl GpuFacts {
-    /// The single-precision operations a second of one multiprocessor at its highest clock, two for each multiply-add.
+    /// Peak single-precision operations per second of one multiprocessor at its maximum clock frequency, two per
+    /// multiply-add.
     ///
-    /// How many lanes a multiprocessor has is from the CUDA C++ Programming Guide's table of arithmetic throughput. None where
-    /// the clock or the architecture is not known.
+    /// The results per cycle are from the CUDA C++ Programming Guide's table of arithmetic throughput. None if the
+    /// clock frequency or the architecture is unknown.
     pub fn multiprocessor_operations_per_second(&self) -> Option<f64> {
         let lanes = match self.compute_capability.as_deref()? {
             "7.0" | "7.2" | "7.5" | "8.0" => 64.0,
@@ -80,9 +81,9 @@ impl GpuFacts {
 /// The maximum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuMaximum {
-    /// The kernel alone, by the GPU's clock.
+    /// The kernel alone, by GPU events.
     pub kernel: Times,
-    /// From arrays of the host to an array of the host.
+    /// From host arrays to a host array.
     pub with_copies: Times,
     /// `max_cpu` on the same machine.
     pub cpu: Times,
@@ -93,9 +94,9 @@ pub struct GpuMaximum {
 /// X·Xᵀ in single precision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuProduct {
-    /// Each rung's kernel alone, lowest first.
+    /// Each rung's kernel alone, in ascending order.
     pub rungs: Vec<RungTimes>,
-    /// The highest rung from an array of the host to an array of the host.
+    /// The highest rung from a host array to a host array.
     pub with_copies: Times,
     /// `matmul_transpose_trivial` on the same machine.
     pub trivial: Times,
@@ -103,19 +104,19 @@ pub struct GpuProduct {
     pub rayon: OnThreads,
 }
 
-/// A rung's time.
+/// A rung's times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RungTimes {
     /// The rung's name.
     pub name: String,
-    /// What its kernel takes.
+    /// The kernel's times.
     pub times: Times,
 }
 
 /// The activation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuActivation {
-    /// Three kernels alone; what lies between them stays on the GPU.
+    /// Three kernels alone, with intermediates on the GPU.
     pub three_kernels: Times,
     /// One kernel alone.
     pub fused_kernel: Times,
@@ -130,10 +131,10 @@ pub struct GpuActivation {
 /// The homework's network, trained on the GPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuTraining {
-    /// The name of the images.
+    /// Name of the data set.
     pub data: String,
-    /// The accuracy after each epoch.
+    /// The validation accuracy over time.
     pub curve: Vec<Point>,
-    /// The share of the test images that is read right at the end.
+    /// Test accuracy after the last epoch, 0 … 1.
     pub test_accuracy: f64,
 }

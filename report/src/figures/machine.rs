@@ -1,15 +1,15 @@
 use serde::{Deserialize, Serialize};
 
-/// The machine, as far as it tells.
+/// The machine's properties, as far as the system reports them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// The processor's name.
     pub processor: String,
-    /// The instruction set that the CPU kernels chose.
+    /// The instruction set that the CPU kernels use.
     pub instruction_set: String,
-    /// Cores that this process may use.
+    /// Cores available to this process.
     pub cores: usize,
-    /// The processor's caches for data, smallest first.
+    /// The processor's data and unified caches, in ascending order of level.
     pub caches: Vec<Cache>,
     /// Bytes of memory.
     pub memory: Option<u64>,
@@ -17,17 +17,17 @@ pub struct Machine {
     pub system: String,
     /// The compiler of this program.
     pub compiler: String,
-    /// The GPU and its driver, or why there is none.
+    /// The GPU and its driver, or the reason why there is none.
     pub gpu: String,
 }
 
-/// A cache.
+/// A data or unified cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
-    /// 1, 2, 3.
+    /// Level: 1, 2 or 3.
     pub level: u32,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// How many of the processor's threads share it.
+    /// Number of logical processors that share it.
     pub shared_by: usize,
 }

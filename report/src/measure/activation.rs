@@ -1,4 +1,4 @@
-//! Greyscale values normalized, weighed and activated.
+//! The activation exercise: greyscale values normalized, weighed and activated.
 
 use activation_functions::{
     LengthMismatch, Step, TOLERANCE, activate, activate_rayon, fused_gpu, fused_rayon, normalize, normalize_rayon,
@@ -10,15 +10,14 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::ThreadPool;
 
-use super::turns::{Version, one_and_ladders};
+use super::interleaved::{Version, one_and_ladders};
 use super::{MeasureError, Plan};
 use crate::figures::Activation;
 
 /// The exercise's number of values.
 const VALUES: usize = 1_000_000;
 
-/// Whole greyscale values, evenly distributed over 0…254, and weights from a normal distribution with mean 0.5 and
-/// standard deviation 0.1.
+/// Integral greyscale values, uniform in 0…254, and normal weights with mean 0.5 and standard deviation 0.1.
 pub(super) struct Input {
     pub(super) values: Vec<f32>,
     pub(super) weights: Vec<f32>,

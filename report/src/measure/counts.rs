@@ -1,4 +1,4 @@
-//! What the rungs of X·Xᵀ do, counted by the interpreter of their PTX.
+//! Instruction counts of the rungs of X·Xᵀ, from the PTX interpreter.
 
 use gpu::{Device, InterpreterOptions, PtxVariant};
 use matmul_functions::{MatmulGpu, Reference, Rung};
@@ -9,7 +9,7 @@ use super::product::{Input, SIZE};
 use super::{MeasureError, Plan};
 use crate::figures::{KernelCounts, RungCounts};
 
-/// Runs every rung on the interpreter, and checks its result too.
+/// Runs every rung on the interpreter and verifies its result.
 pub(super) fn count(plan: &Plan) -> Result<KernelCounts, MeasureError> {
     let Some(variant) = PtxVariant::newest(gpu::KERNELS) else {
         return Err(MeasureError::Device("there is no PTX".to_owned()));
@@ -27,7 +27,7 @@ pub(super) fn count(plan: &Plan) -> Result<KernelCounts, MeasureError> {
         let result = work.result().map_err(MeasureError::device)?;
         let wrong = |difference| MeasureError::Wrong { version: "matmul_transpose_gpu", difference };
         reference.verify(&result).map_err(wrong)?;
-        let report = report.ok_or_else(|| MeasureError::Device("the interpreter kept no report".to_owned()))?;
+        let report = report.ok_or_else(|| MeasureError::Device("the interpreter has no launch report".to_owned()))?;
         Ok(RungCounts {
             name: rung.name().to_owned(),
             thread_instructions: report.thread_instructions(),

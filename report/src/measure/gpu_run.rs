@@ -1,4 +1,4 @@
-//! What this machine's GPU takes.
+//! Timing of this machine's GPU.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +15,7 @@ use crate::figures::{
     Activation, GpuActivation, GpuMaximum, GpuProduct, GpuRun, Maximum, OnThreads, Product, RungTimes,
 };
 
-/// What the GPU computes from.
+/// The input of all exercises.
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     pub(super) maximum: &'a maximum::Input,
@@ -24,14 +24,15 @@ pub(super) struct Inputs<'a> {
     pub(super) dataset: &'a Dataset,
 }
 
-/// Times the kernels by the GPU's clock and the whole by the host's, beside this machine's processor.
+/// Times the kernels by GPU events and the functions with copies by host time; the processor's times are passed in.
 pub(super) fn measure(
     plan: &Plan,
     device: &Device,
     inputs: Inputs,
     (maximum, product, activation): (&Maximum, &Product, &Activation),
 ) -> Result<GpuRun, MeasureError> {
-    let gpu = crate::machine::facts_of(device).ok_or_else(|| MeasureError::Device("it is no GPU".to_owned()))?;
+    let gpu =
+        crate::machine::facts_of(device).ok_or_else(|| MeasureError::Device("the device is not a GPU".to_owned()))?;
     let repeats = plan.repeats().saturating_mul(NonZeroUsize::MIN.saturating_add(plan.rounds() - 1));
     let timer = Timer { device, repeats };
     Ok(GpuRun {
@@ -49,17 +50,17 @@ struct Timer<'a> {
 }
 
 impl Timer<'_> {
-    fn maximum(&self, input: &maximum::Input, beside: &Maximum) -> Result<GpuMaximum, MeasureError> {
+    fn maximum(&self, input: &maximum::Input, processor: &Maximum) -> Result<GpuMaximum, MeasureError> {
         let mut work = MaxGpu::new(self.device, &input.a, &input.b).map_err(MeasureError::device)?;
         Ok(GpuMaximum {
             kernel: self.kernel("max_gpu", || work.launch())?,
             with_copies: self.whole("max_gpu", || max_gpu(self.device, &input.a, &input.b))?,
-            cpu: beside.cpu,
-            rayon: fastest(&beside.rayon)?,
+            cpu: processor.cpu,
+            rayon: fastest(&processor.rayon)?,
         })
     }
 
-    fn product(&self, input: &product::Input, beside: &Product) -> Result<GpuProduct, MeasureError> {
+    fn product(&self, input: &product::Input, processor: &Product) -> Result<GpuProduct, MeasureError> {
         let name = "matmul_transpose_gpu";
         let mut work = MatmulGpu::new(self.device, &input.0).map_err(MeasureError::device)?;
         let mut time = |rung: Rung| {
@@ -69,12 +70,12 @@ impl Timer<'_> {
         Ok(GpuProduct {
             rungs: Rung::ALL.into_iter().map(&mut time).collect::<Result<_, MeasureError>>()?,
             with_copies: self.whole(name, || matmul_transpose_gpu(self.device, &input.0))?,
-            trivial: beside.trivial,
-            rayon: fastest(&beside.rayon)?,
+            trivial: processor.trivial,
+            rayon: fastest(&processor.rayon)?,
         })
     }
 
-    fn activation(&self, input: &activation::Input, beside: &Activation) -> Result<GpuActivation, MeasureError> {
+    fn activation(&self, input: &activation::Input, processor: &Activation) -> Result<GpuActivation, MeasureError> {
         let (values, weights) = (&input.values, &input.weights);
         let mut work = ActivationGpu::new(self.device, values.len()).map_err(MeasureError::device)?;
         work.upload(values, weights).map_err(MeasureError::device)?;
@@ -99,17 +100,17 @@ impl Timer<'_> {
             fused_kernel,
             fused_with_copies,
             copied_after_every_step: copied,
-            rayon_fused: fastest(&beside.fused)?,
+            rayon_fused: fastest(&processor.fused)?,
         })
     }
 
-    /// By the GPU's clock.
+    /// Times a kernel by GPU events.
     fn kernel(&self, name: &'static str, launch: impl FnMut() -> Result<(), Error>) -> Result<Times, MeasureError> {
         let seconds = self.device.time_repeats(self.repeats, launch).map_err(MeasureError::device)?;
         seconds.and_then(Times::of).ok_or(MeasureError::NoTime { version: name })
     }
 
-    /// By the host's clock.
+    /// Times `work` by host time.
     fn whole<R, E: std::fmt::Display>(
         &self,
         name: &'static str,
@@ -124,7 +125,7 @@ impl Timer<'_> {
     }
 }
 
-/// The number of threads with the lowest median.
+/// The times on the number of threads with the lowest median.
 fn fastest(ladder: &[OnThreads]) -> Result<OnThreads, MeasureError> {
     let fastest = ladder.iter().min_by(|a, b| a.times.median.total_cmp(&b.times.median));
     fastest.copied().ok_or(MeasureError::NoTime { version: "the processor" })

@@ -1,4 +1,4 @@
-//! Versions that take turns, so that what disturbs the machine for a while disturbs all of them.
+//! Interleaved timing of several versions (round-robin), so that a transient disturbance affects all of them.
 
 use std::num::NonZeroUsize;
 
@@ -9,7 +9,7 @@ use super::MeasureError;
 use crate::Times;
 use crate::figures::OnThreads;
 
-/// A version that is timed.
+/// A version to time.
 pub(super) struct Version<'a> {
     name: &'static str,
     repeats: NonZeroUsize,
@@ -19,7 +19,7 @@ pub(super) struct Version<'a> {
 }
 
 impl<'a> Version<'a> {
-    /// `work`, on a pool; what it returns is dropped outside the timed span.
+    /// `work`, run on a pool; its result is dropped outside the timed span.
     pub(super) fn new<R>(
         name: &'static str,
         repeats: NonZeroUsize,
@@ -36,8 +36,8 @@ impl<'a> Version<'a> {
     }
 }
 
-/// Times all versions in turn, round by round; the times are in their order.
-pub(super) fn take_turns(rounds: usize, mut versions: Vec<Version>) -> Result<Vec<OnThreads>, MeasureError> {
+/// Times all versions round-robin for `rounds` rounds; the times are in the order of `versions`.
+pub(super) fn time_interleaved(rounds: usize, mut versions: Vec<Version>) -> Result<Vec<OnThreads>, MeasureError> {
     for _ in 0..rounds {
         for version in &mut versions {
             let seconds = (version.run)(version.repeats);
@@ -47,8 +47,8 @@ pub(super) fn take_turns(rounds: usize, mut versions: Vec<Version>) -> Result<Ve
     versions.into_iter().map(Version::times).collect()
 }
 
-/// Times one version that runs on the first pool, and others on each pool: the first one's times, and the others' by rising
-/// number of threads.
+/// Times `one` version and `ladders` of versions by ascending number of threads, all interleaved; returns `one`'s times
+/// and the ladders'.
 pub(super) fn one_and_ladders<const N: usize>(
     rounds: usize,
     one: Version,
@@ -56,7 +56,7 @@ pub(super) fn one_and_ladders<const N: usize>(
 ) -> Result<(Times, [Vec<OnThreads>; N]), MeasureError> {
     let lengths = ladders.each_ref().map(Vec::len);
     let versions = std::iter::once(one).chain(ladders.into_iter().flatten()).collect();
-    let mut times = take_turns(rounds, versions)?.into_iter();
+    let mut times = time_interleaved(rounds, versions)?.into_iter();
     let first = times.next().ok_or(MeasureError::NoTime { version: "nothing" })?.times;
     Ok((first, lengths.map(|length| times.by_ref().take(length).collect())))
 }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_take_turns_on_their_own_pools() {
+    fn versions_are_interleaved_on_their_own_pools() {
         let pools = [1, 3].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
         let calls = Mutex::new(Vec::new());
         let version = |pool| {
@@ -78,9 +78,9 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_micros(1));
             })
         };
-        let times = take_turns(2, vec![version(&pools[0]), version(&pools[1])]).unwrap();
+        let times = time_interleaved(2, vec![version(&pools[0]), version(&pools[1])]).unwrap();
         assert_eq!(times.iter().map(|on| (on.threads, on.times.repeats)).collect::<Vec<_>>(), [(1, 2), (3, 2)]);
-        // A warm-up and a repeat each, in two rounds.
+        // One warm-up and one repeat each, in two rounds.
         assert_eq!(*calls.lock().unwrap(), [1, 1, 3, 3, 1, 1, 3, 3]);
     }
 }

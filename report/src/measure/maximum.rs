@@ -7,15 +7,15 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rayon::ThreadPool;
 
-use super::turns::{Version, one_and_ladders};
+use super::interleaved::{Version, one_and_ladders};
 use super::{MeasureError, Plan};
 use crate::figures::Maximum;
 
 /// The homework's rows and columns.
 const SIZE: [usize; 2] = [1000, 1000];
 
-/// Why a matrix is a slice.
-const NEW: &str = "a new matrix is stored row by row";
+/// Why a matrix can be viewed as a slice.
+const ROW_MAJOR: &str = "a new matrix is row-major";
 
 /// Two matrices of integers 0…255.
 pub(super) struct Input {
@@ -32,7 +32,7 @@ impl Input {
 
     /// The operands' values.
     pub(super) fn operands(&self) -> (&[i32], &[i32]) {
-        (self.a.as_slice().expect(NEW), self.b.as_slice().expect(NEW))
+        (self.a.as_slice().expect(ROW_MAJOR), self.b.as_slice().expect(ROW_MAJOR))
     }
 
     pub(super) fn check(&self, device: &Device) -> Result<(), MeasureError> {

@@ -1,4 +1,4 @@
-//! X·Xᵀ.
+//! The product X·Xᵀ.
 
 use gpu::Device;
 use matmul_functions::{Element, Reference, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial};
@@ -8,14 +8,14 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::ThreadPool;
 
-use super::turns::{Version, one_and_ladders};
+use super::interleaved::{Version, one_and_ladders};
 use super::{MeasureError, Plan};
 use crate::figures::Product;
 
 /// The homework's rows and columns of X.
 pub(super) const SIZE: [usize; 2] = [784, 128];
 
-/// A matrix of standard normal numbers.
+/// A matrix of standard normal values.
 pub(super) struct Input(pub(super) Array2<f32>);
 
 impl Input {

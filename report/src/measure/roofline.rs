@@ -1,21 +1,21 @@
-//! What the processor does at most: reading memory, and multiply-adds in registers.
+//! The processor's roofs: bandwidth of reads, and rate of multiply-adds in registers.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::roofline::{multiply_adds, read};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::turns::{Version, take_turns};
+use super::interleaved::{Version, time_interleaved};
 use super::{MeasureError, Plan};
-use crate::figures::Ceiling;
+use crate::figures::Roofs;
 
-/// Elements that one task reads: what a task of the maximum takes.
+/// Elements that one task reads, as in a task of the maximum.
 const ELEMENTS_PER_TASK: usize = 32 * 1024;
-/// Steps of a thread's multiply-adds: about a millisecond.
+/// Steps of multiply-adds per thread: about a millisecond.
 const STEPS: u64 = 400_000;
 
-/// Both on each pool; what is read is the maximum's operands.
-pub(super) fn measure(plan: &Plan, pools: &[ThreadPool], a: &[i32], b: &[i32]) -> Result<Vec<Ceiling>, MeasureError> {
+/// Measures both roofs on each pool; the data that is read is the maximum's operands.
+pub(super) fn measure(plan: &Plan, pools: &[ThreadPool], a: &[i32], b: &[i32]) -> Result<Vec<Roofs>, MeasureError> {
     let set = InstructionSet::detect();
     let reading = pools.iter().map(|pool| {
         Version::new("reading", plan.repeats(), pool, || {
@@ -28,15 +28,15 @@ pub(super) fn measure(plan: &Plan, pools: &[ThreadPool], a: &[i32], b: &[i32]) -
             pool.broadcast(|_| multiply_adds(set, std::hint::black_box(0.5), std::hint::black_box(1.0), STEPS))
         })
     });
-    let mut times = take_turns(plan.rounds(), reading.chain(arithmetic).collect())?.into_iter();
+    let mut times = time_interleaved(plan.rounds(), reading.chain(arithmetic).collect())?.into_iter();
     let reading: Vec<_> = times.by_ref().take(pools.len()).collect();
     let (_, operations) = multiply_adds(set, 0.5, 1.0, 1);
-    let ceiling = |(reading, arithmetic): (crate::figures::OnThreads, crate::figures::OnThreads)| Ceiling {
+    let roofs = |(reading, arithmetic): (crate::figures::OnThreads, crate::figures::OnThreads)| Roofs {
         threads: reading.threads,
         reading: reading.times,
         bytes: (size_of_val(a) + size_of_val(b)) as f64,
         arithmetic: arithmetic.times,
         operations: (operations * STEPS) as f64 * arithmetic.threads as f64,
     };
-    Ok(reading.into_iter().zip(times).map(ceiling).collect())
+    Ok(reading.into_iter().zip(times).map(roofs).collect())
 }

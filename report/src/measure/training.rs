@@ -1,4 +1,4 @@
-//! Trains the homework's network, and measures its accuracy while it goes on.
+//! Training of the homework's network, with its accuracy over time.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -15,12 +15,12 @@ use crate::figures::{GpuTraining, Point, Run, Training};
 
 const PRESET: Preset = Preset::Homework;
 
-/// When the accuracy is measured, in epochs: often while it rises fast.
+/// Points of the first epoch at which the accuracy is measured, in epochs: denser while it rises fast.
 const FIRST_MOMENTS: [f64; 6] = [1.0 / 64.0, 1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];
-/// And from the first epoch on after so much of one.
+/// Interval of measurements from the first epoch on, in epochs.
 const INTERVAL: f64 = 0.5;
 
-/// The images of a training.
+/// The images of a training run.
 struct Images {
     train: Samples<f32>,
     validation: Samples<f32>,
@@ -30,11 +30,11 @@ struct Images {
 impl Images {
     fn of(dataset: &Dataset) -> Result<Self, MeasureError> {
         let (train, validation) = PRESET.images();
-        let there = dataset.train.len();
-        if there < train + validation || dataset.train.pixels.ncols() != PRESET.sizes()[0] {
+        let available = dataset.train.len();
+        if available < train + validation || dataset.train.pixels.ncols() != PRESET.sizes()[0] {
             let name = &dataset.name;
             return Err(MeasureError::training(format!(
-                "{name} has {there} training images of {} pixels; {} of 784 are needed",
+                "{name} has {available} training images of {} pixels; {} of 784 are needed",
                 dataset.train.pixels.ncols(),
                 train + validation
             )));
@@ -47,7 +47,8 @@ impl Images {
     }
 }
 
-/// One training from each of the plan's seeds, on the processor with a thread for each core; `progress` is told each seed.
+/// One training run per seed of the plan, on the processor with one thread per core; `progress` is called with each
+/// seed.
 pub(super) fn on_the_processor(
     plan: &Plan,
     dataset: &Dataset,
@@ -80,7 +81,7 @@ pub(super) fn on_the_processor(
     })
 }
 
-/// One training on a GPU.
+/// One training run on a GPU.
 pub(super) fn on_the_gpu(device: &Device, dataset: &Dataset) -> Result<GpuTraining, MeasureError> {
     let images = Images::of(dataset)?;
     let hyperparameters = PRESET.hyperparameters();
@@ -91,7 +92,8 @@ pub(super) fn on_the_gpu(device: &Device, dataset: &Dataset) -> Result<GpuTraini
     Ok(GpuTraining { data: dataset.name.clone(), curve: run.curve, test_accuracy: run.test_accuracy })
 }
 
-/// Trains, and stops again and again to measure. The clock stands still meanwhile. Returns the engine's name too.
+/// Trains, and pauses at each moment to evaluate; evaluations do not count as training time. Also returns the engine's
+/// device name.
 fn train<E: Engine<f32>>(
     mut engine: E,
     images: &Images,
@@ -104,7 +106,7 @@ fn train<E: Engine<f32>>(
     let mut curve = vec![Point { epochs: 0.0, seconds: 0.0, accuracy: untrained }];
     let samples = images.train.len();
     let mut trainer = Trainer::new(engine, samples, hyperparameters, Progress::default());
-    let mut stops = Stops { next: 0, curve: Vec::new() };
+    let mut stops = StopAtMoment { next: 0, curve: Vec::new() };
     moments.reverse();
     loop {
         let done = trainer.progress().epoch * steps + trainer.progress().step;
@@ -129,7 +131,8 @@ fn train<E: Engine<f32>>(
     Ok((Run { seed, curve, test_accuracy: test.accuracy() }, name))
 }
 
-/// The steps, counted over all epochs, at which the accuracy is measured. Whole epochs are measured anyway.
+/// The steps, counted over all epochs, at which training pauses for an evaluation. Ends of epochs are left out, since
+/// the trainer evaluates there.
 fn moments(epochs: usize, steps: usize) -> Vec<usize> {
     let later = (1..).map(|count| 1.0 + INTERVAL * f64::from(count)).take_while(|moment| *moment < epochs as f64);
     let moments = FIRST_MOMENTS.into_iter().chain(later).map(|moment| (moment * steps as f64).round() as usize);
@@ -142,13 +145,13 @@ fn seconds_of(history: &[EpochRecord]) -> f64 {
     history.iter().map(|record| record.seconds).sum()
 }
 
-/// Stops a training at a step, and keeps what it measures itself.
-struct Stops {
+/// An observer that stops a training run at step `next` and records the evaluations at ends of epochs.
+struct StopAtMoment {
     next: usize,
     curve: Vec<Point>,
 }
 
-impl<E: Engine<f32>> Observer<f32, E> for Stops {
+impl<E: Engine<f32>> Observer<f32, E> for StopAtMoment {
     type Error = Infallible;
 
     fn step(&mut self, epoch: usize, step: usize, steps: usize) -> ControlFlow<()> {
@@ -169,7 +172,7 @@ mod tests {
     #[test]
     fn the_accuracy_is_measured_often_while_it_rises_fast() {
         assert_eq!(moments(3, 64), [1, 2, 4, 8, 16, 32, 96, 160]);
-        // Of few steps whole epochs are left out, since they are measured anyway.
+        // The end of the epoch is left out.
         assert_eq!(moments(1, 2), [1]);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 use report::measure::STAGES;
 
-/// A bar on stderr with a step for each stage; lines where stderr is no terminal.
+/// A progress bar on stderr with one step per stage; lines if stderr is not a terminal.
 pub(super) struct Progress {
     bar: ProgressBar,
     stage: RefCell<String>,
@@ -20,10 +20,10 @@ impl Progress {
         Self { bar, stage: RefCell::default(), start: Instant::now() }
     }
 
-    /// A stage begins, or goes on with `what`.
+    /// Reports that a stage begins, or continues with item `what`.
     pub(super) fn stage(&self, stage: &str, what: &str) {
-        let place = STAGES.iter().position(|known| *known == stage).unwrap_or_default();
-        self.bar.set_position(place as u64);
+        let index = STAGES.iter().position(|known| *known == stage).unwrap_or_default();
+        self.bar.set_position(index as u64);
         let line = if what.is_empty() { stage.to_owned() } else { format!("{stage}: {what}") };
         if self.bar.is_hidden() && *self.stage.borrow() != line {
             timing::note!("[*] {:5.1} s, {line}", self.start.elapsed().as_secs_f64());

@@ -1,16 +1,17 @@
-//! The abstract and what follows from it all.
+//! The abstract and the conclusions.
 
-use super::cores::{BEYOND, Need, share_of_ceiling};
+use super::cores::{Demand, MAX_SHARE, share_of_roof};
 use super::{Statement, Verdict, compare, comparison, gpu, on_all_cores, training};
-use crate::figures::{Ceiling, Figures, OnThreads};
+use crate::figures::{Figures, OnThreads, Roofs};
 use crate::timed::{MATMUL_RAYON, MAX_RAYON, ONE_PASS, THREE_PASSES, Table, Timed, on_threads};
 use crate::words::{counted, listed, percent, significant, threads};
 
 /// The abstract.
 pub(super) fn summary(figures: &Figures) -> Vec<Statement> {
     let Figures { machine, maximum, product, .. } = figures;
-    let mut sentences =
-        vec![format!("Measured on {} with {}.", article(&machine.processor), counted(machine.cores, "core")).into()];
+    let mut sentences = vec![
+        format!("Measured on {} with {}.", processor_name(&machine.processor), counted(machine.cores, "core")).into(),
+    ];
     let cpu = Timed::new("max_cpu", maximum.cpu);
     if let Some(on) = on_all_cores(&maximum.rayon, machine.cores) {
         sentences.push(comparison(Table::Maximum, &on_threads(MAX_RAYON, on), [&cpu]));
@@ -24,12 +25,12 @@ pub(super) fn summary(figures: &Figures) -> Vec<Statement> {
     sentences
 }
 
-/// The processor's name, or a word for it.
-fn article(processor: &str) -> String {
-    if processor.is_empty() { "a processor that does not tell its name".to_owned() } else { processor.to_owned() }
+/// The processor's name, or a description without one.
+fn processor_name(processor: &str) -> String {
+    if processor.is_empty() { "a processor of unknown name".to_owned() } else { processor.to_owned() }
 }
 
-/// The last section: one item each.
+/// The last section, one item per statement.
 pub(super) fn conclusions(figures: &Figures) -> Vec<Statement> {
     let cores = figures.machine.cores;
     let mut items = vec![threads_help(figures).into()];
@@ -40,7 +41,7 @@ pub(super) fn conclusions(figures: &Figures) -> Vec<Statement> {
     {
         let mut item = comparison(Table::Activation, &on_threads(ONE_PASS, fused), [&on_threads(THREE_PASSES, passes)]);
         if let Verdict::Faster(_) = compare(&fused.times, &passes.times) {
-            item.text.push_str(" What stays in registers need not go through memory.");
+            item.text.push_str(" Fusion keeps intermediates in registers instead of memory.");
         }
         items.push(item);
     }
@@ -49,7 +50,7 @@ pub(super) fn conclusions(figures: &Figures) -> Vec<Statement> {
     items
 }
 
-/// What a thread for each core brings to the maximum and the product.
+/// The speed-up of the maximum and the product with one thread per core.
 fn threads_help(figures: &Figures) -> String {
     let cores = figures.machine.cores;
     let named = [("the maximum", &figures.maximum.rayon), ("X·Xᵀ", &figures.product.rayon)];
@@ -58,7 +59,7 @@ fn threads_help(figures: &Figures) -> String {
         .filter_map(|(name, ladder)| {
             let (on, gain) = gpu::best_speedup(ladder, cores)?;
             Some(match compare(&on_all_cores(ladder, cores)?.times, &ladder.first()?.times) {
-                Verdict::Faster(_) => format!("{name} becomes {} times as fast on {}", significant(gain), threads(on)),
+                Verdict::Faster(_) => format!("{name} is {} times as fast on {}", significant(gain), threads(on)),
                 Verdict::Slower(factor) => {
                     format!("{name} takes {} times as long on {}", significant(factor), threads(on))
                 }
@@ -68,28 +69,28 @@ fn threads_help(figures: &Figures) -> String {
         .collect();
     match gains.is_empty() {
         true => "With one core, no gain by threads could be measured.".to_owned(),
-        false => format!("Beside one thread, {}.", listed(&gains)),
+        false => format!("Compared with one thread, {}.", listed(&gains)),
     }
 }
 
-/// How near each exercise is to what the machine does at most.
+/// The shares of the roofs that the maximum and the product reach.
 fn roofs(figures: &Figures) -> Option<String> {
     let cores = figures.machine.cores;
-    let share = |ladder: &[OnThreads], need| {
+    let share = |ladder: &[OnThreads], demand| {
         let on = on_all_cores(ladder, cores)?;
-        let at: &Ceiling = figures.ceiling.iter().find(|ceiling| ceiling.threads == on.threads)?;
-        let share = share_of_ceiling(on, at, need);
-        (share <= BEYOND).then(|| (threads(on.threads), percent(share)))
+        let at: &Roofs = figures.roofs.iter().find(|roofs| roofs.threads == on.threads)?;
+        let share = share_of_roof(on, at, demand);
+        (share <= MAX_SHARE).then(|| (threads(on.threads), percent(share)))
     };
-    let (n, memory) = share(&figures.maximum.rayon, Need::Memory(figures.maximum.operand_bytes()))?;
-    let (_, arithmetic) = share(&figures.product.rayon, Need::Arithmetic(figures.product.operations()))?;
+    let (n, memory) = share(&figures.maximum.rayon, Demand::Memory(figures.maximum.operand_bytes()))?;
+    let (_, arithmetic) = share(&figures.product.rayon, Demand::Arithmetic(figures.product.operations()))?;
     Some(format!(
-        "On {n} the maximum reaches {memory} of the roof of memory, and X·Xᵀ {arithmetic} of the roof of arithmetic: the rest is what is \
-         left to gain on this processor."
+        "On {n} the maximum reaches {memory} of the memory roof and X·Xᵀ {arithmetic} of the compute roof; the rest is the headroom \
+         on this processor."
     ))
 }
 
-/// What threads without a core of their own do, over both exercises.
+/// The effect of more threads than cores on both exercises.
 fn oversubscription(figures: &Figures) -> String {
     let cores = figures.machine.cores;
     let verdict = |ladder: &[OnThreads]| {
@@ -100,18 +101,18 @@ fn oversubscription(figures: &Figures) -> String {
     match (verdict(&figures.maximum.rayon), verdict(&figures.product.rayon)) {
         (Some((n, a)), Some((_, b))) => {
             let words = |verdict| match verdict {
-                Verdict::Faster(factor) => format!("{} times as fast", significant(factor)),
-                Verdict::Slower(factor) => format!("{} times as long", significant(factor)),
-                Verdict::NoClearDifference => "without a clear difference".to_owned(),
+                Verdict::Faster(factor) => format!("is {} times as fast", significant(factor)),
+                Verdict::Slower(factor) => format!("takes {} times as long", significant(factor)),
+                Verdict::NoClearDifference => "shows no clear difference".to_owned(),
             };
             let more = threads(n);
             format!(
-                "More threads than cores do no more work at once: beside one thread for each of {available}, {more} do the maximum {} \
+                "More threads than cores add no parallelism: compared with one thread per core ({available}), on {more} the maximum {} \
                  and X·Xᵀ {}.",
                 words(a),
                 words(b)
             )
         }
-        _ => format!("More threads than the {available} were not measured."),
+        _ => format!("Oversubscription of the {available} was not measured."),
     }
 }

@@ -1,40 +1,46 @@
-//! What more threads change, and why.
+//! Sentences about scaling with threads.
 
 use super::{Statement, Verdict, comparison, on_all_cores};
-use crate::figures::{Ceiling, Figures, OnThreads};
+use crate::figures::{Figures, OnThreads, Roofs};
 use crate::timed::{Table, on_threads};
 use crate::words::{bandwidth, counted, operations, percent, significant, threads};
 
-/// What a version needs most of.
+/// A version's demand on the resource that limits it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Need {
-    /// So many bytes read and written.
+pub(crate) enum Demand {
+    /// Bytes read.
     Memory(f64),
-    /// So many floating-point operations.
+    /// Floating-point operations.
     Arithmetic(f64),
 }
 
-/// From this share of the ceiling on, the ceiling decides.
-const DECIDES: f64 = 0.6;
-/// A share beyond this is none: what was to be the roof was disturbed.
-pub(crate) const BEYOND: f64 = 1.05;
-/// Below this share something else does.
-const HARDLY: f64 = 0.3;
+/// Minimum share of the roof of a version that is bound by it.
+const BOUND_SHARE: f64 = 0.6;
+/// Maximum plausible share of the roof; above it, the measurement of the roof was disturbed.
+pub(crate) const MAX_SHARE: f64 = 1.05;
+/// Below this share of the roof, other work dominates.
+const MINOR_SHARE: f64 = 0.3;
 
-/// The sentences about a version on rising numbers of threads.
-pub(super) fn explain(figures: &Figures, table: Table, name: &str, ladder: &[OnThreads], need: Need) -> Vec<Statement> {
+/// The sentences about a version on ascending numbers of threads.
+pub(super) fn explain(
+    figures: &Figures,
+    table: Table,
+    name: &str,
+    ladder: &[OnThreads],
+    demand: Demand,
+) -> Vec<Statement> {
     let cores = figures.machine.cores;
     let Some((one, more)) = ladder.split_first() else {
-        return vec!["It was not measured by number of threads.".into()];
+        return vec!["Scaling with threads was not measured.".into()];
     };
     let mut sentences: Vec<Statement> = Vec::new();
     for on in more.iter().filter(|on| on.threads <= cores) {
         sentences.push(comparison(table, &on_threads(name, on), [&on_threads(name, one)]));
-        sentences.push(beside_the_ideal(one, on).into());
-        sentences.extend(in_the_fastest_call(one, on).map(Statement::from));
+        sentences.push(efficiency_sentence(one, on).into());
+        sentences.extend(fastest_call_sentence(one, on).map(Statement::from));
     }
-    sentences.push(what_decides(figures, ladder, need).into());
-    sentences.extend(more_threads_than_cores(table, name, ladder, cores));
+    sentences.push(bound_sentence(figures, ladder, demand).into());
+    sentences.extend(oversubscription_sentences(table, name, ladder, cores));
     sentences
 }
 
@@ -49,141 +55,141 @@ pub(crate) fn serial_fraction(speedup: f64, threads: usize) -> Option<f64> {
     (threads > 1).then(|| (1.0 / speedup - 1.0 / processors) / (1.0 - 1.0 / processors))
 }
 
-fn beside_the_ideal(one: &OnThreads, on: &OnThreads) -> String {
+fn efficiency_sentence(one: &OnThreads, on: &OnThreads) -> String {
     let speedup = speedup(one, on);
     let share = percent(speedup / on.threads as f64);
     let ideal = format!("The speed-up of {} is {share} of the ideal {}", significant(speedup), on.threads);
     match serial_fraction(speedup, on.threads) {
         Some(fraction) if fraction > 0.0 => {
-            format!("{ideal}, a serial fraction of {} by Karp and Flatt.", significant(fraction))
+            format!("{ideal}; the Karp-Flatt serial fraction is {}.", significant(fraction))
         }
         _ => format!(
-            "{ideal}: no serial fraction is seen, and what is beyond the ideal is a core's own cache or chance."
+            "{ideal}: no serial fraction is measurable, and any excess comes from the larger total cache or from noise."
         ),
     }
 }
 
-/// Where the fastest calls gain much more than the median, what comes and goes from call to call.
-fn in_the_fastest_call(one: &OnThreads, on: &OnThreads) -> Option<String> {
+/// If the speed-up of the fastest calls is much larger than that of the medians, the likely cause of the variation.
+fn fastest_call_sentence(one: &OnThreads, on: &OnThreads) -> Option<String> {
     let (usual, best) = (speedup(one, on), one.times.min / on.times.min);
     (best > 1.2 * usual).then(|| {
         format!(
-            "Between the fastest calls it is {}: threads that wait for work sleep, and whether one wakes in time differs from call to \
-             call where the work is so short.",
+            "Between the fastest calls it is {}: idle worker threads sleep, and for such short work their wake-up latency varies from \
+             call to call.",
             significant(best)
         )
     })
 }
 
-/// What a ceiling of the machine has to do with it.
-fn what_decides(figures: &Figures, ladder: &[OnThreads], need: Need) -> String {
-    let at = |threads| figures.ceiling.iter().find(|ceiling| ceiling.threads == threads);
+/// The sentence about the bound of a version on all cores, by its share of the roof.
+fn bound_sentence(figures: &Figures, ladder: &[OnThreads], demand: Demand) -> String {
+    let at = |threads| figures.roofs.iter().find(|roofs| roofs.threads == threads);
     let found = on_all_cores(ladder, figures.machine.cores).and_then(|on| Some((on, at(on.threads)?, at(1)?)));
-    let Some((on, ceiling, one)) = found else {
-        return "What the machine does at most was not measured, so nothing is said about why.".to_owned();
+    let Some((on, roofs, one)) = found else {
+        return "The roofs of the machine were not measured, so no bound is stated.".to_owned();
     };
-    let share = share_of_ceiling(on, ceiling, need);
-    let on_so_many = threads(on.threads);
-    let beside = match need {
-        Need::Memory(bytes) => format!(
-            "On {on_so_many} its operands are read at {} in the fastest call, where reading them and doing nothing else was measured at {}, {} of the roof",
+    let share = share_of_roof(on, roofs, demand);
+    let on_all = threads(on.threads);
+    let of_the_roof = match demand {
+        Demand::Memory(bytes) => format!(
+            "On {on_all} its fastest call reads the operands at {}, {} of the roof of {}",
             bandwidth(bytes / on.times.min),
-            bandwidth(ceiling.bytes_per_second()),
-            percent(share)
+            percent(share),
+            bandwidth(roofs.bytes_per_second())
         ),
-        Need::Arithmetic(needed) => format!(
-            "On {on_so_many} it does {} in the fastest call, where multiply-adds in registers were measured at {}, {} of the roof",
+        Demand::Arithmetic(needed) => format!(
+            "On {on_all} its fastest call runs at {}, {} of the roof of {}",
             operations(needed / on.times.min),
-            operations(ceiling.operations_per_second()),
-            percent(share)
+            percent(share),
+            operations(roofs.operations_per_second())
         ),
     };
-    let (decides, rest) = match need {
-        Need::Memory(_) => ("the memory", "writing the result and sharing out the work"),
-        Need::Arithmetic(_) => ("arithmetic", "packing, mirroring and sharing out the work"),
+    let (bound, work, rest) = match demand {
+        Demand::Memory(_) => ("memory-bound", "reading the operands", "writing the result and scheduling"),
+        Demand::Arithmetic(_) => ("compute-bound", "arithmetic", "packing, mirroring and scheduling"),
     };
     let verdict = match share {
-        s if s > BEYOND => {
+        s if s > MAX_SHARE => {
             return format!(
-                "{beside}. So the machine was disturbed while the roof was measured, and nothing is said about what decides."
+                "{of_the_roof}. The measurement of the roof was therefore disturbed, and no bound is stated."
             );
         }
-        s if s >= DECIDES => format!("{decides} decides"),
-        s if s >= HARDLY => format!("{decides} is a large part of it, and {rest} the other"),
-        _ => format!("{rest} take more than {decides} does"),
+        s if s >= BOUND_SHARE => format!("it is {bound}"),
+        s if s >= MINOR_SHARE => format!("{work} takes a large part of the time, and {rest} the rest"),
+        _ => format!("{rest} take more time than {work}"),
     };
-    let roof =
-        if on.threads > 1 { format!(" {}", growth_of_the_roof(on.threads, ceiling, one, need)) } else { String::new() };
-    format!("{beside}: {verdict}.{roof}")
+    let scaling =
+        if on.threads > 1 { format!(" {}", roof_scaling(on.threads, roofs, one, demand)) } else { String::new() };
+    format!("{of_the_roof}: {verdict}.{scaling}")
 }
 
-/// How much higher the roof is on all cores than on one, which is all that more threads can gain below it.
-fn growth_of_the_roof(threads: usize, all: &Ceiling, one: &Ceiling, need: Need) -> String {
-    let (growth, what, shared) = match need {
-        Need::Memory(_) => (all.bytes_per_second() / one.bytes_per_second(), "read", "the way to memory"),
-        Need::Arithmetic(_) => {
-            (all.operations_per_second() / one.operations_per_second(), "compute", "the arithmetic units of one core")
+/// The ratio of the roof on all cores to that on one, which limits the speed-up of a version at the roof.
+fn roof_scaling(threads: usize, all: &Roofs, one: &Roofs, demand: Demand) -> String {
+    let (growth, what, shared) = match demand {
+        Demand::Memory(_) => {
+            (all.bytes_per_second() / one.bytes_per_second(), "when only reading", "the memory bandwidth of one")
         }
+        Demand::Arithmetic(_) => (
+            all.operations_per_second() / one.operations_per_second(),
+            "with only multiply-adds",
+            "the arithmetic units of one core",
+        ),
     };
-    let beside = format!("{threads} threads that do nothing else {what} {} times as fast as one", significant(growth));
+    let gain = format!("{what}, {threads} threads reach {} times the rate of one", significant(growth));
     match growth {
         g if g < 1.0 + 0.25 * (threads as f64 - 1.0) => {
             format!(
-                "The roof itself hardly rises: {beside}, as if they shared {shared}. More than that no version gains below it."
+                "The roof itself hardly scales: {gain}, as if the threads shared {shared}; no version at the roof gains more."
             )
         }
-        g if g < 0.85 * threads as f64 => format!("The roof itself rises by less than the ideal: {beside}."),
-        _ => format!("The roof itself rises with the threads: {beside}."),
+        g if g < 0.85 * threads as f64 => format!("The roof itself scales less than ideally: {gain}."),
+        _ => format!("The roof itself scales with the threads: {gain}."),
     }
 }
 
-/// How much of what the machine does at most a version uses at best.
-pub(crate) fn share_of_ceiling(on: &OnThreads, ceiling: &Ceiling, need: Need) -> f64 {
-    match need {
-        Need::Memory(bytes) => bytes / on.times.min / ceiling.bytes_per_second(),
-        Need::Arithmetic(needed) => needed / on.times.min / ceiling.operations_per_second(),
+/// The share of the roof that a version's fastest call reaches.
+pub(crate) fn share_of_roof(on: &OnThreads, roofs: &Roofs, demand: Demand) -> f64 {
+    match demand {
+        Demand::Memory(bytes) => bytes / on.times.min / roofs.bytes_per_second(),
+        Demand::Arithmetic(needed) => needed / on.times.min / roofs.operations_per_second(),
     }
 }
 
-/// Over-subscription, where it was measured.
-fn more_threads_than_cores(table: Table, name: &str, ladder: &[OnThreads], cores: usize) -> Vec<Statement> {
+/// The effect of more threads than cores, if measured.
+fn oversubscription_sentences(table: Table, name: &str, ladder: &[OnThreads], cores: usize) -> Vec<Statement> {
     let available = counted(cores, "core");
-    let most = ladder.iter().filter(|on| on.threads > cores).max_by_key(|on| on.threads);
-    let (Some(most), Some(all)) = (most, on_all_cores(ladder, cores)) else {
+    let oversubscribed = ladder.iter().filter(|on| on.threads > cores).max_by_key(|on| on.threads);
+    let (Some(oversubscribed), Some(all)) = (oversubscribed, on_all_cores(ladder, cores)) else {
         return vec![
-            format!("The machine has {available}, as many as there were threads or more: no core was shared.").into(),
+            format!("The machine has {available}, at least one per thread: there was no oversubscription.").into(),
         ];
     };
-    let compared = comparison(table, &on_threads(name, most), [&on_threads(name, all)]);
+    let compared = comparison(table, &on_threads(name, oversubscribed), [&on_threads(name, all)]);
     let verdict = compared.comparisons.first().map(|comparison| comparison.verdict);
-    let (n, spread) = (threads(most.threads), wider(all, most));
+    let (n, spread) = (threads(oversubscribed.threads), spread_note(all, oversubscribed));
     let why = match verdict {
         Some(Verdict::Slower(_)) => format!(
-            "With {n} on {available} the threads take turns: work waits for a thread that is not running, and each change of \
-             threads costs time and warm caches{spread}."
+            "With {n} on {available} the threads are time-sliced: tasks wait for descheduled threads, and each context switch costs \
+             time and cached data{spread}."
         ),
         Some(Verdict::Faster(_)) => format!(
-            "With {n} on {available} no more work is done at once; it can be faster where one of more threads is found awake sooner, or \
-             where other programs share the cores, of which more threads get a larger part{spread}."
+            "With {n} on {available} there is no more parallelism; it can be faster if one of more threads is already awake, or if \
+             other programs compete for the cores, of which more threads get a larger share{spread}."
         ),
         _ => format!(
-            "With {n} on {available} the threads take turns, and no more work is done at once; that it costs nothing clear is due \
-             to work stealing, since a thread that runs takes over the tasks of one that waits{spread}."
+            "With {n} on {available} the threads are time-sliced, without more parallelism; work stealing avoids a clear cost, since a \
+             running thread takes over the tasks of a descheduled one{spread}."
         ),
     };
     vec![compared, why.into()]
 }
 
-/// What over-subscription does to the spread, if both are known and it grows.
-fn wider(all: &OnThreads, most: &OnThreads) -> String {
+/// The growth of the spread by oversubscription, if both spreads are known and it grows.
+fn spread_note(all: &OnThreads, oversubscribed: &OnThreads) -> String {
     let width = |on: &OnThreads| on.times.quartiles.map(|[lower, upper]| (upper - lower) / on.times.median);
-    match (width(all), width(most)) {
+    match (width(all), width(oversubscribed)) {
         (Some(narrow), Some(wide)) if wide > 1.5 * narrow && percent(wide) != percent(narrow) => {
-            format!(
-                "; the middle half of the times spreads over {} of the median instead of {}",
-                percent(wide),
-                percent(narrow)
-            )
+            format!("; the interquartile range is {} of the median instead of {}", percent(wide), percent(narrow))
         }
         _ => String::new(),
     }

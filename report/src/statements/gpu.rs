@@ -1,4 +1,4 @@
-//! Sentences about what a GPU takes, or why that is not known.
+//! Sentences about a GPU's times, or the reason why there are none.
 
 use super::cores::speedup;
 use super::{Statement, comparison};
@@ -6,16 +6,16 @@ use crate::figures::{Counts, Figures, Gpu, GpuRun, KernelCounts, PeerTime};
 use crate::timed::{Table, Timed, rows};
 use crate::words::{grouped, percent, seconds, significant};
 
-/// Where the GPU's figures are from, or why there are none.
+/// The origin of the GPU's figures, or the reason why there are none.
 fn origin(figures: &Figures) -> String {
     match &figures.gpu {
         Gpu::Measured(run) => format!("Measured on this machine's {}.", run.gpu.name),
         Gpu::Recorded { file, date, run } => format!(
-            "No GPU was measured on this machine. The figures were recorded on another one with the GPU {}, on {date} \
-             (docs/results/{file}), and are compared with that machine's processor only.",
+            "No GPU was measured on this machine. The figures were recorded on another machine with the GPU {} on {date} \
+             (docs/results/{file}), and are compared only with that machine's processor.",
             described(run)
         ),
-        Gpu::Missing(reason) => format!("No time of a GPU is stated, since none was measured: {reason}."),
+        Gpu::Missing(reason) => format!("No GPU times are stated, since none were measured: {reason}."),
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn maximum(figures: &Figures) -> Vec<Statement> {
     let copies = times.with_copies.median - times.kernel.median;
     if copies > 0.0 {
         let share = significant(100.0 * copies / times.with_copies.median);
-        sentences.push(format!("The copies and what goes with them are {share} % of the whole.").into());
+        sentences.push(format!("The copies and their overhead are {share} % of the time with copies.").into());
     }
     sentences
 }
@@ -55,13 +55,13 @@ pub(super) fn maximum(figures: &Figures) -> Vec<Statement> {
 /// max_gpu/max_numba, if both ran on the same machine.
 fn numba(figures: &Figures, kernel: &Timed, whole: &Timed) -> String {
     let Gpu::Measured(_) = figures.gpu else {
-        return "The speed-up max_gpu/max_numba is not stated: Numba was not measured on the GPU's machine, where max_rayon stands \
-                in its place."
+        return "The speed-up max_gpu/max_numba is not stated: Numba was not measured on the GPU's machine; the speed-up over \
+                max_rayon replaces it."
             .to_owned();
     };
     match figures.peers.max_numba() {
         Some(numba) => over_peer("max_gpu/max_numba", numba, kernel, whole),
-        None => "The speed-up max_gpu/max_numba is not stated: Numba was not measured; max_rayon stands in its place."
+        None => "The speed-up max_gpu/max_numba is not stated: Numba was not measured; the speed-up over max_rayon replaces it."
             .to_owned(),
     }
 }
@@ -105,20 +105,20 @@ pub(super) fn product(figures: &Figures) -> Vec<Statement> {
     sentences
 }
 
-/// The share of one multiprocessor's peak, since the ladder is one block.
+/// The share of one multiprocessor's peak, since the kernels run as one block.
 fn one_multiprocessor(figures: &Figures) -> Option<String> {
     let run = figures.gpu.run()?;
     let (highest, peak) = (run.product.as_ref()?.rungs.last()?, run.gpu.multiprocessor_operations_per_second()?);
     let done = figures.product.operations() / highest.times.median;
     Some(format!(
-        "One block runs on one multiprocessor, whose peak at its highest clock is {}; {} reaches {} of it.",
+        "One block runs on one multiprocessor, whose peak at its maximum clock frequency is {}; {} reaches {} of it.",
         crate::words::operations(peak),
         rung(&highest.name),
         percent(done / peak)
     ))
 }
 
-/// What the interpreter counted: no time.
+/// The interpreter's instruction counts.
 fn counted(figures: &Figures) -> Vec<Statement> {
     let counts = match &figures.counts {
         Counts::Counted(counts) => counts,
@@ -129,18 +129,17 @@ fn counted(figures: &Figures) -> Vec<Statement> {
     let (Some(first), Some(last)) = (counts.rungs.first(), counts.rungs.last()) else { return Vec::new() };
     let fewer = first.thread_instructions as f64 / last.thread_instructions.max(1) as f64;
     let text = format!(
-        "By the interpreter's counts, which are no times, {} executes {} instructions of threads and {} {}: {} times {}.",
-        rung(&first.name),
+        "The interpreter counts {} thread instructions for {} and {} for {}, {} times {}; these are counts, not times.",
         grouped(&first.thread_instructions.to_string()),
-        rung(&last.name),
+        rung(&first.name),
         grouped(&last.thread_instructions.to_string()),
+        rung(&last.name),
         significant(if fewer < 1.0 { 1.0 / fewer } else { fewer }),
         if fewer < 1.0 { "as many" } else { "fewer" },
     );
     let useful = format!(
-        "Of the instructions that warps issue, {} are the multiply-adds that the result needs in {}, and {} in {}: where a \
-         multiprocessor issues no more than one multiply-add for each lane and cycle, no larger share of its arithmetic roof can be \
-         reached.",
+        "Of the issued warp instructions, {} are multiply-adds that the result needs in {}, and {} in {}: with at most one \
+         multiply-add per lane and cycle, this share is an upper bound on the share of the compute roof.",
         percent(needed_share(counts, 0)),
         rung(&first.name),
         percent(needed_share(counts, counts.rungs.len() - 1)),
@@ -149,7 +148,7 @@ fn counted(figures: &Figures) -> Vec<Statement> {
     vec![text.into(), useful.into()]
 }
 
-/// "1 naive" as "rung 1 (naive)".
+/// Formats "1 naive" as "rung 1 (naive)".
 fn rung(name: &str) -> String {
     match name.split_once(' ') {
         Some((number, idea)) => format!("rung {number} ({idea})"),
@@ -157,7 +156,7 @@ fn rung(name: &str) -> String {
     }
 }
 
-/// The share of the instructions issued to warps that the result needs: multiply-adds of 32 lanes.
+/// The share of the issued warp instructions that the result needs: multiply-adds on 32 lanes.
 pub(crate) fn needed_share(counts: &KernelCounts, rung: usize) -> f64 {
     let issued = counts.rungs.get(rung).map_or(0, |rung| rung.warp_instructions);
     counts.needed() / 32.0 / issued.max(1) as f64
@@ -180,11 +179,11 @@ pub(super) fn activation(figures: &Figures) -> Vec<Statement> {
     ]
 }
 
-/// The speed-ups of the GPU's maximum in one sentence, for the abstract.
+/// The speed-up of the GPU's maximum in one sentence, for the abstract.
 pub(super) fn in_short(figures: &Figures) -> Statement {
     match &figures.gpu {
         Gpu::Missing(_) => {
-            "No GPU was at hand; its kernels were checked without one, and no time of a GPU is stated.".into()
+            "No GPU was available; the GPU kernels were checked without one, and no GPU times are stated.".into()
         }
         Gpu::Measured(_) | Gpu::Recorded { .. } => {
             let rows = rows(figures, Table::GpuMaximum);
@@ -194,7 +193,7 @@ pub(super) fn in_short(figures: &Figures) -> Statement {
                     let place = figures.gpu.run().map_or("the GPU", |run| run.gpu.name.as_str());
                     let label =
                         if matches!(figures.gpu, Gpu::Recorded { .. }) { "recorded on" } else { "on this machine's" };
-                    sentence.text = format!("{} ({label} {place}).", sentence.text.trim_end_matches('.'));
+                    sentence.text = format!("{}, {label} {place}.", sentence.text.trim_end_matches('.'));
                     sentence
                 }
                 _ => "The maximum was not measured on the GPU.".into(),
@@ -203,7 +202,7 @@ pub(super) fn in_short(figures: &Figures) -> Statement {
     }
 }
 
-/// The speed-up on the most threads that have a core each.
+/// The maximum number of threads that does not exceed the cores, and the speed-up on it.
 pub(super) fn best_speedup(ladder: &[crate::figures::OnThreads], cores: usize) -> Option<(usize, f64)> {
     let (one, all) = (ladder.first()?, super::on_all_cores(ladder, cores)?);
     (all.threads > one.threads).then(|| (all.threads, speedup(one, all)))

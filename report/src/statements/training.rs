@@ -13,7 +13,7 @@ pub(super) fn sentences(figures: &Figures) -> Vec<Statement> {
     sentences
 }
 
-/// What the trainings reached, in one sentence.
+/// Time and test accuracy of the training runs, in one sentence.
 pub(super) fn result(training: &Training) -> Statement {
     let mut tests: Vec<f64> = training.runs.iter().map(|run| run.test_accuracy).collect();
     tests.sort_by(f64::total_cmp);
@@ -27,14 +27,15 @@ pub(super) fn result(training: &Training) -> Statement {
     let test_images = grouped(&training.images[2].to_string());
     match tests.len() {
         1 => format!(
-            "After {epochs}, {} of training, the network reads {} of the {} test images of {} right.",
+            "After {epochs}, {} of training, the network classifies {} of the {} test images of {} correctly.",
             seconds(fastest),
             accuracy(*lowest),
             test_images,
             training.data
         ),
         n => format!(
-            "After {epochs}, {} to {} of training, the network reads {} to {} of the {} test images of {} right (n = {n} seeds).",
+            "After {epochs}, {} to {} of training, the network classifies {} to {} of the {} test images of {} correctly (n = {n} \
+             seeds).",
             seconds(fastest),
             seconds(slowest),
             accuracy(*lowest),
@@ -46,25 +47,25 @@ pub(super) fn result(training: &Training) -> Statement {
     .into()
 }
 
-/// Whether the homework's target is reached; it is one for MNIST only.
+/// Whether the homework's target, which is set for MNIST, is reached.
 fn target(training: &Training) -> String {
     let target = accuracy(training.target);
     if !training.is_mnist {
         return format!(
-            "These are not MNIST's images, which were not found: the accuracy says nothing about the homework's {target}, which is \
-             set for MNIST."
+            "MNIST was not found, and these are other images: the accuracy says nothing about the homework's target of {target}, \
+             which is set for MNIST."
         );
     }
     let reached = training.runs.iter().filter(|run| run.test_accuracy >= training.target).count();
     match (reached, training.runs.len()) {
-        (_, 0) => format!("Whether the homework's {target} are reached was not measured."),
-        (reached, all) if reached == all => format!("The homework's {target} are reached from every seed."),
-        (0, _) => format!("The homework's {target} are not reached."),
-        (reached, all) => format!("The homework's {target} are reached from {reached} of {all} seeds."),
+        (_, 0) => format!("The homework's target of {target} was not tested."),
+        (reached, all) if reached == all => format!("The homework's target of {target} is reached from every seed."),
+        (0, _) => format!("The homework's target of {target} is not reached."),
+        (reached, all) => format!("The homework's target of {target} is reached from {reached} of {all} seeds."),
     }
 }
 
-/// When the validation accuracy first reaches the target.
+/// The training time until the validation accuracy first reaches the target.
 fn to_target(training: &Training) -> Option<String> {
     let first = |run: &Run| run.curve.iter().find(|point| point.accuracy >= training.target).map(|point| point.seconds);
     let mut reached: Vec<f64> = training.runs.iter().filter_map(first).collect();
@@ -72,17 +73,14 @@ fn to_target(training: &Training) -> Option<String> {
     let (fastest, slowest) = (reached.first()?, reached.last()?);
     let of = match reached.len() {
         n if n == training.runs.len() => String::new(),
-        n => format!(", as far as it does: from {n} of {} seeds", training.runs.len()),
+        n => format!(", in {n} of {} runs", training.runs.len()),
     };
     let when =
         if reached.len() == 1 { seconds(*fastest) } else { format!("{} to {}", seconds(*fastest), seconds(*slowest)) };
-    Some(format!(
-        "On the validation images the accuracy first reaches {} after {when} of training{of}.",
-        accuracy(training.target)
-    ))
+    Some(format!("The validation accuracy first reaches {} after {when} of training{of}.", accuracy(training.target)))
 }
 
-/// How much of the rise comes in the first epoch.
+/// The share of the rise in accuracy during the first epoch.
 fn rise(training: &Training) -> Option<String> {
     let run = training.runs.first()?;
     let (first, last) = (run.curve.first()?, run.curve.last()?);
@@ -91,8 +89,8 @@ fn rise(training: &Training) -> Option<String> {
     (total > 0.0 && last.epochs > 1.0).then(|| {
         let share = significant(100.0 * (epoch.accuracy - first.accuracy) / total);
         format!(
-            "From seed {} the accuracy rises from {} to {}; {share} % of that come in the first epoch, while the gradients are \
-             still large.",
+            "From seed {} the validation accuracy rises from {} to {}; {share} % of the rise is in the first epoch, while the \
+             gradients are still large.",
             run.seed,
             accuracy(first.accuracy),
             accuracy(last.accuracy)
@@ -110,14 +108,14 @@ fn gpu(figures: &Figures) -> String {
                 _ => String::new(),
             };
             format!(
-                "On the {}{place} the training takes {} and reaches {} of the test images of {data}.",
+                "On the {}{place} training takes {} and reaches a test accuracy of {} on {data}.",
                 gpu.name,
                 seconds(time),
                 accuracy(*test_accuracy)
             )
         }
-        (None, Gpu::Missing(reason)) => format!("On a GPU it was not measured: {reason}."),
-        (None, _) => "On the GPU it was not measured.".to_owned(),
+        (None, Gpu::Missing(reason)) => format!("Training on a GPU was not measured: {reason}."),
+        (None, _) => "Training on the GPU was not measured.".to_owned(),
     }
 }
 

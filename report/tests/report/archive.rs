@@ -1,4 +1,4 @@
-//! hw1.zip holds exactly the homework's files.
+//! hw1.zip contains exactly the homework's files.
 
 use std::io::Cursor;
 use std::process::Command;
@@ -7,7 +7,7 @@ use report::archive::{CRATES, archive, files, workspace};
 use test_skips::{Need, skip};
 
 #[test]
-fn the_archive_holds_the_sources_and_the_report_and_nothing_else() {
+fn the_archive_has_only_the_sources_and_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str| {
         let path = folder.path().join(name);
@@ -40,9 +40,9 @@ fn the_archive_holds_the_sources_and_the_report_and_nothing_else() {
     expected.push("hw1.pdf".to_owned());
 
     let bytes = archive(folder.path(), b"%PDF-the report").unwrap();
-    assert_eq!(bytes, archive(folder.path(), b"%PDF-the report").unwrap(), "the same files give the same bytes");
+    assert_eq!(bytes, archive(folder.path(), b"%PDF-the report").unwrap(), "equal files give equal bytes");
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
-    let names: Vec<String> = (0..zip.len()).map(|place| zip.by_index(place).unwrap().name().to_owned()).collect();
+    let names: Vec<String> = (0..zip.len()).map(|index| zip.by_index(index).unwrap().name().to_owned()).collect();
     assert_eq!(names, expected);
     let content = std::io::read_to_string(zip.by_name("utils/src/lib.rs").unwrap()).unwrap();
     assert_eq!(content, "utils/src/lib.rs");
@@ -51,14 +51,14 @@ fn the_archive_holds_the_sources_and_the_report_and_nothing_else() {
 }
 
 #[test]
-fn the_workspaces_sources_are_those_that_git_knows() {
+fn the_workspaces_sources_are_those_in_git() {
     let mut command = Command::new("git");
     command.args(["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--"]).args(CRATES);
     let output = command.current_dir(workspace()).output();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {
         return skip(
             Need::Git,
-            "the sources are not compared with git's list: this is no checkout, or there is no git",
+            "the sources are not compared with git's list: this is not a checkout, or git is missing",
         );
     };
     let mut known: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();

@@ -1,14 +1,14 @@
-//! Figures that were invented for the tests; none of them was measured.
+//! Synthetic figures for the tests, not measured.
 
 use report::Times;
 use report::figures::*;
 
-/// A time with a narrow spread.
+/// Times with a narrow spread.
 pub(crate) fn around(median: f64) -> Times {
     Times { min: 0.98 * median, median, quartiles: Some([0.99 * median, 1.01 * median]), repeats: 100 }
 }
 
-/// A time as it is recorded, without quartiles.
+/// Recorded times, without quartiles.
 pub(crate) fn recorded(median: f64) -> Times {
     Times { min: 0.97 * median, median, quartiles: None, repeats: 20 }
 }
@@ -21,10 +21,10 @@ pub(crate) fn ladder(medians: [f64; 4]) -> Vec<OnThreads> {
 
 /// Figures of a machine with two cores and no GPU.
 pub(crate) fn without_gpu() -> Figures {
-    let ceiling = |threads: usize| {
+    let roofs = |threads: usize| {
         let share = threads.min(2) as f64;
         let (reading, arithmetic) = (around(250e-6 / share), around(1e-3 * threads as f64 / share));
-        Ceiling { threads, reading, bytes: 8e6, arithmetic, operations: 160e6 * threads as f64 }
+        Roofs { threads, reading, bytes: 8e6, arithmetic, operations: 160e6 * threads as f64 }
     };
     let point = |epochs: f64, accuracy| Point { epochs, seconds: 0.2 * epochs, accuracy };
     let run = |seed: u64| {
@@ -46,7 +46,7 @@ pub(crate) fn without_gpu() -> Figures {
         times: recorded(median),
     };
     Figures {
-        made: Made {
+        made: MeasurementInfo {
             date: "2026-11-21".to_owned(),
             seconds: 93.5,
             quick: false,
@@ -66,7 +66,7 @@ pub(crate) fn without_gpu() -> Figures {
             compiler: "rustc 1.95.0".to_owned(),
             gpu: "no CUDA driver (libcuda.so.1) on this machine".to_owned(),
         },
-        ceiling: [1, 2, 4, 8].map(ceiling).to_vec(),
+        roofs: [1, 2, 4, 8].map(roofs).to_vec(),
         maximum: Maximum { size: [1000, 1000], cpu: around(4e-3), rayon: ladder([330e-6, 170e-6, 172e-6, 210e-6]) },
         product: Product { size: [784, 128], trivial: around(0.32), rayon: ladder([620e-6, 400e-6, 401e-6, 402e-6]) },
         activation: Activation {
@@ -88,7 +88,7 @@ pub(crate) fn without_gpu() -> Figures {
             runs: (0..5).map(run).collect(),
         },
         gpu: Gpu::Missing(
-            "no CUDA driver (libcuda.so.1) on this machine, and no times are recorded in docs/results".to_owned(),
+            "no CUDA driver (libcuda.so.1) on this machine, and docs/results has no recorded times".to_owned(),
         ),
         counts: Counts::Counted(KernelCounts {
             architecture: "sm_90".to_owned(),
@@ -115,7 +115,7 @@ pub(crate) fn without_gpu() -> Figures {
     }
 }
 
-/// A GPU's figures beside a processor of its own.
+/// A GPU's figures with those of its machine's processor.
 pub(crate) fn gpu_run() -> GpuRun {
     let rung = |(name, median): (&str, f64)| RungTimes { name: name.to_owned(), times: recorded(median) };
     let rungs = [
@@ -161,13 +161,13 @@ pub(crate) fn gpu_run() -> GpuRun {
     }
 }
 
-/// Figures with a GPU of another machine.
+/// Figures with a GPU recorded on another machine.
 pub(crate) fn with_recorded_gpu() -> Figures {
     let gpu = Gpu::Recorded { file: "test.json".to_owned(), date: "2026-10-01".to_owned(), run: gpu_run() };
     Figures { gpu, ..without_gpu() }
 }
 
-/// Figures with a GPU of this machine.
+/// Figures with a GPU measured on this machine.
 pub(crate) fn with_measured_gpu() -> Figures {
     Figures { gpu: Gpu::Measured(gpu_run()), ..without_gpu() }
 }

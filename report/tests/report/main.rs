@@ -1,4 +1,4 @@
-//! The report's tests, in one program, since linking Typst takes its time.
+//! The report's tests, in one binary, since linking Typst is slow.
 
 mod archive;
 mod figures;

@@ -1,4 +1,4 @@
-//! The program writes whole files or none, and refuses bad input in one line with exit code 2.
+//! The program writes files atomically, and rejects invalid input with one line and exit code 2.
 
 use std::path::Path;
 
@@ -39,24 +39,24 @@ fn figures_become_a_report_a_page_an_archive_and_the_same_figures() {
     assert!(zip::ZipArchive::new(zip).unwrap().by_name("hw1.pdf").is_ok());
 }
 
-/// Figures come from a file: whatever counts it holds, they overflow nothing.
+/// Figures are read from a file: no counts in it may cause an overflow.
 #[test]
-fn figures_of_absurd_size_become_a_report() {
+fn extreme_figures_do_not_overflow() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (mut figures, most) = (with_recorded_gpu(), usize::MAX);
-    figures.maximum.size = [most; 2];
-    figures.product.size = [most; 2];
-    figures.activation.values = most;
-    figures.training.images = [most; 3];
-    (figures.training.epochs, figures.training.batch, figures.made.rounds) = (most, most, most);
-    figures.training.sizes = vec![most; 3];
-    (figures.machine.cores, figures.machine.memory) = (most, Some(u64::MAX));
-    figures.machine.caches.iter_mut().for_each(|cache| (cache.bytes, cache.shared_by) = (u64::MAX, most));
-    figures.ceiling.iter_mut().for_each(|ceiling| ceiling.threads = most);
-    figures.maximum.rayon.iter_mut().for_each(|on| on.threads = most);
+    let (mut figures, max) = (with_recorded_gpu(), usize::MAX);
+    figures.maximum.size = [max; 2];
+    figures.product.size = [max; 2];
+    figures.activation.values = max;
+    figures.training.images = [max; 3];
+    (figures.training.epochs, figures.training.batch, figures.made.rounds) = (max, max, max);
+    figures.training.sizes = vec![max; 3];
+    (figures.machine.cores, figures.machine.memory) = (max, Some(u64::MAX));
+    figures.machine.caches.iter_mut().for_each(|cache| (cache.bytes, cache.shared_by) = (u64::MAX, max));
+    figures.roofs.iter_mut().for_each(|roofs| roofs.threads = max);
+    figures.maximum.rayon.iter_mut().for_each(|on| on.threads = max);
     if let Counts::Counted(counts) = &mut figures.counts {
-        counts.size = [most; 2];
+        counts.size = [max; 2];
         for rung in &mut counts.rungs {
             (rung.thread_instructions, rung.warp_instructions, rung.loaded_sectors) = (u64::MAX, u64::MAX, u64::MAX);
         }
@@ -67,7 +67,7 @@ fn figures_of_absurd_size_become_a_report() {
 }
 
 #[test]
-fn bad_input_is_refused_in_one_line_and_writes_nothing() {
+fn invalid_input_is_rejected_in_one_line_and_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(path("bad.json"), "{\"made\": 3}").unwrap();
@@ -78,9 +78,9 @@ fn bad_input_is_refused_in_one_line_and_writes_nothing() {
     let (nowhere, out) = (path("nowhere/hw1.pdf"), path("hw1.pdf"));
     let cases: [(&[&str], &str); 5] = [
         (&["--figures", &path("missing.json"), "--out", &out], "cannot read the figures in"),
-        (&["--figures", &path("bad.json"), "--out", &out], "holds no figures as --json prints them"),
-        (&["--figures", &path("zero.json"), "--out", &out], "are no times"),
-        (&["--figures", &path("zero.json"), "--out", &nowhere], "choose another place by --out"),
+        (&["--figures", &path("bad.json"), "--out", &out], "is not the output of --json"),
+        (&["--figures", &path("zero.json"), "--out", &out], "are not valid times"),
+        (&["--figures", &path("zero.json"), "--out", &nowhere], "choose another path with --out"),
         (&["--figures", &path("zero.json"), "--out", &path("hw1.zip")], "give --out a name that ends in .pdf"),
     ];
     for (arguments, words) in cases {

@@ -1,4 +1,4 @@
-//! Which sentence is chosen by which figures.
+//! The choice of sentences by the figures.
 
 use report::figures::{Counts, Gpu, OnThreads};
 use report::statements::{self, Section};
@@ -19,121 +19,127 @@ fn assert_says(text: &str, words: &[&str]) {
 }
 
 #[test]
-fn faster_slower_and_no_clear_difference_are_told_apart() {
+fn faster_slower_and_no_clear_difference_are_distinguished() {
     let mut figures = without_gpu();
     let said = text(&figures, Section::Maximum);
-    assert_says(&said, &["max_rayon (2 threads) takes 170.0 µs: 23.5 times as fast as max_cpu with 4.000 ms"]);
-    assert_says(&said, &["1.24 times as fast as Numba parallel (2 threads) with 210.0 µs"]);
+    assert_says(&said, &["max_rayon (2 threads) takes 170.0 µs: 23.5 times as fast as max_cpu at 4.000 ms"]);
+    assert_says(&said, &["1.24 times as fast as Numba parallel (2 threads) at 210.0 µs"]);
 
     figures.maximum.rayon = ladder([330e-6, 300e-6, 300e-6, 300e-6]);
     let said = text(&figures, Section::Maximum);
-    assert_says(&said, &["1.43 times as long as Numba parallel (2 threads) with 210.0 µs"]);
+    assert_says(&said, &["1.43 times as long as Numba parallel (2 threads) at 210.0 µs"]);
 
     figures.maximum.rayon = ladder([330e-6, 208e-6, 300e-6, 300e-6]);
     let said = text(&figures, Section::Maximum);
     assert_says(
         &said,
-        &["no clear difference, since their middle halves overlap, to Numba parallel (2 threads) with 210.0 µs"],
+        &["no clear difference, by overlapping interquartile ranges, from Numba parallel (2 threads) at 210.0 µs"],
     );
 }
 
 #[test]
-fn what_decides_follows_from_the_share_of_the_roof() {
+fn the_bound_follows_from_the_share_of_the_roof() {
     let mut figures = without_gpu();
-    // 8 MB in 98 % of 170 µs, where 98 % of 125 µs were reached.
+    // 8 MB in 98 % of 170 µs; the roof is 8 MB in 98 % of 125 µs.
     let said = text(&figures, Section::MaximumCores);
-    assert_says(&said, &["48.0 GB/s in the fastest call", "65.3 GB/s, 74 % of the roof: the memory decides."]);
     assert_says(
         &said,
-        &["The roof itself rises with the threads: 2 threads that do nothing else read 2.00 times as fast as one."],
+        &["its fastest call reads the operands at 48.0 GB/s, 74 % of the roof of 65.3 GB/s: it is memory-bound."],
+    );
+    assert_says(
+        &said,
+        &["The roof itself scales with the threads: when only reading, 2 threads reach 2.00 times the rate of one."],
     );
 
-    figures.ceiling[1].reading = around(60e-6);
-    assert_says(&text(&figures, Section::MaximumCores), &["35 % of the roof: the memory is a large part of it"]);
-    figures.ceiling[1].reading = around(20e-6);
+    figures.roofs[1].reading = around(60e-6);
     assert_says(
         &text(&figures, Section::MaximumCores),
-        &["12 % of the roof: writing the result", "more than the memory does"],
+        &["35 % of the roof of 136 GB/s: reading the operands takes a large part of the time"],
+    );
+    figures.roofs[1].reading = around(20e-6);
+    assert_says(
+        &text(&figures, Section::MaximumCores),
+        &["12 % of the roof of 408 GB/s: writing the result", "take more time than reading the operands"],
     );
 
-    // A roof that is lower than what was reached below it is none.
-    figures.ceiling[1].reading = around(500e-6);
+    // A roof that is lower than the measured bandwidth is invalid.
+    figures.roofs[1].reading = around(500e-6);
     let said = text(&figures, Section::MaximumCores);
-    assert_says(&said, &["nothing is said about what decides"]);
-    assert!(!said.contains("the memory decides"), "{said}");
-    assert!(!text(&figures, Section::Conclusions).contains("of the roof of memory"));
+    assert_says(&said, &["no bound is stated"]);
+    assert!(!said.contains("memory-bound"), "{said}");
+    assert!(!text(&figures, Section::Conclusions).contains("of the memory roof"));
 
-    figures.ceiling.clear();
-    assert_says(&text(&figures, Section::MaximumCores), &["What the machine does at most was not measured"]);
+    figures.roofs.clear();
+    assert_says(&text(&figures, Section::MaximumCores), &["The roofs of the machine were not measured"]);
 }
 
 #[test]
 fn two_threads_on_the_units_of_one_core_are_recognised() {
     let mut figures = without_gpu();
-    figures.ceiling[1].arithmetic = around(2e-3);
+    figures.roofs[1].arithmetic = around(2e-3);
     figures.product.rayon = ladder([620e-6, 625e-6, 625e-6, 625e-6]);
     let said = text(&figures, Section::ProductCores);
     assert_says(
         &said,
-        &["The roof itself hardly rises: 2 threads", "as if they shared the arithmetic units of one core"],
+        &["The roof itself hardly scales: with only", "as if the threads shared the arithmetic units of one core"],
     );
 }
 
 #[test]
-fn threads_that_do_not_always_wake_in_time_are_recognised() {
+fn varying_wake_up_latency_is_recognised() {
     let mut figures = without_gpu();
     assert!(!text(&figures, Section::ProductCores).contains("Between the fastest calls"));
     figures.product.rayon[1].times =
         Times { min: 300e-6, median: 610e-6, quartiles: Some([600e-6, 620e-6]), repeats: 100 };
     assert_says(
         &text(&figures, Section::ProductCores),
-        &["Between the fastest calls it is 2.03: threads that wait for work sleep"],
+        &["Between the fastest calls it is 2.03: idle worker threads sleep"],
     );
 }
 
 #[test]
-fn more_threads_than_cores_are_explained_by_what_they_took() {
+fn oversubscription_is_explained_by_its_times() {
     let mut figures = without_gpu();
     let said = text(&figures, Section::MaximumCores);
     assert_says(
         &said,
         &[
             "max_rayon (8 threads) takes 210.0 µs: 1.24 times as long as max_rayon (2 threads)",
-            "the threads take turns: work waits",
+            "the threads are time-sliced: tasks wait",
         ],
     );
-    assert_says(&text(&figures, Section::ProductCores), &["that it costs nothing clear is due to work stealing"]);
+    assert_says(&text(&figures, Section::ProductCores), &["work stealing avoids a clear cost"]);
     assert_says(
         &text(&figures, Section::Conclusions),
         &[
-            "beside one thread for each of 2 cores, 8 threads do the maximum 1.24 times as long and X·Xᵀ without a clear difference",
+            "compared with one thread per core (2 cores), on 8 threads the maximum takes 1.24 times as long and X·Xᵀ shows no clear difference",
         ],
     );
 
     figures.maximum.rayon = ladder([330e-6, 170e-6, 120e-6, 100e-6]);
     assert_says(
         &text(&figures, Section::MaximumCores),
-        &["1.70 times as fast as max_rayon (2 threads)", "found awake sooner"],
+        &["1.70 times as fast as max_rayon (2 threads)", "is already awake"],
     );
 
     figures.machine.cores = 8;
     let said = text(&figures, Section::MaximumCores);
-    assert_says(&said, &["The machine has 8 cores, as many as there were threads or more: no core was shared."]);
-    assert_says(&text(&figures, Section::Conclusions), &["More threads than the 8 cores were not measured."]);
+    assert_says(&said, &["The machine has 8 cores, at least one per thread: there was no oversubscription."]);
+    assert_says(&text(&figures, Section::Conclusions), &["Oversubscription of the 8 cores was not measured."]);
 }
 
 #[test]
-fn a_larger_spread_by_too_many_threads_is_named() {
+fn a_larger_spread_by_oversubscription_is_stated() {
     let mut figures = without_gpu();
     figures.maximum.rayon[3].times.quartiles = Some([209e-6, 260e-6]);
     let said = text(&figures, Section::MaximumCores);
-    assert_says(&said, &["the middle half of the times spreads over 24 % of the median instead of 2 %"]);
+    assert_says(&said, &["the interquartile range is 24 % of the median instead of 2 %"]);
 }
 
 #[test]
-fn the_target_is_said_to_be_reached_only_where_it_is() {
+fn the_target_is_stated_as_reached_only_if_it_is() {
     let mut figures = without_gpu();
-    assert_says(&text(&figures, Section::Training), &["The homework's 95.00 % are reached from every seed."]);
+    assert_says(&text(&figures, Section::Training), &["The homework's target of 95.00 % is reached from every seed."]);
     figures.training.runs[0].test_accuracy = 0.949;
     assert_says(
         &text(&figures, Section::Training),
@@ -142,27 +148,27 @@ fn the_target_is_said_to_be_reached_only_where_it_is() {
     for run in &mut figures.training.runs {
         run.test_accuracy = 0.5;
     }
-    assert_says(&text(&figures, Section::Training), &["The homework's 95.00 % are not reached."]);
+    assert_says(&text(&figures, Section::Training), &["The homework's target of 95.00 % is not reached."]);
     figures.training.is_mnist = false;
     let said = text(&figures, Section::Training);
-    assert_says(&said, &["These are not MNIST's images"]);
-    assert!(!said.contains("are reached"), "{said}");
+    assert_says(&said, &["MNIST was not found, and these are other images"]);
+    assert!(!said.contains("is reached"), "{said}");
     figures.training.runs.clear();
     assert_says(&text(&figures, Section::Training), &["No network was trained."]);
 }
 
 #[test]
-fn a_gpus_speed_ups_are_stated_only_where_they_were_measured() {
+fn a_gpus_speed_ups_are_stated_only_if_measured() {
     let figures = without_gpu();
-    assert_says(&text(&figures, Section::MaximumGpu), &["No time of a GPU is stated", "are therefore not stated"]);
-    assert_says(&text(&figures, Section::Abstract), &["No GPU was at hand"]);
+    assert_says(&text(&figures, Section::MaximumGpu), &["No GPU times are stated", "are therefore not stated"]);
+    assert_says(&text(&figures, Section::Abstract), &["No GPU was available"]);
 
     let figures = with_recorded_gpu();
     let said = text(&figures, Section::MaximumGpu);
     assert_says(
         &said,
         &[
-            "recorded on another one with the GPU Test GPU 1",
+            "recorded on another machine with the GPU Test GPU 1",
             "max_gpu/max_numba is not stated: Numba was not measured on the GPU's machine",
         ],
     );
@@ -174,7 +180,10 @@ fn a_gpus_speed_ups_are_stated_only_where_they_were_measured() {
     );
     figures.peers.times.clear();
     let said = text(&figures, Section::MaximumGpu);
-    assert_says(&said, &["max_gpu/max_numba is not stated: Numba was not measured; max_rayon stands in its place"]);
+    assert_says(
+        &said,
+        &["max_gpu/max_numba is not stated: Numba was not measured; the speed-up over max_rayon replaces it"],
+    );
     assert!(!said.contains("interpreted Python"), "{said}");
 
     let Gpu::Measured(run) = &mut figures.gpu else { panic!() };
@@ -188,22 +197,22 @@ fn a_gpus_speed_ups_are_stated_only_where_they_were_measured() {
 fn counts_are_called_counts() {
     let mut figures = without_gpu();
     let said = text(&figures, Section::ProductGpu);
-    assert_says(&said, &["counts, which are no times", "rung 5 (wide, buffered) 100,000,000: 15.0 times fewer"]);
+    assert_says(&said, &["100,000,000 for rung 5 (wide, buffered), 15.0 times fewer; these are counts, not times"]);
     // 784 · 785 / 2 · 128 / 32 of 48.4 and of 3.23 million.
-    assert_says(&said, &["3 % are the multiply-adds that the result needs in rung 1 (naive), and 38 % in rung 5"]);
+    assert_says(&said, &["3 % are multiply-adds that the result needs in rung 1 (naive), and 38 % in rung 5"]);
     figures.counts = Counts::Missing("the PTX is not understood".to_owned());
     assert_says(&text(&figures, Section::ProductGpu), &["instructions were not counted: the PTX is not understood."]);
 }
 
 #[test]
-fn what_was_not_measured_is_named_not_invented() {
+fn missing_measurements_are_stated() {
     let mut figures = without_gpu();
     figures.maximum.rayon.clear();
     figures.product.rayon = vec![OnThreads { threads: 1, times: around(600e-6) }];
     figures.activation.fused.clear();
     figures.peers = Default::default();
     assert_says(&text(&figures, Section::Maximum), &["max_rayon was not measured."]);
-    assert_says(&text(&figures, Section::MaximumCores), &["It was not measured by number of threads."]);
+    assert_says(&text(&figures, Section::MaximumCores), &["Scaling with threads was not measured."]);
     assert_says(&text(&figures, Section::Activation), &["one pass was not measured."]);
     assert!(text(&figures, Section::Product).contains("matmul_transpose_rayon (1 thread)"));
 }

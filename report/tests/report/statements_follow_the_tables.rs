@@ -1,15 +1,15 @@
-//! Whatever the figures are, no sentence says something else than the table that it is about.
+//! For any figures, no sentence contradicts its table.
 
 use proptest::prelude::*;
 use report::Times;
 use report::figures::*;
-use report::statements::{self, Comparison, LEAST_DIFFERENCE, Statement, Verdict};
+use report::statements::{self, Comparison, MIN_DIFFERENCE, Statement, Verdict};
 use report::tables;
 use report::timed::Table;
 
 use super::figures::{gpu_run, without_gpu};
 
-/// Times over nine powers of ten, often near others, with every kind of spread.
+/// Times over nine powers of ten, often close to each other, with and without quartiles.
 fn times() -> impl Strategy<Value = Times> {
     let median = prop_oneof![Just(1e-3), 0.9e-3..1.1e-3, (-8.0_f64..1.0).prop_map(|power| 10.0_f64.powf(power))];
     (median, 0.0..0.5_f64, 0.0..0.5_f64, any::<bool>(), 1_usize..200).prop_map(
@@ -31,7 +31,7 @@ prop_compose! {
     fn processor()(
         ladders in [ladder(), ladder(), ladder(), ladder()],
         single in [times(), times(), times()],
-        ceilings in prop::collection::vec((times(), times()), 0..5),
+        roofs in prop::collection::vec((times(), times()), 0..5),
         peers in prop::collection::vec(times(), 5),
         cores in 1_usize..20,
     ) -> Figures {
@@ -40,8 +40,8 @@ prop_compose! {
         [figures.maximum.cpu, figures.product.trivial, figures.activation.cpu] = single;
         (figures.maximum.rayon, figures.product.rayon) = (maximum, product);
         (figures.activation.three_passes, figures.activation.fused) = (passes, fused);
-        let ceiling = |(power, (reading, arithmetic))| Ceiling { threads: 1_usize << power, reading, bytes: 8e6, arithmetic, operations: 1e8 };
-        figures.ceiling = ceilings.into_iter().enumerate().map(ceiling).collect();
+        let to_roofs = |(power, (reading, arithmetic))| Roofs { threads: 1_usize << power, reading, bytes: 8e6, arithmetic, operations: 1e8 };
+        figures.roofs = roofs.into_iter().enumerate().map(to_roofs).collect();
         for (peer, times) in figures.peers.times.iter_mut().zip(peers) {
             peer.times = times;
         }
@@ -53,28 +53,28 @@ prop_compose! {
 prop_compose! {
     fn figures()(
         figures in processor(),
-        of_the_gpu in prop::collection::vec(times(), 11),
-        beside in [times(), times(), times(), times(), times()],
+        gpu_times in prop::collection::vec(times(), 11),
+        cpu_times in [times(), times(), times(), times(), times()],
         kind in 0..3,
     ) -> Figures {
         let mut run = gpu_run();
-        let mut next = of_the_gpu.into_iter();
+        let mut next = gpu_times.into_iter();
         let mut set = |times: &mut Times| if let Some(other) = next.next() { *times = other };
         if let Some(maximum) = &mut run.maximum {
             set(&mut maximum.kernel);
             set(&mut maximum.with_copies);
-            (maximum.cpu, maximum.rayon.times) = (beside[0], beside[1]);
+            (maximum.cpu, maximum.rayon.times) = (cpu_times[0], cpu_times[1]);
         }
         if let Some(product) = &mut run.product {
             product.rungs.iter_mut().for_each(|rung| set(&mut rung.times));
             set(&mut product.with_copies);
-            (product.trivial, product.rayon.times) = (beside[2], beside[3]);
+            (product.trivial, product.rayon.times) = (cpu_times[2], cpu_times[3]);
         }
         if let Some(activation) = &mut run.activation {
             set(&mut activation.three_kernels);
             set(&mut activation.fused_kernel);
             set(&mut activation.fused_with_copies);
-            activation.rayon_fused.times = beside[4];
+            activation.rayon_fused.times = cpu_times[4];
         }
         let gpu = match kind {
             0 => Gpu::Missing("none".to_owned()),
@@ -85,7 +85,7 @@ prop_compose! {
     }
 }
 
-/// The median that a table shows in the row of that label, in seconds.
+/// The median in the row `label` of a table, as text and in seconds.
 fn shown(figures: &Figures, table: Table, label: &str) -> (String, f64) {
     let rows = tables::times(figures, table).rows;
     let row =
@@ -106,11 +106,11 @@ fn follows_its_table(figures: &Figures, statement: &Statement, comparison: &Comp
     let (shown_object, b) = shown(figures, *table, object);
     let text = &statement.text;
     assert!(text.contains(&shown_subject) && text.contains(&shown_object), "{text} has other times than {table:?}");
-    let named = format!("{object} with {shown_object}");
+    let named = format!("{object} at {shown_object}");
     let before = text.split(&named).next().unwrap();
-    assert!(before.len() < text.len(), "{text} does not name {named}");
-    // What is shown has four digits.
-    let (faster, slower) = (a < b * (1.0 - LEAST_DIFFERENCE / 2.0), b < a * (1.0 - LEAST_DIFFERENCE / 2.0));
+    assert!(before.len() < text.len(), "{text} does not contain {named}");
+    // Shown times have four digits.
+    let (faster, slower) = (a < b * (1.0 - MIN_DIFFERENCE / 2.0), b < a * (1.0 - MIN_DIFFERENCE / 2.0));
     match verdict {
         Verdict::Faster(factor) => {
             assert!(faster && before.ends_with("times as fast as "), "{text}: {a} and {b}");
@@ -120,7 +120,7 @@ fn follows_its_table(figures: &Figures, statement: &Statement, comparison: &Comp
             assert!(slower && before.ends_with("times as long as "), "{text}: {a} and {b}");
             assert!((factor / (a / b) - 1.0).abs() < 1e-3, "{text}: {factor}");
         }
-        Verdict::NoClearDifference => assert!(before.ends_with(", to "), "{text}"),
+        Verdict::NoClearDifference => assert!(before.ends_with(", from "), "{text}"),
     }
 }
 
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn a_verdict_has_a_mirror_image(a in times(), b in times()) {
+    fn verdicts_are_antisymmetric(a in times(), b in times()) {
         let mirrored = match statements::compare(&b, &a) {
             Verdict::Faster(factor) => Verdict::Slower(factor),
             Verdict::Slower(factor) => Verdict::Faster(factor),
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn overlapping_times_are_never_called_different(a in times(), shift in 0.0..1.0_f64) {
+    fn overlapping_times_never_have_a_clear_difference(a in times(), shift in 0.0..1.0_f64) {
         let [lower, upper] = a.interval();
         let median = lower + shift * (upper - lower);
         let b = Times { min: median, median, quartiles: None, repeats: 3 };
