@@ -169,7 +169,7 @@ impl Device {
     ///
     /// # Errors
     /// If the device has no cooperative launches, takes no block of this shape, or the PTX has no such kernel.
-    pub fn most_cooperative_blocks<K: Kernel>(
+    pub fn max_cooperative_blocks<K: Kernel>(
         &self,
         _kernel: &K,
         block: impl Into<Dim3>,
@@ -177,11 +177,11 @@ impl Device {
     ) -> Result<u32, Error> {
         let block = block.into();
         match &self.kind {
-            Kind::Cuda(cuda) => cuda.most_cooperative_blocks(K::NAME, block, dynamic_shared_bytes),
+            Kind::Cuda(cuda) => cuda.max_cooperative_blocks(K::NAME, block, dynamic_shared_bytes),
             Kind::Simulator { .. } | Kind::Interpreter(_) => {
                 let config = LaunchConfig::new(1, block).with_dynamic_shared(dynamic_shared_bytes);
                 config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
-                Ok(simulator::most_cooperative_blocks(block.count()))
+                Ok(simulator::max_cooperative_blocks(block.count()))
             }
         }
     }

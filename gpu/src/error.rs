@@ -190,7 +190,7 @@ pub enum Error {
         kernel: &'static str,
         /// The blocks of the launch.
         blocks: u64,
-        /// What [`Device::most_cooperative_blocks`](crate::Device::most_cooperative_blocks) says.
+        /// What [`Device::max_cooperative_blocks`](crate::Device::max_cooperative_blocks) says.
         limit: u64,
         /// Blocks of this shape that each multiprocessor runs at once.
         per_multiprocessor: u32,

@@ -42,7 +42,7 @@
 //! Two ways spare a step of many small kernels the cost of a launch for each. [`Device::replay`] records a step's launches
 //! once and queues them as often as is asked for. A [cooperative launch](LaunchConfig::cooperative) is one kernel for the
 //! whole step, whose blocks wait for each other by `cuda_std::grid::sync`; it has at most
-//! [`Device::most_cooperative_blocks`] blocks.
+//! [`Device::max_cooperative_blocks`] blocks.
 //!
 //! # Which GPU
 //!

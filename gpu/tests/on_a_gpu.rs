@@ -41,7 +41,7 @@ fn blocks_wait_for_each_other() {
     let sum = x.iter().sum::<f32>();
     let x = device.buffer_from_slice(&x).unwrap();
     let (mut values, mut barrier) = (device.uninitialized(length).unwrap(), device.zeroed(1).unwrap());
-    let most = device.most_cooperative_blocks(&grid_sums, 256, 0).unwrap();
+    let most = device.max_cooperative_blocks(&grid_sums, 256, 0).unwrap();
     // One state for launches of different sizes, and for one that is replayed.
     for blocks in [most, 1, 2, most.div_ceil(3)] {
         let mut sums = device.uninitialized(repeats).unwrap();

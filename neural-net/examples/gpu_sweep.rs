@@ -69,12 +69,12 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Part::Latency => sweep.latency()?,
         Part::Persistent => {
             for blocks in BLOCKS {
-                let options = GpuOptions { path: GpuPath::Persistent, most_blocks: NonZeroU32::new(blocks) };
+                let options = GpuOptions { path: GpuPath::Persistent, max_blocks: NonZeroU32::new(blocks) };
                 sweep.training(&format!("step in one launch, at most {blocks} blocks"), &options, arguments.steps)?;
             }
         }
         Part::Steps => {
-            let options = GpuOptions { path: GpuPath::Steps, most_blocks: None };
+            let options = GpuOptions { path: GpuPath::Steps, max_blocks: None };
             sweep.training("step as launches", &options, arguments.steps)?;
         }
     }
@@ -102,7 +102,7 @@ impl Sweep {
         self.time("empty launch in a graph", in_a_graph, LAUNCHES);
 
         let barrier = RefCell::new(self.device.zeroed::<u32>(1)?);
-        let resident = self.device.most_cooperative_blocks(&grid_barriers, THREADS, 0)?;
+        let resident = self.device.max_cooperative_blocks(&grid_barriers, THREADS, 0)?;
         for blocks in BLOCKS.into_iter().filter(|&blocks| blocks <= resident) {
             let config = LaunchConfig::new(blocks, THREADS).cooperative();
             let wait = |rounds| {

@@ -64,7 +64,7 @@ impl Cuda {
     }
 
     /// Most blocks of `kernel` that this GPU runs at once.
-    pub(crate) fn most_cooperative_blocks(
+    pub(crate) fn max_cooperative_blocks(
         &self,
         kernel: &'static str,
         block: Dim3,

@@ -35,9 +35,9 @@ fn a_grid_that_fits_is_launched_cooperatively() {
                 "launch scale grid 4 2 1 block 96 1 1 shared 64 stream 1",
             ]
         );
-        assert_eq!(device.most_cooperative_blocks(&scale, (32, 2), 0).unwrap(), 8);
+        assert_eq!(device.max_cooperative_blocks(&scale, (32, 2), 0).unwrap(), 8);
         assert_eq!(calls().last().unwrap(), "occupancy scale 64 0");
-        let error = device.most_cooperative_blocks(&absent, 32, 0).unwrap_err();
+        let error = device.max_cooperative_blocks(&absent, 32, 0).unwrap_err();
         assert!(matches!(error, Error::NoSuchKernel { kernel: "absent" }), "{error}");
     });
 }
@@ -74,7 +74,7 @@ fn a_stand_in_without_cooperative_launches_says_so() {
             error.to_string(),
             "kernel scale: Stand-in has no cooperative launches: launch it once for each part between two barriers"
         );
-        let error = device.most_cooperative_blocks(&scale, 32, 0).unwrap_err();
+        let error = device.max_cooperative_blocks(&scale, 32, 0).unwrap_err();
         assert!(matches!(error, Error::NotCooperative { kernel: "scale", .. }), "{error}");
     });
 }
@@ -122,8 +122,8 @@ fn more_shared_memory_is_asked_for_once() {
 fn on_the_simulator() {
     let device = Device::simulator();
     assert_eq!(device.multiprocessors(), None);
-    let most = device.most_cooperative_blocks(&grid_sums, 64, 0).unwrap();
-    assert_eq!(most, simulator::most_cooperative_blocks(64));
+    let most = device.max_cooperative_blocks(&grid_sums, 64, 0).unwrap();
+    assert_eq!(most, simulator::max_cooperative_blocks(64));
     let elements = 1000;
     let x = device.buffer_from_slice(&vec![1.0; elements]).unwrap();
     let (mut values, mut barrier) = (device.uninitialized(elements).unwrap(), device.zeroed(1).unwrap());

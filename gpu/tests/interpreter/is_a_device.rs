@@ -1,7 +1,7 @@
 //! The interpreter of PTX is a device like the others: buffers, launches, replays, names and errors.
 
 use crate::support::{PTX, absent, buffers_that_keep_what_they_are_given, changed, overrun, scale, vector_max};
-use cuda_std::simulator::most_cooperative_blocks;
+use cuda_std::simulator::max_cooperative_blocks;
 use gpu::{Device, DeviceChoice, Error, InterpreterOptions, LaunchConfig, OpenError, PtxVariant};
 use ptx_interpreter::memory::{AccessError, MemoryError};
 use ptx_interpreter::{FaultKind, LaunchError};
@@ -179,9 +179,9 @@ fn a_fault_is_one_readable_line_and_the_device_lives_on() {
 #[test]
 fn blocks_of_a_cooperative_launch_have_the_simulators_limit() {
     let device = crate::interpreters::device(&test_kernels::PTX[0], InterpreterOptions::default());
-    let most = device.most_cooperative_blocks(&grid_sums, 1024, 0).unwrap();
-    assert_eq!(most, most_cooperative_blocks(1024));
-    let error = device.most_cooperative_blocks(&grid_sums, 2048, 0).unwrap_err();
+    let most = device.max_cooperative_blocks(&grid_sums, 1024, 0).unwrap();
+    assert_eq!(most, max_cooperative_blocks(1024));
+    let error = device.max_cooperative_blocks(&grid_sums, 2048, 0).unwrap_err();
     assert!(matches!(error, Error::Limit { kernel: "grid_sums", .. }), "{error}");
 }
 

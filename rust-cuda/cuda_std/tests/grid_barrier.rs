@@ -1,6 +1,6 @@
 //! What blocks wrote before a barrier of the grid, all blocks see after it.
 
-use cuda_std::simulator::{self, LaunchError, Options, SimulatorBuffer, most_cooperative_blocks};
+use cuda_std::simulator::{self, LaunchError, Options, SimulatorBuffer, max_cooperative_blocks};
 use cuda_std::{GlobalMut, LaunchConfig, grid, kernel, shared_array, thread, warp};
 use proptest::prelude::*;
 use test_kernels::grid_sums;
@@ -105,7 +105,7 @@ fn launch_ones(blocks: u32, threads: u32) -> Result<Vec<f32>, LaunchError> {
 #[test]
 fn as_many_blocks_as_there_may_be_and_no_more() {
     for threads in [1, 64, 1024] {
-        let most = most_cooperative_blocks(threads.into());
+        let most = max_cooperative_blocks(threads.into());
         assert!((1..=256).contains(&most));
         let sum = (most * threads) as f32;
         assert_eq!(launch_ones(most, threads).unwrap(), [sum, sum]);
@@ -118,7 +118,7 @@ fn as_many_blocks_as_there_may_be_and_no_more() {
             )
         );
     }
-    assert_eq!(most_cooperative_blocks(1), 256);
+    assert_eq!(max_cooperative_blocks(1), 256);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn large_launches_at_the_same_time_leave_each_other_stacks() {
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
-                let most = most_cooperative_blocks(512);
+                let most = max_cooperative_blocks(512);
                 let sum = (most * 512) as f32;
                 assert_eq!(launch_ones(most, 512).unwrap(), [sum, sum]);
             });

@@ -9,12 +9,12 @@ use super::global::GlobalShadows;
 use super::launch::Launch;
 use super::report::LaunchReport;
 use super::stacks::{self, Stacks};
-use super::{LaunchError, most_cooperative_blocks};
+use super::{LaunchError, max_cooperative_blocks};
 
 /// Runs `thread` once for each thread of the grid.
 pub(super) fn run(launch: &Launch, thread: &dyn Fn()) -> Result<LaunchReport, LaunchError> {
     let (blocks, threads) = (launch.config.grid.count(), launch.config.block.count());
-    let limit = most_cooperative_blocks(threads);
+    let limit = max_cooperative_blocks(threads);
     if blocks > limit.into() {
         return Err(LaunchError::TooManyBlocks { blocks, threads, limit });
     }

@@ -75,7 +75,7 @@ pub enum LaunchError {
         blocks: u64,
         /// The threads of each.
         threads: u64,
-        /// What [`most_cooperative_blocks`] says.
+        /// What [`max_cooperative_blocks`] says.
         limit: u32,
     },
     /// A kernel launches a kernel.
@@ -103,7 +103,7 @@ impl LaunchError {
 ///
 /// It is 256, and less where so many waiting threads would need more stacks than the system allows: on Linux, as it is
 /// set up by default, there are about 16 000.
-pub fn most_cooperative_blocks(threads: u64) -> u32 {
+pub fn max_cooperative_blocks(threads: u64) -> u32 {
     stacks::most_concurrent_blocks(threads).min(256) as u32
 }
 

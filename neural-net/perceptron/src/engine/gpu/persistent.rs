@@ -56,7 +56,7 @@ impl Persistent {
             limits.blocks = limits.blocks.min(blocks.get());
         }
         let mut plan = Plan::new(layout, batch_size, has_momentum, limits)?;
-        let resident = device.most_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes());
+        let resident = device.max_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes());
         let resident = match resident {
             Err(error @ (DeviceError::NotCooperative { .. } | DeviceError::SharedMemory { .. })) => {
                 return Err(NotPersistent::Device(error.to_string()).into());
