@@ -48,7 +48,7 @@ pub fn run(settings: Settings) -> Result<(), WindowError> {
         .with_inner_size([1280.0, 800.0])
         .with_min_inner_size([960.0, 600.0]);
     // The icon is optional.
-    if let Ok(icon) = icon_data::from_png_bytes(include_bytes!("../../packaging/regression-studio.png")) {
+    if let Ok(icon) = icon_data::from_png_bytes(include_bytes!("../packaging/regression-studio.png")) {
         viewport = viewport.with_icon(icon);
     }
     let options = eframe::NativeOptions { viewport, ..eframe::NativeOptions::default() };

@@ -4,7 +4,7 @@
 //! The GPU is a mock of the CUDA driver (the stand-in). It accepts every launch and runs no kernel: losses and weights
 //! are not those of training, but everything else that the program does is real.
 
-#[path = "../../../gpu/tests/support/stand_in.rs"]
+#[path = "../../../crates/gpu/tests/support/stand_in.rs"]
 mod stand_in;
 
 use std::path::PathBuf;

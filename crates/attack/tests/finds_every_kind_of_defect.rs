@@ -21,8 +21,8 @@ fn stdout(output: &Output) -> String {
 
 /// Kind, location and trigger word of each defect.
 const DEFECTS: [(&str, &str, &str); 8] = [
-    ("panic", "attack/src/targets/selftest.rs:", "PANIC"),
-    ("panic", "attack/src/targets/selftest.rs:", "OTHER-PANIC"),
+    ("panic", "crates/attack/src/targets/selftest.rs:", "PANIC"),
+    ("panic", "crates/attack/src/targets/selftest.rs:", "OTHER-PANIC"),
     ("panic", "a stack overflow", "OVERFLOW"),
     ("panic", "signal 6", "ABORT"),
     ("hang", "the time limit", "HANG"),

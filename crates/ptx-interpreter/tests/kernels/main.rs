@@ -43,7 +43,7 @@ fn check(entry: &Entry, case: &Case, check_races: bool) {
         let options = Options { check_races, same_value_races_are_faults: true, ..Default::default() };
         let mut interpreter = Interpreter::new(ptx.text(), options).unwrap();
         let interpreted = (entry.on_interpreter)(&mut interpreter, case).unwrap_or_else(fail);
-        let variant = ptx.compute_capability;
+        let variant = ptx.compute_capability();
         assert!(
             (entry.is_same)(&interpreted, &simulated),
             "{} of {case:?}, PTX {variant:?}: differs from the source's result",

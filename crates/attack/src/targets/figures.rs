@@ -25,7 +25,7 @@ impl FigureFiles {
 }
 
 /// The figures of the report's own tests.
-#[path = "../../../report/tests/report/figures.rs"]
+#[path = "../../../../report/tests/report/figures.rs"]
 mod test_figures;
 
 /// A valid file.

@@ -85,7 +85,7 @@ fn survivors(seeds: impl IntoParallelIterator<Item = u64>) -> Vec<String> {
         let (ptx, entry) = (PTX[variant], &ENTRIES[kernel]);
         let found = caught(entry, ptx.text(), edit);
         found.is_none().then(|| {
-            let (capability, Edit { kind, line, before, after }) = (ptx.compute_capability, edit);
+            let (capability, Edit { kind, line, before, after }) = (ptx.compute_capability(), edit);
             let survivor =
                 format!("seed {seed}: {} {capability:?} {kind:?} line {line}: {before} ->{after}", entry.kernel);
             println!("not caught: {survivor}");

@@ -10,11 +10,11 @@ use ptx_interpreter::{Machine, Options};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for ptx in kernels_gpu::PTX {
         for check_races in [false, true] {
-            let (major, minor) = ptx.compute_capability;
+            let (major, minor) = ptx.compute_capability();
             println!("sm_{major}{minor}, race checks {}:", if check_races { "on" } else { "off" });
             let options = Options { check_races, ..Options::default() };
-            maximum(&mut Machine::new(ptx.text)?, options)?;
-            product(&mut Machine::new(ptx.text)?, options)?;
+            maximum(&mut Machine::new(ptx.text())?, options)?;
+            product(&mut Machine::new(ptx.text())?, options)?;
         }
     }
     Ok(())
