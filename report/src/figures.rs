@@ -5,7 +5,9 @@ mod machine;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::gpu::{Gpu, GpuActivation, GpuFacts, GpuMaximum, GpuProduct, GpuRun, GpuTraining, RungTimes};
+pub use self::gpu::{
+    FailedProgram, Gpu, GpuActivation, GpuFacts, GpuMaximum, GpuProduct, GpuRun, GpuTraining, RungTimes,
+};
 pub use self::machine::{Cache, Machine};
 use crate::Times;
 

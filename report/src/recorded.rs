@@ -1,5 +1,6 @@
 //! GPU times recorded on other machines: the files that `cargo xtask gpu-check` writes, stored in docs/results.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use matmul_functions::Rung;
@@ -9,7 +10,8 @@ use time::OffsetDateTime;
 
 use crate::Times;
 use crate::figures::{
-    Gpu, GpuActivation, GpuFacts, GpuMaximum, GpuProduct, GpuRun, GpuTraining, OnThreads, Point, RungTimes,
+    FailedProgram, Gpu, GpuActivation, GpuFacts, GpuMaximum, GpuProduct, GpuRun, GpuTraining, OnThreads, Point,
+    RungTimes,
 };
 
 /// A file that was skipped, with the reason.
@@ -51,18 +53,47 @@ struct Results {
     unix_time: i64,
     /// nvidia-smi's line: name, driver, compute capability, memory.
     gpu: String,
-    all_passed: bool,
     programs: Value,
+    /// Each test program's outcome.
+    #[serde(default)]
+    tests: BTreeMap<String, Value>,
+}
+
+/// The programs whose times the report shows: gpu-check's name, the program, and the test program that checks its kernels.
+const PROGRAMS: [(&str, &str, &str); 4] = [
+    ("max", "max_functions", "max_gpu_is_right"),
+    ("matmul_f32", "matmul_functions", "matmul_gpu_is_right"),
+    ("activation", "activation_functions", "activation_gpu_is_right"),
+    ("network", "neural-net", "part1_gpu_engine"),
+];
+
+impl Results {
+    /// Removes the programs that failed, or whose test did, and returns them with the reasons.
+    fn remove_failed(&mut self) -> Vec<FailedProgram> {
+        let mut failed = Vec::new();
+        for (name, program, test) in PROGRAMS {
+            let text = |value: &Value, key: &str| value.get(key)?.as_str().map(str::to_owned);
+            let of_program = self.programs.get(name).and_then(|value| text(value, "failed").or(text(value, "skipped")));
+            let outcome = self.tests.get(test).filter(|test| text(test, "outcome").as_deref() == Some("failed"));
+            let of_test = outcome
+                .map(|outcome| format!("its test {test} failed: {}", text(outcome, "reason").unwrap_or_default()));
+            if let Some(reason) = of_test.or(of_program) {
+                if let Some(programs) = self.programs.as_object_mut() {
+                    programs.remove(name);
+                }
+                failed.push(FailedProgram { program: program.to_owned(), reason });
+            }
+        }
+        failed
+    }
 }
 
 /// The file's time in Unix seconds, and its figures.
 fn read(path: &Path) -> Result<(i64, Gpu), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let results: Results =
+    let mut results: Results =
         serde_json::from_str(&text).map_err(|error| format!("it is not a result of gpu-check ({error})"))?;
-    if !results.all_passed {
-        return Err("a check failed there".to_owned());
-    }
+    let failed = results.remove_failed();
     let programs = Programs(&results.programs);
     let run = GpuRun {
         gpu: facts(&results.gpu),
@@ -70,9 +101,12 @@ fn read(path: &Path) -> Result<(i64, Gpu), String> {
         product: programs.product(),
         activation: programs.activation(),
         training: programs.training(),
+        failed,
     };
     if (&run.maximum, &run.product, &run.activation, &run.training) == (&None, &None, &None, &None) {
-        return Err("it has no times".to_owned());
+        let reasons: Vec<String> =
+            run.failed.iter().map(|failed| format!("; {}: {}", failed.program, failed.reason)).collect();
+        return Err(format!("it has no times{}", reasons.concat()));
     }
     let date = OffsetDateTime::from_unix_timestamp(results.unix_time).map_err(|_| "it has no date".to_owned())?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -169,12 +203,14 @@ mod tests {
     use super::*;
 
     const RESULTS: &str = r#"{
-        "unix_time": 1763683200, "gpu": "NVIDIA Test_GPU #1, 570.86, 9.0, 1024 MiB", "all_passed": true, "tests": {}, "peers": {},
+        "unix_time": 1763683200, "gpu": "NVIDIA Test_GPU #1, 570.86, 9.0, 1024 MiB", "all_passed": false, "peers": {},
+        "tests": {"max_gpu_is_right": {"outcome": "passed", "seconds": 2.5},
+                  "activation_gpu_is_right": {"outcome": "failed", "seconds": 60.0, "reason": "killed at its limit of 60 s"}},
         "programs": {
             "max": {"cores": 16, "seconds": {
                 "cpu": {"min": 0.004, "median": 0.005, "repeats": 20}, "rayon": {"min": 0.0002, "median": 0.0003, "repeats": 20},
                 "cuda_kernel": {"min": 4e-6, "median": 5e-6, "repeats": 20}, "cuda": {"min": 0.002, "median": 0.003, "repeats": 20}}},
-            "matmul_f32": {"failed": "the GPU has fallen off the bus"},
+            "matmul_f32": {"failed": "the GPU has fallen off the bus"}, "activation": {"cores": 16, "seconds": {}},
             "network": {"dataset": "MNIST", "test_accuracy": 0.96,
                 "epochs": [{"epoch": 1, "seconds": 0.5, "loss": 0.2, "accuracy": 0.92}, {"epoch": 2, "seconds": 0.25, "loss": 0.1, "accuracy": 0.95}]}
         }}"#;
@@ -185,7 +221,9 @@ mod tests {
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         write("new.json", RESULTS);
         write("old.json", &RESULTS.replace("1763683200", "1763000000").replace("Test_GPU", "Old"));
-        write("zfailed.json", &RESULTS.replace("true", "false").replace("1763683200", "1764000000"));
+        let lost =
+            r#"{"unix_time": 1764000000, "gpu": "A", "programs": {"max": {"skipped": "the phase's 540 s were over"}}}"#;
+        write("zfailed.json", lost);
         write("other.json", "{}");
         write("notes.txt", "no results");
         let (gpu, skipped) = newest(folder.path());
@@ -194,11 +232,14 @@ mod tests {
         assert_eq!((run.gpu.name.as_str(), run.gpu.memory), ("NVIDIA Test_GPU #1", Some(1 << 30)));
         assert_eq!(run.maximum.unwrap().rayon.threads, 16);
         assert!(run.product.is_none() && run.activation.is_none());
+        let failed: Vec<_> = run.failed.iter().map(|failed| format!("{}: {}", failed.program, failed.reason)).collect();
+        let of_test = "activation_functions: its test activation_gpu_is_right failed: killed at its limit of 60 s";
+        assert_eq!(failed, ["matmul_functions: the GPU has fallen off the bus", of_test]);
         let training = run.training.unwrap();
         assert_eq!(training.curve[1], Point { epochs: 2.0, seconds: 0.75, accuracy: 0.95 });
         let reasons: Vec<&str> = skipped.iter().map(|left| left.reason.as_str()).collect();
         assert!(reasons[0].starts_with("it is not a result of gpu-check"), "{reasons:?}");
-        assert_eq!(reasons[1..], ["a check failed there"]);
+        assert_eq!(reasons[1..], ["it has no times; max_functions: the phase's 540 s were over"]);
     }
 
     #[test]

@@ -45,6 +45,18 @@ pub struct GpuRun {
     pub activation: Option<GpuActivation>,
     /// Part 1.
     pub training: Option<GpuTraining>,
+    /// The programs whose times are not used because they, or their tests, failed there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedProgram>,
+}
+
+/// A program without times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailedProgram {
+    /// Its name, such as "max_functions".
+    pub program: String,
+    /// The reason, in one line.
+    pub reason: String,
 }
 
 /// A GPU.

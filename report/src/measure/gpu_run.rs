@@ -41,6 +41,7 @@ pub(super) fn measure(
         product: Some(timer.product(inputs.product, product)?),
         activation: Some(timer.activation(inputs.activation, activation)?),
         training: Some(training::on_the_gpu(device, inputs.dataset)?),
+        failed: Vec::new(),
     })
 }
 

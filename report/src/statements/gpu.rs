@@ -12,11 +12,22 @@ fn origin(figures: &Figures) -> String {
         Gpu::Measured(run) => format!("Measured on this machine's {}.", run.gpu.name),
         Gpu::Recorded { file, date, run } => format!(
             "No GPU was measured on this machine. The figures were recorded on another machine with the GPU {} on {date} \
-             (docs/results/{file}), and are compared only with that machine's processor.",
-            described(run)
+             (docs/results/{file}), and are compared only with that machine's processor.{}",
+            described(run),
+            failed(run)
         ),
         Gpu::Missing(reason) => format!("No GPU times are stated, since none were measured: {reason}."),
     }
+}
+
+/// The programs that failed on that machine, whose times are therefore not shown.
+fn failed(run: &GpuRun) -> String {
+    if run.failed.is_empty() {
+        return String::new();
+    }
+    let programs: Vec<String> =
+        run.failed.iter().map(|failed| format!("{} ({})", failed.program, failed.reason)).collect();
+    format!(" Not shown, because they failed there: {}.", programs.join(", "))
 }
 
 fn described(run: &GpuRun) -> String {

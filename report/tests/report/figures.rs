@@ -158,6 +158,7 @@ pub(crate) fn gpu_run() -> GpuRun {
             curve: vec![point(1.0, 0.92), point(3.0, 0.955), point(5.0, 0.966)],
             test_accuracy: 0.964,
         }),
+        failed: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The choice of sentences by the figures.
 
-use report::figures::{Counts, Gpu, OnThreads};
+use report::figures::{Counts, FailedProgram, Gpu, OnThreads};
 use report::statements::{self, Section};
 use report::{Figures, Times};
 
@@ -171,6 +171,17 @@ fn a_gpus_speed_ups_are_stated_only_if_measured() {
             "recorded on another machine with the GPU Test GPU 1",
             "max_gpu/max_numba is not stated: Numba was not measured on the GPU's machine",
         ],
+    );
+
+    let mut figures = with_recorded_gpu();
+    if let Gpu::Recorded { run, .. } = &mut figures.gpu {
+        run.product = None;
+        let reason = "killed at its limit of 60 s".to_owned();
+        run.failed.push(FailedProgram { program: "matmul_functions".to_owned(), reason });
+    }
+    assert_says(
+        &text(&figures, Section::MaximumGpu),
+        &["Not shown, because they failed there: matmul_functions (killed at its limit of 60 s)."],
     );
 
     let mut figures = with_measured_gpu();

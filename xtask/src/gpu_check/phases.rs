@@ -23,7 +23,7 @@ const PHASE_LIMIT: Duration = Duration::from_secs(9 * 60);
 const LEAST: Duration = Duration::from_secs(1);
 /// What compute-sanitizer prints where it cannot watch the GPU, as in some sandboxes.
 const REFUSAL: &str = "Device not supported";
-/// The exit code that compute-sanitizer is told to use for what it finds.
+/// Exit code of compute-sanitizer for a finding, passed to it as an option.
 const FOUND: &str = "9";
 
 /// Runs the phases in `only`, or all of them, in their order.

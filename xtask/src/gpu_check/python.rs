@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::child::Finished;
 use crate::capture::last_line;
 
-/// Where the scripts lie in the folder.
+/// Name of the scripts' folder.
 pub(super) const FOLDER: &str = "peers";
 
 /// All files that the scripts need.
