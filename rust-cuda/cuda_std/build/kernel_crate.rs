@@ -1,17 +1,17 @@
-//! How a crate of kernels that uses `cuda_std` becomes PTX: shared by the crates' build scripts and by `cargo xtask
-//! ptx`, so that both mean the same.
+//! The settings with which a kernel crate that uses `cuda_std` is compiled to PTX. The crates' build scripts and
+//! `cargo xtask ptx` share this file, so that both produce the same PTX.
 
 use std::path::Path;
 
 use cuda_builder::{Arch, CudaBuilder};
 
-/// The architectures whose PTX is committed: the oldest that is supported, whose PTX runs on all later ones, and the
-/// one that the kernels are tuned for.
+/// The architectures whose PTX is committed: the oldest supported one, whose PTX runs on all later ones, and the one
+/// that the kernels are tuned for.
 pub(crate) const ARCHS: [Arch; 2] = [Arch::Sm75, Arch::Sm90];
 
-/// The builder of the PTX for one architecture; `kernels` is the crate's folder.
+/// The builder of the PTX for one architecture; `kernels` is the crate's directory.
 pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
-    // A crate of kernels may lie at any depth of the workspace.
+    // A kernel crate may be at any depth of the workspace.
     let mut workspace = kernels.ancestors();
     let cuda_std =
         workspace.find_map(|folder| Some(folder.join("rust-cuda/cuda_std/src")).filter(|found| found.exists()));
@@ -22,7 +22,7 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
         }
     }
     if arch == Arch::Sm75 {
-        // Of CUDA 11.0, which the driver must be at least. The default, 6.3, lacks what later kernels need.
+        // PTX 7.0 needs a driver for CUDA 11.0 or later. The default, 6.3, lacks what later kernels need.
         builder = builder.ptx_version(7, 0);
     }
     builder

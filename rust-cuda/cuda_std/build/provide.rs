@@ -1,12 +1,12 @@
-//! What the build script of every crate of kernels does.
+//! The build script of every kernel crate.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{Arch, CudaBuilder};
 
-/// Provides the PTX of the crate `name` for each architecture, where the crate includes it: the committed one while it is
-/// fresh, else one that is built.
+/// Puts the PTX of the crate `name` for each architecture into `OUT_DIR`, from which the crate includes it: the
+/// committed file if it is up to date, else a newly built one.
 pub(crate) fn provide(name: &str, archs: &[Arch], builder: fn(&Path, Arch) -> CudaBuilder) {
     if cuda_builder::compiling_kernels() {
         return;

@@ -1,11 +1,11 @@
-//! A bug that a GPU does not show, and the simulator's report of it: `cargo run -p cuda_std --example missing_barrier`.
+//! A bug that a GPU does not report, and the simulator's report: `cargo run -p cuda_std --example missing_barrier`.
 
 #![allow(missing_docs)]
 
 use cuda_std::simulator::{self, SimulatorBuffer};
 use cuda_std::{GlobalMut, LaunchConfig, kernel, shared_array, thread};
 
-/// Turns each block's 64 numbers around, by way of shared memory. A barrier is missing between the two lines.
+/// Reverses each block's 64 elements through shared memory. A barrier is missing between the two lines.
 #[kernel]
 pub fn turn_around(x: &[f32], out: GlobalMut<f32>) {
     let numbers = shared_array![f32; 64];

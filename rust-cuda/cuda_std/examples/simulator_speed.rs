@@ -1,4 +1,4 @@
-//! How fast the simulator is on the course's problems: `cargo run -p cuda_std --example simulator_speed`.
+//! The simulator's speed on the course's problems: `cargo run -p cuda_std --example simulator_speed`.
 
 use std::time::{Duration, Instant};
 

@@ -1,15 +1,17 @@
-//! What lies in a GPU's memory.
+//! The element types of a GPU's memory.
+
+use core::convert::identity;
 
 use crate::F32x4;
 
 #[cfg(not(target_arch = "nvptx64"))]
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// A type that a buffer or a shared array may hold.
+/// An element type of buffers and shared arrays.
 ///
 /// # Safety
 /// On the host, a value of `Cell` has the size of `Self`, no greater alignment, and both accept every bit pattern: a
-/// slice of either may be seen as a slice of the other.
+/// slice of either may be reinterpreted as a slice of the other.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a GPU's memory",
     label = "not an element type",
@@ -17,16 +19,16 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering::Rel
 )]
 #[allow(unsafe_code)]
 pub unsafe trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
-    /// What memory holds that nobody wrote: something conspicuous, such as NaN.
+    /// The value of uninitialised memory in the simulator: a conspicuous one, such as NaN.
     #[doc(hidden)]
     const POISON: Self;
 
-    /// The type in a kernel's [`signature`](crate::signature).
+    /// The type's code in a kernel's [`signature`](crate::signature).
     #[doc(hidden)]
     const CODE: u8;
 
-    /// The element as the simulator's threads share it. Two blocks may access one cell at once, as on a GPU: every
-    /// access is therefore atomic, relaxed, which on common processors is an ordinary load or store.
+    /// The element as the simulator's threads share it. Two blocks may access one cell concurrently, as on a GPU:
+    /// every access is therefore a relaxed atomic, which on common processors is an ordinary load or store.
     #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
     type Cell: Send + Sync + 'static;
@@ -41,7 +43,7 @@ pub unsafe trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn load(cell: &Self::Cell) -> Self;
 
-    /// Puts `self` into `cell`.
+    /// Stores `self` in `cell`.
     #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
     fn store(self, cell: &Self::Cell);
@@ -62,41 +64,41 @@ pub unsafe trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     unsafe fn write(self, pointer: *mut Self);
 
-    /// The same value, of which LLVM forgets where it was loaded.
+    /// The same value, frozen: LLVM cannot trace it back to the load.
     ///
-    /// What a load returns that races with a store is `undef` to LLVM, which may take a different value at each use: a check of
-    /// an index would say nothing about the access after it. An integer is therefore passed through an empty instruction.
+    /// To LLVM, a load that races with a store returns `undef`, which may take a different value at each use: the check
+    /// of an index would then not hold for the access after it. Integers therefore pass through an empty `asm!`.
     #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     fn frozen(self) -> Self;
 }
 
-/// An element on which atomic operations exist: i32, u32 and f32.
+/// An element type with atomic operations: i32, u32 and f32.
 #[diagnostic::on_unimplemented(
     message = "a GPU has no atomic operations on `{Self}`",
     note = "atomic operations exist on i32, u32 and f32"
 )]
 #[allow(unsafe_code)]
 pub trait AtomicElement: Element {
-    /// Adds `value` and returns what was there before.
+    /// Adds `value` and returns the old value.
     #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
     fn fetch_add(cell: &Self::Cell, value: Self) -> Self;
 
-    /// Puts the larger of `value` and what is there, and returns what was there before.
+    /// Stores the maximum of the old value and `value`, and returns the old value.
     #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
     fn fetch_max(cell: &Self::Cell, value: Self) -> Self;
 
-    /// Adds `value` at the address in global or shared memory and returns what was there before.
+    /// Adds `value` at the address in global or shared memory and returns the old value.
     ///
     /// # Safety
-    /// The address is that of a value of this type, in shared memory if `IS_SHARED` and in global memory otherwise.
+    /// `address` points to a value of this type, in shared memory if `IS_SHARED` and in global memory otherwise.
     #[cfg(target_arch = "nvptx64")]
     #[doc(hidden)]
     unsafe fn fetch_add<const IS_SHARED: bool>(address: *mut Self, value: Self) -> Self;
 
-    /// Puts the larger of `value` and what is there, and returns what was there before.
+    /// Stores the maximum of the old value and `value`, and returns the old value.
     ///
     /// # Safety
     /// As for `fetch_add`.
@@ -110,11 +112,13 @@ mod sealed {
 }
 
 macro_rules! elements {
-    ($($element:ident in $cell:ident, code $code:literal, poison $poison:expr, $into:expr, $from:expr, $freeze:expr;)*) => {$(
+    ($(
+        $element:ident in $cell:ident, code $code:literal, poison $poison:expr, $into:expr, $from:expr, $freeze:expr;
+    )*) => {$(
         impl sealed::Sealed for $element {}
 
-        // SAFETY: an atomic integer has the size and bit validity of the integer, which is as wide as the element and,
-        // on the 64-bit hosts that this crate is for, aligned alike; any bits are a value of either.
+        // SAFETY: an atomic integer has the size and bit validity of the integer, which has the element's width and, on
+        // the 64-bit hosts that this crate is for, its alignment; every bit pattern is a valid value of either.
         #[allow(unsafe_code)]
         unsafe impl Element for $element {
             const POISON: Self = $poison;
@@ -144,14 +148,14 @@ macro_rules! elements {
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn read(pointer: *const Self) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { *pointer }
             }
 
             #[cfg(target_arch = "nvptx64")]
             #[inline(always)]
             unsafe fn write(self, pointer: *mut Self) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { *pointer = self }
             }
 
@@ -165,16 +169,16 @@ macro_rules! elements {
 }
 
 elements! {
-    u8 in AtomicU8, code b'b', poison u8::MAX, core::convert::identity, core::convert::identity, |x| freeze(x as u32) as u8;
-    u32 in AtomicU32, code b'u', poison u32::MAX, core::convert::identity, core::convert::identity, freeze;
-    i32 in AtomicI32, code b'i', poison i32::MIN, core::convert::identity, core::convert::identity, |x| freeze(x as u32) as i32;
-    f32 in AtomicU32, code b'f', poison f32::NAN, f32::to_bits, f32::from_bits, core::convert::identity;
-    f64 in AtomicU64, code b'd', poison f64::NAN, f64::to_bits, f64::from_bits, core::convert::identity;
+    u8 in AtomicU8, code b'b', poison u8::MAX, identity, identity, |x| freeze(x as u32) as u8;
+    u32 in AtomicU32, code b'u', poison u32::MAX, identity, identity, freeze;
+    i32 in AtomicI32, code b'i', poison i32::MIN, identity, identity, |x| freeze(x as u32) as i32;
+    f32 in AtomicU32, code b'f', poison f32::NAN, f32::to_bits, f32::from_bits, identity;
+    f64 in AtomicU64, code b'd', poison f64::NAN, f64::to_bits, f64::from_bits, identity;
 }
 
 impl sealed::Sealed for F32x4 {}
 
-// SAFETY: four atomic u32 take the 16 bytes of four f32, are aligned to 4, and any bits are a value of either.
+// SAFETY: four atomic u32 have the 16 bytes of four f32, an alignment of 4, and every bit pattern is valid for either.
 #[allow(unsafe_code)]
 unsafe impl Element for F32x4 {
     const POISON: Self = Self::splat(f32::NAN);
@@ -201,18 +205,18 @@ unsafe impl Element for F32x4 {
         self.to_array().into_iter().zip(cell).for_each(|(value, cell)| value.store(cell));
     }
 
-    // Field by field: a copy of the whole struct becomes two moves of 8 bytes.
+    // Field by field: LLVM compiles a copy of the whole struct to two moves of 8 bytes.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn read(pointer: *const Self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { Self { x: (*pointer).x, y: (*pointer).y, z: (*pointer).z, w: (*pointer).w } }
     }
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     unsafe fn write(self, pointer: *mut Self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe {
             (*pointer).x = self.x;
             (*pointer).y = self.y;
@@ -228,12 +232,12 @@ unsafe impl Element for F32x4 {
     }
 }
 
-/// A value of which LLVM knows nothing.
+/// `value`, about which LLVM can assume nothing.
 #[cfg(target_arch = "nvptx64")]
 #[allow(unsafe_code)]
 #[inline(always)]
 fn freeze(mut value: u32) -> u32 {
-    // SAFETY: a comment, no instruction.
+    // SAFETY: the asm is a comment without an instruction.
     unsafe { core::arch::asm!("// {0}", inout(reg32) value, options(pure, nomem, nostack, preserves_flags)) };
     value
 }
@@ -268,7 +272,7 @@ mod host_atomics {
         }
 
         fn fetch_max(cell: &AtomicU32, value: Self) -> Self {
-            // As on the GPU, a zero with a sign is less than one without, and a NaN changes nothing.
+            // As on the GPU, −0 is less than +0, and a NaN changes nothing.
             update(cell, |old| if !value.is_nan() && old.total_cmp(&value).is_lt() { value } else { old })
         }
     }

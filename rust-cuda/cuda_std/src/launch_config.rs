@@ -1,11 +1,11 @@
-//! How many threads a launch has, and what CUDA allows.
+//! The shape of a launch, and CUDA's limits on it.
 
 use thiserror::Error;
 
 /// A size or an index in three dimensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Dim3 {
-    /// Along x, the fastest.
+    /// Along x, which varies fastest.
     pub x: u32,
     /// Along y.
     pub y: u32,
@@ -19,16 +19,16 @@ impl Dim3 {
         Self { x, y, z }
     }
 
-    /// The product of the three.
+    /// x · y · z; saturates.
     pub const fn count(self) -> u64 {
-        // The limits keep this below 2⁶³; before they are checked, saturate.
+        // CUDA's limits keep this below 2⁶³; it saturates because they may not have been checked yet.
         (self.x as u64 * self.y as u64).saturating_mul(self.z as u64)
     }
 
-    /// The index of this size that comes `linear`-th, x running fastest.
+    /// The index with linear position `linear` in this size; x varies fastest.
     pub const fn index_of(self, linear: u64) -> Self {
         let (x, y) = (self.x as u64, self.y as u64);
-        // Most launches have one dimension; this spares them the divisions.
+        // A fast path without divisions: most launches have one dimension.
         if linear < x {
             return Self::new(linear as u32, 0, 0);
         }
@@ -60,31 +60,31 @@ impl std::fmt::Display for Dim3 {
     }
 }
 
-/// The shape of a launch.
+/// Grid, block and shared memory of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchConfig {
-    /// Blocks.
+    /// Blocks of the grid.
     pub grid: Dim3,
     /// Threads of each block.
     pub block: Dim3,
-    /// Bytes of shared memory of each block beside the kernel's own arrays.
+    /// Bytes of shared memory of each block in addition to the kernel's own arrays.
     pub dynamic_shared_bytes: u32,
-    /// Whether all blocks of the grid are resident at once, so that they may wait for each other by
+    /// Whether all blocks of the grid are resident at once, so that they can synchronise with
     /// [`grid::sync`](crate::grid::sync).
     pub cooperative: bool,
 }
 
 impl LaunchConfig {
-    /// Most threads of a block.
+    /// Maximum threads of a block.
     pub const MAX_THREADS: u32 = 1024;
-    /// Most threads of a block along each dimension.
+    /// Maximum threads of a block along each dimension.
     pub const MAX_BLOCK: Dim3 = Dim3::new(1024, 1024, 64);
-    /// Most blocks of a grid along each dimension.
+    /// Maximum blocks of a grid along each dimension.
     pub const MAX_GRID: Dim3 = Dim3::new(i32::MAX as u32, 65_535, 65_535);
-    /// Most bytes that a block's arrays, those of [`shared_array!`](crate::shared_array), take together.
+    /// Maximum bytes of a block's arrays, those of [`shared_array!`](crate::shared_array), together.
     pub const MAX_STATIC_SHARED_BYTES: u32 = 48 * 1024;
-    /// Most bytes of shared memory of a block, its arrays and the dynamic part together, on any GPU so far: what sm_90
-    /// has. Others have less: sm_75 64 KiB, sm_80 163 KiB, sm_86 and sm_89 99 KiB.
+    /// Maximum bytes of shared memory of a block, its arrays and the dynamic part together, on any supported GPU: the
+    /// limit of sm_90. Others have less: sm_75 64 KiB, sm_80 163 KiB, sm_86 and sm_89 99 KiB.
     pub const MAX_SHARED_BYTES: u32 = 227 * 1024;
 
     /// `grid` blocks of `block` threads, without dynamic shared memory, not cooperative.
@@ -95,7 +95,7 @@ impl LaunchConfig {
     /// At least one thread for each of `elements`, in blocks of `threads`.
     ///
     /// # Panics
-    /// If that needs more than 2³² − 1 blocks, or `threads` is zero.
+    /// If the grid needs more than 2³² − 1 blocks, or `threads` is zero.
     pub fn for_elements(elements: usize, threads: u32) -> Self {
         let blocks = elements.div_ceil(threads as usize).max(1);
         Self::new(u32::try_from(blocks).expect("the grid of a launch has too many blocks"), threads)
@@ -106,16 +106,16 @@ impl LaunchConfig {
         Self { dynamic_shared_bytes: bytes, ..self }
     }
 
-    /// The same with all blocks resident at once, so that they may wait for each other by
-    /// [`grid::sync`](crate::grid::sync). A device takes only as many blocks as it can run at once.
+    /// The same with all blocks resident at once, so that they can synchronise with
+    /// [`grid::sync`](crate::grid::sync). A device rejects more blocks than it can run at once.
     pub fn cooperative(self) -> Self {
         Self { cooperative: true, ..self }
     }
 
-    /// Whether CUDA takes this launch.
+    /// Checks this launch against CUDA's limits.
     ///
     /// # Errors
-    /// The first limit that it passes.
+    /// The first limit that it exceeds.
     pub fn check(&self) -> Result<(), LimitError> {
         let Self { grid, block, .. } = *self;
         if grid.count() == 0 {
@@ -137,54 +137,54 @@ impl LaunchConfig {
         self.check_shared(Self::MAX_SHARED_BYTES)
     }
 
-    /// Whether the dynamic shared memory alone is within `limit`, the most bytes that a block of the device may have.
+    /// Checks that the dynamic shared memory alone is within `limit`, the device's maximum bytes for a block.
     pub(crate) fn check_shared(&self, limit: u32) -> Result<(), LimitError> {
         let bytes = self.dynamic_shared_bytes;
         if bytes > limit { Err(LimitError::SharedMemory { bytes, limit }) } else { Ok(()) }
     }
 }
 
-/// Why CUDA does not take a launch.
+/// A limit of CUDA that a launch exceeds.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum LimitError {
     /// The grid has no blocks.
     #[error("the grid {grid} has no blocks")]
     EmptyGrid {
-        /// The grid asked for.
+        /// The requested grid.
         grid: Dim3,
     },
     /// The blocks have no threads.
     #[error("the block {block} has no threads")]
     EmptyBlock {
-        /// The block asked for.
+        /// The requested block.
         block: Dim3,
     },
-    /// The grid is too long.
+    /// The grid is too large along a dimension.
     #[error("the grid {grid} is larger than {}", LaunchConfig::MAX_GRID)]
     Grid {
-        /// The grid asked for.
+        /// The requested grid.
         grid: Dim3,
     },
-    /// The block is too long.
+    /// The block is too large along a dimension.
     #[error("the block {block} is larger than {}", LaunchConfig::MAX_BLOCK)]
     Block {
-        /// The block asked for.
+        /// The requested block.
         block: Dim3,
     },
     /// The block has too many threads.
     #[error("the block {block} has {threads} threads; at most {} are possible", LaunchConfig::MAX_THREADS)]
     Threads {
-        /// The block asked for.
+        /// The requested block.
         block: Dim3,
-        /// Its threads.
+        /// Threads of the block.
         threads: u64,
     },
     /// The block has too much shared memory.
     #[error("{bytes} bytes of dynamic shared memory; at most {limit} are possible")]
     SharedMemory {
-        /// The bytes asked for.
+        /// The requested bytes.
         bytes: u32,
-        /// The most that a block may have.
+        /// Maximum bytes of a block.
         limit: u32,
     },
 }

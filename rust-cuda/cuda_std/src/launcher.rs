@@ -1,4 +1,4 @@
-//! What connects a kernel, its arguments and a device.
+//! The traits and types that connect a kernel, its arguments and a device.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,10 +11,10 @@ use crate::{Element, Scalar};
 /// A kernel that can be launched. `#[kernel]` implements it.
 ///
 /// # Safety
-/// A launch hands to a GPU what [`push_arguments`](Self::push_arguments) appends, unchecked: for each buffer of the
-/// arguments its own address and length, by [`RawParameters::push_buffer`] and
-/// [`push_buffer_mut`](RawParameters::push_buffer_mut), and for each scalar its value, in the order and of the types that
-/// `SIGNATURE` says.
+/// A launch passes to a GPU, unchecked, the values that [`push_arguments`](Self::push_arguments) appends. They are: for
+/// each buffer of the arguments its own address and length, through [`RawParameters::push_buffer`] and
+/// [`push_buffer_mut`](RawParameters::push_buffer_mut), and for each scalar its value, in the order and of the types of
+/// `SIGNATURE`.
 #[allow(unsafe_code)]
 pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// The name of the entry in the PTX.
@@ -23,13 +23,13 @@ pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// The types of the parameters ([`signature`](crate::signature)).
     const SIGNATURE: &'static [u8];
 
-    /// What a launch passes: a tuple with `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`, and numbers.
+    /// The arguments of a launch: a tuple with `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`, and scalars.
     type Arguments<'a, M: Memory>;
 
-    /// What each thread of the simulator gets.
+    /// The parameters that each thread of the simulator gets.
     type Parameters<'a>: Sync;
 
-    /// Appends the arguments to `raw`, as a driver wants them: for a buffer its address and its length.
+    /// Appends the arguments to `raw` in the driver's form: for a buffer its address and its length.
     ///
     /// # Errors
     /// If a buffer is not in a GPU's memory.
@@ -38,7 +38,7 @@ pub unsafe trait Kernel: Copy + Send + Sync + 'static {
         raw: &mut RawParameters,
     ) -> Result<(), ArgumentError>;
 
-    /// Makes of the arguments what a simulated thread gets.
+    /// Converts the arguments to the parameters of a simulated thread.
     ///
     /// # Errors
     /// If a buffer is not in the simulator's memory.
@@ -48,34 +48,34 @@ pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     fn run_thread(parameters: &Self::Parameters<'_>);
 }
 
-/// A device's memory: says which type its buffers are.
+/// A kind of memory, which determines the type of its buffers.
 ///
-/// [`SimulatorMemory`](crate::simulator::SimulatorMemory) is one. A crate that knows several devices makes its own,
-/// whose buffers say where they are.
+/// [`SimulatorMemory`](crate::simulator::SimulatorMemory) is one. A crate with several kinds of devices implements its
+/// own, whose buffers know their location.
 pub trait Memory: 'static {
     /// A buffer of elements of type T.
     type Buffer<T: Element>: 'static;
 
-    /// Where `buffer` is.
+    /// The location of `buffer`, for reading.
     fn buffer_ref<T: Element>(buffer: &Self::Buffer<T>) -> BufferRef<'_, T>;
 
-    /// Where `buffer` is, to be written.
+    /// The location of `buffer`, for writing.
     fn buffer_mut<T: Element>(buffer: &mut Self::Buffer<T>) -> BufferMut<'_, T>;
 }
 
-/// The memory of one device, unlike that of every other device of the process.
+/// Identifies the memory of one device among all devices of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryId(u64);
 
 impl MemoryId {
-    /// A new one.
+    /// An identifier that differs from all earlier ones.
     pub fn unique() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Relaxed))
     }
 }
 
-/// Where a buffer is that a kernel reads.
+/// The location of a buffer that a kernel reads.
 #[derive(Debug)]
 pub enum BufferRef<'a, T: Element> {
     /// In the simulator.
@@ -91,7 +91,7 @@ pub enum BufferRef<'a, T: Element> {
     },
 }
 
-/// Where a buffer is that a kernel writes.
+/// The location of a buffer that a kernel writes.
 #[derive(Debug)]
 pub enum BufferMut<'a, T: Element> {
     /// In the simulator.
@@ -107,23 +107,23 @@ pub enum BufferMut<'a, T: Element> {
     },
 }
 
-/// An argument that the device of the launch cannot reach.
+/// An argument that the device of the launch cannot access.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum ArgumentError {
-    /// The launch is on the simulator.
+    /// The launch is on the simulator, the buffer on a GPU.
     #[error("the buffer for parameter `{parameter}` is on a GPU; the launch is on the simulator")]
     NotInSimulator {
         /// The kernel's parameter.
         parameter: &'static str,
     },
-    /// The launch is on a GPU.
+    /// The launch is on a GPU, the buffer in the simulator.
     #[error("the buffer for parameter `{parameter}` is in the simulator; the launch is on a GPU")]
     NotOnDevice {
         /// The kernel's parameter.
         parameter: &'static str,
     },
-    /// The launch is on another GPU, or on the same GPU opened a second time: its launches are not ordered with those of
-    /// the buffer's device.
+    /// The buffer belongs to another GPU, or to the same GPU opened a second time, whose launches are not ordered with
+    /// those of this one.
     #[error("the buffer for parameter `{parameter}` belongs to another device than the launch")]
     OtherDevice {
         /// The kernel's parameter.
@@ -131,12 +131,12 @@ pub enum ArgumentError {
     },
 }
 
-/// A launch's parameters as `cuLaunchKernel` takes them: an address for each, behind which its value lies.
+/// A launch's parameters as `cuLaunchKernel` takes them: one pointer to each value.
 #[derive(Clone, Debug)]
 pub struct RawParameters {
     /// The memory of the device that the launch is on.
     memory: MemoryId,
-    /// Each value in 16 bytes of its own: enough for every scalar, and aligned for every one.
+    /// One entry of 16 bytes for each value: large enough and aligned for every scalar.
     values: Vec<Value>,
 }
 
@@ -197,11 +197,11 @@ impl RawParameters {
         }
     }
 
-    /// Appends a number.
+    /// Appends a scalar.
     pub fn push_scalar<S: Scalar>(&mut self, scalar: S) {
         const { assert!(size_of::<S>() <= size_of::<Value>() && align_of::<S>() <= align_of::<Value>()) };
         let mut value = Value([0; 16]);
-        // SAFETY: the number fits into the value, by the assertion above.
+        // SAFETY: by the assertion above, the scalar fits into `value` and is aligned in it.
         #[allow(unsafe_code)]
         unsafe {
             (&raw mut value).cast::<S>().write(scalar);
@@ -219,12 +219,12 @@ impl RawParameters {
         self.values.is_empty()
     }
 
-    /// The bytes of each value, in the order of the host, zeros after them.
+    /// The bytes of each value in the host's byte order, padded with zeros.
     pub fn values(&self) -> impl Iterator<Item = &[u8; 16]> {
         self.values.iter().map(|value| &value.0)
     }
 
-    /// The addresses of the values, for the driver; they stay valid while `self` is borrowed.
+    /// Pointers to the values, for the driver; they are valid while `self` is borrowed.
     pub fn pointers(&mut self) -> Vec<*mut c_void> {
         self.values.iter_mut().map(|value| (&raw mut *value).cast()).collect()
     }

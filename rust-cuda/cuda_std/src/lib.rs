@@ -1,10 +1,10 @@
-//! What a GPU kernel may use, with Rust-CUDA's names: thread indices, barriers of a block and of the grid, shared
-//! memory, warps and atomics.
+//! The API of GPU kernels, with Rust-CUDA's names: thread indices, barriers of a block and of the grid, shared memory,
+//! warps and atomics.
 //!
-//! A kernel is written once, with [`kernel`]. Compiled for `nvptx64-nvidia-cuda` it becomes PTX, and everything here
-//! becomes the instruction it names. Compiled for the host, the same source runs in the [`simulator`], which needs no
-//! GPU and reports what a GPU would silently get wrong: indices out of bounds, reads of memory that nobody wrote,
-//! races, barriers that not every thread reaches, and lanes missing from a warp's operation.
+//! A kernel is written once, with [`kernel`]. Compiled for `nvptx64-nvidia-cuda` it becomes PTX, and each function here
+//! becomes the instruction that it names. Compiled for the host, the same source runs in the [`simulator`], which needs
+//! no GPU and reports the bugs that a GPU does not report: indices out of bounds, reads of uninitialised memory, races,
+//! barriers that not every thread reaches, and lanes missing from a warp-wide operation.
 //!
 //! ```
 //! use cuda_std::simulator::{self, SimulatorBuffer};
@@ -31,13 +31,13 @@
 //! # Barriers of the grid
 //!
 //! In a launch of [`LaunchConfig::cooperative`](LaunchConfig::cooperative) all blocks are resident at once, and
-//! [`grid::sync`] makes them wait for each other. A training step of many small parts is then one launch:
+//! [`grid::sync`] makes them wait for each other. A training step of many small kernels is then one launch:
 //!
 //! ```
 //! use cuda_std::simulator::{self, SimulatorBuffer};
 //! use cuda_std::{GlobalMut, LaunchConfig, grid, kernel, thread};
 //!
-//! /// Turns x around its middle, `rounds` times.
+//! /// Reverses x, `rounds` times.
 //! #[kernel]
 //! pub fn turn_around(x: GlobalMut<u32>, rounds: u32, barrier: GlobalMut<u32>) {
 //!     let i = thread::index_1d() as usize;
@@ -56,45 +56,53 @@
 //! # Ok::<(), simulator::LaunchError>(())
 //! ```
 //!
-//! A device takes as many blocks as it can run at once, and no more. A grid that is right on every device is therefore
-//! made from what the device says, and the kernel's threads share out the work by `thread::grid_dim_x`.
+//! A device rejects a cooperative launch of more blocks than it can run at once. A program therefore derives the grid
+//! from the device's limit, and the kernel uses a grid-stride loop, whose stride follows from `thread::grid_dim_x`.
 //!
 //! # Safety model
 //!
-//! Safe code launches kernels that are written in safe code, and neither can reach memory that is not the launch's own. What that
-//! rests on, and who upholds it:
+//! Safe code launches kernels that are written in safe code, and neither can access memory outside of the launch's
+//! buffers. This rests on five invariants:
 //!
-//! 1. **The code is the kernel's.** Only unsafe code makes a [`PtxVariant`] of a text or implements `Kernel`; `#[kernel]` and
-//!    [`compiled_kernels!`] do it for compiled kernels. A launch compares the types of the parameters, which `#[kernel]` puts into
-//!    the PTX as well ([`signature`]): a kernel never runs another's code because it has its name.
-//! 2. **Every address is a buffer's.** An argument is `&buffer` or `&mut buffer`, whose address and length are passed together.
-//!    The borrow checker rules out that a buffer which the kernel writes is passed twice, so what `&[T]` shows does not change
-//!    during the launch. A buffer of another device is refused by name.
-//! 3. **Every access is checked.** [`Global`], [`GlobalMut`], [`SharedArray`] and [`DynamicShared`] compare each index with the
-//!    length, on a GPU too; outside, the kernel traps, and the error comes to light where the device is next waited for.
-//!    All bits are a value of every [`Element`], so memory that was not written holds some value, never an invalid one.
-//! 4. **Buffers outlive their launches.** A device has one queue: launches and copies run in order, and freeing a buffer waits
-//!    for the launches that use it.
-//! 5. **No thread waits for one that cannot run.** A kernel with a barrier of the grid is refused in a launch that is not
-//!    cooperative, and a cooperative launch of more blocks than run at once is refused as well. Two barriers that not all threads
-//!    reach still hang the GPU: that is a bug which the simulator and the interpreter of PTX report, and no harm to memory.
+//! 1. **The PTX is the kernel's own.** Only unsafe code makes a [`PtxVariant`] from a text or implements `Kernel`;
+//!    `#[kernel]` and [`compiled_kernels!`] do it for compiled kernels. A launch compares the types of the parameters
+//!    with those that `#[kernel]` stores in the PTX ([`signature`]): a kernel never runs code of the same name that was
+//!    compiled for other types.
+//! 2. **Every address is that of a buffer.** An argument is `&buffer` or `&mut buffer`, whose address and length are
+//!    passed together. The borrow checker rejects a launch that passes a buffer twice and writes it, so the contents of
+//!    a `&[T]` do not change during the launch. A launch rejects a buffer of another device, and the error names the
+//!    parameter.
+//! 3. **Every access is checked.** [`Global`], [`GlobalMut`], [`SharedArray`] and [`DynamicShared`] compare each index
+//!    with the length, on a GPU too. An index out of bounds traps, and the next synchronisation with the device returns
+//!    the error. Every bit pattern is a valid value of every [`Element`], so uninitialised memory holds some value,
+//!    never an invalid one.
+//! 4. **Buffers outlive their launches.** A device has one queue: launches and copies run in order, and freeing a
+//!    buffer waits for the launches that use it.
+//! 5. **No thread waits for one that cannot run.** A kernel with a barrier of the grid is rejected in a launch that is
+//!    not cooperative, and so is a cooperative launch of more blocks than run at once. A barrier that not all threads
+//!    reach still hangs the GPU: it is a bug, which the simulator and the PTX interpreter report, but it corrupts no
+//!    memory.
 //!
-//! **Data races.** Many threads share a [`GlobalMut`] or a [`SharedArray`], and nothing stops two of them from using one element
-//! at once without a barrier between. In Rust on a CPU that is undefined behaviour. On a GPU the program computes something that
-//! depends on the hardware's timing, and no more:
-//! PTX gives racing programs a meaning, as its memory model does not require that there are no races
-//! ([Lustig et al., 2019](https://doi.org/10.1145/3297858.3304043)); and to LLVM the value of a load that races with a store is
-//! `undef` ([Language Reference, "Memory Model for Concurrent Operations"](https://llvm.org/docs/LangRef.html#memmodel)), a value
-//! and not undefined behaviour. `undef` may differ from use to use, so that a loaded index could pass its check as one
-//! number and reach memory as another. It cannot: an integer that is loaded from memory which a kernel writes passes through
-//! an instruction of which LLVM knows nothing, and has one value from then on. A float that is loaded so and then converted
-//! to an index has no such instruction; there the argument is that no pass of LLVM repeats a load which may have changed. Do
-//! not write such kernels: the simulator and the interpreter report each race with both places.
+//! **Data races.** Many threads share a [`GlobalMut`] or a [`SharedArray`], and nothing stops two of them from
+//! accessing one element without a barrier between. In Rust on a CPU that is undefined behaviour. On a GPU the result
+//! depends on the hardware's timing, and there is no other effect. PTX defines the behaviour of racing programs, as its
+//! memory model does not require that there are no races
+//! ([Lustig et al., 2019](https://doi.org/10.1145/3297858.3304043)). To LLVM the value of a load that races with a
+//! store is `undef`
+//! ([Language Reference, "Memory Model for Concurrent Operations"](https://llvm.org/docs/LangRef.html#memmodel)), a
+//! value and not undefined behaviour.
 //!
-//! **Not promised:** that a kernel ends, that it computes the same each time if it has a race, that an allocation's bytes are
-//! zero, and anything about code in `unsafe` blocks of a kernel.
+//! `undef` may differ from use to use, so that a loaded index could pass its check as one value and access memory as
+//! another. This is ruled out for integers: each one that is loaded from memory which a kernel writes passes through an
+//! empty `asm!`, which is opaque to LLVM, and has one value after it. A float that is loaded from such memory and then
+//! converted to an index has no such instruction; there the argument is that no LLVM pass repeats a load whose value
+//! may have changed. Do not write such kernels: the simulator and the interpreter report each race with both source
+//! locations.
 //!
-//! A crate of kernels begins with
+//! **Not promised:** that a kernel terminates, that a kernel with a race computes the same each time, that an
+//! allocation's bytes are zero, and anything about code in `unsafe` blocks of a kernel.
+//!
+//! A kernel crate begins with
 //! `#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]`.
 
 #![cfg_attr(
@@ -104,7 +112,7 @@
     allow(internal_features, improper_ctypes)
 )]
 
-// The kernels of this crate's own documentation and tests name it as any other crate does.
+// The code that `#[kernel]` produces names this crate `cuda_std`, also in the crate itself.
 extern crate self as cuda_std;
 
 mod element;
@@ -140,28 +148,28 @@ pub use element::{AtomicElement, Element};
 pub use scalar::Scalar;
 pub use vector::F32x4;
 
-/// Makes a GPU kernel of a function.
+/// Turns a function into a GPU kernel.
 ///
 /// The function's parameters are
-/// - `&[T]`: memory that the kernel only reads. Its body sees a [`Global<T>`](Global), which indexes like a slice and
-///   counts and checks in the simulator; a function that the body calls takes `Global<T>` too.
+/// - `&[T]`: memory that the kernel only reads. The body sees a [`Global<T>`](Global), which indexes like a slice and
+///   whose accesses the simulator counts and checks; a function that the body calls takes `Global<T>` too.
 /// - [`GlobalMut<T>`](GlobalMut): memory that the kernel writes;
-/// - a number, by value ([`Scalar`]).
+/// - a [`Scalar`], by value.
 ///
-/// where T is an [`Element`]. It returns nothing, is not generic and not `async`.
+/// where T is an [`Element`]. The function returns nothing, is not generic and not `async`.
 ///
 /// On `nvptx64` it becomes the PTX entry of the same name, in which a slice is two parameters, an address and a length.
-/// On the host it becomes a value of that name that implements `Kernel`: what [`simulator::launch`] and a CUDA
-/// device launch. Its arguments' types are checked there: `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`.
+/// On the host it becomes a value of that name that implements `Kernel`, which [`simulator::launch`] and a CUDA device
+/// take. The compiler checks the types of its arguments: `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`.
 pub use cuda_std_macros::kernel;
 
-/// The PTX of a crate's kernels that its build script has put into `OUT_DIR`, for each architecture, oldest first:
+/// The PTX of a crate's kernels, which its build script puts into `OUT_DIR`, for each architecture, oldest first:
 /// `cuda_std::compiled_kernels!("name")` is an array of two [`PtxVariant`]s.
 #[cfg(not(target_arch = "nvptx64"))]
 #[macro_export]
 macro_rules! compiled_kernels {
     ($name:literal) => {{
-        // SAFETY: the build script had the texts compiled from the kernels of the crate that is being built, whose accesses
+        // SAFETY: the build script compiled the texts from the kernels of the crate that is being built, whose accesses
         // are checked against the lengths of their buffers.
         #[allow(unsafe_code)]
         const VARIANTS: [$crate::PtxVariant; 2] = unsafe {
@@ -176,6 +184,6 @@ macro_rules! compiled_kernels {
 
 /// Declares an array in the block's shared memory: `let tile = shared_array![f32; 32 * 32];`.
 ///
-/// All threads of a block get the same [`SharedArray`]. It holds nothing until the kernel writes to it. The length
+/// All threads of a block get the same [`SharedArray`]. It is uninitialised until the kernel writes to it. The length
 /// may name constants of the module, not of the function.
 pub use cuda_std_macros::shared_array;

@@ -2,8 +2,8 @@
 
 /// Prints a line from a kernel in the simulator; does nothing on a GPU.
 ///
-/// A GPU prints through CUDA's `vprintf`, which takes C's formats and not Rust's. The text is therefore for finding
-/// faults in the simulator; it stays in the kernel at no cost.
+/// A GPU prints through CUDA's `vprintf`, which takes C's formats and not Rust's. The macro is therefore for debugging
+/// in the simulator; in compiled kernels it costs nothing.
 #[macro_export]
 macro_rules! println {
     ($($argument:tt)*) => {{

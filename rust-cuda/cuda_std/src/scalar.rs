@@ -1,13 +1,13 @@
-//! What a kernel takes by value.
+//! The types that a kernel takes by value.
 
-/// A number that a kernel takes by value.
+/// A scalar or vector that a kernel takes by value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a kernel's parameter",
-    label = "not a number that is copied to the GPU",
+    label = "not a scalar that is passed by value",
     note = "a kernel takes `&[T]`, `GlobalMut<T>`, integers and floating-point numbers"
 )]
 pub trait Scalar: Copy + Send + Sync + 'static + sealed::Sealed {
-    /// The type in a kernel's [`signature`](crate::signature).
+    /// The type's code in a kernel's [`signature`](crate::signature).
     #[doc(hidden)]
     const CODE: u8;
 }

@@ -1,8 +1,9 @@
-//! The types of a kernel's parameters, as a string of bytes in the PTX and in the program.
+//! The types of a kernel's parameters, as a byte string in the PTX and in the program.
 //!
 //! `#[kernel]` puts the same string into both: into the PTX as a constant called `NAME__signature`, into the program as
-//! [`Kernel::SIGNATURE`](crate::Kernel::SIGNATURE). A launch compares them, so that a kernel of the program never runs code that was
-//! compiled for other types. Each parameter is two bytes, how it is passed and its type's code; [`END`] follows the last.
+//! [`Kernel::SIGNATURE`](crate::Kernel::SIGNATURE). A launch compares them, so that a kernel of the program never runs
+//! code that was compiled for other types. Each parameter is two bytes: its kind, which is one of the constants below,
+//! and the code of its type. [`END`] follows the last one.
 
 /// A parameter `&[T]`.
 pub const READ_ONLY: u8 = b'r';
@@ -10,10 +11,10 @@ pub const READ_ONLY: u8 = b'r';
 pub const MUTABLE: u8 = b'w';
 /// A parameter that is passed by value.
 pub const SCALAR: u8 = b's';
-/// The end.
+/// The end of the signature.
 pub const END: u8 = b'.';
 
-/// The parameters of a signature as they are written in Rust: `(&[i32], GlobalMut<f32>, u32)`.
+/// A signature in Rust's notation: `(&[i32], GlobalMut<f32>, u32)`.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn display(signature: &[u8]) -> String {
     let name = |code| match code {
@@ -27,7 +28,7 @@ pub fn display(signature: &[u8]) -> String {
         b'q' => "F32x4",
         _ => "?",
     };
-    let parameter = |&[passing, code]: &[u8; 2]| match passing {
+    let parameter = |&[kind, code]: &[u8; 2]| match kind {
         READ_ONLY => format!("&[{}]", name(code)),
         MUTABLE => format!("GlobalMut<{}>", name(code)),
         _ => name(code).to_owned(),

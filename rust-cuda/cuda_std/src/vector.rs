@@ -1,16 +1,16 @@
-//! Four numbers that one instruction moves.
+//! A vector of four floats that one instruction moves.
 
-/// Four `f32` in 16 bytes: one load or store where four would be needed (`ld.global.v4.f32`).
+/// Four `f32` in 16 bytes: one load or store instead of four (`ld.global.v4.f32`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(16))]
 pub struct F32x4 {
-    /// The first number.
+    /// The first element.
     pub x: f32,
-    /// The second number.
+    /// The second element.
     pub y: f32,
-    /// The third number.
+    /// The third element.
     pub z: f32,
-    /// The fourth number.
+    /// The fourth element.
     pub w: f32,
 }
 
@@ -21,13 +21,13 @@ impl F32x4 {
         Self { x, y, z, w }
     }
 
-    /// Four times `value`.
+    /// `value` in all four elements.
     #[inline(always)]
     pub const fn splat(value: f32) -> Self {
         Self::new(value, value, value, value)
     }
 
-    /// The numbers in order.
+    /// The elements in order.
     #[inline(always)]
     pub const fn to_array(self) -> [f32; 4] {
         [self.x, self.y, self.z, self.w]

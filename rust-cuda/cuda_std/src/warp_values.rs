@@ -1,16 +1,16 @@
-// Included by both `warp` modules: what is the same on a GPU and in the simulator.
+// The code that a GPU and the simulator share; both `warp` modules include this file.
 
-/// A number that lanes exchange: 32 bits wide.
+/// A 32-bit value that lanes exchange.
 pub trait WarpValue: Copy + sealed::Sealed {
-    /// The number's bits.
+    /// The value's bits.
     #[doc(hidden)]
     fn to_bits(self) -> u32;
 
-    /// The number of these bits.
+    /// The value with these bits.
     #[doc(hidden)]
     fn from_bits(bits: u32) -> Self;
 
-    /// The larger of two numbers.
+    /// The maximum of the two.
     #[doc(hidden)]
     fn larger(self, other: Self) -> Self;
 
@@ -27,8 +27,8 @@ mod sealed {
 }
 
 macro_rules! warp_values {
-    ($($number:ident: $to:expr, $from:expr, $plus:expr;)*) => {$(
-        impl WarpValue for $number {
+    ($($value:ident: $to:expr, $from:expr, $plus:expr;)*) => {$(
+        impl WarpValue for $value {
             #[inline(always)]
             fn to_bits(self) -> u32 {
                 $to(self)
@@ -60,7 +60,7 @@ warp_values! {
 
 /// The sum of all 32 lanes' values, in every lane; needs a whole warp.
 ///
-/// Five exchanges, with the lane 16, 8, 4, 2 and 1 away.
+/// A butterfly of five exchanges, with lane masks 16, 8, 4, 2 and 1.
 #[inline(always)]
 #[track_caller]
 pub fn reduce_add<T: WarpValue>(value: T) -> T {
@@ -73,7 +73,7 @@ pub fn reduce_add<T: WarpValue>(value: T) -> T {
     sum
 }
 
-/// The largest of all 32 lanes' values, in every lane; needs a whole warp.
+/// The maximum of all 32 lanes' values, in every lane; needs a whole warp.
 #[inline(always)]
 #[track_caller]
 pub fn reduce_max<T: WarpValue>(value: T) -> T {

@@ -1,4 +1,4 @@
-//! The same launch reaches a GPU as addresses and numbers, and the simulator as buffers.
+//! A launch passes addresses, lengths and scalars to a GPU, and buffers to the simulator.
 
 use std::ffi::c_void;
 
@@ -7,7 +7,7 @@ use cuda_std::{
     ArgumentError, BufferMut, BufferRef, Element, GlobalMut, LaunchConfig, Memory, MemoryId, RawParameters, kernel,
 };
 
-/// Memory that may be on either device, as a crate would have it that knows both.
+/// Memory in the simulator or on a GPU, as a crate with both kinds of devices would implement it.
 enum Either {}
 
 enum EitherBuffer<T: Element> {
@@ -33,7 +33,7 @@ impl Memory for Either {
     }
 }
 
-/// out[0] = the sum of x, times factor, in a buffer that has flag as its last element.
+/// out[0] = factor times the sum of x, and out[1] = flag.
 #[kernel]
 fn mixed(x: &[f32], factor: f64, flag: u8, out: GlobalMut<f64>) {
     let mut sum = 0.0;
@@ -45,7 +45,7 @@ fn mixed(x: &[f32], factor: f64, flag: u8, out: GlobalMut<f64>) {
 }
 
 #[test]
-fn a_gpu_gets_addresses_lengths_and_numbers() {
+fn a_gpu_gets_addresses_lengths_and_scalars() {
     let memory = MemoryId::unique();
     let x = EitherBuffer::Gpu { memory, address: 0x7000_0000_1000, length: 3 };
     let mut out = EitherBuffer::Gpu { memory, address: 0x7000_0000_2000, length: 2 };
@@ -66,7 +66,7 @@ fn a_gpu_gets_addresses_lengths_and_numbers() {
 
 /// The first eight bytes of a parameter.
 fn bits(pointer: *mut c_void) -> u64 {
-    // SAFETY: the parameters, of 16 bytes each, outlive this.
+    // SAFETY: the parameters, of 16 bytes each, outlive this call.
     #[allow(unsafe_code)]
     unsafe {
         *pointer.cast()
@@ -79,12 +79,12 @@ fn the_simulator_gets_buffers() {
     let mut out = EitherBuffer::Simulator(SimulatorBuffer::uninitialized(2));
     let config = LaunchConfig::new(1, 1);
     simulator::launch_in::<Either, _>(Options::default(), &mixed, config, (&x, 0.5, 7, &mut out)).unwrap();
-    let EitherBuffer::Simulator(out) = out else { panic!("the buffer is where it was made") };
+    let EitherBuffer::Simulator(out) = out else { panic!("the buffer is not in the simulator") };
     assert_eq!(out.to_vec(), [3.0, 7.0]);
 }
 
 #[test]
-fn a_buffer_on_the_other_device_is_refused_by_name() {
+fn a_buffer_on_another_device_is_rejected_by_name() {
     let x = EitherBuffer::Simulator(SimulatorBuffer::from_slice(&[1.0]));
     let memory = MemoryId::unique();
     let mut out = EitherBuffer::Gpu { memory, address: 4096, length: 2 };

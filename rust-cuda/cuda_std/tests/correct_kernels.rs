@@ -1,11 +1,11 @@
-//! Right kernels give what plain loops give, whatever the sizes, and pass all checks.
+//! Correct kernels give the results of plain loops for all sizes, and pass all checks.
 
 use cuda_std::simulator::{self, Options, SimulatorBuffer};
 use cuda_std::{Dim3, F32x4, LaunchConfig};
 use proptest::prelude::*;
 use test_kernels::{BINS, TILE};
 
-/// Small numbers, whose sums and products are exact.
+/// Small integers, whose sums and products are exact.
 fn integers(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 31 + seed * 17) % 23) as f32 - 11.0).collect()
 }

@@ -1,11 +1,11 @@
-//! What blocks wrote before a barrier of the grid, all blocks see after it.
+//! Writes before a barrier of the grid are visible to all blocks after it.
 
 use cuda_std::simulator::{self, LaunchError, Options, SimulatorBuffer, max_cooperative_blocks};
 use cuda_std::{GlobalMut, LaunchConfig, grid, kernel, shared_array, thread, warp};
 use proptest::prelude::*;
 use test_kernels::grid_sums;
 
-/// Barriers of the grid that [`grid_sums`] passes for so many elements in each repeat.
+/// The number of grid barriers that [`grid_sums`] passes per repeat for `length` elements.
 fn rounds(mut length: usize) -> u64 {
     let mut rounds = 1;
     while length > 1 {
@@ -19,7 +19,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn sums_in_rounds_whose_buffer_is_used_again(
+    fn grid_sums_reuses_its_buffer_and_barrier(
         length in 1usize..500, launches in prop::collection::vec((1u32..12, 1u32..70, 1u32..4), 1..4), check_races: bool
     ) {
         let x: Vec<f32> = (0..length).map(|i| ((i * 31) % 23) as f32 - 11.0).collect();
@@ -27,7 +27,7 @@ proptest! {
         let mut barrier = SimulatorBuffer::filled(0, 1);
         let options = Options { check_races, ..Options::default() };
         let mut passed = 0;
-        // One state for all launches, whatever their size.
+        // All launches share one barrier state, even with different sizes.
         for (blocks, threads, repeats) in launches {
             let mut sums = SimulatorBuffer::uninitialized(repeats as usize);
             let config = LaunchConfig::new(blocks, threads).cooperative();
@@ -48,10 +48,10 @@ proptest! {
     }
 }
 
-/// values[i] ← the sum over all threads of the block that comes `round` blocks later, of what it held before; with what
-/// a thread has besides global memory: registers, shared memory, its warp.
+/// In each round, values[i] ← the previous sum of the elements of the block `round` blocks later. It keeps state across
+/// the barriers in registers, shared memory and warps.
 #[kernel]
-fn passes_sums_on(values: GlobalMut<u32>, rounds: u32, barrier: GlobalMut<u32>) {
+fn rotate_block_sums(values: GlobalMut<u32>, rounds: u32, barrier: GlobalMut<u32>) {
     let sums = shared_array![u32; 2];
     let (t, threads) = (thread::thread_idx_x() as usize, thread::block_dim_x() as usize);
     let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x() as usize);
@@ -69,7 +69,7 @@ fn passes_sums_on(values: GlobalMut<u32>, rounds: u32, barrier: GlobalMut<u32>) 
 }
 
 #[test]
-fn a_thread_keeps_what_it_has_across_the_barrier() {
+fn registers_and_shared_memory_survive_the_barrier() {
     let (blocks, threads, rounds) = (7_usize, 64_usize, 5);
     let start: Vec<u32> = (0..blocks * threads).map(|i| (i * i) as u32).collect();
     for check_races in [true, false] {
@@ -77,7 +77,7 @@ fn a_thread_keeps_what_it_has_across_the_barrier() {
         let mut barrier = SimulatorBuffer::filled(0, 1);
         let options = Options { check_races, ..Options::default() };
         let config = LaunchConfig::new(blocks as u32, threads as u32).cooperative();
-        simulator::launch_with(options, &passes_sums_on, config, (&mut values, rounds, &mut barrier)).unwrap();
+        simulator::launch_with(options, &rotate_block_sums, config, (&mut values, rounds, &mut barrier)).unwrap();
         let mut expected = start.clone();
         for round in 0..rounds as usize {
             let sums: Vec<u32> = expected
@@ -92,7 +92,7 @@ fn a_thread_keeps_what_it_has_across_the_barrier() {
     }
 }
 
-/// Runs [`grid_sums`] of as many ones as there are threads.
+/// Runs [`grid_sums`] on one element of value 1 per thread.
 fn launch_ones(blocks: u32, threads: u32) -> Result<Vec<f32>, LaunchError> {
     let elements = (blocks * threads) as usize;
     let (x, mut values) = (SimulatorBuffer::filled(1.0, elements), SimulatorBuffer::uninitialized(elements));
@@ -103,18 +103,18 @@ fn launch_ones(blocks: u32, threads: u32) -> Result<Vec<f32>, LaunchError> {
 }
 
 #[test]
-fn as_many_blocks_as_there_may_be_and_no_more() {
+fn the_maximum_number_of_blocks_is_exact() {
     for threads in [1, 64, 1024] {
-        let most = max_cooperative_blocks(threads.into());
-        assert!((1..=256).contains(&most));
-        let sum = (most * threads) as f32;
-        assert_eq!(launch_ones(most, threads).unwrap(), [sum, sum]);
-        let error = launch_ones(most + 1, threads).unwrap_err();
+        let max = max_cooperative_blocks(threads.into());
+        assert!((1..=256).contains(&max));
+        let sum = (max * threads) as f32;
+        assert_eq!(launch_ones(max, threads).unwrap(), [sum, sum]);
+        let error = launch_ones(max + 1, threads).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
-                "a cooperative launch of {} blocks; of {threads} threads each, the simulator runs at most {most} at once",
-                most + 1
+                "a cooperative launch of {} blocks; of {threads} threads each, the simulator runs at most {max} at once",
+                max + 1
             )
         );
     }
@@ -122,20 +122,20 @@ fn as_many_blocks_as_there_may_be_and_no_more() {
 }
 
 #[test]
-fn large_launches_at_the_same_time_leave_each_other_stacks() {
+fn concurrent_launches_of_the_maximum_size_share_the_stacks() {
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
-                let most = max_cooperative_blocks(512);
-                let sum = (most * 512) as f32;
-                assert_eq!(launch_ones(most, 512).unwrap(), [sum, sum]);
+                let max = max_cooperative_blocks(512);
+                let sum = (max * 512) as f32;
+                assert_eq!(launch_ones(max, 512).unwrap(), [sum, sum]);
             });
         }
     });
 }
 
 #[test]
-fn a_cooperative_launch_may_do_without() {
+fn a_cooperative_launch_may_have_no_barrier() {
     let (x, mut out) = (SimulatorBuffer::filled(3.0, 100), SimulatorBuffer::uninitialized(100));
     let config = LaunchConfig::for_elements(100, 32).cooperative();
     let report = simulator::launch(&test_kernels::vector_max, config, (&x, &x, &mut out)).unwrap();

@@ -1,4 +1,4 @@
-//! The simulator takes the launches that CUDA takes, and no others.
+//! The simulator accepts the same launches as CUDA.
 
 use cuda_std::simulator::{self, FaultKind, LaunchError, Options, SimulatorBuffer};
 use cuda_std::{Dim3, GlobalMut, LaunchConfig, LimitError, dynamic_shared, kernel, shared_array, thread};
@@ -29,7 +29,7 @@ fn blocks_of_a_grid() {
 }
 
 #[test]
-fn nothing_to_run() {
+fn an_empty_grid_or_block_is_rejected() {
     assert!(matches!(limit((1, 0), 1), Err(LimitError::EmptyGrid { .. })));
     assert!(matches!(limit(1, (1, 1, 0)), Err(LimitError::EmptyBlock { .. })));
     let error = simulator::launch(&nothing, LaunchConfig::new(0, 1), ()).unwrap_err();
@@ -44,7 +44,7 @@ fn a_kernel_without_parameters_runs() {
 }
 
 #[kernel]
-fn uses_forty_kilobytes(out: GlobalMut<f32>) {
+fn uses_40_kib(out: GlobalMut<f32>) {
     let values = shared_array![f32; 10 * 1024];
     let t = thread::thread_idx_x() as usize;
     values.set(t, 1.0);
@@ -60,9 +60,8 @@ fn shared_memory_of_a_block() {
         (64 * 1024, Options { max_shared_bytes: 64 * 1024, check_races: false, ..Options::default() }),
     ] {
         let dynamic = limit - 40 * 1024;
-        let mut launch = |bytes| {
-            simulator::launch_with(options, &uses_forty_kilobytes, config.with_dynamic_shared(bytes), (&mut out,))
-        };
+        let mut launch =
+            |bytes| simulator::launch_with(options, &uses_40_kib, config.with_dynamic_shared(bytes), (&mut out,));
         launch(dynamic).unwrap();
         let kind = FaultKind::SharedMemoryExceeded { bytes: limit as usize + 4, limit: limit as usize };
         assert_eq!(launch(dynamic + 4).unwrap_err().fault().map(|fault| &fault.kind), Some(&kind));
@@ -74,7 +73,7 @@ fn shared_memory_of_a_block() {
 }
 
 #[kernel]
-fn uses_forty_eight_kilobytes_and_more(more: u32) {
+fn uses_48_kib_and_more(more: u32) {
     let values = shared_array![u8; 48 * 1024];
     values.set(0, 1);
     if more > 0 {
@@ -85,8 +84,8 @@ fn uses_forty_eight_kilobytes_and_more(more: u32) {
 #[test]
 fn arrays_have_a_limit_of_their_own() {
     let config = LaunchConfig::new(1, 1);
-    simulator::launch(&uses_forty_eight_kilobytes_and_more, config.with_dynamic_shared(1024), (0,)).unwrap();
-    let error = simulator::launch(&uses_forty_eight_kilobytes_and_more, config, (1,)).unwrap_err();
+    simulator::launch(&uses_48_kib_and_more, config.with_dynamic_shared(1024), (0,)).unwrap();
+    let error = simulator::launch(&uses_48_kib_and_more, config, (1,)).unwrap_err();
     let kind = FaultKind::SharedMemoryExceeded { bytes: 48 * 1024 + 1, limit: 48 * 1024 };
     assert_eq!(error.fault().map(|fault| &fault.kind), Some(&kind));
 }

@@ -1,4 +1,4 @@
-//! However many workers there are, the stacks of their blocks stay below the system's limit on memory maps.
+//! With any number of workers, the stacks of their blocks stay below the system's limit on memory maps.
 
 use cuda_std::simulator::{self, Options, SimulatorBuffer};
 use cuda_std::{GlobalMut, LaunchConfig, kernel, shared_array, thread};

@@ -1,4 +1,4 @@
-//! Seven bugs that a GPU keeps quiet about: each is found, with its kind, its thread and the line where it shows.
+//! The simulator detects each bug that a GPU does not report, with its kind, its thread and the line where it shows.
 //!
 //! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line.
 
@@ -10,12 +10,12 @@ use seeded_bugs::{
     wrong_lane,
 };
 
-/// The line of the kernels' file with the mark of `name`.
+/// The line of the kernels' file with the mark `name`.
 fn marked_line(name: &str) -> u32 {
-    seeded_bugs::marked_line(name).expect("the mark is in the kernels' file")
+    seeded_bugs::marked_line(name).expect("the kernels' file must have the mark")
 }
 
-/// The fault of a launch, which must be in the kernels' file at the mark of `name`, and its kernel that of `K`.
+/// The fault of a launch, which must be in kernel `K` and at the mark `name` of the kernels' file.
 fn fault_at<K: Kernel>(_: &K, name: &str, error: LaunchError) -> Fault {
     let LaunchError::Fault(fault) = error else { panic!("no fault: {error}") };
     assert_eq!(fault.location.line, marked_line(name), "{fault}");
@@ -46,7 +46,7 @@ fn an_index_one_beyond_the_end() {
 
 #[test]
 fn a_missing_barrier() {
-    // The very first thread reads what the last has not written.
+    // The first thread reads the element of the last one, which has not run yet.
     let mut out = SimulatorBuffer::uninitialized(64);
     let error = simulator::launch(&missing_barrier, LaunchConfig::new(1, 64), (&mut out,)).unwrap_err();
     let fault = fault_at(&missing_barrier, "missing_barrier", error);
@@ -58,7 +58,7 @@ fn a_missing_barrier_in_a_loop() {
     let mut out = SimulatorBuffer::uninitialized(64);
     let error = simulator::launch(&missing_second_barrier, LaunchConfig::new(1, 64), (&mut out,)).unwrap_err();
     let fault = fault_at(&missing_second_barrier, "missing_second_barrier", error);
-    // Thread 31 is a round ahead already.
+    // Thread 31 is a round ahead.
     let FaultKind::Race { place: Place::Shared, index: 31, access, other_access, other_thread, other_location, .. } =
         fault.kind
     else {
@@ -103,7 +103,7 @@ fn a_swapped_index() {
 }
 
 #[test]
-fn a_read_of_unwritten_shared_memory() {
+fn a_read_of_uninitialised_shared_memory() {
     let mut out = SimulatorBuffer::uninitialized(1);
     let error = simulator::launch(&unwritten_shared, LaunchConfig::new(1, 48), (&mut out,)).unwrap_err();
     let fault = fault_at(&unwritten_shared, "unwritten_shared", error);
@@ -111,7 +111,7 @@ fn a_read_of_unwritten_shared_memory() {
 }
 
 #[test]
-fn a_read_of_unwritten_global_memory() {
+fn a_read_of_uninitialised_global_memory() {
     let (x, mut out) = (SimulatorBuffer::filled(1.0, 64), SimulatorBuffer::uninitialized(64));
     for check_races in [true, false] {
         let options = Options { check_races, ..Options::default() };
@@ -147,7 +147,7 @@ fn a_block_that_reads_what_another_writes() {
 }
 
 #[test]
-fn a_shuffle_from_no_lane() {
+fn a_shuffle_from_a_lane_that_does_not_exist() {
     let mut out = SimulatorBuffer::uninitialized(64);
     let error = simulator::launch(&wrong_lane, LaunchConfig::new(1, 64), (&mut out,)).unwrap_err();
     let fault = fault_at(&wrong_lane, "wrong_lane", error);
@@ -173,7 +173,7 @@ fn a_panic() {
 }
 
 #[test]
-fn the_lowest_block_is_reported_whatever_runs_first() {
+fn the_lowest_faulting_block_is_reported() {
     let divisors: Vec<u32> = (0..64 * 512).map(|i| u32::from(i < 64 * 100 || i % 3 == 0)).collect();
     let divisors = SimulatorBuffer::from_slice(&divisors);
     let options = Options { check_races: false, ..Options::default() };
@@ -186,7 +186,7 @@ fn the_lowest_block_is_reported_whatever_runs_first() {
 }
 
 #[test]
-fn a_fault_reads_well() {
+fn the_text_of_a_fault() {
     let mut out = SimulatorBuffer::uninitialized(1);
     let error = simulator::launch(&one_cell_for_all_blocks, LaunchConfig::new(2, 32), (&mut out,)).unwrap_err();
     let line = marked_line("one_cell_for_all_blocks");

@@ -1,5 +1,5 @@
-//! Bugs around the barrier of the grid, with which a GPU computes anything or hangs: each is found, with its kind, its
-//! block and the line where it shows.
+//! The simulator detects each bug around the barrier of the grid, which on a GPU gives arbitrary results or a hang, and
+//! reports its kind, its block and the line where it shows.
 //!
 //! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line.
 
@@ -11,12 +11,12 @@ use seeded_bugs::cooperative::{
     warp_or_grid, writes_the_state,
 };
 
-/// The line of the kernels' file with the mark of `name`.
+/// The line of the kernels' file with the mark `name`.
 fn marked_line(name: &str) -> u32 {
-    seeded_bugs::cooperative::marked_line(name).expect("the mark is in the kernels' file")
+    seeded_bugs::cooperative::marked_line(name).expect("the kernels' file must have the mark")
 }
 
-/// The fault of a launch, which must be in the kernels' file at the mark of `name`, and its kernel that of `K`.
+/// The fault of a launch, which must be in kernel `K` and at the mark `name` of the kernels' file.
 fn fault_at<K: Kernel>(_: &K, name: &str, error: LaunchError) -> Fault {
     let LaunchError::Fault(fault) = error else { panic!("no fault: {error}") };
     assert_eq!(fault.location.line, marked_line(name), "{fault}");
@@ -46,7 +46,7 @@ fn a_missing_barrier_between_blocks_is_a_race() {
 }
 
 #[test]
-fn a_race_after_some_barriers_is_found_there() {
+fn a_race_in_a_later_epoch_is_detected() {
     let mut values = SimulatorBuffer::filled(0, 4);
     let error = simulator::launch(&race_in_a_later_epoch, config(4, 1), (&mut values, &mut zero())).unwrap_err();
     let fault = fault_at(&race_in_a_later_epoch, "race_in_a_later_epoch", error);
@@ -79,7 +79,7 @@ fn a_block_that_returns_early() {
 }
 
 #[test]
-fn a_block_that_waits_once_too_often() {
+fn a_block_that_waits_once_more_than_the_others() {
     let error = simulator::launch(&one_round_more, config(3, 40), (&mut zero(),)).unwrap_err();
     let fault = fault_at(&one_round_more, "one_round_more", error);
     assert_eq!(fault.kind, FaultKind::GridDivergence { waiting: 1, exited: 2, other_location: None });
@@ -159,16 +159,16 @@ fn a_state_that_is_not_zero() {
 }
 
 #[test]
-fn a_state_that_the_kernel_changes() {
+fn a_state_that_the_kernel_writes() {
     let error = simulator::launch(&writes_the_state, config(3, 2), (&mut zero(),)).unwrap_err();
     let fault = fault_at(&writes_the_state, "writes_the_state", error);
-    // The first barrier has turned the highest bit over, and the first block has added 2³¹ − 2 already.
+    // The first barrier has flipped the highest bit, and the first block has already added 2³¹ − 2.
     assert_eq!(fault.kind, FaultKind::GridState { value: u32::MAX });
     assert_eq!(fault.block, Dim3::new(1, 0, 0));
 }
 
 #[test]
-fn a_panic_after_a_barrier_names_its_block_and_the_next_launch_is_right() {
+fn a_panic_after_a_barrier_names_its_block_and_leaves_the_next_launch_intact() {
     let mut out = SimulatorBuffer::uninitialized(12);
     for _ in 0..2 {
         let error = simulator::launch(&panics_after_the_barrier, config(3, 4), (&mut zero(), &mut out)).unwrap_err();

@@ -49,7 +49,7 @@ fn what_was_not_written_stays_unwritten() {
     x.copy_from_at(1, &[1.0, 2.0]).unwrap();
     let config = LaunchConfig::new(1, 4);
     let error = device.launch(&scale, config, (&mut x, 3.0, 1)).unwrap_err();
-    assert!(error.to_string().contains("element 3 of `x` is read, and nobody has written it"), "{error}");
+    assert!(error.to_string().contains("element 3 of `x` is read before it is written"), "{error}");
     x.copy_from_at(3, &[5.0]).unwrap();
     device.launch(&scale, config, (&mut x, 3.0, 3)).unwrap();
     assert_eq!(x.to_vec_at(3..4).unwrap(), [15.0]);

@@ -1,13 +1,13 @@
 //! The GPU's approximations: one or two instructions each, with errors of a few units in the last place to 2⁻¹¹.
 //!
-//! In the simulator these are the accurate functions: what a kernel computes there differs from a GPU by the errors
-//! named here.
+//! In the simulator these are the accurate functions: a kernel's results there differ from a GPU's by the errors stated
+//! here.
 
 #[cfg(target_arch = "nvptx64")]
 macro_rules! instruction {
     ($text:literal, $x:expr) => {{
         let result: f32;
-        // SAFETY: arithmetic on registers alone.
+        // SAFETY: the instruction computes on registers and accesses no memory.
         #[allow(unsafe_code)]
         unsafe {
             core::arch::asm!(
@@ -27,7 +27,7 @@ pub fn exp2(x: f32) -> f32 {
     return instruction!("ex2.approx.ftz.f32 {0}, {1};", x);
 }
 
-/// eˣ, by `ex2.approx.ftz`: relative error (2 + |x|) · 2⁻²².
+/// eˣ, through `ex2.approx.ftz`: relative error (2 + |x|) · 2⁻²².
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     exp2(x * core::f32::consts::LOG2_E)

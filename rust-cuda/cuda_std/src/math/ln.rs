@@ -4,8 +4,8 @@ use super::fma;
 
 /// The natural logarithm within 1 unit in the last place; −∞ at zero, NaN below.
 ///
-/// x = 2ᵉ · m with √½ ≤ m < √2, and ln x = e · ln 2 + ln m, where ln m is a polynomial: the Cephes library's,
-/// <https://www.netlib.org/cephes/>, `logf.c`.
+/// x = 2ᵉ · m with √½ ≤ m < √2, and ln x = e · ln 2 + ln m. The polynomial for ln m is that of `logf.c` in the Cephes
+/// library, <https://www.netlib.org/cephes/>.
 #[inline]
 pub fn ln(x: f32) -> f32 {
     if x.is_nan() || x < 0.0 {
@@ -17,14 +17,14 @@ pub fn ln(x: f32) -> f32 {
     if x == f32::INFINITY {
         return x;
     }
-    // A subnormal number has no exponent of its own: 2²³ times as large, it has one.
-    let (x, below) = if x < f32::MIN_POSITIVE { (x * 8_388_608.0, 23) } else { (x, 0) };
+    // A scale of 2²³ makes a subnormal number normal; `scale` is the exponent to subtract.
+    let (x, scale) = if x < f32::MIN_POSITIVE { (x * 8_388_608.0, 23) } else { (x, 0) };
     let bits = x.to_bits();
-    // Counted from √½: the mantissa's bits above that of √½ belong to the next exponent.
+    // Relative to √½: mantissas from that of √½ on belong to the next exponent.
     const SQRT_HALF: u32 = 0x3f35_04f3;
     let exponent = (bits.wrapping_sub(SQRT_HALF) as i32) >> 23;
     let m = f32::from_bits(bits.wrapping_sub((exponent as u32) << 23)) - 1.0;
-    let e = (exponent - below) as f32;
+    let e = (exponent - scale) as f32;
 
     let square = m * m;
     let mut p = 7.037_683_6e-2;
@@ -40,7 +40,7 @@ pub fn ln(x: f32) -> f32 {
     ] {
         p = fma(p, m, coefficient);
     }
-    // ln 2 in two parts, as in `exp`.
+    // ln 2 is split in two parts, as in `exp`.
     let y = fma(e, -2.121_944_4e-4, p * m * square);
     let y = fma(-0.5, square, y);
     fma(e, 0.693_359_4, m + y)
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn ln_is_accurate_for_every_exponent() {
         let mut worst = 0f64;
-        // A prime step, so that all mantissas come up with all exponents.
+        // The step is prime, so that every exponent is tested with varied mantissas.
         for bits in (1..f32::INFINITY.to_bits()).step_by(1999) {
             let x = f32::from_bits(bits);
             let exact = f64::from(x).ln();
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_range() {
+    fn edge_cases() {
         assert_eq!([ln(0.0), ln(1.0), ln(f32::INFINITY)], [f32::NEG_INFINITY, 0.0, f32::INFINITY]);
         assert!(ln(f32::NAN).is_nan() && ln(-1.0).is_nan() && ln(f32::NEG_INFINITY).is_nan());
     }

@@ -8,7 +8,7 @@ mod ln;
 
 pub use ln::ln;
 
-/// A number with a fused multiply-add and a square root: f32 and f64.
+/// A type with a fused multiply-add and a square root: f32 and f64.
 pub trait Float: Copy + sealed::Sealed {
     /// See [`fma`].
     #[doc(hidden)]
@@ -49,7 +49,7 @@ macro_rules! floats {
 
 floats! { f32 f64 }
 
-/// a · b + c with one rounding (`fma.rn`). Written as `a * b + c`, it is two instructions with two roundings.
+/// a · b + c with one rounding (`fma.rn`). `a * b + c` compiles to two instructions with two roundings.
 #[inline(always)]
 pub fn fma<F: Float>(a: F, b: F, c: F) -> F {
     a.fma(b, c)
@@ -69,8 +69,8 @@ pub fn recip(x: f32) -> f32 {
 
 /// eˣ within 1.5 units in the last place.
 ///
-/// With n the integer nearest x / ln 2, eˣ = 2ⁿ · eʳ where |r| ≤ ½ ln 2, and eʳ is a polynomial: the Cephes library's,
-/// <https://www.netlib.org/cephes/>, `expf.c`.
+/// With n the integer nearest x / ln 2, eˣ = 2ⁿ · eʳ where |r| ≤ ½ ln 2. The polynomial for eʳ is that of `expf.c` in
+/// the Cephes library, <https://www.netlib.org/cephes/>.
 #[inline]
 pub fn exp(x: f32) -> f32 {
     if x.is_nan() {
@@ -82,10 +82,10 @@ pub fn exp(x: f32) -> f32 {
     if x < -103.972_08 {
         return 0.0;
     }
-    // Adding 1.5 · 2²³ leaves no room for a fraction: the sum is rounded to an integer.
+    // Adding 1.5 · 2²³ rounds to an integer: an f32 of that size has no fraction bits.
     const ROUND: f32 = 12_582_912.0;
     let n = fma(x, core::f32::consts::LOG2_E, ROUND) - ROUND;
-    // ln 2 in two parts; the first has so few digits that n times it is exact.
+    // ln 2 is split in two parts; the first has few enough bits that its product with n is exact.
     let r = fma(n, -0.693_359_4, x);
     let r = fma(n, 2.121_944_4e-4, r);
     let mut p = 1.987_569_2e-4;
@@ -93,7 +93,7 @@ pub fn exp(x: f32) -> f32 {
         p = fma(p, r, coefficient);
     }
     let y = fma(p, r * r, r) + 1.0;
-    // 2ⁿ in two factors: n may be beyond the exponents of normal numbers, where the result is not normal either.
+    // 2ⁿ as two factors: n may be 128, or less than −126, which are no exponents of normal numbers.
     let n = n as i32;
     let half = n / 2;
     y * power_of_two(half) * power_of_two(n - half)
@@ -107,7 +107,7 @@ fn power_of_two(n: i32) -> f32 {
 
 /// The logistic sigmoid 1 / (1 + e⁻ˣ) within 3 units in the last place.
 ///
-/// By e⁻|ˣ|, which never overflows.
+/// Computed from e⁻|ˣ|, which never overflows.
 #[inline]
 pub fn sigmoid(x: f32) -> f32 {
     let e = exp(-x.abs());
@@ -137,7 +137,7 @@ pub fn tanh(x: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// The distance of `value` from `exact` in units of the last place of an f32 of that size.
+    /// The distance of `value` from `exact` in units in the last place of the f32 nearest `exact`.
     fn error_in_ulps(value: f32, exact: f64) -> f64 {
         let nearest = exact as f32;
         let unit = f64::from(f32::from_bits(nearest.abs().to_bits() + 1)) - f64::from(nearest.abs());
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_range() {
+    fn edge_cases() {
         assert_eq!(
             [exp(f32::INFINITY), exp(89.0), exp(f32::NEG_INFINITY), exp(-110.0)],
             [f32::INFINITY, f32::INFINITY, 0.0, 0.0]

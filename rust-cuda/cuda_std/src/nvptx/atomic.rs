@@ -1,11 +1,11 @@
-//! Operations that no other thread can interrupt.
+//! Atomic operations on global and shared memory.
 
 use core::arch::asm;
 use core::marker::PhantomData;
 
 use crate::AtomicElement;
 
-/// An element of global or shared memory, for atomic operations.
+/// Atomic access to an element of global or shared memory.
 pub struct Atomic<'a, T: AtomicElement, const IS_SHARED: bool> {
     address: *mut T,
     memory: PhantomData<&'a T>,
@@ -15,23 +15,23 @@ impl<T: AtomicElement, const IS_SHARED: bool> Atomic<'_, T, IS_SHARED> {
     /// The element at `address`.
     ///
     /// # Safety
-    /// It is there, in shared memory if `IS_SHARED` and in global memory otherwise.
+    /// `address` points to a live element, in shared memory if `IS_SHARED` and in global memory otherwise.
     #[inline(always)]
     pub(super) unsafe fn new(address: *mut T) -> Self {
         Self { address, memory: PhantomData }
     }
 
-    /// Adds `value` and returns what was there before. Integers wrap around.
+    /// Adds `value` and returns the old value. Integers wrap around.
     #[inline(always)]
     pub fn fetch_add(self, value: T) -> T {
-        // SAFETY: `new`'s promise.
+        // SAFETY: `new` requires a valid address in that space.
         unsafe { T::fetch_add::<IS_SHARED>(self.address, value) }
     }
 
-    /// Puts the larger of `value` and what is there, and returns what was there before. A NaN changes nothing.
+    /// Stores the maximum of the old value and `value`, and returns the old value. A NaN changes nothing.
     #[inline(always)]
     pub fn fetch_max(self, value: T) -> T {
-        // SAFETY: `new`'s promise.
+        // SAFETY: `new` requires a valid address in that space.
         unsafe { T::fetch_max::<IS_SHARED>(self.address, value) }
     }
 }
@@ -40,7 +40,7 @@ impl<T: AtomicElement, const IS_SHARED: bool> Atomic<'_, T, IS_SHARED> {
 macro_rules! atom {
     ($operation:literal, $is_shared:expr, $address:expr, $value:expr) => {{
         let old;
-        // SAFETY: the caller promises a valid address in that space.
+        // SAFETY: the caller guarantees a valid address in that space.
         unsafe {
             if $is_shared {
                 asm!(
@@ -89,12 +89,13 @@ impl AtomicElement for f32 {
         atom!("add.f32", IS_SHARED, address, value)
     }
 
-    /// There is no such instruction. The bits of numbers without a sign order like integers, those with a sign like
-    /// unsigned integers backwards; and any number with a sign is, as an unsigned integer, above all without.
+    /// The maximum through integer instructions, as PTX has none for floats. The bits of non-negative floats order like
+    /// signed integers, those of negative floats like unsigned integers in reverse; and as an unsigned integer, every
+    /// negative float is greater than every non-negative one.
     #[inline(always)]
     unsafe fn fetch_max<const IS_SHARED: bool>(address: *mut Self, value: Self) -> Self {
         if value.is_nan() {
-            // No integer is below this one: nothing changes.
+            // The smallest integer: the element does not change.
             return atom!("max.s32", IS_SHARED, address, i32::MIN);
         }
         let bits = value.to_bits();

@@ -1,4 +1,4 @@
-//! Global memory as a kernel's parameters.
+//! Global memory, as the types of a kernel's parameters.
 
 use core::marker::PhantomData;
 use core::ops::Index;
@@ -7,7 +7,7 @@ use super::atomic::Atomic;
 use super::out_of_bounds;
 use crate::{AtomicElement, Element, F32x4};
 
-/// Global memory that the kernel only reads: what `&[T]` is in a kernel's body.
+/// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
 pub struct Global<'a, T: Element> {
     elements: &'a [T],
 }
@@ -25,11 +25,11 @@ impl<'a, T: Element> Global<'a, T> {
     /// The `length` elements from `pointer` on.
     ///
     /// # Safety
-    /// They are in global memory, and nobody writes to them during the launch.
+    /// They are in global memory, and nothing writes to them during the launch.
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn from_raw_parts(pointer: *const T, length: usize) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         Self { elements: unsafe { core::slice::from_raw_parts(pointer, length) } }
     }
 
@@ -45,7 +45,7 @@ impl<'a, T: Element> Global<'a, T> {
         self.elements.is_empty()
     }
 
-    /// Element `index`, loaded by one instruction also where it is a vector. Outside of the buffer, the kernel traps.
+    /// Element `index`, loaded by one instruction even if it is a vector. An index out of bounds traps.
     #[inline(always)]
     pub fn get(self, index: usize) -> T {
         // SAFETY: a reference is valid for reads.
@@ -54,15 +54,15 @@ impl<'a, T: Element> Global<'a, T> {
 }
 
 impl Global<'_, f32> {
-    /// Elements `index` to `index` + 3, loaded by one instruction. Outside of the buffer, or where `index` is no multiple
-    /// of 4, the kernel traps.
+    /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not a multiple of
+    /// 4 traps.
     #[inline(always)]
     pub fn quad(self, index: usize) -> F32x4 {
         if index % 4 != 0 {
             out_of_bounds();
         }
         let quad = &self.elements[index..index + 4];
-        // SAFETY: four elements; a buffer begins at a multiple of 16 bytes, and so does each fourth element.
+        // SAFETY: `quad` has four elements; buffers are aligned to 16 bytes, so every fourth element is too.
         unsafe { F32x4::read(quad.as_ptr().cast()) }
     }
 }
@@ -76,7 +76,7 @@ impl<T: Element> Index<usize> for Global<'_, T> {
     }
 }
 
-/// Global memory that all threads of a launch read and write.
+/// Global memory that all threads of a launch can read and write.
 pub struct GlobalMut<'a, T: Element> {
     pointer: *mut T,
     length: usize,
@@ -115,21 +115,21 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         self.length == 0
     }
 
-    /// Element `index`. Outside of the buffer, the kernel traps.
+    /// Element `index`. An index out of bounds traps.
     #[inline(always)]
     pub fn get(self, index: usize) -> T {
         // SAFETY: `at` is within the buffer.
         unsafe { T::read(self.at(index)) }.frozen()
     }
 
-    /// Writes element `index`. Outside of the buffer, the kernel traps.
+    /// Writes element `index`. An index out of bounds traps.
     #[inline(always)]
     pub fn set(self, index: usize, value: T) {
         // SAFETY: `at` is within the buffer.
         unsafe { value.write(self.at(index)) }
     }
 
-    /// Element `index` for atomic operations. Outside of the buffer, the kernel traps.
+    /// Element `index` for atomic operations. An index out of bounds traps.
     #[inline(always)]
     pub fn atomic(self, index: usize) -> Atomic<'a, T, false>
     where
@@ -139,7 +139,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         unsafe { Atomic::new(self.at(index)) }
     }
 
-    /// Where element `index` is. Outside of the buffer, the kernel traps.
+    /// A pointer to element `index`. An index out of bounds traps.
     #[inline(always)]
     pub(super) fn at(self, index: usize) -> *mut T {
         if index >= self.length {

@@ -1,4 +1,4 @@
-//! The barrier of all blocks.
+//! The barrier of the grid.
 
 use core::arch::asm;
 
@@ -10,11 +10,11 @@ use super::thread::{
 
 include!("../grid_arrival.rs");
 
-/// Waits until every thread of the grid is here. What they wrote before, all see after.
+/// Waits until every thread of the grid has arrived. Writes before the barrier are visible to all threads after it.
 ///
-/// All threads call it, at one line, in a launch that is [cooperative](crate#barriers-of-the-grid). Element 0 of `state`
-/// is the barrier's own: it is zero before the first launch, and needs no reset after that, neither between two barriers
-/// nor between two launches, be they of different sizes.
+/// All threads must call it, at the same line, in a [cooperative](crate#barriers-of-the-grid) launch. Element 0 of
+/// `state` belongs to the barrier: it must be zero before the first launch, and needs no reset after that, neither
+/// between two barriers nor between two launches, even of different sizes.
 #[inline(always)]
 pub fn sync(state: GlobalMut<u32>) {
     sync_threads();
@@ -23,11 +23,12 @@ pub fn sync(state: GlobalMut<u32>) {
         let blocks = grid_dim_x() * grid_dim_y() * grid_dim_z();
         let address = state.at(0);
         let before: u32;
-        // SAFETY: `at` is within the buffer, which is global memory. The fence orders what the block wrote, which the
-        // barrier above has ordered before this thread, before the addition. All asm here is taken to touch any memory.
+        // SAFETY: `at` is within the buffer, which is global memory. The fence orders the block's writes, which the
+        // barrier above orders before this thread, before the addition. Without `nomem`, LLVM assumes that the asm
+        // accesses any memory.
         unsafe {
             asm!(
-                // The comment stays in the PTX: by it a launch knows that this kernel must be launched cooperatively.
+                // The comment stays in the PTX, where it marks the kernel as one that needs a cooperative launch.
                 "// barrier of the grid", "fence.acq_rel.gpu;", "atom.relaxed.gpu.global.add.u32 {0}, [{1}], {2};",
                 out(reg32) before, in(reg64) address, in(reg32) arrival(is_first, blocks),
                 options(nostack, preserves_flags)
@@ -35,8 +36,8 @@ pub fn sync(state: GlobalMut<u32>) {
         }
         loop {
             let now: u32;
-            // SAFETY: as above. The load acquires what the other blocks released by their additions, and the barrier
-            // below hands that on to this block's other threads. A volatile load would not order them.
+            // SAFETY: as above. The load acquires the writes that the other blocks released with their additions, and
+            // the barrier below orders them before this block's other threads. A volatile load would not order them.
             unsafe {
                 asm!(
                     "ld.acquire.gpu.global.u32 {0}, [{1}];", out(reg32) now, in(reg64) address,

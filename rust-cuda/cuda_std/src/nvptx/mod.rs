@@ -1,4 +1,4 @@
-//! The GPU's side: every function is the instruction it names.
+//! The implementation for a GPU: every function becomes the instruction that it names.
 
 #![allow(unsafe_code)]
 
@@ -12,13 +12,14 @@ pub mod warp;
 pub use global::{Global, GlobalMut};
 pub use shared::{DynamicShared, SharedArray, dynamic_shared};
 
-/// A panic ends the kernel; the launch then reports an error. With `-Cpanic=immediate-abort` this is never called.
+/// The panic handler that the target requires. With `-Cpanic=immediate-abort` it is never called: a panic traps, and
+/// the launch reports an error.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     loop {}
 }
 
-/// Ends the kernel by a trap: an index is outside of its array.
+/// Ends the kernel with a trap: an index is out of bounds.
 #[cold]
 fn out_of_bounds() -> ! {
     panic!()

@@ -1,4 +1,4 @@
-//! Shared memory: one array for all threads of a block.
+//! Shared memory: arrays that all threads of a block share.
 
 use core::arch::{asm, global_asm};
 
@@ -13,22 +13,22 @@ unsafe extern "C" {
 
 global_asm!(".extern .shared .align 16 .b8 __dynamic_shared[];");
 
-/// More bytes than any array has, and fewer than the window of generic addresses that shared memory is seen through.
+/// A byte count above the size of any array and below that of the shared memory window of generic addresses.
 const BEYOND: usize = 1 << 20;
 
-/// The pointer to generic address `address`, of which LLVM knows that it is in shared memory: it then reads with
-/// `ld.shared` and not with a generic load.
+/// A pointer to generic address `address` that LLVM knows to be in shared memory, so that it emits `ld.shared` and not
+/// a generic load.
 ///
-/// LLVM's pass infer-address-spaces believes an assumption on a pointer only where an offset is added to it. Every
-/// pointer that is used is therefore made from one [`BEYOND`] the array, from which no index of the array leads to an
-/// offset of zero; the assembler computes the difference away.
+/// LLVM's pass infer-address-spaces uses an assumption on a pointer only where an offset is added to that pointer.
+/// Every pointer is therefore derived from one that is [`BEYOND`] bytes after the array's start, from which every
+/// element has a non-zero offset; the assembler folds the difference.
 ///
 /// # Safety
-/// It is the address of an array in shared memory.
+/// `address` is that of an array in shared memory.
 #[inline(always)]
 unsafe fn shared_pointer<T>(address: u64) -> *mut T {
     let beyond: u64;
-    // SAFETY: an addition of registers.
+    // SAFETY: the instruction adds registers and accesses no memory.
     unsafe {
         asm!(
             "add.s64 {0}, {1}, {2};", out(reg64) beyond, in(reg64) address, const BEYOND,
@@ -36,7 +36,7 @@ unsafe fn shared_pointer<T>(address: u64) -> *mut T {
         );
     }
     let beyond = beyond as *mut u8;
-    // SAFETY: the test looks at the address alone, and tells the window, which is larger than `BEYOND`.
+    // SAFETY: the test depends on the address alone and checks for the window, which is larger than `BEYOND`.
     unsafe { core::hint::assert_unchecked(is_shared(beyond.cast_const().cast())) };
     beyond.wrapping_sub(BEYOND).cast()
 }
@@ -49,11 +49,11 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     /// The array at generic address `address`.
     ///
     /// # Safety
-    /// There are N elements of this type in shared memory, which nothing else uses.
+    /// There are N elements of this type at `address` in shared memory, which nothing else uses.
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn from_address(address: u64) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         let pointer = unsafe { shared_pointer(address) };
         Self(DynamicShared { pointer, length: N })
     }
@@ -70,19 +70,19 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
         N == 0
     }
 
-    /// Element `index`. Outside of the array, the kernel traps.
+    /// Element `index`. An index out of bounds traps.
     #[inline(always)]
     pub fn get(&self, index: usize) -> T {
         self.0.get(index)
     }
 
-    /// Writes element `index`. Outside of the array, the kernel traps.
+    /// Writes element `index`. An index out of bounds traps.
     #[inline(always)]
     pub fn set(&self, index: usize, value: T) {
         self.0.set(index, value);
     }
 
-    /// Element `index` for atomic operations. Outside of the array, the kernel traps.
+    /// Element `index` for atomic operations. An index out of bounds traps.
     #[inline(always)]
     pub fn atomic(&self, index: usize) -> Atomic<'_, T, true>
     where
@@ -92,19 +92,19 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     }
 }
 
-/// Shared memory whose size the launch chooses, from [`dynamic_shared`].
+/// Shared memory whose size is set at the launch, from [`dynamic_shared`].
 #[derive(Clone)]
 pub struct DynamicShared<T: Element> {
     pointer: *mut T,
     length: usize,
 }
 
-/// The launch's dynamic shared memory, `dynamic_shared_bytes` of it, as elements of type T.
+/// The launch's `dynamic_shared_bytes` of dynamic shared memory, as elements of type T.
 #[inline(always)]
 pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
     let address: u64;
     let bytes: u32;
-    // SAFETY: reads the address of the symbol declared above and a register that every thread has.
+    // SAFETY: the instructions read the address of the symbol declared above and a register that every thread has.
     unsafe {
         asm!(
             "mov.u64 {0}, __dynamic_shared;", "cvta.shared.u64 {0}, {0};", out(reg64) address,
@@ -130,7 +130,7 @@ impl<T: Element> DynamicShared<T> {
         self.length == 0
     }
 
-    /// The first `count` elements and the others. Where there are fewer, the kernel traps.
+    /// The first `count` elements and the rest. A `count` above the length traps.
     #[inline(always)]
     pub fn split_at(&self, count: usize) -> (Self, Self) {
         if count > self.length {
@@ -141,21 +141,21 @@ impl<T: Element> DynamicShared<T> {
         (Self { pointer: self.pointer, length: count }, Self { pointer, length: self.length - count })
     }
 
-    /// Element `index`. Outside of the array, the kernel traps.
+    /// Element `index`. An index out of bounds traps.
     #[inline(always)]
     pub fn get(&self, index: usize) -> T {
         // SAFETY: `at` is within the array.
         unsafe { T::read(self.at(index)) }.frozen()
     }
 
-    /// Writes element `index`. Outside of the array, the kernel traps.
+    /// Writes element `index`. An index out of bounds traps.
     #[inline(always)]
     pub fn set(&self, index: usize, value: T) {
         // SAFETY: `at` is within the array.
         unsafe { value.write(self.at(index)) }
     }
 
-    /// Element `index` for atomic operations. Outside of the array, the kernel traps.
+    /// Element `index` for atomic operations. An index out of bounds traps.
     #[inline(always)]
     pub fn atomic(&self, index: usize) -> Atomic<'_, T, true>
     where

@@ -1,4 +1,4 @@
-//! Where a thread stands in its block and its block in the grid, and the block's barrier.
+//! The indices of a thread and its block, the dimensions of block and grid, and the block's barrier.
 
 use core::arch::nvptx;
 
@@ -7,7 +7,7 @@ macro_rules! registers {
         $(#[$doc])*
         #[inline(always)]
         pub fn $name() -> u32 {
-            // SAFETY: reads a register that every thread has.
+            // SAFETY: the intrinsic reads a register that every thread has.
             unsafe { nvptx::$register() as u32 }
         }
     )*};
@@ -46,9 +46,10 @@ pub fn index_1d() -> u32 {
     block_idx_x() * block_dim_x() + thread_idx_x()
 }
 
-/// Waits until every thread of the block is here (`bar.sync`). What they wrote before, all see after.
+/// Waits until every thread of the block has arrived (`bar.sync`). Writes before the barrier are visible to all of them
+/// after it.
 #[inline(always)]
 pub fn sync_threads() {
-    // SAFETY: a barrier touches no memory; that all threads reach it is checked by the simulator.
+    // SAFETY: a barrier accesses no memory; the simulator checks that all threads reach it.
     unsafe { nvptx::_syncthreads() }
 }

@@ -1,4 +1,4 @@
-//! What the 32 threads of a warp, its lanes, do together.
+//! Warp-wide operations: shuffles, votes and reductions of the 32 lanes of a warp.
 
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
@@ -17,11 +17,11 @@ unsafe extern "C" {
     fn vote_all(lanes: i32, predicate: bool) -> bool;
 }
 
-/// All lanes of the warp take part.
-const ALL: i32 = -1;
-/// Lanes 0 to 31 are one segment.
-const TO_LAST: i32 = 31;
-const TO_FIRST: i32 = 0;
+/// The member mask with all lanes of the warp.
+const ALL_LANES: i32 = -1;
+/// The `c` operand of `shfl.sync`, with lanes 0 to 31 as one segment: its last lane, or, for `up`, its first.
+const LAST_LANE: i32 = 31;
+const FIRST_LANE: i32 = 0;
 
 include!("../warp_values.rs");
 
@@ -29,58 +29,58 @@ include!("../warp_values.rs");
 #[inline(always)]
 pub fn lane_id() -> u32 {
     let lane: u32;
-    // SAFETY: reads a register that every thread has.
+    // SAFETY: the instruction reads a register that every thread has.
     unsafe {
         core::arch::asm!("mov.u32 {0}, %laneid;", out(reg32) lane, options(pure, nomem, nostack, preserves_flags));
     }
     lane
 }
 
-/// The `value` of the lane whose number differs by the bits of `mask`.
+/// The `value` of lane `lane_id() ^ mask`.
 #[inline(always)]
 pub fn shuffle_xor<T: WarpValue>(value: T, mask: u32) -> T {
-    // SAFETY: moves registers between lanes; that all lanes are here is checked by the simulator. So below.
-    T::from_bits(unsafe { shuffle_butterfly(ALL, value.to_bits() as i32, mask as i32, TO_LAST) } as u32)
+    // SAFETY: the intrinsic moves registers between lanes; the simulator checks that all lanes reach it.
+    T::from_bits(unsafe { shuffle_butterfly(ALL_LANES, value.to_bits() as i32, mask as i32, LAST_LANE) } as u32)
 }
 
 /// The `value` of the lane `delta` below; the lowest `delta` lanes keep their own.
 #[inline(always)]
 pub fn shuffle_up<T: WarpValue>(value: T, delta: u32) -> T {
     // SAFETY: see `shuffle_xor`.
-    T::from_bits(unsafe { shuffle_from_below(ALL, value.to_bits() as i32, delta as i32, TO_FIRST) } as u32)
+    T::from_bits(unsafe { shuffle_from_below(ALL_LANES, value.to_bits() as i32, delta as i32, FIRST_LANE) } as u32)
 }
 
 /// The `value` of the lane `delta` above; the highest `delta` lanes keep their own.
 #[inline(always)]
 pub fn shuffle_down<T: WarpValue>(value: T, delta: u32) -> T {
     // SAFETY: see `shuffle_xor`.
-    T::from_bits(unsafe { shuffle_from_above(ALL, value.to_bits() as i32, delta as i32, TO_LAST) } as u32)
+    T::from_bits(unsafe { shuffle_from_above(ALL_LANES, value.to_bits() as i32, delta as i32, LAST_LANE) } as u32)
 }
 
 /// The `value` of lane `source`.
 #[inline(always)]
 pub fn shuffle_idx<T: WarpValue>(value: T, source: u32) -> T {
     // SAFETY: see `shuffle_xor`.
-    T::from_bits(unsafe { shuffle_from(ALL, value.to_bits() as i32, source as i32, TO_LAST) } as u32)
+    T::from_bits(unsafe { shuffle_from(ALL_LANES, value.to_bits() as i32, source as i32, LAST_LANE) } as u32)
 }
 
 /// The lanes whose `predicate` holds: bit i is lane i.
 #[inline(always)]
 pub fn ballot(predicate: bool) -> u32 {
     // SAFETY: see `shuffle_xor`.
-    unsafe { vote_ballot(ALL, predicate) as u32 }
+    unsafe { vote_ballot(ALL_LANES, predicate) as u32 }
 }
 
 /// Whether `predicate` holds for any lane.
 #[inline(always)]
 pub fn any(predicate: bool) -> bool {
     // SAFETY: see `shuffle_xor`.
-    unsafe { vote_any(ALL, predicate) }
+    unsafe { vote_any(ALL_LANES, predicate) }
 }
 
 /// Whether `predicate` holds for all lanes.
 #[inline(always)]
 pub fn all(predicate: bool) -> bool {
     // SAFETY: see `shuffle_xor`.
-    unsafe { vote_all(ALL, predicate) }
+    unsafe { vote_all(ALL_LANES, predicate) }
 }

@@ -1,11 +1,11 @@
-//! Operations that no other thread can interrupt.
+//! Atomic operations on global and shared memory.
 
 use std::marker::PhantomData;
 
 use super::current;
 use crate::AtomicElement;
 
-/// An element of global or shared memory, for atomic operations.
+/// Atomic access to an element of global or shared memory.
 pub struct Atomic<'a, T: AtomicElement, const IS_SHARED: bool> {
     cell: &'a T::Cell,
     element: PhantomData<T>,
@@ -16,14 +16,14 @@ impl<'a, T: AtomicElement, const IS_SHARED: bool> Atomic<'a, T, IS_SHARED> {
         Self { cell, element: PhantomData }
     }
 
-    /// Adds `value` and returns what was there before. Integers wrap around.
+    /// Adds `value` and returns the old value. Integers wrap around.
     #[inline]
     pub fn fetch_add(self, value: T) -> T {
         current::count(|current| &current.atomics);
         T::fetch_add(self.cell, value)
     }
 
-    /// Puts the larger of `value` and what is there, and returns what was there before. A NaN changes nothing.
+    /// Stores the maximum of the old value and `value`, and returns the old value. A NaN changes nothing.
     #[inline]
     pub fn fetch_max(self, value: T) -> T {
         current::count(|current| &current.atomics);

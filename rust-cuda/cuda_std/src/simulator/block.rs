@@ -1,4 +1,4 @@
-//! A block: runs its threads in turn until all have ended.
+//! A block and the scheduler of its threads, which runs them one after the other until all have ended.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -17,11 +17,11 @@ use super::stacks::Stacks;
 use super::{LaunchError, warp};
 use crate::Dim3;
 
-/// A block that runs.
+/// The state of a block in execution.
 pub(super) struct Block {
     pub(super) launch: Launch,
     pub(super) index: Dim3,
-    /// Its number in the grid, from 1.
+    /// The linear index in the grid, from 1.
     pub(super) number: u32,
     pub(super) shared: SharedMemory,
     pub(super) global_shadows: Rc<GlobalShadows>,
@@ -31,7 +31,7 @@ pub(super) struct Block {
     next: Cell<u32>,
     exited: Cell<u32>,
     fault: RefCell<Option<Box<Fault>>>,
-    /// What it goes on with in its next turn.
+    /// The state of the thread-local [`Current`](current::Current) while the block is suspended.
     pub(super) saved: Cell<Saved>,
 }
 
@@ -41,7 +41,7 @@ impl Block {
         Self {
             launch,
             index: launch.config.grid.index_of(number),
-            // Of more blocks than that, no simulation ends.
+            // Wraps beyond 2³² − 1 blocks, more than a simulation can finish.
             number: (number as u32).wrapping_add(1),
             shared: SharedMemory::new(launch.config.dynamic_shared_bytes, launch.options.max_shared_bytes),
             global_shadows,
@@ -58,7 +58,7 @@ impl Block {
         self.launch.config.block.index_of(thread.into())
     }
 
-    /// The next thread to start, unless all have or one has failed.
+    /// The next thread to start; None if all have started or one has failed.
     fn start_next(&self) -> Option<u32> {
         let thread = self.next.get();
         if thread == self.threads || self.has_failed() {
@@ -79,18 +79,18 @@ impl Block {
     }
 }
 
-/// A simulated thread that waits, with the coroutine that will go on with it.
+/// The reason why a simulated thread waits, and the coroutine that resumes it.
 type Waiting = (Wait, Coroutine<(), Wait, (), DefaultStack>);
 
-/// The threads of a block: which wait, and for what.
+/// The scheduler of the threads of a block.
 pub(super) struct Scheduler<'a> {
     block: Rc<Block>,
     stacks: &'a Stacks,
-    /// By number in the block; nothing for those that have ended or not started.
+    /// Indexed by the thread in the block; None for threads that have ended or not started.
     waiting: Vec<Option<Waiting>>,
 }
 
-/// Runs `thread` for each thread of the block. It is in no cooperative launch, so that none waits for another block.
+/// Runs `thread` for each thread of a block that is not in a cooperative launch: no thread waits for another block.
 pub(super) fn run_block(block: Rc<Block>, stacks: &Stacks, thread: &dyn Fn()) -> Result<LaunchReport, LaunchError> {
     let mut scheduler = Scheduler::new(block, stacks);
     let outcome = scheduler.start(thread);
@@ -104,30 +104,30 @@ impl<'a> Scheduler<'a> {
         Self { block, stacks, waiting }
     }
 
-    /// Runs `thread` for each thread of the block, up to the first barrier of the grid or to the end. Until the
-    /// coroutines that wait have ended, which [`drop_waiting`](Self::drop_waiting) does, `thread` must live.
+    /// Runs `thread` for each thread of the block, up to the first barrier of the grid or to the end. `thread` must
+    /// live until the waiting coroutines have ended; [`drop_waiting`](Self::drop_waiting) ends them.
     pub(super) fn start(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
-        let _turn = current::enter_block(&self.block);
+        let _guard = current::enter_block(&self.block);
         self.start_all(thread)?;
         self.finish_all();
         self.outcome()
     }
 
-    /// The barrier of the grid at which all threads wait, if they do.
+    /// The barrier of the grid at which all threads of the block wait, if they do.
     pub(super) fn at_grid_barrier(&self) -> Option<Wait> {
         self.reason(0).filter(|reason| matches!(reason, Wait::Grid(_)))
     }
 
-    /// Goes on from a barrier of the grid at which all threads wait, up to the next or to the end.
+    /// Resumes all threads from a barrier of the grid, up to the next one or to the end.
     pub(super) fn pass_grid_barrier(&mut self) -> Result<(), LaunchError> {
-        let _turn = current::enter_block(&self.block);
+        let _guard = current::enter_block(&self.block);
         current::next_epoch();
         self.resume_all(0..self.waiting.len());
         self.finish_all();
         self.outcome()
     }
 
-    /// The error that the first thread, which waits at a barrier of the grid, does so in vain.
+    /// Reports `kind` as a fault of the first thread, which waits at a barrier of the grid.
     pub(super) fn fail_at_grid_barrier(&self, kind: FaultKind) -> Result<(), LaunchError> {
         if let Some(location) = self.location(0) {
             self.block.fail(0, kind, location.into());
@@ -135,7 +135,7 @@ impl<'a> Scheduler<'a> {
         self.outcome()
     }
 
-    /// What the block did in all its turns.
+    /// The counts of the block.
     pub(super) fn report(&self) -> LaunchReport {
         self.block.saved.get().report(self.block.threads.into())
     }
@@ -146,8 +146,8 @@ impl<'a> Scheduler<'a> {
 
     /// Runs every thread up to its end or its first wait.
     ///
-    /// One coroutine runs threads one after the other until one of them waits: that one keeps the coroutine, and a
-    /// new one goes on. A kernel without barriers therefore needs one coroutine for a block.
+    /// One coroutine runs threads one after the other until one of them waits. That thread keeps the coroutine, and a
+    /// new one starts the next thread. A kernel without barriers therefore needs one coroutine per block.
     fn start_all(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
         while self.block.next.get() < self.block.threads && !self.block.has_failed() {
             let stack = self.stacks.take()?;
@@ -168,8 +168,8 @@ impl<'a> Scheduler<'a> {
                 }
             };
             // SAFETY: the coroutine borrows `thread`, which lives until `run_block` or `cooperative::run` returns, and
-            // every coroutine has ended before that: `finish_all` runs those that wait to their end, or `drop_waiting`
-            // ends them.
+            // every coroutine has ended before that: `finish_all` runs the waiting ones to their end, or `drop_waiting`
+            // unwinds them.
             #[allow(unsafe_code)]
             let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
             self.resume(coroutine);
@@ -177,7 +177,7 @@ impl<'a> Scheduler<'a> {
         Ok(())
     }
 
-    /// Goes on with waiting threads until all have ended, all wait at a barrier of the grid, or one has failed.
+    /// Resumes waiting threads until all have ended, all wait at a barrier of the grid, or one has failed.
     fn finish_all(&mut self) {
         while !self.block.has_failed() {
             if self.pass_warps() {
@@ -201,7 +201,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Goes on with each warp whose lanes all wait for one another. Says whether there was one.
+    /// Resumes each warp whose lanes all wait at the same warp operation. Returns whether there was one.
     fn pass_warps(&mut self) -> bool {
         let mut passed = false;
         for first in (0..self.waiting.len()).step_by(warp::LANES as usize) {
@@ -218,8 +218,8 @@ impl<'a> Scheduler<'a> {
         passed
     }
 
-    /// Goes on with all threads if all wait at one barrier of the block; else, and if it is not one of the grid, notes what
-    /// is wrong. Says whether it went on. No warp can go on.
+    /// Resumes all threads if all wait at the same barrier of the block, and returns whether they do. Otherwise records
+    /// a fault, except if all wait at the same barrier of the grid. No warp is ready to resume.
     fn pass_barrier(&mut self, first: usize) -> bool {
         let at_warp = (first..self.waiting.len()).find(|&thread| matches!(self.reason(thread), Some(Wait::Warp(_))));
         if let Some(thread) = at_warp
@@ -282,9 +282,9 @@ impl<'a> Scheduler<'a> {
         self.reason(thread).map(Wait::location)
     }
 
-    /// Ends the threads that wait still, after a failure.
+    /// Unwinds the threads that still wait after a failure.
     pub(super) fn drop_waiting(&mut self) {
-        let _turn = current::enter_block(&self.block);
+        let _guard = current::enter_block(&self.block);
         for (_, mut coroutine) in self.waiting.iter_mut().filter_map(Option::take) {
             coroutine.force_unwind();
             self.stacks.put(coroutine.into_stack());

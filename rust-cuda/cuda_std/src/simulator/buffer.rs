@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::{BufferMut, BufferRef, Element, Memory};
 
-/// The simulator's memory, whose buffers are [`SimulatorBuffer`].
+/// The simulator's memory; its buffers are [`SimulatorBuffer`]s.
 #[derive(Clone, Copy, Debug)]
 pub enum SimulatorMemory {}
 
@@ -24,7 +24,7 @@ impl Memory for SimulatorMemory {
 #[derive(Debug)]
 pub struct SimulatorBuffer<T: Element> {
     elements: Vec<T>,
-    /// Which elements have been written; nothing if all have.
+    /// Whether each element has been written; None if all have.
     written: Option<Box<[AtomicBool]>>,
 }
 
@@ -39,7 +39,7 @@ impl<T: Element> SimulatorBuffer<T> {
         Self { elements: vec![value; length], written: None }
     }
 
-    /// A buffer of `length` elements that nobody has written: a kernel that reads one is at fault.
+    /// A buffer of `length` uninitialised elements. A kernel that reads one before it is written faults.
     pub fn uninitialized(length: usize) -> Self {
         let written = (0..length).map(|_| AtomicBool::new(false)).collect();
         Self { elements: vec![T::POISON; length], written: Some(written) }
@@ -55,7 +55,7 @@ impl<T: Element> SimulatorBuffer<T> {
         self.elements.is_empty()
     }
 
-    /// The elements. Those that nobody has written are conspicuous: NaN, or the largest or smallest integer.
+    /// The elements. Uninitialised elements are NaN, or the largest or smallest integer.
     pub fn as_slice(&self) -> &[T] {
         &self.elements
     }
@@ -68,16 +68,16 @@ impl<T: Element> SimulatorBuffer<T> {
     /// Writes all elements.
     ///
     /// # Panics
-    /// If there are not as many values as elements.
+    /// If the number of values is not the number of elements.
     pub fn copy_from_slice(&mut self, values: &[T]) {
-        assert_eq!(values.len(), self.elements.len(), "there are as many values as elements");
+        assert_eq!(values.len(), self.elements.len(), "the number of values must be the number of elements");
         self.copy_from_slice_at(0, values);
     }
 
-    /// Writes the elements from `first` on, as many as `values`.
+    /// Writes `values` to the elements from `first` on.
     ///
     /// # Panics
-    /// If they are not all in the buffer.
+    /// If the range exceeds the buffer.
     pub fn copy_from_slice_at(&mut self, first: usize, values: &[T]) {
         let end = first + values.len();
         self.elements[first..end].copy_from_slice(values);
@@ -88,7 +88,7 @@ impl<T: Element> SimulatorBuffer<T> {
         }
     }
 
-    /// The first element that nobody has written.
+    /// The index of the first uninitialised element.
     pub fn first_unwritten(&self) -> Option<usize> {
         self.written.as_ref()?.iter().position(|written| !written.load(Relaxed))
     }
@@ -97,12 +97,12 @@ impl<T: Element> SimulatorBuffer<T> {
         self.written.as_deref()
     }
 
-    /// The elements as threads share them, and which have been written.
+    /// The elements as the threads of a launch share them, and whether each has been written.
     pub(super) fn cells(&mut self) -> (&[T::Cell], Option<&[AtomicBool]>) {
         const { assert!(size_of::<T>() == size_of::<T::Cell>() && align_of::<T>() >= align_of::<T::Cell>()) };
         let (pointer, length) = (self.elements.as_mut_ptr().cast::<T::Cell>(), self.elements.len());
-        // SAFETY: `Element` promises that a slice of T may be seen as cells, and the exclusive borrow that nobody sees
-        // it as anything else.
+        // SAFETY: `Element` guarantees that a slice of T may be reinterpreted as cells, and the exclusive borrow that
+        // there is no other reference to it.
         #[allow(unsafe_code)]
         let cells = unsafe { std::slice::from_raw_parts(pointer, length) };
         (cells, self.written.as_deref())

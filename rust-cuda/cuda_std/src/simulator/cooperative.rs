@@ -1,4 +1,4 @@
-//! A cooperative launch: its blocks live at once, and take turns from one barrier of the grid to the next.
+//! A cooperative launch: all blocks are resident, and run round-robin from one barrier of the grid to the next.
 
 use std::rc::Rc;
 
@@ -23,15 +23,15 @@ pub(super) fn run(launch: &Launch, thread: &dyn Fn()) -> Result<LaunchReport, La
     let shadows = Rc::new(GlobalShadows::default());
     let scheduler = |number| Scheduler::new(Rc::new(Block::new(*launch, number, Rc::clone(&shadows))), &stacks);
     let mut blocks: Vec<Scheduler<'_>> = (0..blocks).map(scheduler).collect();
-    let outcome = take_turns(&mut blocks, &shadows, thread);
+    let outcome = run_blocks(&mut blocks, &shadows, thread);
     blocks.iter_mut().for_each(Scheduler::drop_waiting);
     let mut report = LaunchReport { grid_barriers: outcome?, ..LaunchReport::default() };
     blocks.iter().for_each(|block| report += block.report());
     Ok(report)
 }
 
-/// Runs every block to its end, or until one fails: the barriers that the grid has passed.
-fn take_turns(blocks: &mut [Scheduler<'_>], shadows: &GlobalShadows, thread: &dyn Fn()) -> Result<u64, LaunchError> {
+/// Runs all blocks to their end, or until one fails. Returns the number of barriers that the grid has passed.
+fn run_blocks(blocks: &mut [Scheduler<'_>], shadows: &GlobalShadows, thread: &dyn Fn()) -> Result<u64, LaunchError> {
     for block in &mut *blocks {
         block.start(thread)?;
     }
@@ -46,7 +46,7 @@ fn take_turns(blocks: &mut [Scheduler<'_>], shadows: &GlobalShadows, thread: &dy
     unreachable!("no grid passes 2⁶⁴ barriers")
 }
 
-/// Whether all blocks wait at the same barrier. None can go on by itself, and `first` is the first that waits at any.
+/// Checks that all blocks wait at the same barrier. Each one waits or has exited; `first` is the first that waits.
 fn check_all_wait(blocks: &[Scheduler<'_>], first: usize) -> Result<(), LaunchError> {
     let waits: Vec<Option<Wait>> = blocks.iter().map(Scheduler::at_grid_barrier).collect();
     let waiting = waits.iter().flatten().count();

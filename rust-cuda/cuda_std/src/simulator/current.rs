@@ -1,4 +1,4 @@
-//! The simulated thread that this operating-system thread runs now.
+//! The simulated thread that this operating-system thread currently runs.
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -23,7 +23,7 @@ pub(super) enum Wait {
 }
 
 impl Wait {
-    /// Where.
+    /// The source location of the wait.
     pub(super) fn location(self) -> &'static Location<'static> {
         match self {
             Self::Barrier(location) | Self::Warp(location) | Self::Grid(location) => location,
@@ -31,26 +31,26 @@ impl Wait {
     }
 }
 
-/// What a block goes on with when it becomes the current one again.
+/// The part of [`Current`] that a suspended block keeps.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Saved {
     epoch: u32,
     counts: [u64; 5],
 }
 
-/// What a simulated thread asks most often, without a pointer in between.
+/// The state that simulated threads access most often, in a thread-local without indirection.
 pub(super) struct Current {
     pub(super) thread_index: Cell<Dim3>,
     pub(super) block_index: Cell<Dim3>,
     pub(super) block_dim: Cell<Dim3>,
     pub(super) grid_dim: Cell<Dim3>,
-    /// The thread's number in its block, x running fastest.
+    /// The thread's linear index in its block; x varies fastest.
     pub(super) thread: Cell<u32>,
-    /// The block's number in the grid, from 1.
+    /// The block's linear index in the grid, from 1.
     block_number: Cell<u32>,
-    /// Barriers that the block has passed.
+    /// The number of barriers that the block has passed.
     epoch: Cell<u32>,
-    /// Whether accesses are remembered to find races.
+    /// Whether accesses are recorded to detect races.
     pub(super) checks_races: Cell<bool>,
     pub(super) global_loads: Cell<u64>,
     pub(super) global_stores: Cell<u64>,
@@ -60,15 +60,15 @@ pub(super) struct Current {
     yielder: Cell<*const Yielder<(), Wait>>,
 }
 
-const NOWHERE: Dim3 = Dim3::new(0, 0, 0);
+const OUTSIDE_LAUNCH: Dim3 = Dim3::new(0, 0, 0);
 
 thread_local! {
     static CURRENT: Current = const {
         Current {
-            thread_index: Cell::new(NOWHERE),
-            block_index: Cell::new(NOWHERE),
-            block_dim: Cell::new(NOWHERE),
-            grid_dim: Cell::new(NOWHERE),
+            thread_index: Cell::new(OUTSIDE_LAUNCH),
+            block_index: Cell::new(OUTSIDE_LAUNCH),
+            block_dim: Cell::new(OUTSIDE_LAUNCH),
+            grid_dim: Cell::new(OUTSIDE_LAUNCH),
             thread: Cell::new(0),
             block_number: Cell::new(0),
             epoch: Cell::new(0),
@@ -84,13 +84,13 @@ thread_local! {
     static BLOCK: RefCell<Option<Rc<Block>>> = const { RefCell::new(None) };
 }
 
-/// Looks at the current thread.
+/// Calls `look` with the current thread.
 #[inline(always)]
 pub(super) fn with<R>(look: impl FnOnce(&Current) -> R) -> R {
     CURRENT.with(look)
 }
 
-/// Adds one to a count.
+/// Increments a counter.
 #[inline(always)]
 pub(super) fn count(counter: impl FnOnce(&Current) -> &Cell<u64>) {
     with(|current| {
@@ -101,25 +101,25 @@ pub(super) fn count(counter: impl FnOnce(&Current) -> &Cell<u64>) {
 
 /// Whether a kernel runs on this operating-system thread.
 pub(super) fn is_simulated() -> bool {
-    with(|current| current.block_dim.get() != NOWHERE)
+    with(|current| current.block_dim.get() != OUTSIDE_LAUNCH)
 }
 
-/// Looks at the current block.
+/// Calls `look` with the current block.
 ///
 /// # Panics
 /// Outside of a launch.
 pub(super) fn with_block<R>(look: impl FnOnce(&Block) -> R) -> R {
     let block = BLOCK.with_borrow(|block| block.clone());
-    look(&block.expect("this works only in a kernel: launch it"))
+    look(&block.expect("only a launched kernel can call this"))
 }
 
-/// Who accesses memory now.
+/// The identity of the current thread between two barriers.
 #[inline]
 pub(super) fn accessor() -> Accessor {
     with(|current| Accessor::new(current.block_number.get(), current.thread.get(), current.epoch.get()))
 }
 
-/// Makes `block` the current one, as it was when it was left, until the guard is dropped.
+/// Makes `block` the current one and restores its saved state, until the guard is dropped.
 pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
     with(|current| {
         current.block_index.set(block.index);
@@ -141,7 +141,7 @@ fn counters(current: &Current) -> [&Cell<u64>; 5] {
     [&current.global_loads, &current.global_stores, &current.shared_loads, &current.shared_stores, &current.atomics]
 }
 
-/// Leaves the block when it is dropped.
+/// Saves the current block's state and leaves the block when dropped.
 pub(super) struct BlockGuard;
 
 impl Drop for BlockGuard {
@@ -151,13 +151,13 @@ impl Drop for BlockGuard {
             if let Some(block) = BLOCK.take() {
                 block.saved.set(saved);
             }
-            current.block_dim.set(NOWHERE);
+            current.block_dim.set(OUTSIDE_LAUNCH);
         });
     }
 }
 
 impl Saved {
-    /// What a block of so many threads did.
+    /// The counts of a block of `threads` threads.
     pub(super) fn report(self, threads: u64) -> LaunchReport {
         let [global_loads, global_stores, shared_loads, shared_stores, atomics] = self.counts;
         let barriers = self.epoch.into();
@@ -181,7 +181,7 @@ pub(super) fn next_epoch() {
     with(|current| current.epoch.set(current.epoch.get() + 1));
 }
 
-/// Makes `thread` the current one; `yielder` suspends it.
+/// Makes `thread` the current one, which `yielder` suspends.
 #[inline]
 pub(super) fn enter_thread(thread: u32, yielder: *const Yielder<(), Wait>) {
     with(|current| {
@@ -191,12 +191,12 @@ pub(super) fn enter_thread(thread: u32, yielder: *const Yielder<(), Wait>) {
     });
 }
 
-/// Suspends the current thread until what it waits for has come.
+/// Suspends the current thread until the barrier or warp operation of `reason` is complete.
 pub(super) fn wait(reason: Wait) {
     let (thread, yielder) = with(|current| (current.thread.get(), current.yielder.get()));
-    assert!(is_simulated(), "this works only in a kernel: launch it");
-    // SAFETY: the yielder belongs to the coroutine that runs now: `enter_thread` was told so before the kernel's body
-    // started and after it was last suspended, and the coroutine's function, which borrows it, has not returned.
+    assert!(is_simulated(), "only a launched kernel can call this");
+    // SAFETY: the yielder belongs to the coroutine that runs now: `enter_thread` stored it before the kernel's body
+    // started and after each suspension, and the coroutine's function, which borrows it, has not returned.
     #[allow(unsafe_code)]
     unsafe {
         (*yielder).suspend(reason);

@@ -1,4 +1,4 @@
-//! What a kernel can do wrong.
+//! The faults that the simulator detects in a kernel.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -11,26 +11,26 @@ use thiserror::Error;
 use super::current;
 use crate::Dim3;
 
-/// What a kernel did wrong, who did it and where.
+/// A bug in a kernel, with the thread and the source line where it was detected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("kernel {kernel}, block {block}, thread {thread}, {location}: {kind}")]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: &'static str,
-    /// The block.
+    /// The block's index in the grid.
     pub block: Dim3,
-    /// The thread in its block.
+    /// The thread's index in its block.
     pub thread: Dim3,
-    /// The line of the kernel.
+    /// The location in the kernel's source.
     pub location: SourceLocation,
-    /// What it was.
+    /// The kind of fault.
     pub kind: FaultKind,
 }
 
-/// A place in the source.
+/// A location in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// The file, as the compiler was told its name.
+    /// The path of the file as the compiler got it.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
@@ -50,10 +50,10 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// Which memory.
+/// The buffer or array of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The buffer that this parameter of the kernel names.
+    /// The buffer of the kernel parameter of this name.
     Global(&'static str),
     /// An array in shared memory.
     Shared,
@@ -89,7 +89,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// The kinds of wrong that the simulator knows.
+/// The kinds of faults that the simulator detects.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FaultKind {
     /// An index outside of a buffer or an array.
@@ -110,15 +110,15 @@ pub enum FaultKind {
         /// The index.
         index: usize,
     },
-    /// A read of an element that nobody has written.
-    #[error("element {index} of {place} is read, and nobody has written it")]
+    /// A read of an uninitialised element.
+    #[error("element {index} of {place} is read before it is written")]
     Unwritten {
         /// The memory.
         place: Place,
         /// The element.
         index: usize,
     },
-    /// Two accesses whose order is left to chance, one of which writes.
+    /// Two unordered accesses to an element, at least one of which writes.
     #[error(
         "race: {access} element {index} of {place}, which block {other_block}, thread {other_thread} {other_access} {}",
         At(.other_location)
@@ -128,30 +128,34 @@ pub enum FaultKind {
         place: Place,
         /// The element.
         index: usize,
-        /// What the thread does.
+        /// The thread's access.
         access: Access,
-        /// What the other thread did.
+        /// The other thread's earlier access.
         other_access: Access,
         /// The other thread's block.
         other_block: Dim3,
-        /// The other thread.
+        /// The other thread's index in its block.
         other_thread: Dim3,
-        /// Where it did it, if it did not read.
+        /// The location of the other access; None for reads, whose location is not recorded.
         other_location: Option<SourceLocation>,
     },
     /// A barrier that not all threads of the block reach.
-    #[error("barrier divergence: {waiting} threads wait at a barrier, {exited} have left the kernel {}", At(.other_location))]
+    #[error(
+        "barrier divergence: {waiting} threads wait at a barrier, {exited} have left the kernel {}",
+        At(.other_location)
+    )]
     BarrierDivergence {
         /// Threads that wait at any barrier.
         waiting: usize,
-        /// Threads that have left the kernel.
+        /// Threads that have exited the kernel.
         exited: usize,
-        /// Another barrier at which a thread waits instead.
+        /// Another barrier at which a thread waits.
         other_location: Option<SourceLocation>,
     },
-    /// A barrier of the grid in a launch whose blocks need not run at once.
+    /// A barrier of the grid in a launch that is not cooperative: its blocks need not be resident at once.
     #[error(
-        "grid::sync in a launch that is not cooperative: a GPU may wait for ever; launch with LaunchConfig::cooperative()"
+        "grid::sync in a launch that is not cooperative: a GPU may wait for ever; \
+         launch with LaunchConfig::cooperative()"
     )]
     NotCooperative,
     /// A barrier of the grid that not all blocks reach.
@@ -162,47 +166,47 @@ pub enum FaultKind {
     GridDivergence {
         /// Blocks whose threads all wait at a `grid::sync`.
         waiting: usize,
-        /// Blocks whose threads have all left the kernel.
+        /// Blocks whose threads have all exited the kernel.
         exited: usize,
-        /// Another `grid::sync` at which an earlier block waits instead.
+        /// Another `grid::sync`, at which an earlier block waits.
         other_location: Option<SourceLocation>,
     },
-    /// The state of the grid's barrier was not zeroed, is not the same one for all blocks, or somebody writes to it.
+    /// The state of the grid's barrier was not zeroed, is not the same for all blocks, or was written to.
     #[error(
         "element 0 of grid::sync's state is {value:#x}: zero it before its first launch, pass the same one in all \
          blocks, and write nothing to it"
     )]
     GridState {
-        /// What a block finds that arrives.
+        /// The value that an arriving block found.
         value: u32,
     },
-    /// An operation of a warp that not all of its lanes reach.
+    /// A warp-wide operation that not all lanes reach.
     #[error("lanes missing from a warp's operation: {missing:#034b} of {expected:#034b}")]
     MissingLanes {
         /// The lanes that exist: bit i is lane i.
         expected: u32,
-        /// Those that do not come.
+        /// The lanes that do not reach the operation.
         missing: u32,
     },
     /// A shuffle from a lane that does not exist.
     #[error("shuffle from lane {lane}; the warp has {lanes}")]
     NoSuchLane {
-        /// The lane asked for.
+        /// The requested lane.
         lane: u32,
         /// The number of lanes.
         lanes: u32,
     },
-    /// More shared memory than a block may have: more than
+    /// More shared memory than the limit of a block: more than
     /// [`MAX_STATIC_SHARED_BYTES`](crate::LaunchConfig::MAX_STATIC_SHARED_BYTES) in arrays, or more in all than
     /// [`Options::max_shared_bytes`](super::Options::max_shared_bytes).
     #[error("{bytes} bytes of shared memory; a block has at most {limit}")]
     SharedMemoryExceeded {
-        /// The bytes that the block's arrays take, or they and its dynamic shared memory.
+        /// The bytes of the block's arrays, or of the arrays and the dynamic shared memory.
         bytes: usize,
-        /// The most that it may have.
+        /// Maximum bytes.
         limit: usize,
     },
-    /// Dynamic shared memory used with elements of two types, which the simulator cannot.
+    /// Dynamic shared memory used with two element types, which the simulator does not support.
     #[error("dynamic shared memory has elements of another type already")]
     DynamicSharedType,
     /// A panic in the kernel; on a GPU, a trap.
@@ -213,7 +217,7 @@ pub enum FaultKind {
     },
 }
 
-/// "at place", or nothing.
+/// Displays "at LOCATION", or nothing.
 struct At<'a>(&'a Option<SourceLocation>);
 
 impl fmt::Display for At<'_> {
@@ -222,7 +226,7 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// ", one waits at place", or nothing.
+/// Displays ", one waits at LOCATION", or nothing.
 struct Another<'a>(&'a Option<SourceLocation>);
 
 impl fmt::Display for Another<'_> {
@@ -231,7 +235,7 @@ impl fmt::Display for Another<'_> {
     }
 }
 
-/// A fault on its way from the kernel's thread to the block that runs it.
+/// The payload with which a fault unwinds from the kernel's thread to the scheduler of its block.
 struct Raised {
     kind: FaultKind,
     location: SourceLocation,
@@ -240,14 +244,14 @@ struct Raised {
 /// Ends the simulated thread with a fault.
 #[cold]
 pub(super) fn raise(kind: FaultKind, location: &Location<'_>) -> ! {
-    // Unlike a panic, this tells no hook.
+    // Unlike a panic, this does not call the panic hook.
     std::panic::resume_unwind(Box::new(Raised { kind, location: location.into() }))
 }
 
 /// The fault behind the `payload` of an unwinding thread.
 ///
 /// # Errors
-/// The payload, if it is no fault: the thread is being dropped.
+/// The payload, if it is not a fault: the coroutine is being unwound.
 pub(super) fn from_payload(payload: Box<dyn Any + Send>) -> Result<(FaultKind, SourceLocation), Box<dyn Any + Send>> {
     let payload = match payload.downcast::<Raised>() {
         Ok(raised) => return Ok((raised.kind, raised.location)),
@@ -263,7 +267,8 @@ thread_local! {
     static PANIC_LOCATION: RefCell<Option<SourceLocation>> = const { RefCell::new(None) };
 }
 
-/// Makes panics of simulated threads silent and remembers where they were; others go to the hook that was there.
+/// Installs a panic hook that silently records the location of panics in simulated threads and passes others on to the
+/// previous hook.
 pub(super) fn install_panic_hook() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

@@ -1,4 +1,4 @@
-//! Global memory as a kernel's parameters.
+//! Global memory, as the types of a kernel's parameters.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Index;
@@ -11,7 +11,7 @@ use super::fault::{self, Access, FaultKind, Place, SourceLocation};
 use super::shadow::Shadow;
 use crate::{ArgumentError, AtomicElement, BufferMut, BufferRef, Element, F32x4, Memory};
 
-/// Global memory that the kernel only reads: what `&[T]` is in a kernel's body.
+/// Global memory that the kernel only reads: the type of a parameter `&[T]` in the kernel's body.
 pub struct Global<'a, T: Element> {
     elements: &'a [T],
     written: Option<&'a [AtomicBool]>,
@@ -48,8 +48,7 @@ impl<'a, T: Element> Global<'a, T> {
         self.elements.is_empty()
     }
 
-    /// Element `index`, loaded by one instruction also where it is a vector. Outside of the buffer, the kernel is at
-    /// fault.
+    /// Element `index`, loaded by one instruction even if it is a vector. An index out of bounds is a fault.
     #[inline]
     #[track_caller]
     pub fn get(self, index: usize) -> T {
@@ -70,8 +69,8 @@ impl<'a, T: Element> Global<'a, T> {
 }
 
 impl Global<'_, f32> {
-    /// Elements `index` to `index` + 3, loaded by one instruction. Outside of the buffer, or where `index` is no multiple
-    /// of 4, the kernel is at fault.
+    /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not a multiple of
+    /// 4 is a fault.
     #[inline]
     #[track_caller]
     pub fn quad(self, index: usize) -> F32x4 {
@@ -82,7 +81,7 @@ impl Global<'_, f32> {
     }
 }
 
-// Nobody writes during the launch, which borrows the buffer: a reference may be handed out, and races are impossible.
+// The launch borrows the buffer, so nothing writes to it: returning a reference is sound, and there are no races.
 impl<T: Element> Index<usize> for Global<'_, T> {
     type Output = T;
 
@@ -93,12 +92,12 @@ impl<T: Element> Index<usize> for Global<'_, T> {
     }
 }
 
-/// Global memory that all threads of a launch read and write.
+/// Global memory that all threads of a launch can read and write.
 pub struct GlobalMut<'a, T: Element> {
     cells: &'a [T::Cell],
     written: Option<&'a [AtomicBool]>,
     name: &'static str,
-    /// Which parameter of the kernel this is.
+    /// The index of the kernel's parameter.
     parameter: u32,
 }
 
@@ -139,7 +138,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         self.cells.is_empty()
     }
 
-    /// Element `index`. Outside of the buffer, the kernel is at fault.
+    /// Element `index`. An index out of bounds is a fault.
     #[inline]
     #[track_caller]
     pub fn get(self, index: usize) -> T {
@@ -149,7 +148,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         T::load(cell)
     }
 
-    /// Writes element `index`. Outside of the buffer, the kernel is at fault.
+    /// Writes element `index`. An index out of bounds is a fault.
     #[inline]
     #[track_caller]
     pub fn set(self, index: usize, value: T) {
@@ -159,7 +158,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         value.store(cell);
     }
 
-    /// Element `index` for atomic operations. Outside of the buffer, the kernel is at fault.
+    /// Element `index` for atomic operations. An index out of bounds is a fault.
     #[inline]
     #[track_caller]
     pub fn atomic(self, index: usize) -> Atomic<'a, T, false>
@@ -181,7 +180,7 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         cell
     }
 
-    /// Checks an access to an element that exists.
+    /// Checks an access to element `index`, which is within bounds.
     #[inline]
     fn check(self, access: Access, index: usize, location: &'static Location<'static>) {
         if access == Access::Write {
@@ -211,42 +210,42 @@ impl<'a, T: Element> GlobalMut<'a, T> {
     }
 }
 
-/// The shadows of the buffers that a launch writes.
+/// The shadow memory of the buffers that a launch can write, for race detection.
 #[derive(Default)]
 pub(super) struct GlobalShadows {
-    by_parameter: RefCell<Vec<Shadows>>,
-    /// Barriers that the grid has passed.
+    by_parameter: RefCell<Vec<BufferShadows>>,
+    /// The number of barriers that the grid has passed.
     grid_barriers: Cell<u64>,
 }
 
-/// The shadows of one buffer; none before its first access.
+/// The shadows of one buffer; empty before its first access.
 #[derive(Clone, Default)]
-struct Shadows {
+struct BufferShadows {
     elements: Vec<Shadow>,
-    /// The barriers that the grid had passed when each element was last accessed; none before the first of them.
+    /// The number of grid barriers at the last access to each element; empty before the first barrier.
     since: Vec<u64>,
 }
 
 impl GlobalShadows {
-    /// The grid passes a barrier: what was before it races with nothing that is after it.
+    /// Notes that the grid passes a barrier: accesses before it do not race with accesses after it.
     pub(super) fn pass_grid_barrier(&self) {
         self.grid_barriers.set(self.grid_barriers.get() + 1);
     }
 
-    /// Uses the shadow of element `index` of the buffer for `parameter`, which has `length` elements.
+    /// Calls `use_shadow` with the shadow of element `index` in the buffer of `parameter`, which has `length` elements.
     fn with<R>(&self, parameter: u32, length: usize, index: usize, use_shadow: impl FnOnce(&mut Shadow) -> R) -> R {
         let mut all = self.by_parameter.borrow_mut();
         let parameter = parameter as usize;
         if all.len() <= parameter {
-            all.resize(parameter + 1, Shadows::default());
+            all.resize(parameter + 1, BufferShadows::default());
         }
-        let Shadows { elements, since } = &mut all[parameter];
+        let BufferShadows { elements, since } = &mut all[parameter];
         if elements.is_empty() {
             elements.resize(length, Shadow::default());
         }
         let grid_barriers = self.grid_barriers.get();
         if grid_barriers > 0 {
-            // Forgetting only what is accessed again keeps a barrier cheap, however long the buffers are.
+            // Shadows are reset lazily, at the next access: the cost of a barrier does not depend on the length.
             since.resize(length, 0);
             if since[index] != grid_barriers {
                 since[index] = grid_barriers;
@@ -271,7 +270,7 @@ fn check_written(
     }
 }
 
-/// Ends the thread: its access races with an earlier one.
+/// Ends the thread with a fault: its access races with `conflict`.
 #[cold]
 pub(super) fn raise_race(
     place: Place,

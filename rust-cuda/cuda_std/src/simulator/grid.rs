@@ -1,4 +1,4 @@
-//! The barrier of all blocks.
+//! The barrier of the grid.
 
 use std::panic::Location;
 
@@ -8,16 +8,16 @@ use super::global::GlobalMut;
 
 include!("../grid_arrival.rs");
 
-/// Waits until every thread of the grid is here. What they wrote before, all see after.
+/// Waits until every thread of the grid has arrived. Writes before the barrier are visible to all threads after it.
 ///
-/// All threads call it, at one line, in a launch that is [cooperative](crate#barriers-of-the-grid). Element 0 of `state`
-/// is the barrier's own: it is zero before the first launch, and needs no reset after that, neither between two barriers
-/// nor between two launches, be they of different sizes.
+/// All threads must call it, at the same line, in a [cooperative](crate#barriers-of-the-grid) launch. Element 0 of
+/// `state` belongs to the barrier: it must be zero before the first launch, and needs no reset after that, neither
+/// between two barriers nor between two launches, even of different sizes.
 ///
-/// In a launch that is not cooperative it is a [`NotCooperative`](crate::simulator::FaultKind::NotCooperative). A thread
-/// that never comes or waits elsewhere is a
-/// [`BarrierDivergence`](crate::simulator::FaultKind::BarrierDivergence) if others of its block wait, and a
-/// [`GridDivergence`](crate::simulator::FaultKind::GridDivergence) if all of its block do the same.
+/// A call in a launch that is not cooperative is the fault
+/// [`NotCooperative`](crate::simulator::FaultKind::NotCooperative). Threads that do not arrive or wait elsewhere are a
+/// [`BarrierDivergence`](crate::simulator::FaultKind::BarrierDivergence) if they are a part of a block, and a
+/// [`GridDivergence`](crate::simulator::FaultKind::GridDivergence) if they are a whole block.
 #[track_caller]
 pub fn sync(state: GlobalMut<'_, u32>) {
     let location = Location::caller();
@@ -28,7 +28,7 @@ pub fn sync(state: GlobalMut<'_, u32>) {
     if current::with(|current| current.thread.get()) == 0 {
         let (is_first, blocks) = (number == 1, config.grid.count() as u32);
         let before = state.atomic(0).fetch_add(arrival(is_first, blocks));
-        // Here blocks arrive in their order. The first finds what the last barrier or the host has left.
+        // In the simulator blocks arrive in order. The first finds the value that the last barrier or the host left.
         let expected = if is_first { 0 } else { arrival(true, blocks) + (number - 2) };
         if before & !PASSED != expected {
             fault::raise(FaultKind::GridState { value: before }, location);

@@ -1,4 +1,5 @@
-//! A launch: shares the blocks out to workers, and picks the fault to report. [`super::cooperative`] has the other kind.
+//! A launch: distributes the blocks to worker threads and selects the fault to report. [`super::cooperative`] runs
+//! cooperative launches.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +10,11 @@ use rayon::prelude::*;
 use super::block::{Block, run_block};
 use super::global::GlobalShadows;
 use super::report::LaunchReport;
-use super::stacks::{Stacks, most_concurrent_blocks};
+use super::stacks::{Stacks, max_concurrent_blocks};
 use super::{LaunchError, Options, cooperative, fault};
 use crate::LaunchConfig;
 
-/// What is the same for all blocks.
+/// The properties of a launch that all blocks share.
 #[derive(Clone, Copy)]
 pub(super) struct Launch {
     pub(super) kernel: &'static str,
@@ -21,10 +22,10 @@ pub(super) struct Launch {
     pub(super) options: Options,
 }
 
-/// What the workers of a launch share.
+/// The state that the workers of a launch share.
 struct Progress {
     next_block: AtomicU64,
-    /// The lowest block that failed: blocks above it need not run, those below it must.
+    /// The lowest block that failed: blocks above it are skipped, those below it must run.
     lowest_failed: AtomicU64,
     outcome: Mutex<(LaunchReport, Option<(u64, LaunchError)>)>,
 }
@@ -53,16 +54,16 @@ impl Launch {
         }
     }
 
-    /// One, where races between blocks are looked for: which of two blocks comes second must not be left to chance.
+    /// The number of workers. It is 1 with race checks, so that the order of the blocks is deterministic.
     fn workers(&self) -> usize {
         if self.options.check_races {
             return 1;
         }
         let blocks = usize::try_from(self.config.grid.count()).unwrap_or(usize::MAX);
-        rayon::current_num_threads().min(blocks).min(most_concurrent_blocks(self.config.block.count()))
+        rayon::current_num_threads().min(blocks).min(max_concurrent_blocks(self.config.block.count()))
     }
 
-    /// Runs block after block, as long as there are any.
+    /// Runs blocks until none remain or a lower block has failed.
     fn work(&self, progress: &Progress, thread: &(dyn Fn() + Sync)) {
         let stacks = Stacks::new(self.options.stack_bytes);
         let mut report = LaunchReport::default();

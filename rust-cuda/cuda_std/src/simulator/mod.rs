@@ -1,16 +1,16 @@
 //! The simulator: runs a kernel's source on the CPU, with a GPU's semantics and with checks.
 //!
 //! Every CUDA thread is a coroutine. One operating-system thread runs a block: its threads one after the other, each
-//! until it waits at a barrier or for the other lanes of its warp. Blocks run in parallel. The order is fixed within a
-//! block, so that a fault is always the same one: that of the lowest block, and there the first that comes up.
+//! until it waits at a barrier or for the other lanes of its warp. Blocks run in parallel. The order within a block is
+//! fixed, so that the reported fault is deterministic: the first one of the lowest block that faults.
 //!
-//! The blocks of a cooperative launch all live at once. One operating-system thread runs them in turns, each up to the
-//! next [barrier of the grid](grid::sync). They can wait for each other there alone: a kernel that waits in a loop for
-//! another block's atomic operation never ends here.
+//! The blocks of a cooperative launch are all resident. One operating-system thread runs them round-robin, each up to
+//! the next [barrier of the grid](grid::sync). A block can wait for another there only: a kernel that spins on another
+//! block's atomic operation never ends in the simulator.
 //!
-//! With [`Options::check_races`], every element remembers who read and wrote it, and the blocks run one after the
-//! other. Off, kernels run several times faster; indices, barriers, warps and reads of uninitialized buffers are checked
-//! all the same.
+//! With [`Options::check_races`], shadow memory records the accesses to every element, and the blocks run one after the
+//! other. Without it, kernels run several times faster; indices, barriers, warps and reads of uninitialised buffers are
+//! still checked.
 
 pub mod atomic;
 mod block;
@@ -38,15 +38,16 @@ use thiserror::Error;
 
 use crate::{ArgumentError, Kernel, LaunchConfig, LimitError, Memory};
 
-/// How the simulator runs a kernel.
+/// The settings of a simulated launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether to look for races in global and shared memory and for reads of shared memory that nobody wrote.
+    /// Whether to detect races in global and shared memory and reads of uninitialised shared memory.
     pub check_races: bool,
     /// Bytes of stack for each CUDA thread that waits at a barrier.
     pub stack_bytes: usize,
-    /// Most bytes of shared memory of a block, its arrays and the dynamic part together; the arrays alone have at most
-    /// [`LaunchConfig::MAX_STATIC_SHARED_BYTES`]. For a GPU of your choice take what it has, such as 64 KiB for sm_75.
+    /// Maximum bytes of shared memory of a block, its arrays and the dynamic part together; the arrays alone have at
+    /// most [`LaunchConfig::MAX_STATIC_SHARED_BYTES`]. Set it to the limit of the GPU to simulate, such as 64 KiB for
+    /// sm_75.
     pub max_shared_bytes: u32,
 }
 
@@ -60,37 +61,37 @@ impl Default for Options {
 /// Why a launch failed.
 #[derive(Debug, Error)]
 pub enum LaunchError {
-    /// CUDA does not take a launch of this shape.
+    /// The launch exceeds a limit of CUDA.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// A buffer is elsewhere.
+    /// A buffer is not in the simulator's memory.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
-    /// More blocks than the simulator keeps at once.
+    /// More blocks than the simulator can keep resident.
     #[error(
         "a cooperative launch of {blocks} blocks; of {threads} threads each, the simulator runs at most {limit} at once"
     )]
     TooManyBlocks {
-        /// The blocks of the launch.
+        /// Blocks of the launch.
         blocks: u64,
-        /// The threads of each.
+        /// Threads of each block.
         threads: u64,
-        /// What [`max_cooperative_blocks`] says.
+        /// The limit, from [`max_cooperative_blocks`].
         limit: u32,
     },
-    /// A kernel launches a kernel.
+    /// A launch from within a simulated kernel.
     #[error("a kernel of the simulator cannot launch another")]
     Nested,
-    /// The system gives no more stacks.
+    /// The system has no memory for another stack.
     #[error("no memory for the stack of a simulated thread")]
     Stack(#[from] std::io::Error),
-    /// The kernel did something wrong.
+    /// A fault in the kernel.
     #[error(transparent)]
     Fault(Box<Fault>),
 }
 
 impl LaunchError {
-    /// The kernel's fault, if that is what it was.
+    /// The kernel's fault, if that is the error.
     pub fn fault(&self) -> Option<&Fault> {
         match self {
             Self::Fault(fault) => Some(fault),
@@ -99,18 +100,18 @@ impl LaunchError {
     }
 }
 
-/// Most blocks of a cooperative launch whose blocks have `threads` threads.
+/// Maximum number of blocks of a cooperative launch with `threads` threads per block.
 ///
-/// It is 256, and less where so many waiting threads would need more stacks than the system allows: on Linux, as it is
-/// set up by default, there are about 16 000.
+/// It is 256, or fewer if the stacks of the waiting threads would exceed the system's limit: about 16 000 on Linux by
+/// default.
 pub fn max_cooperative_blocks(threads: u64) -> u32 {
-    stacks::most_concurrent_blocks(threads).min(256) as u32
+    stacks::max_concurrent_blocks(threads).min(256) as u32
 }
 
 /// Runs `kernel` with all checks.
 ///
 /// # Errors
-/// If the launch passes a limit, or the kernel does something wrong; see [`FaultKind`].
+/// If the launch exceeds a limit, or the kernel faults; see [`FaultKind`].
 pub fn launch<K: Kernel>(
     kernel: &K,
     config: LaunchConfig,
@@ -119,7 +120,7 @@ pub fn launch<K: Kernel>(
     launch_in::<SimulatorMemory, K>(Options::default(), kernel, config, arguments)
 }
 
-/// Runs `kernel` with chosen checks.
+/// Runs `kernel` with the checks of `options`.
 ///
 /// # Errors
 /// As [`launch`].

@@ -1,8 +1,8 @@
-//! What a launch did.
+//! The counts of a launch.
 
 use std::ops::AddAssign;
 
-/// What a launch did: how much ran, and how often memory was accessed, counted in elements.
+/// The counts of a launch: blocks, threads, memory accesses in elements, and barriers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchReport {
     /// Blocks that ran.
@@ -19,7 +19,7 @@ pub struct LaunchReport {
     pub shared_stores: u64,
     /// Atomic operations on global and shared memory.
     pub atomics: u64,
-    /// Barriers that blocks passed, those of the grid among them.
+    /// Barriers that blocks passed, including those of the grid.
     pub barriers: u64,
     /// Barriers that the whole grid passed.
     pub grid_barriers: u64,

@@ -1,4 +1,4 @@
-//! Who accessed an element, to find races.
+//! Shadow memory: the recorded accesses to an element, to detect races.
 
 use std::num::NonZero;
 use std::panic::Location;
@@ -8,9 +8,9 @@ use super::fault::Access;
 /// A thread between two barriers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accessor {
-    /// The block's number in the grid, from 1.
+    /// The block's linear index in the grid, from 1.
     block: NonZero<u32>,
-    /// The barriers that the block had passed · 1024 + the thread's number in its block.
+    /// 1024 · the number of barriers that the block has passed + the thread's linear index in its block.
     stamp: u32,
 }
 
@@ -19,29 +19,29 @@ impl Accessor {
         Self { block: NonZero::new(block).unwrap_or(NonZero::<u32>::MIN), stamp: epoch << 10 | thread }
     }
 
-    /// The block's number in the grid, from 0.
+    /// The block's linear index in the grid, from 0.
     pub(super) fn block(self) -> u64 {
         u64::from(self.block.get()) - 1
     }
 
-    /// The thread's number in its block.
+    /// The thread's linear index in its block.
     pub(super) fn thread(self) -> u64 {
         u64::from(self.stamp & 1023)
     }
 
-    /// Whether nothing orders what the two do: they are in different blocks, or in one with no barrier in between.
+    /// Whether the two are unordered: in different blocks, or different threads of a block with no barrier between.
     fn is_concurrent(self, other: Self) -> bool {
         self.block != other.block || (self.stamp >> 10 == other.stamp >> 10 && self.stamp != other.stamp)
     }
 }
 
-/// Enough of those who accessed an element in one way to know whether any is concurrent with a later access.
+/// The accessors of one kind that suffice to decide whether any earlier access is concurrent with a later one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Accessors {
     latest: Option<Accessor>,
-    /// The latest of the same block that is another thread.
+    /// The latest other thread of the same block.
     other_thread: Option<Accessor>,
-    /// The latest of an earlier block.
+    /// The latest accessor of an earlier block.
     other_block: Option<Accessor>,
 }
 
@@ -64,7 +64,7 @@ impl Accessors {
     }
 }
 
-/// What an element remembers of its accesses.
+/// The recorded accesses to one element.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shadow {
     /// One is enough: two concurrent writers are a race already.
@@ -83,12 +83,12 @@ pub(super) struct Conflict {
 }
 
 impl Shadow {
-    /// Whether anybody has written the element.
+    /// Whether the element has been written.
     pub(super) fn is_written(&self) -> bool {
         self.writer.is_some() || self.atomics.latest.is_some()
     }
 
-    /// Remembers an access.
+    /// Records an access.
     ///
     /// # Errors
     /// The earlier access with which it races.

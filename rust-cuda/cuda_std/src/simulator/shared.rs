@@ -1,4 +1,4 @@
-//! Shared memory: one array for all threads of a block.
+//! Shared memory: arrays that all threads of a block share.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -12,27 +12,27 @@ use super::global::raise_race;
 use super::shadow::Shadow;
 use crate::{AtomicElement, Element, LaunchConfig};
 
-/// The arrays of a block.
+/// The shared memory of a block.
 pub(super) struct SharedMemory {
     arrays: RefCell<Vec<Array>>,
-    /// Bytes of all arrays but the dynamic part.
+    /// Bytes of all arrays without the dynamic part.
     static_bytes: Cell<usize>,
     dynamic_bytes: usize,
-    /// The most that all of it may take.
+    /// Maximum bytes of the arrays and the dynamic part together.
     limit: usize,
 }
 
-/// An array that a thread has asked for.
+/// An array that a thread has declared.
 struct Array {
-    /// The `shared_array!` it is from.
+    /// Identifies the `shared_array!`; [`DYNAMIC`] for the dynamic part.
     key: u64,
     /// `[T::Cell; N]` or, for the dynamic part, `Vec<T::Cell>`.
     cells: Rc<dyn Any>,
-    shadows: Shadows,
+    shadows: ArrayShadows,
 }
 
-/// An element's accesses each, if races are looked for.
-type Shadows = Option<Rc<[Cell<Shadow>]>>;
+/// The shadow of each element, if races are checked.
+type ArrayShadows = Option<Rc<[Cell<Shadow>]>>;
 
 /// The key of the dynamic part.
 const DYNAMIC: u64 = 0;
@@ -43,7 +43,7 @@ impl SharedMemory {
         Self { arrays: RefCell::default(), static_bytes: Cell::new(0), dynamic_bytes, limit }
     }
 
-    /// Notes the bytes of another array, unless that is too much.
+    /// Adds the bytes of another array, unless that exceeds a limit.
     fn allocate(&self, bytes: usize) -> Result<(), FaultKind> {
         let static_bytes = self.static_bytes.get() + bytes;
         let all = [
@@ -59,14 +59,14 @@ impl SharedMemory {
         }
     }
 
-    /// The array `key`, which the first thread to ask makes. Nothing if it has other elements.
+    /// The array `key`, made at the first call. None if it has another element type.
     fn array<C: Any>(
         &self,
         key: u64,
         checks_races: bool,
         length: usize,
         make: impl FnOnce() -> Rc<C>,
-    ) -> Option<(Rc<C>, Shadows)> {
+    ) -> Option<(Rc<C>, ArrayShadows)> {
         let mut arrays = self.arrays.borrow_mut();
         let position = arrays.iter().position(|array| array.key == key).unwrap_or_else(|| {
             let shadows = checks_races.then(|| (0..length).map(|_| Cell::default()).collect());
@@ -82,9 +82,9 @@ impl SharedMemory {
     }
 }
 
-/// Checks an access to element `index` of an array of `length`; its shadow is element `offset + index`.
+/// Checks an access to element `index`, whose shadow is `shadows[offset + index]`.
 #[inline]
-fn check(shadows: &Shadows, access: Access, offset: usize, index: usize, location: &'static Location<'static>) {
+fn check(shadows: &ArrayShadows, access: Access, offset: usize, index: usize, location: &'static Location<'static>) {
     if let Some(shadows) = shadows {
         check_shadow(&shadows[offset + index], access, index, location);
     }
@@ -109,7 +109,7 @@ fn out_of_bounds(index: usize, length: usize, location: &'static Location<'stati
 
 macro_rules! accesses {
     () => {
-        /// Element `index`. Outside of the array, the kernel is at fault.
+        /// Element `index`. An index out of bounds is a fault.
         #[inline]
         #[track_caller]
         pub fn get(&self, index: usize) -> T {
@@ -117,7 +117,7 @@ macro_rules! accesses {
             T::load(self.at(Access::Read, index, Location::caller()))
         }
 
-        /// Writes element `index`. Outside of the array, the kernel is at fault.
+        /// Writes element `index`. An index out of bounds is a fault.
         #[inline]
         #[track_caller]
         pub fn set(&self, index: usize, value: T) {
@@ -125,7 +125,7 @@ macro_rules! accesses {
             value.store(self.at(Access::Write, index, Location::caller()));
         }
 
-        /// Element `index` for atomic operations. Outside of the array, the kernel is at fault.
+        /// Element `index` for atomic operations. An index out of bounds is a fault.
         #[inline]
         #[track_caller]
         pub fn atomic(&self, index: usize) -> Atomic<'_, T, true>
@@ -140,7 +140,7 @@ macro_rules! accesses {
 /// `N` elements in shared memory, from [`shared_array!`](crate::shared_array).
 pub struct SharedArray<T: Element, const N: usize> {
     cells: Rc<[T::Cell; N]>,
-    shadows: Shadows,
+    shadows: ArrayShadows,
 }
 
 impl<T: Element, const N: usize> Clone for SharedArray<T, N> {
@@ -150,7 +150,7 @@ impl<T: Element, const N: usize> Clone for SharedArray<T, N> {
 }
 
 impl<T: Element, const N: usize> SharedArray<T, N> {
-    /// The block's array for the `shared_array!` numbered `key`.
+    /// The block's array for the `shared_array!` with the key `key`.
     #[doc(hidden)]
     #[track_caller]
     pub fn in_block(key: u64) -> Self {
@@ -194,10 +194,10 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     }
 }
 
-/// Shared memory whose size the launch chooses, from [`dynamic_shared`].
+/// Shared memory whose size is set at the launch, from [`dynamic_shared`].
 pub struct DynamicShared<T: Element> {
     cells: Rc<Vec<T::Cell>>,
-    shadows: Shadows,
+    shadows: ArrayShadows,
     offset: usize,
     length: usize,
 }
@@ -208,9 +208,9 @@ impl<T: Element> Clone for DynamicShared<T> {
     }
 }
 
-/// The launch's dynamic shared memory, `dynamic_shared_bytes` of it, as elements of type T.
+/// The launch's `dynamic_shared_bytes` of dynamic shared memory, as elements of type T.
 ///
-/// On a GPU a kernel may see it as elements of several types; in the simulator that is a
+/// On a GPU a kernel may use it with several element types; in the simulator that is the fault
 /// [`DynamicSharedType`](crate::simulator::FaultKind::DynamicSharedType).
 #[track_caller]
 pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
@@ -239,7 +239,7 @@ impl<T: Element> DynamicShared<T> {
         self.length == 0
     }
 
-    /// The first `count` elements and the others. Where there are fewer, the kernel is at fault.
+    /// The first `count` elements and the rest. A `count` above the length is a fault.
     #[track_caller]
     pub fn split_at(&self, count: usize) -> (Self, Self) {
         if count > self.length {

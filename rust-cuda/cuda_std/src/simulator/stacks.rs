@@ -1,4 +1,4 @@
-//! The stacks of simulated threads: kept for the next block, and limited in number.
+//! The stacks of simulated threads: reused from block to block, and limited in number.
 
 use std::cell::RefCell;
 use std::io;
@@ -8,7 +8,7 @@ use corosensei::stack::DefaultStack;
 
 use crate::LaunchConfig;
 
-/// Stacks that no block uses, all of one size.
+/// Unused stacks, all of one size.
 struct Pool {
     bytes: usize,
     stacks: Vec<DefaultStack>,
@@ -16,7 +16,7 @@ struct Pool {
 
 static POOL: Mutex<Pool> = Mutex::new(Pool { bytes: 0, stacks: Vec::new() });
 
-/// The stacks that one worker uses, block after block; they go back to the pool when it is done.
+/// The stacks of one worker, which it reuses from block to block and returns to the pool when dropped.
 pub(super) struct Stacks {
     bytes: usize,
     free: RefCell<Vec<DefaultStack>>,
@@ -57,41 +57,40 @@ impl Drop for Stacks {
     }
 }
 
-/// How many blocks of so many threads may run at once, so that their stacks stay below half of what the system allows.
-pub(super) fn most_concurrent_blocks(threads: u64) -> usize {
-    (most_stacks() / threads_of_a_block(threads)).max(1)
+/// Maximum number of concurrent blocks of `threads` threads whose stacks stay within [`max_stacks`]; at least 1.
+pub(super) fn max_concurrent_blocks(threads: u64) -> usize {
+    (max_stacks() / threads_of_a_block(threads)).max(1)
 }
 
-/// Half of the stacks for which the system allows enough memory maps. A stack is two maps: itself and the page before it
-/// that catches an overflow.
-fn most_stacks() -> usize {
-    static MOST_MAPS: OnceLock<usize> = OnceLock::new();
-    let most = *MOST_MAPS.get_or_init(|| {
+/// Half of the stacks that the system's limit on memory maps allows. A stack is two maps: itself and its guard page.
+fn max_stacks() -> usize {
+    static MAX_MAPS: OnceLock<usize> = OnceLock::new();
+    let maps = *MAX_MAPS.get_or_init(|| {
         let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count");
-        // What Linux has by default; other systems count differently, and none has less.
+        // Linux's default; the limits of other systems differ in kind, and none is lower.
         limit.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(65_530)
     });
-    most / 2 / 2
+    maps / 2 / 2
 }
 
 fn threads_of_a_block(threads: u64) -> usize {
     threads.clamp(1, LaunchConfig::MAX_THREADS.into()) as usize
 }
 
-/// Stacks that the cooperative launches of the process may take now: together not more than one alone.
+/// The number of stacks that the running cooperative launches of the process reserve: at most [`max_stacks`].
 static RESERVED: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
-/// Stacks that a cooperative launch may take, until it is dropped.
+/// The number of stacks reserved for a cooperative launch, until it is dropped.
 pub(super) struct Reservation(usize);
 
-/// Waits until the other cooperative launches of the process leave enough stacks for `blocks`, which are not more than
-/// [`most_concurrent_blocks`]. Unlike other launches, these cannot do with fewer.
+/// Waits until the other cooperative launches of the process leave enough stacks for `blocks`, at most
+/// [`max_concurrent_blocks`]. Unlike other launches, a cooperative one cannot run with fewer.
 pub(super) fn reserve(blocks: usize, threads: u64) -> Reservation {
-    // A single block may have more threads than a system with few maps has stacks.
-    let stacks = (blocks * threads_of_a_block(threads)).min(most_stacks());
+    // A single block may have more threads than `max_stacks` on a system with a low limit.
+    let stacks = (blocks * threads_of_a_block(threads)).min(max_stacks());
     let (reserved, returned) = &RESERVED;
     let reserved = reserved.lock().unwrap_or_else(PoisonError::into_inner);
-    let too_many = |reserved: &mut usize| *reserved + stacks > most_stacks();
+    let too_many = |reserved: &mut usize| *reserved + stacks > max_stacks();
     let mut reserved = returned.wait_while(reserved, too_many).unwrap_or_else(PoisonError::into_inner);
     *reserved += stacks;
     Reservation(stacks)

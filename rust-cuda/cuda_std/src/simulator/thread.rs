@@ -1,4 +1,4 @@
-//! Where a thread stands in its block and its block in the grid, and the block's barrier.
+//! The indices of a thread and its block, the dimensions of block and grid, and the block's barrier.
 
 use std::panic::Location;
 
@@ -44,13 +44,13 @@ indices! {
 /// The thread's index in the grid, along x.
 #[inline]
 pub fn index_1d() -> u32 {
-    // As on a GPU, 32 bits that wrap around.
+    // 32 bits that wrap around, as on a GPU.
     block_idx_x().wrapping_mul(block_dim_x()).wrapping_add(thread_idx_x())
 }
 
-/// Waits until every thread of the block is here. What they wrote before, all see after.
+/// Waits until every thread of the block has arrived. Writes before the barrier are visible to all of them after it.
 ///
-/// A thread that never comes, or waits at a `sync_threads` of another line, is a
+/// A thread that does not arrive, or waits at a `sync_threads` of another line, is a
 /// [`BarrierDivergence`](crate::simulator::FaultKind::BarrierDivergence).
 #[track_caller]
 pub fn sync_threads() {

@@ -1,7 +1,7 @@
-//! What the 32 threads of a warp, its lanes, do together.
+//! Warp-wide operations: shuffles, votes and reductions of the 32 lanes of a warp.
 //!
-//! A lane that never comes is a [`MissingLanes`](crate::simulator::FaultKind::MissingLanes), also in the last warp of a
-//! block, which may have fewer lanes.
+//! A lane that does not reach the operation is a [`MissingLanes`](crate::simulator::FaultKind::MissingLanes), also in
+//! the last warp of a block, which may have fewer lanes.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -12,13 +12,13 @@ use super::fault::{self, FaultKind};
 
 include!("../warp_values.rs");
 
-/// Threads of a warp.
+/// Lanes of a warp.
 pub(super) const LANES: u32 = 32;
 
-/// What the threads of a block hand to one another.
+/// The values that the threads of a block exchange within their warps.
 pub(super) struct Exchange {
     offered: Box<[Cell<u32>]>,
-    /// What was offered when the lanes had all come. A lane that is ahead may offer the next number already.
+    /// The values offered when all lanes had arrived. A lane that runs ahead may already have offered its next value.
     completed: Box<[Cell<u32>]>,
 }
 
@@ -28,7 +28,7 @@ impl Exchange {
         Self { offered: cells(), completed: cells() }
     }
 
-    /// Hands over what the threads of a warp offer.
+    /// Publishes the values that the lanes of a warp offer.
     pub(super) fn complete(&self, lanes: Range<usize>) {
         self.completed[lanes.clone()].iter().zip(&self.offered[lanes]).for_each(|(to, from)| to.set(from.get()));
     }
@@ -40,7 +40,7 @@ pub fn lane_id() -> u32 {
     current::with(|current| current.thread.get()) % LANES
 }
 
-/// The `value` of the lane whose number differs by the bits of `mask`.
+/// The `value` of lane `lane_id() ^ mask`.
 #[track_caller]
 pub fn shuffle_xor<T: WarpValue>(value: T, mask: u32) -> T {
     shuffle(value, lane_id() ^ mask, Location::caller())
@@ -50,7 +50,7 @@ pub fn shuffle_xor<T: WarpValue>(value: T, mask: u32) -> T {
 #[track_caller]
 pub fn shuffle_up<T: WarpValue>(value: T, delta: u32) -> T {
     let lane = lane_id();
-    // A delta beyond the warp names no lane for anyone.
+    // A delta of 32 or more is an invalid lane for every lane.
     let source = if delta >= LANES { delta } else { lane.checked_sub(delta).unwrap_or(lane) };
     shuffle(value, source, Location::caller())
 }
@@ -88,7 +88,7 @@ pub fn all(predicate: bool) -> bool {
     votes.count_ones() == lanes
 }
 
-/// Offers `bits`, waits for the other lanes and gives what all offered to `read`.
+/// Offers `bits`, waits for the other lanes and calls `read` with the values of all lanes.
 fn exchange<R>(bits: u32, location: &'static Location<'static>, read: impl FnOnce(&[Cell<u32>]) -> R) -> R {
     let thread = current::with(|current| current.thread.get()) as usize;
     current::with_block(|block| block.exchange.offered[thread].set(bits));
