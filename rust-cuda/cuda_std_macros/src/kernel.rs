@@ -1,4 +1,4 @@
-//! `#[kernel]`: from one function, the PTX entry and the launcher with the simulator's version of the body.
+//! `#[kernel]`: expands a function to the PTX entry and to the launcher, which has the simulator's copy of the body.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -61,7 +61,7 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     if !matches!(signature.safety, syn::Safety::Default) {
         return Err(Error::new_spanned(
             &signature.safety,
-            "a kernel is launched, never called: `unsafe` would bind nobody",
+            "a kernel is launched, never called: `unsafe` would have no caller to bind",
         ));
     }
     Ok(())
@@ -94,7 +94,7 @@ fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     }
 }
 
-/// The bytes of `cuda_std::signature`.
+/// The signature in the format of `cuda_std::signature`.
 fn signature(parameters: &[Parameter]) -> TokenStream {
     let bytes = parameters.iter().map(Parameter::signature);
     quote!([#(#bytes,)* ::cuda_std::signature::END])

@@ -1,6 +1,6 @@
 //! The procedural macros of `cuda_std`: `#[kernel]` and `shared_array!`.
 //!
-//! Use them through `cuda_std`, which documents them; the code they produce names its items.
+//! Use them through `cuda_std`, which documents them; the code that they produce names its items.
 
 mod kernel;
 mod parameter;
@@ -8,7 +8,7 @@ mod shared_array;
 
 use proc_macro::TokenStream;
 
-/// Makes a GPU kernel of a function. See `cuda_std::kernel`.
+/// Turns a function into a GPU kernel. See `cuda_std::kernel`.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(attribute.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()

@@ -1,17 +1,17 @@
-//! What a kernel's parameters may be, and what each becomes.
+//! The kinds of kernel parameters, and the code that each expands to.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, FnArg, GenericArgument, Pat, PathArguments, Result, Type, TypePath, parse_quote};
 
-/// How a parameter reaches the kernel.
-enum Passing {
-    /// `&[T]`: memory that the kernel only reads; T.
+/// The kind of a parameter.
+enum Kind {
+    /// `&[T]`: memory that the kernel only reads. Holds T.
     ReadOnly(Type),
-    /// `GlobalMut<T>`: memory that the kernel writes; the path as it was written, and T.
+    /// `GlobalMut<T>`: memory that the kernel writes. Holds the path as written in the source, and T.
     Mutable(TypePath, Type),
-    /// A number, by value.
+    /// A scalar, by value. Holds its type.
     Scalar(Type),
 }
 
@@ -19,11 +19,14 @@ enum Passing {
 pub(crate) struct Parameter {
     pub(crate) name: Ident,
     is_mutable: bool,
-    passing: Passing,
+    kind: Kind,
 }
 
 impl Parameter {
-    /// Understands `input`, or says at its place why a kernel cannot have it.
+    /// Parses `input`.
+    ///
+    /// # Errors
+    /// At the span of `input`, if a kernel cannot have such a parameter.
     pub(crate) fn parse(input: &FnArg) -> Result<Self> {
         let typed = match input {
             FnArg::Typed(typed) => typed,
@@ -35,11 +38,11 @@ impl Parameter {
         if let Some(by_ref) = &pattern.by_ref {
             return Err(Error::new_spanned(by_ref, "a kernel's parameter needs a plain name"));
         }
-        let passing = Passing::parse(&typed.ty)?;
-        Ok(Self { name: pattern.ident.clone(), is_mutable: pattern.mutability.is_some(), passing })
+        let kind = Kind::parse(&typed.ty)?;
+        Ok(Self { name: pattern.ident.clone(), is_mutable: pattern.mutability.is_some(), kind })
     }
 
-    /// The parameter as the kernel's body sees it: `name: Type`.
+    /// The parameter in the kernel's body: `name: Type`.
     pub(crate) fn in_body(&self) -> TokenStream {
         let name = &self.name;
         let ty = self.type_in_body(quote!('_));
@@ -47,79 +50,79 @@ impl Parameter {
         quote!(#mutability #name: #ty)
     }
 
-    /// The type that the kernel's body sees, which borrows for `lifetime`.
+    /// The type in the kernel's body, which borrows for `lifetime`.
     pub(crate) fn type_in_body(&self, lifetime: TokenStream) -> TokenStream {
-        match &self.passing {
-            Passing::ReadOnly(element) => quote_spanned!(element.span()=> ::cuda_std::Global<#lifetime, #element>),
-            Passing::Mutable(path, element) => {
-                // As it was written, so that its import is used.
+        match &self.kind {
+            Kind::ReadOnly(element) => quote_spanned!(element.span()=> ::cuda_std::Global<#lifetime, #element>),
+            Kind::Mutable(path, element) => {
+                // The path as written, so that the import of `GlobalMut` is used.
                 let mut path = path.clone();
                 if let Some(last) = path.path.segments.last_mut() {
                     last.arguments = PathArguments::AngleBracketed(parse_quote!(<#lifetime, #element>));
                 }
                 quote!(#path)
             }
-            Passing::Scalar(scalar) => quote!(#scalar),
+            Kind::Scalar(scalar) => quote!(#scalar),
         }
     }
 
-    /// The type of the launch's argument, whose buffers live in the memory `__Memory`.
+    /// The type of the launch's argument, whose buffer is in the memory `__Memory`.
     pub(crate) fn argument_type(&self) -> TokenStream {
-        match &self.passing {
-            Passing::ReadOnly(element) => {
+        match &self.kind {
+            Kind::ReadOnly(element) => {
                 quote_spanned!(element.span()=> &'a <__Memory as ::cuda_std::Memory>::Buffer<#element>)
             }
-            Passing::Mutable(_, element) => {
+            Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> &'a mut <__Memory as ::cuda_std::Memory>::Buffer<#element>)
             }
-            Passing::Scalar(scalar) => quote!(#scalar),
+            Kind::Scalar(scalar) => quote!(#scalar),
         }
     }
 
-    /// Appends the argument to `raw`, as a driver wants it.
+    /// Code that appends the argument to `raw` in the driver's form.
     pub(crate) fn push(&self) -> TokenStream {
         let name = &self.name;
         let text = name.to_string();
-        match &self.passing {
-            Passing::ReadOnly(element) => {
+        match &self.kind {
+            Kind::ReadOnly(element) => {
                 quote_spanned!(element.span()=> raw.push_buffer::<__Memory, #element>(#text, #name)?;)
             }
-            Passing::Mutable(_, element) => {
+            Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> raw.push_buffer_mut::<__Memory, #element>(#text, #name)?;)
             }
-            // Reported at the type: this is where one that is not a number is refused.
-            Passing::Scalar(scalar) => quote_spanned!(scalar.span()=> raw.push_scalar::<#scalar>(#name);),
+            // Spanned at the type: this is where the compiler rejects a type that is not a scalar.
+            Kind::Scalar(scalar) => quote_spanned!(scalar.span()=> raw.push_scalar::<#scalar>(#name);),
         }
     }
 
-    /// Its two bytes of the kernel's signature.
+    /// The parameter's two bytes of the kernel's signature.
     pub(crate) fn signature(&self) -> TokenStream {
-        match &self.passing {
-            Passing::ReadOnly(element) => {
+        match &self.kind {
+            Kind::ReadOnly(element) => {
                 quote_spanned!(element.span()=> ::cuda_std::signature::READ_ONLY, <#element as ::cuda_std::Element>::CODE)
             }
-            Passing::Mutable(_, element) => {
+            Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> ::cuda_std::signature::MUTABLE, <#element as ::cuda_std::Element>::CODE)
             }
-            Passing::Scalar(scalar) => {
+            Kind::Scalar(scalar) => {
                 quote_spanned!(scalar.span()=> ::cuda_std::signature::SCALAR, <#scalar as ::cuda_std::Scalar>::CODE)
             }
         }
     }
 
-    /// What the simulator hands to each thread.
+    /// The value that the simulator passes to each thread.
     pub(crate) fn bind(&self, index: usize) -> TokenStream {
         let name = &self.name;
         let text = name.to_string();
         let index = index as u32;
-        match &self.passing {
-            Passing::ReadOnly(element) => {
+        match &self.kind {
+            Kind::ReadOnly(element) => {
                 quote_spanned!(element.span()=> ::cuda_std::Global::<#element>::bind::<__Memory>(#text, #name)?)
             }
-            Passing::Mutable(_, element) => {
+            Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> ::cuda_std::GlobalMut::<#element>::bind::<__Memory>(#text, #index, #name)?)
             }
-            Passing::Scalar(_) => quote!(#name),
+            Kind::Scalar(_) => quote!(#name),
         }
     }
 
@@ -127,24 +130,24 @@ impl Parameter {
     pub(crate) fn in_entry(&self) -> TokenStream {
         let name = &self.name;
         let (pointer, length) = self.pointer_and_length();
-        match &self.passing {
-            // A reference to no elements: LLVM then knows that nobody else writes there, and reads through the
+        match &self.kind {
+            // A reference to zero elements: LLVM infers that nothing else writes there and emits loads through the
             // read-only cache (ld.global.nc).
-            Passing::ReadOnly(element) => quote!(#pointer: &'static [#element; 0], #length: usize),
-            Passing::Mutable(_, element) => quote!(#pointer: *mut #element, #length: usize),
-            Passing::Scalar(scalar) => quote!(#name: #scalar),
+            Kind::ReadOnly(element) => quote!(#pointer: &'static [#element; 0], #length: usize),
+            Kind::Mutable(_, element) => quote!(#pointer: *mut #element, #length: usize),
+            Kind::Scalar(scalar) => quote!(#name: #scalar),
         }
     }
 
-    /// In the PTX entry, what the body gets.
+    /// In the PTX entry, the argument that is passed to the body.
     pub(crate) fn passed_to_body(&self) -> TokenStream {
         let name = &self.name;
         let (pointer, length) = self.pointer_and_length();
-        match &self.passing {
-            // SAFETY (of what is produced): the launch passes each buffer's own address and length.
-            Passing::ReadOnly(_) => quote!(unsafe { ::cuda_std::Global::from_raw_parts(#pointer.as_ptr(), #length) }),
-            Passing::Mutable(..) => quote!(unsafe { ::cuda_std::GlobalMut::from_raw_parts(#pointer, #length) }),
-            Passing::Scalar(_) => quote!(#name),
+        match &self.kind {
+            // SAFETY (of the produced code): the launch passes each buffer's own address and length.
+            Kind::ReadOnly(_) => quote!(unsafe { ::cuda_std::Global::from_raw_parts(#pointer.as_ptr(), #length) }),
+            Kind::Mutable(..) => quote!(unsafe { ::cuda_std::GlobalMut::from_raw_parts(#pointer, #length) }),
+            Kind::Scalar(_) => quote!(#name),
         }
     }
 
@@ -153,7 +156,7 @@ impl Parameter {
     }
 }
 
-impl Passing {
+impl Kind {
     fn parse(ty: &Type) -> Result<Self> {
         match ty {
             Type::Reference(reference) => match &*reference.elem {
@@ -165,7 +168,7 @@ impl Passing {
                     Err(Error::new_spanned(ty, message))
                 }
                 _ => {
-                    Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>` or a number, no other reference"))
+                    Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>` or a scalar, no other reference"))
                 }
             },
             Type::Path(path) => {
@@ -180,12 +183,12 @@ impl Passing {
                         return Ok(Self::Mutable(path.clone(), element));
                     }
                 }
-                Err(Error::new_spanned(ty, "`GlobalMut` needs its element's type: `GlobalMut<f32>`"))
+                Err(Error::new_spanned(ty, "`GlobalMut` needs its element type: `GlobalMut<f32>`"))
             }
             Type::Paren(inner) => Self::parse(&inner.elem),
             Type::Group(inner) => Self::parse(&inner.elem),
             Type::ImplTrait(_) => Err(Error::new_spanned(ty, "a kernel cannot be generic: name the type")),
-            _ => Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>` or a number")),
+            _ => Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>` or a scalar")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `shared_array![T; N]`: a symbol in shared memory, or the simulator's array of that name.
+//! `shared_array![T; N]`: expands to a symbol in shared memory, or to the simulator's array with that key.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,7 +27,7 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
     let declare = Literal::string(&format!(".shared .align 16 .b8 {symbol}[{{bytes}}];"));
     let address = Literal::string(&format!("mov.u64 {{0}}, {symbol};"));
     Ok(quote! {{
-        // global_asm! must stand at module level; `super` is the module that holds the kernel.
+        // global_asm! must be at module level; `super` is the module of the kernel.
         #[cfg(target_arch = "nvptx64")]
         #[allow(unused_imports)]
         mod shared_array {
@@ -38,7 +38,7 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
         #[allow(unsafe_code)]
         let array = {
             let address: u64;
-            // SAFETY: reads nothing but the address of the symbol declared above.
+            // SAFETY: the instructions read only the address of the symbol declared above.
             unsafe {
                 ::core::arch::asm!(
                     #address, "cvta.shared.u64 {0}, {0};", out(reg64) address,
@@ -54,8 +54,9 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
     }})
 }
 
-/// A number that no other `shared_array!` of the program has: from the crate's name, the count of arrays before it in
-/// the crate and its text. No path or time is in it, so that the same source gives the same PTX everywhere.
+/// A key that identifies this `shared_array!` in the program: a hash of the crate's name, the number of arrays before
+/// it in the crate and its text. It does not depend on paths or the time, so that the same source gives the same PTX
+/// everywhere.
 fn site_hash(text: &str) -> u64 {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

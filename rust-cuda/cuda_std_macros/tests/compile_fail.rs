@@ -1,6 +1,6 @@
-//! What cannot be a kernel, or an argument of one, is refused at its place with a message that says why.
+//! The compiler rejects invalid kernels and arguments, at their span and with a message that gives the reason.
 
 #[test]
 fn messages() {
-    trybuild::TestCases::new().compile_fail("tests/refused/*.rs");
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
 }

@@ -1,4 +1,4 @@
-//! A launch trusts what a kernel pushes, so only unsafe code may say what that is.
+//! A launch passes the arguments of a `Kernel` unchecked, so implementing it is unsafe.
 
 use cuda_std::{ArgumentError, Kernel, Memory, RawParameters, signature};
 

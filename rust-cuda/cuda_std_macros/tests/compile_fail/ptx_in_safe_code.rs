@@ -1,4 +1,4 @@
-//! A GPU runs PTX unchecked, so only unsafe code may say which text it is.
+//! A GPU runs PTX unchecked, so making a `PtxVariant` is unsafe.
 
 use cuda_std::PtxVariant;
 
