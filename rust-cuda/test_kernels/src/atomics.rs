@@ -1,13 +1,13 @@
-//! Atomic operations on 64 bits, and those of 32 bits that `cuda_std` has no function for.
+//! Atomic operations on 64 bits, and those on 32 bits that are missing in `cuda_std`.
 //!
-//! The simulator has no such operations: the kernel exists as PTX only, and [`expected`] says what it leaves.
+//! The simulator has no such operations: the kernel exists as PTX only, and [`expected`] computes its results.
 
-/// Cells of 64 bits that the kernel `atomics` works on.
+/// The number of 64-bit cells of the kernel `atomics`.
 pub const CELLS: usize = 10;
 
-/// What `atomics` leaves in its cells of 64 bits, which hold zeros but for the third (minimum) and the fifth (and),
-/// whose bits are all one; and in its two of 32 bits, which hold zeros. The numbers are small, so that every sum is
-/// exact.
+/// The results of `atomics` in its 64-bit cells and its two 32-bit words. All are zero before the launch, except the
+/// third cell (minimum) and the fifth (and), whose bits are all one. The elements of x must be small, so that every sum
+/// is exact.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn expected(x: &[u32]) -> ([u64; CELLS], [u32; 2]) {
     let wide = || x.iter().map(|&x| widened(x));
@@ -29,16 +29,16 @@ pub fn expected(x: &[u32]) -> ([u64; CELLS], [u32; 2]) {
     (cells, [x.len() as u32, x.iter().copied().max().unwrap_or(0)])
 }
 
-/// An element as 64 bits, with something in both halves.
+/// An element widened to 64 bits, with bits set in both halves.
 fn widened(x: u32) -> u64 {
     (u64::from(x) << 40) ^ u64::from(x)
 }
 
-/// Adds, compares and combines all elements of x, as 64 bits, into `cells`; and into the two words how many there are,
-/// by compare-and-swap, and the largest. See `expected`. Any launch of one dimension.
+/// Combines all elements of x, as 64 bits, into `cells` with one atomic operation per cell; and into the two words
+/// their number, through compare-and-swap, and the largest. See `expected`. Any one-dimensional launch.
 ///
 /// # Safety
-/// The pointers are to `length` and to [`CELLS`] elements and to two, in global memory.
+/// The pointers are to `length` elements, [`CELLS`] elements and two elements, in global memory.
 #[cfg(target_arch = "nvptx64")]
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
@@ -50,7 +50,7 @@ pub unsafe extern "ptx-kernel" fn atomics(x: *const u32, length: usize, cells: *
     if i >= length {
         return;
     }
-    // SAFETY: the caller's promise: i is below the length, and all cells are there, which are accessed by atomic
+    // SAFETY: i is below the length, and by the function's contract all cells exist; they are accessed with atomic
     // operations only.
     let (x, cell, signed, words) = unsafe {
         let cell = |index: usize| AtomicU64::from_ptr(cells.add(index));
@@ -68,19 +68,19 @@ pub unsafe extern "ptx-kernel" fn atomics(x: *const u32, length: usize, cells: *
     cell(3).fetch_xor(value, Relaxed);
     cell(4).fetch_and(value, Relaxed);
     cell(5).fetch_or(value, Relaxed);
-    // SAFETY: as above; the cell holds an f64, which only this instruction accesses.
+    // SAFETY: as above; the cell holds an f64 that only this instruction accesses.
     unsafe {
         asm!(
             "{{ .reg .b64 at; cvta.to.global.u64 at, {0}; red.global.add.f64 [at], {1}; }}",
             in(reg64) cells.add(6), in(reg64) f64::from(x), options(nostack, preserves_flags)
         );
     }
-    // A loop that other threads may make go round again.
+    // A retry loop: other threads may change the cell between the load and the compare-and-swap.
     let mut seen = cell(7).load(Relaxed);
     while let Err(now) = cell(7).compare_exchange(seen, seen.wrapping_add(value), AcqRel, Relaxed) {
         seen = now;
     }
-    // Each takes what is there and puts back one more: nothing is lost, for a thread adds what it took.
+    // Each thread takes the count with a swap and adds it back plus one, so that no count is lost.
     let taken = cell(8).swap(0, Relaxed);
     cell(8).fetch_add(taken + 1, Relaxed);
     signed.fetch_max(value as i64, Relaxed);

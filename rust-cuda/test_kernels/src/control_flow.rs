@@ -1,4 +1,4 @@
-//! Calls of functions that stay functions, and jumps through a table.
+//! Calls of functions that are not inlined, and branches through a table.
 
 use cuda_std::{GlobalMut, kernel, math, thread};
 
@@ -13,7 +13,7 @@ pub fn collatz_steps(start: u32) -> u32 {
     steps
 }
 
-/// Mean and variance of four numbers: returned in memory that the caller provides.
+/// Mean and variance of four values, returned in memory that the caller provides.
 #[inline(never)]
 pub fn mean_and_variance(values: &[f32; 4]) -> [f32; 2] {
     let mean = (values[0] + values[1] + values[2] + values[3]) / 4.0;
@@ -24,8 +24,8 @@ pub fn mean_and_variance(values: &[f32; 4]) -> [f32; 2] {
     [mean, squares / 4.0]
 }
 
-/// Three numbers for each x: the steps of Collatz's sequence from it, and mean and variance of x, x + 1, 3 x and 7, x
-/// modulo 1024.
+/// Three elements of out for each x: the steps of Collatz's sequence from x, and the mean and variance of y, y + 1, 3 y
+/// and 7, where y is x modulo 1024.
 #[kernel]
 pub fn calls(x: &[u32], out: GlobalMut<f32>) {
     let i = thread::index_1d() as usize;
@@ -38,8 +38,8 @@ pub fn calls(x: &[u32], out: GlobalMut<f32>) {
     }
 }
 
-/// Runs the program `codes` on the number `x[i]`: each code is one of eight operations; a higher one ends the program.
-/// Threads start at code i modulo the program's length, so that the lanes of a warp part.
+/// Runs the program `codes` on the value `x[i]`: each code is one of eight operations; a higher code ends the program.
+/// Thread i starts at code i modulo the program's length, so that the lanes of a warp diverge.
 #[kernel]
 pub fn interpreter(codes: &[u8], x: &[u32], out: GlobalMut<u32>) {
     let i = thread::index_1d() as usize;

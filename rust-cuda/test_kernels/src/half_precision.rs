@@ -1,6 +1,6 @@
-//! Numbers of 16 bits: IEEE's half precision, f16, and bf16, which is the upper half of an f32.
+//! 16-bit floats: IEEE's half precision, f16, and bf16, which is the upper half of an f32.
 //!
-//! The conversions are single instructions on the GPU, and the same in integers on the host.
+//! The conversions are single instructions on the GPU, and integer arithmetic with the same results on the host.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -14,7 +14,7 @@ pub fn f16_from_f32(x: f32) -> u16 {
     #[cfg(target_arch = "nvptx64")]
     {
         let bits: u16;
-        // SAFETY: a conversion of registers. So below.
+        // SAFETY: the instruction converts a register and accesses no memory.
         unsafe {
             asm!(
                 "cvt.rn.f16.f32 {0}, {1};", out(reg16) bits, in(reg32) x,
@@ -30,20 +30,20 @@ pub fn f16_from_f32(x: f32) -> u16 {
         if x.is_nan() {
             return 0x7fff;
         }
-        // From 65520 on it is nearer to 2¹⁶ than to the largest number.
+        // From 65520 on, x rounds to 2¹⁶, which overflows to infinity.
         if size >= 65520f32.to_bits() {
             return sign | 0x7c00;
         }
-        // Below 2⁻¹⁴ the last place is worth 2⁻²⁴, the size of an f32's last place at ½: the sum rounds x to it.
+        // Below 2⁻¹⁴ the unit in the last place is 2⁻²⁴, that of an f32 in [½, 1): adding ½ rounds x to it.
         if size < 2f32.powi(-14).to_bits() {
             return sign | (f32::from_bits(size) + 0.5).to_bits() as u16;
         }
-        // The exponents count from 112 lower, and 13 places are rounded away.
-        sign | rounded_right(size - (112 << 23), 13) as u16
+        // The exponent bias is lower by 112, and the fraction shorter by 13 bits.
+        sign | shift_right_rounding(size - (112 << 23), 13) as u16
     }
 }
 
-/// The f32 that an f16's bits stand for, exactly (`cvt.f32.f16`).
+/// The value of an f16's bits as an f32, exactly (`cvt.f32.f16`).
 #[allow(unsafe_code)]
 #[inline]
 pub fn f32_from_f16(bits: u16) -> f32 {
@@ -91,11 +91,11 @@ pub fn bf16_from_f32(x: f32) -> u16 {
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        if x.is_nan() { 0x7fff } else { rounded_right(x.to_bits(), 16) as u16 }
+        if x.is_nan() { 0x7fff } else { shift_right_rounding(x.to_bits(), 16) as u16 }
     }
 }
 
-/// The f32 that a bf16's bits stand for (`cvt.f32.bf16` from sm_90 on, else a shift).
+/// The value of a bf16's bits as an f32 (`cvt.f32.bf16` from sm_90 on, else a shift).
 #[allow(unsafe_code)]
 #[inline]
 pub fn f32_from_bf16(bits: u16) -> f32 {
@@ -119,7 +119,7 @@ pub fn f32_from_bf16(bits: u16) -> f32 {
 
 /// `bits` / 2ⁿ, rounded to the nearest integer, ties to even.
 #[cfg(not(target_arch = "nvptx64"))]
-pub(crate) fn rounded_right(bits: u32, n: u32) -> u32 {
+pub(crate) fn shift_right_rounding(bits: u32, n: u32) -> u32 {
     let below_half = (1 << (n - 1)) - 1;
     (bits + below_half + (bits >> n & 1)) >> n
 }
@@ -134,10 +134,10 @@ pub fn through_f16(x: &[f32], out: GlobalMut<f32>) {
 }
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-pub use brain::through_bf16;
+pub use bf16_kernels::through_bf16;
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-mod brain {
+mod bf16_kernels {
     use super::*;
 
     /// `out[i]` = `x[i]` after a conversion to bf16 and back. From sm_80 on.

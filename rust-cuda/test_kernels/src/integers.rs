@@ -1,12 +1,12 @@
-//! Divisions, wide shifts, bits, and elements of one byte.
+//! Divisions, wide shifts, bit operations, and elements of one byte.
 
 use cuda_std::{GlobalMut, kernel, thread};
 
-/// Numbers that [`divisions`] writes for each element.
+/// The number of values that [`divisions`] writes for each element.
 pub const DIVISIONS: usize = 8;
 
-/// For each i where `b[i]` is not zero, eight numbers: quotient and remainder of a and b as i32, as u32, and those of
-/// (2³² · a + b) and (b + 2³⁴) as u64, low half first. Zeros where `b[i]` is zero.
+/// Eight values for each i: quotient and remainder of a and b as i32, as u32, and those of (2³² · a + b) and (b + 2³⁴)
+/// as u64, low half first. All are zero where `b[i]` is zero.
 #[kernel]
 pub fn divisions(a: &[u32], b: &[u32], out: GlobalMut<u32>) {
     let i = thread::index_1d() as usize;
@@ -28,18 +28,18 @@ pub fn divisions(a: &[u32], b: &[u32], out: GlobalMut<u32>) {
                 (remainder >> 32) as u32,
             ];
         }
-        for (number, result) in results.into_iter().enumerate() {
-            out.set(i * DIVISIONS + number, result);
+        for (index, result) in results.into_iter().enumerate() {
+            out.set(i * DIVISIONS + index, result);
         }
     }
 }
 
-/// Numbers that [`shifts`] writes for each element.
+/// The number of values that [`shifts`] writes for each element.
 pub const SHIFTS: usize = 10;
 
-/// With w = 2³² · high + low and n the shift, ten numbers for each i: w << n, w >> n and the signed w >> n as two
-/// halves each, low first, with n modulo 64; low rotated left by n; and, of the 128 bits 2⁶⁴ · w + w shifted right by n
-/// modulo 128, the lowest, the third and the highest 32.
+/// Ten values for each i, with w = 2³² · high + low and n the shift: w << n, w >> n and the signed w >> n as two halves
+/// each, low first, with n modulo 64; low rotated left by n; and three of the four 32-bit words of 2⁶⁴ · w + w shifted
+/// right by n modulo 128: the lowest, the third and the highest.
 #[kernel]
 pub fn shifts(low: &[u32], high: &[u32], shift: &[u32], out: GlobalMut<u32>) {
     let i = thread::index_1d() as usize;
@@ -61,12 +61,11 @@ pub fn shifts(low: &[u32], high: &[u32], shift: &[u32], out: GlobalMut<u32>) {
     }
 }
 
-/// Numbers that [`bits`] writes for each element.
+/// The number of values that [`bits`] writes for each element.
 pub const BITS: usize = 8;
 
-/// For each x: how many bits are one, how many are zero from the top and from the bottom, the bits and the bytes in
-/// reverse order, the absolute value as i32, the upper half of x² as u64, and x's bytes added up with saturation at
-/// 255.
+/// For each x: the number of its set bits, leading zeros and trailing zeros, the bits and the bytes in reverse order,
+/// the absolute value as i32, the upper half of x² as u64, and the saturating sum of its bytes.
 #[kernel]
 pub fn bits(x: &[u32], out: GlobalMut<u32>) {
     let i = thread::index_1d() as usize;
@@ -84,7 +83,7 @@ pub fn bits(x: &[u32], out: GlobalMut<u32>) {
     }
 }
 
-/// `out[i]` = 255 − `x[i]` where i is even, and as an i8 halved towards zero where it is odd.
+/// `out[i]` = 255 − `x[i]` for even i; for odd i, `x[i]` as an i8, halved towards zero.
 #[kernel]
 pub fn bytes(x: &[u8], out: GlobalMut<u8>) {
     let i = thread::index_1d() as usize;

@@ -1,4 +1,4 @@
-//! The kernels that `cuda_std` is tested with, on the simulator and as PTX. All of them are right.
+//! Correct kernels for the tests of `cuda_std`, in the simulator and as PTX.
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
@@ -29,11 +29,11 @@ pub fn vector_max(a: &[f32], b: &[f32], out: GlobalMut<f32>) {
 /// Side of a tile of [`matmul_transpose`].
 pub const TILE: usize = 32;
 
-/// Elements of a tile. A row has one more than it uses, so that a column's elements lie in different banks.
+/// Elements of a tile. Rows are padded by one element, so that the elements of a column are in different banks.
 const TILE_ELEMENTS: usize = TILE * (TILE + 1);
 
-/// out = x · xᵀ where x is `rows` × `columns`, by blocks of [`TILE`] × [`TILE`] threads that share the tiles of out among
-/// them.
+/// out = x · xᵀ where x is `rows` × `columns`. Blocks have [`TILE`] × [`TILE`] threads; the tiles of out are assigned
+/// to blocks cyclically.
 #[kernel]
 pub fn matmul_transpose(x: &[f32], rows: u32, columns: u32, out: GlobalMut<f32>) {
     let left = shared_array![f32; TILE_ELEMENTS];
@@ -66,7 +66,7 @@ pub fn matmul_transpose(x: &[f32], rows: u32, columns: u32, out: GlobalMut<f32>)
     }
 }
 
-/// Each block's sum, by warps: `out[block]` = the sum of its elements of x. Blocks are whole warps.
+/// `out[block]` = the sum of the block's elements of x, by warp reductions. Blocks are whole warps.
 #[kernel]
 pub fn block_sum(x: &[f32], out: GlobalMut<f32>) {
     let sums = shared_array![f32; 32];
@@ -86,7 +86,7 @@ pub fn block_sum(x: &[f32], out: GlobalMut<f32>) {
     }
 }
 
-/// What each lane gets from the other warp operations: six numbers a thread.
+/// The results of six other warp operations, in six elements of out per thread.
 #[kernel]
 pub fn warp_operations(x: &[i32], out: GlobalMut<i32>) {
     let t = thread::thread_idx_x() as usize;
@@ -103,7 +103,8 @@ pub fn warp_operations(x: &[i32], out: GlobalMut<i32>) {
 /// Bins of [`histogram`].
 pub const BINS: usize = 64;
 
-/// `bins[b]` += how many elements of x are b, counted in shared memory first; `largest[0]` = the largest − 100.
+/// `bins[b]` += the number of elements of x equal to b, counted in shared memory first; `largest[0]` = the largest
+/// − 100.
 #[kernel]
 pub fn histogram(x: &[u8], bins: GlobalMut<u32>, largest: GlobalMut<f32>) {
     let counts = shared_array![u32; BINS];
@@ -124,7 +125,8 @@ pub fn histogram(x: &[u8], bins: GlobalMut<u32>, largest: GlobalMut<f32>) {
     }
 }
 
-/// Reverses each block's elements of x in dynamic shared memory, and adds its second half, which holds their negatives.
+/// Reverses each block's elements of x through dynamic shared memory, whose second half holds their negatives:
+/// out = 2 · the value + its negative.
 #[kernel]
 pub fn reverse_blocks(x: &[f32], out: GlobalMut<f32>) {
     let (values, negatives) = dynamic_shared::<f32>().split_at(thread::block_dim_x() as usize);
@@ -139,7 +141,7 @@ pub fn reverse_blocks(x: &[f32], out: GlobalMut<f32>) {
     }
 }
 
-/// Element n of out, n the thread's number in the grid, = its indices, in decimal digits: block z, y, x, thread z, y, x.
+/// `out[n]` = the indices of thread n of the grid, as decimal digits: block z, y, x, thread z, y, x.
 #[kernel]
 pub fn indices(out: GlobalMut<u32>) {
     use thread::*;
@@ -151,7 +153,7 @@ pub fn indices(out: GlobalMut<u32>) {
     out.set(i as usize, blocks * 1000 + threads);
 }
 
-/// `out[i]` = scale · `x[i]`, four at a time.
+/// `out[i]` = scale · `x[i]`, in vectors of four.
 #[kernel]
 pub fn scale_vectors(x: &[F32x4], scale: f32, out: GlobalMut<F32x4>) {
     let i = thread::index_1d() as usize;
@@ -190,8 +192,8 @@ pub fn double_precision(a: f64, x: &[f64], y: GlobalMut<f64>) {
     }
 }
 
-/// Adds the sum and the maximum of x, as integers and as floats, to elements 0 and 1 of `integers` and of `floats`:
-/// each block in shared memory first, which dynamic shared memory of two f32 holds for the floats.
+/// Combines the sum and the maximum of x, as integers and as floats, into elements 0 and 1 of `integers` and `floats`.
+/// Each block reduces in shared memory first; the floats need dynamic shared memory for two f32.
 #[kernel]
 pub fn sums_and_maxima(x: &[f32], integers: GlobalMut<i32>, floats: GlobalMut<f32>) {
     let block_integers = shared_array![i32; 2];
@@ -220,8 +222,8 @@ pub fn sums_and_maxima(x: &[f32], integers: GlobalMut<i32>, floats: GlobalMut<f3
     }
 }
 
-/// Each of the first `repeats` elements of sums = the sum of x: `values`, as long as x, is halved in rounds, after each of
-/// which all blocks wait for each other. It is used anew in each repeat. `barrier` holds one zero.
+/// Each of the first `repeats` elements of sums = the sum of x. `values` has the length of x and is halved in rounds
+/// with a barrier of the grid after each; every repeat reuses it. `barrier` holds one zero.
 #[kernel]
 pub fn grid_sums(x: &[f32], repeats: u32, values: GlobalMut<f32>, barrier: GlobalMut<u32>, sums: GlobalMut<f32>) {
     let first = thread::index_1d() as usize;
@@ -240,7 +242,7 @@ pub fn grid_sums(x: &[f32], repeats: u32, values: GlobalMut<f32>, barrier: Globa
             grid::sync(barrier);
             count = half;
         }
-        // The only one who writes it in the next repeat before another barrier.
+        // Only the first thread writes `values[0]` in the next repeat before another barrier.
         if first == 0 {
             sums.set(repeat, values.get(0));
         }

@@ -1,20 +1,19 @@
-//! Memory of a thread's own, constant tables, and vectors.
+//! Local memory, constant tables, vectors and f64 arithmetic.
 
 use cuda_std::{F32x4, GlobalMut, kernel, math, thread};
 
 /// Bins of [`local_counts`].
 pub const LOCAL_BINS: usize = 16;
 
-/// Each thread counts in an array of its own how often its `count` elements of x, from its number times `count` on, are
-/// b modulo 16; out[16 · thread + b] is that count. The array's index is known only at run time: it lies in local
-/// memory.
+/// A histogram per thread: out[16 · thread + b] = how many of the thread's `count` elements of x, from thread · `count`
+/// on, are b modulo 16. The bins are in local memory, as their index is known only at run time.
 #[kernel]
 pub fn local_counts(x: &[u32], count: u32, out: GlobalMut<u32>) {
     let (i, count) = (thread::index_1d() as usize, count as usize);
     if (i + 1) * count <= x.len() {
         let mut counts = [0u32; LOCAL_BINS];
-        for number in 0..count {
-            counts[x[i * count + number] as usize % LOCAL_BINS] += 1;
+        for index in 0..count {
+            counts[x[i * count + index] as usize % LOCAL_BINS] += 1;
         }
         for (bin, &count) in counts.iter().enumerate() {
             out.set(i * LOCAL_BINS + bin, count);
@@ -22,13 +21,13 @@ pub fn local_counts(x: &[u32], count: u32, out: GlobalMut<u32>) {
     }
 }
 
-/// The first prime numbers: a constant table in global memory.
+/// The first 16 prime numbers: a constant table in global memory.
 pub static PRIMES: [u32; 16] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53];
 
-/// Numbers that no formula makes.
+/// Arbitrary weights, which the compiler cannot replace by a formula.
 pub static WEIGHTS: [f64; 8] = [0.5, -1.25, 3.75, 1e-3, -7.5e10, 0.0, 2.0, -0.1];
 
-/// `out[i]` = the prime number `x[i]` modulo 16, counted from 0, times the weight `x[i]` modulo 8.
+/// `out[i]` = the prime with index `x[i]` modulo 16 times the weight with index `x[i]` modulo 8.
 #[kernel]
 pub fn table(x: &[u8], out: GlobalMut<f64>) {
     let i = thread::index_1d() as usize;
@@ -47,11 +46,11 @@ pub fn quads(x: &[f32], out: GlobalMut<F32x4>) {
     }
 }
 
-/// Numbers that [`doubles`] writes for each element.
+/// The number of values that [`doubles`] writes for each element.
 pub const DOUBLES: usize = 12;
 
-/// For each i: a + b, a − b, a · b, a / b, a · b + 1 with one rounding, √|a|, the smaller, the larger, a without its
-/// sign, a as an i32 with saturation, a rounded to f32, and 1 where a < b, else 0.
+/// For each i: a + b, a − b, a · b, a / b, a · b + 1 with one rounding, √|a|, the minimum, the maximum, |a|, a as an
+/// i32 with saturation, a rounded to f32, and 1 where a < b, else 0.
 #[kernel]
 pub fn doubles(a: &[f64], b: &[f64], out: GlobalMut<f64>) {
     let i = thread::index_1d() as usize;

@@ -1,7 +1,7 @@
-//! Matrix products by a warp's tensor cores, and copies into shared memory past the registers. From sm_80 on.
+//! Matrix products on tensor cores, and asynchronous copies into shared memory that bypass registers. From sm_80 on.
 //!
-//! On the host, an operation of the whole warp is made of shuffles, so that the simulator gives what the instruction is
-//! defined to give.
+//! On the host, the warp-wide product is built from shuffles, so that the simulator gives the result that the PTX ISA
+//! defines.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -11,9 +11,9 @@ use cuda_std::{F32x4, GlobalMut, dynamic_shared, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::half_precision::{f16_from_f32, f32_from_f16};
 
-/// `out[i]` = `x[m]` + `y[m]`, where m counts the threads of i's block backwards. Each thread copies 16 bytes of x and
-/// then of y, waits for the first and then for the second. Dynamic shared memory has two elements a thread; the lengths
-/// are whole blocks.
+/// `out[i]` = `x[m]` + `y[m]`, where m is i mirrored within its block. Each thread copies 16 bytes of x and then of y,
+/// waits for the first copy and then for the second. Dynamic shared memory has two elements per thread; the lengths are
+/// whole blocks.
 #[kernel]
 pub fn copies_past_registers(x: &[F32x4], y: &[F32x4], out: GlobalMut<F32x4>) {
     let threads = thread::block_dim_x() as usize;
@@ -30,13 +30,13 @@ pub fn copies_past_registers(x: &[F32x4], y: &[F32x4], out: GlobalMut<F32x4>) {
     out.set(i, F32x4::new(first.x + second.x, first.y + second.y, first.z + second.z, first.w + second.w));
 }
 
-/// Starts a copy of element i of x to element `to` of the block's dynamic shared memory, as a group of its own.
+/// Starts a copy of element i of x to element `to` of the block's dynamic shared memory, as a separate copy group.
 #[allow(unsafe_code)]
 #[inline(always)]
 fn start_copy(_shared: &cuda_std::DynamicShared<F32x4>, to: usize, x: cuda_std::Global<F32x4>, i: usize) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the index is checked, and the launch gives enough shared memory. All asm here is taken to touch any
-    // memory.
+    // SAFETY: the index is checked, and the launch provides enough shared memory. Without `nomem`, LLVM assumes that
+    // the asm accesses any memory.
     unsafe {
         asm!(
             "{{ .reg .b32 to; .reg .b64 from; mov.u32 to, __dynamic_shared; add.u32 to, to, {0};",
@@ -50,19 +50,19 @@ fn start_copy(_shared: &cuda_std::DynamicShared<F32x4>, to: usize, x: cuda_std::
     _shared.set(to, x.get(i));
 }
 
-/// Waits until at most `PENDING` of the groups of copies that this thread started are under way.
+/// Waits until at most `PENDING` of this thread's copy groups are in flight.
 #[allow(unsafe_code)]
 #[inline(always)]
 fn wait_for_copies<const PENDING: u32>() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: waits.
+    // SAFETY: the instruction only waits.
     unsafe {
         asm!("cp.async.wait_group {0};", const PENDING, options(nostack, preserves_flags));
     }
 }
 
-/// d = a · b, where a is 16 × 8, b 8 × 8 and d 16 × 8, all by rows: one warp, one instruction on numbers rounded to
-/// tf32, which has the exponents of f32 and ten places. Within an error of the last places, the sums are those of f32.
+/// d = a · b, where a is 16 × 8, b 8 × 8 and d 16 × 8, all row-major: one warp, one instruction on elements rounded to
+/// tf32, which has the exponent of f32 and ten fraction bits. The sums are in f32, up to errors in the last places.
 #[kernel]
 pub fn tile_product_tf32(a: &[f32], b: &[f32], d: GlobalMut<f32>) {
     let lane = warp::lane_id() as usize;
@@ -72,8 +72,8 @@ pub fn tile_product_tf32(a: &[f32], b: &[f32], d: GlobalMut<f32>) {
     write_tile(d, group, place, multiply_tf32(a, b));
 }
 
-/// d = a · b, where a is 16 × 16, b 16 × 8 and d 16 × 8, all by rows: one warp, one instruction on numbers rounded to
-/// f16, with sums in f32.
+/// d = a · b, where a is 16 × 16, b 16 × 8 and d 16 × 8, all row-major: one warp, one instruction on elements rounded
+/// to f16, with sums in f32.
 #[kernel]
 pub fn tile_product_f16(a: &[f32], b: &[f32], d: GlobalMut<f32>) {
     let lane = warp::lane_id() as usize;
@@ -89,11 +89,11 @@ pub fn tile_product_f16(a: &[f32], b: &[f32], d: GlobalMut<f32>) {
     write_tile(d, group, place, multiply_f16(a, b));
 }
 
-/// Writes what one lane has of a tile of 16 × 8: two neighbours in a row, and the two eight rows below.
+/// Writes a lane's fragment of a tile of 16 × 8: two neighbours in a row, and the two that are eight rows below.
 #[inline(always)]
 fn write_tile(d: GlobalMut<f32>, group: usize, place: usize, values: [f32; 4]) {
-    for (number, value) in values.into_iter().enumerate() {
-        d.set((group + number / 2 * 8) * 8 + 2 * place + number % 2, value);
+    for (index, value) in values.into_iter().enumerate() {
+        d.set((group + index / 2 * 8) * 8 + 2 * place + index % 2, value);
     }
 }
 
@@ -104,7 +104,7 @@ pub fn tf32_from_f32(x: f32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
         let bits: u32;
-        // SAFETY: a conversion of registers. So below.
+        // SAFETY: the instruction converts registers and accesses no memory.
         unsafe {
             asm!(
                 "cvt.rna.tf32.f32 {0}, {1};", out(reg32) bits, in(reg32) x,
@@ -119,7 +119,7 @@ pub fn tf32_from_f32(x: f32) -> u32 {
     }
 }
 
-/// Two numbers as f16 in one register, the first in its lower half (`cvt.rn.f16x2.f32`).
+/// Two values as f16 in one register, the first in its lower half (`cvt.rn.f16x2.f32`).
 #[allow(unsafe_code)]
 #[inline(always)]
 fn f16_pair(lower: f32, upper: f32) -> u32 {
@@ -141,7 +141,7 @@ fn f16_pair(lower: f32, upper: f32) -> u32 {
     }
 }
 
-/// One warp's `mma.sync` of 16 × 8 × 8; the layout of the fragments is that of PTX's documentation.
+/// One warp's `mma.sync.m16n8k8`; the PTX ISA defines the layout of the fragments.
 #[allow(unsafe_code)]
 #[inline(always)]
 fn multiply_tf32(a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
@@ -149,7 +149,7 @@ fn multiply_tf32(a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
     {
         let mut d = [0f32; 4];
         let [d0, d1, d2, d3] = &mut d;
-        // SAFETY: all lanes of the warp are here. It is not `pure`: it must stay where they are.
+        // SAFETY: all lanes of the warp execute it. It is not `pure`, so that LLVM does not move it to divergent code.
         unsafe {
             asm!(
                 "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
@@ -162,14 +162,14 @@ fn multiply_tf32(a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
         d
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    by_definition(
+    product_from_shuffles(
         8,
         |group, lower, k| f32::from_bits(warp::shuffle_idx(a[k / 4 * 2 + lower], (group * 4 + k % 4) as u32)),
         |k, column| f32::from_bits(warp::shuffle_idx(b[k / 4], (column * 4 + k % 4) as u32)),
     )
 }
 
-/// One warp's `mma.sync` of 16 × 8 × 16.
+/// One warp's `mma.sync.m16n8k16`.
 #[allow(unsafe_code)]
 #[inline(always)]
 fn multiply_f16(a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
@@ -193,7 +193,7 @@ fn multiply_f16(a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
     {
         let half = |pair: u32, k: usize| f32_from_f16((pair >> (k % 2 * 16)) as u16);
         let lane = |row: usize, k: usize| (row * 4 + k % 8 / 2) as u32;
-        by_definition(
+        product_from_shuffles(
             16,
             |group, lower, k| half(warp::shuffle_idx(a[k / 8 * 2 + lower], lane(group, k)), k),
             |k, column| half(warp::shuffle_idx(b[k / 8], lane(column, k)), k),
@@ -201,10 +201,15 @@ fn multiply_f16(a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
     }
 }
 
-/// A lane's part of a product: the element of a in row group + 8 · lower and column k, and that of b in row k and its
-/// column, are got from the lanes that hold them. Every lane asks for the same register at the same time.
+/// A lane's fragment of a product, as sums over k: `a(group, lower, k)` gets the element of a in row group + 8 · lower
+/// and column k from the lane that holds it, `b(k, column)` that of b. All lanes shuffle the same register at the same
+/// time.
 #[cfg(not(target_arch = "nvptx64"))]
-fn by_definition(depth: usize, a: impl Fn(usize, usize, usize) -> f32, b: impl Fn(usize, usize) -> f32) -> [f32; 4] {
+fn product_from_shuffles(
+    depth: usize,
+    a: impl Fn(usize, usize, usize) -> f32,
+    b: impl Fn(usize, usize) -> f32,
+) -> [f32; 4] {
     let lane = warp::lane_id() as usize;
     let (group, place) = (lane / 4, lane % 4);
     [(0, 0), (0, 1), (1, 0), (1, 1)]

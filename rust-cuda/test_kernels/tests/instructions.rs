@@ -1,4 +1,4 @@
-//! The kernels for single instructions give, in the simulator, what is computed otherwise.
+//! In the simulator, the kernels for single instructions match independent computations.
 
 use cuda_std::simulator::{self, SimulatorBuffer};
 use cuda_std::{F32x4, LaunchConfig};
@@ -8,12 +8,12 @@ use test_kernels::control_flow::{self, collatz_steps};
 use test_kernels::half_precision::{bf16_from_f32, f16_from_f32, f32_from_bf16, f32_from_f16};
 use test_kernels::{half_precision, integers, memory, tensor_cores};
 
-/// Numbers of every size, and those at the edges.
+/// Words of every magnitude, and edge cases.
 fn words(length: usize) -> impl Strategy<Value = Vec<u32>> {
     vec(prop_oneof![any::<u32>(), 0u32..70, Just(u32::MAX), Just(1 << 31), Just((1 << 31) - 1)], length)
 }
 
-/// Equal numbers, or none in both.
+/// Whether a and b are equal or both NaN.
 fn same(a: f64, b: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan())
 }
@@ -40,7 +40,7 @@ proptest! {
                 signed_a / signed_b, signed_a % signed_b, a / b, a % b,
                 quotient, quotient >> 32, remainder, remainder >> 32,
             ];
-            prop_assert_eq!(results, &expected.map(|number| number as u32)[..]);
+            prop_assert_eq!(results, &expected.map(|value| value as u32)[..]);
         }
     }
 
@@ -51,26 +51,26 @@ proptest! {
         let arguments = (&buffers[0], &buffers[1], &buffers[2], &mut out);
         simulator::launch(&integers::shifts, LaunchConfig::for_elements(40, 32), arguments).unwrap();
         for (i, results) in out.as_slice().chunks(integers::SHIFTS).enumerate() {
-            // Bit by bit: bit n of the result is bit n ± the shift of the number.
+            // Bit by bit: bit i of the result is bit i ± the shift of the operand.
             let wide = |bit: i64| match bit {
                 0..32 => low[i] >> bit & 1,
                 32..64 => high[i] >> (bit - 32) & 1,
                 _ => 0,
             };
             let (n, m) = (i64::from(shift[i] % 64), i64::from(shift[i] % 128));
-            let number = |bit_at: &dyn Fn(i64) -> u32| (0..32).fold(0, |sum, bit| sum | bit_at(bit) << bit);
+            let word = |bit_at: &dyn Fn(i64) -> u32| (0..32).fold(0, |sum, bit| sum | bit_at(bit) << bit);
             let widest = |bit: i64| if bit < 128 { wide(bit % 64) } else { 0 };
             let expected = [
-                number(&|bit| wide(bit - n)),
-                number(&|bit| wide(bit + 32 - n)),
-                number(&|bit| wide(bit + n)),
-                number(&|bit| wide(bit + 32 + n)),
-                number(&|bit| wide((bit + n).min(63))),
-                number(&|bit| wide((bit + 32 + n).min(63))),
-                number(&|bit| wide((bit - n).rem_euclid(32))),
-                number(&|bit| widest(bit + m)),
-                number(&|bit| widest(bit + 64 + m)),
-                number(&|bit| widest(bit + 96 + m)),
+                word(&|bit| wide(bit - n)),
+                word(&|bit| wide(bit + 32 - n)),
+                word(&|bit| wide(bit + n)),
+                word(&|bit| wide(bit + 32 + n)),
+                word(&|bit| wide((bit + n).min(63))),
+                word(&|bit| wide((bit + 32 + n).min(63))),
+                word(&|bit| wide((bit - n).rem_euclid(32))),
+                word(&|bit| widest(bit + m)),
+                word(&|bit| widest(bit + 64 + m)),
+                word(&|bit| widest(bit + 96 + m)),
             ];
             prop_assert_eq!(results, &expected[..]);
         }
@@ -199,8 +199,8 @@ proptest! {
     #[test]
     fn asynchronous_copies(x in vec(-100f32..100.0, 256), y in vec(-100f32..100.0, 256), whole_block: bool) {
         let threads = if whole_block { 64 } else { 16 };
-        let quads = |numbers: &[f32]| -> Vec<F32x4> {
-            numbers.chunks(4).map(|four| F32x4::new(four[0], four[1], four[2], four[3])).collect()
+        let quads = |values: &[f32]| -> Vec<F32x4> {
+            values.chunks(4).map(|four| F32x4::new(four[0], four[1], four[2], four[3])).collect()
         };
         let (x, y) = (quads(&x), quads(&y));
         let mut out = SimulatorBuffer::uninitialized(64);
@@ -219,10 +219,10 @@ proptest! {
     /// Small integers, whose sums and products are exact in every precision.
     #[test]
     fn tile_products(a in vec(-16i32..=16, 256), b in vec(-16i32..=16, 128)) {
-        let numbers = |integers: &[i32]| -> Vec<f32> { integers.iter().map(|&integer| integer as f32).collect() };
+        let floats = |integers: &[i32]| -> Vec<f32> { integers.iter().map(|&integer| integer as f32).collect() };
         for depth in [8, 16] {
             let (a, b) = (&a[..16 * depth], &b[..depth * 8]);
-            let buffers = (SimulatorBuffer::from_slice(&numbers(a)), SimulatorBuffer::from_slice(&numbers(b)));
+            let buffers = (SimulatorBuffer::from_slice(&floats(a)), SimulatorBuffer::from_slice(&floats(b)));
             let mut d = SimulatorBuffer::uninitialized(16 * 8);
             let (config, arguments) = (LaunchConfig::new(1, 32), (&buffers.0, &buffers.1, &mut d));
             match depth {
@@ -238,7 +238,7 @@ proptest! {
 
     #[test]
     fn half_precision_rounds_to_the_nearest(x: f32) {
-        // Neighbours are neighbouring bits, so that a nearer one would be one of the two.
+        // Adjacent values have adjacent bits, so that any nearer value would be one of the two neighbours.
         let check = |bits: u16, back: fn(u16) -> f32| {
             let distance = |bits: u16| (f64::from(back(bits)) - f64::from(x)).abs();
             let own = distance(bits);
@@ -261,7 +261,7 @@ proptest! {
 }
 
 #[test]
-fn half_precision_keeps_what_it_can_hold() {
+fn half_precision_round_trips_representable_values() {
     for bits in 0..=u16::MAX {
         let value = f32_from_f16(bits);
         if value.is_nan() {
@@ -282,7 +282,7 @@ fn half_precision_keeps_what_it_can_hold() {
 }
 
 #[test]
-fn atomics_leave_what_is_computed_in_any_order() {
+fn expected_results_of_atomics() {
     let (cells, words) = test_kernels::atomics::expected(&[3, 1, 2]);
     let wide = |x: u64| x << 40 | x;
     let real = 6f64.to_bits();

@@ -1,4 +1,4 @@
-//! The PTX holds every kernel, and the instructions for which the kernels are there.
+//! The PTX has every kernel, and the instructions that the kernels exercise.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use cuda_builder::{Arch, PtxasError, generic_accesses, ptxas};
 use test_kernels::PTX;
 use test_skips::{Need, skip};
 
-/// The kernels of every architecture.
+/// The kernels of all architectures.
 const KERNELS: [&str; 21] = [
     "vector_max",
     "matmul_transpose",
@@ -31,7 +31,7 @@ const KERNELS: [&str; 21] = [
     "interpreter",
 ];
 
-/// Those that are only for sm_80 and later.
+/// The kernels of sm_80 and later only.
 const KERNELS_OF_SM_80: [&str; 4] = ["through_bf16", "copies_past_registers", "tile_product_tf32", "tile_product_f16"];
 
 #[test]
@@ -48,8 +48,8 @@ fn ptx_has_every_kernel_of_its_architecture() {
 }
 
 #[test]
-fn ptx_has_the_instructions_that_the_kernels_are_for() {
-    let everywhere = [
+fn ptx_has_the_instructions_that_the_kernels_exercise() {
+    let all_architectures = [
         "ld.local.",
         "st.local.",
         ".func ",
@@ -73,7 +73,7 @@ fn ptx_has_the_instructions_that_the_kernels_are_for() {
         "shfl.sync.",
         "vote.sync.",
     ];
-    let of_sm_80 = [
+    let sm_80 = [
         "cp.async.cg.shared.global",
         "cp.async.wait_group 1",
         "cvt.rn.bf16.f32",
@@ -81,53 +81,56 @@ fn ptx_has_the_instructions_that_the_kernels_are_for() {
         "mma.sync.aligned.m16n8k16",
     ];
     for ptx in PTX {
-        let expected = everywhere.iter().chain(of_sm_80.iter().filter(|_| ptx.compute_capability() >= (8, 0)));
+        let expected = all_architectures.iter().chain(sm_80.iter().filter(|_| ptx.compute_capability() >= (8, 0)));
         let missing: Vec<_> = expected.filter(|instruction| !ptx.text().contains(**instruction)).collect();
         assert!(missing.is_empty(), "sm_{}: {missing:?}", ptx.compute_capability().0);
     }
 }
 
-/// The compiler duplicates no barrier: the threads of a warp must come to the same one.
+/// The compiler duplicates no barrier: all threads must reach the same one.
 #[test]
-fn ptx_has_as_many_barriers_as_the_source() {
+fn ptx_has_each_barrier_of_the_source_once() {
     for ptx in PTX {
         for (kernel, barriers) in [("block_sum", 1), ("histogram", 2), ("reverse_blocks", 1), ("sums_and_maxima", 2)] {
-            let start = ptx.text().find(&format!(".visible .entry {kernel}(")).expect("the kernel is there");
-            let body = ptx.text()[start..].split("\n}\n").next().expect("a body ends");
+            let start = ptx.text().find(&format!(".visible .entry {kernel}(")).expect("the PTX must have the kernel");
+            let body = ptx.text()[start..].split("\n}\n").next().expect("the body must end");
             assert_eq!(body.matches("bar.sync").count(), barriers, "{kernel}");
         }
     }
 }
 
-/// The kernels are written in this crate, and so are the lines that the PTX tells; line 0 is that of no one line.
+/// All line information refers to the sources of this crate.
 #[test]
-fn ptx_tells_lines_of_these_kernels() {
+fn ptx_has_line_information_of_these_kernels_only() {
     for ptx in PTX {
         let files: Vec<_> = ptx.text().lines().filter_map(|line| line.strip_prefix(".file\t")).collect();
         assert!(files.iter().any(|file| file.ends_with("\"test_kernels/src/lib.rs\"")), "{files:?}");
-        let of_others: Vec<_> = files.iter().filter(|file| !file.contains("\"test_kernels/src/")).collect();
-        assert!(of_others.is_empty(), "{of_others:?}");
+        let other_files: Vec<_> = files.iter().filter(|file| !file.contains("\"test_kernels/src/")).collect();
+        assert!(other_files.is_empty(), "{other_files:?}");
     }
 }
 
 #[test]
-fn ptx_accesses_no_memory_without_saying_which() {
+fn ptx_has_no_generic_accesses() {
     for ptx in PTX {
         assert_eq!(generic_accesses(ptx.text()), []);
     }
 }
 
-/// A fence, the addition, loads that acquire, all between two barriers of the block: what `grid::sync` is.
+/// `grid::sync` is a fence, the addition and acquiring loads, between two barriers of the block.
 #[test]
-fn ptx_orders_the_barrier_of_the_grid() {
+fn ptx_has_the_memory_order_of_the_grid_barrier() {
     for ptx in PTX {
-        let kernel =
-            ptx.text().split(".entry ").find(|entry| entry.starts_with("grid_sums(")).expect("the kernel is there");
+        let kernel = ptx
+            .text()
+            .split(".entry ")
+            .find(|entry| entry.starts_with("grid_sums("))
+            .expect("the PTX must have the kernel");
         let barrier = ["bar.sync", "fence.acq_rel.gpu", "atom.relaxed.gpu.global.add.u32", "ld.acquire.gpu.global.u32"];
         let mut rest = kernel;
         for instruction in barrier.into_iter().chain(["bar.sync"]) {
             let Some((_, after)) = rest.split_once(instruction) else {
-                panic!("no {instruction} in its place in\n{kernel}")
+                panic!("{instruction} is missing or out of order in\n{kernel}")
             };
             rest = after;
         }
@@ -140,7 +143,7 @@ fn ptx_orders_the_barrier_of_the_grid() {
 fn ptx_is_accepted_by_the_assembler_without_spills() {
     for ptx in PTX {
         let target = ptx.text().lines().find_map(|line| line.strip_prefix(".target "));
-        let arch: Arch = target.expect("the target is there").parse().unwrap();
+        let arch: Arch = target.expect("the PTX must have a target").parse().unwrap();
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("test_kernels.{arch}.ptx"));
         std::fs::write(&path, ptx.text()).unwrap();
         match ptxas(&path, arch) {
