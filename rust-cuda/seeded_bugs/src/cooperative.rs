@@ -1,4 +1,4 @@
-//! Bugs around the barrier of the grid, with which a GPU computes anything or hangs. Cooperative launches.
+//! Bugs around the barrier of the grid, in cooperative launches: a GPU gives arbitrary results or hangs.
 
 use cuda_std::{GlobalMut, grid, kernel, thread, warp};
 
@@ -7,13 +7,13 @@ use cuda_std::{GlobalMut, grid, kernel, thread, warp};
 #[cfg(not(target_arch = "nvptx64"))]
 pub const FILE: &str = file!();
 
-/// The line of this file with the mark of `name`, counted from 1. None if there is no such mark.
+/// The line of this file with the mark `name`, from 1. None if there is no such mark.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn marked_line(name: &str) -> Option<u32> {
     crate::line_with_mark(include_str!("cooperative.rs"), name)
 }
 
-/// Lacks a barrier between the reads of a round and its writes.
+/// A barrier is missing between the reads of a round and its writes.
 #[kernel]
 pub fn missing_grid_barrier(values: GlobalMut<u32>, barrier: GlobalMut<u32>) {
     let i = thread::index_1d() as usize;
@@ -24,7 +24,7 @@ pub fn missing_grid_barrier(values: GlobalMut<u32>, barrier: GlobalMut<u32>) {
     }
 }
 
-/// Is right in its first two epochs; in the third, two blocks write one element.
+/// Correct in its first two epochs; in the third, two blocks write one element.
 #[kernel]
 pub fn race_in_a_later_epoch(values: GlobalMut<u32>, barrier: GlobalMut<u32>) {
     let block = thread::block_idx_x() as usize;
@@ -35,7 +35,7 @@ pub fn race_in_a_later_epoch(values: GlobalMut<u32>, barrier: GlobalMut<u32>) {
     values.set(block / 2, 2); // shows: race_in_a_later_epoch
 }
 
-/// Waits for its own block only.
+/// A barrier of the block where one of the grid is needed.
 #[kernel]
 pub fn barrier_of_the_block(values: GlobalMut<u32>, out: GlobalMut<u32>) {
     let i = thread::index_1d() as usize;
@@ -44,7 +44,7 @@ pub fn barrier_of_the_block(values: GlobalMut<u32>, out: GlobalMut<u32>) {
     out.set(i, values.get((i + 1) % values.len()));
 }
 
-/// The last block has nothing to do and leaves.
+/// The last block has no elements and returns before the barrier.
 #[kernel]
 pub fn block_that_returns(elements: u32, barrier: GlobalMut<u32>) {
     if thread::block_idx_x() * thread::block_dim_x() >= elements {
@@ -53,7 +53,7 @@ pub fn block_that_returns(elements: u32, barrier: GlobalMut<u32>) {
     grid::sync(barrier); // shows: block_that_returns
 }
 
-/// The first block does one round more.
+/// The first block runs one round more than the others.
 #[kernel]
 pub fn one_round_more(barrier: GlobalMut<u32>) {
     let rounds = if thread::block_idx_x() == 0 { 3 } else { 2 };
@@ -62,7 +62,7 @@ pub fn one_round_more(barrier: GlobalMut<u32>) {
     }
 }
 
-/// Each kind of block waits at a line of its own.
+/// Blocks wait at two different barriers.
 #[kernel]
 pub fn two_grid_barriers(barrier: GlobalMut<u32>) {
     if thread::block_idx_x() < 2 {
@@ -72,13 +72,13 @@ pub fn two_grid_barriers(barrier: GlobalMut<u32>) {
     }
 }
 
-/// Blocks wait with two states.
+/// Blocks use two different barrier states.
 #[kernel]
 pub fn two_states(a: GlobalMut<u32>, b: GlobalMut<u32>) {
     grid::sync(if thread::block_idx_x() == 0 { a } else { b }); // shows: two_states
 }
 
-/// Threads beyond the elements leave, and their block waits without them.
+/// Threads beyond the elements return before the barrier, at which the others of their block wait.
 #[kernel]
 pub fn threads_that_return(elements: u32, barrier: GlobalMut<u32>) {
     if thread::index_1d() >= elements {
@@ -106,13 +106,13 @@ pub fn warp_or_grid(barrier: GlobalMut<u32>) {
     grid::sync(barrier);
 }
 
-/// Right, for those who launch it right.
+/// Correct, if the launch is cooperative and the state zeroed.
 #[kernel]
 pub fn waits(barrier: GlobalMut<u32>) {
     grid::sync(barrier); // shows: waits
 }
 
-/// Counts in the barrier's state.
+/// Writes to the barrier's state.
 #[kernel]
 pub fn writes_the_state(barrier: GlobalMut<u32>) {
     for _ in 0..2 {

@@ -1,7 +1,7 @@
-//! Kernels with the bugs that a GPU keeps quiet about: it computes something, or hangs, and says nothing.
+//! Kernels with bugs that a GPU does not report: it gives wrong results, or hangs.
 //!
-//! Each is wrong in one way, and a comment `shows: name` marks the line where that shows, at which a tool that finds it
-//! should point. The tests of the simulator and of other such tools run them, on the host and as [`PTX`].
+//! Each kernel has one bug, and a comment `shows: name` marks the line that a tool which detects it should report. The
+//! tests of the simulator and of other such tools run them, on the host and as [`PTX`].
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
@@ -17,11 +17,11 @@ pub const PTX: [cuda_std::PtxVariant; 2] = cuda_std::compiled_kernels!("seeded_b
 #[cfg(not(target_arch = "nvptx64"))]
 pub const FILE: &str = file!();
 
-/// The line of its own mark, to test [`marked_line`] with.
+/// The line of its own mark, for the test of [`marked_line`].
 #[cfg(not(target_arch = "nvptx64"))]
 pub const LINE_OF_ITSELF: u32 = line!(); // shows: itself
 
-/// The line of this file with the mark of `name`, counted from 1. None if there is no such mark.
+/// The line of this file with the mark `name`, from 1. None if there is no such mark.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn marked_line(name: &str) -> Option<u32> {
     line_with_mark(include_str!("lib.rs"), name)
@@ -34,7 +34,7 @@ fn line_with_mark(text: &str, name: &str) -> Option<u32> {
     lines.position(|line| line.ends_with(&mark)).map(|index| index as u32 + 1)
 }
 
-/// Guards with `<=`.
+/// The bounds guard has `<=` instead of `<`.
 #[kernel]
 pub fn off_by_one(x: &[f32], out: GlobalMut<f32>) {
     let i = thread::index_1d() as usize;
@@ -45,7 +45,7 @@ pub fn off_by_one(x: &[f32], out: GlobalMut<f32>) {
     }
 }
 
-/// Reads what another thread may not have written yet.
+/// Reads an element that another thread may not have written yet.
 #[kernel]
 pub fn missing_barrier(out: GlobalMut<u32>) {
     let values = shared_array![u32; 64];
@@ -56,7 +56,7 @@ pub fn missing_barrier(out: GlobalMut<u32>) {
     out.set(t, neighbour);
 }
 
-/// Overwrites a tile that others still read.
+/// Overwrites a tile that other threads still read.
 #[kernel]
 pub fn missing_second_barrier(out: GlobalMut<u32>) {
     let values = shared_array![u32; 64];
@@ -68,7 +68,7 @@ pub fn missing_second_barrier(out: GlobalMut<u32>) {
     }
 }
 
-/// Half of the threads never come to the barrier.
+/// Half of the threads do not reach the barrier.
 #[kernel]
 pub fn barrier_in_a_branch(out: GlobalMut<u32>) {
     let t = thread::thread_idx_x();
@@ -78,7 +78,7 @@ pub fn barrier_in_a_branch(out: GlobalMut<u32>) {
     out.set(t as usize, t);
 }
 
-/// Each half of the threads waits at a barrier of its own.
+/// The two halves of the threads wait at different barriers.
 #[kernel]
 pub fn two_barriers() {
     if thread::thread_idx_x() < 32 {
@@ -88,7 +88,7 @@ pub fn two_barriers() {
     }
 }
 
-/// Takes rows for columns: x is `rows` × `columns`, and so is out.
+/// Swaps row and column in the index of out, which is `rows` × `columns` like x.
 #[kernel]
 pub fn swapped_index(x: &[f32], rows: u32, columns: u32, out: GlobalMut<f32>) {
     let (row, column) = (thread::thread_idx_y(), thread::thread_idx_x());
@@ -114,7 +114,7 @@ pub fn unwritten_shared(out: GlobalMut<f32>) {
     }
 }
 
-/// Reads its output, which it takes for zeros.
+/// Reads its output, which it assumes to be zero.
 #[kernel]
 pub fn accumulates_into_nothing(x: &[f32], out: GlobalMut<f32>) {
     let i = thread::index_1d() as usize;
@@ -138,7 +138,7 @@ pub fn reads_the_next_block(values: GlobalMut<f32>) {
     values.set(block, next); // shows: reads_the_next_block
 }
 
-/// Starts its butterfly at the size of the warp, not at half of it.
+/// The butterfly starts at the warp size instead of half of it.
 #[kernel]
 pub fn wrong_lane(out: GlobalMut<u32>) {
     let t = thread::thread_idx_x();
@@ -151,7 +151,7 @@ pub fn wrong_lane(out: GlobalMut<u32>) {
     out.set(t as usize, sum);
 }
 
-/// Returns early, and so leaves the warp's other lanes alone.
+/// Some lanes return before a reduction of the whole warp.
 #[kernel]
 pub fn lanes_that_left(out: GlobalMut<u32>) {
     let t = thread::thread_idx_x();
@@ -161,7 +161,7 @@ pub fn lanes_that_left(out: GlobalMut<u32>) {
     out.set(t as usize, warp::reduce_add(1u32)); // shows: lanes_that_left
 }
 
-/// Divides by a number that may be zero.
+/// Divides by a divisor that may be zero.
 #[kernel]
 pub fn panics(divisors: &[u32], out: GlobalMut<u32>) {
     let i = thread::index_1d() as usize;

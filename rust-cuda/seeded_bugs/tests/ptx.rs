@@ -1,8 +1,8 @@
-//! The PTX holds every kernel with its bug, at the line of its mark.
+//! The PTX has every kernel with its bug, at the line of its mark.
 
 use seeded_bugs::{PTX, cooperative, marked_line};
 
-/// Each kernel with the marks in it, and an instruction that must be left at each of their lines.
+/// Each kernel with its marks, and an instruction that the compiler must keep at the line of each.
 const BUGS: [(&str, &[(&str, &str)]); 13] = [
     ("off_by_one", &[("off_by_one", "ld.global")]),
     ("missing_barrier", &[("missing_barrier", "ld.shared")]),
@@ -19,7 +19,7 @@ const BUGS: [(&str, &[(&str, &str)]); 13] = [
     ("panics", &[("panics", "div.u32")]),
 ];
 
-/// Those of cooperative launches. The barrier of the grid is a loop that reads its state.
+/// The kernels of cooperative launches. The barrier of the grid is a loop that reads its state.
 const COOPERATIVE: [(&str, &[(&str, &str)]); 13] = [
     ("missing_grid_barrier", &[("missing_grid_barrier", "st.global")]),
     ("race_in_a_later_epoch", &[("race_in_a_later_epoch", "st.global")]),
@@ -39,21 +39,21 @@ const COOPERATIVE: [(&str, &[(&str, &str)]); 13] = [
     ("panics_after_the_barrier", &[("panics_after_the_barrier", "div.u32")]),
 ];
 
-/// The kernel's text, from its name to the end of its body.
+/// The kernel's PTX, from its name to the end of its body.
 fn entry<'a>(ptx: &'a str, kernel: &str) -> &'a str {
-    let start = ptx.find(&format!(".visible .entry {kernel}(")).unwrap_or_else(|| panic!("there is no {kernel}"));
-    let length = ptx[start..].find("\n}\n").expect("a body ends");
+    let start = ptx.find(&format!(".visible .entry {kernel}(")).unwrap_or_else(|| panic!("kernel {kernel} is missing"));
+    let length = ptx[start..].find("\n}\n").expect("the body must end");
     &ptx[start..start + length]
 }
 
-/// The instructions that `.loc` attributes to the line.
+/// The instructions that `.loc` attributes to `line`.
 fn instructions_of(entry: &str, line: u32) -> Vec<&str> {
-    let mut is_its_own = false;
+    let mut is_at_line = false;
     let mut found = Vec::new();
     for text in entry.lines().map(str::trim) {
         match text.strip_prefix(".loc") {
-            Some(place) => is_its_own = place.split_whitespace().nth(1) == Some(&line.to_string()),
-            None if is_its_own => found.push(text),
+            Some(place) => is_at_line = place.split_whitespace().nth(1) == Some(&line.to_string()),
+            None if is_at_line => found.push(text),
             None => {}
         }
     }
@@ -73,7 +73,7 @@ fn ptx_has_each_bug_at_the_line_of_its_mark() {
         let bugs = BUGS.iter().map(|bug| (bug, lines[0])).chain(COOPERATIVE.iter().map(|bug| (bug, lines[1])));
         for ((kernel, marks), line_of) in bugs {
             for (mark, instruction) in *marks {
-                let line = line_of(mark).expect("the mark is there");
+                let line = line_of(mark).expect("the source must have the mark");
                 let instructions = instructions_of(entry(ptx.text(), kernel), line);
                 let is_there = instructions.iter().any(|text| text.starts_with(instruction));
                 assert!(is_there, "{kernel}: no {instruction} at line {line}, only {instructions:?}");
