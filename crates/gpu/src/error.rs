@@ -377,4 +377,15 @@ mod tests {
         assert::<OpenError>();
         assert::<Error>();
     }
+
+    #[test]
+    fn a_launch_shows_its_shape_and_only_what_is_special_about_it() {
+        let shown = |config, times| Launch { kernel: "scale", config, times }.to_string();
+        let config = LaunchConfig::new((3, 2), 64);
+        assert_eq!(shown(config, 1), "scale (grid (3, 2, 1), block (64, 1, 1))");
+        assert_eq!(
+            shown(config.with_dynamic_shared(1).cooperative(), 2),
+            "scale (cooperative, grid (3, 2, 1), block (64, 1, 1), 1 bytes of shared memory) × 2"
+        );
+    }
 }

@@ -1,5 +1,7 @@
 //! The product that skips zeros has the bits of the dense one, on every instruction set.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use kernels_cpu::nonzero_product::{NonzeroRows, nonzero_product, nonzero_product_of_transpose};
 use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose};
 use kernels_cpu::{InstructionSet, Real, Simd};
@@ -138,5 +140,45 @@ fn part1_only_zeros_are_skipped() {
             nonzero_product(set, &left, 0..1, &right, &mut out);
             assert_eq!(out[0], 2.0 * value, "{}", set.name());
         }
+    }
+}
+
+/// Rows that are added after the index was made would be read by the index of other rows.
+#[test]
+fn part1_rows_are_indexed_again_before_they_are_multiplied() {
+    let right = PaddedMatrix::<f32>::zeros(2, 1);
+    let mut rows = NonzeroRows::of_floats(2);
+    let is_multiplied = |rows: &NonzeroRows<f32>| {
+        let product = || {
+            let mut out = vec![0.0; rows.rows() * right.stride()];
+            nonzero_product(InstructionSet::Portable, rows, 0..rows.rows(), &right, &mut out);
+        };
+        let of_transpose = || {
+            let errors = PaddedMatrix::zeros(rows.rows(), 1);
+            let mut out = vec![0.0; 2 * errors.stride()];
+            let sink = Store { out: &mut out, stride: errors.stride() };
+            nonzero_product_of_transpose(InstructionSet::Portable, rows, 0..2, &errors, false, sink);
+        };
+        [catch_unwind(AssertUnwindSafe(product)).is_ok(), catch_unwind(AssertUnwindSafe(of_transpose)).is_ok()]
+    };
+    rows.push(&[1.0, 0.0]);
+    assert_eq!(is_multiplied(&rows), [false, false]);
+    rows.index_rows(InstructionSet::Portable);
+    assert_eq!(is_multiplied(&rows), [true, false]);
+    rows.index(InstructionSet::Portable);
+    assert_eq!(is_multiplied(&rows), [true, true]);
+    rows.push(&[0.0, 1.0]);
+    assert_eq!(is_multiplied(&rows), [false, false]);
+    rows.index(InstructionSet::Portable);
+    rows.clear();
+    assert_eq!(is_multiplied(&rows), [false, false]);
+}
+
+/// Columns without any zero, in all rows that there may be and in one less.
+#[test]
+fn part1_no_bit_changes_where_there_is_no_zero_to_leave_out() {
+    for rows in [1, 63, 64] {
+        check::<f32>(rows, 100, 20, 1.0, 4).unwrap();
+        check::<f64>(rows, 70, 9, 1.0, 5).unwrap();
     }
 }

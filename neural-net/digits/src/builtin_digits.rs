@@ -320,4 +320,81 @@ mod tests {
             assert_eq!(images.len(), 100, "two images of {digit} are the same");
         }
     }
+
+    /// Of ten images: the ink in full pixels, its centre (x, y) in pixels, and its standard deviations along x and y.
+    ///
+    /// Sines and cosines differ between machines in their last digit, which changes a pixel by one of 255 at most.
+    #[test]
+    fn part1_builtin_digits_of_a_seed_are_the_known_ones() {
+        let known: [[f64; 5]; 10] = [
+            [86.65, 12.85, 14.16, 4.79, 5.48],
+            [91.56, 13.19, 13.58, 5.94, 4.43],
+            [56.32, 13.80, 11.57, 1.28, 6.04],
+            [154.48, 14.08, 13.74, 5.25, 7.59],
+            [78.31, 14.99, 14.12, 3.04, 5.03],
+            [97.61, 15.00, 16.39, 4.29, 6.33],
+            [52.30, 12.86, 10.34, 4.22, 4.36],
+            [98.82, 13.96, 13.05, 4.34, 6.19],
+            [126.08, 13.89, 9.41, 4.12, 5.93],
+            [117.86, 12.87, 13.69, 3.46, 8.50],
+        ];
+        let (pixels, _) = draw(10, 7);
+        for (index, (image, known)) in pixels.chunks(PIXELS).zip(known).enumerate() {
+            let total = |weight: &dyn Fn(f64, f64) -> f64| -> f64 {
+                let place = |at: usize| ((at % SIDE) as f64, (at / SIDE) as f64);
+                let ink = image.iter().enumerate().map(|(at, &pixel)| (place(at), f64::from(pixel) / 255.0));
+                ink.map(|((x, y), ink)| ink * weight(x, y)).sum()
+            };
+            let ink = total(&|_, _| 1.0);
+            let (x, y) = (total(&|x, _| x) / ink, total(&|_, y| y) / ink);
+            let (width, height) = (total(&|at, _| (at - x).powi(2)) / ink, total(&|_, at| (at - y).powi(2)) / ink);
+            let found = [ink, x, y, width.sqrt(), height.sqrt()];
+            let is_near = |(found, known): (&f64, f64)| (found - known).abs() < 0.01;
+            assert!(found.iter().zip(known).all(is_near), "image {index}: {found:.2?} instead of {known:.2?}");
+        }
+    }
+
+    /// How far `point` is from the nearest of many points of the segment.
+    fn distance(point: [f32; 2], from: [f32; 2], to: [f32; 2]) -> f32 {
+        let on_segment = |i: i16| [0, 1].map(|axis| from[axis] + (to[axis] - from[axis]) * f32::from(i) / 1000.0);
+        let gap = |other: [f32; 2]| (point[0] - other[0]).hypot(point[1] - other[1]);
+        (0..=1000).map(|i| gap(on_segment(i))).fold(f32::INFINITY, f32::min)
+    }
+
+    #[test]
+    fn part1_every_pixel_is_inked_by_its_distance_from_the_segment() {
+        let mut rng = random_stream(17, 0);
+        for case in 0..60 {
+            // Some ends are outside the image, and some segments are points.
+            let mut end = || [0, 1].map(|_| rng.random_range(-4.0..SIDE as f32 + 4.0));
+            let (from, other) = (end(), end());
+            let to = if case % 10 == 0 { from } else { other };
+            let radius = rng.random_range(0.5..2.0);
+            let mut canvas = [0.0; PIXELS];
+            ink_segment(&mut canvas, from, to, radius);
+            for (at, &ink) in canvas.iter().enumerate() {
+                let gap = distance([(at % SIDE) as f32, (at / SIDE) as f32], from, to);
+                let expected = ((radius + EDGE_PIXELS / 2.0 - gap) / EDGE_PIXELS).clamp(0.0, 1.0);
+                assert!((ink - expected).abs() < 0.01, "{from:?} to {to:?}: pixel {at} has {ink}, not {expected}");
+            }
+        }
+    }
+
+    /// The cubic through four points at the times −1, 0, 1 and 2 that leaves the second and reaches the third in the
+    /// directions of their neighbours.
+    #[test]
+    fn part1_a_curve_passes_its_points_in_the_direction_of_their_neighbours() {
+        let points = [[0.1, -0.4], [0.3, 0.2], [-0.2, 0.5], [0.4, 0.45]];
+        let [before, start, end, after] = points;
+        let at = |along| catmull_rom(points, along);
+        let is_near = |found: f32, expected: f32, tolerance: f32| (found - expected).abs() < tolerance;
+        for axis in 0..2 {
+            assert!(is_near(at(0.0)[axis], start[axis], 1e-6) && is_near(at(1.0)[axis], end[axis], 1e-6));
+            let step = 1e-2;
+            let (leaving, arriving) =
+                ((at(step)[axis] - start[axis]) / step, (end[axis] - at(1.0 - step)[axis]) / step);
+            assert!(is_near(leaving, (end[axis] - before[axis]) / 2.0, 0.03), "{leaving}");
+            assert!(is_near(arriving, (after[axis] - start[axis]) / 2.0, 0.03), "{arriving}");
+        }
+    }
 }

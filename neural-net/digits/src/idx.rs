@@ -236,3 +236,55 @@ fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     }
     Ok(filled)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn part1_a_directory_has_mnist_if_one_of_its_files_is_there_under_any_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        assert!(!any_file_in(directory.path()) && !any_file_in(&path("missing")));
+        for name in ["train-images-idx3-ubyte", "t10k-labels.idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz"] {
+            std::fs::write(path(name), "").unwrap();
+            assert!(any_file_in(directory.path()), "{name}");
+            std::fs::remove_file(path(name)).unwrap();
+        }
+        for name in ["train-images-idx1-ubyte", "train-labels", "images-idx3-ubyte.gz"] {
+            std::fs::write(path(name), "").unwrap();
+        }
+        assert!(!any_file_in(directory.path()));
+    }
+
+    /// Three bytes, one a call, with an interruption before each; then the end, or another error.
+    struct Interrupted {
+        calls: u8,
+        fails: bool,
+    }
+
+    impl Read for Interrupted {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.calls += 1;
+            match self.calls {
+                1 | 3 | 5 => Err(io::ErrorKind::Interrupted.into()),
+                2 | 4 | 6 => {
+                    buffer[0] = self.calls;
+                    Ok(1)
+                }
+                _ if self.fails => Err(io::ErrorKind::InvalidData.into()),
+                _ => Ok(0),
+            }
+        }
+    }
+
+    #[test]
+    fn part1_a_read_goes_on_after_an_interruption_and_ends_at_an_error() {
+        let mut buffer = [0; 5];
+        assert_eq!(fill(&mut Interrupted { calls: 0, fails: false }, &mut buffer).unwrap(), 3);
+        assert_eq!(buffer, [2, 4, 6, 0, 0]);
+        assert_eq!(fill(&mut Interrupted { calls: 0, fails: false }, &mut buffer[..2]).unwrap(), 2);
+        let error = fill(&mut Interrupted { calls: 0, fails: true }, &mut buffer).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+}

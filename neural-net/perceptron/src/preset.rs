@@ -114,3 +114,51 @@ impl Preset {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_homework_has_the_settings_of_its_sheet() {
+        let homework = Preset::Homework;
+        assert_eq!((homework.name(), homework.sizes()), ("homework", vec![784, 128, 64, 10]));
+        let activations = (homework.hidden_activation(), homework.output_activation());
+        assert_eq!(activations, (Activation::Sigmoid, Activation::Sigmoid));
+        assert_eq!((homework.images(), homework.target_accuracy()), ((50_000, 10_000), 0.95));
+        let settings = homework.hyperparameters();
+        assert_eq!((settings.loss, settings.gradient), (Loss::SquaredError, GradientScale::Sum));
+        assert_eq!((settings.learning_rate, settings.momentum, settings.weight_decay), (0.1, 0.0, 0.0));
+        assert_eq!((settings.batch_size, settings.epochs, settings.shuffle), (Some(16), 5, true));
+        assert_eq!((settings.report_every, settings.initialization), (1, Initialization::Xavier));
+        assert_eq!((homework.epoch_word(), settings.stop_at), ("Epoch", None));
+    }
+
+    #[test]
+    fn the_notebook_has_the_settings_of_its_cells() {
+        let notebook = Preset::Notebook;
+        assert_eq!((notebook.name(), notebook.sizes()), ("notebook", vec![784, 10, 10]));
+        let activations = (notebook.hidden_activation(), notebook.output_activation());
+        assert_eq!(activations, (Activation::Relu, Activation::Softmax));
+        assert_eq!((notebook.images(), notebook.target_accuracy()), ((10_000, 0), 0.9));
+        let settings = notebook.hyperparameters();
+        assert_eq!((settings.loss, settings.gradient), (Loss::CrossEntropy, GradientScale::Mean));
+        assert_eq!((settings.learning_rate, settings.momentum, settings.weight_decay), (0.1, 0.0, 0.0));
+        assert_eq!((settings.batch_size, settings.epochs, settings.shuffle), (None, 1000, false));
+        assert_eq!((settings.report_every, settings.initialization), (50, Initialization::Normal));
+        assert_eq!((notebook.epoch_word(), settings.stop_at), ("Iteration", None));
+    }
+
+    #[test]
+    fn both_presets_are_networks_whose_loss_suits_their_outputs() {
+        for preset in [Preset::Homework, Preset::Notebook] {
+            let architecture = preset.architecture().unwrap();
+            assert_eq!(architecture.sizes(), preset.sizes());
+            architecture.require_loss(preset.hyperparameters().loss).unwrap();
+        }
+        let mut homework = Preset::Homework.architecture().unwrap();
+        assert!(homework.require_loss(Loss::CrossEntropy).is_ok(), "sigmoid outputs are probabilities");
+        homework = Architecture::new(homework.sizes().to_vec(), Activation::Relu, Activation::Identity).unwrap();
+        assert!(homework.require_loss(Loss::CrossEntropy).is_err());
+    }
+}

@@ -1,13 +1,19 @@
 //! The gradients are the loss's derivatives, and a step follows the documented rule.
 
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
 use ndarray::{Array1, Array2, array};
 use neural_net::engine::{CpuEngine, Engine, Parameters};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::reference;
-use neural_net::training::{GradientScale, initial_parameters, order_of_epoch};
+use neural_net::training::{
+    EpochRecord, GradientScale, Observer, Outcome, Progress, Training, Validation, initial_parameters, order_of_epoch,
+};
 use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples};
 use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
 fn random_samples(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> Samples<f64> {
@@ -191,4 +197,66 @@ fn part1_presets_have_the_documented_initial_weights() {
     let variance = weights.iter().map(|w| w * w).sum::<f64>() / weights.len() as f64;
     assert!((variance * 784.0 - 1.0).abs() < 0.1, "normal with variance 1/fan_in: {}", variance * 784.0);
     assert!(parameters.network.biases().iter().flatten().all(|&bias| bias == 0.0));
+}
+
+/// Stream 0 of a seed draws the weights, and the streams from 1 on each draw an epoch's permutation.
+#[test]
+fn part1_each_epoch_draws_its_permutation_from_its_own_stream() {
+    let hyperparameters = Hyperparameters { seed: 5, ..Preset::Homework.hyperparameters() };
+    for epoch in [0, 1, 2, 1000] {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        rng.set_stream(epoch as u64 + 1);
+        let mut expected: Vec<u32> = (0..100).collect();
+        expected.shuffle(&mut rng);
+        assert_eq!(order_of_epoch(&hyperparameters, 100, epoch), expected, "epoch {epoch}");
+    }
+}
+
+/// Stops after a number of steps, and counts the records.
+struct StopAfter {
+    steps: usize,
+    records: usize,
+}
+
+impl<E: Engine<f64>> Observer<f64, E> for StopAfter {
+    type Error = Infallible;
+
+    fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {
+        self.steps = self.steps.saturating_sub(1);
+        if self.steps == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn epoch(&mut self, _record: &EpochRecord, _training: &Training<E>) -> Result<(), Infallible> {
+        self.records += 1;
+        Ok(())
+    }
+}
+
+#[test]
+fn part1_a_training_run_that_is_stopped_resumes_with_the_next_step() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let samples = random_samples(50, 4, 3, &mut rng);
+    let architecture = Architecture::new(vec![4, 5, 3], Activation::Tanh, Activation::Sigmoid).unwrap();
+    let hyperparameters = Hyperparameters { epochs: 2, ..Preset::Homework.hyperparameters() };
+    let parameters = initial_parameters(architecture, &hyperparameters);
+    let begin = || {
+        let engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
+        Training::new(engine, samples.len(), hyperparameters.clone(), Progress::default())
+    };
+    let run = |training: &mut Training<CpuEngine<f64>>, steps| {
+        let mut observer = StopAfter { steps, records: 0 };
+        let outcome = training.run(&Validation::Training, &mut observer).unwrap();
+        (outcome, observer.records, training.progress().epoch, training.progress().step)
+    };
+    let (mut whole, mut stopped) = (begin(), begin());
+    assert_eq!(run(&mut whole, usize::MAX), (Outcome::Finished, 2, 2, 0));
+    // Four steps an epoch.
+    assert_eq!(run(&mut stopped, 2), (Outcome::Stopped, 0, 0, 2));
+    assert_eq!(run(&mut stopped, 3), (Outcome::Stopped, 1, 1, 1));
+    assert_eq!(run(&mut stopped, usize::MAX), (Outcome::Finished, 1, 2, 0));
+    let [whole, stopped] = [&whole, &stopped].map(|training| {
+        let records: Vec<_> = training.progress().history.iter().map(|r| (r.epoch, r.loss, r.accuracy)).collect();
+        (training.engine().parameters().unwrap().network, records)
+    });
+    assert_eq!(stopped, whole);
 }

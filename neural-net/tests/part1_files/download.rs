@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use neural_net::data::download::{
     DownloadError, DownloadEvent, DownloadOutcome, Downloader, MNIST_FILES, MNIST_MIRRORS, MirrorFailure, RemoteFile,
 };
+use neural_net::data::download_directory;
 use tempfile::TempDir;
 use test_skips::{Need, skip};
 
@@ -473,4 +474,11 @@ fn part1_download_fetches_mnist_from_every_mirror() {
         let downloader = Downloader { mirrors: vec![mirror.into()], ..Downloader::default() };
         downloader.fetch_all(&MNIST_FILES, directory.path(), &mut |_, _| {}).unwrap();
     }
+}
+
+#[test]
+fn part1_download_goes_where_it_is_told_else_to_a_directory_of_that_name() {
+    assert_eq!(download_directory(Some(Path::new("elsewhere"))), Path::new("elsewhere"));
+    let usual = download_directory(None);
+    assert!(usual.ends_with("mnist") && usual.components().count() > 1, "{}", usual.display());
 }

@@ -350,3 +350,15 @@ proptest! {
         }
     }
 }
+
+/// What is damaged far behind the content is not reached: a file that decompresses to more than memory holds is rejected
+/// by the first byte that is too much.
+#[test]
+fn part1_idx_a_file_that_is_too_long_is_read_one_byte_too_far_only() {
+    let long = [good_labels(), vec![7; 1 << 24]].concat();
+    let mut bytes = gzip(&long);
+    let end = bytes.len();
+    bytes[end - 8] ^= 1;
+    let error = read_labels_from(&bytes).unwrap_err();
+    assert!(matches!(error, IdxError::TooLong { expected: 13, .. }), "{error:?}");
+}

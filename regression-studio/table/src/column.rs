@@ -209,4 +209,12 @@ mod tests {
         assert_eq!(categories.names.iter().collect::<Vec<_>>(), ["EQ", "BE"]);
         assert_eq!((column.text(1), column.text(3), column.number(0)), ("".into(), "EQ".into(), None));
     }
+
+    #[test]
+    fn very_large_and_very_small_numbers_are_shown_with_an_exponent() {
+        let values = vec![0.0, 9.5e15, 1e16, -1.5e16, 1e-5, 9.5e-6, -2e-300];
+        let column = Column::of_numbers("value", values.clone());
+        let shown: Vec<_> = (0..values.len()).map(|row| column.text(row).into_owned()).collect();
+        assert_eq!(shown, ["0", "9500000000000000", "1e16", "-1.5e16", "0.00001", "9.5e-6", "-2e-300"]);
+    }
 }

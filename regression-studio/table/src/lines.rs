@@ -73,4 +73,12 @@ mod tests {
     fn an_empty_list_has_no_line() {
         assert_eq!(Lines::default().line(0), None);
     }
+
+    #[test]
+    fn memory_is_taken_by_runs() {
+        let mut lines = Lines::default();
+        assert_eq!(lines.bytes(), 0);
+        (0..100).for_each(|row| lines.push(row, 2 * row as u64));
+        assert!(lines.bytes() >= 100 * size_of::<(usize, u64)>() as u64);
+    }
 }

@@ -81,3 +81,14 @@ fn coded<T: AsRef<str>>(name: &str, texts: &[T], indices: Vec<u32>) -> Column {
     let codes = indices.into_iter().map(|index| code(index).unwrap_or(Categories::MISSING)).collect();
     Column::from_texts(name.to_owned(), dictionary.into_texts(), codes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_takes_three_codes_and_twelve_numbers() {
+        assert_eq!(bytes(1_000), 1_000 * (3 * 4 + 12 * 8));
+        assert_eq!((bytes(0), bytes(usize::MAX)), (0, u64::MAX));
+    }
+}

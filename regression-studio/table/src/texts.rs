@@ -125,4 +125,13 @@ mod tests {
         }
         assert!(dictionary.texts().iter().eq(texts.iter().map(String::as_str)));
     }
+
+    #[test]
+    fn texts_are_empty_until_one_is_there() {
+        let mut dictionary = Dictionary::default();
+        assert!(dictionary.texts().is_empty());
+        dictionary.code("");
+        assert!(!dictionary.texts().is_empty());
+        assert!(dictionary.bytes() >= size_of::<usize>() as u64);
+    }
 }

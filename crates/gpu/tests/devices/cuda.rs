@@ -1,5 +1,7 @@
 //! On a GPU, for which the stand-in stands, the driver gets the right calls, and its errors become telling ones.
 
+use std::num::NonZeroUsize;
+
 use crate::support::{
     PTX, absent, buffers_that_keep_what_they_are_given, calls, changed, overrun, scale, vector_max, with_stand_in,
 };
@@ -225,4 +227,37 @@ fn address(buffer: &gpu::Buffer<f32>) -> u64 {
         cuda_std::BufferRef::Device { address, .. } => address,
         cuda_std::BufferRef::Simulator(_) => panic!("the buffer is in the simulator"),
     }
+}
+
+#[test]
+fn each_repetition_is_timed_after_one_that_is_not() {
+    with_stand_in("cuda::each_repetition_is_timed_after_one_that_is_not", &[], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
+        let seconds = device.time_repeats(NonZeroUsize::new(3).unwrap(), || {
+            device.launch(&scale, LaunchConfig::new(1, 2), (&mut x, 2.0, 0)).map(drop)
+        });
+        assert_eq!(seconds.unwrap(), Some(vec![0.0015; 3]));
+        assert_eq!(x.to_vec().unwrap(), [16.0, 32.0]);
+    });
+}
+
+#[test]
+fn a_kernel_that_the_driver_does_not_find_is_named() {
+    with_stand_in("cuda::a_kernel_that_the_driver_does_not_find_is_named", &["LOOK_UP_RESULT=500"], &[], || {
+        let device = open();
+        let mut x = device.zeroed(2).unwrap();
+        let error = device.launch(&scale, LaunchConfig::new(1, 32), (&mut x, 2.0, 0)).unwrap_err();
+        assert!(matches!(error, Error::NoSuchKernel { kernel: "scale" }), "{error}");
+    });
+}
+
+#[test]
+fn another_error_of_the_look_up_is_the_drivers() {
+    with_stand_in("cuda::another_error_of_the_look_up_is_the_drivers", &["LOOK_UP_RESULT=2"], &[], || {
+        let device = open();
+        let mut x = device.zeroed(2).unwrap();
+        let error = device.launch(&scale, LaunchConfig::new(1, 32), (&mut x, 2.0, 0)).unwrap_err();
+        assert_eq!(error.to_string(), "looking for a kernel failed: some error (CUDA error 2)");
+    });
 }

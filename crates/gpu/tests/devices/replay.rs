@@ -311,3 +311,19 @@ fn a_fault_on_the_simulator_is_named() {
     assert_eq!(error.unwrap_err().fault().map(|fault| fault.kernel), Some("overrun"));
     assert_eq!(x.to_vec().unwrap(), [2.0]);
 }
+
+#[test]
+fn a_replay_that_does_not_start_leaves_neither_its_graph_nor_launches() {
+    let test = "replay::a_replay_that_does_not_start_leaves_neither_its_graph_nor_launches";
+    with_stand_in(test, &["GRAPH_LAUNCHES=0"], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+        device.replay(5, |recorder| recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))).unwrap_err();
+        assert!(calls().contains(&"destroy executable".to_owned()));
+        device.launch(&overrun, CONFIG, (&mut x,)).unwrap();
+        assert_eq!(
+            x.to_vec().unwrap_err().to_string(),
+            "illegal address (CUDA error 700), in the launch of overrun (grid (1, 1, 1), block (32, 1, 1))"
+        );
+    });
+}

@@ -1,5 +1,7 @@
 //! On the simulator buffers keep what they are given, and launches have results, counts and faults.
 
+use std::num::NonZeroUsize;
+
 use crate::support::{buffers_that_keep_what_they_are_given, overrun, scale, vector_max};
 use cuda_std::simulator::FaultKind;
 use gpu::{Device, Error, LaunchConfig, SimulatorOptions};
@@ -61,4 +63,15 @@ fn a_block_that_is_too_large_is_refused() {
     let mut x = device.zeroed(4).unwrap();
     let error = device.launch(&scale, LaunchConfig::new(1, 2048), (&mut x, 2.0, 0)).unwrap_err();
     assert!(matches!(error, Error::Limit { kernel: "scale", .. }), "{error}");
+}
+
+#[test]
+fn repetitions_are_not_timed() {
+    let device = Device::simulator();
+    let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+    let seconds = device.time_repeats(NonZeroUsize::new(2).unwrap(), || {
+        device.launch(&scale, LaunchConfig::new(1, 1), (&mut x, 2.0, 0)).map(drop)
+    });
+    assert_eq!(seconds.unwrap(), None);
+    assert!(x.to_vec().unwrap()[0] > 1.0, "the work has run");
 }

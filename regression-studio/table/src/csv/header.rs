@@ -231,4 +231,23 @@ mod tests {
         }
         assert_eq!(find(whole.as_bytes(), false).unwrap(), Some(header(whole)));
     }
+
+    #[test]
+    fn a_carriage_return_ends_the_header_only_if_no_line_feed_follows() {
+        assert_eq!(find(b"a,b\r", false).unwrap(), None);
+        let found = |text: &[u8], is_whole| {
+            let header = find(text, is_whole).unwrap().unwrap();
+            (header.grammar.line_end, header.end, header.names.concat())
+        };
+        assert_eq!(found(b"a,b\r", true), (b'\r', 4, "ab".to_owned()));
+        assert_eq!(found(b"a,b\r1", false), (b'\r', 4, "ab".to_owned()));
+        assert_eq!(found(b"a,b\r\n", false), (b'\n', 5, "ab".to_owned()));
+    }
+
+    #[test]
+    fn a_quote_within_a_name_is_a_letter() {
+        assert_eq!(header("5\" disk,3\" disk\n").names, ["5\" disk", "3\" disk"]);
+        assert_eq!(header("disk 5\";disk \"3\n").names, ["disk 5\"", "disk \"3"]);
+        assert_eq!(header(" \"a,b\" c;d\n").names, ["a,b c", "d"]);
+    }
 }

@@ -122,3 +122,25 @@ fn kind_of_texts(numbers: &[Option<f64>], indices: &[u32]) -> Kind {
     let count = given().filter(|number| number.is_some()).count();
     kind(count, given().count() - count)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texts::Dictionary;
+
+    /// Cells that were read as numbers: none is one, the first is missing.
+    fn texts_read_as_numbers(texts: [&str; 2]) -> Cells {
+        let mut dictionary = Dictionary::default();
+        let others = (1..).zip(texts).map(|(row, text)| (row, dictionary.code(text))).collect();
+        Cells::Numbers { values: vec![f64::NAN; 3], missing: 1, others, texts: dictionary }
+    }
+
+    #[test]
+    fn a_column_without_any_number_keeps_its_texts_without_another_reading() {
+        let pieces = vec![texts_read_as_numbers(["b", "a"]), texts_read_as_numbers(["a", "c"])];
+        let Ok(column) = column("name".to_owned(), 6, pieces, Decimals::Point) else { panic!("it is read again") };
+        assert_eq!((column.kind(), column.missing()), (Kind::Text, 2));
+        let cells: Vec<_> = (0..6).map(|row| column.text(row).into_owned()).collect();
+        assert_eq!(cells, ["", "b", "a", "", "a", "c"]);
+    }
+}

@@ -289,3 +289,32 @@ fn rows_over_the_limit_are_rejected_with_their_line_at_any_chunk_size() {
         assert_eq!(error.line, Some(4), "chunk {chunk}, sample {sample}");
     }
 }
+
+#[test]
+fn progress_is_the_share_of_the_file_that_is_read() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), ["a,b\n".as_bytes(), &b"1,2\n".repeat(999)].concat()).unwrap();
+    let shares = Mutex::new(Vec::new());
+    let push = |share| shares.lock().unwrap().push(share);
+    // The sample is a quarter of the file; then come three chunks, and one that finds the end.
+    read_within(file.path(), Limits { chunk: 1000, sample: 1000, ..LIMITS }, &push, &AtomicBool::new(false)).unwrap();
+    let shares = shares.into_inner().unwrap();
+    assert!(shares.is_sorted() && shares.len() > 3 && shares[0] <= 0.5 && shares.last() == Some(&1.0), "{shares:?}");
+}
+
+#[test]
+fn a_row_of_exactly_the_limit_is_read_wherever_it_is_cut() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for (length, is_read) in [(90, true), (91, false)] {
+        // The last line ends with the file: its break does not count.
+        std::fs::write(file.path(), format!("a,b\n1,{}", "x".repeat(length - 2))).unwrap();
+        for chunk in 1..=200 {
+            let limits = Limits { chunk, sample: 0, record: 90, ..LIMITS };
+            let table = read_within(file.path(), limits, &|_| (), &AtomicBool::new(false));
+            match table {
+                Ok(table) => assert!(is_read && table.rows() == 1, "chunk {chunk}"),
+                Err(error) => assert!(!is_read && matches!(error.problem, CsvProblem::TooLong), "{error}"),
+            }
+        }
+    }
+}

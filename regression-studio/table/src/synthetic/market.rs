@@ -219,4 +219,10 @@ mod tests {
         let found = [0.0, 73.9, 74.1, 83.1, 99.5, 100.0].map(|percent| SERIES[series(percent)]);
         assert_eq!(found, ["EQ", "EQ", "BE", "SM", "BZ", "EQ"]);
     }
+
+    #[test]
+    fn names_are_three_syllables_and_count_on_after_a_million() {
+        let known = [0, 1, 999_999, 1_000_000, 2_000_001].map(symbol);
+        assert_eq!(known, ["BABABA", "ZENOCO", "COMEYE", "BABABA1", "ZENOCO2"]);
+    }
 }

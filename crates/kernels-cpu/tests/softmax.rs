@@ -1,0 +1,59 @@
+//! Softmax at the limits that its documentation states: the maximum number of units, and shapes that do not fit.
+
+use std::panic::{UnwindSafe, catch_unwind};
+
+use kernels_cpu::product::PaddedMatrix;
+use kernels_cpu::softmax::{MAX_UNITS, softmax_cross_entropy};
+use kernels_cpu::{InstructionSet, Real};
+
+/// Equal sums have the largest total of exponentials, one for each unit: 256 of them multiplied are 2¹²⁸⁰, which is more
+/// than an f64 holds.
+fn check_equal_sums<F: Real>() {
+    let samples = 600;
+    for set in InstructionSet::available() {
+        let mut sums = PaddedMatrix::<F>::zeros(MAX_UNITS, 608);
+        let (mut targets, mut errors) = (sums.clone(), sums.clone());
+        targets.row_mut(3)[..samples].fill(F::one());
+        let loss = softmax_cross_entropy(set, &mut sums, &targets, &mut errors, samples);
+        let expected = samples as f64 * (MAX_UNITS as f64).ln();
+        assert!((loss - expected).abs() <= 1e-6 * expected, "{}: {loss} instead of {expected}", set.name());
+        let share = F::from(1.0 / MAX_UNITS as f64).unwrap();
+        assert!((0..MAX_UNITS).all(|unit| sums.row(unit)[..samples].iter().all(|&a| a == share)), "{}", set.name());
+        assert!(errors.row(3)[..samples].iter().all(|&error| error == share - F::one()), "{}", set.name());
+    }
+}
+
+#[test]
+fn the_loss_of_many_equal_sums_is_the_logarithm_of_their_number() {
+    check_equal_sums::<f32>();
+    check_equal_sums::<f64>();
+}
+
+/// Checks that `body` panics at the check whose message has these words.
+#[track_caller]
+fn assert_rejected(words: &str, body: impl FnOnce() + UnwindSafe) {
+    let panic = catch_unwind(body).expect_err("it is rejected");
+    let message = panic.downcast_ref::<&str>().expect("the check's message is a literal");
+    assert!(message.contains(words), "{message}");
+}
+
+/// Softmax of sums, targets and errors of these shapes, units × samples, for `samples` of them.
+fn run(sums: (usize, usize), targets: (usize, usize), errors: (usize, usize), samples: usize) {
+    let zeros = |(units, samples)| PaddedMatrix::<f32>::zeros(units, samples);
+    let (mut sums, targets, mut errors) = (zeros(sums), zeros(targets), zeros(errors));
+    softmax_cross_entropy(InstructionSet::Portable, &mut sums, &targets, &mut errors, samples);
+}
+
+#[test]
+fn softmax_panics_at_sizes_that_do_not_fit() {
+    let most = (MAX_UNITS, 32);
+    run(most, most, most, 32);
+    let too_many = (MAX_UNITS + 1, 32);
+    assert_rejected("too many units", || run(too_many, too_many, too_many, 32));
+    assert_rejected("incomplete blocks", || run((3, 20), (3, 20), (3, 20), 20));
+    assert_rejected("more samples than columns", || run(most, most, most, 33));
+    for other in [(MAX_UNITS - 1, 32), (MAX_UNITS, 16)] {
+        assert_rejected("shapes differ", || run(most, other, most, 16));
+        assert_rejected("shapes differ", || run(most, most, other, 16));
+    }
+}
