@@ -31,7 +31,7 @@ const fn panel_columns<F: Element>() -> usize {
 /// Each element is one sum in ascending k, so that the result depends neither on the number of threads nor on the
 /// blocks.
 ///
-/// Bound: compute. The lower triangle takes *M*²·*N* floating-point operations; docs/PERFORMANCE.md has the roofline.
+/// Bound: compute. The lower triangle takes *M*²·*N* floating-point operations; docs/performance.md has the roofline.
 ///
 /// ```
 /// use ndarray::array;

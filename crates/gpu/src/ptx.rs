@@ -84,7 +84,7 @@ fn reaches_grid_barrier<'a>(entry: &'a Function<'a>, functions: &'a [Function<'a
     false
 }
 
-/// The bytes of the constant `NAME__signature`: `.b8 NAME__signature[3] = {114, 105, 46};`.
+/// The bytes of the constant `NAME__signature`: `.b8 NAME__signature[4] = {40, 114, 105, 41};`.
 fn signature_of(text: &str, kernel: &str) -> Vec<u8> {
     let name = format!(" {kernel}__signature[");
     let found = text.split_once(&name).and_then(|(_, rest)| rest.split_once('{')?.1.split_once('}'));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     const TEXT: &str = "\
-.visible .global .align 1 .b8 scale__signature[5] = {119, 102, 115, 102, 46};
+.visible .global .align 1 .b8 scale__signature[6] = {40, 119, 102, 115, 102, 41};
 .func (.param .b32 result) waits(.param .b32 x) { // barrier of the grid
 ret; }
 .func calls_it() { call (result), waits, (x); }
@@ -138,7 +138,7 @@ ret; }
     #[test]
     fn entries_have_their_signatures_and_barriers() {
         let entry = |name| Entry::find(TEXT, name);
-        let expected = Entry { signature: b"wfsf.".to_vec(), has_grid_barrier: true };
+        let expected = Entry { signature: b"(wfsf)".to_vec(), has_grid_barrier: true };
         assert_eq!(entry("scale"), Some(expected));
         assert_eq!(entry("scale_all"), Some(Entry { signature: vec![], has_grid_barrier: false }));
         assert!(entry("waits_itself").unwrap().has_grid_barrier);
@@ -152,7 +152,7 @@ ret; }
             assert!(entry("network_train_persistently").has_grid_barrier && entry("grid_barriers").has_grid_barrier);
             assert!(!entry("max_kernel").has_grid_barrier && !entry("network_forward_16").has_grid_barrier);
             assert_eq!(signature::display(&entry("max_kernel").signature), "(&[i32], &[i32], GlobalMut<i32>)");
-            assert_eq!(entry("empty_kernel").signature, [signature::END]);
+            assert_eq!(entry("empty_kernel").signature, *b"()");
         }
     }
 }

@@ -18,7 +18,7 @@
 //!
 //! Roofline: an input of a block takes, for 10 units, 2 · 10 multiply-adds and 2 · 2 instructions that widen its 16
 //! values, 12 cycles at two per cycle, for 32 bytes of values and 5 of indices. The gradients need 11 loads for 10
-//! multiply-adds, so two loads per cycle are their bound. docs/PERFORMANCE.md has the times.
+//! multiply-adds, so two loads per cycle are their bound. docs/performance.md has the times.
 
 /// Calls a method with the number of units as a const generic argument.
 macro_rules! with_units {

@@ -8,7 +8,7 @@
 //! Roofline: one comparison for 8 bytes read and 4 written, so memory bandwidth is the bound; ordinary stores move 16
 //! bytes. The floor is the time to read the operands, if the stores overlap with the reads perfectly. Within L2,
 //! ordinary stores are faster. In a victim L3 ([`crate::caches`]), reads and writes do not overlap, and the ordinary
-//! loop is the floor. docs/PERFORMANCE.md has the times, and the variants that do not pay.
+//! loop is the floor. docs/performance.md has the times, and the variants that do not pay.
 
 use std::mem::MaybeUninit;
 

@@ -20,7 +20,7 @@
 //!
 //! Roofline: every multiply-add loads a vector from L1, which delivers two per cycle, the rate of the arithmetic units.
 //! The floor is the dense product's times the share of nonzero elements. Mispredicted loop branches cost most of the
-//! rest. docs/PERFORMANCE.md has the times, and the variants that do not pay.
+//! rest. docs/performance.md has the times, and the variants that do not pay.
 
 use std::any::Any;
 use std::ops::Range;

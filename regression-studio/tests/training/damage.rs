@@ -151,7 +151,7 @@ fn an_inconsistent_run_is_rejected_by_the_values_name() {
         ("history", "/0/epochs", json!(1), "epochs"),
         ("neuron", "/gain", json!(0.0), "neuron.gain"),
         ("neuron", "/gain", json!(7.5), "that of the settings"),
-        ("neuron", "/gain", json!(1e300), "not finite once the gain"),
+        ("neuron", "/gain", json!(1e300), "not finite after folding in the gain"),
         ("transform", "/target_scale/deviation", json!(0.0), "deviation of \"target\""),
         ("transform", "/inputs/0/number/scale/deviation", json!(-1.0), "deviation of \"x\""),
         ("transform", "/inputs/0/number/scale/mean", json!(null), "transform"),

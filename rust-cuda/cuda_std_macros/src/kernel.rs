@@ -73,7 +73,7 @@ fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let in_entry = parameters.iter().map(Parameter::in_entry);
     let in_body = parameters.iter().map(Parameter::in_body);
     let passed = parameters.iter().map(Parameter::passed_to_body);
-    let (signature, length, symbol) = (signature(parameters), 2 * parameters.len() + 1, format!("{name}__signature"));
+    let (signature, length, symbol) = (signature(parameters), 2 * parameters.len() + 2, format!("{name}__signature"));
     quote! {
         #[cfg(target_arch = "nvptx64")]
         #(#attributes)*
@@ -97,7 +97,7 @@ fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
 /// The signature in the format of `cuda_std::signature`.
 fn signature(parameters: &[Parameter]) -> TokenStream {
     let bytes = parameters.iter().map(Parameter::signature);
-    quote!([#(#bytes,)* ::cuda_std::signature::END])
+    quote!([::cuda_std::signature::START, #(#bytes,)* ::cuda_std::signature::END])
 }
 
 /// The value by which the host launches the kernel.

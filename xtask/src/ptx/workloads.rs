@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 use cuda_std::F32x4;
 use gpu::{Device, Element, LaunchConfig};
-use kernels_gpu::{greyscale, maximum, product};
+use kernels_gpu::{greyscale, latency, maximum, product};
 use ndarray::Array2;
 use neural_net::engine::{Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
 use neural_net::network::Initialization;
@@ -18,6 +18,7 @@ use rand::rngs::ChaCha8Rng;
 /// The kernels that [`run`] can launch.
 pub(super) fn names() -> Vec<&'static str> {
     let mut names = vec!["max_kernel"];
+    names.extend(LATENCY);
     names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
     names.extend(GREYSCALE);
     names.extend(NETWORK);
@@ -32,6 +33,9 @@ const PRODUCTS: [(&str, &str); 5] = [
     ("matmul_registers_f32", "matmul_registers_f64"),
     ("matmul_kernel_f32", "matmul_kernel_f64"),
 ];
+
+/// The kernels by which latencies are measured.
+const LATENCY: [&str; 2] = ["empty_kernel", "grid_barriers"];
 
 /// The steps of the activation exercise.
 const GREYSCALE: [&str; 5] = [
@@ -64,6 +68,7 @@ const NETWORK: [&str; 13] = [
 pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
     let what = match kernel {
         "max_kernel" => Some(run_maximum(device)?),
+        _ if LATENCY.contains(&kernel) => Some(run_latency(device, kernel)?),
         _ if GREYSCALE.contains(&kernel) => Some(run_greyscale(device, kernel)?),
         _ if NETWORK.contains(&kernel) => return run_network(device, kernel),
         _ => run_product(device, kernel)?,
@@ -74,6 +79,16 @@ pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, Launc
 /// Report of the kernel's first launch since the last call.
 fn first_report(device: &Device, kernel: &str) -> Option<LaunchReport> {
     device.take_ptx_reports().into_iter().find(|report| *report.kernel == *kernel)
+}
+
+fn run_latency(device: &Device, kernel: &str) -> Result<String> {
+    if kernel == "empty_kernel" {
+        device.launch(&latency::empty_kernel, LaunchConfig::new(1, 32), ())?;
+        return Ok("an empty launch of one warp".to_owned());
+    }
+    let mut barrier = device.zeroed(1)?;
+    device.launch(&latency::grid_barriers, LaunchConfig::new(32, 256).cooperative(), (10, &mut barrier))?;
+    Ok("10 barriers of 32 blocks of 256 threads".to_owned())
 }
 
 fn run_maximum(device: &Device) -> Result<String> {

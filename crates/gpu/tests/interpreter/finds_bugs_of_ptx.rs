@@ -93,7 +93,7 @@ fn a_fault_reads_well() {
     let mut out = device.uninitialized(32).unwrap();
     let error = device.launch(&generic_without_cvta, LaunchConfig::new(1, 32), (&mut out,)).unwrap_err();
     let expected = "kernel generic_without_cvta, block (0, 0, 0), thread (0, 0, 0), \
-                    PTX line 16 `st.u32 [%p], %thread`: writes 4 bytes at 0x400 of global memory: \
+                    PTX line 20 `st.u32 [%p], %thread`: writes 4 bytes at 0x400 of global memory: \
                     this looks like an offset in shared memory; cvta.shared is missing";
     assert_eq!(error.to_string(), expected);
 }

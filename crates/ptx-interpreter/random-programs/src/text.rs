@@ -150,7 +150,7 @@ pub(crate) fn module(program: &Program) -> String {
     let kernel = Program::KERNEL;
     let mut text = format!(
         "// Random program {} for sm_{major}{minor}.\n.version {}\n.target sm_{major}{minor}\n.address_size 64\n\n\
-         .visible .global .align 1 .b8 {kernel}__signature[5] = {{114, 117, 119, 117, 46}};\n\n\
+         .visible .global .align 1 .b8 {kernel}__signature[6] = {{40, 114, 117, 119, 117, 41}};\n\n\
          .visible .entry {kernel}(\n\t.param .u64 input,\n\t.param .u64 input_length,\n\t.param .u64 output,\n\
          \t.param .u64 output_length\n)\n{{\n\t.reg .pred %p<{}>;\n\t.reg .b16 %rs<{halves}>;\n\
          \t.reg .b32 %r<{words}>, %index, %stored;\n\t.reg .b64 %rd<{doubles}>, %in, %out, %offset;\n\n\

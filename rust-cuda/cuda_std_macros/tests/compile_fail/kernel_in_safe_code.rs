@@ -7,7 +7,7 @@ struct AnyAddress;
 
 impl Kernel for AnyAddress {
     const NAME: &'static str = "max_kernel";
-    const SIGNATURE: &'static [u8] = &[signature::END];
+    const SIGNATURE: &'static [u8] = &[signature::START, signature::END];
     type Arguments<'a, M: Memory> = (u64,);
     type Parameters<'a> = ();
 
