@@ -6,24 +6,24 @@ use cuda_std::simulator::SimulatorBuffer;
 use cuda_std::{BufferMut, BufferRef, Element, Memory};
 
 use crate::cuda::CudaBuffer;
-use crate::device::Kind;
+use crate::device::Backend;
 use crate::interpreter::InterpreterBuffer;
 use crate::{Error, recording};
 
 /// Elements in the memory of a device. Dropping it frees the memory.
 #[derive(Debug)]
 pub struct Buffer<T: Element> {
-    place: Place<T>,
+    storage: Storage<T>,
 }
 
 #[derive(Debug)]
-enum Place<T: Element> {
+enum Storage<T: Element> {
     Cuda(CudaBuffer<T>),
     Simulator(SimulatorBuffer<T>),
     Interpreter(InterpreterBuffer<T>),
 }
 
-/// The memory of a [`Device`](crate::Device): what [`Kernel::Arguments`](crate::Kernel::Arguments) is told.
+/// The memory of a [`Device`](crate::Device), as the type parameter of [`Kernel::Arguments`](crate::Kernel::Arguments).
 #[derive(Clone, Copy, Debug)]
 pub enum DeviceMemory {}
 
@@ -31,24 +31,24 @@ impl Memory for DeviceMemory {
     type Buffer<T: Element> = Buffer<T>;
 
     fn buffer_ref<T: Element>(buffer: &Buffer<T>) -> BufferRef<'_, T> {
-        match &buffer.place {
-            Place::Simulator(buffer) => BufferRef::Simulator(buffer),
-            Place::Cuda(buffer) => {
+        match &buffer.storage {
+            Storage::Simulator(buffer) => BufferRef::Simulator(buffer),
+            Storage::Cuda(buffer) => {
                 BufferRef::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
             }
-            Place::Interpreter(buffer) => {
+            Storage::Interpreter(buffer) => {
                 BufferRef::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
             }
         }
     }
 
     fn buffer_mut<T: Element>(buffer: &mut Buffer<T>) -> BufferMut<'_, T> {
-        match &mut buffer.place {
-            Place::Simulator(buffer) => BufferMut::Simulator(buffer),
-            Place::Cuda(buffer) => {
+        match &mut buffer.storage {
+            Storage::Simulator(buffer) => BufferMut::Simulator(buffer),
+            Storage::Cuda(buffer) => {
                 BufferMut::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
             }
-            Place::Interpreter(buffer) => {
+            Storage::Interpreter(buffer) => {
                 BufferMut::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
             }
         }
@@ -56,60 +56,60 @@ impl Memory for DeviceMemory {
 }
 
 impl<T: Element> Buffer<T> {
-    pub(crate) fn from_slice(device: &Kind, values: &[T]) -> Result<Self, Error> {
-        let place = match device {
-            Kind::Simulator { .. } => Place::Simulator(SimulatorBuffer::from_slice(values)),
-            Kind::Cuda(cuda) => {
+    pub(crate) fn from_slice(backend: &Backend, values: &[T]) -> Result<Self, Error> {
+        let storage = match backend {
+            Backend::Simulator { .. } => Storage::Simulator(SimulatorBuffer::from_slice(values)),
+            Backend::Cuda(cuda) => {
                 let mut buffer = CudaBuffer::uninitialized(cuda, values.len())?;
                 buffer.copy_from(0, values)?;
-                Place::Cuda(buffer)
+                Storage::Cuda(buffer)
             }
-            Kind::Interpreter(interpreter) => {
+            Backend::Interpreter(interpreter) => {
                 let mut buffer = InterpreterBuffer::uninitialized(interpreter, values.len())?;
                 buffer.copy_from(0, values)?;
-                Place::Interpreter(buffer)
+                Storage::Interpreter(buffer)
             }
         };
-        Ok(Self { place })
+        Ok(Self { storage })
     }
 
-    pub(crate) fn uninitialized(device: &Kind, length: usize) -> Result<Self, Error> {
-        let place = match device {
-            Kind::Simulator { .. } => Place::Simulator(SimulatorBuffer::uninitialized(length)),
-            Kind::Cuda(cuda) => Place::Cuda(CudaBuffer::uninitialized(cuda, length)?),
-            Kind::Interpreter(interpreter) => {
-                Place::Interpreter(InterpreterBuffer::uninitialized(interpreter, length)?)
+    pub(crate) fn uninitialized(backend: &Backend, length: usize) -> Result<Self, Error> {
+        let storage = match backend {
+            Backend::Simulator { .. } => Storage::Simulator(SimulatorBuffer::uninitialized(length)),
+            Backend::Cuda(cuda) => Storage::Cuda(CudaBuffer::uninitialized(cuda, length)?),
+            Backend::Interpreter(interpreter) => {
+                Storage::Interpreter(InterpreterBuffer::uninitialized(interpreter, length)?)
             }
         };
-        Ok(Self { place })
+        Ok(Self { storage })
     }
 
-    pub(crate) fn zeroed(device: &Kind, length: usize) -> Result<Self, Error>
+    pub(crate) fn zeroed(backend: &Backend, length: usize) -> Result<Self, Error>
     where
         T: Default,
     {
-        let place = match device {
-            Kind::Simulator { .. } => Place::Simulator(SimulatorBuffer::filled(T::default(), length)),
-            Kind::Cuda(cuda) => {
+        let storage = match backend {
+            Backend::Simulator { .. } => Storage::Simulator(SimulatorBuffer::filled(T::default(), length)),
+            Backend::Cuda(cuda) => {
                 let mut buffer = CudaBuffer::uninitialized(cuda, length)?;
                 buffer.fill_with_zero_bytes()?;
-                Place::Cuda(buffer)
+                Storage::Cuda(buffer)
             }
-            Kind::Interpreter(interpreter) => {
+            Backend::Interpreter(interpreter) => {
                 let mut buffer = InterpreterBuffer::uninitialized(interpreter, length)?;
                 buffer.fill_with_zero_bytes()?;
-                Place::Interpreter(buffer)
+                Storage::Interpreter(buffer)
             }
         };
-        Ok(Self { place })
+        Ok(Self { storage })
     }
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        match &self.place {
-            Place::Simulator(buffer) => buffer.len(),
-            Place::Cuda(buffer) => buffer.len(),
-            Place::Interpreter(buffer) => buffer.len(),
+        match &self.storage {
+            Storage::Simulator(buffer) => buffer.len(),
+            Storage::Cuda(buffer) => buffer.len(),
+            Storage::Interpreter(buffer) => buffer.len(),
         }
     }
 
@@ -118,41 +118,41 @@ impl<T: Element> Buffer<T> {
         self.len() == 0
     }
 
-    /// Writes all elements, after the launches that were queued before.
+    /// Overwrites all elements. The copy runs after the launches queued before it.
     ///
     /// # Errors
-    /// If there are not as many values as elements, or the GPU has failed.
+    /// If the lengths differ, or the GPU has failed.
     pub fn copy_from(&mut self, values: &[T]) -> Result<(), Error> {
         self.check_length("copy_from", values.len())?;
         self.copy_from_at(0, values)
     }
 
-    /// Writes the elements from `first` on, as many as `values`, after the launches that were queued before.
+    /// Overwrites the elements `first..first + values.len()`. The copy runs after the launches queued before it.
     ///
     /// # Errors
-    /// If they are not all in the buffer, or the GPU has failed.
+    /// If the range is out of bounds, or the GPU has failed.
     pub fn copy_from_at(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
         recording::forbid("copying")?;
         self.check_range("copy_from_at", first..first.saturating_add(values.len()))?;
-        match &mut self.place {
-            Place::Simulator(buffer) => buffer.copy_from_slice_at(first, values),
-            Place::Cuda(buffer) => buffer.copy_from(first, values)?,
-            Place::Interpreter(buffer) => buffer.copy_from(first, values)?,
+        match &mut self.storage {
+            Storage::Simulator(buffer) => buffer.copy_from_slice_at(first, values),
+            Storage::Cuda(buffer) => buffer.copy_from(first, values)?,
+            Storage::Interpreter(buffer) => buffer.copy_from(first, values)?,
         }
         Ok(())
     }
 
-    /// Reads all elements, after the launches that were queued before.
+    /// Reads all elements. The copy runs after the launches queued before it.
     ///
     /// # Errors
-    /// If there are not as many values as elements, or one of those launches failed.
+    /// If the lengths differ, or one of those launches failed.
     pub fn copy_to(&self, values: &mut [T]) -> Result<(), Error> {
         recording::forbid("copying")?;
         self.check_length("copy_to", values.len())?;
         self.read(0, values)
     }
 
-    /// A copy of all elements, after the launches that were queued before.
+    /// All elements. The copy runs after the launches queued before it.
     ///
     /// # Errors
     /// If one of those launches failed.
@@ -160,10 +160,10 @@ impl<T: Element> Buffer<T> {
         self.to_vec_at(0..self.len())
     }
 
-    /// A copy of the elements in `range`, after the launches that were queued before.
+    /// The elements in `range`. The copy runs after the launches queued before it.
     ///
     /// # Errors
-    /// If they are not all in the buffer, or one of those launches failed.
+    /// If the range is out of bounds, or one of those launches failed.
     pub fn to_vec_at(&self, range: Range<usize>) -> Result<Vec<T>, Error> {
         recording::forbid("copying")?;
         self.check_range("to_vec_at", range.clone())?;
@@ -172,15 +172,15 @@ impl<T: Element> Buffer<T> {
         Ok(values)
     }
 
-    /// Reads elements from `first` on; they are in the buffer.
+    /// Reads the elements `first..first + values.len()`, which must be in bounds.
     fn read(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        match &self.place {
-            Place::Simulator(buffer) => {
+        match &self.storage {
+            Storage::Simulator(buffer) => {
                 values.copy_from_slice(&buffer.as_slice()[first..first + values.len()]);
                 Ok(())
             }
-            Place::Cuda(buffer) => buffer.copy_to(first, values),
-            Place::Interpreter(buffer) => buffer.copy_to(first, values),
+            Storage::Cuda(buffer) => buffer.copy_to(first, values),
+            Storage::Interpreter(buffer) => buffer.copy_to(first, values),
         }
     }
 

@@ -1,23 +1,23 @@
-//! The device that a user asks for.
+//! The choice of a device on the command line.
 
 use std::fmt;
 use std::str::FromStr;
 
 use clap::ValueEnum;
 
-/// The device that a user asks for: `--device auto|cuda|simulator|ptx`.
+/// The device that the user selects: `--device auto|cuda|simulator|ptx`.
 ///
-/// With clap's derive, a field `#[arg(long, default_value_t)] device: gpu::DeviceChoice` is all that it takes.
+/// With clap's derive, declare it as `#[arg(long, default_value_t)] device: gpu::DeviceChoice`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum DeviceChoice {
-    /// CUDA where there is a GPU that it can use, else the simulator
+    /// CUDA if there is a usable GPU, else the simulator
     #[default]
     Auto,
-    /// CUDA; it is an error if there is none
+    /// CUDA; an error if there is no usable GPU
     Cuda,
     /// The simulator, which runs kernels on the CPU with checks
     Simulator,
-    /// The interpreter, which runs the PTX that a GPU would get on the CPU, with checks
+    /// The interpreter, which runs the kernels' PTX on the CPU with checks
     Ptx,
 }
 
@@ -37,7 +37,7 @@ impl FromStr for DeviceChoice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         <Self as ValueEnum>::from_str(text, false)
-            .map_err(|_| format!("no device `{text}`: it is auto, cuda, simulator or ptx"))
+            .map_err(|_| format!("no device `{text}`: must be auto, cuda, simulator or ptx"))
     }
 }
 
@@ -46,10 +46,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn display_and_parse_round_trip() {
         for choice in DeviceChoice::value_variants() {
             assert_eq!(choice.to_string().parse(), Ok(*choice));
         }
-        assert_eq!("gpu".parse::<DeviceChoice>().unwrap_err(), "no device `gpu`: it is auto, cuda, simulator or ptx");
+        assert_eq!("gpu".parse::<DeviceChoice>().unwrap_err(), "no device `gpu`: must be auto, cuda, simulator or ptx");
     }
 }

@@ -1,4 +1,4 @@
-//! Devices.
+//! The device: one type for a GPU, the simulator and the PTX interpreter.
 
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -14,9 +14,9 @@ use crate::{
     Recorder, SimulatorOptions,
 };
 
-/// A device that runs kernels: a GPU, the simulator, or the interpreter of PTX.
+/// A device that runs kernels: a GPU, the simulator, or the PTX interpreter.
 ///
-/// A clone is the same device. It stays on the thread that opened it, because CUDA's context is current there:
+/// A clone is a handle to the same device. It is not `Send`, because CUDA's context is current on one thread:
 ///
 /// ```compile_fail
 /// let device = gpu::Device::simulator();
@@ -24,30 +24,29 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Device {
-    kind: Kind,
+    backend: Backend,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum Backend {
     Cuda(Rc<Cuda>),
     Simulator {
         options: SimulatorOptions,
-        /// Why it is not CUDA, if the user left it open.
+        /// Why [`DeviceChoice::Auto`] fell back to the simulator; None if the simulator was chosen.
         reason: Option<Rc<OpenError>>,
     },
     Interpreter(Rc<Interpreter>),
 }
 
 impl Device {
-    /// Opens the device of the user's choice; a GPU with the kernels in `variants`, from which it takes the variant with
-    /// the highest compute capability that it can run.
+    /// Opens the chosen device. A GPU loads the variant with the highest compute capability that it can run.
     ///
-    /// `Auto` takes the simulator where there is no GPU, and where the GPU is too old for every variant;
-    /// [`why_not_cuda`](Self::why_not_cuda) then has the reason. `Ptx` takes the interpreter with the newest variant.
+    /// `Auto` falls back to the simulator if there is no GPU or the GPU is too old for every variant;
+    /// [`why_not_cuda`](Self::why_not_cuda) then has the reason. `Ptx` interprets the newest variant.
     ///
     /// # Errors
-    /// If there is a GPU that fails, and for [`DeviceChoice::Cuda`] if there is none; for [`DeviceChoice::Ptx`] if the
-    /// interpreter does not understand the PTX.
+    /// If a GPU is present and fails; for [`DeviceChoice::Cuda`] if there is none; for [`DeviceChoice::Ptx`] if the
+    /// interpreter cannot load the PTX.
     pub fn open(choice: DeviceChoice, variants: &'static [PtxVariant]) -> Result<Self, OpenError> {
         match choice {
             DeviceChoice::Simulator => return Ok(Self::simulator()),
@@ -58,117 +57,117 @@ impl Device {
             DeviceChoice::Auto | DeviceChoice::Cuda => {}
         }
         match Cuda::open(variants) {
-            Ok(cuda) => Ok(Self { kind: Kind::Cuda(Rc::new(cuda)) }),
+            Ok(cuda) => Ok(Self { backend: Backend::Cuda(Rc::new(cuda)) }),
             Err(error) if choice == DeviceChoice::Auto && error.is_absence() => {
                 let options = SimulatorOptions::default();
-                Ok(Self { kind: Kind::Simulator { options, reason: Some(Rc::new(error)) } })
+                Ok(Self { backend: Backend::Simulator { options, reason: Some(Rc::new(error)) } })
             }
             Err(error) => Err(error),
         }
     }
 
-    /// The simulator, with all checks.
+    /// The simulator with all checks.
     pub fn simulator() -> Self {
         Self::simulator_with(SimulatorOptions::default())
     }
 
-    /// The simulator, with chosen checks.
+    /// The simulator with the checks in `options`.
     pub fn simulator_with(options: SimulatorOptions) -> Self {
-        Self { kind: Kind::Simulator { options, reason: None } }
+        Self { backend: Backend::Simulator { options, reason: None } }
     }
 
-    /// The interpreter with the kernels of one variant.
+    /// The PTX interpreter with the kernels of one variant.
     ///
     /// # Errors
-    /// If it does not understand the PTX.
+    /// If it cannot load the PTX.
     pub fn interpreter(variant: &PtxVariant, options: InterpreterOptions) -> Result<Self, OpenError> {
-        Ok(Self { kind: Kind::Interpreter(Rc::new(Interpreter::open(variant, options)?)) })
+        Ok(Self { backend: Backend::Interpreter(Rc::new(Interpreter::open(variant, options)?)) })
     }
 
-    /// Whether this is a GPU, whose time says something.
+    /// Whether this is a GPU. Only a GPU is timed.
     pub fn is_gpu(&self) -> bool {
         self.cuda().is_some()
     }
 
     /// Whether this is the simulator.
     pub fn is_simulator(&self) -> bool {
-        matches!(self.kind, Kind::Simulator { .. })
+        matches!(self.backend, Backend::Simulator { .. })
     }
 
-    /// What a device's instructions did, for those who want to see it: on the interpreter the reports of all launches
-    /// since the last call, which begins to keep them; nothing on other devices.
+    /// The interpreter's reports on all launches since the last call, which starts the recording: the first call returns
+    /// none. Other devices never have any.
     pub fn take_ptx_reports(&self) -> Vec<ptx_interpreter::LaunchReport> {
-        match &self.kind {
-            Kind::Interpreter(interpreter) => interpreter.take_reports(),
-            Kind::Cuda(_) | Kind::Simulator { .. } => Vec::new(),
+        match &self.backend {
+            Backend::Interpreter(interpreter) => interpreter.take_reports(),
+            Backend::Cuda(_) | Backend::Simulator { .. } => Vec::new(),
         }
     }
 
-    /// One line that says why there is no CUDA time: nothing that runs on the CPU is timed as if it were a GPU.
+    /// One line that says why there is no CUDA time. Kernels that run on the CPU are never timed as a GPU's.
     pub fn why_not_timed(&self) -> String {
-        match (self.why_not_cuda(), &self.kind) {
+        match (self.why_not_cuda(), &self.backend) {
             (Some(reason), _) => format!("CUDA: not timed: {reason}"),
-            (None, Kind::Interpreter(_)) => "CUDA: not timed: the PTX interpreter was asked for".to_owned(),
+            (None, Backend::Interpreter(_)) => "CUDA: not timed: the PTX interpreter was asked for".to_owned(),
             (None, _) => "CUDA: not timed: the simulator was asked for".to_owned(),
         }
     }
 
-    /// Why [`DeviceChoice::Auto`] did not take CUDA; displayed, it is one line.
+    /// Why [`DeviceChoice::Auto`] fell back to the simulator. Displayed, it is one line.
     pub fn why_not_cuda(&self) -> Option<&OpenError> {
-        match &self.kind {
-            Kind::Simulator { reason, .. } => reason.as_deref(),
-            Kind::Cuda(_) | Kind::Interpreter(_) => None,
+        match &self.backend {
+            Backend::Simulator { reason, .. } => reason.as_deref(),
+            Backend::Cuda(_) | Backend::Interpreter(_) => None,
         }
     }
 
-    /// The GPU's name, or "simulator", or the interpreter with the architecture of its PTX.
+    /// The GPU's name, "simulator", or the interpreter with the architecture of its PTX: "PTX interpreter, sm_75".
     pub fn name(&self) -> &str {
-        match &self.kind {
-            Kind::Cuda(cuda) => &cuda.properties.name,
-            Kind::Simulator { .. } => "simulator",
-            Kind::Interpreter(interpreter) => &interpreter.name,
+        match &self.backend {
+            Backend::Cuda(cuda) => &cuda.properties.name,
+            Backend::Simulator { .. } => "simulator",
+            Backend::Interpreter(interpreter) => &interpreter.name,
         }
     }
 
-    /// What is written behind the name of a check: nothing on a GPU, else " (simulator)" or the like.
+    /// Suffix for the name of a check: empty on a GPU, else the device's name in brackets, " (simulator)".
     pub fn remark(&self) -> String {
         if self.is_gpu() { String::new() } else { format!(" ({})", self.name()) }
     }
 
-    /// The GPU's compute capability, such as (7, 5), or that of the PTX which is interpreted.
+    /// The GPU's compute capability, such as (7, 5), or that of the interpreted PTX. None on the simulator.
     pub fn compute_capability(&self) -> Option<(u32, u32)> {
-        match &self.kind {
-            Kind::Cuda(cuda) => Some(cuda.properties.compute_capability),
-            Kind::Interpreter(interpreter) => Some(interpreter.compute_capability),
-            Kind::Simulator { .. } => None,
+        match &self.backend {
+            Backend::Cuda(cuda) => Some(cuda.properties.compute_capability),
+            Backend::Interpreter(interpreter) => Some(interpreter.compute_capability),
+            Backend::Simulator { .. } => None,
         }
     }
 
-    /// The bytes of the GPU's memory.
+    /// The GPU's memory in bytes.
     pub fn total_memory(&self) -> Option<usize> {
         self.cuda().map(|cuda| cuda.properties.total_memory)
     }
 
-    /// The GPU's multiprocessors, each of which runs some blocks at once.
+    /// The number of the GPU's streaming multiprocessors.
     pub fn multiprocessors(&self) -> Option<u32> {
         self.cuda().map(|cuda| cuda.properties.multiprocessors)
     }
 
-    /// Most bytes of shared memory that a block may have, its arrays and the dynamic part together; its arrays alone have
-    /// at most [`LaunchConfig::MAX_STATIC_SHARED_BYTES`].
+    /// Max. bytes of shared memory per block, static and dynamic together; the static part is at most
+    /// [`LaunchConfig::MAX_STATIC_SHARED_BYTES`].
     pub fn max_shared_bytes(&self) -> u32 {
-        match &self.kind {
-            Kind::Cuda(cuda) => cuda.properties.max_shared_bytes,
-            Kind::Simulator { options, .. } => options.max_shared_bytes,
-            Kind::Interpreter(_) => ptx_interpreter::Machine::MAX_SHARED_BYTES as u32,
+        match &self.backend {
+            Backend::Cuda(cuda) => cuda.properties.max_shared_bytes,
+            Backend::Simulator { options, .. } => options.max_shared_bytes,
+            Backend::Interpreter(_) => ptx_interpreter::Machine::MAX_SHARED_BYTES as u32,
         }
     }
 
-    /// Most blocks of a [cooperative](LaunchConfig::cooperative) launch of `kernel`, whose blocks are of this size: as many
-    /// as run at once. Zero if the device runs none.
+    /// Max. number of blocks in a [cooperative](LaunchConfig::cooperative) launch of `kernel`: those of this shape that
+    /// can be resident at once. Zero if not even one can.
     ///
     /// # Errors
-    /// If the device has no cooperative launches, takes no block of this shape, or the PTX has no such kernel.
+    /// If the device does not support cooperative launches or blocks of this shape, or the PTX has no such kernel.
     pub fn max_cooperative_blocks<K: Kernel>(
         &self,
         _kernel: &K,
@@ -176,9 +175,9 @@ impl Device {
         dynamic_shared_bytes: u32,
     ) -> Result<u32, Error> {
         let block = block.into();
-        match &self.kind {
-            Kind::Cuda(cuda) => cuda.max_cooperative_blocks(K::NAME, block, dynamic_shared_bytes),
-            Kind::Simulator { .. } | Kind::Interpreter(_) => {
+        match &self.backend {
+            Backend::Cuda(cuda) => cuda.max_cooperative_blocks(K::NAME, block, dynamic_shared_bytes),
+            Backend::Simulator { .. } | Backend::Interpreter(_) => {
                 let config = LaunchConfig::new(1, block).with_dynamic_shared(dynamic_shared_bytes);
                 config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
                 Ok(simulator::max_cooperative_blocks(block.count()))
@@ -192,17 +191,17 @@ impl Device {
     /// If the GPU has not enough memory, or has failed.
     pub fn buffer_from_slice<T: Element>(&self, values: &[T]) -> Result<Buffer<T>, Error> {
         recording::forbid("buffer_from_slice")?;
-        Buffer::from_slice(&self.kind, values)
+        Buffer::from_slice(&self.backend, values)
     }
 
-    /// A buffer of `length` elements that hold nothing yet. A kernel that reads one before it is written is at fault on
-    /// the simulator; on a GPU it reads anything.
+    /// A buffer of `length` uninitialised elements. On the simulator and the interpreter, a kernel that reads one before
+    /// it is written faults; on a GPU it reads an unspecified value.
     ///
     /// # Errors
     /// As [`buffer_from_slice`](Self::buffer_from_slice).
     pub fn uninitialized<T: Element>(&self, length: usize) -> Result<Buffer<T>, Error> {
         recording::forbid("uninitialized")?;
-        Buffer::uninitialized(&self.kind, length)
+        Buffer::uninitialized(&self.backend, length)
     }
 
     /// A buffer of `length` zeros.
@@ -211,27 +210,27 @@ impl Device {
     /// As [`buffer_from_slice`](Self::buffer_from_slice).
     pub fn zeroed<T: Element + Default>(&self, length: usize) -> Result<Buffer<T>, Error> {
         recording::forbid("zeroed")?;
-        Buffer::zeroed(&self.kind, length)
+        Buffer::zeroed(&self.backend, length)
     }
 
-    /// Memory of the host with `length` zeros that copies to and from the GPU fastest.
+    /// Page-locked host memory with `length` zeros, which copies to and from the GPU fastest.
     ///
     /// # Errors
-    /// If the system has not enough memory that can be locked.
+    /// If the system cannot lock that much memory.
     pub fn pinned<T: Element + Default>(&self, length: usize) -> Result<PinnedBuffer<T>, Error> {
         recording::forbid("pinned")?;
-        PinnedBuffer::zeroed(&self.kind, length)
+        PinnedBuffer::zeroed(&self.backend, length)
     }
 
     /// Launches `kernel`.
     ///
-    /// A GPU queues the launch after those before it; there is then nothing to report. The simulator runs the kernel
-    /// and reports what it did.
+    /// A GPU queues the launch in its stream and returns None. The simulator runs the kernel to its end and returns its
+    /// counters; the interpreter runs it too and returns None.
     ///
     /// # Errors
-    /// If CUDA takes no launch of this shape, a buffer is on another device, the PTX has no such kernel, or the driver
-    /// refuses; on the simulator also for what the kernel does wrong, on a GPU for what an earlier one did. If the launch
-    /// is cooperative, and the device cannot run all of its blocks at once.
+    /// If the launch exceeds CUDA's limits, a buffer is on another device, the PTX has no such kernel, or the driver
+    /// rejects the launch; if a cooperative launch has more blocks than can be resident at once. On the simulator and the
+    /// interpreter also for the kernel's own fault, on a GPU for that of an earlier launch.
     pub fn launch<K: Kernel>(
         &self,
         kernel: &K,
@@ -242,32 +241,32 @@ impl Device {
         self.run(kernel, config, arguments)
     }
 
-    /// As [`launch`](Self::launch), also for a recorder.
+    /// As [`launch`](Self::launch), but also permitted while launches are recorded.
     pub(crate) fn run<K: Kernel>(
         &self,
         kernel: &K,
         config: LaunchConfig,
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<Option<LaunchReport>, Error> {
-        match &self.kind {
-            Kind::Cuda(cuda) => cuda.launch(kernel, config, arguments).map(|()| None),
-            Kind::Simulator { options, .. } => {
+        match &self.backend {
+            Backend::Cuda(cuda) => cuda.launch(kernel, config, arguments).map(|()| None),
+            Backend::Simulator { options, .. } => {
                 let report = simulator::launch_in::<DeviceMemory, K>(*options, kernel, config, arguments);
                 report.map(Some).map_err(|error| Error::simulated(K::NAME, error))
             }
-            Kind::Interpreter(interpreter) => interpreter.launch(kernel, config, arguments).map(|()| None),
+            Backend::Interpreter(interpreter) => interpreter.launch(kernel, config, arguments).map(|()| None),
         }
     }
 
-    /// Queues the launches of `record` `times` times, which costs less than queueing each: for steps of many small kernels.
+    /// Queues the launches of `record` `times` times as a CUDA graph, which costs less than queueing each: for steps of
+    /// many small kernels.
     ///
-    /// On a GPU, `record` runs once. Its launches are put into a graph of the driver's, which is then queued `times` times;
-    /// what the launches are told, numbers and buffers, is the same each time. On the simulator, and with
-    /// `GPU_LAUNCH_BLOCKING=1`, `record` runs `times` times, and its launches with it. So it must do the same each time it
-    /// runs. With `times` zero it does not run.
+    /// On a GPU, `record` runs once: its launches are captured into a graph, which is then launched `times` times, with
+    /// the same arguments each time. On the other devices, and with `GPU_LAUNCH_BLOCKING=1`, `record` runs `times` times,
+    /// and its launches with it. It must therefore record the same launches each time. With `times` zero it does not run.
     ///
-    /// `record` launches by its recorder and leaves the devices alone: other launches, copies, and making or waiting for
-    /// anything, are errors in it.
+    /// `record` may only launch kernels, and only through its recorder: other launches, copies, allocations and waiting
+    /// return [`Error::Recording`].
     ///
     /// ```
     /// # use cuda_std::{GlobalMut, kernel, thread};
@@ -288,18 +287,18 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// Those of `record`, after which nothing of it is queued on a GPU; and if the driver takes its launches one by one,
-    /// but not as a graph.
+    /// Those of `record`, after which a GPU has queued none of its launches; and if the driver cannot capture,
+    /// instantiate or launch the graph.
     pub fn replay(
         &self,
         times: usize,
         mut record: impl FnMut(&Recorder<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        // Goes last: what is dropped while launches are recorded must not go before they are queued.
+        // Dropped last: buffers that are dropped during recording must outlive the queueing of the launches.
         let _recording = Recording::begin()?;
         match self.cuda() {
             Some(cuda) if times > 0 && !cuda.is_blocking() => cuda.replay(times, &mut record),
-            _ => (0..times).try_for_each(|_| record(&Recorder::runs_on(self))),
+            _ => (0..times).try_for_each(|_| record(&Recorder::run_on(self))),
         }
     }
 
@@ -312,14 +311,14 @@ impl Device {
         self.cuda().map_or(Ok(()), Cuda::synchronize)
     }
 
-    /// Runs `work` and returns beside its result how many seconds passed on the GPU between two events, one in the
-    /// device's queue before the launches of `work` and one after them.
+    /// Runs `work` and returns its result and the elapsed time in seconds between two CUDA events, recorded in the
+    /// device's stream before and after the launches of `work`.
     ///
-    /// Copies in `work` count too: for the time of the kernels alone leave them out. A kernel's first launch takes longer,
-    /// because the driver loads it then. The GPU waits a millisecond before the first event, so that the time of a short
-    /// kernel does not contain the host's work of queueing it; of launches that take longer to queue, it does.
+    /// Copies in `work` count too: leave them out to time the kernels alone. A kernel's first launch takes longer,
+    /// because the driver loads it then. The GPU is kept busy for a millisecond before the first event, so that launches
+    /// that take less than that to queue are timed without the launch overhead of the host.
     ///
-    /// On the simulator there is no time: what it takes says nothing about a GPU.
+    /// The simulator and the interpreter return None: their time says nothing about a GPU.
     ///
     /// ```
     /// # let device = gpu::Device::simulator();
@@ -338,8 +337,8 @@ impl Device {
         }
     }
 
-    /// The seconds that each of `repeats` calls of `work` takes on the GPU, after one call to warm up; None on the
-    /// simulator.
+    /// Elapsed GPU time in seconds of each of `repeats` calls of `work`, after one warm-up call; None on the other
+    /// devices.
     ///
     /// # Errors
     /// As [`time`](Self::time).
@@ -353,9 +352,9 @@ impl Device {
     }
 
     fn cuda(&self) -> Option<&Cuda> {
-        match &self.kind {
-            Kind::Cuda(cuda) => Some(cuda),
-            Kind::Simulator { .. } | Kind::Interpreter(_) => None,
+        match &self.backend {
+            Backend::Cuda(cuda) => Some(cuda),
+            Backend::Simulator { .. } | Backend::Interpreter(_) => None,
         }
     }
 }

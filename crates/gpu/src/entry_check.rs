@@ -1,14 +1,14 @@
-//! What is compared before a launch.
+//! The check of a kernel against its entry in the PTX, before each launch.
 
 use cuda_std::{Kernel, LaunchConfig, signature};
 
 use crate::Error;
 use crate::ptx::Entry;
 
-/// Whether the entry of the PTX is the kernel `K` of the program, and may be launched so.
+/// Checks that `entry` is the kernel `K` of the program and may be launched with `config`.
 ///
 /// # Errors
-/// If its parameters have other types, or it needs a cooperative launch.
+/// If the parameters' types differ, or the entry needs a cooperative launch and `config` is not cooperative.
 pub(crate) fn check<K: Kernel>(entry: &Entry, config: LaunchConfig) -> Result<(), Error> {
     let kernel = K::NAME;
     if entry.signature != K::SIGNATURE {

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors of devices, buffers and launches.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{text} (CUDA error {code})")]
 pub struct DriverError {
-    /// The number of the result in cuda.h, such as 700.
+    /// The value of the `CUresult` in cuda.h, such as 700.
     pub code: u32,
-    /// What it means, in the driver's words.
+    /// The driver's description of it.
     pub text: String,
 }
 
@@ -26,7 +26,7 @@ impl From<CudaError> for DriverError {
 /// Why a device cannot be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// This machine has no CUDA that can be used.
+    /// CUDA cannot be used on this machine.
     #[error(transparent)]
     Unavailable(#[from] cuda_driver::Unavailable),
     /// The kernels were not compiled for a GPU as old as this one.
@@ -40,11 +40,11 @@ pub enum OpenError {
         device: String,
         /// Its compute capability.
         compute_capability: (u32, u32),
-        /// Those that there are kernels for, all of them higher.
+        /// The compute capabilities that the kernels are compiled for, all of them higher.
         variants: Vec<(u32, u32)>,
     },
     /// The driver cannot compile the kernels' PTX.
-    #[error("{device} refuses the kernels' PTX for {}: {error}{}", Capability(*variant), Log(log))]
+    #[error("{device} rejects the kernels' PTX for {}: {error}{}", Capability(*variant), Log(log))]
     Ptx {
         /// The GPU's name.
         device: String,
@@ -52,24 +52,24 @@ pub enum OpenError {
         variant: (u32, u32),
         /// The driver's error.
         error: DriverError,
-        /// What the driver's compiler wrote, errors first.
+        /// The log of the driver's JIT compiler, errors first.
         log: String,
     },
-    /// The interpreter does not understand the kernels' PTX.
+    /// The interpreter cannot load the kernels' PTX.
     #[error("the interpreter cannot run the kernels' PTX for {}: {error}", Capability(*variant))]
     Interpreter {
         /// The compute capability that the PTX is for.
         variant: (u32, u32),
-        /// What it does not understand.
+        /// The interpreter's error.
         error: Box<ptx_interpreter::LoadError>,
     },
     /// There is no PTX to interpret.
     #[error("there is no PTX of the kernels to interpret")]
     NoPtx,
-    /// Something else in the driver.
+    /// Any other failed call of the driver.
     #[error("{operation} failed: {error}")]
     Driver {
-        /// What was being done.
+        /// The operation that failed.
         operation: &'static str,
         /// The driver's error.
         error: DriverError,
@@ -77,25 +77,25 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Whether the machine lacks a GPU that can be used, as opposed to having one that fails.
+    /// Whether the machine has no usable GPU, as opposed to one that fails.
     pub(crate) fn is_absence(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::NoPtxVariant { .. })
     }
 
-    /// Puts the name of what was being done to an error of the driver.
+    /// Adds the name of the failed operation to an error of the driver.
     pub(crate) fn driver(operation: &'static str) -> impl Fn(CudaError) -> Self {
         move |error| Self::Driver { operation, error: error.into() }
     }
 }
 
-/// Launches of one kernel in one shape.
+/// Launches of one kernel with one configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The kernel's name.
     pub kernel: &'static str,
-    /// The shape.
+    /// Grid, block and dynamic shared memory.
     pub config: LaunchConfig,
-    /// How many there were.
+    /// The number of launches.
     pub times: u64,
 }
 
@@ -112,10 +112,10 @@ impl fmt::Display for Launch {
     }
 }
 
-/// Why a buffer, a launch or waiting for a device failed.
+/// Why an operation on a buffer, a launch or synchronisation failed.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// A buffer and a slice that should have the same number of elements do not.
+    /// A buffer and a slice have different lengths.
     #[error("{operation}: the buffer has {buffer} elements, the slice {slice}")]
     Length {
         /// The copy: `copy_from` or `copy_to`.
@@ -125,8 +125,8 @@ pub enum Error {
         /// The slice's elements.
         slice: usize,
     },
-    /// A part of a buffer that is not in it.
-    #[error("{operation}: the buffer has {buffer} elements, which {start} up to {end} are not all among")]
+    /// A range of elements is out of the buffer's bounds.
+    #[error("{operation}: range {start}..{end} is out of bounds for a buffer of length {buffer}")]
     Range {
         /// The copy: `copy_from_at` or `to_vec_at`.
         operation: &'static str,
@@ -140,24 +140,24 @@ pub enum Error {
     /// The GPU has not enough memory.
     #[error("the GPU has no memory for a buffer of {} × {} bytes: {free} of its {total} bytes are free", .elements, .element_bytes)]
     OutOfMemory {
-        /// The elements asked for.
+        /// The requested number of elements.
         elements: usize,
-        /// The bytes of each.
+        /// The size of an element in bytes.
         element_bytes: usize,
-        /// The bytes that are free.
+        /// The GPU's free memory in bytes.
         free: usize,
-        /// The bytes that the GPU has.
+        /// The GPU's total memory in bytes.
         total: usize,
     },
-    /// CUDA takes no launch of this shape.
+    /// The launch configuration exceeds one of CUDA's limits.
     #[error("kernel {kernel}: {error}")]
     Limit {
         /// The kernel's name.
         kernel: &'static str,
-        /// The limit that the shape passes.
+        /// The limit that it exceeds.
         error: LimitError,
     },
-    /// A launch has more shared memory than a block of this GPU may have.
+    /// A launch needs more shared memory than a block of this GPU may have.
     #[error(
         "kernel {kernel}: {static_bytes} bytes of shared memory in arrays and {dynamic_bytes} dynamic ones; \
          a block of this GPU has at most {limit}"
@@ -165,14 +165,14 @@ pub enum Error {
     SharedMemory {
         /// The kernel's name.
         kernel: &'static str,
-        /// The bytes of its arrays.
+        /// Static shared memory, of the kernel's arrays, in bytes.
         static_bytes: u32,
-        /// The bytes that the launch adds.
+        /// Dynamic shared memory, which the launch adds, in bytes.
         dynamic_bytes: u32,
-        /// What [`Device::max_shared_bytes`](crate::Device::max_shared_bytes) says.
+        /// The value of [`Device::max_shared_bytes`](crate::Device::max_shared_bytes).
         limit: u32,
     },
-    /// The GPU, or the way that it is shared, has no cooperative launches.
+    /// The GPU, or the mode in which it is shared, does not support cooperative launches.
     #[error("kernel {kernel}: {device} has no cooperative launches: launch it once for each part between two barriers")]
     NotCooperative {
         /// The kernel's name.
@@ -180,7 +180,7 @@ pub enum Error {
         /// The GPU's name.
         device: String,
     },
-    /// A cooperative launch has more blocks than the GPU runs at once.
+    /// A cooperative launch has more blocks than can be resident on the GPU at once.
     #[error(
         "kernel {kernel}: a cooperative launch of {blocks} blocks; the GPU runs at most {limit} at once, \
          {per_multiprocessor} on each of {multiprocessors} multiprocessors"
@@ -188,25 +188,25 @@ pub enum Error {
     TooManyBlocks {
         /// The kernel's name.
         kernel: &'static str,
-        /// The blocks of the launch.
+        /// The number of blocks in the launch.
         blocks: u64,
-        /// What [`Device::max_cooperative_blocks`](crate::Device::max_cooperative_blocks) says.
+        /// The value of [`Device::max_cooperative_blocks`](crate::Device::max_cooperative_blocks).
         limit: u64,
-        /// Blocks of this shape that each multiprocessor runs at once.
+        /// Max. resident blocks of this shape per multiprocessor.
         per_multiprocessor: u32,
-        /// The GPU's multiprocessors.
+        /// The number of the GPU's multiprocessors.
         multiprocessors: u32,
     },
-    /// Something that is not a launch by the recorder, while launches are recorded.
-    #[error("{operation} while launches are recorded: what replay runs may only launch, and only by its recorder")]
+    /// Any operation but a launch through the recorder, while launches are recorded.
+    #[error("{operation} while launches are recorded: the closure of replay may only launch, through its recorder")]
     Recording {
-        /// What was asked for.
+        /// The rejected operation.
         operation: &'static str,
     },
-    /// The driver does not take launches as a graph.
+    /// The driver cannot capture, instantiate or launch a graph.
     #[error("{operation} a replay of {} failed: {error}", List(launches))]
     Replay {
-        /// Recording, preparing or repeating.
+        /// "recording", "preparing" or "repeating".
         operation: &'static str,
         /// The launches that were recorded.
         launches: Vec<Launch>,
@@ -221,32 +221,32 @@ pub enum Error {
         /// Which buffer, and where it is.
         error: ArgumentError,
     },
-    /// The PTX that the device was opened with lacks the kernel.
-    #[error("the PTX has no kernel {kernel}: it was made from other kernels, or from an older state of them")]
+    /// The device's PTX has no such kernel.
+    #[error("the PTX has no kernel {kernel}: it was compiled from another crate of kernels, or an older version of it")]
     NoSuchKernel {
         /// The kernel's name.
         kernel: &'static str,
     },
-    /// The kernel has other parameters in the PTX than in the program.
+    /// The kernel's parameters differ between the PTX and the program.
     #[error(
         "kernel {kernel} is {kernel}{in_ptx} in the PTX and {kernel}{in_program} in the program: \
-         the PTX was made from another kernel of this name"
+         the PTX was compiled from another kernel of this name"
     )]
     Signature {
         /// The kernel's name.
         kernel: &'static str,
-        /// The types of its parameters in the PTX, or that it does not say.
+        /// The types of its parameters in the PTX, or a note that they are unknown.
         in_ptx: String,
-        /// The types in the program.
+        /// The types of its parameters in the program.
         in_program: String,
     },
-    /// The kernel waits at a barrier of the grid, and the launch is not cooperative: it might wait for ever.
-    #[error("kernel {kernel} waits at a barrier of the grid: launch it by a configuration with `.cooperative()`")]
+    /// The kernel has a grid-wide barrier, and the launch is not cooperative: it could deadlock.
+    #[error("kernel {kernel} has a grid-wide barrier: launch it with a configuration that is `.cooperative()`")]
     NeedsCooperative {
         /// The kernel's name.
         kernel: &'static str,
     },
-    /// The driver does not take a launch.
+    /// The driver rejects a launch.
     #[error("the launch of {launch} failed: {error}")]
     Launch {
         /// The launch.
@@ -254,27 +254,27 @@ pub enum Error {
         /// The driver's error.
         error: DriverError,
     },
-    /// A launch that was taken has failed on the GPU, which can no longer be used by this process.
+    /// A queued launch failed on the GPU. The error is sticky: the process can no longer use the GPU.
     #[error("{error}, in {}", Launches(launches))]
     Queued {
         /// The driver's error.
         error: DriverError,
-        /// The launches that it may belong to: all since the device was last waited for.
+        /// The launches that may have caused it: all since the last synchronisation.
         launches: Vec<Launch>,
     },
-    /// The simulator has stopped a kernel.
+    /// The simulator stopped a kernel.
     #[error(transparent)]
     Simulator(Box<simulator::LaunchError>),
-    /// The interpreter has stopped a kernel.
+    /// The interpreter stopped a kernel.
     #[error(transparent)]
     Interpreter(Box<ptx_interpreter::LaunchError>),
-    /// The interpreter's memory.
+    /// The interpreter's device memory is exhausted, or an access to it failed.
     #[error(transparent)]
     InterpreterMemory(#[from] ptx_interpreter::memory::MemoryError),
-    /// Something else in the driver.
+    /// Any other failed call of the driver.
     #[error("{operation} failed: {error}")]
     Driver {
-        /// What was being done.
+        /// The operation that failed.
         operation: &'static str,
         /// The driver's error.
         error: DriverError,
@@ -282,7 +282,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The simulator's error about `kernel`.
+    /// Converts the simulator's error about `kernel`.
     pub(crate) fn simulated(kernel: &'static str, error: simulator::LaunchError) -> Self {
         match error {
             simulator::LaunchError::Limit(error) => Self::Limit { kernel, error },
@@ -291,7 +291,7 @@ impl Error {
         }
     }
 
-    /// What the kernel did wrong, if the simulator found that.
+    /// The kernel's fault, if the simulator found one.
     pub fn fault(&self) -> Option<&simulator::Fault> {
         match self {
             Self::Simulator(error) => error.fault(),
@@ -299,7 +299,7 @@ impl Error {
         }
     }
 
-    /// What the kernel's PTX did wrong, if the interpreter found that.
+    /// The kernel's fault, if the interpreter found one.
     pub fn ptx_fault(&self) -> Option<&ptx_interpreter::Fault> {
         match self {
             Self::Interpreter(error) => error.fault(),
@@ -308,7 +308,7 @@ impl Error {
     }
 }
 
-/// 7.5
+/// A compute capability, as "7.5".
 struct Capability((u32, u32));
 
 impl fmt::Display for Capability {
@@ -318,7 +318,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// "7.5 and above", or "none"
+/// A list of compute capabilities, as "7.5 and above", or "none".
 struct Capabilities<'a>(&'a [(u32, u32)]);
 
 impl fmt::Display for Capabilities<'_> {
@@ -339,7 +339,7 @@ impl fmt::Display for Log<'_> {
     }
 }
 
-/// The launches, one after the other; where there are several, how to find the one.
+/// The launches, and if there are several, how to find the one that failed.
 struct Launches<'a>(&'a [Launch]);
 
 impl fmt::Display for Launches<'_> {
@@ -350,12 +350,12 @@ impl fmt::Display for Launches<'_> {
         let all = List(self.0);
         write!(
             f,
-            "one of the launches since the device was last waited for: {all} (GPU_LAUNCH_BLOCKING=1 finds out which)"
+            "one of the launches since the last synchronisation: {all} (set GPU_LAUNCH_BLOCKING=1 to find out which)"
         )
     }
 }
 
-/// The launches, one after the other.
+/// The launches, separated by commas.
 struct List<'a>(&'a [Launch]);
 
 impl fmt::Display for List<'_> {
@@ -372,7 +372,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_can_leave_their_thread() {
+    fn errors_are_send_and_sync() {
         fn assert<E: std::error::Error + Send + Sync + 'static>() {}
         assert::<OpenError>();
         assert::<Error>();

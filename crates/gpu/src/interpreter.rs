@@ -1,4 +1,4 @@
-//! The interpreter of PTX as a device: what a GPU would get runs on the CPU.
+//! The PTX interpreter as a device: it runs on the CPU the PTX that a GPU would load.
 
 mod buffer;
 mod bytes;
@@ -13,23 +13,23 @@ use crate::ptx::Entry;
 use crate::{DeviceMemory, Error, OpenError, entry_check};
 pub(crate) use buffer::InterpreterBuffer;
 
-/// A machine of the interpreter's with the kernels of one PTX.
+/// An interpreter machine with the kernels of one PTX module.
 #[derive(Debug)]
 pub(crate) struct Interpreter {
     pub(crate) name: String,
     pub(crate) compute_capability: (u32, u32),
-    /// Tells this machine's buffers from those of others.
+    /// Distinguishes this machine's buffers from those of other devices.
     pub(crate) memory: MemoryId,
     text: &'static str,
     entries: RefCell<HashMap<&'static str, Entry>>,
     machine: RefCell<Machine>,
     options: Options,
-    /// What each launch did, if somebody wants to know.
+    /// The report of each launch; None until `take_reports` is first called.
     reports: RefCell<Option<Vec<LaunchReport>>>,
 }
 
 impl Interpreter {
-    /// Loads the kernels.
+    /// Loads the kernels of `variant`.
     pub(crate) fn open(variant: &PtxVariant, options: Options) -> Result<Self, OpenError> {
         let compute_capability @ (major, minor) = variant.compute_capability();
         let machine = Machine::new(variant.text())
@@ -46,7 +46,7 @@ impl Interpreter {
         })
     }
 
-    /// Runs a kernel.
+    /// Runs a kernel to its end.
     pub(crate) fn launch<K: Kernel>(
         &self,
         kernel: &K,
@@ -68,7 +68,7 @@ impl Interpreter {
         Ok(())
     }
 
-    /// Compares the kernel with the entry of its name, whose part of the text is read once.
+    /// Checks the kernel against the entry of its name, which is parsed once.
     fn check_entry<K: Kernel>(&self, config: LaunchConfig) -> Result<(), Error> {
         let mut entries = self.entries.borrow_mut();
         let entry = match entries.entry(K::NAME) {
@@ -81,7 +81,7 @@ impl Interpreter {
         entry_check::check::<K>(entry, config)
     }
 
-    /// From now on keeps what each launch did; returns what was kept.
+    /// Returns the reports since the last call. The first call starts keeping them.
     pub(crate) fn take_reports(&self) -> Vec<LaunchReport> {
         self.reports.replace(Some(Vec::new())).unwrap_or_default()
     }

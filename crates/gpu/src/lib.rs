@@ -1,7 +1,7 @@
-//! The one door to a device: a CUDA GPU, the simulator where there is none, or the interpreter of the PTX that a GPU gets.
+//! Devices that run kernels: a CUDA GPU, the simulator, or the PTX interpreter.
 //!
-//! A program opens a [`Device`], makes [`Buffer`]s on it and launches kernels. It says the same thing for either device;
-//! only the time that a kernel takes, [`Device::time`], exists for a GPU alone.
+//! A program opens a [`Device`], allocates [`Buffer`]s on it and launches kernels. The calls are the same for every
+//! device; only the time of a kernel, [`Device::time`], exists for a GPU alone.
 //!
 //! ```
 //! use cuda_std::{GlobalMut, kernel, thread};
@@ -16,7 +16,7 @@
 //!     }
 //! }
 //!
-//! // Where the kernels are compiled, this has their PTX, once for each architecture.
+//! // In a crate of compiled kernels, this has their PTX, once for each architecture.
 //! static PTX: &[PtxVariant] = &[];
 //!
 //! let device = Device::open(DeviceChoice::Auto, PTX)?;
@@ -29,24 +29,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # When an error comes
+//! # Asynchronous errors
 //!
-//! On the simulator a launch is done when it returns, and its error says what the kernel did wrong and where. On a GPU
-//! a launch is only queued. What goes wrong in it comes to light in a later call that waits for it, such as
-//! [`Buffer::to_vec`] or [`Device::synchronize`]: the error, [`Error::Queued`], names all launches that it may belong to.
-//! With `GPU_LAUNCH_BLOCKING=1` in the environment each launch is waited for, and the error names just one. Either way
-//! the GPU is of no use to the process from then on: every later call repeats the error.
+//! On the simulator a launch has ended when the call returns, and its error has the kernel's fault and its place. On a
+//! GPU launches are asynchronous: a fault is reported by a later call that synchronises, such as [`Buffer::to_vec`] or
+//! [`Device::synchronize`]. That error, [`Error::Queued`], names all launches that may have caused it. With
+//! `GPU_LAUNCH_BLOCKING=1` in the environment each launch synchronises, and the error names just one. Either way the
+//! error is sticky: every later call of the process repeats it.
 //!
 //! # Many small launches
 //!
-//! Two ways spare a step of many small kernels the cost of a launch for each. [`Device::replay`] records a step's launches
-//! once and queues them as often as is asked for. A [cooperative launch](LaunchConfig::cooperative) is one kernel for the
-//! whole step, whose blocks wait for each other by `cuda_std::grid::sync`; it has at most
-//! [`Device::max_cooperative_blocks`] blocks.
+//! A step of many small kernels has two ways around the launch overhead of each. [`Device::replay`] records a step's
+//! launches once, as a CUDA graph, and queues them any number of times. A
+//! [cooperative launch](LaunchConfig::cooperative) is one kernel for the whole step, whose blocks synchronise with
+//! `cuda_std::grid::sync`; it has at most [`Device::max_cooperative_blocks`] blocks.
 //!
 //! # Which GPU
 //!
-//! The first that the driver lists. `CUDA_VISIBLE_DEVICES` changes which that is.
+//! The first that the driver lists, as selected by `CUDA_VISIBLE_DEVICES`.
 
 mod buffer;
 mod choice;

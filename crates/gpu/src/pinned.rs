@@ -1,4 +1,4 @@
-//! Memory of the host that the GPU can reach.
+//! Page-locked host memory.
 
 use std::ops::{Deref, DerefMut};
 
@@ -6,34 +6,34 @@ use cuda_std::Element;
 
 use crate::Error;
 use crate::cuda::CudaPinned;
-use crate::device::Kind;
+use crate::device::Backend;
 
-/// Memory of the host, used as a slice, that the system keeps where it is ("page-locked"): the GPU reads and writes it
-/// directly, so that [`Buffer::copy_from`](crate::Buffer::copy_from) and [`copy_to`](crate::Buffer::copy_to) are
-/// faster. There is less of it than of other memory.
+/// Page-locked ("pinned") host memory, used as a slice. The GPU accesses it by DMA without a staging copy, so that
+/// [`Buffer::copy_from`](crate::Buffer::copy_from) and [`copy_to`](crate::Buffer::copy_to) are faster. It is scarcer than
+/// pageable memory.
 ///
-/// Where there is no GPU it is a `Vec`.
+/// On the simulator and the interpreter it is a `Vec`.
 #[derive(Debug)]
 pub struct PinnedBuffer<T: Element> {
-    place: Place<T>,
+    storage: PinnedStorage<T>,
 }
 
 #[derive(Debug)]
-enum Place<T: Element> {
+enum PinnedStorage<T: Element> {
     Cuda(CudaPinned<T>),
     Host(Vec<T>),
 }
 
 impl<T: Element> PinnedBuffer<T> {
-    pub(crate) fn zeroed(device: &Kind, length: usize) -> Result<Self, Error>
+    pub(crate) fn zeroed(backend: &Backend, length: usize) -> Result<Self, Error>
     where
         T: Default,
     {
-        let place = match device {
-            Kind::Simulator { .. } | Kind::Interpreter(_) => Place::Host(vec![T::default(); length]),
-            Kind::Cuda(cuda) => Place::Cuda(CudaPinned::filled(cuda, T::default(), length)?),
+        let storage = match backend {
+            Backend::Simulator { .. } | Backend::Interpreter(_) => PinnedStorage::Host(vec![T::default(); length]),
+            Backend::Cuda(cuda) => PinnedStorage::Cuda(CudaPinned::filled(cuda, T::default(), length)?),
         };
-        Ok(Self { place })
+        Ok(Self { storage })
     }
 }
 
@@ -41,18 +41,18 @@ impl<T: Element> Deref for PinnedBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        match &self.place {
-            Place::Cuda(buffer) => buffer.as_slice(),
-            Place::Host(values) => values,
+        match &self.storage {
+            PinnedStorage::Cuda(buffer) => buffer.as_slice(),
+            PinnedStorage::Host(values) => values,
         }
     }
 }
 
 impl<T: Element> DerefMut for PinnedBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        match &mut self.place {
-            Place::Cuda(buffer) => buffer.as_mut_slice(),
-            Place::Host(values) => values,
+        match &mut self.storage {
+            PinnedStorage::Cuda(buffer) => buffer.as_mut_slice(),
+            PinnedStorage::Host(values) => values,
         }
     }
 }

@@ -1,26 +1,26 @@
-//! Which compiled kernels a device takes, and what their text says of each.
+//! The PTX variant that a device loads, and the properties of each entry in its text.
 
 use cuda_std::{PtxVariant, signature};
 
 /// The PTX of the workspace's own kernels, for [`Device::open`](crate::Device::open).
 pub static KERNELS: &[PtxVariant] = &kernels_gpu::PTX;
 
-/// The variant that suits a device of this compute capability best: the highest that is not above it.
+/// The variant for a device of this compute capability: the highest that is not above it.
 pub(crate) fn choose(variants: &'static [PtxVariant], device: (u32, u32)) -> Option<&'static PtxVariant> {
     let suitable = variants.iter().filter(|variant| variant.compute_capability() <= device);
     suitable.max_by_key(|variant| variant.compute_capability())
 }
 
-/// What a text says of one of its entries.
+/// The properties of a `.entry` in PTX text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// The types of its parameters ([`cuda_std::signature`]); empty if the text does not say.
+    /// The types of its parameters ([`cuda_std::signature`]); empty if the text has no signature.
     pub(crate) signature: Vec<u8>,
-    /// Whether its threads wait at a barrier of the grid, which only a cooperative launch may do.
+    /// Whether it reaches a grid-wide barrier, which only a cooperative launch may.
     pub(crate) has_grid_barrier: bool,
 }
 
-/// What `grid::sync` leaves in the text.
+/// The comment that `grid::sync` leaves in the text.
 const GRID_BARRIER: &str = "// barrier of the grid";
 
 impl Entry {
@@ -32,15 +32,15 @@ impl Entry {
     }
 }
 
-/// A function of a text.
-struct Function<'a> {
+/// A `.entry` or `.func` of PTX text.
+struct PtxFunction<'a> {
     name: &'a str,
     is_entry: bool,
-    /// All from the name to the next function.
+    /// The text from its name to the next function.
     body: &'a str,
 }
 
-fn functions(text: &str) -> Vec<Function<'_>> {
+fn functions(text: &str) -> Vec<PtxFunction<'_>> {
     let directives = [(".entry ", true), (".func ", false)];
     let mut starts: Vec<(usize, bool)> = directives
         .iter()
@@ -58,7 +58,7 @@ fn functions(text: &str) -> Vec<Function<'_>> {
         }
         let body = body.trim_start();
         let name = &body[..body.find(|next| !is_part_of_name(next)).unwrap_or(body.len())];
-        Function { name, is_entry, body: &body[name.len()..] }
+        PtxFunction { name, is_entry, body: &body[name.len()..] }
     };
     starts.iter().zip(ends).map(function).collect()
 }
@@ -67,8 +67,8 @@ fn is_part_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_' || letter == '$'
 }
 
-/// Whether the function or one that it names, by calls of any depth, has a barrier of the grid.
-fn reaches_grid_barrier<'a>(entry: &'a Function<'a>, functions: &'a [Function<'a>]) -> bool {
+/// Whether the entry, or a function that it calls directly or indirectly, has a grid-wide barrier.
+fn reaches_grid_barrier<'a>(entry: &'a PtxFunction<'a>, functions: &'a [PtxFunction<'a>]) -> bool {
     let mut reached = vec![entry];
     let mut next = 0;
     while let Some(&function) = reached.get(next) {
@@ -88,9 +88,9 @@ fn reaches_grid_barrier<'a>(entry: &'a Function<'a>, functions: &'a [Function<'a
 fn signature_of(text: &str, kernel: &str) -> Vec<u8> {
     let name = format!(" {kernel}__signature[");
     let found = text.split_once(&name).and_then(|(_, rest)| rest.split_once('{')?.1.split_once('}'));
-    let numbers = found.map_or("", |(numbers, _)| numbers).split(',');
-    let mut bytes: Vec<u8> = numbers.map_while(|number| number.trim().parse().ok()).collect();
-    // What follows its end are zeros, or it has none.
+    let values = found.map_or("", |(values, _)| values).split(',');
+    let mut bytes: Vec<u8> = values.map_while(|value| value.trim().parse().ok()).collect();
+    // Zeros may follow the end marker. Without one it is no signature.
     let end = bytes.iter().position(|&byte| byte == signature::END);
     bytes.truncate(end.map_or(0, |end| end + 1));
     bytes
@@ -111,7 +111,7 @@ mod tests {
     static VARIANTS: &[PtxVariant] = &[variant(9, 0), variant(7, 5), variant(8, 6), variant(10, 0)];
 
     #[test]
-    fn the_highest_that_is_not_above_the_device_is_chosen() {
+    fn chooses_the_highest_variant_that_the_device_can_run() {
         let chosen = |device| choose(VARIANTS, device).map(|variant| variant.compute_capability());
         assert_eq!(chosen((7, 0)), None);
         assert_eq!(chosen((7, 5)), Some((7, 5)));
@@ -136,7 +136,7 @@ ret; }
 }";
 
     #[test]
-    fn entries_have_their_signatures_and_barriers() {
+    fn finds_the_signature_and_barriers_of_entries() {
         let entry = |name| Entry::find(TEXT, name);
         let expected = Entry { signature: b"(wfsf)".to_vec(), has_grid_barrier: true };
         assert_eq!(entry("scale"), Some(expected));
@@ -146,7 +146,7 @@ ret; }
     }
 
     #[test]
-    fn compiled_kernels_say_which_need_a_cooperative_launch() {
+    fn detects_which_compiled_kernels_need_a_cooperative_launch() {
         for variant in KERNELS {
             let entry = |name| Entry::find(variant.text(), name).unwrap();
             assert!(entry("network_train_persistently").has_grid_barrier && entry("grid_barriers").has_grid_barrier);

@@ -1,4 +1,4 @@
-//! Launches that are recorded to be repeated.
+//! The recorder of launches that are replayed.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,7 @@ use cuda_std::{Kernel, LaunchConfig};
 use crate::cuda::Capture;
 use crate::{Device, DeviceMemory, Error, Launch};
 
-/// Takes the launches that [`Device::replay`] repeats.
+/// Records the launches that [`Device::replay`] repeats.
 #[derive(Debug)]
 pub struct Recorder<'a> {
     target: Target<'a>,
@@ -15,9 +15,9 @@ pub struct Recorder<'a> {
 
 #[derive(Debug)]
 enum Target<'a> {
-    /// A graph of the driver's, and what is in it.
+    /// The stream capture of a CUDA graph, and the launches captured so far.
     Graph(&'a Capture<'a>, RefCell<Vec<Launch>>),
-    /// Nothing is recorded: each launch runs, each time.
+    /// No recording: each launch runs at once.
     Device(&'a Device),
 }
 
@@ -26,11 +26,11 @@ impl<'a> Recorder<'a> {
         Self { target: Target::Graph(capture, RefCell::default()) }
     }
 
-    pub(crate) fn runs_on(device: &'a Device) -> Self {
+    pub(crate) fn run_on(device: &'a Device) -> Self {
         Self { target: Target::Device(device) }
     }
 
-    /// Adds a launch of `kernel` after those before it; see [`Device::launch`].
+    /// Appends a launch of `kernel`; see [`Device::launch`].
     ///
     /// # Errors
     /// As [`Device::launch`].
@@ -50,7 +50,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// What was recorded, in order.
+    /// The recorded launches, in order.
     pub(crate) fn into_launches(self) -> Vec<Launch> {
         match self.target {
             Target::Graph(_, launches) => launches.into_inner(),

@@ -1,7 +1,7 @@
-//! Whether launches are recorded on this thread, and what a recording needs.
+//! The state of a recording: a flag for the thread, and memory that must outlive the recording.
 //!
-//! A device and its buffers stay on their thread. So the thread's flag is enough to refuse, while launches are recorded,
-//! all that is not a launch of the recorder, on whichever device.
+//! A device and its buffers are not `Send`. A thread-local flag is therefore enough to reject every operation but the
+//! recorder's launches, on any device, while launches are recorded.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -13,7 +13,7 @@ thread_local! {
     static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// While it lives, launches are recorded.
+/// A guard: launches are recorded as long as it lives.
 pub(crate) struct Recording(());
 
 impl Recording {
@@ -31,12 +31,12 @@ impl Drop for Recording {
     }
 }
 
-/// Refuses `operation` while launches are recorded.
+/// Returns [`Error::Recording`] while launches are recorded.
 pub(crate) fn forbid(operation: &'static str) -> Result<(), Error> {
     if IS_RECORDING.get() { Err(Error::Recording { operation }) } else { Ok(()) }
 }
 
-/// Drops `memory`, while launches are recorded after these have been queued: they may use it.
+/// Drops `memory`; during a recording only at its end, because the recorded launches may use it.
 pub(crate) fn drop_after_recording(memory: impl Any) {
     if IS_RECORDING.get() {
         KEPT.with_borrow_mut(|kept| kept.push(Box::new(memory)));

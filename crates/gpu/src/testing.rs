@@ -1,10 +1,10 @@
-//! For tests that need a GPU.
+//! Support for tests that need a GPU.
 
 use test_skips::{Need, skip};
 
 /// Whether a test that needs a GPU can run: `if !gpu::require_gpu() { return; }`.
 ///
-/// Where there is none, the test counts as skipped, and it is said why.
+/// If there is none, the test is recorded as skipped, with the reason.
 ///
 /// # Panics
 /// If there is none and the environment has `GPU_TESTS=require`.

@@ -1,5 +1,5 @@
-//! What the stand-in cannot show: that a real driver takes the kernels, runs them, times them and tells of their errors.
-//! Skipped where there is no GPU, unless GPU_TESTS=require.
+//! A real driver loads the kernels, runs them, times them and reports their errors, which the stand-in cannot show.
+//! Skipped if there is no GPU, unless GPU_TESTS=require.
 
 mod support;
 
@@ -41,9 +41,9 @@ fn blocks_wait_for_each_other() {
     let sum = x.iter().sum::<f32>();
     let x = device.buffer_from_slice(&x).unwrap();
     let (mut values, mut barrier) = (device.uninitialized(length).unwrap(), device.zeroed(1).unwrap());
-    let most = device.max_cooperative_blocks(&grid_sums, 256, 0).unwrap();
-    // One state for launches of different sizes, and for one that is replayed.
-    for blocks in [most, 1, 2, most.div_ceil(3)] {
+    let max_blocks = device.max_cooperative_blocks(&grid_sums, 256, 0).unwrap();
+    // One barrier state serves launches of different sizes, and a replayed one.
+    for blocks in [max_blocks, 1, 2, max_blocks.div_ceil(3)] {
         let mut sums = device.uninitialized(repeats).unwrap();
         let config = LaunchConfig::new(blocks, 256).cooperative();
         let arguments = (&x, repeats as u32, &mut values, &mut barrier, &mut sums);
@@ -58,7 +58,7 @@ fn blocks_wait_for_each_other() {
         assert_eq!(sums.to_vec().unwrap(), vec![sum; repeats], "{blocks} blocks, replayed");
     }
     let mut sums = device.uninitialized(1).unwrap();
-    let config = LaunchConfig::new(most + 1, 256).cooperative();
+    let config = LaunchConfig::new(max_blocks + 1, 256).cooperative();
     let error = device.launch(&grid_sums, config, (&x, 1, &mut values, &mut barrier, &mut sums)).unwrap_err();
     assert!(matches!(error, Error::TooManyBlocks { .. }), "{error}");
 }
@@ -85,7 +85,7 @@ fn launches_are_replayed() {
 }
 
 #[test]
-fn a_launch_may_have_all_the_shared_memory() {
+fn a_launch_may_use_all_of_a_blocks_shared_memory() {
     if !require_gpu() {
         return;
     }
@@ -97,7 +97,7 @@ fn a_launch_may_have_all_the_shared_memory() {
 }
 
 #[test]
-fn too_large_a_buffer_is_refused() {
+fn too_large_a_buffer_is_rejected() {
     if !require_gpu() {
         return;
     }
@@ -108,7 +108,7 @@ fn too_large_a_buffer_is_refused() {
 }
 
 #[test]
-fn the_compilers_log_is_in_the_error() {
+fn the_error_has_the_compilers_log() {
     const TEXT: &str = ".version 6.3\n.target sm_75\n.address_size 64\n.visible .entry k() { no_such_instruction; }\n";
     // SAFETY: nothing is launched.
     #[allow(unsafe_code)]
@@ -125,7 +125,7 @@ fn a_failed_launch_is_named() {
     if !require_gpu() {
         return;
     }
-    // Afterwards the GPU is of no use to the process.
+    // The error is sticky: afterwards the process cannot use the GPU.
     in_own_process("a_failed_launch_is_named", || {
         let device = Device::open(DeviceChoice::Cuda, PTX).unwrap();
         let mut x = device.zeroed(4).unwrap();

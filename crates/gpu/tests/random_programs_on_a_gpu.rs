@@ -1,4 +1,4 @@
-//! A GPU computes to the bit what the reference does in random straight-line programs, and so does the interpreter.
+//! Random straight-line programs have bitwise the same results on a GPU, on the interpreter and in the reference.
 
 use std::sync::Mutex;
 
@@ -6,7 +6,7 @@ use cuda_std::{GlobalMut, kernel};
 use gpu::{Device, DeviceChoice, LaunchConfig, PtxVariant, require_gpu};
 use ptx_random_programs::{Program, Target};
 
-/// Stands for the programs' entry, whose parameters are these. Only PTX has its body.
+/// The host side of the programs' entry: it has the entry's parameters, and the body is only in the PTX.
 #[kernel]
 pub fn random_program(input: &[u32], output: GlobalMut<u32>) {
     if !input.is_empty() {
@@ -14,13 +14,13 @@ pub fn random_program(input: &[u32], output: GlobalMut<u32>) {
     }
 }
 
-/// A program's PTX for as long as the process lives, as a device needs it.
-fn kept(compute_capability: (u32, u32), program: &Program) -> &'static [PtxVariant] {
-    // Reachable from here to the end, so that a leak detector does not report it.
+/// A program's PTX with the static lifetime that a device needs.
+fn leaked(compute_capability: (u32, u32), program: &Program) -> &'static [PtxVariant] {
+    // Keeps it reachable, so that a leak detector does not report it.
     static KEPT: Mutex<Vec<&'static [PtxVariant]>> = Mutex::new(Vec::new());
     let text = Box::leak(program.ptx().into_boxed_str());
-    // SAFETY: a random program computes in registers, and each thread accesses the element of its index in buffers that have one
-    // for each thread.
+    // SAFETY: a random program computes in registers, and each thread accesses the element of its index in buffers that
+    // have one element for each thread.
     #[allow(unsafe_code)]
     let variant = unsafe { PtxVariant::new(compute_capability, text) };
     let variants = Box::leak(Box::new([variant]));
@@ -28,9 +28,9 @@ fn kept(compute_capability: (u32, u32), program: &Program) -> &'static [PtxVaria
     variants
 }
 
-/// Runs a program on a device; what is wrong with the result.
+/// Runs a program on a device and returns how its result differs from the reference, if it does.
 fn check(choice: DeviceChoice, program: &Program) -> Option<String> {
-    let variants = kept(program.target().compute_capability(), program);
+    let variants = leaked(program.target().compute_capability(), program);
     let device = Device::open(choice, variants).unwrap_or_else(|error| panic!("{error}"));
     let input = device.buffer_from_slice(&program.input()).unwrap();
     let mut output = device.zeroed::<u32>(program.expected().len()).unwrap();
@@ -45,16 +45,16 @@ fn check_all(choice: DeviceChoice, target: Target, count: u64) {
     assert!(wrong.is_empty(), "{} of {count} programs differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// RANDOM_PROGRAMS sets how many there are for each target; unset, every form is among them.
+/// RANDOM_PROGRAMS sets the number of programs for each target; by default there are enough to cover every form.
 #[test]
 fn random_programs_are_the_same_on_a_gpu_if_there_is_one() {
     if !require_gpu() {
         return;
     }
-    // Any variant will do to ask what the GPU is.
+    // Any variant serves to query the GPU's compute capability.
     let program = Program::new(0, Target::Sm75);
-    let variants = kept((7, 5), &program);
-    // Open to the end, so that the GPU's context is not made again for each program.
+    let variants = leaked((7, 5), &program);
+    // Stays open, so that the GPU's primary context is not created again for each program.
     let device = Device::open(DeviceChoice::Cuda, variants).unwrap();
     let capability = device.compute_capability().unwrap();
     let count = std::env::var("RANDOM_PROGRAMS").ok().and_then(|count| count.parse().ok());

@@ -1,4 +1,4 @@
-//! Launches that the driver records and repeats, as a graph.
+//! CUDA graphs: launches captured from a stream and replayed.
 
 use std::ptr;
 
@@ -8,16 +8,16 @@ use cust::sys::{self, CUstream, CUstreamCaptureMode};
 use super::{Cuda, succeed};
 use crate::{DeviceMemory, DriverError, Error, Launch, Recorder};
 
-/// Most graphs that are kept because they may run still.
-const MOST_KEPT: usize = 16;
+/// Max. number of executable graphs kept alive because they may still run.
+const MAX_KEPT_GRAPHS: usize = 16;
 
 impl Cuda {
-    /// Whether each launch is waited for, so that none can be part of a graph.
+    /// Whether each launch synchronises, so that none can be captured.
     pub(crate) fn is_blocking(&self) -> bool {
         self.blocking
     }
 
-    /// Queues what `record` records `times` times.
+    /// Captures the launches of `record` into a graph and queues it `times` times.
     pub(crate) fn replay(
         &self,
         times: usize,
@@ -31,7 +31,7 @@ impl Cuda {
             let launches = &launches;
             move |error: DriverError| {
                 let earlier = self.queue.borrow_mut().failure(&error);
-                earlier.unwrap_or_else(|| Error::Replay { operation, launches: alike(launches), error })
+                earlier.unwrap_or_else(|| Error::Replay { operation, launches: with_counts(launches), error })
             }
         };
         let graph = capture.end().map_err(failed("recording"))?;
@@ -39,7 +39,7 @@ impl Cuda {
             return Ok(());
         }
         let executable = graph.instantiate().map_err(failed("preparing"))?;
-        if self.queue.borrow().kept() == MOST_KEPT {
+        if self.queue.borrow().kept_graphs() == MAX_KEPT_GRAPHS {
             self.synchronize()?;
         }
         let stream = self.stream.as_inner();
@@ -58,8 +58,8 @@ impl Cuda {
     }
 }
 
-/// The launches with those counted that are alike.
-fn alike(launches: &[Launch]) -> Vec<Launch> {
+/// The distinct launches, each with the number of its repetitions.
+fn with_counts(launches: &[Launch]) -> Vec<Launch> {
     let mut counted: Vec<Launch> = Vec::new();
     for launch in launches {
         match counted.iter_mut().find(|known| known.kernel == launch.kernel && known.config == launch.config) {
@@ -70,10 +70,10 @@ fn alike(launches: &[Launch]) -> Vec<Launch> {
     counted
 }
 
-/// A stream whose launches are recorded and not run.
+/// A stream in capture mode: its launches are recorded, not run.
 ///
-/// It is a stream of its own that waits for no other, unlike cust's: while launches of one that waits are recorded, no
-/// other thread could copy, which is what the tests of a program do at the same time.
+/// It is a separate, non-blocking stream. A blocking stream, such as cust's default, synchronises with the legacy default
+/// stream: while it is captured, a copy on any other thread would fail, and tests of one program run on several threads.
 #[derive(Debug)]
 pub(crate) struct Capture<'a> {
     cuda: &'a Cuda,
@@ -85,12 +85,12 @@ impl<'a> Capture<'a> {
     fn begin(cuda: &'a Cuda) -> Result<Self, Error> {
         const NON_BLOCKING: u32 = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         let mut stream = ptr::null_mut();
-        // SAFETY: `stream` is a place for a stream; the context is current.
+        // SAFETY: `stream` is a valid out-pointer; the context is current.
         let made = succeed(unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, NON_BLOCKING, 0) });
         cuda.check("making a stream", made)?;
-        // Relaxed: other calls of this thread are refused by `recording`, and other threads are free to go on.
+        // Relaxed: `recording` rejects other calls of this thread, and other threads may continue.
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the stream was made above, and nothing is in it.
+        // SAFETY: the stream was created above and is empty.
         let begun = succeed(unsafe { sys::cuStreamBeginCapture_v2(stream, mode) });
         if begun.is_err() {
             destroy_stream(stream);
@@ -99,7 +99,7 @@ impl<'a> Capture<'a> {
         Ok(Self { cuda, stream })
     }
 
-    /// Records a launch.
+    /// Captures a launch.
     pub(crate) fn launch<K: Kernel>(
         &self,
         kernel: &K,
@@ -109,18 +109,18 @@ impl<'a> Capture<'a> {
         self.cuda.submit(self.stream, kernel, config, arguments)
     }
 
-    /// What was recorded.
+    /// Ends the capture and returns its graph.
     fn end(mut self) -> Result<Graph, DriverError> {
         self.end_now()
     }
 
-    /// Ends the recording, if it has not ended.
+    /// Ends the capture. `self.stream` must not be null, and is null afterwards.
     #[allow(unsafe_code)]
     fn end_now(&mut self) -> Result<Graph, DriverError> {
         let stream = std::mem::replace(&mut self.stream, ptr::null_mut());
         let mut graph = Graph(ptr::null_mut());
-        // SAFETY: `begin` began to record in this stream, and only here it ends. `graph` is a place for a graph, which
-        // stays empty where the recording has failed.
+        // SAFETY: `begin` began the capture of this stream, and only this call ends it. `graph` is a valid out-pointer,
+        // which stays null if the capture has failed.
         let ended = succeed(unsafe { sys::cuStreamEndCapture(stream, &raw mut graph.0) });
         destroy_stream(stream);
         ended.map(|()| graph)
@@ -130,7 +130,7 @@ impl<'a> Capture<'a> {
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
         if !self.stream.is_null() {
-            // Whoever recorded has failed, and has an error of their own; the graph goes.
+            // The recording closure failed or panicked, and its error is the one to report. The graph is discarded.
             let _ = self.end_now();
         }
     }
@@ -138,23 +138,23 @@ impl Drop for Capture<'_> {
 
 #[allow(unsafe_code)]
 fn destroy_stream(stream: CUstream) {
-    // SAFETY: `Capture::begin` made it, and nobody uses it any more. A failure leaves nothing to be done.
+    // SAFETY: `Capture::begin` created it, and the capture that used it has ended. A failure cannot be handled.
     let _ = unsafe { sys::cuStreamDestroy_v2(stream) };
 }
 
-/// What was recorded.
+/// A captured graph; null if the capture failed.
 struct Graph(sys::CUgraph);
 
 impl Graph {
     #[allow(unsafe_code)]
-    fn instantiate(self) -> Result<Executable, DriverError> {
+    fn instantiate(self) -> Result<ExecutableGraph, DriverError> {
         let mut executable = ptr::null_mut();
-        // SAFETY: the graph is one, and `executable` a place for what is made of it. The driver may be asked to write no
-        // node and no log.
+        // SAFETY: the graph is valid, and `executable` is a valid out-pointer. The pointers for an error node and a log
+        // may be null.
         let result =
             unsafe { sys::cuGraphInstantiate_v2(&raw mut executable, self.0, ptr::null_mut(), ptr::null_mut(), 0) };
         succeed(result)?;
-        Ok(Executable(executable))
+        Ok(ExecutableGraph(executable))
     }
 }
 
@@ -162,30 +162,30 @@ impl Drop for Graph {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         if !self.0.is_null() {
-            // SAFETY: the driver made it, and what was made of it does not need it.
+            // SAFETY: the driver created it, and its executable graph does not depend on it.
             let _ = unsafe { sys::cuGraphDestroy(self.0) };
         }
     }
 }
 
-/// What was recorded, ready to run. It must not go before it has run.
+/// An executable graph. It must not be dropped before its launches have run.
 #[derive(Debug)]
-pub(super) struct Executable(sys::CUgraphExec);
+pub(super) struct ExecutableGraph(sys::CUgraphExec);
 
-impl Executable {
-    /// Queues it once.
+impl ExecutableGraph {
+    /// Queues one launch of the graph.
     #[allow(unsafe_code)]
     fn launch(&self, stream: CUstream) -> Result<(), DriverError> {
-        // SAFETY: both are of the context that is current. The kernels' parameters were checked when they were recorded,
-        // and the memory in them is freed after this call at the earliest, which waits for the kernels.
+        // SAFETY: graph and stream belong to the current context. The kernels' parameters were checked when they were
+        // captured. Their memory is freed after this call at the earliest, and freeing waits for the kernels.
         succeed(unsafe { sys::cuGraphLaunch(self.0, stream) })
     }
 }
 
-impl Drop for Executable {
+impl Drop for ExecutableGraph {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: `Graph::instantiate` made it. It has run: the queue keeps it until then.
+        // SAFETY: `Graph::instantiate` created it, and its launches have run: the queue keeps it until then.
         let _ = unsafe { sys::cuGraphExecDestroy(self.0) };
     }
 }

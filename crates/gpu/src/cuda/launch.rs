@@ -1,4 +1,4 @@
-//! Launches.
+//! Kernel launches and their checks.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::{Cuda, succeed};
 use crate::{DeviceMemory, Error, Launch, entry_check};
 
 impl Cuda {
-    /// Queues a launch.
+    /// Queues a launch in the device's stream.
     pub(crate) fn launch<K: Kernel>(
         &self,
         kernel: &K,
@@ -22,7 +22,7 @@ impl Cuda {
         if self.blocking { self.synchronize() } else { Ok(()) }
     }
 
-    /// Hands a launch to the driver: it goes into the stream, or into the graph that the stream's launches become.
+    /// Submits a launch to `stream`, or to its graph if the stream is being captured.
     #[allow(unsafe_code)]
     pub(super) fn submit<K: Kernel>(
         &self,
@@ -43,10 +43,10 @@ impl Cuda {
         let mut pointers = raw.pointers();
         let (handle, parameters) = (function.handle, pointers.as_mut_ptr());
         let LaunchConfig { grid: Dim3 { x, y, z }, block, dynamic_shared_bytes: shared, cooperative } = config;
-        // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. Its parameters have the types
-        // of K's, as the signatures say; the addresses in them are those of this device's own buffers, which the kernel
-        // checks its indices against, and which only launches of this stream use. The driver copies the parameters before
-        // it returns.
+        // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. The parameters have the
+        // types of K's, because the signatures are equal. Their addresses are those of this device's own buffers: the
+        // kernel checks its indices against the lengths, and only launches of this stream use them. The driver copies the
+        // parameters before it returns.
         let result = unsafe {
             if cooperative {
                 sys::cuLaunchCooperativeKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters)
@@ -63,7 +63,7 @@ impl Cuda {
         Ok(launch)
     }
 
-    /// Most blocks of `kernel` that this GPU runs at once.
+    /// Max. number of blocks of `kernel` resident on this GPU at once.
     pub(crate) fn max_cooperative_blocks(
         &self,
         kernel: &'static str,
@@ -74,11 +74,11 @@ impl Cuda {
         config.check().map_err(|error| Error::Limit { kernel, error })?;
         let function = self.function(kernel)?;
         self.allow_shared(kernel, &function, dynamic_shared_bytes)?;
-        let most = self.resident_blocks(kernel, &function, config)?.saturating_mul(self.properties.multiprocessors);
-        Ok(most)
+        let per_multiprocessor = self.resident_blocks(kernel, &function, config)?;
+        Ok(per_multiprocessor.saturating_mul(self.properties.multiprocessors))
     }
 
-    /// Whether all blocks of a cooperative launch can run at once.
+    /// Checks that all blocks of a cooperative launch can be resident at once.
     fn check_residency(&self, kernel: &'static str, function: &Function, config: LaunchConfig) -> Result<(), Error> {
         let per_multiprocessor = self.resident_blocks(kernel, function, config)?;
         let multiprocessors = self.properties.multiprocessors;
@@ -89,23 +89,23 @@ impl Cuda {
         Ok(())
     }
 
-    /// Blocks of this shape that a multiprocessor runs at once.
+    /// Max. resident blocks of this shape per multiprocessor (the kernel's occupancy).
     #[allow(unsafe_code)]
     fn resident_blocks(&self, kernel: &'static str, function: &Function, config: LaunchConfig) -> Result<u32, Error> {
-        if !self.properties.launches_cooperatively {
+        if !self.properties.supports_cooperative_launch {
             return Err(Error::NotCooperative { kernel, device: self.properties.name.clone() });
         }
         let (threads, shared) = (config.block.count() as i32, config.dynamic_shared_bytes as usize);
         let mut blocks = 0;
-        // SAFETY: `blocks` is a place for a number, and the function belongs to a module that is loaded.
+        // SAFETY: `blocks` is a valid out-pointer, and the function belongs to a loaded module.
         let result = unsafe {
             sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, function.handle, threads, shared)
         };
-        self.check("asking how many blocks run at once", succeed(result))?;
+        self.check("querying the occupancy", succeed(result))?;
         Ok(u32::try_from(blocks).expect("the driver counts blocks from 0"))
     }
 
-    /// Asks for more dynamic shared memory than any kernel may have unasked, where a launch needs it.
+    /// Opts in to more dynamic shared memory than the default limit of 48 KiB, if a launch needs it.
     fn allow_shared(&self, kernel: &'static str, function: &Function, dynamic_bytes: u32) -> Result<(), Error> {
         if dynamic_bytes <= function.allowed_shared_bytes.get() {
             return Ok(());
@@ -115,10 +115,10 @@ impl Cuda {
             return Err(Error::SharedMemory { kernel, static_bytes, dynamic_bytes, limit });
         }
         let allowed = function.allow_shared(limit - static_bytes);
-        self.check("asking for more shared memory", allowed)
+        self.check("raising the limit of shared memory", allowed)
     }
 
-    /// The kernel of this name.
+    /// The function of the kernel called `kernel`.
     fn function(&self, kernel: &'static str) -> Result<Rc<Function>, Error> {
         let found = self.check("looking for a kernel", self.module.function(kernel))?;
         found.ok_or(Error::NoSuchKernel { kernel })

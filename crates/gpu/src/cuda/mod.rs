@@ -1,7 +1,7 @@
-//! A GPU, through cust.
+//! The CUDA backend, on top of cust.
 //!
-//! Everything here happens on the thread that opened the GPU, where its context is current: a [`Cuda`] is shared by
-//! `Rc`, and so are its buffers. The context is the GPU's primary one, so it is the same for all who open it.
+//! Everything here runs on the thread that opened the GPU, where its context is current: a [`Cuda`] is shared by `Rc`,
+//! also with its buffers. The context is the GPU's primary context, which all devices of the process share.
 
 mod graph;
 mod launch;
@@ -27,27 +27,27 @@ pub(crate) use memory::{CudaBuffer, CudaPinned};
 use module::Module;
 use properties::Properties;
 use queue::Queue;
-use wait::Wait;
+use wait::WaitKernel;
 
 /// A GPU with its context and its kernels.
 #[derive(Debug)]
 pub(crate) struct Cuda {
     pub(crate) properties: Properties,
-    /// Whether each launch is waited for.
+    /// Whether each launch synchronises (`GPU_LAUNCH_BLOCKING=1`).
     blocking: bool,
     queue: RefCell<Queue>,
-    /// Tells this device's buffers from those of others.
+    /// Distinguishes this device's buffers from those of other devices.
     pub(crate) memory: MemoryId,
-    // Dropped in this order: what belongs to a context goes before it.
+    // Dropped in this order: stream and modules before the context that they belong to.
     stream: Stream,
     module: Module,
-    /// Loaded by the first timing.
-    wait: OnceCell<Wait>,
+    /// Loaded by the first call of `time`.
+    wait: OnceCell<WaitKernel>,
     _context: Context,
 }
 
 impl Cuda {
-    /// Opens the first GPU with the one of `variants` that suits it.
+    /// Opens the first GPU and loads the best of `variants` for its compute capability.
     pub(crate) fn open(variants: &'static [PtxVariant]) -> Result<Self, OpenError> {
         cuda_driver::availability()?;
         let device = Device::get_device(0).map_err(OpenError::driver("opening the GPU"))?;
@@ -58,7 +58,7 @@ impl Cuda {
             return Err(OpenError::NoPtxVariant { device: properties.name, compute_capability, variants });
         };
         let context = Context::new(device).map_err(OpenError::driver("making a context"))?;
-        // `new` has done that too, and said nothing if it failed.
+        // `new` has done that too, but ignores a failure.
         CurrentContext::set_current(&context).map_err(OpenError::driver("entering the context"))?;
         let module = Module::load(variant, &properties.name)?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(OpenError::driver("making a stream"))?;
@@ -74,16 +74,16 @@ impl Cuda {
         })
     }
 
-    /// Waits for all launches. Only this device's own stream: to wait for the context would break a recording that another
-    /// thread has begun in it.
+    /// Waits for all launches of this device's stream. Synchronising the whole context would invalidate a capture that
+    /// another thread has begun in it.
     pub(crate) fn synchronize(&self) -> Result<(), Error> {
         self.check("waiting for the GPU", self.stream.synchronize())?;
-        self.queue.borrow_mut().all_done();
+        self.queue.borrow_mut().clear();
         Ok(())
     }
 
-    /// Runs `work` between two events; their distance in seconds. The GPU waits while `work` queues its first launches,
-    /// so that the time of a short kernel is not that of its submission.
+    /// Runs `work` between two events and returns their elapsed time in seconds. The GPU waits while `work` queues its
+    /// first launches, so that the time of a short kernel does not contain the launch overhead.
     pub(crate) fn time<R>(&self, work: impl FnOnce() -> Result<R, Error>) -> Result<(R, f64), Error> {
         let event = || self.check("making an event", Event::new(EventFlags::DEFAULT));
         let (start, end) = (event()?, event()?);
@@ -96,20 +96,20 @@ impl Cuda {
         Ok((result, f64::from(milliseconds) / 1e3))
     }
 
-    /// Keeps the GPU waiting, unless each launch is waited for in any case.
+    /// Queues the wait kernel, unless each launch synchronises.
     fn queue_wait(&self) -> Result<(), Error> {
         if self.blocking {
             return Ok(());
         }
         if self.wait.get().is_none() {
-            let wait = self.check("loading the kernel that waits", Wait::load(&self.properties.name))?;
+            let wait = self.check("loading the wait kernel", WaitKernel::load(&self.properties.name))?;
             self.wait.set(wait).expect("it was empty above, and there is one thread");
         }
         let wait = self.wait.get().expect("it was set above");
-        self.check("launching the kernel that waits", wait.queue(self.stream.as_inner()))
+        self.check("launching the wait kernel", wait.queue(self.stream.as_inner()))
     }
 
-    /// An error of the driver becomes that of the launches that caused it, or else of `operation`.
+    /// Converts an error of the driver to that of the launches that caused it, or else of `operation`.
     fn check<T>(&self, operation: &'static str, result: Result<T, impl Into<DriverError>>) -> Result<T, Error> {
         result.map_err(|error| {
             let error = error.into();
@@ -121,19 +121,19 @@ impl Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // The module must not go while a kernel of it runs. A failure has nobody left who could be told.
+        // The module must not be unloaded while one of its kernels runs. A failure cannot be reported here.
         let _ = self.stream.synchronize();
     }
 }
 
-/// A result of `cust::sys`, for the functions that cust does not wrap.
+/// Converts the result of a function of `cust::sys`, for those that cust does not wrap.
 #[allow(unsafe_code)]
 fn succeed(result: CUresult) -> Result<(), DriverError> {
     if result == CUresult::CUDA_SUCCESS {
         return Ok(());
     }
     let mut text = c"".as_ptr();
-    // SAFETY: `text` is a place for a pointer. The function is that of `cuda_driver`, which always puts a C string there.
+    // SAFETY: `text` is a valid out-pointer. The function is that of `cuda_driver`, which always writes a C string to it.
     let text = unsafe {
         let _ = sys::cuGetErrorString(result, &raw mut text);
         CStr::from_ptr(text)

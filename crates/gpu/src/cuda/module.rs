@@ -1,4 +1,4 @@
-//! The kernels on the GPU.
+//! Modules: kernels that the driver's JIT compiler has compiled for the GPU.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -12,13 +12,13 @@ use super::succeed;
 use crate::ptx::Entry;
 use crate::{DriverError, OpenError, PtxVariant};
 
-/// Bytes for each of the two logs of the driver's compiler.
+/// Size in bytes of each of the two logs of the driver's JIT compiler.
 const LOG_BYTES: usize = 16 * 1024;
 
-/// What `cuda.h` calls a symbol that is not found.
+/// The driver's result for a symbol that is not found.
 const NOT_FOUND: u32 = sys::CUresult::CUDA_ERROR_NOT_FOUND as u32;
 
-/// Kernels that the driver has compiled for the GPU.
+/// A module loaded on the GPU, with the PTX text that it was compiled from.
 #[derive(Debug)]
 pub(super) struct Module {
     module: sys::CUmodule,
@@ -26,24 +26,24 @@ pub(super) struct Module {
     functions: RefCell<HashMap<&'static str, Rc<Function>>>,
 }
 
-/// A kernel of a module.
+/// A kernel of a loaded module.
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) handle: sys::CUfunction,
-    /// What the PTX says of it.
+    /// The properties of its entry in the PTX.
     pub(super) entry: Entry,
-    /// Bytes of shared memory that its arrays take.
+    /// Static shared memory in bytes.
     pub(super) static_shared_bytes: u32,
-    /// Bytes of dynamic shared memory that its launches may have.
+    /// Max. dynamic shared memory of its launches in bytes, as set with the driver.
     pub(super) allowed_shared_bytes: Cell<u32>,
 }
 
 impl Function {
-    /// Allows `bytes` of dynamic shared memory to launches of the kernel.
+    /// Raises the limit of dynamic shared memory of the kernel's launches to `bytes`.
     #[allow(unsafe_code)]
     pub(super) fn allow_shared(&self, bytes: u32) -> Result<(), DriverError> {
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function belongs to a module that is loaded: functions stay within the device that owns the module.
+        // SAFETY: the function belongs to a loaded module: functions stay within the device that owns the module.
         succeed(unsafe { sys::cuFuncSetAttribute(self.handle, attribute, bytes as i32) })?;
         self.allowed_shared_bytes.set(bytes);
         Ok(())
@@ -51,16 +51,16 @@ impl Function {
 }
 
 impl Module {
-    /// Has the driver compile `variant` for the GPU called `device`, whose context is current.
+    /// Loads `variant` on the GPU called `device`, whose context is current. The driver compiles it.
     #[allow(unsafe_code)]
     pub(super) fn load(variant: &'static PtxVariant, device: &str) -> Result<Self, OpenError> {
-        let refused = |error, log| {
+        let rejected = |error, log| {
             let variant = variant.compute_capability();
             OpenError::Ptx { device: device.to_owned(), variant, error, log }
         };
         let image = CString::new(variant.text()).map_err(|zero| {
             let text = format!("the text has a zero byte at {}", zero.nul_position());
-            refused(DriverError { code: sys::CUresult::CUDA_ERROR_INVALID_PTX as u32, text }, String::new())
+            rejected(DriverError { code: sys::CUresult::CUDA_ERROR_INVALID_PTX as u32, text }, String::new())
         })?;
         let (mut errors, mut information) = (vec![0_u8; LOG_BYTES], vec![0_u8; LOG_BYTES]);
         let size: *mut c_void = std::ptr::without_provenance_mut(LOG_BYTES);
@@ -72,8 +72,8 @@ impl Module {
         ];
         let mut values = [errors.as_mut_ptr().cast(), size, information.as_mut_ptr().cast(), size];
         let mut module = std::ptr::null_mut();
-        // SAFETY: the image is a C string; each option has its value, a buffer or that buffer's size; all of it
-        // outlives the call.
+        // SAFETY: the image is a C string; each option has its value, a buffer or that buffer's size; all of them
+        // outlive the call.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &raw mut module,
@@ -83,11 +83,11 @@ impl Module {
                 values.as_mut_ptr(),
             )
         };
-        succeed(result).map_err(|error| refused(error, log([&errors, &information])))?;
+        succeed(result).map_err(|error| rejected(error, log([&errors, &information])))?;
         Ok(Self { module, text: variant.text(), functions: RefCell::default() })
     }
 
-    /// The kernel called `name`, or nothing if the module has none; looked up once.
+    /// The kernel called `name`, or None if the module has none. Found kernels are cached.
     pub(super) fn function(&self, name: &'static str) -> Result<Option<Rc<Function>>, DriverError> {
         let known = self.functions.borrow().get(name).map(Rc::clone);
         if known.is_some() {
@@ -97,7 +97,7 @@ impl Module {
         match self.look_up(name) {
             Ok(handle) => {
                 let static_shared_bytes = static_shared_bytes(handle)?;
-                // So much is allowed to every kernel, its arrays and the dynamic part together.
+                // The default limit, which holds for static and dynamic shared memory together.
                 let allowed = LaunchConfig::MAX_STATIC_SHARED_BYTES.saturating_sub(static_shared_bytes);
                 let allowed_shared_bytes = Cell::new(allowed);
                 let function = Rc::new(Function { handle, entry, static_shared_bytes, allowed_shared_bytes });
@@ -113,7 +113,7 @@ impl Module {
     fn look_up(&self, name: &str) -> Result<sys::CUfunction, DriverError> {
         let name = CString::new(name).expect("the name of a Rust function has no zero byte");
         let mut function = std::ptr::null_mut();
-        // SAFETY: the module is loaded, and the name a C string.
+        // SAFETY: the module is loaded, `function` is a valid out-pointer, and the name is a C string.
         succeed(unsafe { sys::cuModuleGetFunction(&raw mut function, self.module, name.as_ptr()) })?;
         Ok(function)
     }
@@ -122,7 +122,8 @@ impl Module {
 impl Drop for Module {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: `load` made the module. Its functions go with it, and whoever owns it has waited for its kernels.
+        // SAFETY: `load` loaded the module. Its functions are dropped with it, and none of its kernels runs: `Cuda`'s drop
+        // has waited for them before its fields are dropped.
         let _ = unsafe { sys::cuModuleUnload(self.module) };
     }
 }
@@ -131,12 +132,12 @@ impl Drop for Module {
 fn static_shared_bytes(function: sys::CUfunction) -> Result<u32, DriverError> {
     let mut bytes = 0;
     let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-    // SAFETY: `bytes` is a place for a number, and the function belongs to a module that is loaded.
+    // SAFETY: `bytes` is a valid out-pointer, and the function belongs to a loaded module.
     succeed(unsafe { sys::cuFuncGetAttribute(&raw mut bytes, attribute, function) })?;
     Ok(bytes.unsigned_abs())
 }
 
-/// What is in the logs, each up to its first zero byte.
+/// The text of the logs, each up to its first zero byte.
 fn log(logs: [&[u8]; 2]) -> String {
     let text = |log: &[u8]| {
         let length = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());

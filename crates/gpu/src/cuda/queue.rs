@@ -1,47 +1,46 @@
-//! Which launches an error of the GPU may belong to.
+//! The pending launches, which an asynchronous error may have come from.
 
-use super::graph::Executable;
+use super::graph::ExecutableGraph;
 use crate::{DriverError, Error, Launch};
 
-/// The launches that are not known to be done.
+/// The launches and graphs that are not known to have ended.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Launches that are alike are counted.
+    /// Distinct launches, each with its number of repetitions.
     launches: Vec<Launch>,
-    /// Graphs that are not known to be done.
-    graphs: Vec<Executable>,
-    /// The GPU's failure, once there is one: no call succeeds any more.
+    graphs: Vec<ExecutableGraph>,
+    /// The GPU's sticky error, once there is one, after which no call succeeds, and the launches pending then.
     failure: Option<(DriverError, Vec<Launch>)>,
 }
 
 impl Queue {
-    /// Notes a launch.
+    /// Adds a launch.
     pub(super) fn push(&mut self, launch: Launch) {
-        let is_alike = |known: &&mut Launch| known.kernel == launch.kernel && known.config == launch.config;
-        match self.launches.iter_mut().find(is_alike) {
+        let is_equal = |known: &&mut Launch| known.kernel == launch.kernel && known.config == launch.config;
+        match self.launches.iter_mut().find(is_equal) {
             Some(known) => known.times += launch.times,
             None => self.launches.push(launch),
         }
     }
 
-    /// Keeps a graph until its launches are done.
-    pub(super) fn keep(&mut self, graph: Executable) {
+    /// Keeps a graph alive until its launches have ended.
+    pub(super) fn keep(&mut self, graph: ExecutableGraph) {
         self.graphs.push(graph);
     }
 
-    /// The number of graphs that are kept.
-    pub(super) fn kept(&self) -> usize {
+    /// The number of graphs that are kept alive.
+    pub(super) fn kept_graphs(&self) -> usize {
         self.graphs.len()
     }
 
-    /// All launches are done.
-    pub(super) fn all_done(&mut self) {
+    /// Removes all launches and graphs, because a synchronisation has shown that they have ended.
+    pub(super) fn clear(&mut self) {
         self.launches.clear();
         self.graphs.clear();
     }
 
-    /// What `error` says about the launches, if it is one that a running kernel causes: the first such error names all
-    /// that were under way, and is repeated for good.
+    /// The error of the pending launches, if `error` is one that a running kernel causes. The first such error names all
+    /// launches that were pending, and every later one repeats it.
     pub(super) fn failure(&mut self, error: &DriverError) -> Option<Error> {
         if !comes_from_a_kernel(error.code) || (self.launches.is_empty() && self.failure.is_none()) {
             return None;
@@ -53,7 +52,8 @@ impl Queue {
     }
 }
 
-/// Whether a running kernel causes this error, rather than the call that returns it. After it the context is of no use.
+/// Whether a running kernel causes this error, rather than the call that returns it. Such errors are sticky: the context
+/// cannot be used afterwards.
 fn comes_from_a_kernel(code: u32) -> bool {
     // In cuda.h: ECC and NVLink; illegal address; time-out; assertion; stack, instruction, alignment, address space,
     // program counter, "unspecified launch failure".
@@ -75,26 +75,26 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_what_is_under_way() {
+    fn an_error_names_the_pending_launches() {
         let mut queue = Queue::default();
         queue.push(launch("a", 1));
-        queue.all_done();
+        queue.clear();
         queue.push(launch("b", 1));
         queue.push(launch("b", 1));
         queue.push(launch("b", 2));
         let text = queue.failure(&error(700)).unwrap().to_string();
         assert_eq!(
             text,
-            "text (CUDA error 700), in one of the launches since the device was last waited for: \
+            "text (CUDA error 700), in one of the launches since the last synchronisation: \
              b (grid (1, 1, 1), block (32, 1, 1)) × 2, b (grid (2, 1, 1), block (32, 1, 1)) \
-             (GPU_LAUNCH_BLOCKING=1 finds out which)"
+             (set GPU_LAUNCH_BLOCKING=1 to find out which)"
         );
     }
 
     #[test]
     fn the_first_failure_is_repeated() {
         let mut queue = Queue::default();
-        assert!(queue.failure(&error(700)).is_none(), "nothing is under way");
+        assert!(queue.failure(&error(700)).is_none(), "no launch is pending");
         queue.push(launch("a", 1));
         assert!(queue.failure(&error(1)).is_none(), "an error of the call itself");
         for code in [719, 700] {

@@ -1,7 +1,7 @@
-//! A kernel that keeps the GPU waiting while the host queues what is timed behind it.
+//! A kernel that keeps the GPU busy while the host queues the timed launches behind it.
 //!
-//! Without it the time between two events around a short kernel is that of its submission: the GPU is idle when the
-//! first event reaches it, and waits for the host's next call.
+//! Without it, two events around a short kernel measure the launch overhead: the GPU is idle when the first event reaches
+//! it, and waits for the host's next call.
 
 use cust::sys::{self, CUstream};
 
@@ -9,7 +9,7 @@ use super::module::Module;
 use super::succeed;
 use crate::{DriverError, OpenError, PtxVariant};
 
-/// How long it waits: far longer than a few launches take to queue.
+/// The duration of the wait: far longer than the host needs to queue a few launches.
 const NANOSECONDS: u64 = 1_000_000;
 const NAME: &str = "wait_nanoseconds";
 
@@ -17,8 +17,7 @@ const NAME: &str = "wait_nanoseconds";
 #[allow(unsafe_code)]
 static PTX: PtxVariant = unsafe { PtxVariant::new((7, 5), TEXT) };
 
-/// Written by hand, because it belongs to every program that times and to no crate of kernels; the GPU's clock has no
-/// other use.
+/// Handwritten PTX, because every program that times needs the kernel, whichever crate of kernels it uses.
 const TEXT: &str = "\
 .version 6.3
 .target sm_75
@@ -38,23 +37,23 @@ $wait:
 }
 ";
 
-/// The kernel, compiled for the GPU.
+/// The wait kernel, loaded on the GPU.
 #[derive(Debug)]
-pub(super) struct Wait {
+pub(super) struct WaitKernel {
     module: Module,
 }
 
-impl Wait {
-    /// Has the driver compile the kernel for the GPU called `device`, whose context is current.
+impl WaitKernel {
+    /// Loads the kernel on the GPU called `device`, whose context is current.
     pub(super) fn load(device: &str) -> Result<Self, DriverError> {
         match Module::load(&PTX, device) {
             Ok(module) => Ok(Self { module }),
             Err(OpenError::Ptx { error, .. }) => Err(error),
-            Err(error) => unreachable!("a module is refused for its PTX only: {error}"),
+            Err(error) => unreachable!("loading a module fails for its PTX only: {error}"),
         }
     }
 
-    /// Queues it in `stream`.
+    /// Queues the kernel in `stream`.
     #[allow(unsafe_code)]
     pub(super) fn queue(&self, stream: CUstream) -> Result<(), DriverError> {
         let function = self.module.function(NAME)?.expect("the PTX above has the kernel");

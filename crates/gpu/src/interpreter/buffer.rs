@@ -1,4 +1,4 @@
-//! Memory of the interpreter's machine.
+//! Buffers in the interpreter's device memory.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use super::Interpreter;
 use super::bytes::{bytes_of, bytes_of_mut};
 use crate::Error;
 
-/// Elements in the memory of the interpreter's machine.
+/// Elements in the interpreter's device memory. Dropping it frees the memory.
 #[derive(Debug)]
 pub(crate) struct InterpreterBuffer<T: Element> {
     address: u64,
@@ -19,7 +19,7 @@ pub(crate) struct InterpreterBuffer<T: Element> {
 }
 
 impl<T: Element> InterpreterBuffer<T> {
-    /// A buffer whose elements nobody has written.
+    /// A buffer of `length` uninitialised elements.
     pub(crate) fn uninitialized(interpreter: &Rc<Interpreter>, length: usize) -> Result<Self, Error> {
         let bytes = (length as u64).saturating_mul(size_of::<T>() as u64);
         let address = interpreter.machine.borrow_mut().allocate(bytes)?;
@@ -38,12 +38,12 @@ impl<T: Element> InterpreterBuffer<T> {
         self.interpreter.memory
     }
 
-    /// Writes elements from `first` on; they are in the buffer.
+    /// Overwrites the elements `first..first + values.len()`, which must be in bounds.
     pub(crate) fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
         Ok(self.interpreter.machine().memory().write(self.address_of(first), bytes_of(values))?)
     }
 
-    /// Reads elements from `first` on; they are in the buffer.
+    /// Reads the elements `first..first + values.len()`, which must be in bounds.
     pub(crate) fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
         Ok(self.interpreter.machine().memory().read(self.address_of(first), bytes_of_mut(values))?)
     }
@@ -62,6 +62,6 @@ impl<T: Element> Drop for InterpreterBuffer<T> {
     fn drop(&mut self) {
         let freed = self.interpreter.machine.borrow_mut().free(self.address);
         // A second panic would hide the first.
-        assert!(freed.is_ok() || std::thread::panicking(), "what was allocated can be freed");
+        assert!(freed.is_ok() || std::thread::panicking(), "the buffer's address was allocated and not yet freed");
     }
 }

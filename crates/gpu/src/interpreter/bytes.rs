@@ -1,19 +1,19 @@
-//! Elements as the bytes that memory holds.
+//! Slices of elements viewed as bytes.
 
 use cuda_std::Element;
 
-/// The bytes of some elements.
+/// The bytes of a slice of elements.
 #[allow(unsafe_code)]
 pub(super) fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
-    // SAFETY: an element is a number or a few of them side by side, without padding, so that each of its bytes is
-    // initialised; a byte has no alignment; the slice covers the same memory, borrowed alike.
+    // SAFETY: an element is a scalar or a vector of scalars without padding, so that each of its bytes is initialised;
+    // a byte has alignment 1; the slice covers the same memory for the same lifetime.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-/// The bytes of some elements, to be written.
+/// The mutable bytes of a slice of elements.
 #[allow(unsafe_code)]
 pub(super) fn bytes_of_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `bytes_of`, and any bytes are an element, which `Element` requires.
+    // SAFETY: as in `bytes_of`, and `Element` requires that any bit pattern is a value.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
 
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_those_in_memory() {
+    fn bytes_are_in_memory_order() {
         assert_eq!(bytes_of(&[1_u32, 0x0403_0201]), [1, 0, 0, 0, 1, 2, 3, 4]);
         assert_eq!(bytes_of::<f64>(&[]), []);
         let mut values = [0.0_f32; 2];

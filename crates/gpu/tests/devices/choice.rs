@@ -1,4 +1,4 @@
-//! `auto` takes CUDA where it is there and says why where it is not; `cuda` makes that an error.
+//! `auto` selects CUDA if it is available, and reports the reason if it is not; for `cuda` that is an error.
 
 use crate::support::{ABSENT, PTX, with_library, with_stand_in};
 use gpu::{Device, DeviceChoice, OpenError, PtxVariant, Unavailable};
@@ -27,9 +27,9 @@ fn without_a_driver() {
 }
 
 #[test]
-fn a_test_that_requires_a_gpu_fails_without() {
+fn a_test_that_requires_a_gpu_fails_without_one() {
     let environment = [("GPU_TESTS", "require")];
-    with_library("choice::a_test_that_requires_a_gpu_fails_without", ABSENT.as_ref(), &environment, || {
+    with_library("choice::a_test_that_requires_a_gpu_fails_without_one", ABSENT.as_ref(), &environment, || {
         let panic = std::panic::catch_unwind(gpu::require_gpu).unwrap_err();
         let message = panic.downcast_ref::<String>().unwrap();
         assert!(message.contains("must not be skipped, since GPU_TESTS=require: no CUDA driver"), "{message}");
@@ -72,19 +72,19 @@ fn with_a_stand_in_that_is_too_old() {
 }
 
 #[test]
-fn the_compilers_log_is_in_the_error() {
+fn the_error_has_the_compilers_log() {
     // SAFETY: the texts have no kernels.
     #[allow(unsafe_code)]
     static WRONG: &[PtxVariant] = unsafe {
         &[PtxVariant::new((7, 5), "right"), PtxVariant::new((8, 0), "wrong"), PtxVariant::new((9, 0), "right")]
     };
-    with_stand_in("choice::the_compilers_log_is_in_the_error", &[], &[], || {
-        // A GPU that is there and fails is an error for `auto` too.
+    with_stand_in("choice::the_error_has_the_compilers_log", &[], &[], || {
+        // A GPU that is present and fails is an error for `auto` too.
         for choice in [DeviceChoice::Auto, DeviceChoice::Cuda] {
             let error = Device::open(choice, WRONG).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                "Stand-in refuses the kernels' PTX for 8.0: invalid PTX (CUDA error 218)\n\
+                "Stand-in rejects the kernels' PTX for 8.0: invalid PTX (CUDA error 218)\n\
                  ptxas application ptx input, line 2; error : wrong\ninformation about it"
             );
         }

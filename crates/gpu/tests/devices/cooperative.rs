@@ -1,5 +1,5 @@
-//! A cooperative launch reaches the driver as one, if all of its blocks run at once; and a launch may have all the shared
-//! memory that the GPU has.
+//! A launch is cooperative for the driver too, and only if all of its blocks can be resident at once. A launch may use
+//! all of a block's shared memory.
 
 use crate::support::{PTX, absent, calls, scale, with_stand_in};
 use cuda_std::simulator::{self, FaultKind, LaunchError};
@@ -11,7 +11,7 @@ fn open() -> Device {
     Device::open(DeviceChoice::Cuda, PTX).unwrap()
 }
 
-/// The calls that begin with one of these words.
+/// The driver calls that begin with one of these words.
 fn calls_of(verbs: &[&str]) -> Vec<String> {
     calls().into_iter().filter(|call| verbs.iter().any(|verb| call.starts_with(verb))).collect()
 }
@@ -44,9 +44,9 @@ fn a_grid_that_fits_is_launched_cooperatively() {
 }
 
 #[test]
-fn a_grid_that_does_not_fit_is_refused_with_the_numbers() {
+fn a_grid_that_does_not_fit_is_rejected_with_the_limits() {
     with_stand_in(
-        "cooperative::a_grid_that_does_not_fit_is_refused_with_the_numbers",
+        "cooperative::a_grid_that_does_not_fit_is_rejected_with_the_limits",
         &["MULTIPROCESSORS=5"],
         &[],
         || {
@@ -66,8 +66,8 @@ fn a_grid_that_does_not_fit_is_refused_with_the_numbers() {
 }
 
 #[test]
-fn a_stand_in_without_cooperative_launches_says_so() {
-    with_stand_in("cooperative::a_stand_in_without_cooperative_launches_says_so", &["COOPERATIVE=0"], &[], || {
+fn missing_support_for_cooperative_launches_is_an_error() {
+    with_stand_in("cooperative::missing_support_for_cooperative_launches_is_an_error", &["COOPERATIVE=0"], &[], || {
         let device = open();
         let mut x = device.zeroed(2).unwrap();
         let error = device.launch(&scale, LaunchConfig::new(1, 32).cooperative(), (&mut x, 2.0, 0)).unwrap_err();
@@ -81,21 +81,26 @@ fn a_stand_in_without_cooperative_launches_says_so() {
 }
 
 #[test]
-fn a_launch_that_the_driver_refuses_names_its_kind() {
-    with_stand_in("cooperative::a_launch_that_the_driver_refuses_names_its_kind", &["LAUNCH_RESULT=720"], &[], || {
-        let device = open();
-        let mut x = device.zeroed(2).unwrap();
-        let error = device.launch(&scale, LaunchConfig::new(3, 64).cooperative(), (&mut x, 2.0, 0)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the launch of scale (cooperative, grid (3, 1, 1), block (64, 1, 1)) failed: some error (CUDA error 720)"
-        );
-    });
+fn the_error_of_a_rejected_launch_says_that_it_is_cooperative() {
+    with_stand_in(
+        "cooperative::the_error_of_a_rejected_launch_says_that_it_is_cooperative",
+        &["LAUNCH_RESULT=720"],
+        &[],
+        || {
+            let device = open();
+            let mut x = device.zeroed(2).unwrap();
+            let error = device.launch(&scale, LaunchConfig::new(3, 64).cooperative(), (&mut x, 2.0, 0)).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "the launch of scale (cooperative, grid (3, 1, 1), block (64, 1, 1)) failed: some error (CUDA error 720)"
+            );
+        },
+    );
 }
 
 #[test]
-fn more_shared_memory_is_asked_for_once() {
-    with_stand_in("cooperative::more_shared_memory_is_asked_for_once", &["STATIC_SHARED=1024"], &[], || {
+fn the_limit_of_shared_memory_is_raised_once() {
+    with_stand_in("cooperative::the_limit_of_shared_memory_is_raised_once", &["STATIC_SHARED=1024"], &[], || {
         let device = open();
         assert_eq!(device.max_shared_bytes(), 99 * 1024);
         let mut x = device.zeroed(2).unwrap();
@@ -123,8 +128,8 @@ fn more_shared_memory_is_asked_for_once() {
 fn on_the_simulator() {
     let device = Device::simulator();
     assert_eq!(device.multiprocessors(), None);
-    let most = device.max_cooperative_blocks(&grid_sums, 64, 0).unwrap();
-    assert_eq!(most, simulator::max_cooperative_blocks(64));
+    let max_blocks = device.max_cooperative_blocks(&grid_sums, 64, 0).unwrap();
+    assert_eq!(max_blocks, simulator::max_cooperative_blocks(64));
     let elements = 1000;
     let x = device.buffer_from_slice(&vec![1.0; elements]).unwrap();
     let (mut values, mut barrier) = (device.uninitialized(elements).unwrap(), device.zeroed(1).unwrap());
@@ -135,14 +140,14 @@ fn on_the_simulator() {
 
     let error = launch(LaunchConfig::new(5, 64)).unwrap_err();
     assert_eq!(error.fault().map(|fault| &fault.kind), Some(&FaultKind::NotCooperative));
-    let error = launch(LaunchConfig::new(most + 1, 64).cooperative()).unwrap_err();
+    let error = launch(LaunchConfig::new(max_blocks + 1, 64).cooperative()).unwrap_err();
     let Error::Simulator(error) = error else { panic!("{error}") };
-    assert!(matches!(*error, LaunchError::TooManyBlocks { limit, .. } if limit == most), "{error}");
+    assert!(matches!(*error, LaunchError::TooManyBlocks { limit, .. } if limit == max_blocks), "{error}");
     assert_eq!(sums.to_vec().unwrap(), [1000.0; 3]);
 }
 
 #[test]
-fn the_simulators_shared_memory_is_a_choice() {
+fn the_simulators_shared_memory_is_an_option() {
     assert_eq!(Device::simulator().max_shared_bytes(), 227 * 1024);
     let options = SimulatorOptions { max_shared_bytes: 64 * 1024, ..SimulatorOptions::default() };
     let device = Device::simulator_with(options);

@@ -1,26 +1,24 @@
-//! On a GPU, for which the stand-in stands, the driver gets the right calls, and its errors become telling ones.
+//! The CUDA backend makes the right driver calls, and its errors name the cause. The stand-in takes the driver's place.
 
 use std::num::NonZeroUsize;
 
-use crate::support::{
-    PTX, absent, buffers_that_keep_what_they_are_given, calls, changed, overrun, scale, vector_max, with_stand_in,
-};
+use crate::support::{PTX, absent, calls, changed, checked_buffers, overrun, scale, vector_max, with_stand_in};
 use gpu::{Device, DeviceChoice, Error, LaunchConfig};
 
 fn open() -> Device {
     Device::open(DeviceChoice::Cuda, PTX).unwrap()
 }
 
-/// The calls that are launches.
+/// The driver calls that are launches.
 fn launches() -> Vec<String> {
     calls().into_iter().filter(|call| call.starts_with("launch")).collect()
 }
 
 #[test]
-fn buffers_keep_what_they_are_given() {
-    with_stand_in("cuda::buffers_keep_what_they_are_given", &[], &[], || {
+fn buffers_hold_the_values_copied_to_them() {
+    with_stand_in("cuda::buffers_hold_the_values_copied_to_them", &[], &[], || {
         let device = open();
-        let (mut buffer, mut back) = buffers_that_keep_what_they_are_given(&device);
+        let (mut buffer, mut back) = checked_buffers(&device);
         back[0] = 7;
         buffer.copy_from(&back).unwrap();
         assert_eq!(buffer.to_vec().unwrap(), [7, 5, 6]);
@@ -35,8 +33,8 @@ fn buffers_keep_what_they_are_given() {
 }
 
 #[test]
-fn other_lengths_are_refused() {
-    with_stand_in("cuda::other_lengths_are_refused", &[], &[], || {
+fn other_lengths_are_rejected() {
+    with_stand_in("cuda::other_lengths_are_rejected", &[], &[], || {
         let mut buffer = open().buffer_from_slice(&[1_u32, 2, 3]).unwrap();
         let error = buffer.copy_from(&[1, 2]).unwrap_err();
         assert!(matches!(error, Error::Length { operation: "copy_from", buffer: 3, slice: 2 }), "{error}");
@@ -46,8 +44,8 @@ fn other_lengths_are_refused() {
 }
 
 #[test]
-fn too_large_a_buffer_is_refused() {
-    with_stand_in("cuda::too_large_a_buffer_is_refused", &[], &[], || {
+fn too_large_a_buffer_is_rejected() {
+    with_stand_in("cuda::too_large_a_buffer_is_rejected", &[], &[], || {
         let device = open();
         let held = device.zeroed::<f32>(200_000).unwrap();
         let error = device.zeroed::<f32>(100_000).unwrap_err();
@@ -118,8 +116,8 @@ fn time_is_between_two_events_around_the_launch() {
 }
 
 #[test]
-fn a_failed_launch_comes_to_light_where_it_is_waited_for() {
-    with_stand_in("cuda::a_failed_launch_comes_to_light_where_it_is_waited_for", &[], &[], || {
+fn a_failed_launch_is_reported_at_the_next_synchronisation() {
+    with_stand_in("cuda::a_failed_launch_is_reported_at_the_next_synchronisation", &[], &[], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
         let config = LaunchConfig::new(1, 32);
@@ -129,11 +127,11 @@ fn a_failed_launch_comes_to_light_where_it_is_waited_for() {
             device.launch(&scale, config, (&mut x, 2.0, 0)).unwrap();
         }
         device.launch(&overrun, config, (&mut x,)).unwrap();
-        let text = "illegal address (CUDA error 700), in one of the launches since the device was last waited for: \
+        let text = "illegal address (CUDA error 700), in one of the launches since the last synchronisation: \
                     scale (grid (1, 1, 1), block (32, 1, 1)) × 2, overrun (grid (1, 1, 1), block (32, 1, 1)) \
-                    (GPU_LAUNCH_BLOCKING=1 finds out which)";
+                    (set GPU_LAUNCH_BLOCKING=1 to find out which)";
         assert_eq!(x.to_vec().unwrap_err().to_string(), text);
-        // Nothing works any more, and each error says why.
+        // The error is sticky: every later call repeats it.
         assert_eq!(device.launch(&scale, config, (&mut x, 2.0, 0)).unwrap_err().to_string(), text);
         assert_eq!(device.synchronize().unwrap_err().to_string(), text);
         assert_eq!(device.zeroed::<f32>(1).unwrap_err().to_string(), text);
@@ -141,8 +139,8 @@ fn a_failed_launch_comes_to_light_where_it_is_waited_for() {
 }
 
 #[test]
-fn blocking_launches_name_the_one() {
-    with_stand_in("cuda::blocking_launches_name_the_one", &[], &[("GPU_LAUNCH_BLOCKING", "1")], || {
+fn blocking_launches_name_the_failed_one() {
+    with_stand_in("cuda::blocking_launches_name_the_failed_one", &[], &[("GPU_LAUNCH_BLOCKING", "1")], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
         let config = LaunchConfig::new(1, 32);
@@ -156,8 +154,8 @@ fn blocking_launches_name_the_one() {
 }
 
 #[test]
-fn a_launch_that_the_driver_refuses_is_named() {
-    with_stand_in("cuda::a_launch_that_the_driver_refuses_is_named", &["LAUNCH_RESULT=701"], &[], || {
+fn a_launch_that_the_driver_rejects_is_named() {
+    with_stand_in("cuda::a_launch_that_the_driver_rejects_is_named", &["LAUNCH_RESULT=701"], &[], || {
         let device = open();
         let mut x = device.zeroed(2).unwrap();
         let error = device.launch(&scale, LaunchConfig::new(3, 1024), (&mut x, 2.0, 0)).unwrap_err();
@@ -170,8 +168,8 @@ fn a_launch_that_the_driver_refuses_is_named() {
 }
 
 #[test]
-fn launches_that_cannot_be_right_do_not_reach_the_driver() {
-    with_stand_in("cuda::launches_that_cannot_be_right_do_not_reach_the_driver", &[], &[], || {
+fn invalid_launches_do_not_reach_the_driver() {
+    with_stand_in("cuda::invalid_launches_do_not_reach_the_driver", &[], &[], || {
         let (device, config) = (open(), LaunchConfig::new(1, 32));
         let mut x = device.zeroed(2).unwrap();
         let error = device.launch(&scale, LaunchConfig::new(0, 32), (&mut x, 2.0, 0)).unwrap_err();
@@ -182,7 +180,7 @@ fn launches_that_cannot_be_right_do_not_reach_the_driver() {
         assert_eq!(
             error.to_string(),
             "kernel changed is changed(GlobalMut<f32>, f32) in the PTX and changed(GlobalMut<f32>) in the program: \
-             the PTX was made from another kernel of this name"
+             the PTX was compiled from another kernel of this name"
         );
 
         let simulator = Device::simulator();
@@ -196,8 +194,8 @@ fn launches_that_cannot_be_right_do_not_reach_the_driver() {
 }
 
 #[test]
-fn the_context_goes_last() {
-    with_stand_in("cuda::the_context_goes_last", &[], &[], || {
+fn the_context_is_released_last() {
+    with_stand_in("cuda::the_context_is_released_last", &[], &[], || {
         let device = open();
         let buffer = device.zeroed::<f32>(2).unwrap();
         drop(device);
@@ -221,7 +219,7 @@ fn a_device_outlives_another_of_the_same_stand_in() {
     });
 }
 
-/// Where the buffer is in the GPU's memory.
+/// The buffer's address in the GPU's memory.
 fn address(buffer: &gpu::Buffer<f32>) -> u64 {
     match <gpu::DeviceMemory as cuda_std::Memory>::buffer_ref(buffer) {
         cuda_std::BufferRef::Device { address, .. } => address,

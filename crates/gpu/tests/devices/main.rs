@@ -1,10 +1,10 @@
-//! Devices: the simulator, and CUDA by a stand-in for its driver.
+//! Devices: the simulator, and CUDA with a stand-in for its driver.
 
 mod choice;
 mod cooperative;
 mod cuda;
 mod parts_of_buffers;
-mod refuses_other_kernels;
+mod rejects_other_kernels;
 mod replay;
 mod simulator;
 #[path = "../support/mod.rs"]

@@ -1,9 +1,10 @@
-//! A part of a buffer is written and read, and the rest stays; a part that is not in the buffer is refused.
+//! A range of a buffer is written and read, and the rest is unchanged; a range out of bounds is rejected.
 
 use crate::support::{PTX, scale, with_stand_in};
+use cuda_std::simulator::FaultKind;
 use gpu::{Device, DeviceChoice, Error, LaunchConfig};
 
-fn parts_are_written_and_read(device: &Device) {
+fn ranges_are_written_and_read(device: &Device) {
     let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3, 4, 5]).unwrap();
     buffer.copy_from_at(1, &[20, 30]).unwrap();
     buffer.copy_from_at(4, &[50]).unwrap();
@@ -15,7 +16,7 @@ fn parts_are_written_and_read(device: &Device) {
 
     let error = buffer.copy_from_at(4, &[1, 2]).unwrap_err();
     assert!(matches!(error, Error::Range { operation: "copy_from_at", buffer: 5, start: 4, end: 6 }), "{error}");
-    assert_eq!(error.to_string(), "copy_from_at: the buffer has 5 elements, which 4 up to 6 are not all among");
+    assert_eq!(error.to_string(), "copy_from_at: range 4..6 is out of bounds for a buffer of length 5");
     for first in [6, usize::MAX] {
         assert!(matches!(buffer.copy_from_at(first, &[1]).unwrap_err(), Error::Range { buffer: 5, .. }));
     }
@@ -32,24 +33,26 @@ fn parts_are_written_and_read(device: &Device) {
 
 #[test]
 fn on_the_simulator() {
-    parts_are_written_and_read(&Device::simulator());
+    ranges_are_written_and_read(&Device::simulator());
 }
 
 #[test]
 fn on_the_stand_in() {
     with_stand_in("parts_of_buffers::on_the_stand_in", &[], &[], || {
-        parts_are_written_and_read(&Device::open(DeviceChoice::Cuda, PTX).unwrap());
+        ranges_are_written_and_read(&Device::open(DeviceChoice::Cuda, PTX).unwrap());
     });
 }
 
 #[test]
-fn what_was_not_written_stays_unwritten() {
+fn elements_outside_the_range_stay_uninitialised() {
     let device = Device::simulator();
     let mut x = device.uninitialized(4).unwrap();
     x.copy_from_at(1, &[1.0, 2.0]).unwrap();
     let config = LaunchConfig::new(1, 4);
     let error = device.launch(&scale, config, (&mut x, 3.0, 1)).unwrap_err();
-    assert!(error.to_string().contains("element 3 of `x` is read before it is written"), "{error}");
+    assert!(error.to_string().contains("element 3 of `x`"), "{error}");
+    let kind = error.fault().map(|fault| &fault.kind);
+    assert!(matches!(kind, Some(FaultKind::Unwritten { index: 3, .. })), "{error}");
     x.copy_from_at(3, &[5.0]).unwrap();
     device.launch(&scale, config, (&mut x, 3.0, 3)).unwrap();
     assert_eq!(x.to_vec_at(3..4).unwrap(), [15.0]);

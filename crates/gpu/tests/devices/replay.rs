@@ -1,4 +1,4 @@
-//! Launches that are replayed do what they would do one by one, on either device; on a GPU the driver gets them once.
+//! Replayed launches have the same results as launches one by one, on every device; on a GPU they are captured once.
 
 use std::cell::Cell;
 
@@ -16,13 +16,13 @@ fn open() -> Device {
     Device::open(DeviceChoice::Cuda, PTX).unwrap()
 }
 
-/// The first words of the calls after the first `before`.
+/// The driver calls after the first `before`, each up to its launch configuration.
 fn verbs(before: usize) -> Vec<String> {
     let calls = calls().split_off(before);
     calls.iter().map(|call| call.split(" grid").next().unwrap().to_owned()).collect()
 }
 
-/// x ← the larger of 2x and 3 elements, `times` times; how often the recording ran.
+/// Replays x ← max(2x, 3) `times` times; returns how often the recording closure ran.
 fn doubled(device: &Device, x: &mut Buffer<f32>, times: usize) -> Result<usize, Error> {
     let least = device.buffer_from_slice(&[3.0, 3.0, 3.0])?;
     let mut twice = device.buffer_from_slice(&[0.0, 0.0, 0.0])?;
@@ -37,7 +37,7 @@ fn doubled(device: &Device, x: &mut Buffer<f32>, times: usize) -> Result<usize, 
 }
 
 #[test]
-fn on_the_simulator_the_launches_run_so_often() {
+fn on_the_simulator_the_closure_runs_once_per_repetition() {
     let device = Device::simulator();
     let mut x = device.buffer_from_slice(&[1.0, 2.0, 0.5]).unwrap();
     assert_eq!(doubled(&device, &mut x, 3).unwrap(), 3);
@@ -61,15 +61,15 @@ fn on_the_stand_in_the_launches_are_captured_once() {
             .chain(["look up scale", "look up vector_max", "end capture stream 2", "destroy stream 2"])
             .chain(["instantiate 3 launches", "destroy graph"])
             .chain([round, round, round].into_iter().flatten())
-            // The two buffers of `doubled`; then the copy has waited for the graph.
+            // The two buffers of `doubled`; then the copy has synchronised with the graph.
             .chain(["free", "free", "destroy executable"]);
         assert_eq!(verbs(before), expected.collect::<Vec<_>>());
     });
 }
 
 #[test]
-fn a_graph_is_kept_until_it_has_run_and_not_too_many_of_them() {
-    with_stand_in("replay::a_graph_is_kept_until_it_has_run_and_not_too_many_of_them", &[], &[], || {
+fn at_most_16_graphs_are_kept_until_they_have_run() {
+    with_stand_in("replay::at_most_16_graphs_are_kept_until_they_have_run", &[], &[], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0]).unwrap();
         let mut replay = || device.replay(1, |recorder| recorder.launch(&scale, CONFIG, (&mut x, 1.0, 0)));
@@ -103,11 +103,11 @@ fn a_cooperative_launch_can_be_replayed() {
     });
 }
 
-/// Whatever is not a launch of the recorder is refused while launches are recorded, and nothing of it has happened.
+/// During a recording every operation but the recorder's launches is rejected, and has no effect.
 fn only_the_recorder_launches(device: &Device) {
     let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
     let other = Device::simulator();
-    let mut refused = Vec::new();
+    let mut errors = Vec::new();
     device
         .replay(1, |recorder| {
             let attempts = [
@@ -126,15 +126,15 @@ fn only_the_recorder_launches(device: &Device) {
                 x.to_vec().map(drop),
                 x.to_vec_at(0..1).map(drop),
             ];
-            refused.extend(attempts.into_iter().map(|attempt| attempt.unwrap_err()));
+            errors.extend(attempts.into_iter().map(|attempt| attempt.unwrap_err()));
             recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))
         })
         .unwrap();
-    assert_eq!(refused.len(), 14);
-    assert!(refused.iter().all(|error| matches!(error, Error::Recording { .. })), "{refused:?}");
+    assert_eq!(errors.len(), 14);
+    assert!(errors.iter().all(|error| matches!(error, Error::Recording { .. })), "{errors:?}");
     assert_eq!(
-        refused[0].to_string(),
-        "launch while launches are recorded: what replay runs may only launch, and only by its recorder"
+        errors[0].to_string(),
+        "launch while launches are recorded: the closure of replay may only launch, through its recorder"
     );
     assert_eq!(x.to_vec().unwrap(), [2.0, 4.0]);
     device.launch(&scale, CONFIG, (&mut x, 2.0, 0)).unwrap();
@@ -154,8 +154,8 @@ fn only_the_recorder_launches_on_the_stand_in() {
 }
 
 #[test]
-fn a_buffer_that_is_dropped_in_between_outlives_the_launches() {
-    with_stand_in("replay::a_buffer_that_is_dropped_in_between_outlives_the_launches", &[], &[], || {
+fn a_buffer_dropped_during_the_recording_outlives_the_launches() {
+    with_stand_in("replay::a_buffer_dropped_during_the_recording_outlives_the_launches", &[], &[], || {
         let device = open();
         let mut given = Some((device.buffer_from_slice(&[1.0]).unwrap(), device.buffer_from_slice(&[4.0]).unwrap()));
         let mut x = device.buffer_from_slice(&[0.0]).unwrap();
@@ -176,8 +176,8 @@ fn a_buffer_that_is_dropped_in_between_outlives_the_launches() {
 }
 
 #[test]
-fn a_recording_that_fails_is_ended_and_leaves_nothing() {
-    with_stand_in("replay::a_recording_that_fails_is_ended_and_leaves_nothing", &[], &[], || {
+fn a_failed_recording_ends_its_capture_and_queues_nothing() {
+    with_stand_in("replay::a_failed_recording_ends_its_capture_and_queues_nothing", &[], &[], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0]).unwrap();
         for _ in 0..2 {
@@ -214,7 +214,7 @@ fn a_capture_that_fails_in_the_middle_names_the_launch() {
             error.unwrap_err().to_string(),
             "the launch of scale (grid (1, 1, 1), block (32, 1, 1)) failed: some error (CUDA error 900)"
         );
-        // Who pays no heed to that is told at the end.
+        // If the closure ignores that error, the end of the capture reports it.
         let error = device.replay(2, |recorder| {
             for _ in 0..3 {
                 let _ = recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0));
@@ -230,8 +230,8 @@ fn a_capture_that_fails_in_the_middle_names_the_launch() {
 }
 
 #[test]
-fn a_driver_that_takes_no_graph_is_quoted_with_the_launches() {
-    let test = "replay::a_driver_that_takes_no_graph_is_quoted_with_the_launches";
+fn a_failed_instantiation_names_the_launches() {
+    let test = "replay::a_failed_instantiation_names_the_launches";
     with_stand_in(test, &["INSTANTIATE_RESULT=2"], &[], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0]).unwrap();
@@ -245,8 +245,8 @@ fn a_driver_that_takes_no_graph_is_quoted_with_the_launches() {
 }
 
 #[test]
-fn a_replay_that_stops_half_way_keeps_its_graph() {
-    with_stand_in("replay::a_replay_that_stops_half_way_keeps_its_graph", &["GRAPH_LAUNCHES=2"], &[], || {
+fn a_replay_that_fails_half_way_keeps_its_graph() {
+    with_stand_in("replay::a_replay_that_fails_half_way_keeps_its_graph", &["GRAPH_LAUNCHES=2"], &[], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0]).unwrap();
         let error = device.replay(5, |recorder| recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0))).unwrap_err();
@@ -272,9 +272,9 @@ fn a_failed_launch_names_all_that_were_replayed() {
                 recorder.launch(&overrun, CONFIG, (&mut x,))
             })
             .unwrap();
-        let text = "illegal address (CUDA error 700), in one of the launches since the device was last waited for: \
+        let text = "illegal address (CUDA error 700), in one of the launches since the last synchronisation: \
                     scale (grid (1, 1, 1), block (32, 1, 1)) × 2, overrun (grid (1, 1, 1), block (32, 1, 1)) \
-                    (GPU_LAUNCH_BLOCKING=1 finds out which)";
+                    (set GPU_LAUNCH_BLOCKING=1 to find out which)";
         assert_eq!(x.to_vec().unwrap_err().to_string(), text);
         let error = device.replay(1, |recorder| recorder.launch(&scale, CONFIG, (&mut x, 2.0, 0)));
         assert_eq!(error.unwrap_err().to_string(), text);
@@ -282,8 +282,8 @@ fn a_failed_launch_names_all_that_were_replayed() {
 }
 
 #[test]
-fn blocking_launches_name_the_one() {
-    with_stand_in("replay::blocking_launches_name_the_one", &[], &[("GPU_LAUNCH_BLOCKING", "1")], || {
+fn blocking_launches_name_the_failed_one() {
+    with_stand_in("replay::blocking_launches_name_the_failed_one", &[], &[("GPU_LAUNCH_BLOCKING", "1")], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0, 2.0, 0.5]).unwrap();
         assert_eq!(doubled(&device, &mut x, 3).unwrap(), 3);

@@ -1,21 +1,21 @@
-//! On the simulator buffers keep what they are given, and launches have results, counts and faults.
+//! On the simulator, buffers hold the values copied to them, and launches have results, counters and faults.
 
 use std::num::NonZeroUsize;
 
-use crate::support::{buffers_that_keep_what_they_are_given, overrun, scale, vector_max};
+use crate::support::{checked_buffers, overrun, scale, vector_max};
 use cuda_std::simulator::FaultKind;
 use gpu::{Device, Error, LaunchConfig, SimulatorOptions};
 
 #[test]
-fn buffers_keep_what_they_are_given() {
+fn buffers_hold_the_values_copied_to_them() {
     let device = Device::simulator();
-    buffers_that_keep_what_they_are_given(&device);
+    checked_buffers(&device);
     assert_eq!(device.zeroed::<f64>(2).unwrap().to_vec().unwrap(), [0.0, 0.0]);
     assert!(device.uninitialized::<f32>(0).unwrap().is_empty());
 }
 
 #[test]
-fn other_lengths_are_refused() {
+fn other_lengths_are_rejected() {
     let device = Device::simulator();
     let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3]).unwrap();
     let error = buffer.copy_from(&[1, 2]).unwrap_err();
@@ -25,7 +25,7 @@ fn other_lengths_are_refused() {
 }
 
 #[test]
-fn a_launch_has_results_and_counts() {
+fn a_launch_has_results_and_counters() {
     let device = Device::simulator();
     let a = device.buffer_from_slice(&[1.0, 5.0, 3.0]).unwrap();
     let b = device.buffer_from_slice(&[4.0, 2.0, 6.0]).unwrap();
@@ -48,7 +48,7 @@ fn it_is_never_timed() {
 }
 
 #[test]
-fn a_fault_says_what_was_wrong() {
+fn a_fault_has_its_kernel_and_kind() {
     let device = Device::simulator_with(SimulatorOptions { check_races: false, ..SimulatorOptions::default() });
     let mut x = device.zeroed(4).unwrap();
     let error = device.launch(&overrun, LaunchConfig::new(1, 1), (&mut x,)).unwrap_err();
@@ -58,7 +58,7 @@ fn a_fault_says_what_was_wrong() {
 }
 
 #[test]
-fn a_block_that_is_too_large_is_refused() {
+fn a_block_that_is_too_large_is_rejected() {
     let device = Device::simulator();
     let mut x = device.zeroed(4).unwrap();
     let error = device.launch(&scale, LaunchConfig::new(1, 2048), (&mut x, 2.0, 0)).unwrap_err();

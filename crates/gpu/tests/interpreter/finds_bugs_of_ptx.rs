@@ -1,6 +1,6 @@
-//! Bugs that no Rust code is compiled to, only PTX written by hand can have, are found at their line of the PTX.
+//! Bugs that only handwritten PTX can have, because rustc never emits them, are found at their line of the PTX.
 //!
-//! In the PTX a comment `shows: name` marks that line.
+//! A comment `shows: name` in the PTX marks that line.
 
 use crate::interpreters::{fault_of, with_and_without_races};
 use cuda_std::{Dim3, GlobalMut, LaunchConfig, PtxVariant, kernel};
@@ -9,30 +9,30 @@ use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, Fault, FaultKind};
 
-// SAFETY: only the interpreter runs it, which checks every access.
+// SAFETY: only the interpreter, which checks every access, runs it.
 #[allow(unsafe_code)]
 const PTX: PtxVariant = unsafe { PtxVariant::new((7, 5), include_str!("interpreters/bugs_of_ptx.ptx")) };
 
-/// What the PTX of this name means to do: out[i] = i, by way of shared memory.
+/// The intent of the PTX of this name: out[i] = i, through shared memory.
 #[kernel]
 pub fn generic_without_cvta(out: GlobalMut<u32>) {
     let i = cuda_std::thread::index_1d();
     out.set(i as usize, i);
 }
 
-/// What the PTX of this name means to do: out[0] = 7, by way of shared memory.
+/// The intent of the PTX of this name: out[0] = 7, through shared memory.
 #[kernel]
 pub fn generic_that_hits(out: GlobalMut<u32>) {
     out.set(0, 7);
 }
 
-/// What the PTX of this name means to do: ones.
+/// The intent of the PTX of this name: out[i] = 1.
 #[kernel]
 pub fn vector_load_of_a_low_alignment(out: GlobalMut<f32>) {
     out.set(cuda_std::thread::index_1d() as usize, 1.0);
 }
 
-/// Asserts that the fault is at the marked line of the PTX, of which no other source is known.
+/// Asserts that the fault is at the marked line of the PTX, which has no Rust source line.
 fn assert_at_mark(fault: &Fault, name: &str) {
     let mark = format!("// shows: {name}");
     let (number, line) = PTX.text().lines().enumerate().find(|(_, line)| line.ends_with(&mark)).expect("a mark");
@@ -59,13 +59,13 @@ fn an_offset_in_shared_memory_as_a_generic_address() {
     });
 }
 
-/// A store that goes to a buffer of the launch is none that can be told from a right one. It shows in the result.
+/// A stray store to another buffer of the launch cannot be distinguished from a correct one. Only the result is wrong.
 #[test]
 fn a_generic_address_that_hits_something_else_by_accident() {
     with_and_without_races(&[PTX], |device| {
         let mut out = device.buffer_from_slice(&[1, 1, 1]).unwrap();
         device.launch(&generic_that_hits, LaunchConfig::new(1, 1), (&mut out,)).unwrap();
-        // Meant were 7, 1, 1.
+        // The intended result is 7, 1, 1.
         assert_eq!(out.to_vec().unwrap(), [0, 7, 1]);
     });
 }
@@ -86,9 +86,9 @@ fn a_vector_in_an_array_that_is_not_aligned_for_it() {
     });
 }
 
-/// The PTX's own mistakes apart, the interpreter knows where its kernels come from.
+/// Without a Rust source line, the message has the line of the PTX.
 #[test]
-fn a_fault_reads_well() {
+fn a_faults_message_has_kernel_thread_line_and_cause() {
     let device = crate::interpreters::device(&PTX, InterpreterOptions::default());
     let mut out = device.uninitialized(32).unwrap();
     let error = device.launch(&generic_without_cvta, LaunchConfig::new(1, 32), (&mut out,)).unwrap_err();

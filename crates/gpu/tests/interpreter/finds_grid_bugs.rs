@@ -1,8 +1,8 @@
-//! Bugs around the barrier of the grid are found in the PTX of their kernels, where a GPU computes anything or hangs.
+//! Misuse of the grid-wide barrier is found in the PTX of the kernels; on a GPU it gives undefined results or a deadlock.
 //!
-//! The kernels are those of `seeded_bugs::cooperative`; what the simulator says of them is in the tests of `cuda_std`.
-//! In PTX the barrier is a loop that reads its state until all blocks have added to it. The interpreter knows nothing of
-//! its meaning: blocks that wait in vain wait as on a GPU, until the instructions of a block come to their limit.
+//! The kernels are those of `seeded_bugs::cooperative`; the tests of `cuda_std` have the simulator's faults for them.
+//! In PTX the barrier is a loop that reads its state until all blocks have added to it. The interpreter does not know
+//! its meaning: blocks that deadlock spin as on a GPU, until one reaches the limit of instructions per block.
 
 use crate::interpreters::{fault_at, with_and_without_races, with_races};
 use cuda_std::{Dim3, LaunchConfig, PtxVariant};
@@ -16,10 +16,10 @@ use seeded_bugs::cooperative::{
     warp_or_grid, writes_the_state,
 };
 
-/// More than a block of these kernels executes, and soon executed.
+/// Limit of instructions per block: more than these kernels need, and quickly reached by a spinning block.
 const LIMIT: u64 = 1 << 15;
 
-/// The place of a mark, as the PTX tells it.
+/// The file and line of a mark, as in the PTX.
 fn mark(name: &str) -> (&'static str, u32) {
     let line = seeded_bugs::cooperative::marked_line(name).expect("the mark is in the kernels' file");
     ("seeded_bugs/src/cooperative.rs", line)
@@ -34,10 +34,10 @@ fn error(launched: Result<Option<LaunchReport>, Error>) -> Error {
     launched.expect_err("the kernel has a bug")
 }
 
-/// Runs `test` with the kernels of each PTX on a device that soon counts as endless what does not end.
+/// Runs `test` with the kernels of each PTX on a device with a low limit of instructions per block.
 ///
-/// It looks for races: blocks then have their turns in order, on one thread of the host. Without, on several, who waits
-/// in vain first is left to chance, as on a GPU.
+/// Race checks are on: blocks then run in round-robin order on one host thread. Without them they run on several threads,
+/// and the first block to reach the limit is nondeterministic, as on a GPU.
 fn with_low_limit(ptx: &[PtxVariant], test: impl Fn(&Device)) {
     let options = InterpreterOptions { block_instructions: LIMIT, ..InterpreterOptions::default() };
     ptx.iter().for_each(|ptx| test(&crate::interpreters::device(ptx, options)));
@@ -68,8 +68,8 @@ fn a_race_after_some_barriers_is_found_there() {
         let fault = fault_at(&race_in_a_later_epoch, mark("race_in_a_later_epoch"), &error);
         let FaultKind::SameValueRace { other_place, other_block, .. } = &fault.kind else { panic!("{fault}") };
         assert_eq!(**other_place, fault.place);
-        // Each two neighbours write one element. The third block is the last to come to the second barrier and so the
-        // first to leave it.
+        // Two neighbouring blocks write each element. The third block is the last to reach the second barrier, and so
+        // the first to leave it.
         assert_eq!((fault.block, *other_block), (Dim3::new(3, 0, 0), Dim3::new(2, 0, 0)));
     });
 }
@@ -79,7 +79,7 @@ fn a_barrier_of_the_block_does_not_order_blocks() {
     with_races(&PTX, |device| {
         let (mut values, mut out) = (device.zeroed(64).unwrap(), device.uninitialized(64).unwrap());
         let error = error(device.launch(&barrier_of_the_block, config(2, 32), (&mut values, &mut out)));
-        // Blocks have their turns at barriers: the second has written when the first goes on, two lines below.
+        // The scheduler switches blocks at barriers: the second has written when the first continues, two lines below.
         let (file, line) = mark("barrier_of_the_block");
         let fault = fault_at(&barrier_of_the_block, (file, line + 2), &error);
         let FaultKind::Race { access: Access::Read, other_access: Access::Write, other_block, other_place, .. } =
@@ -110,7 +110,7 @@ fn a_block_that_returns_early() {
 }
 
 #[test]
-fn a_block_that_waits_once_too_often() {
+fn a_block_that_waits_once_more_than_the_others() {
     with_low_limit(&PTX, |device| {
         let mut barrier = device.zeroed(1).unwrap();
         let error = error(device.launch(&one_round_more, config(3, 40), (&mut barrier,)));
@@ -120,7 +120,7 @@ fn a_block_that_waits_once_too_often() {
     });
 }
 
-/// Blocks meet at the barrier's state, wherever in the kernel they are: in PTX this is no bug.
+/// Blocks synchronise through the barrier's state, wherever in the kernel they are: in PTX this is no bug.
 #[test]
 fn different_barriers_of_the_grid_with_one_state_are_one() {
     with_and_without_races(&PTX, |device| {
@@ -145,7 +145,7 @@ fn threads_that_return_early() {
         let mut barrier = device.zeroed(1).unwrap();
         let error = error(device.launch(&threads_that_return, config(4, 32), (100, &mut barrier)));
         let fault = fault_at(&threads_that_return, mark("threads_that_return"), &error);
-        // The others have gone to the kernel's end, where they wait for these.
+        // The other lanes wait for these at the reconvergence point, the kernel's end.
         assert_eq!(fault.kind, FaultKind::BarrierDivergence { waiting: 4, exited: 0, other_place: None });
         assert_eq!((fault.block, fault.thread), (Dim3::new(3, 0, 0), Dim3::default()));
     });
@@ -184,7 +184,7 @@ fn a_launch_that_is_not_cooperative() {
 }
 
 #[test]
-fn a_state_that_is_not_there() {
+fn a_missing_or_uninitialised_state() {
     with_and_without_races(&PTX, |device| {
         let mut unwritten = device.uninitialized(1).unwrap();
         let error = error(device.launch(&waits, config(2, 32), (&mut unwritten,)));
@@ -202,7 +202,7 @@ fn a_state_that_is_not_there() {
     });
 }
 
-/// The first block alone turns the highest bit over and goes on; the others wait for it to be turned.
+/// Only the first block toggles the highest bit and continues; the others wait for it to change.
 #[test]
 fn a_state_that_is_not_zero() {
     with_low_limit(&PTX, |device| {
@@ -223,7 +223,7 @@ fn a_state_that_the_kernel_changes() {
 }
 
 #[test]
-fn a_panic_after_a_barrier_names_its_block_and_the_next_launch_is_right() {
+fn a_panic_after_a_barrier_names_its_block_and_the_next_launch_succeeds() {
     with_and_without_races(&PTX, |device| {
         let mut out = device.uninitialized(12).unwrap();
         for _ in 0..2 {
@@ -231,7 +231,7 @@ fn a_panic_after_a_barrier_names_its_block_and_the_next_launch_is_right() {
             let error = error(device.launch(&panics_after_the_barrier, config(3, 4), (&mut barrier, &mut out)));
             let fault = fault_at(&panics_after_the_barrier, mark("panics_after_the_barrier"), &error);
             assert_eq!(fault.kind, FaultKind::Trap);
-            // Which of its threads goes on first from a barrier where some wait long is left to chance.
+            // The thread is not checked: which one leaves the barrier first is nondeterministic.
             assert_eq!(fault.block, Dim3::new(2, 0, 0));
             let mut barrier = device.zeroed::<u32>(1).unwrap();
             device.launch(&waits, config(4, 4), (&mut barrier,)).unwrap();

@@ -1,9 +1,9 @@
-//! Bugs that a GPU keeps quiet about are found in the PTX of their kernels, for each architecture: with the kind, the
-//! block, the thread and the line of the Rust source.
+//! Bugs that a GPU does not report are found in the PTX of the kernels, for each architecture: with the kind, the block,
+//! the thread and the line of the Rust source.
 //!
-//! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line. What the simulator
-//! says of them is in the tests of `cuda_std`. An index out of bounds and a division by zero are a `trap` in PTX, since
-//! what the Rust compiler checks it leaves to no one else: the line tells which of them it is.
+//! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line. The tests of
+//! `cuda_std` have the simulator's faults for them. An index out of bounds and a division by zero are both a `trap` in
+//! PTX, to which rustc compiles its checks: only the line distinguishes them.
 
 use crate::interpreters::{fault_at, with_and_without_races, with_races};
 use cuda_std::{Dim3, LaunchConfig};
@@ -16,12 +16,12 @@ use seeded_bugs::{
     wrong_lane,
 };
 
-/// The place of a mark, as the PTX tells it.
+/// The file and line of a mark, as in the PTX.
 fn mark(name: &str) -> (&'static str, u32) {
     ("seeded_bugs/src/lib.rs", seeded_bugs::marked_line(name).expect("the mark is in the kernels' file"))
 }
 
-/// The first byte of what is read that nobody has written, counted from the start of the array or buffer.
+/// The offset of the first uninitialised byte that was read, from the start of the array or buffer.
 fn first_unwritten(fault: &Fault) -> u64 {
     match &fault.kind {
         FaultKind::Access { access: Access::Read, error: AccessError::Uninitialised { first, .. } } => *first,
@@ -49,7 +49,7 @@ fn an_index_one_beyond_the_end() {
 
 #[test]
 fn a_missing_barrier() {
-    // The first warp reads what the second has not written; which of them runs first is left to the interpreter.
+    // The first warp reads elements that the second has not yet written: the interpreter runs the first warp first.
     with_and_without_races(&PTX, |device| {
         let mut out = device.uninitialized(64).unwrap();
         let error = error(device.launch(&missing_barrier, LaunchConfig::new(1, 64), (&mut out,)));
@@ -69,7 +69,7 @@ fn a_missing_barrier_in_a_loop() {
             panic!("{fault}")
         };
         assert_eq!((access, other_access), (Access::Read, Access::Write));
-        // The second warp reads backwards what the first is a round ahead with.
+        // The second warp reads, in reverse order, elements that the first has overwritten in its next iteration.
         assert_eq!((fault.thread, other_thread), (Dim3::new(32, 0, 0), Dim3::new(31, 0, 0)));
         assert_eq!(other_place.source.map(|source| source.line), Some(mark("overwrote").1));
     });
@@ -82,7 +82,7 @@ fn a_barrier_in_a_branch() {
         let error = error(device.launch(&barrier_in_a_branch, LaunchConfig::new(3, 64), (&mut out,)));
         let fault = fault_at(&barrier_in_a_branch, mark("barrier_in_a_branch"), &error);
         assert_eq!((fault.block, fault.thread), (Dim3::default(), Dim3::new(1, 0, 0)));
-        // The other lanes of each warp wait behind the branch for these, and so have not left the kernel.
+        // The other lanes of each warp wait for these at the reconvergence point, and so have not left the kernel.
         assert_eq!(fault.kind, FaultKind::BarrierDivergence { waiting: 32, exited: 0, other_place: None });
     });
 }
@@ -191,7 +191,7 @@ fn a_panic() {
 }
 
 #[test]
-fn the_lowest_block_is_reported_whatever_runs_first() {
+fn the_lowest_faulting_block_is_reported_in_any_schedule() {
     let divisors: Vec<u32> = (0..64 * 512).map(|i| u32::from(i < 64 * 100 || i % 3 == 0)).collect();
     let options = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
     let device = crate::interpreters::device(&PTX[1], options);
@@ -200,12 +200,12 @@ fn the_lowest_block_is_reported_whatever_runs_first() {
         let mut out = device.uninitialized(64 * 512).unwrap();
         let error = error(device.launch(&panics, LaunchConfig::new(512, 64), (&divisors, &mut out)));
         let fault = fault_at(&panics, mark("panics"), &error);
-        // The first element of block 100 that is no multiple of three: 6400 = 3 · 2133 + 1.
+        // The first element of block 100 is not a multiple of three: 6400 = 3 · 2133 + 1.
         assert_eq!((fault.block, fault.thread), (Dim3::new(100, 0, 0), Dim3::default()));
     }
 }
 
-/// Every kernel of the PTX has a test, here or where cooperative launches are tested.
+/// Every kernel of the PTX has a test, here or in `finds_grid_bugs`.
 #[test]
 fn every_kernel_with_a_bug_is_run() {
     let tests = [include_str!("finds_seeded_bugs.rs"), include_str!("finds_grid_bugs.rs")];

@@ -1,19 +1,19 @@
-//! The interpreter of PTX is a device like the others: buffers, launches, replays, names and errors.
+//! The PTX interpreter is a device like the others: buffers, launches, replays, names and errors.
 
-use crate::support::{PTX, absent, buffers_that_keep_what_they_are_given, changed, overrun, scale, vector_max};
+use crate::support::{PTX, absent, changed, checked_buffers, overrun, scale, vector_max};
 use cuda_std::simulator::max_cooperative_blocks;
 use gpu::{Device, DeviceChoice, Error, InterpreterOptions, LaunchConfig, OpenError, PtxVariant};
 use ptx_interpreter::memory::{AccessError, MemoryError};
 use ptx_interpreter::{FaultKind, LaunchError};
 use test_kernels::grid_sums;
 
-/// With the kernels of `support`.
+/// The interpreter with the kernels of `support`.
 fn open() -> Device {
     Device::open(DeviceChoice::Ptx, PTX).unwrap()
 }
 
 #[test]
-fn the_newest_variant_is_taken_and_named() {
+fn loads_the_newest_variant() {
     let device = open();
     assert_eq!(device.name(), "PTX interpreter, sm_75");
     assert_eq!(device.remark(), " (PTX interpreter, sm_75)");
@@ -30,7 +30,7 @@ fn the_newest_variant_is_taken_and_named() {
 }
 
 #[test]
-fn ptx_that_it_does_not_understand_is_an_error_with_the_line() {
+fn the_error_for_invalid_ptx_has_the_line() {
     // SAFETY: nothing is launched.
     #[allow(unsafe_code)]
     let variant = |text| unsafe { PtxVariant::new((8, 6), text) };
@@ -48,9 +48,9 @@ fn ptx_that_it_does_not_understand_is_an_error_with_the_line() {
 }
 
 #[test]
-fn buffers_keep_what_they_are_given() {
+fn buffers_hold_the_values_copied_to_them() {
     let device = open();
-    let (mut buffer, _) = buffers_that_keep_what_they_are_given(&device);
+    let (mut buffer, _) = checked_buffers(&device);
     buffer.copy_from_at(1, &[50]).unwrap();
     assert_eq!(buffer.to_vec_at(0..2).unwrap(), [4, 50]);
     assert_eq!(device.zeroed::<f64>(2).unwrap().to_vec().unwrap(), [0.0, 0.0]);
@@ -62,7 +62,7 @@ fn buffers_keep_what_they_are_given() {
 }
 
 #[test]
-fn buffers_of_no_elements_can_be_used() {
+fn empty_buffers_can_be_used() {
     let device = open();
     let mut empty = device.uninitialized::<f32>(0).unwrap();
     assert!(empty.is_empty());
@@ -73,7 +73,7 @@ fn buffers_of_no_elements_can_be_used() {
 }
 
 #[test]
-fn what_nobody_has_written_is_a_fault_to_read() {
+fn reading_uninitialised_memory_is_a_fault() {
     let device = open();
     let mut x = device.uninitialized(4).unwrap();
     x.copy_from_at(0, &[1.0, 2.0]).unwrap();
@@ -86,21 +86,21 @@ fn what_nobody_has_written_is_a_fault_to_read() {
     assert_eq!(*first, 2 * 4);
     assert!(error.fault().is_none());
 
-    // A kernel may write it.
+    // Writing it is no fault.
     let (a, mut out) = (device.buffer_from_slice(&[1.0, -2.0]).unwrap(), device.uninitialized(2).unwrap());
     device.launch(&vector_max, LaunchConfig::new(1, 2), (&a, &a, &mut out)).unwrap();
     assert_eq!(out.to_vec().unwrap(), [1.0, -2.0]);
 }
 
 #[test]
-fn memory_has_an_end() {
+fn device_memory_is_limited() {
     let device = open();
     for length in [1 << 40, usize::MAX] {
         let error = device.uninitialized::<f64>(length).unwrap_err();
         assert!(matches!(error, Error::InterpreterMemory(MemoryError::OutOfMemory { .. })), "{error}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
-    // What is asked for counts, and what is freed counts no more.
+    // Freed memory is available again.
     for _ in 0..3 {
         drop(device.uninitialized::<u8>(1 << 20).unwrap());
     }
@@ -129,7 +129,7 @@ fn launches_work_in_replays_too() {
 }
 
 #[test]
-fn a_launch_that_cannot_be_says_why() {
+fn the_error_of_an_invalid_launch_has_its_kind() {
     let device = open();
     let mut x = device.zeroed(4).unwrap();
     let error = device.launch(&absent, LaunchConfig::new(1, 1), (&mut x,)).unwrap_err();
@@ -156,7 +156,7 @@ fn a_launch_that_cannot_be_says_why() {
 }
 
 #[test]
-fn a_fault_is_one_readable_line_and_the_device_lives_on() {
+fn a_fault_is_one_line_and_the_device_stays_usable() {
     let device = open();
     let mut x = device.zeroed(4).unwrap();
     let error = device.launch(&overrun, LaunchConfig::new(1, 1), (&mut x,)).unwrap_err();
@@ -179,14 +179,14 @@ fn a_fault_is_one_readable_line_and_the_device_lives_on() {
 #[test]
 fn blocks_of_a_cooperative_launch_have_the_simulators_limit() {
     let device = crate::interpreters::device(&test_kernels::PTX[0], InterpreterOptions::default());
-    let most = device.max_cooperative_blocks(&grid_sums, 1024, 0).unwrap();
-    assert_eq!(most, max_cooperative_blocks(1024));
+    let max_blocks = device.max_cooperative_blocks(&grid_sums, 1024, 0).unwrap();
+    assert_eq!(max_blocks, max_cooperative_blocks(1024));
     let error = device.max_cooperative_blocks(&grid_sums, 2048, 0).unwrap_err();
     assert!(matches!(error, Error::Limit { kernel: "grid_sums", .. }), "{error}");
 }
 
 #[test]
-fn reports_are_kept_once_they_are_asked_for() {
+fn reports_are_kept_after_the_first_request() {
     let device = open();
     let mut x = device.zeroed(64).unwrap();
     let config = LaunchConfig::for_elements(64, 32);

@@ -1,4 +1,4 @@
-//! The interpreter of PTX as a device: it computes what kernels say, and finds their bugs.
+//! The PTX interpreter as a device: it runs kernels correctly, and finds their bugs.
 
 mod finds_bugs_of_ptx;
 mod finds_grid_bugs;

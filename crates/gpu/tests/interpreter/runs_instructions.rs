@@ -1,5 +1,5 @@
-//! The test kernels for single instructions, interpreted with all checks, give what the simulator and what is computed
-//! otherwise give. So do those that the simulator has no instruction for.
+//! The test kernels for single instructions, interpreted with all checks, have the results of the simulator and of an
+//! independent computation. Kernels that the simulator cannot run are compared with the latter only.
 
 use crate::interpreters::same_everywhere;
 use cuda_std::{F32x4, LaunchConfig};
@@ -15,17 +15,17 @@ use test_kernels::memory::{DOUBLES, LOCAL_BINS, PRIMES, WEIGHTS, doubles, local_
 use test_kernels::tensor_cores::{copies_past_registers, tile_product_f16, tile_product_tf32};
 use test_kernels::{PTX, atomics};
 
-/// Numbers of every size, and those at the edges.
+/// Integers of every magnitude, and the limits of their types.
 fn words(length: usize) -> impl Strategy<Value = Vec<u32>> {
     vec(prop_oneof![any::<u32>(), 0u32..70, Just(u32::MAX), Just(1 << 31), Just((1 << 31) - 1)], length)
 }
 
-/// As `bits_of`, but not zeros: of zeros that differ in the sign, `min` and `max` may give either.
+/// As `bits_of`, but equal for both zeros: of +0 and −0, `min` and `max` may return either.
 fn bits_of_nonzero(x: f64) -> u64 {
     bits_of(if x == 0.0 { 0.0 } else { x })
 }
 
-/// Bits that tell numbers apart, but not NaNs.
+/// The bits of a float, equal for all NaNs.
 fn bits_of(x: f64) -> u64 {
     if x.is_nan() { u64::MAX } else { x.to_bits() }
 }
@@ -54,7 +54,7 @@ proptest! {
                 signed_a / signed_b, signed_a % signed_b, a / b, a % b,
                 quotient, quotient >> 32, remainder, remainder >> 32,
             ];
-            prop_assert_eq!(results, &expected.map(|number| number as u32)[..]);
+            prop_assert_eq!(results, &expected.map(|value| value as u32)[..]);
         }
     }
 
@@ -77,7 +77,7 @@ proptest! {
                 wide << n, wide << n >> 32, wide >> n, wide >> n >> 32, signed as u128, (signed >> 32) as u128,
                 u128::from(rotated | rotated >> 32), widest, widest >> 64, widest >> 96,
             ];
-            prop_assert_eq!(results, &expected.map(|number| number as u32)[..]);
+            prop_assert_eq!(results, &expected.map(|value| value as u32)[..]);
         }
     }
 
@@ -219,8 +219,8 @@ proptest! {
     #[test]
     fn asynchronous_copies(x in vec(-100f32..100.0, 256), y in vec(-100f32..100.0, 256), whole_block: bool) {
         let threads = if whole_block { 64 } else { 16 };
-        let in_fours = |numbers: &[f32]| -> Vec<F32x4> {
-            numbers.chunks(4).map(|four| F32x4::new(four[0], four[1], four[2], four[3])).collect()
+        let in_fours = |values: &[f32]| -> Vec<F32x4> {
+            values.chunks(4).map(|four| F32x4::new(four[0], four[1], four[2], four[3])).collect()
         };
         let (x, y) = (in_fours(&x), in_fours(&y));
         let result = same_everywhere(&copies_past_registers, |device| {
@@ -241,16 +241,16 @@ proptest! {
     /// Small integers, whose sums and products are exact in every precision.
     #[test]
     fn products_of_tiles(a in vec(-16i32..=16, 256), b in vec(-16i32..=16, 128)) {
-        let numbers = |integers: &[i32]| -> Vec<f32> { integers.iter().map(|&integer| integer as f32).collect() };
+        let floats = |integers: &[i32]| -> Vec<f32> { integers.iter().map(|&integer| integer as f32).collect() };
         let config = LaunchConfig::new(1, 32);
         let tf32 = same_everywhere(&tile_product_tf32, |device| {
-            let (a, b) = (device.buffer_from_slice(&numbers(&a[..128])), device.buffer_from_slice(&numbers(&b[..64])));
+            let (a, b) = (device.buffer_from_slice(&floats(&a[..128])), device.buffer_from_slice(&floats(&b[..64])));
             let mut d = device.uninitialized(16 * 8).unwrap();
             device.launch(&tile_product_tf32, config, (&a.unwrap(), &b.unwrap(), &mut d)).unwrap();
             d.to_vec().unwrap()
         });
         let f16 = same_everywhere(&tile_product_f16, |device| {
-            let (a, b) = (device.buffer_from_slice(&numbers(&a)), device.buffer_from_slice(&numbers(&b)));
+            let (a, b) = (device.buffer_from_slice(&floats(&a)), device.buffer_from_slice(&floats(&b)));
             let mut d = device.uninitialized(16 * 8).unwrap();
             device.launch(&tile_product_f16, config, (&a.unwrap(), &b.unwrap(), &mut d)).unwrap();
             d.to_vec().unwrap()
@@ -286,14 +286,14 @@ proptest! {
 
     #[test]
     fn atomic_operations(x in words(300), threads in 1u32..300) {
-        // Floats add up exactly, and the order of the sums is free.
+        // The floats' sums are exact, so that the order of the additions does not matter.
         for ptx in PTX {
             prop_assert_eq!(launch_atomics("atomics", ptx.text(), &x, threads), atomics::expected(&x));
         }
     }
 }
 
-/// What the kernel leaves in its cells. Its parameters are those of no `#[kernel]`, so the machine gets their bytes.
+/// The kernel's results in its cells. It is no `#[kernel]`, so the machine gets the parameters as bytes.
 fn launch_atomics(kernel: &str, text: &str, x: &[u32], threads: u32) -> ([u64; atomics::CELLS], [u32; 2]) {
     let mut machine = Machine::new(text).unwrap();
     let [input, cells, words] = [x.len() * 4, atomics::CELLS * 8, 8].map(|size| machine.allocate(size as u64).unwrap());
@@ -307,11 +307,11 @@ fn launch_atomics(kernel: &str, text: &str, x: &[u32], threads: u32) -> ([u64; a
     let parameters = [input, x.len() as u64, cells, words].map(u64::to_le_bytes);
     let config = LaunchConfig::for_elements(x.len(), threads);
     machine.launch(Options::default(), kernel, config, &parameters.each_ref().map(|value| &value[..])).unwrap();
-    let number = |address: u64, size: usize| {
-        let mut number = [0; 8];
-        memory.read(address, &mut number[..size]).unwrap();
-        u64::from_le_bytes(number)
+    let read = |address: u64, size: usize| {
+        let mut bytes = [0; 8];
+        memory.read(address, &mut bytes[..size]).unwrap();
+        u64::from_le_bytes(bytes)
     };
-    let cells = std::array::from_fn(|index| number(cells + 8 * index as u64, 8));
-    (cells, [0, 4].map(|offset| number(words + offset, 4) as u32))
+    let cells = std::array::from_fn(|index| read(cells + 8 * index as u64, 8));
+    (cells, [0, 4].map(|offset| read(words + offset, 4) as u32))
 }

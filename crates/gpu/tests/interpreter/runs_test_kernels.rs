@@ -1,5 +1,4 @@
-//! The test kernels' PTX, interpreted with all checks, gives what the simulator and what plain loops give, whatever the
-//! sizes.
+//! The test kernels' PTX, interpreted with all checks, has the results of the simulator and of plain loops, for all sizes.
 
 use crate::interpreters::{on_every_device, same_everywhere};
 use cuda_std::{Dim3, F32x4, LaunchConfig};
@@ -9,7 +8,7 @@ use test_kernels::{
     reverse_blocks, scale_vectors, sums_and_maxima, vector_max, warp_operations,
 };
 
-/// Small numbers, whose sums and products are exact.
+/// Small integers, whose sums and products are exact.
 fn integers(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 31 + seed * 17) % 23) as f32 - 11.0).collect()
 }
@@ -159,7 +158,7 @@ proptest! {
         prop_assert_eq!(result, expected);
     }
 
-    /// Blocks wait for each other; one state serves launches of different sizes.
+    /// Blocks synchronise; one barrier state serves launches of different sizes.
     #[test]
     fn cooperative_sums(
         length in 1usize..300, launches in prop::collection::vec((1u32..9, 1u32..70, 1u32..4), 1..4)
@@ -198,7 +197,7 @@ fn functions_of_math() {
         for (x, got) in x.into_iter().zip(result.chunks(8)) {
             let expected = [x.exp(), x.tanh(), x.abs().sqrt(), x.recip()];
             for (index, (got, expected)) in got.iter().zip(expected.iter().cycle()).enumerate() {
-                // The instruction of the fast tanh has an error of 2⁻¹¹ (PTX ISA, tanh.approx.f32).
+                // tanh.approx.f32 has a max. relative error of 2⁻¹¹ (PTX ISA).
                 let bound = if index == 5 { 6e-4 } else { 1e-5 };
                 let near = (got - expected).abs() <= expected.abs() * bound;
                 assert!(near, "function {index} of {x} on the {device}: {got}, not {expected}");
@@ -218,7 +217,7 @@ fn double_precision_in_place() {
     assert_eq!(result, [3.0, 4.0]);
 }
 
-/// Every kernel of the PTX has a test, here or where kernels for single instructions are run.
+/// Every kernel of the PTX has a test, here or in `runs_instructions`.
 #[test]
 fn every_kernel_is_run() {
     let tests = [include_str!("runs_test_kernels.rs"), include_str!("runs_instructions.rs")];

@@ -1,7 +1,7 @@
-//! The kernels of the tests, and a driver of the tests' choice to run them.
+//! The kernels of the tests, and the driver library that runs them.
 //!
-//! The driver's library is opened once per process. So the test executable starts itself again, with the library's name
-//! in the environment, to run the one test there.
+//! A process opens the driver's library once. To choose it, the test executable therefore starts itself again, with the
+//! library's name in the environment, and runs the one test there.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -13,7 +13,7 @@ use std::process::Command;
 use cuda_std::{GlobalMut, kernel, thread};
 use gpu::{Buffer, Device, PinnedBuffer, PtxVariant};
 
-/// out[i] = the larger of a[i] and b[i].
+/// out[i] = max(a[i], b[i]).
 #[kernel]
 pub fn vector_max(a: &[f32], b: &[f32], out: GlobalMut<f32>) {
     let i = thread::index_1d() as usize;
@@ -31,35 +31,34 @@ pub fn scale(x: GlobalMut<f32>, factor: f32, from: u8) {
     }
 }
 
-/// Writes behind the end of x.
+/// Writes past the end of x.
 #[kernel]
 pub fn overrun(x: GlobalMut<f32>) {
     x.set(x.len(), 0.0);
 }
 
-/// What the PTX below lacks.
+/// A kernel that the PTX below lacks.
 #[kernel]
 pub fn absent(x: GlobalMut<f32>) {
     x.set(0, 1.0);
 }
 
-/// What has other parameters in the PTX below.
+/// A kernel that has other parameters in the PTX below.
 #[kernel]
 pub fn changed(x: GlobalMut<f32>) {
     x.set(0, 1.0);
 }
 
-/// The kernels, compiled.
-// SAFETY: written by hand after the kernels above. `overrun` writes beyond its buffer, into the rest of the page that the GPU
-// gave to it at least, in the tests of a process of its own.
+/// The kernels' PTX.
+// SAFETY: handwritten to match the kernels above. `overrun` writes to address 0; only tests in their own process launch it.
 #[allow(unsafe_code)]
 pub(crate) static PTX: &[PtxVariant] = unsafe { &[PtxVariant::new((7, 5), include_str!("kernels.ptx"))] };
 
-/// A buffer on the device, and one in the host's memory, that have kept what they were given: last 4, 5, 6.
+/// A buffer on the device and one in host memory, which have been checked to hold the values copied to them: 4, 5, 6.
 ///
 /// # Panics
-/// If they have not.
-pub(crate) fn buffers_that_keep_what_they_are_given(device: &Device) -> (Buffer<u32>, PinnedBuffer<u32>) {
+/// If they hold other values.
+pub(crate) fn checked_buffers(device: &Device) -> (Buffer<u32>, PinnedBuffer<u32>) {
     let mut buffer = device.buffer_from_slice(&[1_u32, 2, 3]).unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3]);
     buffer.copy_from(&[4, 5, 6]).unwrap();
@@ -73,26 +72,26 @@ pub(crate) fn buffers_that_keep_what_they_are_given(device: &Device) -> (Buffer<
 /// A library that no machine has.
 pub(crate) const ABSENT: &str = "no-such-libcuda.so.1";
 
-/// Set in the process that runs a test's body.
+/// The environment variable that is set in the process that runs a test's body.
 const IN_CHILD: &str = "GPU_TEST_IN_CHILD";
 
-/// Runs `body`, the body of the test called `test` with the modules it is in, in a process of its own.
+/// Runs `body`, the body of the test `test` (with its module path), in its own process.
 ///
 /// # Panics
-/// If the test fails there, or if there is none of that name.
+/// If the test fails there, or there is no test of that name.
 pub(crate) fn in_own_process(test: &str, body: impl FnOnce()) {
     in_child(test, |_| {}, body);
 }
 
-/// Runs `body`, the body of the test called `test`, in a process of its own, where `library` is the driver's library
-/// and `environment` is set.
+/// Runs `body`, the body of the test `test`, in its own process, where `library` is the driver's library and
+/// `environment` is set.
 ///
 /// # Panics
-/// If the test fails there, or if there is none of that name.
+/// If the test fails there, or there is no test of that name.
 pub(crate) fn with_library(test: &str, library: &Path, environment: &[(&str, &str)], body: impl FnOnce()) {
     let log = log_path(library);
     let set_up = |child: &mut Command| {
-        // The machine of the test is made up: what it lacks is no reason to skip a test of this run.
+        // The test simulates another machine: its skipped tests do not count for this run.
         let skips = log.with_extension("skips");
         for file in [&log, &skips] {
             let _ = std::fs::remove_file(file);
@@ -104,8 +103,7 @@ pub(crate) fn with_library(test: &str, library: &Path, environment: &[(&str, &st
     in_child(test, set_up, body);
 }
 
-/// Runs `body`, the body of the test called `test`, where the driver's library is the stand-in, compiled with
-/// `defines`.
+/// Runs `body`, the body of the test `test`, with the stand-in, compiled with `defines`, as the driver's library.
 ///
 /// Without a C compiler the test is skipped.
 ///
@@ -120,7 +118,7 @@ pub(crate) fn with_stand_in(test: &str, defines: &[&str], environment: &[(&str, 
     }
 }
 
-/// What the stand-in was asked for, a line a call.
+/// The calls that the stand-in has logged, one per line.
 pub(crate) fn calls() -> Vec<String> {
     let path = std::env::var_os("STAND_IN_LOG").expect("the test runs with the stand-in");
     let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -1,25 +1,26 @@
-/* A stand-in for libcuda.so.1 whose device memory is the host's. It runs the kernels of support/mod.rs, and writes what
- * it is asked for, a line a call, to the file that the environment names in STAND_IN_LOG.
+/* A stand-in for libcuda.so.1 whose device memory is the host's. It runs the kernels of support/mod.rs, and logs its
+ * calls, one per line, to the file named by the environment variable STAND_IN_LOG.
  *
- * Compiled with -D it is another device:
- *   DEVICES=n                    how many devices there are
- *   MAJOR=n, MINOR=n             their compute capability
- *   LAUNCH_RESULT=n              what cuLaunchKernel returns
- *   LOOK_UP_RESULT=n             what cuModuleGetFunction returns
- *   MULTIPROCESSORS=n, RESIDENT=n   multiprocessors, and blocks that each runs at once
- *   COOPERATIVE=0                blocks of a launch cannot wait for each other
- *   STATIC_SHARED=n              bytes of shared memory in each kernel's arrays
- *   SHARED=n                     bytes of shared memory that a block may have
- *   MEMORY=n                     bytes of the device's memory
- *   CAPTURE_LIMIT=n              how many launches can be captured; the next fails, and so does the end of the capture
- *   END_CAPTURE_RESULT=n, INSTANTIATE_RESULT=n   what these return
- *   GRAPH_LAUNCHES=n             how many launches of graphs succeed
+ * Macros (-D) set the properties of the device:
+ *   DEVICES=n                    number of devices
+ *   MAJOR=n, MINOR=n             compute capability
+ *   LAUNCH_RESULT=n              result of cuLaunchKernel
+ *   LOOK_UP_RESULT=n             result of cuModuleGetFunction
+ *   MULTIPROCESSORS=n, RESIDENT=n   number of multiprocessors, and max. resident blocks on each
+ *   COOPERATIVE=0                no support of cooperative launches
+ *   STATIC_SHARED=n              static shared memory of each kernel in bytes
+ *   SHARED=n                     max. shared memory per block in bytes
+ *   MEMORY=n                     device memory in bytes
+ *   CAPTURE_LIMIT=n              max. number of captured launches; the next one fails, and so does the end of the capture
+ *   END_CAPTURE_RESULT=n, INSTANTIATE_RESULT=n   results of these functions
+ *   GRAPH_LAUNCHES=n             number of graph launches that succeed
  *
- * By the environment it fails in time. A graph's launch is one launch, and what is only captured is none:
- *   STAND_IN_ALLOCATIONS=n       how many allocations find memory
- *   STAND_IN_COPIES=n            how many copies succeed; in the next one the device is lost
- *   STAND_IN_LAUNCHES=n          how many launches succeed; while the next one runs the device is lost
- *   STAND_IN_FINITE_LAUNCHES=n   how many launches leave numbers; after the next one all that is copied from the device
+ * Environment variables inject faults after a number of calls. A graph launch counts as one launch, a captured launch
+ * does not count:
+ *   STAND_IN_ALLOCATIONS=n       number of allocations that succeed
+ *   STAND_IN_COPIES=n            number of copies that succeed; the next one fails with a sticky error
+ *   STAND_IN_LAUNCHES=n          number of launches that succeed; the next one causes a sticky error
+ *   STAND_IN_FINITE_LAUNCHES=n   number of launches with finite results; after the next one every copy from the device
  *                                is NaN
  */
 #include <limits.h>
@@ -95,7 +96,7 @@ static void note(const char *format, ...) {
     fclose(file);
 }
 
-/* A number of the environment; without it more than anything counts up to. */
+/* The value of an environment variable; ULONG_MAX, which no counter reaches, if it is not set. */
 static unsigned long limit(const char *name) {
     const char *text = getenv(name);
     return text ? strtoul(text, NULL, 10) : ULONG_MAX;
@@ -130,7 +131,7 @@ static size_t used = 0;
 CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = MEMORY; return SUCCESS; }
 
 static _Thread_local int is_current = 0;
-/* What a kernel has done to the device: every later call returns it. */
+/* The sticky error, which every later call returns. */
 static CUresult failure = SUCCESS;
 #define CHECK() do { if (!is_current) return INVALID_CONTEXT; if (failure) return failure; } while (0)
 
@@ -162,7 +163,7 @@ CUresult cuGetErrorString(int error, const char **text) {
     return SUCCESS;
 }
 
-/* Modules. A text with the word "wrong" is not compiled. A function is its name. */
+/* Modules. A text with the word "wrong" does not compile. */
 
 CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
     CHECK();
@@ -197,7 +198,7 @@ CUresult cuModuleGetFunction(void **function, void *module, const char *name) {
     *function = handles[i];
     return SUCCESS;
 }
-/* Arrays in shared memory; what is allowed to the dynamic part. */
+/* Static shared memory, and the limit of the dynamic part. */
 CUresult cuFuncGetAttribute(int *value, int attribute, const char *function) {
     (void)function;
     CHECK();
@@ -219,7 +220,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const char *fu
 }
 CUresult cuModuleUnload(void *module) { free(module); note("unload module"); return failure; }
 
-/* Memory. Its size lies before it. */
+/* Memory. An allocation's size is stored 64 bytes before it. */
 
 CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
     CHECK();
@@ -273,7 +274,7 @@ CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
 }
 CUresult cuMemFreeHost(void *pointer) { free(pointer); note("unlock"); return SUCCESS; }
 
-/* Launches. One is kept with its parameters, of 8 bytes each at most, so that it can be run later and again. */
+/* Launches. A launch is stored with its parameters, of at most 8 bytes each, so that it can be run later and repeated. */
 
 struct launch { const char *function; char shape[200]; unsigned long long parameters[6]; };
 struct graph { unsigned count; struct launch launches[CAPTURE_LIMIT]; };
@@ -300,11 +301,11 @@ static void run(const struct launch *launch) {
         for (size_t i = from; i < length; i++) first[i] *= factor;
     } else if (strcmp(launch->function, "overrun") == 0) {
         note("%s: %zu %zu", launch->shape, (size_t)first, length);
-        failure = ILLEGAL_ADDRESS; /* of the calls that follow */
+        failure = ILLEGAL_ADDRESS; /* reported by later calls */
     }
 }
 
-/* The launch is taken; the calls that follow say that it has failed. */
+/* The launch itself succeeds; later calls report that it has failed. */
 static void count_launch(void) { if (launches++ >= limit("STAND_IN_LAUNCHES")) failure = LAUNCH_FAILED; }
 
 static CUresult launch(const char *verb, const char *function, const unsigned shape[7], size_t stream,
@@ -347,7 +348,7 @@ CUresult cuLaunchCooperativeKernel(const char *function, unsigned grid_x, unsign
     return launch("launch cooperatively", function, shape, stream, arguments);
 }
 
-/* Graphs: what was launched while a stream was captured. */
+/* Graphs: the launches captured from a stream. */
 
 CUresult cuStreamBeginCapture_v2(size_t stream, int mode) {
     CHECK();
@@ -408,7 +409,7 @@ CUresult cuEventCreate(void **event, unsigned flags) {
     *event = calloc(1, sizeof(float));
     return flags == 0 ? SUCCESS : INVALID_VALUE;
 }
-/* Each event is recorded 1.5 ms after the one before. */
+/* Each event is recorded 1.5 ms after the previous one. */
 CUresult cuEventRecord(float *event, size_t stream) {
     static float now = 10;
     CHECK();

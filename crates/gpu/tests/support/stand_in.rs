@@ -1,14 +1,14 @@
-//! The stand-in for the CUDA driver, compiled. The tests of other packages take this file too.
+//! Compiles the stand-in for the CUDA driver. Tests of other packages include this file too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use test_skips::{Need, skip};
 
-/// The stand-in's library, compiled with `defines` for the test called `test`. The environment variable
-/// `CUDA_DRIVER_LIBRARY` makes a process take it for the driver.
+/// The stand-in's library, compiled with `defines` for the test `test`. A process with its path in the environment
+/// variable `CUDA_DRIVER_LIBRARY` uses it as the driver.
 ///
-/// Without a C compiler there is none, and the test is skipped.
+/// Without a C compiler it is None, and the test is recorded as skipped.
 ///
 /// # Panics
 /// If the stand-in does not compile.

@@ -1,4 +1,4 @@
-//! Devices that interpret the PTX of test kernels, and what they find.
+//! Interpreter devices with the PTX of test kernels, and helpers to examine their faults and results.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,8 @@ use cuda_std::Kernel;
 use gpu::{Device, Error, InterpreterOptions, PtxVariant};
 use ptx_interpreter::Fault;
 
-/// A device with the kernels of one PTX. Rust's kernels have no reason to write a cell twice: that is a fault here.
+/// A device with the kernels of one PTX module. Two writes of the same value to one element are a fault here: no correct
+/// test kernel has such a race.
 pub(crate) fn device(ptx: &PtxVariant, options: InterpreterOptions) -> Device {
     let options = InterpreterOptions { same_value_races_are_faults: true, ..options };
     Device::interpreter(ptx, options).expect("the interpreter understands the PTX")
@@ -25,7 +26,7 @@ pub(crate) fn with_races(ptx: &[PtxVariant], test: impl Fn(&Device)) {
     ptx.iter().for_each(|ptx| test(&device(ptx, InterpreterOptions::default())));
 }
 
-/// The fault of a launch, whose kernel must be `K` and whose source line the given one. Its text is one line.
+/// The fault of a launch, whose kernel must be `K` and whose source line the given one. Its message must be one line.
 #[track_caller]
 pub(crate) fn fault_at<K: Kernel>(_: &K, (file, line): (&str, u32), error: &Error) -> Fault {
     let fault = fault_of::<K>(error);
@@ -34,7 +35,7 @@ pub(crate) fn fault_at<K: Kernel>(_: &K, (file, line): (&str, u32), error: &Erro
     fault
 }
 
-/// The fault of a launch, whose kernel must be `K`. Its text is one line.
+/// The fault of a launch, whose kernel must be `K`. Its message must be one line.
 #[track_caller]
 pub(crate) fn fault_of<K: Kernel>(error: &Error) -> Fault {
     let Some(fault) = error.ptx_fault() else { panic!("no fault: {error}") };
@@ -44,15 +45,15 @@ pub(crate) fn fault_of<K: Kernel>(error: &Error) -> Fault {
 }
 
 thread_local! {
-    /// The simulator, and a device with each PTX of the test kernels, opened once a test.
+    /// The simulator, and an interpreter with each PTX of the test kernels, opened once per test thread.
     static TEST_DEVICES: Vec<Device> = {
         let interpreters = test_kernels::PTX.iter().map(|ptx| device(ptx, InterpreterOptions::default()));
         [Device::simulator()].into_iter().chain(interpreters).collect()
     };
 }
 
-/// Runs `run`, which launches the test kernel `K`, on the simulator and on each PTX that has the kernel, with all
-/// checks. Returns the results by the devices' names, the simulator's first.
+/// Calls `run`, which launches the test kernel `K`, with the simulator and with an interpreter of each PTX that has the
+/// kernel, with all checks. Returns the results with the devices' names, the simulator's first.
 pub(crate) fn on_every_device<K: Kernel, T>(_: &K, run: impl Fn(&Device) -> T) -> Vec<(String, T)> {
     let has_kernel = |device: &&Device| match device.compute_capability() {
         None => true,

@@ -1,12 +1,12 @@
-//! A launch compares the kernel of the program with the entry of its name in the PTX, and the buffers with the device.
+//! A launch is rejected if the kernel differs from the entry of its name in the PTX, or a buffer is on another device.
 
 use crate::support::{PTX, calls, scale, with_stand_in};
 use cuda_std::{GlobalMut, kernel};
 use gpu::{Device, DeviceChoice, Error, InterpreterOptions, LaunchConfig, PtxVariant};
 use test_kernels::grid_sums;
 
-/// Of another crate of kernels: the same name as the kernel of the tests, as many parameters, other types.
-mod students {
+/// Kernels with the names and the numbers of parameters of the tests' kernels, but other types.
+mod other_crate {
     use super::*;
 
     #[kernel]
@@ -20,35 +20,35 @@ mod students {
     }
 }
 
-/// The devices that run PTX: a GPU, for which the stand-in stands, and the interpreter.
-fn with_each(test: &str, body: impl Fn(Device)) {
+/// Runs `body` on each device that runs PTX: a GPU with the stand-in for its driver, and the interpreter.
+fn on_each_ptx_device(test: &str, body: impl Fn(Device)) {
     with_stand_in(test, &[], &[], || {
         body(Device::open(DeviceChoice::Cuda, PTX).unwrap());
         body(Device::interpreter(&PTX[0], InterpreterOptions::default()).unwrap());
-        assert!(!calls().iter().any(|call| call.starts_with("launch")), "the driver was asked to launch");
+        assert!(!calls().iter().any(|call| call.starts_with("launch")), "the driver received a launch");
     });
 }
 
 #[test]
-fn kernels_of_other_element_types_are_refused() {
-    with_each("refuses_other_kernels::kernels_of_other_element_types_are_refused", |device| {
+fn kernels_of_other_element_types_are_rejected() {
+    on_each_ptx_device("rejects_other_kernels::kernels_of_other_element_types_are_rejected", |device| {
         let (a, b) = (device.zeroed::<u8>(4).unwrap(), device.zeroed(4).unwrap());
         let mut out = device.zeroed(4).unwrap();
-        let error = device.launch(&students::vector_max, LaunchConfig::new(1, 4), (&a, &b, &mut out)).unwrap_err();
+        let error = device.launch(&other_crate::vector_max, LaunchConfig::new(1, 4), (&a, &b, &mut out)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "kernel vector_max is vector_max(&[f32], &[f32], GlobalMut<f32>) in the PTX and vector_max(&[u8], &[u8], \
-             GlobalMut<u8>) in the program: the PTX was made from another kernel of this name"
+             GlobalMut<u8>) in the program: the PTX was compiled from another kernel of this name"
         );
         let mut x = device.zeroed(4).unwrap();
-        let error = device.launch(&students::scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 3)).unwrap_err();
+        let error = device.launch(&other_crate::scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 3)).unwrap_err();
         assert!(matches!(error, Error::Signature { kernel: "scale", .. }), "{error}");
     });
 }
 
 #[test]
-fn ptx_without_signatures_is_refused() {
-    // SAFETY: it is launched on the interpreter only, and does nothing.
+fn ptx_without_signatures_is_rejected() {
+    // SAFETY: the kernel does nothing, and only the interpreter runs it.
     #[allow(unsafe_code)]
     static WITHOUT: PtxVariant = unsafe {
         PtxVariant::new(
@@ -64,8 +64,8 @@ fn ptx_without_signatures_is_refused() {
 }
 
 #[test]
-fn a_barrier_of_the_grid_needs_a_cooperative_launch() {
-    with_each("refuses_other_kernels::a_barrier_of_the_grid_needs_a_cooperative_launch", |device| {
+fn a_grid_barrier_needs_a_cooperative_launch() {
+    on_each_ptx_device("rejects_other_kernels::a_grid_barrier_needs_a_cooperative_launch", |device| {
         let x = device.zeroed(4).unwrap();
         let (mut values, mut barrier, mut sums) =
             (device.zeroed(4).unwrap(), device.zeroed(1).unwrap(), device.zeroed(1).unwrap());
@@ -75,10 +75,10 @@ fn a_barrier_of_the_grid_needs_a_cooperative_launch() {
     });
 }
 
-/// The GPU opened a second time has a stream of its own: launches in it would not wait for those of the first.
+/// A GPU that is opened twice has two streams, whose launches are not ordered.
 #[test]
-fn buffers_of_another_device_are_refused() {
-    with_each("refuses_other_kernels::buffers_of_another_device_are_refused", |device| {
+fn buffers_of_another_device_are_rejected() {
+    on_each_ptx_device("rejects_other_kernels::buffers_of_another_device_are_rejected", |device| {
         let others = match device.is_gpu() {
             true => {
                 [Device::open(DeviceChoice::Cuda, PTX), Device::interpreter(&PTX[0], InterpreterOptions::default())]
