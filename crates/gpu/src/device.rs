@@ -94,8 +94,8 @@ impl Device {
         matches!(self.backend, Backend::Simulator { .. })
     }
 
-    /// The interpreter's reports on all launches since the last call, which starts the recording: the first call returns
-    /// none. Other devices never have any.
+    /// The interpreter's reports on all launches since the last call, which starts the recording: the first call
+    /// returns none. Other devices never have any.
     pub fn take_ptx_reports(&self) -> Vec<ptx_interpreter::LaunchReport> {
         match &self.backend {
             Backend::Interpreter(interpreter) => interpreter.take_reports(),
@@ -194,8 +194,8 @@ impl Device {
         Buffer::from_slice(&self.backend, values)
     }
 
-    /// A buffer of `length` uninitialised elements. On the simulator and the interpreter, a kernel that reads one before
-    /// it is written faults; on a GPU it reads an unspecified value.
+    /// A buffer of `length` uninitialised elements. On the simulator and the interpreter, a kernel that reads one
+    /// before it is written faults; on a GPU it reads an unspecified value.
     ///
     /// # Errors
     /// As [`buffer_from_slice`](Self::buffer_from_slice).
@@ -229,8 +229,8 @@ impl Device {
     ///
     /// # Errors
     /// If the launch exceeds CUDA's limits, a buffer is on another device, the PTX has no such kernel, or the driver
-    /// rejects the launch; if a cooperative launch has more blocks than can be resident at once. On the simulator and the
-    /// interpreter also for the kernel's own fault, on a GPU for that of an earlier launch.
+    /// rejects the launch; if a cooperative launch has more blocks than can be resident at once. On the simulator and
+    /// the interpreter also for the kernel's own fault, on a GPU for that of an earlier launch.
     pub fn launch<K: Kernel>(
         &self,
         kernel: &K,
@@ -262,8 +262,9 @@ impl Device {
     /// many small kernels.
     ///
     /// On a GPU, `record` runs once: its launches are captured into a graph, which is then launched `times` times, with
-    /// the same arguments each time. On the other devices, and with `GPU_LAUNCH_BLOCKING=1`, `record` runs `times` times,
-    /// and its launches with it. It must therefore record the same launches each time. With `times` zero it does not run.
+    /// the same arguments each time. On the other devices, and with `GPU_LAUNCH_BLOCKING=1`, `record` runs `times`
+    /// times, and its launches with it. It must therefore record the same launches each time. With `times` zero it does
+    /// not run.
     ///
     /// `record` may only launch kernels, and only through its recorder: other launches, copies, allocations and waiting
     /// return [`Error::Recording`].
@@ -315,8 +316,8 @@ impl Device {
     /// device's stream before and after the launches of `work`.
     ///
     /// Copies in `work` count too: leave them out to time the kernels alone. A kernel's first launch takes longer,
-    /// because the driver loads it then. The GPU is kept busy for a millisecond before the first event, so that launches
-    /// that take less than that to queue are timed without the launch overhead of the host.
+    /// because the driver loads it then. The GPU is kept busy for a millisecond before the first event, so that
+    /// launches that take less than that to queue are timed without the launch overhead of the host.
     ///
     /// The simulator and the interpreter return None: their time says nothing about a GPU.
     ///

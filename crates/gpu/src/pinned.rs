@@ -9,8 +9,8 @@ use crate::cuda::CudaPinned;
 use crate::device::Backend;
 
 /// Page-locked ("pinned") host memory, used as a slice. The GPU accesses it by DMA without a staging copy, so that
-/// [`Buffer::copy_from`](crate::Buffer::copy_from) and [`copy_to`](crate::Buffer::copy_to) are faster. It is scarcer than
-/// pageable memory.
+/// [`Buffer::copy_from`](crate::Buffer::copy_from) and [`copy_to`](crate::Buffer::copy_to) are faster. It is scarcer
+/// than pageable memory.
 ///
 /// On the simulator and the interpreter it is a `Vec`.
 #[derive(Debug)]

@@ -72,8 +72,9 @@ fn with_counts(launches: &[Launch]) -> Vec<Launch> {
 
 /// A stream in capture mode: its launches are recorded, not run.
 ///
-/// It is a separate, non-blocking stream. A blocking stream, such as cust's default, synchronises with the legacy default
-/// stream: while it is captured, a copy on any other thread would fail, and tests of one program run on several threads.
+/// It is a separate, non-blocking stream. A blocking stream, such as cust's default, synchronises with the legacy
+/// default stream: while it is captured, a copy on any other thread would fail, and tests of one program run on several
+/// threads.
 #[derive(Debug)]
 pub(crate) struct Capture<'a> {
     cuda: &'a Cuda,

@@ -45,8 +45,8 @@ impl Cuda {
         let LaunchConfig { grid: Dim3 { x, y, z }, block, dynamic_shared_bytes: shared, cooperative } = config;
         // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. The parameters have the
         // types of K's, because the signatures are equal. Their addresses are those of this device's own buffers: the
-        // kernel checks its indices against the lengths, and only launches of this stream use them. The driver copies the
-        // parameters before it returns.
+        // kernel checks its indices against the lengths, and only launches of this stream use them. The driver copies
+        // the parameters before it returns.
         let result = unsafe {
             if cooperative {
                 sys::cuLaunchCooperativeKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters)

@@ -16,7 +16,8 @@ use crate::{Error, recording};
 #[repr(transparent)]
 struct Plain<T>(T);
 
-// SAFETY: an element is a scalar or a vector of scalars: it has no pointers to the host, and any bit pattern is a value.
+// SAFETY: an element is a scalar or a vector of scalars: it has no pointers to the host, and any bit pattern is a
+// value.
 #[allow(unsafe_code)]
 unsafe impl<T: Element> DeviceCopy for Plain<T> {}
 
@@ -67,8 +68,8 @@ impl<T: Element> CudaBuffer<T> {
         self.cuda.memory
     }
 
-    /// The address of the first element. An empty buffer's is dangling but not zero, because the kernel makes a reference
-    /// of it.
+    /// The address of the first element. An empty buffer's is dangling but not zero, because the kernel makes a
+    /// reference of it.
     pub(crate) fn address(&self) -> u64 {
         if self.elements.is_empty() { align_of::<T>() as u64 } else { self.elements.as_device_ptr().as_raw() }
     }

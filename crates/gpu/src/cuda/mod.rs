@@ -133,7 +133,8 @@ fn succeed(result: CUresult) -> Result<(), DriverError> {
         return Ok(());
     }
     let mut text = c"".as_ptr();
-    // SAFETY: `text` is a valid out-pointer. The function is that of `cuda_driver`, which always writes a C string to it.
+    // SAFETY: `text` is a valid out-pointer. The function is that of `cuda_driver`, which always writes a C string to
+    // it.
     let text = unsafe {
         let _ = sys::cuGetErrorString(result, &raw mut text);
         CStr::from_ptr(text)

@@ -122,8 +122,8 @@ impl Module {
 impl Drop for Module {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: `load` loaded the module. Its functions are dropped with it, and none of its kernels runs: `Cuda`'s drop
-        // has waited for them before its fields are dropped.
+        // SAFETY: `load` loaded the module. Its functions are dropped with it, and none of its kernels runs: `Cuda`'s
+        // drop has waited for them before its fields are dropped.
         let _ = unsafe { sys::cuModuleUnload(self.module) };
     }
 }

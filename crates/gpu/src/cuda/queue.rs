@@ -39,8 +39,8 @@ impl Queue {
         self.graphs.clear();
     }
 
-    /// The error of the pending launches, if `error` is one that a running kernel causes. The first such error names all
-    /// launches that were pending, and every later one repeats it.
+    /// The error of the pending launches, if `error` is one that a running kernel causes. The first such error names
+    /// all launches that were pending, and every later one repeats it.
     pub(super) fn failure(&mut self, error: &DriverError) -> Option<Error> {
         if !comes_from_a_kernel(error.code) || (self.launches.is_empty() && self.failure.is_none()) {
             return None;
@@ -52,8 +52,8 @@ impl Queue {
     }
 }
 
-/// Whether a running kernel causes this error, rather than the call that returns it. Such errors are sticky: the context
-/// cannot be used afterwards.
+/// Whether a running kernel causes this error, rather than the call that returns it. Such errors are sticky: the
+/// context cannot be used afterwards.
 fn comes_from_a_kernel(code: u32) -> bool {
     // In cuda.h: ECC and NVLink; illegal address; time-out; assertion; stack, instruction, alignment, address space,
     // program counter, "unspecified launch failure".

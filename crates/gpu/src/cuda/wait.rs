@@ -1,7 +1,7 @@
 //! A kernel that keeps the GPU busy while the host queues the timed launches behind it.
 //!
-//! Without it, two events around a short kernel measure the launch overhead: the GPU is idle when the first event reaches
-//! it, and waits for the host's next call.
+//! Without it, two events around a short kernel measure the launch overhead: the GPU is idle when the first event
+//! reaches it, and waits for the host's next call.
 
 use cust::sys::{self, CUstream};
 

@@ -1,4 +1,5 @@
-//! Misuse of the grid-wide barrier is found in the PTX of the kernels; on a GPU it gives undefined results or a deadlock.
+//! Misuse of the grid-wide barrier is found in the PTX of the kernels; on a GPU it gives undefined results or a
+//! deadlock.
 //!
 //! The kernels are those of `seeded_bugs::cooperative`; the tests of `cuda_std` have the simulator's faults for them.
 //! In PTX the barrier is a loop that reads its state until all blocks have added to it. The interpreter does not know
@@ -36,8 +37,8 @@ fn error(launched: Result<Option<LaunchReport>, Error>) -> Error {
 
 /// Runs `test` with the kernels of each PTX on a device with a low limit of instructions per block.
 ///
-/// Race checks are on: blocks then run in round-robin order on one host thread. Without them they run on several threads,
-/// and the first block to reach the limit is nondeterministic, as on a GPU.
+/// Race checks are on: blocks then run in round-robin order on one host thread. Without them they run on several
+/// threads, and the first block to reach the limit is nondeterministic, as on a GPU.
 fn with_low_limit(ptx: &[PtxVariant], test: impl Fn(&Device)) {
     let options = InterpreterOptions { block_instructions: LIMIT, ..InterpreterOptions::default() };
     ptx.iter().for_each(|ptx| test(&crate::interpreters::device(ptx, options)));

@@ -1,5 +1,5 @@
-//! Bugs that a GPU does not report are found in the PTX of the kernels, for each architecture: with the kind, the block,
-//! the thread and the line of the Rust source.
+//! Bugs that a GPU does not report are found in the PTX of the kernels, for each architecture: with the kind, the
+//! block, the thread and the line of the Rust source.
 //!
 //! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line. The tests of
 //! `cuda_std` have the simulator's faults for them. An index out of bounds and a division by zero are both a `trap` in

@@ -308,9 +308,9 @@ fn launch_atomics(kernel: &str, text: &str, x: &[u32], threads: u32) -> ([u64; a
     let config = LaunchConfig::for_elements(x.len(), threads);
     machine.launch(Options::default(), kernel, config, &parameters.each_ref().map(|value| &value[..])).unwrap();
     let read = |address: u64, size: usize| {
-        let mut raw = [0; 8];
-        memory.read(address, &mut raw[..size]).unwrap();
-        u64::from_le_bytes(raw)
+        let mut value = [0; 8];
+        memory.read(address, &mut value[..size]).unwrap();
+        u64::from_le_bytes(value)
     };
     let cells = std::array::from_fn(|index| read(cells + 8 * index as u64, 8));
     (cells, [0, 4].map(|offset| read(words + offset, 4) as u32))

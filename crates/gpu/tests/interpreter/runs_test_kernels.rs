@@ -1,4 +1,5 @@
-//! The test kernels' PTX, interpreted with all checks, has the results of the simulator and of plain loops, for all sizes.
+//! The test kernels' PTX, interpreted with all checks, has the results of the simulator and of plain loops, for all
+//! sizes.
 
 use crate::interpreters::{on_every_device, same_everywhere};
 use cuda_std::{Dim3, F32x4, LaunchConfig};

@@ -50,7 +50,8 @@ pub fn changed(x: GlobalMut<f32>) {
 }
 
 /// The kernels' PTX.
-// SAFETY: handwritten to match the kernels above. `overrun` writes to address 0; only tests in their own process launch it.
+// SAFETY: handwritten to match the kernels above. `overrun` writes to address 0; only tests in their own process launch
+// it.
 #[allow(unsafe_code)]
 pub(crate) static PTX: &[PtxVariant] = unsafe { &[PtxVariant::new((7, 5), include_str!("kernels.ptx"))] };
 

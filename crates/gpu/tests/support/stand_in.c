@@ -11,7 +11,7 @@
  *   STATIC_SHARED=n              static shared memory of each kernel in bytes
  *   SHARED=n                     max. shared memory per block in bytes
  *   MEMORY=n                     device memory in bytes
- *   CAPTURE_LIMIT=n              max. number of captured launches; the next one fails, and so does the end of the capture
+ *   CAPTURE_LIMIT=n              max. number of captured launches; the next one and the end of the capture fail
  *   END_CAPTURE_RESULT=n, INSTANTIATE_RESULT=n   results of these functions
  *   GRAPH_LAUNCHES=n             number of graph launches that succeed
  *
@@ -274,7 +274,7 @@ CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
 }
 CUresult cuMemFreeHost(void *pointer) { free(pointer); note("unlock"); return SUCCESS; }
 
-/* Launches. A launch is stored with its parameters, of at most 8 bytes each, so that it can be run later and repeated. */
+/* Launches. A launch is stored with its parameters, of at most 8 bytes each, so that it can run later and again. */
 
 struct launch { const char *function; char shape[200]; unsigned long long parameters[6]; };
 struct graph { unsigned count; struct launch launches[CAPTURE_LIMIT]; };

@@ -6,8 +6,8 @@ use cuda_std::Kernel;
 use gpu::{Device, Error, InterpreterOptions, PtxVariant};
 use ptx_interpreter::Fault;
 
-/// A device with the kernels of one PTX module. Two writes of the same value to one element are a fault here: no correct
-/// test kernel has such a race.
+/// A device with the kernels of one PTX module. Two writes of the same value to one element are a fault here: no
+/// correct test kernel has such a race.
 pub(crate) fn device(ptx: &PtxVariant, options: InterpreterOptions) -> Device {
     let options = InterpreterOptions { same_value_races_are_faults: true, ..options };
     Device::interpreter(ptx, options).expect("the interpreter understands the PTX")
