@@ -1,10 +1,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A GPU architecture to make PTX for, by its compute capability.
+/// A GPU architecture to build PTX for, named by its compute capability.
 ///
-/// The PTX of one runs on every later one too; the driver compiles it for the device at hand. The exceptions are those
-/// with an `a`, whose PTX may use instructions that no other architecture has, and runs on no other.
+/// PTX is forward compatible: the driver compiles it for the device, of the same or any later architecture. The
+/// architecture-specific targets (suffix `a`) are the exception: their PTX may use instructions of that architecture
+/// only, and runs on no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Arch {
@@ -18,13 +19,13 @@ pub enum Arch {
     Sm86,
     /// Ampere: Jetson Orin.
     Sm87,
-    /// Ampere, of newer embedded boards.
+    /// Ampere: newer embedded boards.
     Sm88,
     /// Ada: RTX 40, L4, L40.
     Sm89,
     /// Hopper: H100, H200.
     Sm90,
-    /// Hopper only, with its warp-group matrix instructions.
+    /// Hopper only, with `wgmma`, its warp-group matrix instructions.
     Sm90a,
     /// Blackwell: B100, B200.
     Sm100,
@@ -43,7 +44,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// All of them, oldest first.
+    /// All architectures, oldest first.
     pub const ALL: [Self; 16] = [
         Self::Sm70,
         Self::Sm75,
@@ -63,7 +64,7 @@ impl Arch {
         Self::Sm121,
     ];
 
-    /// The name that rustc, ptxas and PTX's `.target` use.
+    /// The name in rustc, ptxas and PTX's `.target`.
     ///
     /// ```
     /// assert_eq!(cuda_builder::Arch::Sm90a.name(), "sm_90a");
@@ -97,7 +98,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// A name that is no [`Arch`]'s.
+/// The error for a name that no [`Arch`] has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no architecture is named {:?}: choose one of {}", .0, Arch::ALL.map(Arch::name).join(", "))]
 pub struct UnknownArch(pub String);
@@ -116,14 +117,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_architecture_is_found_by_its_name() {
+    fn names_round_trip() {
         for arch in Arch::ALL {
             assert_eq!(arch.name().parse(), Ok(arch));
         }
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
+    fn the_error_for_an_unknown_name_lists_the_known_ones() {
         let error = "sm_9".parse::<Arch>().unwrap_err().to_string();
         assert!(error.contains("\"sm_9\"") && error.contains("sm_90, sm_90a"), "{error}");
     }

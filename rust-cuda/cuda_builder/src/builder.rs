@@ -13,9 +13,9 @@ use crate::source_names::SourceNames;
 use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
 use crate::{Arch, compiling_kernels};
 
-/// Makes PTX from a crate of kernels, for one architecture. The [crate] tells how it is used.
+/// A builder of PTX from a crate of kernels, for one architecture. See the [crate]'s documentation for its use.
 ///
-/// All paths are taken from the current folder, which for a build script is its package's.
+/// Paths are relative to the current directory, which for a build script is its package's.
 #[derive(Clone, Debug)]
 pub struct CudaBuilder {
     kernel_crate: PathBuf,
@@ -37,7 +37,7 @@ enum Committed {
 }
 
 impl CudaBuilder {
-    /// A builder for the crate in the given folder, for [`Arch::Sm75`].
+    /// A builder for the crate in the directory `kernel_crate`, for [`Arch::Sm75`].
     pub fn new(kernel_crate: impl AsRef<Path>) -> Self {
         Self {
             kernel_crate: kernel_crate.as_ref().to_owned(),
@@ -53,73 +53,73 @@ impl CudaBuilder {
         }
     }
 
-    /// Sets the architecture. Kernels can ask for it by `cfg(target_feature = "sm_80")`, which holds for sm_80 and
+    /// Sets the architecture. Kernels can test for it with `cfg(target_feature = "sm_80")`, which is true for sm_80 and
     /// later.
     pub fn arch(mut self, arch: Arch) -> Self {
         self.arch = arch;
         self
     }
 
-    /// Asks for a later version of PTX than the architecture's first one, as `(7, 8)`; drivers before it refuse the
+    /// Sets a PTX ISA version later than the architecture's first one, as `(7, 8)`. Drivers older than it reject the
     /// result.
     pub fn ptx_version(mut self, major: u32, minor: u32) -> Self {
         self.ptx_version = Some((major, minor));
         self
     }
 
-    /// Bounds a kernel's launches, as CUDA's `__launch_bounds__` does: at most `max_threads` threads a block, and
-    /// registers for at least `min_blocks` blocks on a multiprocessor (0: no such demand). A launch with more threads
+    /// Sets a kernel's launch bounds, as CUDA's `__launch_bounds__`: at most `max_threads` threads per block, and few
+    /// enough registers for `min_blocks` resident blocks per multiprocessor (0: no minimum). A launch with more threads
     /// fails.
     pub fn launch_bounds(mut self, kernel: &str, max_threads: u32, min_blocks: u32) -> Self {
         self.launch_bounds.push(LaunchBounds { kernel: kernel.to_owned(), max_threads, min_blocks });
         self
     }
 
-    /// Adds a file or folder to the fingerprint that is not found by itself. Found are the source folders of the kernel
-    /// crate and of its path dependencies for the GPU, but no build scripts and nothing outside.
+    /// Adds a file or directory to the fingerprint. The source directories of the kernel crate and of its path
+    /// dependencies for the GPU are part of it by default; build scripts and files outside those directories are not.
     pub fn fingerprint_also(mut self, path: impl AsRef<Path>) -> Self {
         self.fingerprint_also.push(path.as_ref().to_owned());
         self
     }
 
-    /// Leaves a file or folder in a source folder out of the fingerprint, because only the host compiles it.
+    /// Excludes a file or directory within a source directory from the fingerprint, because only the host compiles it.
     pub fn host_only(mut self, path: impl AsRef<Path>) -> Self {
         self.host_only.push(path.as_ref().to_owned());
         self
     }
 
-    /// Names the committed PTX.
+    /// Sets the path of the committed PTX.
     pub fn committed(mut self, path: impl AsRef<Path>) -> Self {
         self.committed = Some(Committed::File(path.as_ref().to_owned()));
         self
     }
 
-    /// Names the folder of the committed PTX, which is then `LIBRARY.ARCH.ptx`, as `kernels_gpu.sm_75.ptx`.
+    /// Sets the directory of the committed PTX, whose file name is then `LIBRARY.ARCH.ptx`, as `kernels_gpu.sm_75.ptx`.
     pub fn committed_dir(mut self, path: impl AsRef<Path>) -> Self {
         self.committed = Some(Committed::Directory(path.as_ref().to_owned()));
         self
     }
 
-    /// Puts the PTX into a file too, wherever it comes from.
+    /// Also writes the PTX to `path`, whether it is committed or built.
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.copy_to = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Sets the folder to compile in. Without it, that is `nvptx` in the build script's OUT_DIR. Several architectures
-    /// and processes may share it: what does not depend on the architecture is compiled once.
+    /// Sets cargo's target directory for the kernels; by default `nvptx` in the build script's OUT_DIR. Several
+    /// architectures and processes may share it, so that crates that do not depend on the architecture compile once.
     pub fn target_dir(mut self, path: impl AsRef<Path>) -> Self {
         self.target_dir = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Sets where a toolchain is looked for, instead of [`toolchain_candidates`].
+    /// Sets the toolchains to try, instead of [`toolchain_candidates`].
     pub fn toolchains(mut self, candidates: Vec<Candidate>) -> Self {
         self.toolchains = Some(candidates);
         self
     }
 
-    /// Where the committed PTX belongs, if that was told.
+    /// The path of the committed PTX, if one was set.
     ///
     /// # Errors
     /// If the kernel crate's Cargo.toml cannot be read.
@@ -127,7 +127,7 @@ impl CudaBuilder {
         Ok(self.committed_path_of(&Manifest::load(&self.kernel_crate)?))
     }
 
-    /// The fingerprint of today's sources and settings.
+    /// The fingerprint of the current sources and settings.
     ///
     /// # Errors
     /// If a source or a Cargo.toml cannot be read.
@@ -135,7 +135,7 @@ impl CudaBuilder {
         self.fingerprint_of(&self.crates()?)
     }
 
-    /// Why a build would not use the committed PTX. None if it would.
+    /// Why a build would not use the committed PTX; None if it would.
     ///
     /// # Errors
     /// If a source, a Cargo.toml or the committed file cannot be read.
@@ -145,12 +145,12 @@ impl CudaBuilder {
         Ok(self.committed_text(&crates[0], &fingerprint)?.err())
     }
 
-    /// Provides the PTX to a build script: the committed one while it is fresh, else one that is built. Tells cargo
-    /// when to run the script again, and warns of a stale committed file.
+    /// Provides the PTX to a build script: the committed file if it is fresh, else a newly built one. Prints cargo's
+    /// `rerun-if-changed` directives, and a warning if a committed file is stale.
     ///
     /// # Errors
-    /// If the committed PTX is stale and there is no toolchain, or the kernels do not compile; and if a file cannot be
-    /// read or written.
+    /// If the committed PTX is stale and there is no toolchain; if the kernels do not compile; if a file cannot be read
+    /// or written.
     pub fn build(self) -> Result<Ptx, BuilderError> {
         if compiling_kernels() {
             return Err(BuilderError::Recursion);
@@ -179,13 +179,13 @@ impl CudaBuilder {
         };
         let path = match (&self.copy_to, &origin, committed) {
             (None, Origin::Committed, Some(committed)) => committed,
-            (Some(path), ..) => put(path.clone(), &text)?,
-            (None, ..) => put(self.target_directory()?.join(self.file_name(kernels)), &text)?,
+            (Some(path), ..) => write_ptx(path.clone(), &text)?,
+            (None, ..) => write_ptx(self.target_directory()?.join(self.file_name(kernels)), &text)?,
         };
         Ok(Ptx { path, arch: self.arch, origin })
     }
 
-    /// Compiles the kernels, whether or not the committed PTX is fresh.
+    /// Compiles the kernels, even if the committed PTX is fresh.
     ///
     /// # Errors
     /// If there is no toolchain, the kernels do not compile, or a file cannot be read or written.
@@ -198,10 +198,10 @@ impl CudaBuilder {
         self.compile(&crates, fingerprint, &toolchain)
     }
 
-    /// Compiles the kernels and compares the result with the committed PTX; the compilers' versions may differ.
+    /// Compiles the kernels and compares the result with the committed PTX, except for the compiler's version.
     ///
     /// # Errors
-    /// As [`CudaBuilder::rebuild`], and if no committed PTX was named.
+    /// As [`CudaBuilder::rebuild`], and if no committed path was set.
     pub fn check(&self) -> Result<Comparison, BuilderError> {
         let path = self.committed_path()?.ok_or(BuilderError::NoCommittedPath)?;
         if !path.exists() {
@@ -212,7 +212,7 @@ impl CudaBuilder {
         Ok(Comparison::of(&committed, &rebuilt))
     }
 
-    /// The kernel crate, and then its path dependencies.
+    /// The kernel crate, followed by its path dependencies.
     fn crates(&self) -> Result<Vec<Manifest>, BuilderError> {
         let kernels = Manifest::load(&self.kernel_crate)?;
         let dependencies = kernels.path_dependencies()?;
@@ -223,7 +223,7 @@ impl CudaBuilder {
         let mut hasher = FingerprintHasher::default();
         hasher.field("format", FORMAT.as_bytes());
         hasher.field("arch", self.arch.name().as_bytes());
-        hasher.field("flags", self.flags().described().as_bytes());
+        hasher.field("flags", self.flags().description().as_bytes());
         for LaunchBounds { kernel, max_threads, min_blocks } in &self.launch_bounds {
             hasher.field("launch bounds", format!("{kernel} {max_threads} {min_blocks}").as_bytes());
         }
@@ -283,7 +283,7 @@ impl CudaBuilder {
     fn target_directory(&self) -> Result<PathBuf, BuilderError> {
         let in_out_dir = || std::env::var_os("OUT_DIR").map(|out_dir| Path::new(&out_dir).join("nvptx"));
         let directory = self.target_dir.clone().or_else(in_out_dir).ok_or(BuilderError::NoTargetDirectory)?;
-        // The compilation runs in another folder.
+        // The compilation runs in another directory.
         std::path::absolute(&directory).map_err(cannot("find", &directory))
     }
 
@@ -303,11 +303,12 @@ impl CudaBuilder {
         Ok(Rebuilt { header, body, messages: compiled.messages })
     }
 
-    /// What makes cargo run the build script again. A path that is not there would make it do so every time.
+    /// The directives that tell cargo when to rerun the build script. Missing paths are left out, because cargo would
+    /// rerun the script every time.
     fn rerun_directives(&self, crates: &[Manifest]) -> Vec<String> {
         let sources = crates.iter().flat_map(|found| [Some(found.path()), Some(found.source_directory())]);
         let workspaces = crates.iter().map(Manifest::workspace_path);
-        // Until there is a committed file, the folder that will hold it is watched, or the one that will hold that.
+        // If the committed file does not exist yet, its directory is watched, or that directory's parent.
         let committed = self.committed_path_of(&crates[0]).and_then(|path| std::path::absolute(path).ok());
         let committed =
             committed.and_then(|path| path.ancestors().take(3).find(|path| path.exists()).map(Path::to_owned));
@@ -322,7 +323,7 @@ impl CudaBuilder {
     }
 }
 
-fn put(path: PathBuf, text: &str) -> Result<PathBuf, BuilderError> {
+fn write_ptx(path: PathBuf, text: &str) -> Result<PathBuf, BuilderError> {
     replace_file(&path, text)?;
     Ok(path)
 }

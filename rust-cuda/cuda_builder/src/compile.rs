@@ -1,4 +1,4 @@
-//! The compilation itself: cargo, called with the flags that make good PTX and without the outer build's environment.
+//! The compilation: a cargo process with the flags for PTX and without the outer build's environment.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -9,32 +9,32 @@ use crate::files::cannot;
 use crate::manifest::Manifest;
 use crate::{Arch, BuilderError, TARGET, Toolchain};
 
-/// What the compiler is told about the kernels and `core` alike. Nothing here names a folder, or `core` would be
-/// compiled anew for each: cargo tells two builds of it apart by these flags.
+/// Compiler flags for the kernels and `core`. None may contain a path: cargo's cache distinguishes builds of `core` by
+/// these flags, and would recompile it for each path.
 const RUSTFLAGS: [&str; 5] = [
     "-Zunstable-options",
-    // A panic becomes a trap in its place, so that no formatting code is left.
+    // A panic compiles to a trap, so that no formatting code is left.
     "-Cpanic=immediate-abort",
-    // Whoever asks for the place of a panic gets no path of this machine.
+    // `Location::caller` must not contain a path of this machine.
     "-Zlocation-detail=none",
-    // Names are made in one way by all compilers.
+    // The same name mangling in all compilers.
     "-Csymbol-mangling-version=v0",
-    // This pass duplicates what lies between two branches of one condition, without regard for barriers and shuffles:
-    // a warp's threads would then come to different copies of one, which PTX leaves undefined (bar.sync is aligned).
-    // LLVM's pass of the same name leaves them alone.
+    // This pass duplicates the code between two branches on one condition, even barriers and shuffles. The threads of a
+    // warp would then execute different copies of one, which is undefined in PTX (bar.sync is aligned). LLVM's pass of
+    // the same name does not duplicate convergent operations.
     "-Zmir-enable-passes=-JumpThreading",
 ];
 
-/// What it is told about the kernels alone.
+/// Compiler flags for the kernels only.
 ///
-/// The extra pass turns generic loads and stores into those of shared memory where it can prove them to be. The PTX is
-/// the assembly; there is nothing to link, and no linker is needed. Its comments say through which calls a line came to
-/// be where it is; they are read and taken out again.
+/// The extra pass turns generic loads and stores into accesses to shared memory where it can prove the address space.
+/// The PTX is the assembly output; there is nothing to link, and no linker is needed. The verbose comments contain the
+/// inlined-at chain of each source line; [`crate::source_lines`] reads and removes them.
 const KERNEL_FLAGS: [&str; 5] = ["--emit", "asm", "-Cpasses=infer-address-spaces", "-Zno-link", "-Zverbose-asm"];
 
-/// The profile: everything in one unit, so that calls into `core` and `cuda_std` are inlined, and of debug information
-/// the source lines, which are directives between the instructions and cost nothing on the GPU. It is given by the
-/// environment, which goes before the workspace's own profile.
+/// The cargo profile: one codegen unit, so that calls into `core` and `cuda_std` are inlined, and debug information
+/// with line directives only, which cost nothing on the GPU. It is set by environment variables, which override the
+/// workspace's own profile.
 const PROFILE: [(&str, &str); 9] = [
     ("CODEGEN_UNITS", "1"),
     ("DEBUG", "line-directives-only"),
@@ -47,7 +47,7 @@ const PROFILE: [(&str, &str); 9] = [
     ("STRIP", "none"),
 ];
 
-/// What to compile, and where.
+/// A compilation of the kernels for one architecture.
 pub(crate) struct Compilation<'a> {
     pub(crate) kernels: &'a Manifest,
     pub(crate) arch: Arch,
@@ -55,12 +55,12 @@ pub(crate) struct Compilation<'a> {
     pub(crate) target_directory: &'a Path,
 }
 
-/// The flags that depend on the builder's settings. All other ones are the same for every PTX.
+/// The value of RUSTFLAGS: the fixed flags, and those that depend on the builder's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Flags(Vec<String>);
 
 impl Flags {
-    /// The flags for an architecture, and for a version of PTX as `(7, 8)` if one is asked for.
+    /// The flags for an architecture, and for a PTX ISA version, as `(7, 8)`, if one is set.
     pub(crate) fn new(arch: Arch, ptx_version: Option<(u32, u32)>) -> Self {
         let mut flags: Vec<_> = RUSTFLAGS.map(str::to_owned).into();
         flags.push(format!("-Ctarget-cpu={arch}"));
@@ -68,25 +68,25 @@ impl Flags {
         Self(flags)
     }
 
-    /// All that is said to the compiler and goes into the fingerprint.
-    pub(crate) fn described(&self) -> String {
+    /// All compiler flags and profile settings, as text for the fingerprint.
+    pub(crate) fn description(&self) -> String {
         let profile = PROFILE.map(|(key, value)| format!("{key}={value}")).join(" ");
         format!("{} {} {profile}", self.0.join(" "), KERNEL_FLAGS.join(" "))
     }
 }
 
-/// What came out of a compilation.
+/// The output of a compilation.
 pub(crate) struct Compiled {
-    /// The PTX as LLVM wrote it.
+    /// The PTX as LLVM emitted it.
     pub(crate) text: String,
-    /// What cargo and the compiler said: warnings.
+    /// The warnings of cargo and the compiler.
     pub(crate) messages: String,
 }
 
 impl Compilation<'_> {
-    /// Compiles the kernels. Only one process at a time does so in a target directory; others wait.
+    /// Compiles the kernels. A lock file lets only one process at a time compile in a target directory.
     pub(crate) fn run(&self, toolchain: &Toolchain) -> Result<Compiled, BuilderError> {
-        fs::create_dir_all(self.target_directory).map_err(cannot("create the folder", self.target_directory))?;
+        fs::create_dir_all(self.target_directory).map_err(cannot("create the directory", self.target_directory))?;
         let lock_path = self.target_directory.join(".cuda_builder.lock");
         let lock = File::create(&lock_path).map_err(cannot("create", &lock_path))?;
         lock.lock().map_err(cannot("lock", &lock_path))?;
@@ -122,7 +122,7 @@ impl Compilation<'_> {
             }
         }
         command.current_dir(&self.kernels.directory);
-        // Stable compilers accept unstable features, for this compilation only.
+        // Permits unstable features with a stable compiler, for this compilation only.
         command.env("RUSTC", &toolchain.rustc).env("RUSTC_BOOTSTRAP", "1");
         command.env("CARGO_ENCODED_RUSTFLAGS", self.flags.0.join("\x1f"));
         for (key, value) in PROFILE {
@@ -138,8 +138,9 @@ impl Compilation<'_> {
     }
 }
 
-/// Whether an environment variable was set by or for the build that runs the build script, and would change the inner
-/// one. What concerns the user's network and registries stays, and so does the jobserver, so that both share the cores.
+/// Whether an environment variable belongs to the outer build, which runs the build script, and would change the inner
+/// one. The user's settings for network and registries are kept, and so is the jobserver, so that both builds share the
+/// cores.
 fn belongs_to_outer_build(name: &OsStr) -> bool {
     const KEPT: [&str; 3] = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTUP_HOME"];
     const KEPT_STARTS: [&str; 5] =
@@ -155,7 +156,7 @@ fn belongs_to_outer_build(name: &OsStr) -> bool {
     REMOVED.contains(&&*name) || starts_with(&REMOVED_STARTS)
 }
 
-/// All files of that name below a folder, wherever this version of cargo puts them.
+/// All files of that name below a directory: where cargo puts them depends on its version.
 fn find_below(directory: &Path, file_name: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_outer_build_is_told_from_the_users_settings() {
+    fn variables_of_the_outer_build_are_removed_and_user_settings_kept() {
         let removed = [
             "CARGO",
             "CARGO_PKG_NAME",

@@ -12,18 +12,19 @@ pub enum BuilderError {
     /// The committed PTX cannot be used, and nothing on this machine can build it.
     #[error(
         "{}: {}, and no toolchain that can build PTX was found:\n{}\n{}",
-        describe(.package, *.arch, .committed.as_ref()), reason(.staleness.as_ref()), Lines(.refusals), ways_out()
+        describe(.package, *.arch, .committed.as_ref()), reason(.staleness.as_ref()),
+        RejectedToolchains(.refusals), install_hint()
     )]
     NoToolchain {
         /// The kernel crate.
         package: String,
         /// The architecture the PTX is for.
         arch: Arch,
-        /// Where the committed PTX belongs, if the builder was told.
+        /// The path of the committed PTX, if one was set.
         committed: Option<PathBuf>,
-        /// Why it cannot be used; None if it can, and was to be built anew all the same.
+        /// Why it cannot be used; None if it is fresh and a rebuild was requested.
         staleness: Option<Staleness>,
-        /// Where a toolchain was looked for, and why each was refused.
+        /// The toolchains that were tried, and why each was rejected.
         refusals: Vec<Refusal>,
     },
     /// The kernels do not compile.
@@ -35,36 +36,36 @@ pub enum BuilderError {
         arch: Arch,
         /// The compiler's name and version.
         compiler: String,
-        /// What cargo and the compiler said.
+        /// The output of cargo and the compiler.
         messages: String,
     },
-    /// The compiler ran and left no PTX.
-    #[error("{package}: cargo succeeded, but no {file_name} came out below {}", directory.display())]
+    /// The compiler succeeded, but wrote no PTX.
+    #[error("{package}: cargo succeeded, but wrote no {file_name} below {}", directory.display())]
     NoPtx {
         /// The kernel crate.
         package: String,
-        /// The file that was looked for.
+        /// The expected file.
         file_name: String,
-        /// Where it was looked for.
+        /// The directory that was searched.
         directory: PathBuf,
     },
-    /// Launch bounds for a kernel that is not there.
-    #[error("launch bounds for the kernel {kernel:?}: there is none of that name, only {}", kernels.join(", "))]
+    /// Launch bounds for a kernel that does not exist.
+    #[error("launch bounds for the kernel {kernel:?}: no such kernel; there are {}", kernels.join(", "))]
     UnknownKernel {
-        /// The name that was given.
+        /// The given name.
         kernel: String,
-        /// The kernels that the PTX has.
+        /// The kernels of the PTX.
         kernels: Vec<String>,
     },
-    /// Launch bounds that no device can keep.
-    #[error("launch bounds for the kernel {kernel:?}: {max_threads} threads a block, but a block has 1 to 1024")]
+    /// Launch bounds outside the limits of CUDA.
+    #[error("launch bounds for the kernel {kernel:?}: {max_threads} threads per block; must be 1 to 1024")]
     LaunchBounds {
         /// The kernel's name.
         kernel: String,
-        /// The bound that was given.
+        /// The given bound.
         max_threads: u32,
     },
-    /// A Cargo.toml that cannot be understood.
+    /// An invalid Cargo.toml.
     #[error("{}: {reason}", path.display())]
     Manifest {
         /// The file.
@@ -72,23 +73,23 @@ pub enum BuilderError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The operating system's error.
+    /// An error of the operating system.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried, as "read" or "run".
+        /// The action that failed, as "read" or "run".
         action: &'static str,
-        /// The file, folder or program.
+        /// The file, directory or program.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
-    /// Nowhere to compile.
-    #[error("OUT_DIR is not set: call build from a build script, or say where to compile with target_dir")]
+    /// There is no target directory.
+    #[error("OUT_DIR is not set: call build from a build script, or set a target_dir")]
     NoTargetDirectory,
-    /// `check` without a committed file to look at.
-    #[error("nothing to check: name the committed PTX with committed or committed_dir")]
+    /// `check` was called without a committed path.
+    #[error("nothing to check: set the path of the committed PTX with committed or committed_dir")]
     NoCommittedPath,
-    /// The crate's own build script was run again by the compilation it started.
+    /// The compilation has run the kernel crate's own build script, which started the compilation.
     #[error(
         "the build script is run for the GPU's target, by the compilation it started: \
          begin it with `if cuda_builder::compiling_kernels() {{ return; }}`"
@@ -97,7 +98,7 @@ pub enum BuilderError {
 }
 
 impl BuilderError {
-    /// Ends a build script: cargo prints every line of the error, its causes included, and the build stops.
+    /// Fails a build script: passes every line of the error and its causes to cargo, and exits with status 1.
     pub fn stop_the_build(&self) -> ! {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
@@ -120,25 +121,26 @@ pub(crate) fn describe(package: &str, arch: Arch, committed: Option<&PathBuf>) -
 }
 
 fn reason(staleness: Option<&Staleness>) -> String {
-    staleness.map_or_else(|| "it is to be built anew".to_owned(), Staleness::to_string)
+    staleness.map_or_else(|| "a rebuild was requested".to_owned(), Staleness::to_string)
 }
 
-fn ways_out() -> String {
+fn install_hint() -> String {
     let commands = RUST_SRC_COMMANDS.map(|(command, place)| format!("  {command:<48} # {place}")).join("\n");
     format!(
         "Install one:\n{commands}\n\
-         or name one by the environment variables {} and {}, or take back what changed the kernels.",
+         or set the environment variables {} and {} to one, or revert the changes to the kernels.",
         Candidate::RUSTC_VARIABLE,
         Candidate::CARGO_VARIABLE,
     )
 }
 
-struct Lines<'a>(&'a [Refusal]);
+/// The rejected toolchains, one per line.
+struct RejectedToolchains<'a>(&'a [Refusal]);
 
-impl fmt::Display for Lines<'_> {
+impl fmt::Display for RejectedToolchains<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if self.0.is_empty() {
-            return f.write_str("  (nowhere to look)");
+            return f.write_str("  (no toolchain to try)");
         }
         let lines: Vec<_> = self.0.iter().map(|refusal| format!("  - {refusal}")).collect();
         f.write_str(&lines.join("\n"))

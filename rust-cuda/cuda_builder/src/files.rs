@@ -1,4 +1,4 @@
-//! Reading and writing files, with errors that name them.
+//! File access, with errors that name the action and the path.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,26 +8,26 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::BuilderError;
 
-/// Turns an operating system's error into one that says what could not be done with which path.
+/// Converts an error of the operating system to one with the action and the path.
 pub(crate) fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BuilderError {
     move |source| BuilderError::Io { action, path: path.to_owned(), source }
 }
 
-/// The text of a file, with the line endings of Unix.
+/// The text of a file, with LF line endings.
 pub(crate) fn read_text(path: &Path) -> Result<String, BuilderError> {
     let text = fs::read_to_string(path).map_err(cannot("read", path))?;
     Ok(text.replace("\r\n", "\n"))
 }
 
-/// The bytes of a file, with the line endings of Unix: a checkout with other ones is the same source.
-pub(crate) fn read_with_unix_line_endings(path: &Path) -> Result<Vec<u8>, BuilderError> {
+/// The bytes of a file, with LF line endings, so that a checkout with CRLF has the same fingerprint.
+pub(crate) fn read_with_lf(path: &Path) -> Result<Vec<u8>, BuilderError> {
     let bytes = fs::read(path).map_err(cannot("read", path))?;
     let next = bytes.iter().skip(1).map(Some).chain([None]);
     let kept = bytes.iter().zip(next).filter(|&(&byte, next)| !(byte == b'\r' && next == Some(&b'\n')));
     Ok(kept.map(|(&byte, _)| byte).collect())
 }
 
-/// Puts a whole file in place of what was there: a reader sees the old text or the new, never half of it.
+/// Replaces a file atomically: a reader sees the old text or the new one, never a part.
 pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), BuilderError> {
     static COUNTER: AtomicU32 = AtomicU32::new(0);
     let unique = format!(".{}.{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
@@ -36,18 +36,18 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), BuilderError> 
     name.push(unique);
     let temporary = path.with_file_name(name);
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        fs::create_dir_all(directory).map_err(cannot("create the folder", directory))?;
+        fs::create_dir_all(directory).map_err(cannot("create the directory", directory))?;
     }
     fs::write(&temporary, text).map_err(cannot("write", path))?;
     fs::rename(&temporary, path).map_err(|source| {
-        // The error worth telling is the first one; the temporary file is left behind at worst.
+        // The first error is the one to report; at worst the temporary file remains.
         let _ = fs::remove_file(&temporary);
         cannot("write", path)(source)
     })
 }
 
-/// The files below a directory by their path from there, with `/` on every system, sorted by it. Files that editors
-/// leave (`.name`, `name~`) and whatever is in `skipped`, which holds canonical paths, are left out.
+/// The files below a directory, sorted by their relative path, which has `/` on every system. Temporary files of
+/// editors (`.name`, `name~`) and the canonical paths in `skipped` are excluded.
 pub(crate) fn files_below(root: &Path, skipped: &[PathBuf]) -> Result<Vec<(String, PathBuf)>, BuilderError> {
     let mut found = Vec::new();
     collect(root, "", skipped, &mut found)?;
@@ -61,7 +61,7 @@ fn collect(
     skipped: &[PathBuf],
     found: &mut Vec<(String, PathBuf)>,
 ) -> Result<(), BuilderError> {
-    let cannot_list = || cannot("list the folder", directory);
+    let cannot_list = || cannot("list the directory", directory);
     for entry in fs::read_dir(directory).map_err(cannot_list())? {
         let entry = entry.map_err(cannot_list())?;
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -79,7 +79,7 @@ fn collect(
     Ok(())
 }
 
-/// The one path of a file or directory that all others lead to.
+/// The canonical path of a file or directory: absolute, with links resolved.
 pub(crate) fn canonical(path: &Path) -> Result<PathBuf, BuilderError> {
     fs::canonicalize(path).map_err(cannot("find", path))
 }
@@ -89,15 +89,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_carriage_returns_of_line_endings_are_dropped() {
+    fn only_carriage_returns_before_a_line_feed_are_dropped() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, b"a\r\nb\rc\r\r\n\r").unwrap();
-        assert_eq!(read_with_unix_line_endings(&path).unwrap(), b"a\nb\rc\r\n\r");
+        assert_eq!(read_with_lf(&path).unwrap(), b"a\nb\rc\r\n\r");
     }
 
     #[test]
-    fn a_replaced_file_leaves_nothing_else_behind() {
+    fn replacing_a_file_leaves_no_temporary_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/file.ptx");
         replace_file(&path, "old").unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_listed_in_the_order_of_their_relative_paths() {
+    fn files_are_sorted_by_their_relative_paths() {
         let directory = tempfile::tempdir().unwrap();
         for name in ["b.rs", "a/z.rs", "a/y.rs", ".b.rs.swp", "b.rs~", "host/sim.rs"] {
             replace_file(&directory.path().join(name), "").unwrap();

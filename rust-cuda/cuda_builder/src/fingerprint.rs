@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::BuilderError;
-use crate::files::{canonical, files_below, read_with_unix_line_endings};
+use crate::files::{canonical, files_below, read_with_lf};
 use crate::manifest::Manifest;
 
-/// A SHA-256 digest of everything that made a PTX text: the sources and manifests of the crates, the flags, the
-/// architecture, and the version of this builder's format.
+/// A SHA-256 digest of all inputs of a PTX text: the sources and manifests of the crates, the flags, the architecture,
+/// and the version of this builder's format.
 ///
-/// It is the same on every machine: no absolute path, time stamp, line ending or version of a tool goes in.
+/// It is the same on every machine: it does not depend on absolute paths, time stamps, line endings or versions of
+/// tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub(crate) String);
 
@@ -20,14 +21,15 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// The fingerprint of a plain text.
+/// The digest of a text.
 pub(crate) fn digest_of(text: &str) -> Fingerprint {
     let mut hasher = FingerprintHasher::default();
     hasher.field("text", text.as_bytes());
     hasher.finish()
 }
 
-/// Hashes labelled fields. Each is written with its length, so that no two lists of fields look alike.
+/// A hasher of labelled fields. Each is prefixed with its length, so that different lists of fields are different
+/// bytes.
 #[derive(Default)]
 pub(crate) struct FingerprintHasher(Sha256);
 
@@ -39,14 +41,14 @@ impl FingerprintHasher {
         }
     }
 
-    /// The sources of a crate, by their place in it.
+    /// Hashes the manifest and the sources of a crate, with paths relative to its source directory.
     pub(crate) fn source_crate(&mut self, manifest: &Manifest, skipped: &[PathBuf]) -> Result<(), BuilderError> {
         self.field("crate", manifest.package.as_bytes());
         self.field("manifest", manifest.relevant_text().as_bytes());
         self.files(&manifest.source_directory(), skipped)
     }
 
-    /// A file or all files of a folder, by its own name but not its place.
+    /// Hashes a file, or all files of a directory, with its name but not its path.
     pub(crate) fn path(&mut self, path: &Path) -> Result<(), BuilderError> {
         let name = canonical(path)?.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match path.is_dir() {
@@ -66,7 +68,7 @@ impl FingerprintHasher {
     }
 
     fn file(&mut self, name: &str, path: &Path) -> Result<(), BuilderError> {
-        self.field(name, &read_with_unix_line_endings(path)?);
+        self.field(name, &read_with_lf(path)?);
         Ok(())
     }
 
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_do_not_run_into_one_another() {
+    fn field_boundaries_change_the_digest() {
         let hash = |fields: &[(&str, &str)]| {
             let mut hasher = FingerprintHasher::default();
             fields.iter().for_each(|(label, content)| hasher.field(label, content.as_bytes()));

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A load or store that does not say which memory it means.
+/// A generic load or store: one without a state space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenericAccess {
-    /// The kernel in which it happens.
+    /// The kernel that executes it.
     pub kernel: String,
     /// The line in the PTX, counted from 1.
     pub line: usize,
@@ -11,10 +11,11 @@ pub struct GenericAccess {
     pub text: String,
 }
 
-/// The generic loads and stores of those kernels that use a shared array, themselves or in a function they call.
+/// The generic loads and stores of those kernels that use a shared array, directly or in a function that they call.
 ///
-/// A generic access looks at the address to find out whether it is shared, local or global memory, and is slower than
-/// one that says so. In a kernel with shared arrays it is a sign that the compiler lost track of a pointer into one.
+/// A generic access determines the state space (shared, local or global) from the address at run time, and is slower
+/// than an access with a state space. In a kernel with shared arrays it is a sign that the compiler could not infer the
+/// space of a pointer into one.
 ///
 /// ```
 /// let ptx = ".shared .align 4 .b8 tile[64];
@@ -39,7 +40,7 @@ pub fn generic_accesses(ptx: &str) -> Vec<GenericAccess> {
             continue;
         }
         for &(line, text) in reached.iter().flat_map(|name| &functions[name].accesses) {
-            // A function that several kernels call is told once.
+            // A function that several kernels call is reported once.
             let access = GenericAccess { kernel: (*kernel).to_owned(), line, text: text.to_owned() };
             found.entry((line, text)).or_insert(access);
         }
@@ -50,7 +51,7 @@ pub fn generic_accesses(ptx: &str) -> Vec<GenericAccess> {
 #[derive(Default)]
 struct Function<'a> {
     is_kernel: bool,
-    /// Every name in its body.
+    /// All identifiers in its body.
     words: BTreeSet<&'a str>,
     /// The generic loads and stores, each with its line.
     accesses: Vec<(usize, &'a str)>,
@@ -93,7 +94,7 @@ fn function_name(code: &str) -> Option<(&str, bool)> {
         (_, Some((_, after))) => (after, false),
         _ => return None,
     };
-    // What a function returns stands in brackets before its name.
+    // A function's return parameters are in brackets before its name.
     let after = after.trim_start();
     let name = if after.starts_with('(') { after.split_once(')')?.1 } else { after }.trim_start();
     let end = name.find(|letter| !is_name_part(letter)).unwrap_or(name.len());
@@ -111,7 +112,7 @@ fn shared_arrays(ptx: &str) -> BTreeSet<&str> {
     names.collect()
 }
 
-/// The function and all that it calls, directly or not.
+/// The function and all functions that it calls, directly or indirectly.
 fn reachable<'a>(functions: &BTreeMap<&'a str, Function<'a>>, start: &'a str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::from([start]);
     let mut pending = vec![start];
@@ -124,7 +125,7 @@ fn reachable<'a>(functions: &BTreeMap<&'a str, Function<'a>>, start: &'a str) ->
 
 fn is_generic_access(instruction: &str) -> bool {
     const SPACES: [&str; 5] = ["const", "global", "local", "param", "shared"];
-    // Before the instruction there may be a label, and a predicate.
+    // A label and a predicate may precede the instruction.
     let instruction = instruction.rsplit(": ").next().unwrap_or_default().trim_start();
     let instruction = match instruction.strip_prefix('@') {
         Some(predicated) => predicated.split_once(char::is_whitespace).map_or("", |(_, after)| after).trim_start(),
@@ -199,7 +200,7 @@ $L__BB1_2:
 ";
 
     #[test]
-    fn generic_accesses_are_found_where_shared_arrays_are_used() {
+    fn generic_accesses_are_found_in_kernels_that_use_shared_arrays() {
         let found = generic_accesses(PTX);
         let lines: Vec<_> = found.iter().map(|access| (access.kernel.as_str(), access.line)).collect();
         assert_eq!(lines, [("with_dynamic", 10), ("with_tile", 33), ("with_tile", 38)]);

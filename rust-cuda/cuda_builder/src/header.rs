@@ -3,14 +3,14 @@ use std::fmt;
 use crate::Arch;
 use crate::fingerprint::{Fingerprint, digest_of};
 
-/// The version of what the builder does to the compiler's output and of how it counts sources. Raise it when either
-/// changes: all committed PTX is stale then.
+/// The version of the postprocessing and of the fingerprint's scheme. Raise it when either changes, which makes all
+/// committed PTX stale.
 pub(crate) const FORMAT: &str = "2";
 
-/// The comment at the top of a PTX file: what made it.
+/// The comment at the top of a PTX file: its inputs and its compiler.
 ///
 /// ```text
-/// // PTX of kernels-gpu for sm_75, made by cuda_builder. Do not edit: `cargo xtask ptx` makes it anew.
+/// // PTX of kernels-gpu for sm_75, made by cuda_builder. Do not edit: `cargo xtask ptx` rebuilds it.
 /// // format: 2
 /// // fingerprint: 64 hexadecimal digits
 /// // text: 64 hexadecimal digits
@@ -24,11 +24,11 @@ pub struct Header {
     pub arch: String,
     /// The version of the builder's format.
     pub format: String,
-    /// Everything that made the PTX but the compiler.
+    /// The fingerprint of all inputs of the PTX except the compiler.
     pub fingerprint: Fingerprint,
-    /// A digest of the PTX below the header, so that a change by hand is noticed.
+    /// The digest of the PTX below the header, which detects manual edits.
     pub text: Fingerprint,
-    /// The compiler that made it: for the reader, it says nothing about freshness.
+    /// The compiler's name and version, for information: freshness does not depend on it.
     pub compiler: String,
 }
 
@@ -44,10 +44,10 @@ impl Header {
         }
     }
 
-    /// Splits PTX text into its header and what is below it.
+    /// Splits PTX text into its header and its body.
     ///
     /// # Errors
-    /// If the text does not begin with a whole header.
+    /// If the text does not begin with a complete header.
     pub fn split(text: &str) -> Result<(Self, String), HeaderError> {
         let text = text.replace("\r\n", "\n");
         let mut rest = text.as_str();
@@ -67,7 +67,7 @@ impl Header {
         Ok((Self { package, arch, format, fingerprint, text: digest, compiler }, rest.to_owned()))
     }
 
-    /// Why PTX text is not what `fingerprint` stands for. None if it is.
+    /// Why PTX text is stale or damaged, if `fingerprint` is that of the current sources; None if it is fresh.
     pub(crate) fn staleness(text: &str, fingerprint: &Fingerprint) -> Option<Staleness> {
         match Self::split(text) {
             Err(error) => Some(Staleness::Header(error)),
@@ -79,7 +79,7 @@ impl Header {
     }
 }
 
-const TITLE_END: &str = ", made by cuda_builder. Do not edit: `cargo xtask ptx` makes it anew.";
+const TITLE_END: &str = ", made by cuda_builder. Do not edit: `cargo xtask ptx` rebuilds it.";
 
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -92,37 +92,37 @@ impl fmt::Display for Header {
     }
 }
 
-/// A line that the header of a PTX file must have and has not.
+/// A line is missing from the header of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its header has no line `{expected}` where it belongs")]
 pub struct HeaderError {
-    /// The line.
+    /// The start of the missing line.
     pub expected: &'static str,
 }
 
 /// Why committed PTX cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Staleness {
-    /// The builder was told of no committed PTX.
+    /// The builder has no committed path.
     #[error("none is committed")]
     NotCommitted,
-    /// There is no file where the committed PTX belongs.
+    /// There is no file at the committed path.
     #[error("the committed file is missing")]
     Missing,
     /// The file was not written by this builder, or was damaged.
     #[error("the committed file cannot be used: {0}")]
     Header(HeaderError),
-    /// The file was made by another version of this builder.
-    #[error("the committed file is stale: it has format {found}, today's is {FORMAT}")]
+    /// The file was built by another version of this builder.
+    #[error("the committed file is stale: it has format {found}, the current one is {FORMAT}")]
     Format {
         /// The file's format.
         found: String,
     },
-    /// The file was made from other sources, with other flags or for another architecture.
-    #[error("the committed file is stale: the kernels' sources or flags have changed since it was made")]
+    /// The file was built from other sources, with other flags or for another architecture.
+    #[error("the committed file is stale: the kernels' sources or flags have changed since it was built")]
     Sources,
-    /// The text below the header is not what the header was written for.
-    #[error("the committed file was changed after it was made")]
+    /// The body does not match the digest in the header.
+    #[error("the committed file was edited after it was built")]
     Edited,
 }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_read_back_as_it_was_written() {
+    fn headers_round_trip() {
         let text = format!("{}{BODY}", header());
         assert_eq!(text.lines().take_while(|line| line.len() > 2).count(), 5);
         assert_eq!(Header::split(&text), Ok((header(), BODY.to_owned())));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_that_is_missing_is_named() {
+    fn the_error_names_the_missing_line() {
         let text = header().to_string();
         for expected in ["format", "fingerprint", "text", "compiler"] {
             let damaged: String =
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn staleness_tells_sources_format_and_edits_apart() {
+    fn staleness_distinguishes_sources_format_and_edits() {
         let text = format!("{}{BODY}", header());
         let fingerprint = digest_of("sources");
         assert_eq!(Header::staleness(&text, &fingerprint), None);

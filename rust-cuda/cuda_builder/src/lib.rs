@@ -1,18 +1,19 @@
 //! Compiles a crate of GPU kernels to PTX, NVIDIA's assembly language, from a build script.
 //!
-//! The name and the shape are [Rust-CUDA](https://github.com/Rust-GPU/Rust-CUDA)'s; the work is done by rustc's own
-//! `nvptx64-nvidia-cuda` target, so that neither an old LLVM nor the CUDA toolkit is needed. What is needed is the
-//! source of `core`, which a fresh machine does not have. The PTX is therefore also committed, and
-//! [`CudaBuilder::build`] does one of three things:
+//! The name and the interface follow [Rust-CUDA](https://github.com/Rust-GPU/Rust-CUDA); the back end is rustc's own
+//! `nvptx64-nvidia-cuda` target, which needs neither an old LLVM nor the CUDA toolkit. It does need the source of
+//! `core`, which most machines lack. The PTX is therefore also committed, and [`CudaBuilder::build`] does one of three
+//! things:
 //!
-//! 1. The committed PTX is fresh: it is used. Nothing is compiled and no toolchain is looked for.
-//! 2. It is stale, and there is a toolchain that can build PTX: the PTX is built, with a warning that names the way to
-//!    refresh the committed one.
-//! 3. It is stale, and there is no such toolchain: the build stops with [`BuilderError::NoToolchain`], which says where
-//!    one was looked for, why each was refused, and which command installs one.
+//! 1. The committed PTX is fresh: it is used. Nothing is compiled and no toolchain is searched for.
+//! 2. It is stale, and there is a toolchain that can build PTX: the PTX is built, with a warning that names the command
+//!    that refreshes the committed file.
+//! 3. It is stale, and there is no such toolchain: the build fails with [`BuilderError::NoToolchain`], which lists the
+//!    toolchains that were tried, why each was rejected, and the commands that install one.
 //!
-//! Fresh means that the [`Fingerprint`] in the file's header is that of today's sources, flags and architecture. The
-//! compiler's version is recorded beside it and is *not* part of it: who has another rustc need not build the PTX anew.
+//! Fresh means that the [`Fingerprint`] in the file's header equals that of the current sources, flags and
+//! architecture. The compiler's version is recorded in the header, but is *not* part of the fingerprint: PTX of another
+//! rustc stays fresh.
 //!
 //! # A build script
 //! ```no_run
@@ -36,16 +37,16 @@
 //! and in the library `include_str!(concat!(env!("OUT_DIR"), "/kernels.sm_75.ptx"))`.
 //!
 //! # Source lines
-//! The PTX says with `.loc` from which line each instruction comes. Where functions of other crates were inlined, the
-//! line is that of the call in the kernels' own crate; line 0 stands for instructions that belong to no one line. Files
-//! are named by their package, as `my-kernels/src/lib.rs` and `core/src/num/f32.rs`, so that the text is the same on
-//! every machine. The assembler makes the same code with and without.
+//! The PTX has a `.loc` directive with the source line of each instruction. For inlined functions of other crates, it
+//! is the line of the call in the kernels' own crate; line 0 marks instructions without a single line. File names start
+//! with the package, as `my-kernels/src/lib.rs` and `core/src/num/f32.rs`, so that the text is the same on every
+//! machine. The directives do not change the machine code.
 //!
 //! For tools there are [`CudaBuilder::rebuild`], [`CudaBuilder::check`], [`ptxas()`] and [`generic_accesses()`].
 //!
-//! # What the kernel crate brings
-//! `#![no_std]` and a panic handler on nvptx64, and no dependency there whose PTX would change with its version: the
-//! fingerprint holds the requirements in Cargo.toml, not Cargo.lock.
+//! # Requirements on the kernel crate
+//! `#![no_std]` and a panic handler on nvptx64, and no dependency there whose PTX changes with its version: the
+//! fingerprint covers the version requirements in Cargo.toml, not Cargo.lock.
 
 mod arch;
 mod builder;
@@ -76,9 +77,8 @@ pub use toolchain::{Candidate, Refusal, RefusalReason, Toolchain, find_toolchain
 /// The target that rustc compiles kernels for.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// Whether the build script that asks is run for the GPU's target. A kernel crate whose own build script calls
-/// [`CudaBuilder::build`] is compiled by that call, which runs the script again; this is how it knows to do nothing
-/// then.
+/// Whether the calling build script runs for the GPU's target, where it must do nothing: if a kernel crate's own build
+/// script calls [`CudaBuilder::build`], that call compiles the crate, which runs the script again.
 pub fn compiling_kernels() -> bool {
     std::env::var_os("TARGET").is_some_and(|target| target == TARGET)
 }

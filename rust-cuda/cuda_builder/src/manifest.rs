@@ -1,7 +1,7 @@
-//! What a crate's Cargo.toml says about the PTX made from it: names, source folder, path dependencies.
+//! The parts of a crate's Cargo.toml that affect its PTX: names, source directory, path dependencies.
 //!
-//! Cargo itself is not asked: `cargo metadata` would resolve the whole workspace, and freshness must cost next to
-//! nothing.
+//! `cargo metadata` is not used, because it would resolve the whole workspace, and the check for freshness must be
+//! cheap.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -15,20 +15,20 @@ use crate::files::{canonical, read_text};
 /// A crate whose sources go into the PTX.
 #[derive(Debug)]
 pub(crate) struct Manifest {
-    /// The folder of Cargo.toml, absolute.
+    /// The directory of Cargo.toml, absolute.
     pub(crate) directory: PathBuf,
     /// The package's name.
     pub(crate) package: String,
     table: Table,
-    /// The workspace's folder and Cargo.toml, where there is one.
+    /// The workspace's directory and Cargo.toml, if there is one.
     workspace: Option<(PathBuf, Table)>,
 }
 
 impl Manifest {
-    /// Reads `directory/Cargo.toml`, and the workspace's that it inherits from.
+    /// Reads `directory/Cargo.toml`, and that of the workspace that it inherits from.
     pub(crate) fn load(directory: &Path) -> Result<Self, BuilderError> {
         let cannot_find = crate::files::cannot("find", directory);
-        let directory = without_detours(&std::path::absolute(directory).map_err(cannot_find)?);
+        let directory = without_parent_components(&std::path::absolute(directory).map_err(cannot_find)?);
         let table = read_table(&directory.join("Cargo.toml"))?;
         let name = table.get("package").and_then(|package| package.get("name")).and_then(Value::as_str);
         let package = name.map(str::to_owned).ok_or_else(|| BuilderError::Manifest {
@@ -49,18 +49,18 @@ impl Manifest {
         (*root != self.directory).then(|| root.join("Cargo.toml"))
     }
 
-    /// The folder where Cargo.lock lies.
+    /// The directory of Cargo.lock.
     pub(crate) fn workspace_directory(&self) -> &Path {
         self.workspace.as_ref().map_or(&self.directory, |(root, _)| root)
     }
 
-    /// The library's name as rustc knows it.
+    /// The library's crate name, with `_` for `-`.
     pub(crate) fn library(&self) -> String {
         let name = self.library_key("name").unwrap_or(&self.package);
         name.replace('-', "_")
     }
 
-    /// The folder of the library's sources.
+    /// The directory of the library's sources.
     pub(crate) fn source_directory(&self) -> PathBuf {
         let root = self.directory.join(self.library_key("path").unwrap_or("src/lib.rs"));
         root.parent().map_or(root.clone(), Path::to_owned)
@@ -70,15 +70,15 @@ impl Manifest {
         self.table.get("lib")?.get(key)?.as_str()
     }
 
-    /// The crates that this one and its dependencies depend on by path, for the GPU; sorted by name, each once.
+    /// The transitive path dependencies for the GPU's target, sorted by name, without duplicates.
     pub(crate) fn path_dependencies(&self) -> Result<Vec<Self>, BuilderError> {
         let mut found = BTreeMap::new();
         let mut pending = self.dependency_directories();
         while let Some(directory) = pending.pop() {
-            if let Entry::Vacant(place) = found.entry(canonical(&directory)?) {
+            if let Entry::Vacant(vacant) = found.entry(canonical(&directory)?) {
                 let dependency = Self::load(&directory)?;
                 pending.extend(dependency.dependency_directories());
-                place.insert(dependency);
+                vacant.insert(dependency);
             }
         }
         let mut crates: Vec<_> = found.into_values().collect();
@@ -91,8 +91,8 @@ impl Manifest {
         self.dependencies().into_iter().filter_map(path).collect()
     }
 
-    /// What of the manifest goes into the PTX, in one canonical text: comments, order and what only the host sees do
-    /// not change it. Paths are left out, for they depend on the place; the crates they lead to are hashed themselves.
+    /// The parts of the manifest that affect the PTX, as canonical text: comments, order and host-only entries do not
+    /// change it. Paths are left out, because they depend on the checkout; the crates that they point to are hashed.
     pub(crate) fn relevant_text(&self) -> String {
         let edition = self.table["package"].get("edition").and_then(|edition| match inherits(edition) {
             true => self.workspace_key("package", "edition"),
@@ -104,13 +104,13 @@ impl Manifest {
             text.push_str(&format!("{key}={value}\n"));
         }
         for Dependency { name, condition, declared, added, .. } in self.dependencies() {
-            let added = added.map(text_without_place).unwrap_or_default();
-            text.push_str(&format!("dependency {name} {condition:?} {} {added}\n", text_without_place(declared)));
+            let added = added.map(text_without_path).unwrap_or_default();
+            text.push_str(&format!("dependency {name} {condition:?} {} {added}\n", text_without_path(declared)));
         }
         text
     }
 
-    /// The dependencies that the GPU's target may have, in the order of their conditions and names.
+    /// The dependencies that may apply to the GPU's target, sorted by condition and name.
     fn dependencies(&self) -> Vec<Dependency<'_>> {
         let everywhere = self.table.get("dependencies").into_iter().map(|table| ("", table));
         let targets = self.table.get("target").and_then(Value::as_table).into_iter().flatten();
@@ -145,13 +145,13 @@ impl Manifest {
 
 struct Dependency<'a> {
     name: &'a str,
-    /// The target it is for; empty for every one.
+    /// The `cfg` or target that it is declared for; empty for all targets.
     condition: &'a str,
-    /// The folder that its path starts from.
+    /// The directory that its path is relative to.
     base: &'a Path,
-    /// What is said about it, by the crate or by its workspace.
+    /// Its declaration, in the crate or in its workspace.
     declared: &'a Value,
-    /// What the crate adds to what its workspace says.
+    /// The crate's additions to the workspace's declaration.
     added: Option<&'a Value>,
 }
 
@@ -159,15 +159,15 @@ fn inherits(value: &Value) -> bool {
     value.get("workspace").and_then(Value::as_bool) == Some(true)
 }
 
-/// Whether a target's condition excludes the GPU. Only the plainest form of that is recognised; what is written
-/// otherwise counts as part of the PTX, which can make it stale too often, but never too seldom.
+/// Whether a target's condition excludes the GPU. Only the simplest form is recognised; any other counts as part of the
+/// PTX, which can make it stale too often, but never too rarely.
 fn is_host_only(condition: &str) -> bool {
     let condition: String = condition.split_whitespace().collect();
     condition == r#"cfg(not(target_arch="nvptx64"))"#
 }
 
-/// What is said about a dependency, but where it is.
-fn text_without_place(dependency: &Value) -> String {
+/// The canonical text of a dependency, without its path.
+fn text_without_path(dependency: &Value) -> String {
     let mut dependency = dependency.clone();
     if let Some(table) = dependency.as_table_mut() {
         table.retain(|key, _| !["path", "workspace"].contains(&key));
@@ -175,7 +175,7 @@ fn text_without_place(dependency: &Value) -> String {
     canonical_text(&dependency)
 }
 
-/// A value with its keys sorted and one way of writing.
+/// The canonical text of a value: its keys sorted, and one notation.
 fn canonical_text(value: &Value) -> String {
     match value {
         Value::Table(table) => {
@@ -193,19 +193,19 @@ fn canonical_text(value: &Value) -> String {
     }
 }
 
-/// The path without `..`, so that its ancestors are those of the folder.
-fn without_detours(path: &Path) -> PathBuf {
-    let mut straight = PathBuf::new();
+/// The path with each `..` resolved lexically, so that its ancestors are the directory's.
+fn without_parent_components(path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
     for component in path.components() {
         match component {
-            Component::ParentDir => drop(straight.pop()),
-            other => straight.push(other),
+            Component::ParentDir => drop(resolved.pop()),
+            other => resolved.push(other),
         }
     }
-    straight
+    resolved
 }
 
-/// The workspace that the crate in `directory` belongs to: its folder and Cargo.toml.
+/// The workspace of the crate in `directory`: its directory and Cargo.toml.
 fn find_workspace(directory: &Path, own: &Table) -> Result<Option<(PathBuf, Table)>, BuilderError> {
     if own.contains_key("workspace") {
         return Ok(Some((directory.to_owned(), own.clone())));
@@ -279,14 +279,14 @@ syn = { workspace = true, features = ["full"] }
 
     fn workspace(kernels: &str) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
-        for (place, text) in [(".", ROOT), ("kernels", kernels), ("std", STD), ("std/macros", MACROS)] {
-            replace_file(&directory.path().join(place).join("Cargo.toml"), text).unwrap();
+        for (member, text) in [(".", ROOT), ("kernels", kernels), ("std", STD), ("std/macros", MACROS)] {
+            replace_file(&directory.path().join(member).join("Cargo.toml"), text).unwrap();
         }
         directory
     }
 
-    fn load(workspace: &tempfile::TempDir, place: &str) -> Manifest {
-        Manifest::load(&workspace.path().join(place)).unwrap()
+    fn load(workspace: &tempfile::TempDir, member: &str) -> Manifest {
+        Manifest::load(&workspace.path().join(member)).unwrap()
     }
 
     #[test]
@@ -301,7 +301,7 @@ syn = { workspace = true, features = ["full"] }
     }
 
     #[test]
-    fn what_is_inherited_is_part_of_the_relevant_text() {
+    fn inherited_keys_are_part_of_the_relevant_text() {
         let workspace = workspace(KERNELS);
         assert_eq!(
             load(&workspace, "kernels").relevant_text(),
@@ -322,7 +322,7 @@ syn = { workspace = true, features = ["full"] }
     }
 
     #[test]
-    fn a_broken_manifest_is_named() {
+    fn the_error_for_an_invalid_manifest_names_it() {
         let workspace = workspace("[package\n");
         let error = Manifest::load(&workspace.path().join("kernels")).unwrap_err().to_string();
         assert!(error.contains("kernels/Cargo.toml: ") && error.contains("line 1"), "{error}");

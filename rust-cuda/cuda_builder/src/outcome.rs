@@ -1,4 +1,4 @@
-//! What comes out of the builder.
+//! The results of the builder.
 
 use std::path::{Path, PathBuf};
 
@@ -6,18 +6,18 @@ use crate::files::replace_file;
 use crate::header::{Header, Staleness};
 use crate::{Arch, BuilderError};
 
-/// PTX that is ready for use.
+/// The PTX provided by [`CudaBuilder::build`](crate::CudaBuilder::build).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ptx {
-    /// Where it lies: where `copy_to` put it, else the committed file, else below the target directory.
+    /// The file: the `copy_to` path, else the committed file, else one below the target directory.
     pub path: PathBuf,
-    /// The architecture it is for.
+    /// The architecture that it is for.
     pub arch: Arch,
-    /// Where it came from.
+    /// Whether it is the committed file or was built.
     pub origin: Origin,
 }
 
-/// Where PTX came from.
+/// The origin of PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The committed file was fresh.
@@ -31,10 +31,10 @@ pub enum Origin {
     },
 }
 
-/// PTX that was compiled just now.
+/// Newly compiled PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// What made it.
+    /// The header, with its inputs and its compiler.
     pub header: Header,
     /// The PTX below the header.
     pub body: String,
@@ -43,12 +43,12 @@ pub struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// The PTX with its header, as it is to be committed.
+    /// The PTX with its header: the contents of the committed file.
     pub fn text(&self) -> String {
         format!("{}{}", self.header, self.body)
     }
 
-    /// Writes the PTX to a file, all at once.
+    /// Writes the PTX with its header to a file, atomically.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -57,35 +57,35 @@ impl Rebuilt {
     }
 }
 
-/// What [`CudaBuilder::check`](crate::CudaBuilder::check) found.
+/// The result of [`CudaBuilder::check`](crate::CudaBuilder::check).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// The committed PTX is what the kernels compile to today.
+    /// The committed PTX equals the rebuilt one.
     Same,
     /// There is no committed PTX.
     Missing,
-    /// The PTX is what the kernels compile to, but its header belongs to other sources or flags, or is damaged.
+    /// The bodies are equal, but the committed header is of other sources or flags, or damaged.
     HeaderDiffers {
         /// Why a build would not use the file.
         staleness: Staleness,
     },
-    /// The PTX is not what the kernels compile to. Where the compilers differ, they may be the only reason.
+    /// The bodies differ. If the compilers differ too, they may be the only reason.
     Differs {
-        /// The first line that differs, counted from 1 below the header.
+        /// The first line that differs, counted from 1 at the start of the body.
         line: usize,
         /// The committed line; empty past the end.
         committed: String,
-        /// The line that came out now; empty past the end.
+        /// The rebuilt line; empty past the end.
         rebuilt: String,
-        /// The compiler that made the committed file, if its header tells.
+        /// The compiler of the committed file, if its header is valid.
         committed_compiler: Option<String>,
-        /// The compiler that was used now.
+        /// The compiler of the rebuilt PTX.
         compiler: String,
     },
 }
 
 impl Comparison {
-    /// Compares the text of a committed file with what came out now.
+    /// Compares the text of a committed file with the rebuilt PTX.
     pub(crate) fn of(committed: &str, rebuilt: &Rebuilt) -> Self {
         let (header, body) = match Header::split(committed) {
             Ok((header, body)) => (Some(header), body),

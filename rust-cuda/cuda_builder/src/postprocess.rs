@@ -1,11 +1,11 @@
-//! What is done to the compiler's text: one line ending, source lines, names that do not depend on the build, launch
+//! Postprocessing of the compiler's PTX: LF line endings, source lines, names that do not depend on the build, launch
 //! bounds.
 
 use crate::BuilderError;
 use crate::source_lines::with_source_lines;
 use crate::source_names::SourceNames;
 
-/// The bounds of a kernel's launches, as CUDA's `__launch_bounds__(max_threads, min_blocks)`.
+/// A kernel's launch bounds, as CUDA's `__launch_bounds__(max_threads, min_blocks)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LaunchBounds {
     pub(crate) kernel: String,
@@ -22,12 +22,13 @@ impl LaunchBounds {
     }
 
     fn directives(&self) -> String {
-        let least = if self.min_blocks == 0 { String::new() } else { format!("\n.minnctapersm {}", self.min_blocks) };
-        format!("\n.maxntid {}, 1, 1{least}", self.max_threads)
+        let min_blocks =
+            if self.min_blocks == 0 { String::new() } else { format!("\n.minnctapersm {}", self.min_blocks) };
+        format!("\n.maxntid {}, 1, 1{min_blocks}", self.max_threads)
     }
 }
 
-/// The text as it is committed, but for the header.
+/// The text as it is committed, except the header.
 pub(crate) fn postprocess(text: &str, names: &SourceNames, bounds: &[LaunchBounds]) -> Result<String, BuilderError> {
     let mut text = with_stable_names(&with_source_lines(&text.replace("\r\n", "\n"), names));
     for bounds in bounds {
@@ -37,7 +38,7 @@ pub(crate) fn postprocess(text: &str, names: &SourceNames, bounds: &[LaunchBound
     Ok(text)
 }
 
-/// Puts the directives where PTX wants them: between the kernel's parameters and its body.
+/// Inserts the directives between the kernel's parameters and its body, as PTX requires.
 fn with_launch_bounds(text: &str, bounds: &LaunchBounds) -> Result<String, BuilderError> {
     let after_name = |(start, _): (usize, &str)| {
         let name = &text[start + ENTRY.len()..];
@@ -60,13 +61,13 @@ fn kernels_of(text: &str) -> Vec<String> {
     names.flatten().map(|name| name.trim().to_owned()).collect()
 }
 
-/// Gives the names that the compiler made up a form that depends on the kernels alone. A name's hash also depends on
-/// the compiler and the crate's version; without it, the same kernels give the same text wherever they are compiled.
+/// Makes generated names depend on the kernels only. A name's hash also depends on the compiler and the crate's
+/// version; without it, the same kernels compile to the same text everywhere.
 ///
-/// - Of a mangled name, the disambiguator of each crate is taken out: `_RNvCsfM6ixFXcHuo_4core…` becomes
-///   `_RNvC4core…` ([RFC 2603](https://rust-lang.github.io/rfcs/2603-rust-symbol-name-mangling-v0.html)). Were two
-///   crates of one name linked into the kernels, ptxas would complain of a function defined twice.
-/// - Constants without a name, `anon_$_HASH_$_0`, are numbered in the order in which they appear.
+/// - The crate disambiguators are removed from mangled names: `_RNvCsfM6ixFXcHuo_4core…` becomes `_RNvC4core…`
+///   ([RFC 2603](https://rust-lang.github.io/rfcs/2603-rust-symbol-name-mangling-v0.html)). If two crates of the same
+///   name were linked into the kernels, ptxas would report a duplicate definition.
+/// - Anonymous constants, `anon_$_HASH_$_0`, are numbered in order of appearance.
 fn with_stable_names(text: &str) -> String {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '$';
     let mut constants = Vec::new();
@@ -100,7 +101,7 @@ fn shorten_name(name: &str, shortened: &mut String) {
         let (before, from_hash) = rest.split_at(start + 1);
         shortened.push_str(before);
         let hash = from_hash.find('_').filter(|&end| from_hash[..end].chars().all(|c| c.is_ascii_alphanumeric()));
-        // What follows a crate's disambiguator is the length of its name.
+        // A crate's disambiguator is followed by the length of its name.
         let after =
             hash.map(|end| &from_hash[end + 1..]).filter(|after| after.starts_with(|c: char| c.is_ascii_digit()));
         rest = after.unwrap_or(from_hash);
@@ -149,12 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn bounds_for_nobody_or_for_no_device_are_errors() {
+    fn bounds_for_an_unknown_kernel_or_outside_cudas_limits_are_errors() {
         let error = postprocess(PTX, &names(), &[bounds("scal", 256, 0)]).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "launch bounds for the kernel \"scal\": there is none of that name, only scale_all, scale, nothing"
-        );
+        assert_eq!(error, "launch bounds for the kernel \"scal\": no such kernel; there are scale_all, scale, nothing");
         for threads in [0, 1025] {
             let error = postprocess(PTX, &names(), &[bounds("scale", threads, 0)]).unwrap_err();
             assert!(matches!(error, BuilderError::LaunchBounds { max_threads, .. } if max_threads == threads));
@@ -162,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hashes_of_crates_are_taken_out_of_names() {
+    fn crate_disambiguators_are_removed_from_names() {
         let text = ".func _RNvCsfM6ixFXcHuo_12tiny_kernels5twice(\n\
                     call _RINvNtCs1a_4core3ptr4Csum3abcE, (p);\n\
                     .b8 anon_Csx_4core; .b8 my_RCsx_4core; Cs5_4x";
@@ -173,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_numbered_as_they_appear() {
+    fn constants_are_numbered_in_order_of_appearance() {
         let text = ".b8 anon_$_af0a_$_1[4]; .b8 anon_$_af0a_$_0[4]; ld [anon_$_af0a_$_1+2];";
         assert_eq!(with_stable_names(text), ".b8 anon_$_0[4]; .b8 anon_$_1[4]; ld [anon_$_0+2];");
     }

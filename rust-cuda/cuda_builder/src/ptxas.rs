@@ -5,36 +5,36 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Arch;
 
-/// What ptxas says of a PTX file: the resources of each kernel, in the file's order.
+/// The report of ptxas on a PTX file: the resources of each kernel, in the file's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtxasReport {
     /// The kernels.
     pub kernels: Vec<KernelResources>,
 }
 
-/// What a kernel needs on the device.
+/// The resources that a kernel uses on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelResources {
-    /// Its name.
+    /// The kernel's name.
     pub name: String,
-    /// Registers of a thread. A multiprocessor has 65 536 in all.
+    /// Registers per thread. A multiprocessor has 65 536.
     pub registers: u32,
-    /// Bytes that a thread keeps in its stack frame, in slow local memory.
+    /// Stack frame per thread in bytes, in local memory.
     pub stack_bytes: u32,
-    /// Bytes stored to local memory because registers ran out.
+    /// Register spills: bytes stored to local memory.
     pub spill_stores: u32,
-    /// Bytes loaded from local memory because registers ran out.
+    /// Register spills: bytes loaded from local memory.
     pub spill_loads: u32,
-    /// Bytes of shared memory of a block, without what a launch adds.
+    /// Static shared memory per block in bytes.
     pub shared_bytes: u32,
 }
 
-/// Why ptxas said nothing about a PTX file.
+/// Why there is no report of ptxas.
 #[derive(Debug, thiserror::Error)]
 pub enum PtxasError {
     /// It is not installed.
     #[error(
-        "ptxas was not found: it was looked for at PTXAS, in bin of CUDA_HOME and CUDA_PATH, in PATH and in \
+        "ptxas was not found at PTXAS, in bin of CUDA_HOME and CUDA_PATH, in PATH or in \
          /usr/local/cuda/bin; `pip install nvidia-cuda-nvcc` installs it"
     )]
     NotFound,
@@ -46,20 +46,20 @@ pub enum PtxasError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// It refused the PTX.
-    #[error("{}: ptxas refuses it for {arch}:\n{messages}", path.display())]
+    /// It rejects the PTX.
+    #[error("{}: ptxas rejects it for {arch}:\n{messages}", path.display())]
     Refused {
         /// The PTX file.
         path: PathBuf,
         /// The architecture.
         arch: Arch,
-        /// What it said.
+        /// Its output.
         messages: String,
     },
 }
 
-/// Where ptxas is: what the environment variable PTXAS names, or `bin/ptxas` of CUDA_HOME or CUDA_PATH, or the one in
-/// PATH, or that of `/usr/local/cuda`.
+/// The path of ptxas: the environment variable PTXAS, else `bin/ptxas` of CUDA_HOME or CUDA_PATH, else the one in PATH,
+/// else that of `/usr/local/cuda`.
 pub fn find_ptxas() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(named) = variable("PTXAS") {
@@ -72,11 +72,11 @@ pub fn find_ptxas() -> Option<PathBuf> {
     directories.map(|directory| directory.join(&program)).find(|path| path.is_file())
 }
 
-/// Assembles a PTX file for an architecture with NVIDIA's ptxas and tells what its kernels need. The result itself is
-/// thrown away.
+/// Assembles a PTX file for an architecture with NVIDIA's ptxas and reports the resources of its kernels. The cubin is
+/// discarded.
 ///
 /// # Errors
-/// If ptxas is not installed, or refuses the file.
+/// If ptxas is not installed, or rejects the file.
 pub fn ptxas(path: impl AsRef<Path>, arch: Arch) -> Result<PtxasReport, PtxasError> {
     static COUNTER: AtomicU32 = AtomicU32::new(0);
     let path = path.as_ref();
@@ -86,7 +86,7 @@ pub fn ptxas(path: impl AsRef<Path>, arch: Arch) -> Result<PtxasReport, PtxasErr
     let output =
         Command::new(&program).arg("-v").arg(format!("-arch={arch}")).arg(path).arg("-o").arg(&assembled).output();
     let output = output.map_err(|source| PtxasError::CannotRun { path: program, source })?;
-    // It is not there if the file was refused.
+    // It does not exist if the file was rejected.
     let _ = std::fs::remove_file(&assembled);
     let messages = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     match output.status.success() {
@@ -96,10 +96,10 @@ pub fn ptxas(path: impl AsRef<Path>, arch: Arch) -> Result<PtxasReport, PtxasErr
 }
 
 impl PtxasReport {
-    /// Reads what `ptxas -v` prints. Functions that are called by kernels are counted in those.
+    /// Parses the output of `ptxas -v`. The resources of called functions are included in their kernels'.
     pub fn parse(messages: &str) -> Self {
         let mut kernels: Vec<KernelResources> = Vec::new();
-        // Whose properties the next lines tell.
+        // The function whose properties are in the next lines.
         let mut subject = String::new();
         for line in messages.lines() {
             if let Some(name) = quoted_after(line, "Compiling entry function '") {
@@ -125,7 +125,7 @@ fn quoted_after<'a>(line: &'a str, start: &str) -> Option<&'a str> {
     line.split_once(start)?.1.split('\'').next()
 }
 
-/// The number that stands before the given words; 0 where they are not said.
+/// The number before the given words; 0 if the line does not have them.
 fn number_before(line: &str, words: &str) -> u32 {
     let before = line.split_once(words).map(|(before, _)| before);
     let digits = before.and_then(|before| before.rsplit(|letter: char| !letter.is_ascii_digit()).next());
@@ -136,7 +136,7 @@ fn number_before(line: &str, words: &str) -> u32 {
 mod tests {
     use super::*;
 
-    // What ptxas 13.5 printed.
+    // Output of ptxas 13.5.
     const MESSAGES: &str = "\
 ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'nothing' for 'sm_90'
@@ -154,7 +154,7 @@ ptxas info    : Function properties for load
 ";
 
     #[test]
-    fn registers_spills_and_shared_memory_are_read_for_each_kernel() {
+    fn registers_spills_and_shared_memory_are_parsed_for_each_kernel() {
         let nothing = KernelResources { name: "nothing".to_owned(), registers: 4, ..KernelResources::default() };
         let with_tile = KernelResources {
             name: "with_tile".to_owned(),

@@ -1,19 +1,19 @@
-//! The Rust source line of each instruction: PTX's `.loc` directives, made from what LLVM says.
+//! The Rust source line of each instruction: PTX's `.loc` directives, rewritten from LLVM's.
 //!
-//! LLVM writes `.loc FILE LINE COLUMN` for the innermost function that was inlined, which is often one of `core`, and
-//! in a comment how it came to be there: `core/…:470:18 @[ cuda_std/…:57:32 @[ kernels/src/lib.rs:28:18 ] ]`. Whoever
-//! reads a profile or a fault wants the line of the kernel, so the innermost place in the kernels' own crate is taken.
+//! LLVM emits `.loc FILE LINE COLUMN` for the innermost inlined function, which is often one of `core`, and a comment
+//! with the inlined-at chain: `core/…:470:18 @[ cuda_std/…:57:32 @[ kernels/src/lib.rs:28:18 ] ]`. A profile or a fault
+//! should point to the kernel's line, so the innermost frame in the kernels' own crate is used.
 
 use std::collections::HashMap;
 
 use crate::source_names::SourceNames;
 
-/// Gives the text, as the compiler's `-Zverbose-asm` leaves it, `.loc` directives with lines of the kernels' own crate
-/// where they can be had, with file names that are the same on every machine. All other traces of debug information and
-/// the compiler's comments on single lines are taken out, so that but for `.loc` and `.file` the text is the one
-/// without them.
+/// Rewrites the `.loc` directives in the compiler's output with `-Zverbose-asm`: lines of the kernels' own crate where
+/// available, and file names that are the same on every machine. All other debug information and the compiler's
+/// comments on single lines are removed, so that except for `.loc` and `.file` the text equals that of a build without
+/// them.
 ///
-/// Line 0 stands for instructions that belong to no one line, as those which two branches have in common.
+/// Line 0 marks instructions without a single line, such as those that two branches share.
 pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
     let declared = declared_files(text);
     let mut calls = HashMap::new();
@@ -28,7 +28,7 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
         match comment {
             "begin inline asm" => in_assembly = true,
             "end inline asm" => in_assembly = false,
-            // Its author's comments stay.
+            // Comments within inline assembly are kept.
             _ if in_assembly => {
                 kept.push(line.to_owned());
                 continue;
@@ -39,14 +39,14 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
             code.trim_start().strip_prefix(".loc\t").or_else(|| code.trim_start().strip_prefix(".loc "))
         {
             let frames = frames_of(operands, comment, &declared, &mut calls);
-            let Some(mut place) = chosen(&frames, names) else { continue };
-            if let (0, Some(Frame { path, .. })) = (place.line, &shown) {
-                // No line is one of no file, whichever LLVM names.
-                place.path.clone_from(path);
+            let Some(mut frame) = frame_to_show(&frames, names) else { continue };
+            if let (0, Some(Frame { path, .. })) = (frame.line, &shown) {
+                // Line 0 has no file, even if LLVM names one: the current file stays.
+                frame.path.clone_from(path);
             }
-            if shown.as_ref() != Some(&place) {
-                kept.push(files.directive(&place));
-                shown = Some(place);
+            if shown.as_ref() != Some(&frame) {
+                kept.push(files.directive(&frame));
+                shown = Some(frame);
             }
         } else if is_debug_section(code) {
             let _ = code.contains('}') || lines.any(|line| line.contains('}'));
@@ -54,7 +54,7 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
         } else if code.is_empty() && !line.is_empty() {
             kept.extend(kept_comment(line, comment));
         } else {
-            // Each function says its lines itself, wherever a reader starts.
+            // Each function begins with its own `.loc`.
             if code == "}" {
                 shown = None;
             }
@@ -67,7 +67,7 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
     text
 }
 
-/// A place in a source file.
+/// A frame of an inlined-at chain: a position in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Frame {
     path: String,
@@ -75,7 +75,7 @@ struct Frame {
     column: u32,
 }
 
-/// Where an instruction comes from, innermost function first. `calls` remembers where each inlined place was called.
+/// The inlined-at chain of an instruction, innermost function first. `calls` maps each inlined frame to its call site.
 fn frames_of(
     operands: &str,
     comment: &str,
@@ -86,21 +86,20 @@ fn frames_of(
     if let Some(frames) = commented {
         return frames;
     }
-    // Without the comment there is `.loc 1 10 5, function_name NAME, inlined_at 2 20 3` from PTX 7.2 on. The place of
-    // the call may itself have been inlined; then an earlier directive says where.
-    let numbered = |operands: &str| -> Option<Frame> {
-        let mut numbers =
-            operands.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(|word| word.parse().ok());
-        let path = declared.get(&numbers.next()??)?.clone();
-        Some(Frame { path, line: numbers.next()??, column: numbers.next()?? })
+    // Without the comment there is `.loc 1 10 5, function_name NAME, inlined_at 2 20 3` from PTX 7.2 on. If the call
+    // site itself was inlined, an earlier directive has its call site.
+    let parse_frame = |operands: &str| -> Option<Frame> {
+        let mut values = operands.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(|word| word.parse().ok());
+        let path = declared.get(&values.next()??)?.clone();
+        Some(Frame { path, line: values.next()??, column: values.next()?? })
     };
     let (own, caller) = operands.split_once("inlined_at").unwrap_or((operands, ""));
-    let Some(own) = numbered(own) else { return Vec::new() };
-    if let Some(caller) = numbered(caller) {
+    let Some(own) = parse_frame(own) else { return Vec::new() };
+    if let Some(caller) = parse_frame(caller) {
         calls.insert(own.clone(), caller);
     }
     let mut frames = vec![own];
-    // A recursion that was inlined would lead round in a circle.
+    // An inlined recursion would be a cycle.
     while let Some(caller) = calls.get(&frames[frames.len() - 1]).filter(|caller| !frames.contains(caller)) {
         frames.push(caller.clone());
     }
@@ -113,9 +112,9 @@ fn commented_frame(text: &str) -> Option<Frame> {
     Some(Frame { path: parts.next()?.to_owned(), line, column })
 }
 
-/// The frame to show: the innermost in the kernels' crate, else the innermost of all, in both cases one with a line if
-/// there is such a one. Its file's name is the stable one.
-fn chosen(frames: &[Frame], names: &SourceNames) -> Option<Frame> {
+/// The frame for the `.loc` directive: the innermost frame with a line in the kernels' crate, else the innermost with a
+/// line, else the innermost. Its path is the stable name.
+fn frame_to_show(frames: &[Frame], names: &SourceNames) -> Option<Frame> {
     let has_line = |frame: &&Frame| frame.line != 0;
     let own = frames.iter().filter(|frame| names.is_own(&frame.path));
     let frame = own.clone().find(has_line).or_else(|| frames.iter().find(has_line)).or_else(|| frames.first())?;
@@ -123,7 +122,7 @@ fn chosen(frames: &[Frame], names: &SourceNames) -> Option<Frame> {
     Some(Frame { path: names.stable(&frame.path), line: frame.line, column })
 }
 
-/// The files of the result, numbered from 1 as they appear.
+/// The files of the rewritten directives, numbered from 1 in order of appearance.
 #[derive(Default)]
 struct Files(Vec<String>);
 
@@ -137,7 +136,7 @@ impl Files {
         format!("\t.loc\t{} {line} {column}", index + 1)
     }
 
-    /// Declares them at the top, where who meets a number looks first.
+    /// Inserts the `.file` directives at the top, after `.address_size`.
     fn insert_into(self, lines: &mut Vec<String>) {
         let after = lines.iter().position(|line| line.starts_with(".address_size")).map_or(0, |index| index + 1);
         let numbered = self.0.iter().zip(1..);
@@ -150,7 +149,7 @@ fn declared_files(text: &str) -> HashMap<u32, String> {
     let directives = text.lines().filter_map(|line| line.trim_start().strip_prefix(".file"));
     let declared = directives.filter_map(|operands| {
         let (number, path) = operands.trim_start().split_once([' ', '\t'])?;
-        // Before the name there may be a folder of its own, behind it its age and size.
+        // The name may be preceded by its directory, and followed by its time stamp and size.
         let mut quoted = path.split('"').skip(1).step_by(2);
         let first = quoted.next()?;
         let path = quoted.next().map_or(first.to_owned(), |file| format!("{first}/{file}"));
@@ -168,14 +167,14 @@ fn is_debug_section(code: &str) -> bool {
     section.is_some_and(|section| section.trim_start().starts_with(".debug"))
 }
 
-/// Labels that only debug information refers to. A jump goes to a basic block, `$L__BB`.
+/// Whether it is a label that only debug information refers to. Branches go to basic blocks, `$L__BB`.
 fn is_debug_label(code: &str) -> bool {
     const STARTS: [&str; 3] = ["$L__tmp", "$L__func_begin", "$L__func_end"];
     let number = STARTS.iter().find_map(|start| code.strip_prefix(start)).and_then(|rest| rest.strip_suffix(':'));
     number.is_some_and(|number| number.chars().all(|letter| letter.is_ascii_digit()))
 }
 
-/// A line that has nothing but a comment, as the compiler writes it when nobody asks for more.
+/// A line with only a comment, as the compiler emits it without `-Zverbose-asm`; None if it would not emit it.
 fn kept_comment(line: &str, comment: &str) -> Option<String> {
     if let Some(global) = comment.strip_prefix(".globl") {
         let name = global.split("//").next().unwrap_or_default().trim();
@@ -287,12 +286,12 @@ $L__BB0_1:
 ";
 
     #[test]
-    fn the_line_is_the_innermost_one_in_the_kernels_crate() {
+    fn directives_have_the_innermost_line_in_the_kernels_crate() {
         assert_eq!(with_source_lines(VERBOSE, &names()), PLAIN);
     }
 
     #[test]
-    fn what_has_no_lines_or_is_done_stays_as_it_is() {
+    fn text_without_lines_and_rewritten_text_are_unchanged() {
         let without: String =
             PLAIN.split_inclusive('\n').filter(|line| !line.contains(".loc") && !line.contains(".file")).collect();
         assert_eq!(with_source_lines(&without, &names()), without);
@@ -300,7 +299,7 @@ $L__BB0_1:
     }
 
     #[test]
-    fn without_comments_the_directives_themselves_are_followed() {
+    fn without_comments_the_chain_is_read_from_inlined_at() {
         let text = "\
 {
 \t.loc\t2 57 32, function_name $L__info_string1, inlined_at 1 28 18
@@ -329,7 +328,7 @@ $L__BB0_1:
     }
 
     #[test]
-    fn a_line_0_gives_way_to_the_call() {
+    fn a_frame_with_line_0_is_replaced_by_its_call_site() {
         let text = "\t.loc\t1 0 5 // std/src/a.rs:0:5 @[ my kernels/src/lib.rs:0:3 @[ my kernels/src/lib.rs:7:1 ] ]\n";
         assert_eq!(with_source_lines(text, &names()), ".file\t1 \"my-kernels/src/lib.rs\"\n\t.loc\t1 7 1\n");
     }

@@ -1,4 +1,4 @@
-//! Names for source files that are the same on every machine.
+//! Names of source files that are the same on every machine.
 
 use std::path::{Path, PathBuf};
 
@@ -6,30 +6,30 @@ use crate::BuilderError;
 use crate::files::canonical;
 use crate::manifest::Manifest;
 
-/// Knows the folders of the crates that the PTX is made from.
+/// Maps the paths of source files to names relative to their crates.
 pub(crate) struct SourceNames {
-    /// What the compiler's relative paths start from.
+    /// The directory that the compiler's relative paths start from.
     workspace: String,
-    /// Each crate's folder, ending in `/`, and its package's name; the kernel crate's come first.
+    /// Each crate's directory, ending in `/`, and its package's name. Longer paths come first.
     crates: Vec<(String, String)>,
-    /// The package of the kernels.
+    /// The package name of the kernel crate.
     own: String,
 }
 
 impl SourceNames {
-    /// For the kernel crate, which is the first, and its path dependencies.
+    /// The names for the kernel crate, which must be the first, and its path dependencies.
     pub(crate) fn new(crates: &[Manifest]) -> Result<Self, BuilderError> {
         let kernels = &crates[0];
         let mut known = Vec::new();
         for found in crates {
-            // A build may know a folder by a path with links in it, or by the one without.
+            // The compiler may name a directory by a path with links or by the canonical one.
             for folder in [found.directory.clone(), canonical(&found.directory)?] {
-                known.push((format!("{}/", straight(&folder)), found.package.clone()));
+                known.push((format!("{}/", normalized(&folder)), found.package.clone()));
             }
         }
-        // A crate may lie in the folder of another.
+        // A crate may be nested in the directory of another, so the longest match must be found first.
         known.sort_by_key(|(folder, _)| std::cmp::Reverse(folder.len()));
-        let workspace = straight(kernels.workspace_directory());
+        let workspace = normalized(kernels.workspace_directory());
         Ok(Self { workspace, crates: known, own: kernels.package.clone() })
     }
 
@@ -39,13 +39,13 @@ impl SourceNames {
         Self { workspace: workspace.to_owned(), crates: known, own: crates[0].1.to_owned() }
     }
 
-    /// Whether the kernel crate has the file.
+    /// Whether the file belongs to the kernel crate.
     pub(crate) fn is_own(&self, path: &str) -> bool {
         self.in_crate(&self.absolute(path)).is_some_and(|(package, _)| package == self.own)
     }
 
-    /// `PACKAGE/path/in/it` for a file of a known crate. Of others, as those of `core`, the path begins with the folder
-    /// in which its last `src` lies: `core/src/ptr/mut_ptr.rs`.
+    /// `PACKAGE/relative/path` for a file of a known crate. For other files, as those of `core`, the path from the
+    /// parent of its last `src` directory: `core/src/ptr/mut_ptr.rs`.
     pub(crate) fn stable(&self, path: &str) -> String {
         let path = self.absolute(path);
         if let Some((package, rest)) = self.in_crate(&path) {
@@ -57,7 +57,7 @@ impl SourceNames {
     }
 
     fn absolute(&self, path: &str) -> String {
-        straight(&Path::new(&self.workspace).join(path))
+        normalized(&Path::new(&self.workspace).join(path))
     }
 
     fn in_crate<'a>(&'a self, path: &'a str) -> Option<(&'a str, &'a str)> {
@@ -66,7 +66,7 @@ impl SourceNames {
 }
 
 /// The path with `/` on every system and without `..`.
-fn straight(path: &Path) -> String {
+fn normalized(path: &Path) -> String {
     let mut parts = Vec::new();
     let text = PathBuf::from(path).to_string_lossy().replace('\\', "/");
     for part in text.split('/') {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_named_without_the_place_of_their_crate() {
+    fn other_files_are_named_from_the_parent_of_src() {
         for (path, name) in [
             ("/usr/lib/rustlib/src/rust/library/core/src/ptr/mut_ptr.rs", "core/src/ptr/mut_ptr.rs"),
             ("/rustc/0123abc/library/core/src/../../stdarch/crates/core_arch/src/mod.rs", "core_arch/src/mod.rs"),

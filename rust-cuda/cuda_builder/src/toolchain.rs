@@ -4,33 +4,33 @@ use std::process::Command;
 
 use crate::{Arch, TARGET};
 
-/// The oldest release of rustc with all the unstable features that the kernels and the flags use.
-const OLDEST_RELEASE: (u32, u32) = (1, 95);
+/// The oldest release of rustc with all unstable features that the kernels and the flags use.
+const MIN_RELEASE: (u32, u32) = (1, 95);
 
-/// The commands that install a toolchain, and where each works.
+/// The commands that install a toolchain, and the systems that each works on.
 pub(crate) const RUST_SRC_COMMANDS: [(&str, &str); 2] = [
     ("rustup component add rust-src", "any system with rustup, in this workspace"),
     ("apt-get install rustc-web cargo-web rust-web-src", "Debian, without rustup"),
 ];
 
-/// A place where a toolchain may be.
+/// A toolchain to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// What it is, for people.
+    /// A description for messages.
     pub description: String,
-    /// Its compiler; a bare name is looked for in PATH.
+    /// Its compiler; a bare name is searched for in PATH.
     pub rustc: PathBuf,
-    /// Its cargo. None stands for the one beside the compiler, in the toolchain's own folder.
+    /// Its cargo; None means the one in the toolchain's own `bin` directory.
     pub cargo: Option<PathBuf>,
 }
 
 impl Candidate {
-    /// The environment variable that names a compiler; then no other one is looked for.
+    /// The environment variable with the path of a compiler. If it is set, no other compiler is tried.
     pub const RUSTC_VARIABLE: &'static str = "CUDA_BUILDER_RUSTC";
-    /// The environment variable that names the cargo to go with it.
+    /// The environment variable with the path of the cargo for that compiler.
     pub const CARGO_VARIABLE: &'static str = "CUDA_BUILDER_CARGO";
 
-    /// A candidate whose cargo lies beside its compiler.
+    /// A candidate with the cargo of the toolchain's own `bin` directory.
     pub fn new(description: &str, rustc: impl Into<PathBuf>) -> Self {
         Self { description: description.to_owned(), rustc: rustc.into(), cargo: None }
     }
@@ -42,15 +42,15 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// Where a toolchain is looked for: what CUDA_BUILDER_RUSTC names, and nothing else, if it is set; otherwise the
-/// workspace's own toolchain, then the operating system's.
+/// The toolchains to try: only that of CUDA_BUILDER_RUSTC, if it is set; otherwise the workspace's own toolchain, then
+/// the operating system's.
 pub fn toolchain_candidates() -> Vec<Candidate> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(rustc) = variable(Candidate::RUSTC_VARIABLE) {
         let named = Candidate::new(Candidate::RUSTC_VARIABLE, rustc);
         return vec![Candidate { cargo: variable(Candidate::CARGO_VARIABLE), ..named }];
     }
-    // Cargo tells its build scripts which compiler it uses; a program such as xtask asks rustup's `rustc`.
+    // Cargo sets RUSTC for build scripts; a program such as xtask uses rustup's `rustc`.
     let own = variable("RUSTC").unwrap_or_else(|| "rustc".into());
     vec![
         Candidate::new("the workspace's own toolchain", own),
@@ -65,7 +65,7 @@ pub struct Toolchain {
     pub rustc: PathBuf,
     /// Its cargo.
     pub cargo: PathBuf,
-    /// Its folder, `rustc --print sysroot`.
+    /// Its directory, `rustc --print sysroot`.
     pub sysroot: PathBuf,
     /// The compiler's name and version and LLVM's, in one line.
     pub compiler: String,
@@ -73,10 +73,10 @@ pub struct Toolchain {
 
 /// The first of the candidates that can build PTX for `arch`.
 ///
-/// The compilers are asked, in `directory` (rustup chooses its toolchain by the folder), and nothing is installed.
+/// It runs the compilers in `directory`, by which rustup selects its toolchain. It installs nothing.
 ///
 /// # Errors
-/// If there is none: why each was refused.
+/// If there is none: why each was rejected.
 pub fn find_toolchain(candidates: &[Candidate], arch: Arch, directory: &Path) -> Result<Toolchain, Vec<Refusal>> {
     let mut refusals = Vec::new();
     for candidate in candidates {
@@ -92,7 +92,7 @@ fn examine(candidate: &Candidate, arch: Arch, directory: &Path) -> Result<Toolch
     let ask = |arguments: &[&str]| ask(&candidate.rustc, arguments, directory);
     let version = ask(&["-vV"])?;
     let release = line_after(&version, "release: ").unwrap_or_default();
-    if parse_release(release).is_none_or(|release| release < OLDEST_RELEASE) {
+    if parse_release(release).is_none_or(|release| release < MIN_RELEASE) {
         return Err(RefusalReason::TooOld { release: release.to_owned() });
     }
     if !ask(&["--print", "target-list"])?.lines().any(|target| target == TARGET) {
@@ -103,7 +103,7 @@ fn examine(candidate: &Candidate, arch: Arch, directory: &Path) -> Result<Toolch
     if !library.join("core/src/lib.rs").is_file() {
         return Err(RefusalReason::NoLibrarySource { expected: library });
     }
-    // Where LLVM was built without the NVPTX back end, the compiler knows the target, but none of its processors.
+    // If LLVM was built without the NVPTX back end, the compiler lists the target, but none of its CPUs.
     let processors = ask(&["--print", "target-cpus", "--target", TARGET])?;
     if !processors.split_whitespace().any(|word| word == arch.name()) {
         return Err(RefusalReason::NoBackEnd { arch });
@@ -113,7 +113,7 @@ fn examine(candidate: &Candidate, arch: Arch, directory: &Path) -> Result<Toolch
     if !cargo.is_file() {
         return Err(RefusalReason::NoCargo { expected: cargo });
     }
-    // Rustup's `rustc` is a proxy that chooses a compiler each time; the compiler itself is in the folder it named.
+    // Rustup's `rustc` is a proxy that selects a compiler on each call; the compiler itself is in the sysroot.
     let rustc = Some(beside("rustc")).filter(|rustc| rustc.is_file()).unwrap_or_else(|| candidate.rustc.clone());
     let name = version.lines().next().unwrap_or_default();
     let llvm = line_after(&version, "LLVM version: ").unwrap_or("of an unknown version");
@@ -122,7 +122,7 @@ fn examine(candidate: &Candidate, arch: Arch, directory: &Path) -> Result<Toolch
 
 fn ask(rustc: &Path, arguments: &[&str], directory: &Path) -> Result<String, RefusalReason> {
     let mut command = Command::new(rustc);
-    // Cargo lets its build scripts find its own compiler's libraries first; another compiler must not load those.
+    // Cargo puts its own compiler's libraries on LD_LIBRARY_PATH; another compiler must not load them.
     command.args(arguments).current_dir(directory).env_remove("LD_LIBRARY_PATH").env("RUSTUP_AUTO_INSTALL", "0");
     let output = command.output().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => RefusalReason::NotThere,
@@ -130,7 +130,7 @@ fn ask(rustc: &Path, arguments: &[&str], directory: &Path) -> Result<String, Ref
     })?;
     if !output.status.success() {
         let messages = String::from_utf8_lossy(&output.stderr);
-        let message = messages.lines().find(|line| !line.trim().is_empty()).unwrap_or("it fails without a word");
+        let message = messages.lines().find(|line| !line.trim().is_empty()).unwrap_or("it fails without a message");
         return Err(RefusalReason::CannotRun { message: message.trim().to_owned() });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -141,8 +141,8 @@ fn line_after<'a>(text: &'a str, start: &str) -> Option<&'a str> {
 }
 
 fn parse_release(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split('.').map(|number| number.parse().ok());
-    Some((numbers.next()??, numbers.next()??))
+    let mut parts = release.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??))
 }
 
 /// A candidate that cannot build PTX, and why.
@@ -150,7 +150,7 @@ fn parse_release(release: &str) -> Option<(u32, u32)> {
 pub struct Refusal {
     /// The candidate.
     pub candidate: Candidate,
-    /// What it lacks.
+    /// Why it cannot.
     pub reason: RefusalReason,
 }
 
@@ -160,49 +160,49 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What a candidate lacks.
+/// Why a candidate cannot build PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusalReason {
     /// There is no such program.
-    #[error("it is not there")]
+    #[error("it does not exist")]
     NotThere,
     /// The program does not run, or fails.
     #[error("it cannot be run: {message}")]
     CannotRun {
-        /// What was said.
+        /// The operating system's or the program's message.
         message: String,
     },
-    /// The compiler lacks what the flags and the kernels use.
+    /// The compiler lacks features that the flags and the kernels use.
     #[error("it is too old: {} or later is needed, not {release:?}", release_text())]
     TooOld {
         /// Its release.
         release: String,
     },
-    /// The compiler does not know the GPU's target.
-    #[error("it does not know the target {TARGET}")]
+    /// The compiler does not support the GPU's target.
+    #[error("it does not support the target {TARGET}")]
     NoTarget,
     /// The standard library's source is not installed.
     #[error("the source of `core` is missing (rust-src; there is no {})", expected.display())]
     NoLibrarySource {
-        /// Where it belongs.
+        /// The expected path.
         expected: PathBuf,
     },
     /// LLVM was built without the back end, or with an older one.
-    #[error("its LLVM makes no PTX for {arch}")]
+    #[error("its LLVM cannot emit PTX for {arch}")]
     NoBackEnd {
-        /// The architecture that was asked for.
+        /// The requested architecture.
         arch: Arch,
     },
-    /// The compiler is there and its cargo is not.
+    /// The compiler exists, but its cargo does not.
     #[error("its cargo is missing (there is no {})", expected.display())]
     NoCargo {
-        /// Where it belongs.
+        /// The expected path.
         expected: PathBuf,
     },
 }
 
 fn release_text() -> String {
-    let (major, minor) = OLDEST_RELEASE;
+    let (major, minor) = MIN_RELEASE;
     format!("{major}.{minor}")
 }
 
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_are_read_by_their_first_two_numbers() {
+    fn releases_are_parsed_as_major_and_minor() {
         let read = ["1.95.0", "1.97.0-nightly", "2.0", "1", "", "one.two"].map(parse_release);
         assert_eq!(read, [Some((1, 95)), Some((1, 97)), Some((2, 0)), None, None, None]);
     }

@@ -1,28 +1,28 @@
-//! Where this machine has a toolchain, kernels become PTX that NVIDIA's assembler accepts.
+//! With a real toolchain, kernels compile to PTX that NVIDIA's assembler accepts.
 
 mod support;
 
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{Arch, Comparison, CudaBuilder, PtxasError, find_ptxas, generic_accesses, ptxas};
-use support::{Place, real_toolchain};
+use support::{Sandbox, real_toolchain};
 use test_skips::{Need, skip};
 
-/// A folder for each architecture and all of these tests and runs: `core` is compiled once for an architecture, and builds for
-/// two architectures don't wait for each other.
+/// A target directory for each architecture, shared by all tests and runs: `core` is compiled once per architecture,
+/// and builds for two architectures do not wait for each other.
 fn target_dir(arch: Arch) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("nvptx").join(arch.to_string())
 }
 
-fn builder(place: &Place, arch: Arch) -> CudaBuilder {
-    let builder = CudaBuilder::new(place.path("kernels")).arch(arch).target_dir(target_dir(arch));
-    builder.committed_dir(place.path("kernels/ptx")).launch_bounds("turn_round", 256, 4)
+fn builder(sandbox: &Sandbox, arch: Arch) -> CudaBuilder {
+    let builder = CudaBuilder::new(sandbox.path("kernels")).arch(arch).target_dir(target_dir(arch));
+    builder.committed_dir(sandbox.path("kernels/ptx")).launch_bounds("turn_round", 256, 4)
 }
 
 fn kernels_build_for(arch: Arch) {
     let Some(toolchain) = real_toolchain(arch) else { return };
-    let place = Place::new();
-    let rebuilt = builder(&place, arch).rebuild().unwrap();
+    let sandbox = Sandbox::new();
+    let rebuilt = builder(&sandbox, arch).rebuild().unwrap();
     assert_eq!((rebuilt.header.compiler.as_str(), rebuilt.messages.as_str()), (toolchain.compiler.as_str(), ""));
     let text = &rebuilt.text();
     for expected in
@@ -32,10 +32,10 @@ fn kernels_build_for(arch: Arch) {
     }
     assert!(text.contains(&format!(".target {arch}")));
     assert_eq!(generic_accesses(text), []);
-    let machine = [place.path(""), toolchain.sysroot.join("lib"), target_dir(arch)];
+    let machine = [sandbox.path(""), toolchain.sysroot.join("lib"), target_dir(arch)];
     assert!(!machine.iter().any(|path| text.contains(path.to_str().unwrap())), "{text}");
 
-    let path = place.path("kernels.ptx");
+    let path = sandbox.path("kernels.ptx");
     rebuilt.write_to(&path).unwrap();
     match ptxas(&path, arch) {
         Ok(report) => {
@@ -58,71 +58,72 @@ fn kernels_build_for_hopper() {
     kernels_build_for(Arch::Sm90);
 }
 
-/// The `.loc` that holds for the first line of the text with the words, as `FILE:LINE`.
-fn source_line_of(text: &str, words: &str) -> String {
-    let end = text.find(words).unwrap();
+/// The source line, as `FILE:LINE`, of the first line of PTX that contains `instruction`.
+fn source_line_of(text: &str, instruction: &str) -> String {
+    let end = text.find(instruction).unwrap();
     let directive = text[..end].lines().rev().find_map(|line| line.trim().strip_prefix(".loc")).unwrap();
-    let mut numbers = directive.split_whitespace();
-    let (file, line) = (numbers.next().unwrap(), numbers.next().unwrap());
+    let mut operands = directive.split_whitespace();
+    let (file, line) = (operands.next().unwrap(), operands.next().unwrap());
     let declared = text.lines().find_map(|line| line.strip_prefix(&format!(".file\t{file} "))).unwrap();
     format!("{}:{line}", declared.trim_matches('"'))
 }
 
 #[test]
-fn instructions_tell_the_line_in_the_kernels_own_crate() {
-    // The other architecture first than the test before, so that they need not wait for each other.
+fn instructions_have_the_line_in_the_kernels_own_crate() {
+    // Hopper first: the previous test in alphabetical order, which may still run, builds for Turing, and builds for one
+    // architecture wait for each other.
     for arch in [Arch::Sm90, Arch::Sm75] {
         if real_toolchain(arch).is_none() {
             return;
         }
-        let place = Place::new();
-        let text = builder(&place, arch).rebuild().unwrap().body;
-        // Each is made by functions of `core`, which were inlined.
+        let sandbox = Sandbox::new();
+        let text = builder(&sandbox, arch).rebuild().unwrap().body;
+        // Each instruction comes from inlined functions of `core`.
         for (instruction, file, source) in [
             ("mul.rn.f32", "src/scaling.rs", "*value *= factor;"),
             ("%ctaid.x;", "src/lib.rs", "(_block_idx_x() * _block_dim_x() + _thread_idx_x()) as usize"),
             ("bar.sync", "src/lib.rs", "_syncthreads();"),
             ("ld.shared", "src/lib.rs", "*x.add(index()) = *tile.add(255 - thread);"),
         ] {
-            let lines = place.read(&format!("kernels/{file}"));
+            let lines = sandbox.read(&format!("kernels/{file}"));
             let line = lines.lines().position(|line| line.contains(source)).unwrap() + 1;
             assert_eq!(source_line_of(&text, instruction), format!("tiny-kernels/{file}:{line}"), "{text}");
         }
-        for (left, why) in
+        for (unexpected, kind) in
             [(".debug", "sections"), ("$L__tmp", "labels"), ("$L__func_", "labels"), (" @[ ", "comments")]
         {
-            assert!(!text.contains(left), "{why} are left in\n{text}");
+            assert!(!text.contains(unexpected), "{kind} are left in\n{text}");
         }
     }
 }
 
 #[test]
-fn the_text_does_not_depend_on_the_place_or_the_version() {
+fn the_text_does_not_depend_on_the_path_or_the_version() {
     if real_toolchain(Arch::Sm90).is_none() {
         return;
     }
-    let (place, elsewhere) = (Place::new(), Place::new());
-    let first = builder(&place, Arch::Sm90).rebuild().unwrap();
+    let (sandbox, elsewhere) = (Sandbox::new(), Sandbox::new());
+    let first = builder(&sandbox, Arch::Sm90).rebuild().unwrap();
     elsewhere.change("kernels/Cargo.toml", "0.1.0", "2.3.4");
     let second = builder(&elsewhere, Arch::Sm90).rebuild().unwrap();
     assert_eq!(first, second);
-    first.write_to(place.path("kernels/ptx/tiny_kernels.sm_90.ptx")).unwrap();
-    assert_eq!(builder(&place, Arch::Sm90).check().unwrap(), Comparison::Same);
+    first.write_to(sandbox.path("kernels/ptx/tiny_kernels.sm_90.ptx")).unwrap();
+    assert_eq!(builder(&sandbox, Arch::Sm90).check().unwrap(), Comparison::Same);
 }
 
 #[test]
-fn a_mistake_in_a_kernel_is_shown_as_the_compiler_tells_it() {
+fn an_invalid_kernel_is_reported_with_the_compilers_message() {
     if real_toolchain(Arch::Sm75).is_none() {
         return;
     }
-    let place = Place::new();
-    place.change("kernels/src/scaling.rs", "*= factor", "*= faktor");
-    let error = builder(&place, Arch::Sm75).build().unwrap_err().to_string();
+    let sandbox = Sandbox::new();
+    sandbox.change("kernels/src/scaling.rs", "*= factor", "*= faktor");
+    let error = builder(&sandbox, Arch::Sm75).build().unwrap_err().to_string();
     assert!(error.contains("error[E0425]") && error.contains("src/scaling.rs:4:15"), "{error}");
 }
 
 #[test]
-fn every_architecture_is_known_to_the_compiler() {
+fn the_compiler_supports_every_architecture() {
     if real_toolchain(Arch::Sm75).is_none() {
         return;
     }
@@ -131,12 +132,12 @@ fn every_architecture_is_known_to_the_compiler() {
 }
 
 #[test]
-fn ptxas_refuses_what_is_no_ptx() {
+fn ptxas_rejects_invalid_ptx() {
     if find_ptxas().is_none() {
         return skip(Need::Ptxas, &PtxasError::NotFound.to_string());
     }
-    let place = Place::new();
-    place.write("broken.ptx", ".version 6.3\n.target sm_75\n.visible .entry f() { rett; }\n");
-    let error = ptxas(place.path("broken.ptx"), Arch::Sm75).unwrap_err().to_string();
-    assert!(error.contains("ptxas refuses it for sm_75") && error.contains("rett"), "{error}");
+    let sandbox = Sandbox::new();
+    sandbox.write("broken.ptx", ".version 6.3\n.target sm_75\n.visible .entry f() { rett; }\n");
+    let error = ptxas(sandbox.path("broken.ptx"), Arch::Sm75).unwrap_err().to_string();
+    assert!(error.contains("ptxas rejects it for sm_75") && error.contains("rett"), "{error}");
 }

@@ -1,6 +1,6 @@
-//! A build script runs in the environment of a build; nothing of it reaches the compilation of the kernels.
+//! The environment of the outer build, in which a build script runs, does not affect the compilation of the kernels.
 //!
-//! The environment is a process's own, so these tests run this program again, as a build script.
+//! The environment belongs to a process, so these tests run this program again, as a build script.
 #![cfg(unix)]
 
 mod support;
@@ -8,35 +8,35 @@ mod support;
 use std::process::{Command, Output};
 
 use cuda_builder::CudaBuilder;
-use support::Place;
+use support::Sandbox;
 
 #[test]
-#[ignore = "it is what the other tests run"]
+#[ignore = "the other tests run it"]
 fn build_script() {
     let Ok(kernels) = std::env::var("BUILD_SCRIPT_KERNELS") else { return };
-    // Only the environment says where the toolchain and the target directory are.
+    // The toolchain and the target directory are set by the environment only.
     CudaBuilder::new(kernels).committed("ptx/missing.ptx").build().unwrap_or_else(|error| error.stop_the_build());
 }
 
-fn run_build_script(place: &Place, environment: &[(&str, &str)]) -> Output {
+fn run_build_script(sandbox: &Sandbox, environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "build_script", "--ignored", "--nocapture"]);
-    command.current_dir(place.path("kernels"));
-    command.env("BUILD_SCRIPT_KERNELS", ".").env("OUT_DIR", place.path("out"));
+    command.current_dir(sandbox.path("kernels"));
+    command.env("BUILD_SCRIPT_KERNELS", ".").env("OUT_DIR", sandbox.path("out"));
     command.envs(environment.iter().copied()).output().unwrap()
 }
 
-fn run_with_fake_toolchain(place: &Place, environment: &[(&str, &str)]) -> String {
-    let rustc = place.fake_toolchain("toolchain").rustc;
+fn run_with_fake_toolchain(sandbox: &Sandbox, environment: &[(&str, &str)]) -> String {
+    let rustc = sandbox.fake_toolchain("toolchain").rustc;
     let named = [("CUDA_BUILDER_RUSTC", rustc.to_str().unwrap())];
-    let output = run_build_script(place, &[environment, &named].concat());
+    let output = run_build_script(sandbox, &[environment, &named].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
 fn the_compilation_sees_none_of_the_outer_builds_variables() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let outer = [
         ("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-cpu=native"),
         ("CARGO_PROFILE_RELEASE_DEBUG", "2"),
@@ -48,8 +48,8 @@ fn the_compilation_sees_none_of_the_outer_builds_variables() {
         ("TARGET", "x86_64-unknown-linux-gnu"),
         ("OPT_LEVEL", "0"),
     ];
-    run_with_fake_toolchain(&place, &outer);
-    let seen = place.read("toolchain/called-with-environment");
+    run_with_fake_toolchain(&sandbox, &outer);
+    let seen = sandbox.read("toolchain/called-with-environment");
     let value = |name: &str| seen.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     for name in ["RUSTC_WRAPPER", "RUSTFLAGS", "LD_LIBRARY_PATH", "TARGET", "OPT_LEVEL", "OUT_DIR", "CARGO_PKG_NAME"] {
         assert_eq!(value(name), None, "{name}");
@@ -58,7 +58,7 @@ fn the_compilation_sees_none_of_the_outer_builds_variables() {
     assert_eq!(value("CARGO_NET_OFFLINE"), Some("true"));
     assert_eq!(value("CARGO_PROFILE_RELEASE_DEBUG"), Some("line-directives-only"));
     assert_eq!(value("RUSTC_BOOTSTRAP"), Some("1"));
-    assert_eq!(value("RUSTC"), place.path("toolchain/bin/rustc").to_str());
+    assert_eq!(value("RUSTC"), sandbox.path("toolchain/bin/rustc").to_str());
     let flags: Vec<_> = value("CARGO_ENCODED_RUSTFLAGS").unwrap().split('\x1f').collect();
     assert!(flags.contains(&"-Ctarget-cpu=sm_75") && flags.contains(&"-Cpanic=immediate-abort"), "{flags:?}");
     assert!(!flags.contains(&"-Ctarget-cpu=native"), "{flags:?}");
@@ -66,31 +66,31 @@ fn the_compilation_sees_none_of_the_outer_builds_variables() {
 
 #[test]
 fn the_kernels_are_compiled_in_out_dir_for_the_gpu() {
-    let place = Place::new();
-    run_with_fake_toolchain(&place, &[]);
-    let arguments = place.read("toolchain/called-with-arguments");
+    let sandbox = Sandbox::new();
+    run_with_fake_toolchain(&sandbox, &[]);
+    let arguments = sandbox.read("toolchain/called-with-arguments");
     let arguments: Vec<_> = arguments.lines().collect();
-    let target_directory = place.path("out/nvptx");
+    let target_directory = sandbox.path("out/nvptx");
     for pair in [["--target", "nvptx64-nvidia-cuda"], ["--target-dir", target_directory.to_str().unwrap()]] {
         assert!(arguments.windows(2).any(|words| words == pair), "{arguments:?}");
     }
     assert!(!arguments.contains(&"--locked"), "there is no Cargo.lock");
-    assert!(place.path("out/nvptx/tiny_kernels.sm_75.ptx").is_file());
+    assert!(sandbox.path("out/nvptx/tiny_kernels.sm_75.ptx").is_file());
 }
 
 #[test]
-fn a_lock_file_is_not_changed_by_the_compilation() {
-    let place = Place::new();
-    place.write("kernels/Cargo.lock", "");
-    run_with_fake_toolchain(&place, &[]);
-    assert!(place.read("toolchain/called-with-arguments").lines().any(|argument| argument == "--locked"));
+fn with_a_lock_file_cargo_runs_locked() {
+    let sandbox = Sandbox::new();
+    sandbox.write("kernels/Cargo.lock", "");
+    run_with_fake_toolchain(&sandbox, &[]);
+    assert!(sandbox.read("toolchain/called-with-arguments").lines().any(|argument| argument == "--locked"));
 }
 
 #[test]
-fn cargo_is_told_what_to_watch_and_what_is_stale() {
-    let place = Place::new();
-    let stdout = run_with_fake_toolchain(&place, &[]);
-    let kernels = place.path("kernels");
+fn directives_for_cargo_have_the_watched_paths_and_the_warning() {
+    let sandbox = Sandbox::new();
+    let stdout = run_with_fake_toolchain(&sandbox, &[]);
+    let kernels = sandbox.path("kernels");
     for expected in [
         format!("cargo::rerun-if-changed={}", kernels.join("Cargo.toml").display()),
         format!("cargo::rerun-if-changed={}", kernels.join("src").display()),
@@ -105,21 +105,21 @@ fn cargo_is_told_what_to_watch_and_what_is_stale() {
 }
 
 #[test]
-fn an_error_stops_the_build_line_by_line() {
-    let place = Place::new();
-    let output = run_build_script(&place, &[("CUDA_BUILDER_RUSTC", "/nowhere/rustc")]);
+fn every_line_of_an_error_is_passed_to_cargo() {
+    let sandbox = Sandbox::new();
+    let output = run_build_script(&sandbox, &[("CUDA_BUILDER_RUSTC", "/nowhere/rustc")]);
     assert_eq!(output.status.code(), Some(1));
     let stdout = String::from_utf8(output.stdout).unwrap();
     let errors: Vec<_> = stdout.lines().filter_map(|line| line.strip_prefix("cargo::error=")).collect();
     assert_eq!(errors.len(), 6, "{stdout}");
-    assert_eq!(errors[1], "  - CUDA_BUILDER_RUSTC (/nowhere/rustc): it is not there");
+    assert_eq!(errors[1], "  - CUDA_BUILDER_RUSTC (/nowhere/rustc): it does not exist");
     assert!(errors[3].contains("rustup component add rust-src"));
 }
 
 #[test]
-fn a_kernel_crates_own_build_script_does_not_start_itself_again() {
-    let place = Place::new();
-    let output = run_build_script(&place, &[("TARGET", "nvptx64-nvidia-cuda")]);
+fn a_kernel_crates_own_build_script_does_not_recurse() {
+    let sandbox = Sandbox::new();
+    let output = run_build_script(&sandbox, &[("TARGET", "nvptx64-nvidia-cuda")]);
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(stdout.contains("cargo::error=the build script is run for the GPU's target"), "{stdout}");
 }
