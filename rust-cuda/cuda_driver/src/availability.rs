@@ -1,4 +1,4 @@
-//! Whether this machine's driver can be used, and if not, why.
+//! The check of whether this machine's driver can be used.
 
 use std::ffi::{c_int, c_uint};
 use std::fmt;
@@ -11,8 +11,8 @@ use crate::error::name_of;
 use crate::library::Library;
 use crate::symbol::Symbol;
 
-/// What every program that uses a GPU calls: without one of these the driver is of no use. The others may be missing,
-/// and a call to one that is returns `CUDA_ERROR_NOT_FOUND`.
+/// The functions that every program with a GPU needs: without one of them the driver cannot be used. Others may be
+/// missing; a call of a missing one returns `CUDA_ERROR_NOT_FOUND`.
 const ESSENTIAL: &[&str] = &[
     "cuDriverGetVersion",
     "cuInit",
@@ -53,7 +53,7 @@ static INIT: Symbol<unsafe extern "C" fn(c_uint) -> c_int> = unsafe { Symbol::ne
 #[allow(unsafe_code)]
 static DEVICE_GET_COUNT: Symbol<unsafe extern "C" fn(*mut c_int) -> c_int> = unsafe { Symbol::new("cuDeviceGetCount") };
 
-/// The newest version of CUDA that a driver supports. Versions compare by age.
+/// The newest version of CUDA that a driver supports. A newer version compares as greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DriverVersion {
     /// The 12 of 12.4.
@@ -63,11 +63,11 @@ pub struct DriverVersion {
 }
 
 impl DriverVersion {
-    /// The oldest version that will do: the first with all that cust needs to start, `cuDevicePrimaryCtxRelease_v2`
-    /// above all. It came with driver 450 in 2020.
+    /// The oldest supported version: the first with all functions that cust needs at start-up, such as
+    /// `cuDevicePrimaryCtxRelease_v2`. Driver 450 (2020) has it.
     pub const NEEDED: Self = Self { major: 11, minor: 0 };
 
-    /// The version in the driver's own coding, which is 12040 for 12.4.
+    /// Decodes the driver's version number, which is 12040 for 12.4.
     fn from_code(code: c_int) -> Self {
         let code = code.unsigned_abs();
         Self { major: code / 1000, minor: code % 1000 / 10 }
@@ -80,24 +80,24 @@ impl fmt::Display for DriverVersion {
     }
 }
 
-/// Why CUDA cannot be used on this machine. Displayed, it is one line with the way out.
+/// Why CUDA cannot be used on this machine. Displayed, it is one line with a hint on how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
-    /// The driver's library is not on this machine.
+    /// The driver's library is not installed.
     #[error("no CUDA driver ({library}) on this machine: to use an NVIDIA GPU, install the NVIDIA driver")]
     NoLibrary {
-        /// The file that was looked for.
+        /// The file that was searched for.
         library: PathBuf,
     },
-    /// The driver's library is there, and the system's loader refuses it.
-    #[error("the CUDA driver {library} cannot be loaded ({reason}): install the NVIDIA driver anew")]
+    /// The driver's library exists, but the dynamic linker cannot load it.
+    #[error("the CUDA driver {library} cannot be loaded ({reason}): reinstall the NVIDIA driver")]
     LibraryNotLoadable {
         /// The file.
         library: PathBuf,
-        /// The loader's message.
+        /// The dynamic linker's message.
         reason: String,
     },
-    /// The driver supports no version of CUDA that is new enough.
+    /// The driver is older than [`DriverVersion::NEEDED`].
     #[error("the CUDA driver {library} is for CUDA {found}, and {needed} or newer is needed: update the NVIDIA driver")]
     TooOld {
         /// The file.
@@ -107,7 +107,7 @@ pub enum Unavailable {
         /// [`DriverVersion::NEEDED`].
         needed: DriverVersion,
     },
-    /// The library lacks a function without which nothing can be done.
+    /// The library lacks an essential function.
     #[error("the CUDA driver {library} has no {symbol}: update the NVIDIA driver")]
     MissingSymbol {
         /// The file.
@@ -115,9 +115,9 @@ pub enum Unavailable {
         /// The function's name.
         symbol: &'static str,
     },
-    /// The driver is there, and no GPU that it can use.
+    /// The driver finds no GPU.
     #[error(
-        "the CUDA driver {library} (CUDA {version}) finds no device: see that `nvidia-smi` lists one and that \
+        "the CUDA driver {library} (CUDA {version}) finds no device: check that `nvidia-smi` lists one and that \
          CUDA_VISIBLE_DEVICES does not hide it"
     )]
     NoDevice {
@@ -126,39 +126,40 @@ pub enum Unavailable {
         /// The newest version that the driver supports.
         version: DriverVersion,
     },
-    /// The driver refuses to start.
-    #[error("the CUDA driver {library} does not start, {function} returned {name} ({code}): {}", way_out(*code))]
+    /// The driver's initialisation failed.
+    #[error("the CUDA driver {library} does not start, {function} returned {name} ({code}): {}", hint(*code))]
     Failed {
         /// The file.
         library: PathBuf,
-        /// The function that failed: `cuInit`, or one that must work before or right after it.
+        /// The function that failed: `cuInit`, or one called right before or after it.
         function: &'static str,
-        /// The name of what it returned, as in cuda.h.
+        /// The name of its result, as in cuda.h.
         name: String,
-        /// The number of what it returned.
+        /// The value of its result.
         code: i32,
     },
 }
 
-/// What whoever reads of the failure `code` can do about it.
-fn way_out(code: i32) -> &'static str {
+/// A hint on how to fix the failure `code`.
+fn hint(code: i32) -> &'static str {
     match code {
         34 => "it is a stub, made for linking only; take it off the library path and install the NVIDIA driver",
-        46 => "another process may hold the GPU; see `nvidia-smi`",
-        802 => "wait until the machine has started, and see that the NVIDIA fabric manager runs",
+        46 => "another process may use the GPU exclusively; check `nvidia-smi`",
+        802 => "wait until the machine has started, and check that the NVIDIA fabric manager runs",
         803 => "the driver was updated; restart the machine",
-        _ => "restart the machine, else install the NVIDIA driver anew",
+        _ => "restart the machine; if that does not help, reinstall the NVIDIA driver",
     }
 }
 
-/// Whether this machine has a CUDA driver that can be used, and a device: the newest version of CUDA that it supports.
+/// Checks that this machine has a usable CUDA driver and a device. Returns the newest version of CUDA that the driver
+/// supports.
 ///
-/// The first call opens the library and calls `cuInit`, which can take some tenths of a second; later ones repeat the
-/// answer. Where it is good, cust can be used, and `cust::init` need not be called.
+/// The first call opens the library and calls `cuInit`, which can take some tenths of a second; later calls return the
+/// cached result. If it is Ok, cust can be used without calling `cust::init`.
 ///
 /// # Errors
-/// The first of these that is so: there is no library, it cannot be loaded, it is too old, it lacks a function that
-/// every program needs, the driver does not start, there is no device.
+/// The first of these that applies: there is no library, it cannot be loaded, it is too old, it lacks an essential
+/// function, the driver does not start, there is no device.
 pub fn availability() -> Result<DriverVersion, Unavailable> {
     static AVAILABILITY: OnceLock<Result<DriverVersion, Unavailable>> = OnceLock::new();
     AVAILABILITY.get_or_init(examine).clone()
@@ -171,10 +172,10 @@ fn examine() -> Result<DriverVersion, Unavailable> {
     let missing = |symbol| Unavailable::MissingSymbol { library: path(), symbol };
     let failed = |function, code| Unavailable::Failed { library: path(), function, name: name_of(code), code };
 
-    // The version comes first: it can be asked before cuInit, and explains the other faults of an old driver.
+    // The version is checked first: it can be queried before cuInit, and explains other failures of an old driver.
     let driver_get_version = DRIVER_GET_VERSION.get().map_err(|_| missing("cuDriverGetVersion"))?;
     let mut code = 0;
-    // SAFETY: the function writes one number.
+    // SAFETY: the function writes one int to the pointer, which is valid.
     match unsafe { driver_get_version(&raw mut code) } {
         0 => {}
         error => return Err(failed("cuDriverGetVersion", error)),
@@ -188,7 +189,7 @@ fn examine() -> Result<DriverVersion, Unavailable> {
     }
 
     let init = INIT.get().map_err(|_| missing("cuInit"))?;
-    // SAFETY: zero is the only value that the flags may have.
+    // SAFETY: the flags must be zero.
     match unsafe { init(0) } {
         0 => {}
         NO_DEVICE => return Err(Unavailable::NoDevice { library: path(), version }),
@@ -196,7 +197,7 @@ fn examine() -> Result<DriverVersion, Unavailable> {
     }
     let device_get_count = DEVICE_GET_COUNT.get().map_err(|_| missing("cuDeviceGetCount"))?;
     let mut count = 0;
-    // SAFETY: the function writes one number.
+    // SAFETY: the function writes one int to the pointer, which is valid.
     match unsafe { device_get_count(&raw mut count) } {
         0 if count > 0 => Ok(version),
         0 | NO_DEVICE => Err(Unavailable::NoDevice { library: path(), version }),
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_and_compared() {
+    fn versions_are_decoded_and_compared() {
         let version = DriverVersion::from_code(12040);
         assert_eq!(version, DriverVersion { major: 12, minor: 4 });
         assert_eq!(version.to_string(), "12.4");
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_essential_is_forwarded() {
+    fn essential_functions_are_forwarded() {
         for symbol in ESSENTIAL {
             assert!(crate::SYMBOLS.contains(symbol), "{symbol}");
         }

@@ -1,6 +1,6 @@
-//! The driver's results: from numbers to the enum, and their names and texts.
+//! The driver's results: the conversion from integers to the enum, and their names and descriptions.
 //!
-//! The driver is asked for names and texts first; the table below answers where it cannot be.
+//! Names and descriptions are those of the driver; the table below is the fallback.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
@@ -10,8 +10,8 @@ use cust_raw::CUresult;
 use crate::library::Library;
 use crate::symbol::Symbol;
 
-/// The type of `cuGetErrorName` and `cuGetErrorString`, with numbers for results. `cust_raw` has the enum, whose values
-/// are of the same size.
+/// The type of `cuGetErrorName` and `cuGetErrorString`, with integers for results. `cust_raw` has an enum of the same
+/// size.
 type Describe = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 
 // SAFETY: `Describe` is this function's type in cuda.h.
@@ -21,32 +21,32 @@ static NAME: Symbol<Describe> = unsafe { Symbol::new("cuGetErrorName") };
 #[allow(unsafe_code)]
 static TEXT: Symbol<Describe> = unsafe { Symbol::new("cuGetErrorString") };
 
-/// The result whose number is `code`; those that CUDA 11.4 did not have are `CUDA_ERROR_UNKNOWN`.
-pub(crate) fn checked(code: c_int) -> CUresult {
+/// The result with the value `code`; `CUDA_ERROR_UNKNOWN` for those that CUDA 11.4 did not have.
+pub(crate) fn result_from_code(code: c_int) -> CUresult {
     if code == 0 { CUresult::CUDA_SUCCESS } else { from_code(code).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN) }
 }
 
-/// The name of the result whose number is `code`, as in cuda.h.
+/// The name of the result with the value `code`, as in cuda.h.
 pub(crate) fn name_of(code: c_int) -> String {
-    let name = ask(&NAME, code).or_else(|| from_code(code).map(name));
+    let name = describe(&NAME, code).or_else(|| from_code(code).map(name));
     name.unwrap_or(c"an error without a name").to_string_lossy().into_owned()
 }
 
-/// What `function` of the driver says of `code`, if it says anything.
+/// The description of `code` by the driver's `function`, if it has one.
 #[allow(unsafe_code)]
-fn ask(function: &Symbol<Describe>, code: c_int) -> Option<&'static CStr> {
-    let describe = function.get().ok()?;
+fn describe(function: &Symbol<Describe>, code: c_int) -> Option<&'static CStr> {
+    let function = function.get().ok()?;
     let mut text = std::ptr::null();
-    // SAFETY: `text` is a place for a pointer; any number may be asked for.
-    let result = unsafe { describe(code, &raw mut text) };
+    // SAFETY: `text` is a valid out-pointer; `code` may be any integer.
+    let result = unsafe { function(code, &raw mut text) };
     if result != 0 || text.is_null() {
         return None;
     }
-    // SAFETY: the driver answered, with a C string that it keeps for as long as it is loaded, which is for good.
+    // SAFETY: the driver returned a C string that lives as long as the driver is loaded, which is never unloaded.
     Some(unsafe { CStr::from_ptr(text) })
 }
 
-/// The text of an error where the driver cannot be asked. Without a driver, "no device" is why there is no driver.
+/// The fallback description of an error. Without a driver, that of "no device" is the reason why there is no driver.
 fn own_text(error: CUresult) -> &'static CStr {
     static NO_DRIVER: OnceLock<Option<CString>> = OnceLock::new();
     let no_driver = || Some(CString::new(Library::get().err()?.to_string()).unwrap_or_default());
@@ -59,34 +59,33 @@ fn own_text(error: CUresult) -> &'static CStr {
 /// The name of `error`, as in cuda.h: `CUDA_ERROR_NO_DEVICE`. It always succeeds.
 ///
 /// # Safety
-/// `place` is a place for a pointer.
+/// `out` is a valid out-pointer.
 #[allow(unsafe_code, non_snake_case)]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuGetErrorName(error: CUresult, place: *mut *const c_char) -> CUresult {
-    let answer = ask(&NAME, error as c_int).unwrap_or_else(|| name(error));
-    // SAFETY: the caller gave a place for a pointer.
-    unsafe { place.write(answer.as_ptr()) };
+unsafe extern "C" fn cuGetErrorName(error: CUresult, out: *mut *const c_char) -> CUresult {
+    let answer = describe(&NAME, error as c_int).unwrap_or_else(|| name(error));
+    // SAFETY: the caller guarantees that `out` is a valid out-pointer.
+    unsafe { out.write(answer.as_ptr()) };
     CUresult::CUDA_SUCCESS
 }
 
-/// The text of `error`, which cust displays. It always succeeds.
+/// The description of `error`, which cust displays. It always succeeds.
 ///
 /// # Safety
-/// `place` is a place for a pointer.
+/// `out` is a valid out-pointer.
 #[allow(unsafe_code, non_snake_case)]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuGetErrorString(error: CUresult, place: *mut *const c_char) -> CUresult {
-    let answer = ask(&TEXT, error as c_int).unwrap_or_else(|| own_text(error));
-    // SAFETY: the caller gave a place for a pointer.
-    unsafe { place.write(answer.as_ptr()) };
+unsafe extern "C" fn cuGetErrorString(error: CUresult, out: *mut *const c_char) -> CUresult {
+    let answer = describe(&TEXT, error as c_int).unwrap_or_else(|| own_text(error));
+    // SAFETY: the caller guarantees that `out` is a valid out-pointer.
+    unsafe { out.write(answer.as_ptr()) };
     CUresult::CUDA_SUCCESS
 }
 
-/// Makes from the table of results the functions that look something up in it. The compiler sees to it that the table
-/// is complete.
+/// Defines the lookup functions from the table of results. The compiler checks that the table is complete.
 macro_rules! results {
     ($($result:ident = $text:literal;)*) => {
-        /// The result whose number is `code`, if CUDA 11.4 had it.
+        /// The result with the value `code`, if CUDA 11.4 had it.
         fn from_code(code: c_int) -> Option<CUresult> {
             $(const $result: c_int = CUresult::$result as c_int;)*
             match code {
@@ -105,7 +104,7 @@ macro_rules! results {
             }
         }
 
-        /// What `result` means.
+        /// The description of `result`.
         fn text(result: CUresult) -> &'static CStr {
             match result {
                 $(CUresult::$result => $text,)*
@@ -217,12 +216,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_become_results_and_strangers_become_unknown() {
-        assert_eq!(checked(0), CUresult::CUDA_SUCCESS);
-        assert_eq!(checked(100), CUresult::CUDA_ERROR_NO_DEVICE);
+    fn unknown_codes_become_the_unknown_error() {
+        assert_eq!(result_from_code(0), CUresult::CUDA_SUCCESS);
+        assert_eq!(result_from_code(100), CUresult::CUDA_ERROR_NO_DEVICE);
         // CUDA_ERROR_DEVICE_UNAVAILABLE came with CUDA 11.7.
-        for stranger in [46, 998, 1000, -1, c_int::MAX] {
-            assert_eq!(checked(stranger), CUresult::CUDA_ERROR_UNKNOWN, "{stranger}");
+        for code in [46, 998, 1000, -1, c_int::MAX] {
+            assert_eq!(result_from_code(code), CUresult::CUDA_ERROR_UNKNOWN, "{code}");
         }
     }
 

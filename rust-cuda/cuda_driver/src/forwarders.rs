@@ -1,16 +1,15 @@
-//! The driver's functions under their own names, each a forwarder to the library.
+//! Forwarders: functions with the names of the driver's, each of which calls the library's.
 //!
-//! They are those that cust 0.3.2 calls, and beside them those that a program calls through `cust::sys` because cust
-//! has no wrapper: stream capture and graphs, cooperative launches, page-locked memory with flags, occupancy with
-//! flags. A function that is not here is a linker error; add its line, as it stands in `cust_raw`, whose signature the
-//! compiler compares.
+//! They are the functions that cust 0.3.2 calls, and those that a program calls through `cust::sys` because cust has no
+//! wrapper: stream capture and graphs, cooperative launches, page-locked memory with flags, occupancy with flags. A
+//! missing function is a linker error: add its line with the signature in `cust_raw`, which the compiler compares.
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 
 use cust_raw::*;
 
-use crate::error::checked;
-use crate::symbol::{Symbol, refuse};
+use crate::error::result_from_code;
+use crate::symbol::{Symbol, lookup_failure};
 
 /// Defines each function, and [`SYMBOLS`], the list of their names.
 macro_rules! forward {
@@ -22,14 +21,14 @@ macro_rules! forward {
             #[allow(unsafe_code, non_snake_case)]
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> CUresult {
-                // The driver's result is a number, for a newer driver has errors that `CUresult` lacks.
+                // The result is an integer, because a newer driver has errors that `CUresult` lacks.
                 type Function = unsafe extern "C" fn($($type),*) -> c_int;
                 // SAFETY: `Function` is the function's type, compared above; a C enum is passed as an int.
                 static SYMBOL: Symbol<Function> = unsafe { Symbol::new(stringify!($name)) };
                 match SYMBOL.get() {
-                    // SAFETY: the caller keeps what NVIDIA's manual asks of a call of this function.
-                    Ok(function) => checked(unsafe { function($($argument),*) }),
-                    Err(reason) => refuse(stringify!($name), reason),
+                    // SAFETY: the caller upholds the preconditions in the documentation of the CUDA driver API.
+                    Ok(function) => result_from_code(unsafe { function($($argument),*) }),
+                    Err(reason) => lookup_failure(stringify!($name), reason),
                 }
             }
         )*
@@ -40,7 +39,7 @@ macro_rules! forward {
 }
 
 forward! {
-    // Starting up, devices.
+    // Initialisation, devices.
     fn cuInit(Flags: c_uint);
     fn cuDriverGetVersion(driverVersion: *mut c_int);
     fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
@@ -349,7 +348,7 @@ forward! {
     fn cuTexObjectGetResourceDesc(pResDesc: *mut CUDA_RESOURCE_DESC, texObject: CUtexObject);
     fn cuTexObjectGetResourceViewDesc(pResViewDesc: *mut CUDA_RESOURCE_VIEW_DESC, texObject: CUtexObject);
 
-    // Memory of other interfaces.
+    // External memory.
     fn cuDestroyExternalMemory(extMem: CUexternalMemory);
     fn cuExternalMemoryGetMappedBuffer(
         devPtr: *mut CUdeviceptr,

@@ -1,10 +1,10 @@
-//! The CUDA driver's functions, so that a program with cust links and starts on every machine.
+//! The CUDA driver API, loaded at run time, so that a program with cust links and starts on every machine.
 //!
-//! cust calls `cuInit`, `cuLaunchKernel` and the like, which are normally linked from NVIDIA's libcuda: without it such
-//! a program neither links nor starts. This crate defines functions of those names. Each opens the driver's library
-//! when the first of them is called, looks its own symbol up once, and hands every call on.
+//! cust calls driver functions such as `cuInit` and `cuLaunchKernel`, which are normally linked from NVIDIA's libcuda:
+//! without it such a program neither links nor starts. This crate defines functions of those names. The first call
+//! opens the driver's library; each function looks its symbol up once and forwards every call.
 //!
-//! A program names the crate once, and asks before it uses a GPU:
+//! A program checks the availability before it uses a GPU:
 //!
 //! ```
 //! match cuda_driver::availability() {
@@ -13,9 +13,9 @@
 //! }
 //! ```
 //!
-//! A program that asks nothing must still name the crate, or it is not linked: `use cuda_driver as _;`.
+//! A program that does not must still refer to the crate, or it is not linked: `use cuda_driver as _;`.
 //!
-//! # What the functions return where the driver cannot answer
+//! # Results without a driver call
 //!
 //! | case | result |
 //! |---|---|
@@ -23,15 +23,15 @@
 //! | the library lacks the function | `CUDA_ERROR_NOT_FOUND`, and [`missing_symbols`] names it |
 //! | the driver returns an error that CUDA 11.4 did not have | `CUDA_ERROR_UNKNOWN` |
 //!
-//! The last is because `cust_raw` has the results as a Rust enum, in which any other number is undefined behaviour.
-//! `cuGetErrorName` and `cuGetErrorString` always succeed: cust's errors are displayed through the latter, and a
-//! `Display` that fails panics in `to_string`.
+//! The last is necessary because `cust_raw` has the results as a Rust enum, in which any other value is undefined
+//! behaviour. `cuGetErrorName` and `cuGetErrorString` always succeed: cust's errors are displayed through the latter,
+//! and a failing `Display` panics in `to_string`.
 //!
-//! # Which library
+//! # The driver's library
 //!
-//! `libcuda.so.1`, where the system's loader finds it, then where WSL and NixOS keep it; on Windows `nvcuda.dll`. The
-//! environment variable `CUDA_DRIVER_LIBRARY` names another file instead; tests name a stand-in, or a file that is not
-//! there.
+//! `libcuda.so.1` on the dynamic linker's search path, else at its path in WSL, NixOS and containers; on Windows
+//! `nvcuda.dll`. The environment variable `CUDA_DRIVER_LIBRARY` overrides it; tests set it to a stand-in, or to a file
+//! that does not exist.
 
 mod availability;
 mod error;

@@ -1,4 +1,4 @@
-//! The driver's library: opened once, never closed.
+//! The driver's library, opened once and never closed.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use crate::availability::Unavailable;
 
-/// Where the driver may be. The loader finds the first on most systems; the others are the paths of WSL, of NixOS, and of
-/// containers that mount the driver beside the system's libraries.
+/// Paths of the driver's library. The dynamic linker finds the first on most systems; the others are the paths in WSL,
+/// in NixOS, and in containers that mount the driver.
 #[cfg(not(any(windows, target_os = "macos")))]
 const CANDIDATES: &[&str] = &[
     "libcuda.so.1",
@@ -21,15 +21,15 @@ const CANDIDATES: &[&str] = &["nvcuda.dll"];
 #[cfg(target_os = "macos")]
 const CANDIDATES: &[&str] = &["libcuda.dylib"];
 
-/// The driver's library, open.
+/// The opened library.
 pub(crate) struct Library {
     handle: libloading::Library,
-    /// The file it was opened from, as far as the system tells.
+    /// The file that it was opened from: the full path if the system reports it, else the name that was opened.
     pub(crate) path: PathBuf,
 }
 
 impl Library {
-    /// The library, opened on the first call, else why it cannot be.
+    /// The library, opened by the first call, or why it cannot be opened.
     pub(crate) fn get() -> Result<&'static Self, &'static Unavailable> {
         static LIBRARY: OnceLock<Result<Library, Unavailable>> = OnceLock::new();
         LIBRARY.get_or_init(Self::open).as_ref()
@@ -41,7 +41,8 @@ impl Library {
     /// `F` is the type of that function, an `unsafe extern "C" fn`.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
-        // SAFETY: the caller vouches for `F`. The address outlives the symbol, because the library is never closed.
+        // SAFETY: the caller guarantees the type `F`. The address outlives the symbol, because the library is never
+        // closed.
         unsafe { self.handle.get::<F>(name) }.ok().map(|symbol| *symbol)
     }
 
@@ -58,24 +59,24 @@ impl Library {
             Some(name) => vec![name],
             None => CANDIDATES.iter().map(OsString::from).collect(),
         };
-        let mut refusals = Vec::new();
+        let mut errors = Vec::new();
         for candidate in &candidates {
             match Self::open_file(Path::new(candidate)) {
                 Ok(library) => return Ok(library),
-                Err(refusal) => refusals.push(refusal),
+                Err(error) => errors.push(error),
             }
         }
-        // A library that is there and cannot be loaded says more than the ones that are not there.
-        let telling = refusals.iter().position(|refusal| !matches!(refusal, Unavailable::NoLibrary { .. }));
-        Err(refusals.swap_remove(telling.unwrap_or(0)))
+        // A library that exists and cannot be loaded is a more specific error than a missing one.
+        let specific = errors.iter().position(|error| !matches!(error, Unavailable::NoLibrary { .. }));
+        Err(errors.swap_remove(specific.unwrap_or(0)))
     }
 
     #[allow(unsafe_code)]
     fn open_file(file: &Path) -> Result<Self, Unavailable> {
-        // SAFETY: opening runs the library's initialisers. They are those of NVIDIA's driver, made for being opened
-        // like this, or of a file that whoever runs the program has named.
+        // SAFETY: opening runs the library's initialisers. They are those of NVIDIA's driver, which may be opened with
+        // dlopen, or those of a file that the user has chosen in the environment.
         let handle = unsafe { libloading::Library::new(file) }.map_err(|error| {
-            // libloading names the call, dlopen; its source has what the loader said.
+            // libloading's error names the call, dlopen; its source is the dynamic linker's message.
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             match is_absence(file, &reason) {
                 true => Unavailable::NoLibrary { library: file.to_path_buf() },
@@ -89,7 +90,7 @@ impl Library {
         Ok(library)
     }
 
-    /// The file that the system's loader found, links resolved, which shows the driver's own version:
+    /// The file that the dynamic linker found, with links resolved. Its name has the driver's version:
     /// libcuda.so.550.54.14.
     #[cfg(unix)]
     #[allow(unsafe_code)]
@@ -98,7 +99,7 @@ impl Library {
         use std::os::unix::ffi::OsStrExt;
 
         // SAFETY: this is the type of cuInit in cuda.h.
-        let inside = unsafe { self.function::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit") }?;
+        let address = unsafe { self.function::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit") }?;
         let mut information = libc::Dl_info {
             dli_fname: std::ptr::null(),
             dli_fbase: std::ptr::null_mut(),
@@ -106,7 +107,7 @@ impl Library {
             dli_saddr: std::ptr::null_mut(),
         };
         // SAFETY: dladdr takes any address, and writes to `information` only.
-        let found = unsafe { libc::dladdr(inside as *const libc::c_void, &raw mut information) };
+        let found = unsafe { libc::dladdr(address as *const libc::c_void, &raw mut information) };
         if found == 0 || information.dli_fname.is_null() {
             return None;
         }
@@ -121,16 +122,16 @@ impl Library {
     }
 }
 
-/// The file that the driver's library was opened from, or None where there is none.
+/// The file that the driver's library was opened from; None if it cannot be opened.
 ///
-/// On Windows it is the name by which the library was opened, elsewhere the full path with links resolved.
+/// On Windows it is the name that was opened, elsewhere the full path with links resolved.
 pub fn library_path() -> Option<&'static Path> {
     Library::get().ok().map(|library| library.path.as_path())
 }
 
-/// Whether `reason`, the loader's message, says that `file` itself is not there, and not one that it depends on.
+/// Whether `reason`, the dynamic linker's message, says that `file` itself is missing, not one of its dependencies.
 ///
-/// The loader gives no error number, only text: glibc, musl and macOS say "no such file", Windows adds the number.
+/// There is no error code, only the message: "no such file" of glibc, musl and macOS; that of Windows has the code.
 fn is_absence(file: &Path, reason: &str) -> bool {
     if cfg!(windows) {
         return reason.contains("os error 126");
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn absence_is_told_from_a_library_that_lacks_another() {
+    fn a_missing_library_is_distinguished_from_a_missing_dependency() {
         let file = Path::new("libcuda.so.1");
         assert!(is_absence(file, "libcuda.so.1: cannot open shared object file: No such file or directory"));
         assert!(is_absence(file, "Error loading shared library libcuda.so.1: No such file or directory"));

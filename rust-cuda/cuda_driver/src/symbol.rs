@@ -1,4 +1,4 @@
-//! One function of the driver, looked up when it is first needed.
+//! A function of the driver, looked up by its first call.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -6,14 +6,14 @@ use cust_raw::CUresult;
 
 use crate::library::Library;
 
-/// The functions that were called and that the driver's library lacks.
+/// The functions that were called, but are missing from the driver's library, in the order of their first calls.
 static MISSING: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
-/// The driver's functions that were called on this machine though its driver lacks them, in the order of the first
+/// The names of the functions that this process has called, but that the driver lacks, in the order of their first
 /// calls.
 ///
 /// Each such call returned `CUDA_ERROR_NOT_FOUND`, in cust `CudaError::NotFound`, which the driver also returns for a
-/// kernel that a module lacks. An error message can name the functions, and say that a newer driver has them.
+/// kernel that a module lacks. An error message can list the functions and suggest a newer driver.
 pub fn missing_symbols() -> Vec<&'static str> {
     MISSING.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
@@ -32,7 +32,7 @@ impl<F: Copy> Symbol<F> {
         Self { name, function: OnceLock::new() }
     }
 
-    /// The function, looked up on the first call.
+    /// The function, looked up by the first call.
     ///
     /// # Errors
     /// `CUDA_ERROR_NO_DEVICE` if the driver's library cannot be opened, `CUDA_ERROR_NOT_FOUND` if it lacks the
@@ -44,15 +44,15 @@ impl<F: Copy> Symbol<F> {
     #[allow(unsafe_code)]
     fn look_up(&self) -> Result<F, CUresult> {
         let library = Library::get().map_err(|_| CUresult::CUDA_ERROR_NO_DEVICE)?;
-        // SAFETY: whoever called `new` vouched that `F` is the type of the function `name`.
+        // SAFETY: the caller of `new` guaranteed that `F` is the type of the function `name`.
         unsafe { library.function(self.name) }.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)
     }
 }
 
-/// What a call of the function `name` returns that could not be looked up because of `reason`. Remembers what is
-/// missing.
+/// The result of a call of the function `name`, whose lookup failed with `reason`. Records missing functions in
+/// [`MISSING`].
 #[cold]
-pub(crate) fn refuse(name: &'static str, reason: CUresult) -> CUresult {
+pub(crate) fn lookup_failure(name: &'static str, reason: CUresult) -> CUresult {
     if reason == CUresult::CUDA_ERROR_NOT_FOUND {
         let mut missing = MISSING.lock().unwrap_or_else(PoisonError::into_inner);
         if !missing.contains(&name) {

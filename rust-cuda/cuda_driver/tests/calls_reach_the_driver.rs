@@ -1,4 +1,4 @@
-//! What cust and `cust::sys` call arrives in the driver's library, with its arguments.
+//! Calls of cust and `cust::sys` reach the driver's library, with their arguments.
 
 mod support;
 
@@ -14,8 +14,8 @@ use support::with_stand_in;
 const PTX: &str = ".version 7.0\n.target sm_75\n.address_size 64\n";
 
 #[test]
-fn a_device_is_asked_for_name_and_attributes() {
-    with_stand_in("a_device_is_asked_for_name_and_attributes", &["DEVICES=3"], || {
+fn a_devices_name_and_attributes_can_be_queried() {
+    with_stand_in("a_devices_name_and_attributes_can_be_queried", &["DEVICES=3"], || {
         cust::init(CudaFlags::empty()).unwrap();
         assert_eq!(Device::num_devices().unwrap(), 3);
         let device = Device::get_device(2).unwrap();
@@ -64,7 +64,7 @@ fn a_captured_launch_runs_when_its_graph_does() {
         unsafe { launch!(scale<<<1, 32, 0, stream>>>(data.as_device_ptr(), data.len(), 3.0_f32)) }.unwrap();
         // SAFETY: the stream is being captured.
         succeed(unsafe { sys::cuStreamEndCapture(raw_stream, &raw mut graph) });
-        // SAFETY: the graph was made above; where the log has no bytes, its pointers may be null.
+        // SAFETY: the graph was created above; with a log size of zero the pointers may be null.
         succeed(unsafe { sys::cuGraphInstantiate_v2(&raw mut executable, graph, std::ptr::null_mut(), no_log, 0) });
         assert_eq!(data.as_host_vec().unwrap(), [1.0]);
         for expected in [3.0, 9.0] {
@@ -120,7 +120,7 @@ fn the_jit_compiler_writes_its_log() {
 fn page_locked_memory_is_allocated_with_flags() {
     with_stand_in("page_locked_memory_is_allocated_with_flags", &[], || {
         let mut memory = std::ptr::null_mut();
-        // SAFETY: `memory` is a place for a pointer.
+        // SAFETY: `memory` is a valid out-pointer.
         succeed(unsafe { sys::cuMemHostAlloc(&raw mut memory, 16, sys::CU_MEMHOSTALLOC_WRITECOMBINED) });
         // SAFETY: the stand-in allocated these bytes and filled them with the flags.
         assert_eq!(unsafe { *memory.cast::<[u8; 16]>() }, [4; 16]);

@@ -1,8 +1,7 @@
-//! Every function of the driver that cust refers to is defined here, so that programs with cust link.
+//! The crate defines every driver function that cust refers to, so that programs with cust link.
 //!
-//! There are two kinds. What cust's own compiled library refers to is read out of the file. What its generic functions
-//! refer to is not in there, but in the program that uses them: this test's program refers to all of cust, and it
-//! links.
+//! There are two kinds. The references of cust's compiled library are read from the file. Those of its generic
+//! functions are in the programs that instantiate them: this test's program refers to all of cust, and it links.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,12 +22,12 @@ use cust::module::Module;
 use cust::stream::Stream;
 
 #[test]
-fn what_the_compiled_cust_refers_to_is_defined() {
+fn references_of_the_compiled_cust_are_defined() {
     let libraries = compiled_cust();
-    assert!(!libraries.is_empty(), "cust's compiled library lies beside the test's program");
+    assert!(!libraries.is_empty(), "cust's compiled library is not in the directory of the test's program");
     for library in libraries {
         let contents = fs::read(&library).unwrap();
-        // In the table of an object file each symbol's name ends with a zero byte.
+        // In an object file's string table each symbol's name ends with a zero byte.
         let names: BTreeSet<&str> = contents.split(|&byte| byte == 0).filter_map(driver_function).collect();
         assert!(!cfg!(target_os = "linux") || names.contains("cuStreamSynchronize"), "{names:?}");
         let undefined: Vec<&&str> = names.iter().filter(|name| !cuda_driver::SYMBOLS.contains(name)).collect();
@@ -38,7 +37,7 @@ fn what_the_compiled_cust_refers_to_is_defined() {
 
 #[test]
 fn a_program_with_all_of_cust_links() {
-    type Number = f32;
+    type Element = f32;
     let functions = [
         cust::init as *const (),
         cust::CudaApiVersion::get as *const (),
@@ -68,7 +67,7 @@ fn a_program_with_all_of_cust_links() {
         ContextStack::push::<legacy::Context> as *const (),
         Module::from_file::<&str> as *const (),
         Module::from_ptx::<&str> as *const (),
-        Module::get_global::<Number> as *const (),
+        Module::get_global::<Element> as *const (),
         Module::get_function::<&str> as *const (),
         Module::drop as *const (),
         Linker::new as *const (),
@@ -94,52 +93,52 @@ fn a_program_with_all_of_cust_links() {
         Event::elapsed_time_f32 as *const (),
         Event::drop as *const (),
         ExternalMemory::import as *const (),
-        ExternalMemory::mapped_buffer::<Number> as *const (),
+        ExternalMemory::mapped_buffer::<Element> as *const (),
         ArrayObject::new_1d as *const (),
-        ArrayObject::copy_from::<Number, Vec<Number>> as *const (),
-        ArrayObject::copy_to::<Number, Vec<Number>> as *const (),
+        ArrayObject::copy_from::<Element, Vec<Element>> as *const (),
+        ArrayObject::copy_to::<Element, Vec<Element>> as *const (),
         ArrayObject::descriptor as *const (),
         memory::mem_get_info as *const (),
         memory::memcpy_htod as *const (),
-        memory::cuda_malloc_async::<Number> as *const (),
-        memory::cuda_free_async::<Number> as *const (),
-        memory::cuda_malloc_unified::<Number> as *const (),
-        memory::cuda_free_unified::<Number> as *const (),
-        memory::cuda_malloc_locked::<Number> as *const (),
-        memory::cuda_free_locked::<Number> as *const (),
-        DeviceBox::<Number>::new as *const (),
-        DeviceBox::<Number>::new_async as *const (),
-        DeviceBox::<Number>::zeroed_async as *const (),
-        DeviceVariable::<Number>::new as *const (),
-        DeviceBuffer::<Number>::from_slice as *const (),
-        DeviceBuffer::<Number>::from_slice_async as *const (),
-        DeviceBuffer::<Number>::zeroed as *const (),
-        DeviceBuffer::<Number>::zeroed_async as *const (),
-        DeviceBuffer::<Number>::drop_async as *const (),
-        DeviceSlice::<Number>::as_host_vec as *const (),
-        DeviceSlice::<Number>::set_8 as *const (),
-        DeviceSlice::<Number>::set_8_async as *const (),
-        DeviceSlice::<Number>::set_16 as *const (),
-        DeviceSlice::<Number>::set_16_async as *const (),
-        DeviceSlice::<Number>::set_32 as *const (),
-        DeviceSlice::<Number>::set_32_async as *const (),
-        <DeviceSlice<Number> as CopyDestination<[Number]>>::copy_from as *const (),
-        <DeviceSlice<Number> as CopyDestination<DeviceSlice<Number>>>::copy_from as *const (),
-        <DeviceSlice<Number> as AsyncCopyDestination<DeviceSlice<Number>>>::async_copy_from as *const (),
-        <DeviceSlice<Number> as AsyncCopyDestination<[Number]>>::async_copy_to as *const (),
-        LockedBox::<Number>::new as *const (),
-        LockedBuffer::<Number>::new as *const (),
-        LockedBuffer::<Number>::from_slice as *const (),
-        UnifiedBox::<Number>::new as *const (),
-        UnifiedBuffer::<Number>::new as *const (),
-        <UnifiedBuffer<Number> as MemoryAdvise<Number>>::prefetch_to_host as *const (),
-        <UnifiedBuffer<Number> as MemoryAdvise<Number>>::advise_read_mostly as *const (),
+        memory::cuda_malloc_async::<Element> as *const (),
+        memory::cuda_free_async::<Element> as *const (),
+        memory::cuda_malloc_unified::<Element> as *const (),
+        memory::cuda_free_unified::<Element> as *const (),
+        memory::cuda_malloc_locked::<Element> as *const (),
+        memory::cuda_free_locked::<Element> as *const (),
+        DeviceBox::<Element>::new as *const (),
+        DeviceBox::<Element>::new_async as *const (),
+        DeviceBox::<Element>::zeroed_async as *const (),
+        DeviceVariable::<Element>::new as *const (),
+        DeviceBuffer::<Element>::from_slice as *const (),
+        DeviceBuffer::<Element>::from_slice_async as *const (),
+        DeviceBuffer::<Element>::zeroed as *const (),
+        DeviceBuffer::<Element>::zeroed_async as *const (),
+        DeviceBuffer::<Element>::drop_async as *const (),
+        DeviceSlice::<Element>::as_host_vec as *const (),
+        DeviceSlice::<Element>::set_8 as *const (),
+        DeviceSlice::<Element>::set_8_async as *const (),
+        DeviceSlice::<Element>::set_16 as *const (),
+        DeviceSlice::<Element>::set_16_async as *const (),
+        DeviceSlice::<Element>::set_32 as *const (),
+        DeviceSlice::<Element>::set_32_async as *const (),
+        <DeviceSlice<Element> as CopyDestination<[Element]>>::copy_from as *const (),
+        <DeviceSlice<Element> as CopyDestination<DeviceSlice<Element>>>::copy_from as *const (),
+        <DeviceSlice<Element> as AsyncCopyDestination<DeviceSlice<Element>>>::async_copy_from as *const (),
+        <DeviceSlice<Element> as AsyncCopyDestination<[Element]>>::async_copy_to as *const (),
+        LockedBox::<Element>::new as *const (),
+        LockedBuffer::<Element>::new as *const (),
+        LockedBuffer::<Element>::from_slice as *const (),
+        UnifiedBox::<Element>::new as *const (),
+        UnifiedBuffer::<Element>::new as *const (),
+        <UnifiedBuffer<Element> as MemoryAdvise<Element>>::prefetch_to_host as *const (),
+        <UnifiedBuffer<Element> as MemoryAdvise<Element>>::advise_read_mostly as *const (),
     ];
-    // The compiler must keep the functions: it cannot know what becomes of them.
+    // The compiler must keep the functions, because `black_box` hides their use.
     assert!(std::hint::black_box(functions).iter().all(|function| !function.is_null()));
 }
 
-/// The files of cust's compiled library, one for each way it was compiled.
+/// The files of cust's compiled library, one for each configuration that it was compiled in.
 fn compiled_cust() -> Vec<PathBuf> {
     let program = std::env::current_exe().unwrap();
     let files = fs::read_dir(program.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());

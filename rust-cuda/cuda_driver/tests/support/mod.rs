@@ -1,20 +1,20 @@
-//! Runs a test under a driver of its choice.
+//! Runs a test with a given driver library.
 //!
-//! The driver's library is opened once per process. So the test executable starts itself again, with the library's name
-//! in the environment, to run the one test there.
+//! A process opens the driver's library once. To choose it, the test executable therefore starts itself again, with the
+//! library's name in the environment, and runs the one test there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use test_skips::{Need, skip};
 
-/// Set in the process that runs a test's body.
+/// The environment variable that is set in the process that runs a test's body.
 const IN_CHILD: &str = "CUDA_DRIVER_TEST_IN_CHILD";
 
-/// Runs `body`, the body of the test called `test`, in a process of its own, where `library` is the driver's library.
+/// Runs `body`, the body of the test `test`, in its own process, where `library` is the driver's library.
 ///
 /// # Panics
-/// If the test fails there, or if there is none of that name.
+/// If the test fails there, or there is no test of that name.
 pub(crate) fn with_library(test: &str, library: &Path, body: impl FnOnce()) {
     if std::env::var_os(IN_CHILD).is_some() {
         return body();
@@ -29,8 +29,7 @@ pub(crate) fn with_library(test: &str, library: &Path, body: impl FnOnce()) {
     assert!(child.status.success() && output.contains("1 passed"), "{test} failed in its process:\n{output}");
 }
 
-/// Runs `body`, the body of the test called `test`, where the driver's library is the stand-in, compiled with
-/// `defines`.
+/// Runs `body`, the body of the test `test`, with the stand-in, compiled with `defines`, as the driver's library.
 ///
 /// Without a C compiler the test is skipped.
 ///

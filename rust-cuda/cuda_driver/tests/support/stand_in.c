@@ -1,13 +1,13 @@
 /* A stand-in for libcuda.so.1 with a few functions, whose "device memory" is the host's.
  *
- * Compiled with -D it is ill in one way or another:
- *   VERSION=n          what cuDriverGetVersion answers; 13000 is CUDA 13.0
- *   INIT_RESULT=n      what cuInit returns
- *   DEVICES=n          how many devices there are
- *   ATTRIBUTE_RESULT=n what cuDeviceGetAttribute returns
+ * Macros (-D) set its properties and inject failures:
+ *   VERSION=n          version of cuDriverGetVersion; 13000 is CUDA 13.0
+ *   INIT_RESULT=n      result of cuInit
+ *   DEVICES=n          number of devices
+ *   ATTRIBUTE_RESULT=n result of cuDeviceGetAttribute
  *   NO_LAUNCH          cuLaunchKernel is missing
  *   NO_GRAPHS          the functions for graphs are missing
- *   MUTE               the driver has no word for any error
+ *   MUTE               the driver has no name and no description of any error
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ CUresult cuDeviceGetName(char *name, int length, int device) {
     return SUCCESS;
 }
 
-/* Each attribute's value is its number and the device's. */
+/* An attribute's value is 1000 · device + attribute. */
 CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
     *value = 1000 * device + attribute;
     return ATTRIBUTE_RESULT;
@@ -117,7 +117,7 @@ CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
 CUresult cuMemFreeHost(void *pointer) { free(pointer); return SUCCESS; }
 
 /* Launches. The kernel `scale(float *data, size_t length, float factor)` has a thread for each element. While a
- * stream is being captured, a launch is kept for the graph instead. */
+ * stream is being captured, a launch is stored for the graph instead. */
 
 struct launch { float *data; size_t length; float factor; };
 static struct launch captured;

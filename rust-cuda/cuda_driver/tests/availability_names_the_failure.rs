@@ -1,14 +1,14 @@
-//! `availability` tells apart what can be wrong with a machine's driver, and its line names the way out.
+//! `availability` distinguishes the failures of a machine's driver, and its message has a hint on how to fix each.
 
 mod support;
 
 use cuda_driver::{DriverVersion, Unavailable, availability, library_path};
 use support::{with_library, with_stand_in};
 
-/// A library that no machine has.
+/// A library that does not exist.
 const ABSENT: &str = "no-such-libcuda.so.1";
 
-/// The stand-in's file.
+/// The path of the stand-in.
 fn stand_in() -> std::path::PathBuf {
     library_path().expect("the stand-in is open").to_path_buf()
 }
@@ -41,7 +41,7 @@ fn a_file_that_is_no_library() {
     with_library("a_file_that_is_no_library", &file, || {
         let reason = availability().unwrap_err();
         assert!(matches!(&reason, Unavailable::LibraryNotLoadable { library, .. } if *library == file), "{reason:?}");
-        assert!(reason.to_string().ends_with("install the NVIDIA driver anew"), "{reason}");
+        assert!(reason.to_string().ends_with(": reinstall the NVIDIA driver"), "{reason}");
     });
 }
 
@@ -66,8 +66,8 @@ fn a_missing_symbol_is_named() {
 }
 
 #[test]
-fn no_device_says_init() {
-    with_stand_in("no_device_says_init", &["INIT_RESULT=100", "DEVICES=0"], || {
+fn no_device_according_to_init() {
+    with_stand_in("no_device_according_to_init", &["INIT_RESULT=100", "DEVICES=0"], || {
         let reason = availability().unwrap_err();
         let version = DriverVersion { major: 13, minor: 0 };
         assert_eq!(reason, Unavailable::NoDevice { library: stand_in(), version });
@@ -77,8 +77,8 @@ fn no_device_says_init() {
 }
 
 #[test]
-fn no_device_says_the_count() {
-    with_stand_in("no_device_says_the_count", &["DEVICES=0"], || {
+fn no_device_according_to_the_count() {
+    with_stand_in("no_device_according_to_the_count", &["DEVICES=0"], || {
         assert!(matches!(availability(), Err(Unavailable::NoDevice { .. })));
     });
 }
@@ -94,8 +94,8 @@ fn init_fails() {
 }
 
 #[test]
-fn init_fails_in_a_way_that_came_after_cuda_11() {
-    with_stand_in("init_fails_in_a_way_that_came_after_cuda_11", &["INIT_RESULT=46"], || {
+fn init_fails_with_an_error_newer_than_cuda_11() {
+    with_stand_in("init_fails_with_an_error_newer_than_cuda_11", &["INIT_RESULT=46"], || {
         let line = availability().unwrap_err().to_string();
         assert!(line.contains("cuInit returned CUDA_ERROR_DEVICE_UNAVAILABLE (46)"), "{line}");
     });

@@ -1,4 +1,4 @@
-//! A function that the driver lacks can be called: the call fails, and the name is remembered.
+//! A function that the driver lacks can be called: the call fails, and the name is recorded.
 
 mod support;
 
@@ -8,8 +8,8 @@ use support::with_stand_in;
 
 #[test]
 #[allow(unsafe_code)]
-fn the_names_come_in_the_order_of_the_first_calls() {
-    with_stand_in("the_names_come_in_the_order_of_the_first_calls", &["NO_GRAPHS"], || {
+fn names_are_in_the_order_of_the_first_calls() {
+    with_stand_in("names_are_in_the_order_of_the_first_calls", &["NO_GRAPHS"], || {
         assert_eq!(availability(), Ok(DriverVersion { major: 13, minor: 0 }));
         assert_eq!(missing_symbols(), [""; 0]);
         let nothing = std::ptr::null_mut();
