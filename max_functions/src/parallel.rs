@@ -62,7 +62,7 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
 fn stores_for(elements: usize, threads: usize, l3_victim_bytes: usize) -> Stores {
     let result = elements * size_of::<i32>();
     let exceeds_caches = 3 * (result / threads) > L2_BYTES && 3 * result > l3_victim_bytes;
-    if exceeds_caches && result <= memory::ALWAYS_NEW { Stores::Streaming } else { Stores::Cached }
+    if exceeds_caches && result <= memory::MMAP_THRESHOLD_MAX { Stores::Streaming } else { Stores::Cached }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const MIN_BYTES: usize = 4 << 20;
 
 /// Size in bytes above which a block is always freshly mapped memory that the system has cleared: glibc maps each such
 /// block separately, again at each allocation (`DEFAULT_MMAP_THRESHOLD_MAX`).
-pub const ALWAYS_NEW: usize = 32 << 20;
+pub const MMAP_THRESHOLD_MAX: usize = 32 << 20;
 
 /// The size of a huge page in bytes.
 const LARGE_PAGE: usize = 2 << 20;
@@ -27,11 +27,11 @@ const LARGE_PAGE: usize = 2 << 20;
 /// An empty vector with room for `capacity` elements, in huge pages where the system has them and the block is large
 /// enough.
 ///
-/// A block above [`ALWAYS_NEW`] bytes is allocated one huge page larger than needed. The extra page is not touched, but
+/// A block above [`MMAP_THRESHOLD_MAX`] bytes is allocated one huge page larger than needed. The extra page is not touched, but
 /// the block's last elements are then in a huge page, too, because that page belongs to the block entirely.
 pub fn vec_with_capacity<T>(capacity: usize) -> Vec<T> {
     let bytes = capacity.saturating_mul(size_of::<T>());
-    let spare = if bytes > ALWAYS_NEW { LARGE_PAGE / size_of::<T>().max(1) } else { 0 };
+    let spare = if bytes > MMAP_THRESHOLD_MAX { LARGE_PAGE / size_of::<T>().max(1) } else { 0 };
     let mut vector = Vec::with_capacity(capacity.saturating_add(spare));
     let room = vector.spare_capacity_mut();
     if size_of_val(room) >= MIN_BYTES {
@@ -52,7 +52,7 @@ pub fn zero_bytes(length: usize) -> Vec<u8> {
 /// Working memory of a computation, aligned to a cache line. Its elements start with unspecified values: those of an
 /// earlier computation, or zero.
 ///
-/// The memory of the largest one, up to [`ALWAYS_NEW`], is kept for the next use, as BLAS libraries do. If it were
+/// The memory of the largest one, up to [`MMAP_THRESHOLD_MAX`], is kept for the next use, as BLAS libraries do. If it were
 /// freed together with a result of the same size, the allocator would return both to the system, and each call would
 /// fault its pages in again.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub struct Scratch<F> {
     element: PhantomData<F>,
 }
 
-/// The memory of the largest dropped [`Scratch`], up to [`ALWAYS_NEW`] bytes.
+/// The memory of the largest dropped [`Scratch`], up to [`MMAP_THRESHOLD_MAX`] bytes.
 static KEPT: Mutex<Vec<u8>> = Mutex::new(vec![]);
 
 impl<F: Pod> Scratch<F> {
@@ -92,7 +92,7 @@ impl<F: Pod> Scratch<F> {
 impl<F> Drop for Scratch<F> {
     fn drop(&mut self) {
         let Ok(mut kept) = KEPT.lock() else { return };
-        if (kept.len() + 1..=ALWAYS_NEW).contains(&self.bytes.len()) {
+        if (kept.len() + 1..=MMAP_THRESHOLD_MAX).contains(&self.bytes.len()) {
             mem::swap(&mut *kept, &mut self.bytes);
         }
     }
@@ -124,9 +124,16 @@ mod tests {
 
     #[test]
     fn there_is_room_for_all_elements_and_it_can_be_written_and_freed() {
-        for capacity in
-            [0, 1, 1000, MIN_BYTES / 4 - 1, MIN_BYTES / 4, MIN_BYTES / 4 + 12_345, 3 * MIN_BYTES, ALWAYS_NEW / 4 + 1]
-        {
+        for capacity in [
+            0,
+            1,
+            1000,
+            MIN_BYTES / 4 - 1,
+            MIN_BYTES / 4,
+            MIN_BYTES / 4 + 12_345,
+            3 * MIN_BYTES,
+            MMAP_THRESHOLD_MAX / 4 + 1,
+        ] {
             let mut vector = vec_with_capacity::<u32>(capacity);
             assert!(vector.is_empty() && vector.capacity() >= capacity);
             let start = vector.as_ptr();

@@ -22,7 +22,7 @@ pub struct CudaBuilder {
     arch: Arch,
     ptx_version: Option<(u32, u32)>,
     launch_bounds: Vec<LaunchBounds>,
-    fingerprint_also: Vec<PathBuf>,
+    add_to_fingerprint: Vec<PathBuf>,
     host_only: Vec<PathBuf>,
     committed: Option<Committed>,
     copy_to: Option<PathBuf>,
@@ -44,7 +44,7 @@ impl CudaBuilder {
             arch: Arch::Sm75,
             ptx_version: None,
             launch_bounds: Vec::new(),
-            fingerprint_also: Vec::new(),
+            add_to_fingerprint: Vec::new(),
             host_only: Vec::new(),
             committed: None,
             copy_to: None,
@@ -77,8 +77,8 @@ impl CudaBuilder {
 
     /// Adds a file or directory to the fingerprint. The source directories of the kernel crate and of its path
     /// dependencies for the GPU are part of it by default; build scripts and files outside those directories are not.
-    pub fn fingerprint_also(mut self, path: impl AsRef<Path>) -> Self {
-        self.fingerprint_also.push(path.as_ref().to_owned());
+    pub fn add_to_fingerprint(mut self, path: impl AsRef<Path>) -> Self {
+        self.add_to_fingerprint.push(path.as_ref().to_owned());
         self
     }
 
@@ -231,7 +231,7 @@ impl CudaBuilder {
         for found in crates {
             hasher.source_crate(found, &skipped)?;
         }
-        for path in &self.fingerprint_also {
+        for path in &self.add_to_fingerprint {
             hasher.path(path)?;
         }
         Ok(hasher.finish())
@@ -312,7 +312,7 @@ impl CudaBuilder {
         let committed = self.committed_path_of(&crates[0]).and_then(|path| std::path::absolute(path).ok());
         let committed =
             committed.and_then(|path| path.ancestors().take(3).find(|path| path.exists()).map(Path::to_owned));
-        let also = self.fingerprint_also.iter().cloned().map(Some);
+        let also = self.add_to_fingerprint.iter().cloned().map(Some);
         let mut paths: Vec<_> = sources.chain(workspaces).chain([committed]).chain(also).flatten().collect();
         paths.retain(|path| fs::exists(path).unwrap_or(false));
         paths.sort();

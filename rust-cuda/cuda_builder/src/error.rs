@@ -3,7 +3,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::header::Staleness;
-use crate::toolchain::{RUST_SRC_COMMANDS, Refusal};
+use crate::toolchain::{RUST_SRC_COMMANDS, RejectedCandidate};
 use crate::{Arch, Candidate};
 
 /// Why there is no PTX.
@@ -25,7 +25,7 @@ pub enum BuilderError {
         /// Why it cannot be used; None if it is fresh and a rebuild was requested.
         staleness: Option<Staleness>,
         /// The toolchains that were tried, and why each was rejected.
-        refusals: Vec<Refusal>,
+        refusals: Vec<RejectedCandidate>,
     },
     /// The kernels do not compile.
     #[error("{package}: the kernels do not compile for {arch} with {compiler}:\n{messages}")]
@@ -99,7 +99,7 @@ pub enum BuilderError {
 
 impl BuilderError {
     /// Fails a build script: passes every line of the error and its causes to cargo, and exits with status 1.
-    pub fn stop_the_build(&self) -> ! {
+    pub fn fail_build(&self) -> ! {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
@@ -135,7 +135,7 @@ fn install_hint() -> String {
 }
 
 /// The rejected toolchains, one per line.
-struct RejectedToolchains<'a>(&'a [Refusal]);
+struct RejectedToolchains<'a>(&'a [RejectedCandidate]);
 
 impl fmt::Display for RejectedToolchains<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -24,7 +24,7 @@
 //!         return; // This script belongs to the kernel crate itself, and the crate is being compiled to PTX.
 //!     }
 //!     for arch in [Arch::Sm75, Arch::Sm90] {
-//!         build(arch).unwrap_or_else(|error| error.stop_the_build());
+//!         build(arch).unwrap_or_else(|error| error.fail_build());
 //!     }
 //! }
 //!
@@ -72,7 +72,7 @@ pub use generic_accesses::{GenericAccess, generic_accesses};
 pub use header::{Header, HeaderError, Staleness};
 pub use outcome::{Comparison, Origin, Ptx, Rebuilt};
 pub use ptxas::{KernelResources, PtxasError, PtxasReport, find_ptxas, ptxas};
-pub use toolchain::{Candidate, Refusal, RefusalReason, Toolchain, find_toolchain, toolchain_candidates};
+pub use toolchain::{Candidate, RejectedCandidate, RejectionReason, Toolchain, find_toolchain, toolchain_candidates};
 
 /// The target that rustc compiles kernels for.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";

@@ -77,41 +77,45 @@ pub struct Toolchain {
 ///
 /// # Errors
 /// If there is none: why each was rejected.
-pub fn find_toolchain(candidates: &[Candidate], arch: Arch, directory: &Path) -> Result<Toolchain, Vec<Refusal>> {
+pub fn find_toolchain(
+    candidates: &[Candidate],
+    arch: Arch,
+    directory: &Path,
+) -> Result<Toolchain, Vec<RejectedCandidate>> {
     let mut refusals = Vec::new();
     for candidate in candidates {
         match examine(candidate, arch, directory) {
             Ok(toolchain) => return Ok(toolchain),
-            Err(reason) => refusals.push(Refusal { candidate: candidate.clone(), reason }),
+            Err(reason) => refusals.push(RejectedCandidate { candidate: candidate.clone(), reason }),
         }
     }
     Err(refusals)
 }
 
-fn examine(candidate: &Candidate, arch: Arch, directory: &Path) -> Result<Toolchain, RefusalReason> {
+fn examine(candidate: &Candidate, arch: Arch, directory: &Path) -> Result<Toolchain, RejectionReason> {
     let ask = |arguments: &[&str]| ask(&candidate.rustc, arguments, directory);
     let version = ask(&["-vV"])?;
     let release = line_after(&version, "release: ").unwrap_or_default();
     if parse_release(release).is_none_or(|release| release < MIN_RELEASE) {
-        return Err(RefusalReason::TooOld { release: release.to_owned() });
+        return Err(RejectionReason::TooOld { release: release.to_owned() });
     }
     if !ask(&["--print", "target-list"])?.lines().any(|target| target == TARGET) {
-        return Err(RefusalReason::NoTarget);
+        return Err(RejectionReason::NoTarget);
     }
     let sysroot = PathBuf::from(ask(&["--print", "sysroot"])?.trim_end());
     let library = sysroot.join("lib/rustlib/src/rust/library");
     if !library.join("core/src/lib.rs").is_file() {
-        return Err(RefusalReason::NoLibrarySource { expected: library });
+        return Err(RejectionReason::NoLibrarySource { expected: library });
     }
     // If LLVM was built without the NVPTX back end, the compiler lists the target, but none of its CPUs.
     let processors = ask(&["--print", "target-cpus", "--target", TARGET])?;
     if !processors.split_whitespace().any(|word| word == arch.name()) {
-        return Err(RefusalReason::NoBackEnd { arch });
+        return Err(RejectionReason::NoBackEnd { arch });
     }
     let beside = |name: &str| sysroot.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     let cargo = candidate.cargo.clone().unwrap_or_else(|| beside("cargo"));
     if !cargo.is_file() {
-        return Err(RefusalReason::NoCargo { expected: cargo });
+        return Err(RejectionReason::NoCargo { expected: cargo });
     }
     // Rustup's `rustc` is a proxy that selects a compiler on each call; the compiler itself is in the sysroot.
     let rustc = Some(beside("rustc")).filter(|rustc| rustc.is_file()).unwrap_or_else(|| candidate.rustc.clone());
@@ -120,18 +124,18 @@ fn examine(candidate: &Candidate, arch: Arch, directory: &Path) -> Result<Toolch
     Ok(Toolchain { rustc, cargo, compiler: format!("{name}, LLVM {llvm}"), sysroot })
 }
 
-fn ask(rustc: &Path, arguments: &[&str], directory: &Path) -> Result<String, RefusalReason> {
+fn ask(rustc: &Path, arguments: &[&str], directory: &Path) -> Result<String, RejectionReason> {
     let mut command = Command::new(rustc);
     // Cargo puts its own compiler's libraries on LD_LIBRARY_PATH; another compiler must not load them.
     command.args(arguments).current_dir(directory).env_remove("LD_LIBRARY_PATH").env("RUSTUP_AUTO_INSTALL", "0");
     let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => RefusalReason::NotThere,
-        _ => RefusalReason::CannotRun { message: error.to_string() },
+        std::io::ErrorKind::NotFound => RejectionReason::NotThere,
+        _ => RejectionReason::CannotRun { message: error.to_string() },
     })?;
     if !output.status.success() {
         let messages = String::from_utf8_lossy(&output.stderr);
         let message = messages.lines().find(|line| !line.trim().is_empty()).unwrap_or("it fails without a message");
-        return Err(RefusalReason::CannotRun { message: message.trim().to_owned() });
+        return Err(RejectionReason::CannotRun { message: message.trim().to_owned() });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -147,14 +151,14 @@ fn parse_release(release: &str) -> Option<(u32, u32)> {
 
 /// A candidate that cannot build PTX, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RejectedCandidate {
     /// The candidate.
     pub candidate: Candidate,
     /// Why it cannot.
-    pub reason: RefusalReason,
+    pub reason: RejectionReason,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RejectedCandidate {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: {}", self.candidate, self.reason)
     }
@@ -162,7 +166,7 @@ impl fmt::Display for Refusal {
 
 /// Why a candidate cannot build PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RefusalReason {
+pub enum RejectionReason {
     /// There is no such program.
     #[error("it does not exist")]
     NotThere,

@@ -5,7 +5,7 @@ mod support;
 
 use std::fs;
 
-use cuda_builder::{Arch, BuilderError, Candidate, RefusalReason, find_toolchain};
+use cuda_builder::{Arch, BuilderError, Candidate, RejectionReason, find_toolchain};
 use support::Sandbox;
 
 #[test]
@@ -44,16 +44,16 @@ fn the_rejection_of_a_toolchain_has_its_reason() {
     assert_eq!(old.to_string(), "it is too old: 1.95 or later is needed, not \"1.63.0\"");
     assert_eq!(
         result_after(&|name| write(name, "target-list", "x86_64-unknown-linux-gnu\n")),
-        Err(RefusalReason::NoTarget)
+        Err(RejectionReason::NoTarget)
     );
     let no_back_end = result_after(&|name| write(name, "target-cpus", "    sm_90\n"));
-    assert_eq!(no_back_end, Err(RefusalReason::NoBackEnd { arch: Arch::Sm75 }));
+    assert_eq!(no_back_end, Err(RejectionReason::NoBackEnd { arch: Arch::Sm75 }));
     let no_source = result_after(&|name| fs::remove_dir_all(sandbox.path(name).join("lib")).unwrap()).unwrap_err();
     assert!(no_source.to_string().contains("the source of `core` is missing (rust-src; there is no "), "{no_source}");
     let no_cargo = result_after(&|name| fs::remove_file(sandbox.path(name).join("bin/cargo")).unwrap()).unwrap_err();
-    assert!(matches!(no_cargo, RefusalReason::NoCargo { .. }), "{no_cargo}");
+    assert!(matches!(no_cargo, RejectionReason::NoCargo { .. }), "{no_cargo}");
     let broken = result_after(&|name| fs::remove_file(sandbox.path(name).join("version")).unwrap()).unwrap_err();
-    assert!(matches!(broken, RefusalReason::CannotRun { .. }), "{broken}");
+    assert!(matches!(broken, RejectionReason::CannotRun { .. }), "{broken}");
 }
 
 #[test]

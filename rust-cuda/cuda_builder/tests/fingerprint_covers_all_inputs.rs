@@ -40,8 +40,8 @@ fn the_architecture_and_every_setting_of_the_compilation_change_it() {
         fingerprint(&builder.clone().ptx_version(7, 8)),
         fingerprint(&builder.clone().launch_bounds("scale", 256, 0)),
         fingerprint(&builder.clone().launch_bounds("scale", 256, 2)),
-        fingerprint(&builder.clone().fingerprint_also(sandbox.path("kernels/Cargo.toml"))),
-        fingerprint(&builder.clone().fingerprint_also(sandbox.path("kernels/src"))),
+        fingerprint(&builder.clone().add_to_fingerprint(sandbox.path("kernels/Cargo.toml"))),
+        fingerprint(&builder.clone().add_to_fingerprint(sandbox.path("kernels/src"))),
     ];
     all.sort();
     all.dedup();

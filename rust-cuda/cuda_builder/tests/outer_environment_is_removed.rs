@@ -15,7 +15,7 @@ use support::Sandbox;
 fn build_script() {
     let Ok(kernels) = std::env::var("BUILD_SCRIPT_KERNELS") else { return };
     // The toolchain and the target directory are set by the environment only.
-    CudaBuilder::new(kernels).committed("ptx/missing.ptx").build().unwrap_or_else(|error| error.stop_the_build());
+    CudaBuilder::new(kernels).committed("ptx/missing.ptx").build().unwrap_or_else(|error| error.fail_build());
 }
 
 fn run_build_script(sandbox: &Sandbox, environment: &[(&str, &str)]) -> Output {

@@ -65,7 +65,7 @@ pub struct DriverVersion {
 impl DriverVersion {
     /// The oldest supported version: the first with all functions that cust needs at start-up, such as
     /// `cuDevicePrimaryCtxRelease_v2`. Driver 450 (2020) has it.
-    pub const NEEDED: Self = Self { major: 11, minor: 0 };
+    pub const MIN_SUPPORTED: Self = Self { major: 11, minor: 0 };
 
     /// Decodes the driver's version number, which is 12040 for 12.4.
     fn from_code(code: c_int) -> Self {
@@ -97,14 +97,14 @@ pub enum Unavailable {
         /// The dynamic linker's message.
         reason: String,
     },
-    /// The driver is older than [`DriverVersion::NEEDED`].
+    /// The driver is older than [`DriverVersion::MIN_SUPPORTED`].
     #[error("the CUDA driver {library} is for CUDA {found}, and {needed} or newer is needed: update the NVIDIA driver")]
     TooOld {
         /// The file.
         library: PathBuf,
         /// The newest version that the driver supports.
         found: DriverVersion,
-        /// [`DriverVersion::NEEDED`].
+        /// [`DriverVersion::MIN_SUPPORTED`].
         needed: DriverVersion,
     },
     /// The library lacks an essential function.
@@ -181,8 +181,8 @@ fn examine() -> Result<DriverVersion, Unavailable> {
         error => return Err(failed("cuDriverGetVersion", error)),
     }
     let version = DriverVersion::from_code(code);
-    if version < DriverVersion::NEEDED {
-        return Err(Unavailable::TooOld { library: path(), found: version, needed: DriverVersion::NEEDED });
+    if version < DriverVersion::MIN_SUPPORTED {
+        return Err(Unavailable::TooOld { library: path(), found: version, needed: DriverVersion::MIN_SUPPORTED });
     }
     if let Some(symbol) = ESSENTIAL.iter().find(|symbol| !library.has(symbol)) {
         return Err(missing(symbol));
@@ -214,8 +214,8 @@ mod tests {
         let version = DriverVersion::from_code(12040);
         assert_eq!(version, DriverVersion { major: 12, minor: 4 });
         assert_eq!(version.to_string(), "12.4");
-        assert!(DriverVersion::from_code(10020) < DriverVersion::NEEDED);
-        assert!(DriverVersion::from_code(11000) >= DriverVersion::NEEDED);
+        assert!(DriverVersion::from_code(10020) < DriverVersion::MIN_SUPPORTED);
+        assert!(DriverVersion::from_code(11000) >= DriverVersion::MIN_SUPPORTED);
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn too_old() {
     with_stand_in("too_old", &["VERSION=10020"], || {
         let found = DriverVersion { major: 10, minor: 2 };
         let reason = availability().unwrap_err();
-        assert_eq!(reason, Unavailable::TooOld { library: stand_in(), found, needed: DriverVersion::NEEDED });
+        assert_eq!(reason, Unavailable::TooOld { library: stand_in(), found, needed: DriverVersion::MIN_SUPPORTED });
         let line = reason.to_string();
         assert!(line.ends_with("is for CUDA 10.2, and 11.0 or newer is needed: update the NVIDIA driver"), "{line}");
     });

@@ -16,7 +16,7 @@ pub(crate) fn provide(name: &str, archs: &[Arch], builder: fn(&Path, Arch) -> Cu
     for &arch in archs {
         let builder = builder(&kernels, arch).copy_to(out.join(format!("{name}.{arch}.ptx")));
         if let Err(error) = builder.build() {
-            error.stop_the_build();
+            error.fail_build();
         }
     }
 }

@@ -86,7 +86,7 @@ fn print_memory(report: &LaunchReport) {
                 say!("    {name} {verb}: {lanes} of threads");
                 continue;
             }
-            let ratio = totals.transactions as f64 / totals.least_transactions.max(1) as f64;
+            let ratio = totals.transactions as f64 / totals.min_transactions.max(1) as f64;
             say!(
                 "    {name} {verb}: {lanes} of threads in {} of warps; {} {unit}, {ratio:.2} times the least possible",
                 grouped(totals.requests),
@@ -109,7 +109,7 @@ fn print_lines(report: &LaunchReport, count: usize) {
     for (line, counts) in lines.into_iter().take(count) {
         let share = percent(counts.lanes, report.thread_instructions());
         let place = line.as_ref().map_or_else(|| "no source line".to_owned(), |(file, line)| format!("{file}:{line}"));
-        let excess = match counts.least_transactions {
+        let excess = match counts.min_transactions {
             0 => String::new(),
             least => format!(" [{:.2} × least]", counts.transactions as f64 / least as f64),
         };

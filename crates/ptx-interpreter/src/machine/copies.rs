@@ -47,7 +47,7 @@ impl Warp {
             self.resolve_lanes(read, &sources, same_size, &mut from, context)?;
             self.record_lanes(pc, read, same_size, &from, context)?;
             let pattern = global_pattern(&sources, same_size, bytes);
-            (sectors, least_sectors) = (sectors + pattern.sectors, least_sectors + pattern.ideal_sectors);
+            (sectors, least_sectors) = (sectors + pattern.sectors, least_sectors + pattern.min_sectors);
             rest &= !same_size;
         }
         if reads != 0 {
@@ -56,7 +56,7 @@ impl Warp {
         let written = WarpAccess { space: Space::Shared, access: Access::Write, ..read };
         self.resolve_lanes(written, &targets, active, &mut to, context)?;
         let pattern = shared_pattern(&targets, active, copy.bytes);
-        context.counts[pc].add_access(pattern.wavefronts, pattern.ideal_wavefronts);
+        context.counts[pc].add_access(pattern.wavefronts, pattern.min_wavefronts);
         for lane in lanes_of(active) {
             let mut data = [0; 16];
             if reads >> lane & 1 == 1 {

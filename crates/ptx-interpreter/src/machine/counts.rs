@@ -15,13 +15,13 @@ pub struct InstructionCounts {
     /// took: passes over the 32 banks.
     pub transactions: u64,
     /// Minimum number of transactions that could have accessed the same bytes.
-    pub least_transactions: u64,
+    pub min_transactions: u64,
     /// For an asynchronous copy, whose other counts are of shared memory: the requests that read global memory.
     pub source_requests: u64,
     /// The sectors that these requests touched.
     pub source_sectors: u64,
     /// Minimum number of sectors that could have held the same bytes.
-    pub least_source_sectors: u64,
+    pub min_source_sectors: u64,
 }
 
 impl InstructionCounts {
@@ -30,14 +30,14 @@ impl InstructionCounts {
     pub(super) fn add_access(&mut self, transactions: u32, least: u32) {
         self.requests += 1;
         self.transactions += u64::from(transactions);
-        self.least_transactions += u64::from(least);
+        self.min_transactions += u64::from(least);
     }
 
     /// Counts the reads of a warp's asynchronous copy.
     pub(super) fn add_source(&mut self, sectors: u32, least: u32) {
         self.source_requests += 1;
         self.source_sectors += u64::from(sectors);
-        self.least_source_sectors += u64::from(least);
+        self.min_source_sectors += u64::from(least);
     }
 
     /// Adds the counts of another instruction, or of another worker of the launch.
@@ -47,9 +47,9 @@ impl InstructionCounts {
         self.divergent += other.divergent;
         self.requests += other.requests;
         self.transactions += other.transactions;
-        self.least_transactions += other.least_transactions;
+        self.min_transactions += other.min_transactions;
         self.source_requests += other.source_requests;
         self.source_sectors += other.source_sectors;
-        self.least_source_sectors += other.least_source_sectors;
+        self.min_source_sectors += other.min_source_sectors;
     }
 }

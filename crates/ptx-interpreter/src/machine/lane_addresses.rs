@@ -144,11 +144,11 @@ impl Warp {
         match space {
             Space::Global if active != 0 => {
                 let pattern = global_pattern(addresses, active, bytes);
-                context.counts[pc].add_access(pattern.sectors, pattern.ideal_sectors);
+                context.counts[pc].add_access(pattern.sectors, pattern.min_sectors);
             }
             Space::Shared if active != 0 => {
                 let pattern = shared_pattern(addresses, active, bytes);
-                context.counts[pc].add_access(pattern.wavefronts, pattern.ideal_wavefronts);
+                context.counts[pc].add_access(pattern.wavefronts, pattern.min_wavefronts);
             }
             _ => {}
         }

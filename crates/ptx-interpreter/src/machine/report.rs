@@ -70,7 +70,7 @@ pub struct SpaceTotals {
     /// 32-byte sectors for global memory, wavefronts for shared memory; see [`InstructionCounts`].
     pub transactions: u64,
     /// Minimum number of transactions for the same bytes.
-    pub least_transactions: u64,
+    pub min_transactions: u64,
 }
 
 impl LaunchReport {
@@ -120,7 +120,7 @@ impl LaunchReport {
             totals.lanes += counts.lanes;
             totals.requests += counts.requests;
             totals.transactions += counts.transactions;
-            totals.least_transactions += counts.least_transactions;
+            totals.min_transactions += counts.min_transactions;
         }
         if (space, direction) == (AccessedSpace::Global, super::Access::Read) {
             // Asynchronous copies are listed under shared memory, which they write. Their reads are added here.
@@ -130,7 +130,7 @@ impl LaunchReport {
                 totals.lanes += counts.lanes;
                 totals.requests += counts.source_requests;
                 totals.transactions += counts.source_sectors;
-                totals.least_transactions += counts.least_source_sectors;
+                totals.min_transactions += counts.min_source_sectors;
             }
         }
         totals

@@ -19,7 +19,7 @@ pub struct GlobalPattern {
     pub sectors: u32,
     /// Number of sectors that the accessed bytes would fill if they were contiguous: distinct bytes divided by 32,
     /// rounded up.
-    pub ideal_sectors: u32,
+    pub min_sectors: u32,
     /// Number of 128-byte lines with an accessed byte.
     pub lines: u32,
 }
@@ -30,7 +30,7 @@ pub struct SharedPattern {
     /// Number of passes over the banks.
     pub wavefronts: u32,
     /// Number of passes without bank conflicts.
-    pub ideal_wavefronts: u32,
+    pub min_wavefronts: u32,
 }
 
 /// The pattern of an access of `bytes` (1 to 16) at each address whose bit of `active` is set.
@@ -63,13 +63,13 @@ pub fn shared_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> Sh
     if active == u32::MAX
         && let Some(stride) = stride(addresses)
     {
-        let ideal_wavefronts = groups as u32;
+        let min_wavefronts = groups as u32;
         // Words at a stride of 2ⁿ times an odd number share a bank 2ⁿ at a time, at most all 32.
         let words = stride / 4;
         if stride == 0 || stride == bytes as u64 {
-            return SharedPattern { wavefronts: ideal_wavefronts, ideal_wavefronts };
+            return SharedPattern { wavefronts: min_wavefronts, min_wavefronts };
         } else if groups == 1 && stride.is_multiple_of(4) {
-            return SharedPattern { wavefronts: 1 << words.trailing_zeros().min(5), ideal_wavefronts };
+            return SharedPattern { wavefronts: 1 << words.trailing_zeros().min(5), min_wavefronts };
         }
     }
     let lanes = LANES / groups;
@@ -78,7 +78,7 @@ pub fn shared_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> Sh
         let active = active >> (group * lanes) & u32::MAX >> (LANES - lanes);
         if active != 0 {
             pattern.wavefronts += wavefronts(&addresses[group * lanes..][..lanes], active, bytes as u64);
-            pattern.ideal_wavefronts += 1;
+            pattern.min_wavefronts += 1;
         }
     }
     pattern
@@ -104,14 +104,14 @@ fn strided(first: u64, stride: u64, bytes: u64) -> Option<GlobalPattern> {
         return None;
     }
     if stride == 0 {
-        return Some(GlobalPattern { sectors: 1, ideal_sectors: 1, lines: 1 });
+        return Some(GlobalPattern { sectors: 1, min_sectors: 1, lines: 1 });
     }
     let last = first.wrapping_add(stride.wrapping_mul(LANES as u64 - 1));
     let (first, last) = (first.min(last), first.max(last));
     let step = stride.min(stride.wrapping_neg());
     // A stride of at most a block skips none; a longer one puts each access into a block of its own.
     let blocks = |size| if step > size { LANES as u32 } else { (last / size - first / size + 1) as u32 };
-    Some(GlobalPattern { sectors: blocks(32), ideal_sectors: bytes as u32, lines: blocks(128) })
+    Some(GlobalPattern { sectors: blocks(32), min_sectors: bytes as u32, lines: blocks(128) })
 }
 
 /// Copies the active addresses to the front of `into` and returns their number.
@@ -143,7 +143,7 @@ fn scattered(sorted: &[u64], bytes: u64) -> GlobalPattern {
             pairs.fold(1, |count, (a, b)| count + u32::from(a >> shift != b >> shift))
         };
         let distinct = u64::from(changes(0)) * bytes;
-        return GlobalPattern { sectors: changes(5), ideal_sectors: distinct.div_ceil(32) as u32, lines: changes(7) };
+        return GlobalPattern { sectors: changes(5), min_sectors: distinct.div_ceil(32) as u32, lines: changes(7) };
     }
     // Everything below these bounds is already counted.
     let (mut sector, mut line, mut byte) = (0, 0, 0);
@@ -156,7 +156,7 @@ fn scattered(sorted: &[u64], bytes: u64) -> GlobalPattern {
         distinct += end - byte.max(start).min(end);
         (sector, line, byte) = (sector_end, line_end, end);
     }
-    pattern.ideal_sectors = distinct.div_ceil(32) as u32;
+    pattern.min_sectors = distinct.div_ceil(32) as u32;
     pattern
 }
 

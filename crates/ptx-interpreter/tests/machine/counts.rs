@@ -14,11 +14,11 @@ fn global_reads(stride: u32, form: &str, destination: &str) -> SpaceTotals {
 
 #[test]
 fn coalesced_loads_touch_few_sectors_and_strided_ones_many() {
-    let totals = |lanes, requests, transactions, least_transactions| SpaceTotals {
+    let totals = |lanes, requests, transactions, min_transactions| SpaceTotals {
         lanes,
         requests,
         transactions,
-        least_transactions,
+        min_transactions,
     };
     // 32 lanes with adjacent 4-byte loads: 4 sectors of 32 bytes.
     assert_eq!(global_reads(4, "u32", "r0"), totals(128, 4, 16, 16));
@@ -40,7 +40,7 @@ fn shared_writes(stride: u32) -> SpaceTotals {
 #[test]
 fn accesses_to_one_bank_are_serialised() {
     for (stride, wavefronts) in [(4, 1), (8, 2), (12, 1), (16, 4), (64, 16), (128, 32), (132, 1), (0, 1), (256, 32)] {
-        let expected = SpaceTotals { lanes: 32, requests: 1, transactions: wavefronts, least_transactions: 1 };
+        let expected = SpaceTotals { lanes: 32, requests: 1, transactions: wavefronts, min_transactions: 1 };
         assert_eq!(shared_writes(stride), expected, "{stride}");
     }
 }
@@ -52,7 +52,7 @@ fn only_active_lanes_are_counted() {
     );
     let report = kernel.report();
     let reads = report.accesses(AccessedSpace::Global, Access::Read);
-    assert_eq!(reads, SpaceTotals { lanes: 8, requests: 1, transactions: 1, least_transactions: 1 });
+    assert_eq!(reads, SpaceTotals { lanes: 8, requests: 1, transactions: 1, min_transactions: 1 });
     assert_eq!(report.accesses(AccessedSpace::Global, Access::Write), SpaceTotals::default());
 }
 
@@ -86,9 +86,9 @@ fn an_asynchronous_copy_reads_global_memory_and_writes_shared_memory() {
         cp.async.ca.shared.global [r0], [d0], 4; cp.async.wait_all; ret;";
     let report = Kernel::new(body).declare(ROOM).report();
     let reads = report.accesses(AccessedSpace::Global, Access::Read);
-    assert_eq!(reads, SpaceTotals { lanes: 32, requests: 1, transactions: 4, least_transactions: 4 });
+    assert_eq!(reads, SpaceTotals { lanes: 32, requests: 1, transactions: 4, min_transactions: 4 });
     let writes = report.accesses(AccessedSpace::Shared, Access::Write);
-    assert_eq!(writes, SpaceTotals { lanes: 32, requests: 1, transactions: 32, least_transactions: 1 });
+    assert_eq!(writes, SpaceTotals { lanes: 32, requests: 1, transactions: 32, min_transactions: 1 });
 }
 
 #[test]

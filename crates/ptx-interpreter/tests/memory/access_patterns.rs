@@ -13,7 +13,7 @@ fn naive_global(addresses: &[u64; 32], mask: u32, bytes: usize) -> GlobalPattern
     let lanes = active(addresses, mask).into_iter();
     let touched: HashSet<u64> = lanes.flat_map(|(_, address)| address..address + bytes as u64).collect();
     let blocks = |size| touched.iter().map(|byte| byte / size).collect::<HashSet<_>>().len() as u32;
-    GlobalPattern { sectors: blocks(32), ideal_sectors: touched.len().div_ceil(32) as u32, lines: blocks(128) }
+    GlobalPattern { sectors: blocks(32), min_sectors: touched.len().div_ceil(32) as u32, lines: blocks(128) }
 }
 
 fn naive_shared(addresses: &[u64; 32], mask: u32, bytes: usize) -> SharedPattern {
@@ -25,7 +25,7 @@ fn naive_shared(addresses: &[u64; 32], mask: u32, bytes: usize) -> SharedPattern
         let words: HashSet<u64> = touched.map(|byte| byte / 4).collect();
         let of_bank = |bank| words.iter().filter(|word| *word % 32 == bank).count() as u32;
         pattern.wavefronts += (0..32).map(of_bank).max().unwrap_or(0);
-        pattern.ideal_wavefronts += words.len().div_ceil(32) as u32;
+        pattern.min_wavefronts += words.len().div_ceil(32) as u32;
     }
     pattern
 }
@@ -82,13 +82,13 @@ fn strided(stride: u64) -> [u64; 32] {
 #[test]
 fn known_global_patterns() {
     let of = |stride, bytes| global_pattern(&strided(stride), u32::MAX, bytes);
-    assert_eq!(of(4, 4), GlobalPattern { sectors: 4, ideal_sectors: 4, lines: 1 });
-    assert_eq!(of(8, 4), GlobalPattern { sectors: 8, ideal_sectors: 4, lines: 2 });
-    assert_eq!(of(128, 4), GlobalPattern { sectors: 32, ideal_sectors: 4, lines: 32 });
-    assert_eq!(of(0, 4), GlobalPattern { sectors: 1, ideal_sectors: 1, lines: 1 });
-    assert_eq!(of(16, 16), GlobalPattern { sectors: 16, ideal_sectors: 16, lines: 4 });
+    assert_eq!(of(4, 4), GlobalPattern { sectors: 4, min_sectors: 4, lines: 1 });
+    assert_eq!(of(8, 4), GlobalPattern { sectors: 8, min_sectors: 4, lines: 2 });
+    assert_eq!(of(128, 4), GlobalPattern { sectors: 32, min_sectors: 4, lines: 32 });
+    assert_eq!(of(0, 4), GlobalPattern { sectors: 1, min_sectors: 1, lines: 1 });
+    assert_eq!(of(16, 16), GlobalPattern { sectors: 16, min_sectors: 16, lines: 4 });
     let misaligned = strided(4).map(|address| address + 4);
-    let expected = GlobalPattern { sectors: 5, ideal_sectors: 4, lines: 2 };
+    let expected = GlobalPattern { sectors: 5, min_sectors: 4, lines: 2 };
     assert_eq!(global_pattern(&misaligned, u32::MAX, 4), expected);
 }
 
@@ -96,7 +96,7 @@ fn known_global_patterns() {
 fn known_shared_patterns() {
     let of = |stride, bytes| {
         let pattern = shared_pattern(&strided(stride), u32::MAX, bytes);
-        (pattern.wavefronts, pattern.ideal_wavefronts)
+        (pattern.wavefronts, pattern.min_wavefronts)
     };
     assert_eq!(of(4, 4), (1, 1));
     assert_eq!(of(0, 4), (1, 1), "a broadcast");
