@@ -2,6 +2,7 @@
 
 mod damage;
 mod ends;
+mod explicit_loop;
 mod one_hot;
 mod round_trip;
 mod sigmoid_folding;
