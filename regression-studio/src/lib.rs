@@ -23,7 +23,7 @@ pub mod window;
 pub use model::Model;
 pub use prepared::{Prepared, prepare};
 pub use results::Results;
-pub use run_folder::Run;
+pub use run_folder::SavedRun;
 pub use session::{Session, Snapshot};
 pub use settings::Settings;
 pub use table::{self, Table};

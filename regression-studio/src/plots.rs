@@ -6,7 +6,7 @@ use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
 use crate::results::Predicted;
-use crate::session::EpochRecord;
+use crate::session::EpochErrors;
 
 /// An error of the plotting back end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,7 +18,7 @@ const TRAINING: RGBColor = RGBColor(31, 119, 180);
 const VALIDATION: RGBColor = RGBColor(214, 94, 0);
 
 /// A curve's name, colour and value per epoch.
-type Series = (&'static str, RGBColor, fn(&EpochRecord) -> f64);
+type Series = (&'static str, RGBColor, fn(&EpochErrors) -> f64);
 
 impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for PlotError {
     fn from(error: DrawingAreaErrorKind<E>) -> Self {
@@ -30,7 +30,7 @@ impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for PlotE
 ///
 /// # Errors
 /// If the back end fails.
-pub fn errors(history: &[EpochRecord]) -> Result<String, PlotError> {
+pub fn errors(history: &[EpochErrors]) -> Result<String, PlotError> {
     let values = || history.iter().flat_map(|record| [record.train_rmse, record.validation_rmse]);
     let Range { start, end } = range(values());
     if values().all(|value| value > 0.0) && !history.is_empty() {
@@ -40,7 +40,7 @@ pub fn errors(history: &[EpochRecord]) -> Result<String, PlotError> {
     }
 }
 
-fn draw_errors<Y>(history: &[EpochRecord], y: Y) -> Result<String, PlotError>
+fn draw_errors<Y>(history: &[EpochErrors], y: Y) -> Result<String, PlotError>
 where
     Y: AsRangedCoord<Value = f64>,
     Y::CoordDescType: ValueFormatter<f64>,

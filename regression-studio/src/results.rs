@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Model;
 use crate::prepared::{Part, Prepared, Transform, signed_log};
-use crate::session::EpochRecord;
+use crate::session::EpochErrors;
 
 /// Error metrics over a set of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ fn r2(truth: &[f64], predicted: &[f64]) -> f64 {
 pub(crate) fn of(
     prepared: &Prepared,
     model: &Model,
-    history: &[EpochRecord],
+    history: &[EpochErrors],
     best_epoch: usize,
     device: String,
 ) -> Results {

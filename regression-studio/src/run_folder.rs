@@ -28,18 +28,18 @@ use neural_net::training::InvalidValue;
 use serde::{Deserialize, Serialize};
 
 use crate::results::{Predicted, Results};
-use crate::session::{Ending, EpochRecord};
+use crate::session::{Ending, EpochErrors};
 use crate::settings::{SettingsError, Source};
 use crate::sigmoid::Neuron;
 use crate::{Model, Settings, plots};
 
 /// A training run, ended or not, as it is saved.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct SavedRun {
     /// The settings.
     pub settings: Settings,
     /// One record per complete epoch.
-    pub history: Vec<EpochRecord>,
+    pub history: Vec<EpochErrors>,
     /// The best epoch's network.
     pub model: Model,
     /// True and predicted values of the best epoch.
@@ -56,7 +56,7 @@ pub struct Checkpoint {
     /// The folded network W', b' and its velocities; see [`crate::sigmoid`].
     pub parameters: Parameters<f32>,
     /// Epochs and steps done.
-    pub progress: Progress,
+    pub progress: RunProgress,
     /// [`crate::Prepared::checksum`] of the data.
     pub data_checksum: u32,
 }
@@ -64,7 +64,7 @@ pub struct Checkpoint {
 /// Epochs and steps done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Progress {
+pub struct RunProgress {
     /// Number of complete epochs.
     pub epoch: usize,
     /// Steps done of the next epoch.
@@ -77,7 +77,7 @@ pub struct Progress {
     pub best_epoch: usize,
 }
 
-impl Run {
+impl SavedRun {
     /// Checks that the run is consistent.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Run {
         let hidden = &sizes[1..sizes.len() - 1];
         let is_network = settings.network.hidden == hidden && Neuron::of(&settings.network) == model.neuron;
         require(is_network, "network", &format_args!("{hidden:?} hidden units"), "that of the settings")?;
-        let Progress { epoch, best_epoch, loss, seconds, .. } = progress;
+        let RunProgress { epoch, best_epoch, loss, seconds, .. } = progress;
         require(*epoch == history.len(), "progress.epoch", epoch, &format!("the {} epochs recorded", history.len()))?;
         let is_best = *best_epoch <= *epoch && (*best_epoch > 0 || *epoch == 0);
         require(is_best, "progress.best_epoch", best_epoch, &format!("one of the {epoch} epochs recorded"))?;
@@ -97,7 +97,7 @@ impl Run {
         require(loss.is_finite(), "progress.loss", loss, "finite")?;
         require(is_sum(*seconds), "progress.seconds", seconds, "0 or more and finite")?;
         for (index, record) in history.iter().enumerate() {
-            let EpochRecord { epoch, seconds, train_rmse, validation_rmse, .. } = record;
+            let EpochErrors { epoch, seconds, train_rmse, validation_rmse, .. } = record;
             let name = |field: &str| format!("history[{index}].{field}");
             require(*epoch == index + 1, &name("epoch"), epoch, &format!("{}", index + 1))?;
             let values = [("seconds", seconds), ("train_rmse", train_rmse), ("validation_rmse", validation_rmse)];
@@ -202,7 +202,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn save(&self, run: &Run) -> Result<(), RunFolderError> {
+    pub fn save(&self, run: &SavedRun) -> Result<(), RunFolderError> {
         let Self { path: folder, .. } = self;
         let write = |name: &str, text: &str| {
             let path = folder.join(name);
@@ -262,7 +262,7 @@ impl RunFolder {
 ///
 /// # Errors
 /// If another process holds the lock, or a file cannot be written.
-pub fn save(folder: &Path, run: &Run) -> Result<(), RunFolderError> {
+pub fn save(folder: &Path, run: &SavedRun) -> Result<(), RunFolderError> {
     RunFolder::lock(folder)?.save(run)
 }
 
@@ -270,7 +270,7 @@ pub fn save(folder: &Path, run: &Run) -> Result<(), RunFolderError> {
 ///
 /// # Errors
 /// If there is none, or one of its files is damaged.
-pub fn read(folder: &Path) -> Result<Loaded<Run>, RunFolderError> {
+pub fn read(folder: &Path) -> Result<Loaded<SavedRun>, RunFolderError> {
     if !holds_run(folder) {
         return Err(RunFolderError::NoRun { path: folder.to_path_buf() });
     }
@@ -296,7 +296,7 @@ pub fn read(folder: &Path) -> Result<Loaded<Run>, RunFolderError> {
 ///
 /// # Errors
 /// If it is damaged, is not a checkpoint, or the run is inconsistent.
-pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Run>, RunFolderError> {
+pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<SavedRun>, RunFolderError> {
     let file = checkpoint::parse(path, bytes)?;
     checkpoint::run(&file, checkpoint::settings(&file)?, checkpoint::ended(&file)?)
 }
@@ -305,7 +305,7 @@ pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Run>, RunFolderError>
 ///
 /// # Errors
 /// Those of [`read`].
-pub fn open(folder: &Path) -> Result<Run, RunFolderError> {
+pub fn open(folder: &Path) -> Result<SavedRun, RunFolderError> {
     Ok(read(folder)?.content)
 }
 

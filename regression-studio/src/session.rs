@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::control::Shared;
 use crate::results::{Predicted, Results};
-use crate::run_folder::Run;
+use crate::run_folder::SavedRun;
 use crate::{Settings, Table};
 
 /// Handle of a training thread. Dropping it stops the training after the current step and joins the thread.
@@ -40,7 +40,7 @@ pub struct Snapshot {
     /// Steps per epoch.
     pub steps: usize,
     /// One record per complete epoch.
-    pub history: Arc<Vec<EpochRecord>>,
+    pub history: Arc<Vec<EpochErrors>>,
     /// The epoch with the smallest validation error, counted from 1; 0 before the first.
     pub best_epoch: usize,
     /// Throughput in training samples per second; 0 before the first step.
@@ -60,7 +60,7 @@ pub struct Snapshot {
     /// The results, after the end.
     pub results: Option<Arc<Results>>,
     /// The run as [`crate::run_folder::save`] saves it, from the start of training on.
-    pub run: Option<Arc<Run>>,
+    pub run: Option<Arc<SavedRun>>,
 }
 
 /// The phase of a training run.
@@ -96,7 +96,7 @@ pub enum Ending {
 /// The metrics of one epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct EpochRecord {
+pub struct EpochErrors {
     /// Index of the epoch, counted from 1.
     pub epoch: usize,
     /// Training time in seconds, without evaluation.
@@ -125,11 +125,11 @@ impl Session {
     }
 
     /// Resumes a stopped run with the same table; epochs and patience may differ. Errors are reported in the snapshot.
-    pub fn resume(table: Arc<Table>, run: Run) -> Self {
+    pub fn resume(table: Arc<Table>, run: SavedRun) -> Self {
         Self::spawn(table, run.settings.clone(), Some(run), control::Request::Run)
     }
 
-    fn spawn(table: Arc<Table>, settings: Settings, run: Option<Run>, request: control::Request) -> Self {
+    fn spawn(table: Arc<Table>, settings: Settings, run: Option<SavedRun>, request: control::Request) -> Self {
         let shared = Arc::new(Shared::default());
         // Before the thread starts: a short run could end before a later request.
         shared.request(request);

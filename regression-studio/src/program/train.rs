@@ -12,7 +12,7 @@ use regression_studio::results::{Metrics, Results};
 use regression_studio::run_folder::{self, RunFolder};
 use regression_studio::session::{Ending, State};
 use regression_studio::settings::{Settings, TrainingSettings};
-use regression_studio::{Run, Session, Snapshot};
+use regression_studio::{SavedRun, Session, Snapshot};
 use timing::program::CHECK_FAILED;
 use timing::say;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
 
     let shown = run.as_ref().map_or(0, |run| run.history.len());
     let session = match run {
-        Some(run) => Session::resume(table, Run { settings, ..run }),
+        Some(run) => Session::resume(table, SavedRun { settings, ..run }),
         None => Session::start(table, settings),
     };
     let snapshot = watch(session, &run_folder, shown)?;
@@ -82,7 +82,7 @@ fn default_folder(config: &Path) -> PathBuf {
 }
 
 /// The run in the folder if `resume`, else `None`; an existing run is never overwritten.
-fn run_to_resume(folder: &Path, settings: &Settings, resume: bool) -> Result<Option<Run>> {
+fn run_to_resume(folder: &Path, settings: &Settings, resume: bool) -> Result<Option<SavedRun>> {
     if !resume {
         let is_run = run_folder::holds_run(folder);
         return if is_run {

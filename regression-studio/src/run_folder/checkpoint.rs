@@ -4,7 +4,7 @@ use std::path::Path;
 
 use neural_net::model_file::{self, Format, Loaded, ModelFileError, TensorFile, network_tensors, parameter_tensors};
 
-use super::{Checkpoint, Ended, Run, RunFolderError, with_full_path};
+use super::{Checkpoint, Ended, RunFolderError, SavedRun, with_full_path};
 use crate::model::{self, PROGRAM, from_json, to_json};
 use crate::{Model, Settings};
 
@@ -38,8 +38,9 @@ const UNVERIFIED: Format = Format {
 
 /// Writes a checkpoint: the tensors `layers` and `velocities` are the training state, `best` is the model. `ended` is
 /// the text of `results.toml`.
-pub(super) fn save(folder: &Path, run: &Run, ended: Option<String>) -> Result<(), RunFolderError> {
-    let Run { model, history, predicted, checkpoint: Checkpoint { parameters, progress, data_checksum }, .. } = run;
+pub(super) fn save(folder: &Path, run: &SavedRun, ended: Option<String>) -> Result<(), RunFolderError> {
+    let SavedRun { model, history, predicted, checkpoint: Checkpoint { parameters, progress, data_checksum }, .. } =
+        run;
     let mut tensors = parameter_tensors(parameters);
     tensors.extend(network_tensors("best", &model.network));
     let mut metadata = model.metadata();
@@ -83,7 +84,11 @@ pub(super) fn ended(file: &TensorFile) -> Result<Option<Ended>, ModelFileError> 
 }
 
 /// The run in a checkpoint.
-pub(super) fn run(file: &TensorFile, settings: Settings, ended: Option<Ended>) -> Result<Loaded<Run>, RunFolderError> {
+pub(super) fn run(
+    file: &TensorFile,
+    settings: Settings,
+    ended: Option<Ended>,
+) -> Result<Loaded<SavedRun>, RunFolderError> {
     let model = Model::from_file(file, "best")?;
     let architecture = model::architecture(file, &model.neuron)?;
     let has_velocities = from_json(file, "has_velocities")?;
@@ -97,7 +102,7 @@ pub(super) fn run(file: &TensorFile, settings: Settings, ended: Option<Ended>) -
     };
     let (history, predicted) = (from_json(file, "history")?, from_json(file, "predicted")?);
     let ended = ended.map(|Ended { ending, results }| (ending, results));
-    let run = Run { settings, history, model, predicted, ended, checkpoint };
+    let run = SavedRun { settings, history, model, predicted, ended, checkpoint };
     run.validate().map_err(|invalid| RunFolderError::Run { path: file.path().to_path_buf(), invalid })?;
     Ok(file.loaded(run))
 }

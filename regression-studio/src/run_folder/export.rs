@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use crate::results::Predicted;
-use crate::session::EpochRecord;
+use crate::session::EpochErrors;
 
 /// One line per epoch.
-pub(super) fn history(history: &[EpochRecord]) -> String {
+pub(super) fn history(history: &[EpochErrors]) -> String {
     let mut text = "epoch,seconds,train_rmse,validation_rmse,train_rmse_in_unit,validation_rmse_in_unit\n".to_owned();
     for record in history {
-        let EpochRecord { epoch, seconds, train_rmse, validation_rmse, .. } = record;
+        let EpochErrors { epoch, seconds, train_rmse, validation_rmse, .. } = record;
         let (train, validation) = (record.train_rmse_in_unit, record.validation_rmse_in_unit);
         let _ = writeln!(text, "{epoch},{seconds},{train_rmse},{validation_rmse},{train},{validation}");
     }

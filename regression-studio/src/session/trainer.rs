@@ -10,10 +10,10 @@ use neural_net::training::{GradientScale, initial_parameters, order_of_epoch};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 
 use super::control::Shared;
-use super::{Ending, EpochRecord, Snapshot, State, device};
+use super::{Ending, EpochErrors, Snapshot, State, device};
 use crate::prepared::{Part, Prepared, prepare};
 use crate::results::{self, Predicted};
-use crate::run_folder::{Checkpoint, Progress, Run};
+use crate::run_folder::{Checkpoint, RunProgress, SavedRun};
 use crate::sigmoid::Neuron;
 use crate::{Model, Settings, Table};
 
@@ -26,7 +26,7 @@ const MAX_MEASURED_ROWS: usize = 20_000;
 ///
 /// # Errors
 /// The final state of a run that failed or diverged.
-pub(super) fn run(table: Arc<Table>, settings: Settings, run: Option<Run>, shared: &Shared) -> Result<(), State> {
+pub(super) fn run(table: Arc<Table>, settings: Settings, run: Option<SavedRun>, shared: &Shared) -> Result<(), State> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(settings.training.threads.unwrap_or(0)).build();
     let pool =
         pool.map_err(|error| State::Failed(format!("the threads cannot be started ({error}): choose fewer threads")))?;
@@ -47,8 +47,8 @@ struct Trainer<'a> {
     engine: Box<dyn Engine<f32> + 'a>,
     device: String,
     checksum: u32,
-    progress: Progress,
-    history: Vec<EpochRecord>,
+    progress: RunProgress,
+    history: Vec<EpochErrors>,
     /// Weights W and biases b of the best epoch, and their predictions.
     best: Network<f32>,
     predicted: Arc<Predicted>,
@@ -60,13 +60,18 @@ struct Trainer<'a> {
 }
 
 impl<'a> Trainer<'a> {
-    fn new(settings: Settings, prepared: &'a Prepared, run: Option<Run>, shared: &'a Shared) -> Result<Self, State> {
+    fn new(
+        settings: Settings,
+        prepared: &'a Prepared,
+        run: Option<SavedRun>,
+        shared: &'a Shared,
+    ) -> Result<Self, State> {
         let neuron = Neuron::of(&settings.network);
         let hyperparameters = hyperparameters(&settings, &neuron);
         let checksum = prepared.checksum();
         let inputs = prepared.transform.inputs.len();
         let (parameters, progress, history, best) = match run {
-            Some(Run { checkpoint, history, model, .. }) => {
+            Some(SavedRun { checkpoint, history, model, .. }) => {
                 let is_same = checkpoint.data_checksum == checksum && model.network.architecture().inputs() == inputs;
                 if !is_same {
                     let reason = "the data differ from those of the run: start a new run";
@@ -85,7 +90,7 @@ impl<'a> Trainer<'a> {
                 let architecture = architecture.map_err(|error| State::Failed(error.to_string()))?;
                 let initial: Network<f32> = initial_parameters(architecture, &hyperparameters).network;
                 let parameters = Parameters { network: neuron.fold(&initial), velocities: None };
-                (parameters, Progress::default(), vec![], initial)
+                (parameters, RunProgress::default(), vec![], initial)
             }
         };
         let samples = &prepared.train.samples;
@@ -193,7 +198,7 @@ impl<'a> Trainer<'a> {
         let every = train.rows.len().div_ceil(MAX_MEASURED_ROWS).max(1);
         let measured = train.samples.inputs().slice(ndarray::s![..;every, ..]);
         let train_outputs: Vec<f32> = predictor.predict_all(measured).into_raw_vec_and_offset().0;
-        let record = EpochRecord {
+        let record = EpochErrors {
             epoch,
             seconds: self.progress.seconds,
             train_rmse: (2.0 * self.progress.loss / count as f64).sqrt(),
@@ -203,7 +208,7 @@ impl<'a> Trainer<'a> {
         };
         let is_best = self.best_record().is_none_or(|best| record.validation_rmse < best.validation_rmse);
         self.history.push(record);
-        self.progress = Progress { epoch, best_epoch: self.progress.best_epoch, ..Progress::default() };
+        self.progress = RunProgress { epoch, best_epoch: self.progress.best_epoch, ..RunProgress::default() };
         if is_best {
             self.progress.best_epoch = epoch;
             self.best = self.neuron.unfold(&folded);
@@ -212,7 +217,7 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    fn best_record(&self) -> Option<&EpochRecord> {
+    fn best_record(&self) -> Option<&EpochErrors> {
         self.history.get(self.progress.best_epoch.checked_sub(1)?)
     }
 
@@ -227,7 +232,7 @@ impl<'a> Trainer<'a> {
         let test = &self.prepared.test;
         self.predicted = Arc::new(self.pairs("test", test, &self.outputs_of_best(test)));
         let mut snapshot = self.snapshot(State::Finished(ending))?;
-        let run = snapshot.run.take().map(|run| Run { ended: Some((ending, results.clone())), ..(*run).clone() });
+        let run = snapshot.run.take().map(|run| SavedRun { ended: Some((ending, results.clone())), ..(*run).clone() });
         snapshot.run = run.map(Arc::new);
         snapshot.results = Some(Arc::new(results));
         self.shared.publish(snapshot);
@@ -274,7 +279,7 @@ impl<'a> Trainer<'a> {
 
     fn snapshot(&self, state: State) -> Result<Snapshot, State> {
         let parameters = self.parameters()?;
-        let (Progress { epoch, step, best_epoch, .. }, steps) = (self.progress, self.steps());
+        let (RunProgress { epoch, step, best_epoch, .. }, steps) = (self.progress, self.steps());
         let training = &self.settings.training;
         let (samples, seconds) = self.seen;
         // Wall-clock time, including evaluation, since it estimates the time until the end.
@@ -297,7 +302,7 @@ impl<'a> Trainer<'a> {
             predicted: Some(Arc::clone(&self.predicted)),
             notes: self.prepared.notes.clone().into(),
             results: None,
-            run: Some(Arc::new(Run {
+            run: Some(Arc::new(SavedRun {
                 settings: self.settings.clone(),
                 history: self.history.clone(),
                 model: self.model(),

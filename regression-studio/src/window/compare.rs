@@ -11,13 +11,13 @@ use super::watched::Watched;
 use super::{number, theme};
 use crate::Settings;
 use crate::results::Metrics;
-use crate::run_folder::Run;
+use crate::run_folder::SavedRun;
 use crate::settings::Field;
 
 /// All runs trained or opened in this window.
 #[derive(Default)]
 pub(crate) struct Runs {
-    runs: Vec<(String, Arc<Run>)>,
+    runs: Vec<(String, Arc<SavedRun>)>,
     trained: usize,
     /// Indices of the two compared runs.
     chosen: [usize; 2],
@@ -25,7 +25,7 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Adds a run and selects it with the previous one for comparison. Returns its index.
-    pub(crate) fn add(&mut self, name: String, run: Arc<Run>) -> usize {
+    pub(crate) fn add(&mut self, name: String, run: Arc<SavedRun>) -> usize {
         self.runs.push((name, run));
         let last = self.runs.len() - 1;
         self.chosen = [last.saturating_sub(1), last];
@@ -74,7 +74,7 @@ pub(crate) fn show(ui: &mut Ui, runs: &mut Runs, scale: &mut ErrorScale) {
         });
         let pair = runs.chosen.map(|place| &runs.runs[place]);
         let epochs = pair.iter().map(|(_, run)| run.history.len()).max().unwrap_or(0);
-        let of_run = |(side, (name, run)): (usize, &(String, Arc<Run>))| {
+        let of_run = |(side, (name, run)): (usize, &(String, Arc<SavedRun>))| {
             let names = [format!("{name}, training (dashed)"), format!("{name}, validation")];
             curves::of_history(&run.history, *scale, names, [colors[side]; 2])
         };
@@ -106,7 +106,7 @@ fn choose(ui: &mut Ui, runs: &mut Runs, side: usize, label: egui::Id) {
 type Figure = (&'static str, fn(&Metrics) -> Option<f64>);
 
 /// The table of differing settings, followed by the test part's metrics.
-fn differences(ui: &mut Ui, pair: [&(String, Arc<Run>); 2]) {
+fn differences(ui: &mut Ui, pair: [&(String, Arc<SavedRun>); 2]) {
     let palette = theme::palette(ui);
     egui::Grid::new("differences").num_columns(3).spacing([32.0, 4.0]).striped(true).show(ui, |ui| {
         ui.label("");
@@ -128,7 +128,7 @@ fn differences(ui: &mut Ui, pair: [&(String, Arc<Run>); 2]) {
             ("Test R² (log)", |test| test.r2_log),
         ];
         for (name, figure) in figures {
-            let of_run = |(_, run): &(String, Arc<Run>)| {
+            let of_run = |(_, run): &(String, Arc<SavedRun>)| {
                 let (_, results) = run.ended.as_ref()?;
                 figure(&results.parts[2].network)
             };

@@ -8,7 +8,7 @@ use egui_plot::{
 };
 
 use super::{number, theme};
-use crate::session::EpochRecord;
+use crate::session::EpochErrors;
 
 /// Scale and unit of the error axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl ErrorScale {
     }
 
     /// The training and the validation error of an epoch.
-    fn errors(self, record: &EpochRecord) -> [f64; 2] {
+    fn errors(self, record: &EpochErrors) -> [f64; 2] {
         match self.is_in_unit {
             true => [record.train_rmse_in_unit, record.validation_rmse_in_unit],
             false => [record.train_rmse, record.validation_rmse],
@@ -57,13 +57,13 @@ impl ErrorScale {
 
 /// Training and validation curve of a history; with equal colours, the training curve is dashed.
 pub(crate) fn of_history(
-    history: &[EpochRecord],
+    history: &[EpochErrors],
     scale: ErrorScale,
     names: [String; 2],
     colors: [Color32; 2],
 ) -> [Curve; 2] {
     let points = |part: usize| -> Vec<[f64; 2]> {
-        let point = |record: &EpochRecord| [record.epoch as f64, scale.place(scale.errors(record)[part])];
+        let point = |record: &EpochErrors| [record.epoch as f64, scale.place(scale.errors(record)[part])];
         history.iter().map(point).filter(|[_, error]| error.is_finite()).collect()
     };
     let [training, validation] = names;

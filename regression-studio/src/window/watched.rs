@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use eframe::egui::Context;
 
-use crate::run_folder::Run;
+use crate::run_folder::SavedRun;
 use crate::session::{Ending, State};
 use crate::{Session, Settings, Snapshot, Table};
 
@@ -35,7 +35,7 @@ impl Watched {
     }
 
     /// Resumes a run.
-    pub(crate) fn resume(table: Arc<Table>, run: Run, context: &Context) -> Self {
+    pub(crate) fn resume(table: Arc<Table>, run: SavedRun, context: &Context) -> Self {
         let settings = run.settings.clone();
         Self::of_session(Session::resume(table, run), settings, context)
     }
@@ -48,7 +48,7 @@ impl Watched {
     }
 
     /// Shows a saved run.
-    pub(crate) fn opened(run: Arc<Run>) -> Self {
+    pub(crate) fn opened(run: Arc<SavedRun>) -> Self {
         let settings = run.settings.clone();
         let results = run.ended.as_ref().map(|(_, results)| Arc::new(results.clone()));
         let inputs: Vec<String> = run.model.transform.inputs.iter().map(crate::prepared::Input::label).collect();
@@ -98,7 +98,7 @@ impl Watched {
     }
 
     /// The run, if it was stopped and has epochs left.
-    pub(crate) fn stopped_run(&self) -> Option<&Arc<Run>> {
+    pub(crate) fn stopped_run(&self) -> Option<&Arc<SavedRun>> {
         let is_stopped = self.snapshot.state == State::Finished(Ending::Stopped);
         self.snapshot.run.as_ref().filter(|run| is_stopped && run.history.len() < run.settings.training.epochs)
     }

@@ -10,14 +10,14 @@ use neural_net::checksum;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use regression_studio::settings::DeviceChoice;
-use regression_studio::{Model, Run, Settings, run_folder};
+use regression_studio::{Model, SavedRun, Settings, run_folder};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A finished run of two epochs, saved to a temporary folder.
-fn saved() -> (TempDir, Run) {
-    static RUN: LazyLock<Run> = LazyLock::new(|| {
+fn saved() -> (TempDir, SavedRun) {
+    static RUN: LazyLock<SavedRun> = LazyLock::new(|| {
         let mut settings = small_settings();
         (settings.network.hidden, settings.training.epochs) = (vec![2], 2);
         (**trained(small_table(40, 1), settings).run.as_ref().unwrap()).clone()
@@ -33,7 +33,7 @@ fn bytes_of(folder: &TempDir, name: &str) -> Vec<u8> {
 
 const PATH: &str = "some/file.safetensors";
 
-fn read_run(bytes: Vec<u8>) -> Result<Run, String> {
+fn read_run(bytes: Vec<u8>) -> Result<SavedRun, String> {
     run_folder::parse(Path::new(PATH), bytes).map(|run| run.content).map_err(|error| error.to_string())
 }
 

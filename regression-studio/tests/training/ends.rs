@@ -7,12 +7,12 @@ use crate::support::{small_settings, small_table, trained};
 use neural_net::Predictor;
 use regression_studio::prepared::prepare;
 use regression_studio::results::MAX_PAIRS;
-use regression_studio::session::{Ending, EpochRecord, State};
+use regression_studio::session::{Ending, EpochErrors, State};
 use regression_studio::settings::DeviceChoice;
-use regression_studio::{Run, Session, Snapshot, run_folder};
+use regression_studio::{SavedRun, Session, Snapshot, run_folder};
 
 /// The run without its times, thread count and device name.
-fn reproducible(snapshot: &Snapshot) -> Run {
+fn reproducible(snapshot: &Snapshot) -> SavedRun {
     let mut run = (**snapshot.run.as_ref().unwrap()).clone();
     run.settings.training.threads = None;
     run.history.iter_mut().for_each(|record| record.seconds = 0.0);
@@ -158,7 +158,7 @@ fn a_finished_run_resumes_for_more_epochs_bit_identically() {
     let short = trained(small_table(500, 1), settings.clone());
     settings.training.epochs = 12;
     let long = reproducible(&trained(small_table(500, 1), settings.clone()));
-    let run = Run { settings, ..(**short.run.as_ref().unwrap()).clone() };
+    let run = SavedRun { settings, ..(**short.run.as_ref().unwrap()).clone() };
     assert_eq!(reproducible(&Session::resume(Arc::new(small_table(500, 1)), run).wait()), long);
 }
 
@@ -194,7 +194,7 @@ fn training_on_the_gpu_simulator_agrees_with_the_cpu() {
     assert_eq!(snapshot.state, State::Finished(Ending::AllEpochs));
     assert!(snapshot.device.starts_with("GPU simulator"), "{}", snapshot.device);
     let errors = |snapshot: &Snapshot| {
-        snapshot.history.iter().map(|record: &EpochRecord| record.validation_rmse).collect::<Vec<_>>()
+        snapshot.history.iter().map(|record: &EpochErrors| record.validation_rmse).collect::<Vec<_>>()
     };
     for (got, expected) in errors(&snapshot).iter().zip(errors(&on_cpu)) {
         assert!((got - expected).abs() < 1e-4, "{got} {expected}");

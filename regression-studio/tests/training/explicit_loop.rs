@@ -11,7 +11,7 @@ use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use regression_studio::prepared::prepare;
 use regression_studio::session::{Ending, State};
 use regression_studio::sigmoid::Neuron;
-use regression_studio::{Run, Session, Settings, Snapshot};
+use regression_studio::{SavedRun, Session, Settings, Snapshot};
 
 /// The state of a run at the end of its last epoch.
 #[derive(Debug, PartialEq)]
@@ -74,7 +74,7 @@ fn explicit_loop(rows: usize, settings: &Settings) -> Expected {
 }
 
 fn state_of(snapshot: &Snapshot) -> Expected {
-    let Run { checkpoint, model, history, .. } = (**snapshot.run.as_ref().unwrap()).clone();
+    let SavedRun { checkpoint, model, history, .. } = (**snapshot.run.as_ref().unwrap()).clone();
     let progress = checkpoint.progress;
     assert_eq!((progress.epoch, progress.step, progress.loss), (history.len(), 0, 0.0));
     Expected {

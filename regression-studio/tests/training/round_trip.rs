@@ -89,8 +89,8 @@ fn a_run_is_read_as_saved() {
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>") && svg.contains("<circle"), "{plot}");
     }
     // A run that has not ended has no results.
-    run_folder::save(folder.path(), &regression_studio::Run { ended: None, ..run.clone() }).unwrap();
-    assert_eq!(run_folder::open(folder.path()).unwrap(), regression_studio::Run { ended: None, ..run });
+    run_folder::save(folder.path(), &regression_studio::SavedRun { ended: None, ..run.clone() }).unwrap();
+    assert_eq!(run_folder::open(folder.path()).unwrap(), regression_studio::SavedRun { ended: None, ..run });
 }
 
 #[test]

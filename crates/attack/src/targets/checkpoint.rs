@@ -13,7 +13,7 @@ use neural_net::model_file::ModelFileError;
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Progress, Validation, initial_parameters};
 use neural_net::{Activation, Architecture, CpuEngine, Engine, Hyperparameters, Samples, Training};
-use regression_studio::{Run, run_folder};
+use regression_studio::{SavedRun, run_folder};
 
 use crate::finding::{Case, Expected, Verdict, Wrong, wrong};
 use crate::mutate;
@@ -126,7 +126,7 @@ impl Reader for Checkpoints {
 
 impl Checkpoints {
     /// Checks that an opened run is consistent, and that it reads equal after it is written again.
-    fn run(&self, run: &Run, is_written: bool) -> Result<(), Wrong> {
+    fn run(&self, run: &SavedRun, is_written: bool) -> Result<(), Wrong> {
         require_studio_model(&run.model, &self.folder.join("copy.safetensors"))?;
         require_usable_network(&run.checkpoint.parameters.network)?;
         finite_velocities(&run.checkpoint.parameters)?;
@@ -139,11 +139,11 @@ impl Checkpoints {
         let copy = self.folder.join("run-copy");
         let again = run_folder::save(&copy, run).and_then(|()| run_folder::open(&copy));
         let reason = again.as_ref().err().map_or(String::new(), ToString::to_string);
-        let again = again.ok().map(|again| Run { settings: run_folder::with_full_path(&again.settings), ..again });
+        let again = again.ok().map(|again| SavedRun { settings: run_folder::with_full_path(&again.settings), ..again });
         let settings = run_folder::with_full_path(&run.settings);
         // A result may be NaN, so the runs are compared by their debug text.
         let is_same = again.is_some_and(|again| {
-            let shown = |run: &Run| format!("{:?} {:?} {:?}", run.model, run.checkpoint, run.ended);
+            let shown = |run: &SavedRun| format!("{:?} {:?} {:?}", run.model, run.checkpoint, run.ended);
             again.settings == settings && shown(&again) == shown(run)
         });
         require(is_same, "what is written again is read again", reason)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use regression_studio::settings::{DataSettings, NetworkSettings, Settings, Source, TrainingSettings};
 use regression_studio::table::{Column, Table};
-use regression_studio::{Run, Session};
+use regression_studio::{SavedRun, Session};
 
 /// The run's training table: two numeric columns and one text column.
 pub(super) fn table() -> Table {
@@ -38,10 +38,10 @@ pub(crate) fn settings() -> Settings {
 ///
 /// # Errors
 /// If the training run fails.
-pub(super) fn run() -> Result<Run> {
+pub(super) fn run() -> Result<SavedRun> {
     let snapshot = Session::start(Arc::new(table()), settings()).wait();
     let Some(run) = &snapshot.run else { bail!("the base run has no result: {:?}", snapshot.state) };
-    let mut run = Run::clone(run);
+    let mut run = SavedRun::clone(run);
     run.history.iter_mut().for_each(|record| record.seconds = 0.5);
     run.checkpoint.progress.seconds = 0.0;
     if let Some((_, results)) = &mut run.ended {
