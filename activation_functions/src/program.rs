@@ -13,7 +13,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use timing::Report;
-use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
+use timing::program::{self, HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
 
 /// Maximum number of values, which with their results take a few GB.
 const MAX_VALUES: usize = 100_000_000;
@@ -28,7 +28,7 @@ struct Arguments {
     #[arg(short, long = "number", value_name = "N", default_value = "1000000", value_parser = parse_number)]
     number: NonZeroUsize,
     /// Device of the GPU versions; the simulator and the PTX interpreter check them, but are never timed
-    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    #[arg(long, default_value_t, value_parser = one_of(&DeviceChoice::ALL, DeviceChoice::name, DeviceChoice::description))]
     device: DeviceChoice,
 }
 

@@ -13,7 +13,7 @@ use ndarray::{Array2, ArrayRef2, s};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
+use timing::program::{self, HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
 use timing::{Measurement, Report, measure};
 
 /// X·Xᵀ for a matrix X of standard normal values: three loops, in parallel, and on the GPU
@@ -29,7 +29,7 @@ struct Arguments {
     #[arg(long, value_enum, default_value_t = DataType::F32)]
     dtype: DataType,
     /// Device of the GPU version; the simulator and the PTX interpreter check it, but are never timed
-    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    #[arg(long, default_value_t, value_parser = one_of(&DeviceChoice::ALL, DeviceChoice::name, DeviceChoice::description))]
     device: DeviceChoice,
     /// Check every rung of the GPU kernel, from the naive one up, and time it if there is a GPU
     #[arg(long)]

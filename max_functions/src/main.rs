@@ -10,7 +10,7 @@ use max_functions::{MaxGpu, max_cpu, max_gpu, max_rayon, random_matrix, verify};
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use timing::program::{self, HomeworkOptions, parse_size, require_memory, with_worker_threads};
+use timing::program::{self, HomeworkOptions, one_of, parse_size, require_memory, with_worker_threads};
 use timing::{Measurement, Report, measure};
 
 /// The element-wise maximum of two matrices of integers 0…255: two loops, in parallel, and on the GPU
@@ -23,7 +23,7 @@ struct Arguments {
     #[arg(long, num_args = 2, value_names = ["ROWS", "COLUMNS"], default_values = ["1000", "1000"], value_parser = parse_size)]
     size: Vec<NonZeroUsize>,
     /// Device of the GPU version; the simulator and the PTX interpreter check it, but are never timed
-    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    #[arg(long, default_value_t, value_parser = one_of(&DeviceChoice::ALL, DeviceChoice::name, DeviceChoice::description))]
     device: DeviceChoice,
 }
 

@@ -16,7 +16,7 @@ use neural_net::preset::Preset;
 use neural_net::{Hyperparameters, Network, Samples};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use timing::program::{self, parse_count, parse_repeats};
+use timing::program::{self, one_of, parse_count, parse_repeats};
 use timing::{Measurement, Report, seconds_of_repeats};
 
 /// The numbers of blocks that are compared.
@@ -34,7 +34,7 @@ struct Arguments {
     /// What to time
     part: Part,
     /// Where to run; only a GPU has times
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, default_value_t, value_parser = one_of(&DeviceChoice::ALL, DeviceChoice::name, DeviceChoice::description))]
     device: DeviceChoice,
     /// How often each is timed, after one call to warm up
     #[arg(long, value_name = "N", default_value = "10", value_parser = parse_repeats)]

@@ -20,6 +20,7 @@ pub mod png;
 pub use digits as data;
 pub use perceptron::{
     Activation, Architecture, CpuEngine, Engine, GpuEngine, Hyperparameters, InputRow, Loss, Network, Predictor,
-    Samples, Scalar, Training, activation, engine, loss, network, predictor, preset, reference, samples, training,
+    Samples, Scalar, Training, activation, engine, loss, names, network, predictor, preset, reference, samples,
+    training,
 };
 pub use whole_files as files;

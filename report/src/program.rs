@@ -15,7 +15,7 @@ use report::document::{Document, document};
 use report::measure::{MeasureError, Plan};
 use report::peers::{PeerOptions, Scripts};
 use report::{Figures, archive, measure, recorded, typeset};
-use timing::program::{self, CHECK_FAILED};
+use timing::program::{self, CHECK_FAILED, one_of};
 
 use self::progress::Progress;
 
@@ -48,7 +48,7 @@ struct Arguments {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     seed: u64,
     /// Device of the GPU versions; the simulator and the PTX interpreter check them, but are never timed
-    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    #[arg(long, default_value_t, value_parser = one_of(&DeviceChoice::ALL, DeviceChoice::name, DeviceChoice::description))]
     device: DeviceChoice,
     /// Python 3 with NumPy and Numba, whose times are compared [default: $PYTHON, else python3]
     #[arg(long, value_name = "PATH")]

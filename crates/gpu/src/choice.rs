@@ -3,12 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::ValueEnum;
-
-/// The device that the user selects: `--device auto|cuda|simulator|ptx`.
-///
-/// With clap's derive, declare it as `#[arg(long, default_value_t)] device: gpu::DeviceChoice`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+/// The device that the user selects: `auto`, `cuda`, `simulator` or `ptx`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// CUDA if there is a usable GPU, else the simulator
     #[default]
@@ -21,14 +17,34 @@ pub enum DeviceChoice {
     Ptx,
 }
 
-impl fmt::Display for DeviceChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl DeviceChoice {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Cuda, Self::Simulator, Self::Ptx];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
             Self::Auto => "auto",
             Self::Cuda => "cuda",
             Self::Simulator => "simulator",
             Self::Ptx => "ptx",
-        })
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Auto => "CUDA where there is a GPU that it can use, else the simulator",
+            Self::Cuda => "CUDA; it is an error if there is none",
+            Self::Simulator => "The simulator, which runs kernels on the CPU with checks",
+            Self::Ptx => "The interpreter, which runs the PTX that a GPU would get on the CPU, with checks",
+        }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -36,8 +52,8 @@ impl FromStr for DeviceChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        <Self as ValueEnum>::from_str(text, false)
-            .map_err(|_| format!("no device `{text}`: must be auto, cuda, simulator or ptx"))
+        let found = Self::ALL.into_iter().find(|choice| choice.name() == text);
+        found.ok_or_else(|| format!("no device `{text}`: must be auto, cuda, simulator or ptx"))
     }
 }
 
@@ -47,8 +63,8 @@ mod tests {
 
     #[test]
     fn display_and_parse_round_trip() {
-        for choice in DeviceChoice::value_variants() {
-            assert_eq!(choice.to_string().parse(), Ok(*choice));
+        for choice in DeviceChoice::ALL {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
         }
         assert_eq!("gpu".parse::<DeviceChoice>().unwrap_err(), "no device `gpu`: must be auto, cuda, simulator or ptx");
     }

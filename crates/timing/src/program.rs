@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::thread::{self, available_parallelism};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use kernels_cpu::InstructionSet;
 
 pub use crate::memory::{available_memory, require_memory};
@@ -67,6 +68,20 @@ pub struct HomeworkOptions {
     /// Print one JSON object instead of text; times in seconds per call
     #[arg(long)]
     pub json: bool,
+}
+
+/// A parser of an option whose value is one of `values`, for a type that does not depend on clap: the help lists their
+/// names with their descriptions, the error message their names.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    values: &'static [T],
+    name: fn(T) -> &'static str,
+    description: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let names = values.iter().map(|&value| PossibleValue::new(name(value)).help(description(value)));
+    PossibleValuesParser::new(names).map(move |given| {
+        let value = values.iter().find(|&&value| name(value) == given);
+        *value.expect("clap accepts only the names of the values")
+    })
 }
 
 /// Reads the value of `--cores`.
@@ -157,6 +172,28 @@ mod tests {
             );
         }
         assert_eq!((parse_cores("8").unwrap().get(), parse_cores("1024").unwrap().get()), (8, 1024));
+    }
+
+    #[test]
+    fn one_of_several_values_is_read_by_its_name() {
+        fn name(value: bool) -> &'static str {
+            if value { "yes" } else { "no" }
+        }
+        fn description(value: bool) -> &'static str {
+            if value { "It is so" } else { "It is not" }
+        }
+        let argument = clap::Arg::new("answer").long("answer").value_parser(one_of(&[true, false], name, description));
+        let command = clap::Command::new("asks").arg(argument);
+        let answer = |text: &str| {
+            let matches = command.clone().try_get_matches_from(["asks", "--answer", text]);
+            matches.map(|matches| matches.get_one::<bool>("answer").copied())
+        };
+        assert_eq!((answer("yes").unwrap(), answer("no").unwrap()), (Some(true), Some(false)));
+        let error = answer("Yes").unwrap_err().to_string();
+        assert!(error.contains("invalid value 'Yes' for '--answer <answer>'"), "{error}");
+        assert!(error.contains("[possible values: yes, no]"), "{error}");
+        let help = command.clone().render_long_help().to_string();
+        assert!(help.contains("- yes: It is so") && help.contains("- no:  It is not"), "{help}");
     }
 
     #[test]

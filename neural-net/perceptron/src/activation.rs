@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Scalar;
+use crate::names::display_and_parse_names;
 
 /// A layer's activation function of its weighted sums z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[value(rename_all = "lowercase")]
 pub enum Activation {
     /// 1 / (1 + e⁻ᶻ)
     Sigmoid,
@@ -21,7 +21,12 @@ pub enum Activation {
     Softmax,
 }
 
+display_and_parse_names!(Activation, "activation");
+
 impl Activation {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 5] = [Self::Sigmoid, Self::Relu, Self::Tanh, Self::Identity, Self::Softmax];
+
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
@@ -30,6 +35,17 @@ impl Activation {
             Self::Tanh => "tanh",
             Self::Identity => "identity",
             Self::Softmax => "softmax",
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Sigmoid => "1 / (1 + e⁻ᶻ)",
+            Self::Relu => "max(0, z)",
+            Self::Tanh => "(eᶻ − e⁻ᶻ) / (eᶻ + e⁻ᶻ)",
+            Self::Identity => "z",
+            Self::Softmax => "eᶻⁱ / Σⱼ eᶻʲ over the layer; for the output layer only",
         }
     }
 

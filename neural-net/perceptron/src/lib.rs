@@ -12,6 +12,7 @@ pub mod activation;
 mod compiled_once;
 pub mod engine;
 pub mod loss;
+pub mod names;
 pub mod network;
 mod padded;
 pub mod predictor;

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::names::display_and_parse_names;
 use crate::{Activation, Scalar};
 
 /// The loss function of the outputs a and the targets y of one sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
     /// ½ Σᵢ (aᵢ − yᵢ)²
@@ -14,7 +15,12 @@ pub enum Loss {
     CrossEntropy,
 }
 
+display_and_parse_names!(Loss, "loss");
+
 impl Loss {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 2] = [Self::SquaredError, Self::CrossEntropy];
+
     /// Whether this loss is defined for outputs of `activation`: cross-entropy needs probabilities.
     pub fn is_defined_for(self, activation: Activation) -> bool {
         self == Self::SquaredError || matches!(activation, Activation::Sigmoid | Activation::Softmax)
@@ -25,6 +31,16 @@ impl Loss {
         match self {
             Self::SquaredError => "squared-error",
             Self::CrossEntropy => "cross-entropy",
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::SquaredError => "½ Σᵢ (aᵢ − yᵢ)²",
+            Self::CrossEntropy => {
+                "−Σᵢ yᵢ ln aᵢ for softmax outputs; −Σᵢ (yᵢ ln aᵢ + (1 − yᵢ) ln(1 − aᵢ)) for sigmoid outputs"
+            }
         }
     }
 

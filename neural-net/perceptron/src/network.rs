@@ -5,6 +5,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
+use crate::names::display_and_parse_names;
 use crate::{Activation, Loss, Scalar};
 
 /// The shape of a network: its layers' sizes and activations.
@@ -102,14 +103,36 @@ impl Architecture {
 }
 
 /// The distribution of the initial weights; biases start at 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[value(rename_all = "lowercase")]
 pub enum Initialization {
     /// Uniform in ±1/√fan_in, the homework's Xavier initialisation.
     Xavier,
     /// Normal with mean 0 and variance 1/fan_in.
     Normal,
+}
+
+display_and_parse_names!(Initialization, "initialization");
+
+impl Initialization {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 2] = [Self::Xavier, Self::Normal];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Xavier => "xavier",
+            Self::Normal => "normal",
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Xavier => "Uniform in ±1/√fan_in, the homework's Xavier initialisation",
+            Self::Normal => "Normal with mean 0 and variance 1/fan_in",
+        }
+    }
 }
 
 /// A network: for each layer with weights a matrix of shape (inputs, outputs) and a vector of biases, so that a layer

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::names::display_and_parse_names;
 use crate::network::{ArchitectureError, Initialization};
 use crate::training::{GradientScale, Hyperparameters};
 use crate::{Activation, Architecture, Loss};
 
 /// A predefined network and its hyperparameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// The homework: 784-128-64-10, sigmoid everywhere, squared error, batches of 16, 5 epochs of 50,000 images
@@ -16,12 +17,29 @@ pub enum Preset {
     Notebook,
 }
 
+display_and_parse_names!(Preset, "preset");
+
 impl Preset {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 2] = [Self::Homework, Self::Notebook];
+
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Homework => "homework",
             Self::Notebook => "notebook",
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Homework => {
+                "The homework: 784-128-64-10, sigmoid everywhere, squared error, batches of 16, 5 epochs of 50,000 images"
+            }
+            Self::Notebook => {
+                "The notebook: 784-10-10, ReLU then softmax, cross-entropy, 1000 full-batch steps on the first 10,000 images"
+            }
         }
     }
 

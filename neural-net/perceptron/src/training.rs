@@ -12,6 +12,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Parameters};
+use crate::names::display_and_parse_names;
 use crate::network::Initialization;
 use crate::{Architecture, Loss, Network, Samples, Scalar};
 
@@ -20,14 +21,36 @@ pub use self::stop_at::StopAt;
 pub use self::validate::InvalidValue;
 
 /// The reduction of a batch's gradients over its samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[value(rename_all = "lowercase")]
 pub enum GradientScale {
     /// The sum, as in the homework.
     Sum,
     /// The mean, so that the learning rate does not depend on the batch size.
     Mean,
+}
+
+display_and_parse_names!(GradientScale, "gradient scale");
+
+impl GradientScale {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 2] = [Self::Sum, Self::Mean];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Mean => "mean",
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Sum => "The sum, as in the homework",
+            Self::Mean => "The mean, so that the learning rate does not depend on the batch size",
+        }
+    }
 }
 
 /// The hyperparameters of a training run. One step on a batch adds v to each weight w, and likewise for each bias,

@@ -7,7 +7,7 @@ use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::GradientScale;
 use neural_net::{Activation, Loss};
-use timing::program::{parse_cores, parse_count, parse_size};
+use timing::program::{one_of, parse_cores, parse_count, parse_size};
 
 /// Trains a neural network to read handwritten digits
 #[derive(Debug, Parser)]
@@ -51,7 +51,7 @@ pub(crate) struct DataArguments {
 #[derive(Debug, Args)]
 pub(crate) struct TrainArguments {
     /// Settings to start from; every other flag overrides one of them [default: homework]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = one_of(&Preset::ALL, Preset::name, Preset::description))]
     pub(crate) preset: Option<Preset>,
     #[command(flatten)]
     pub(crate) data: DataArguments,
@@ -64,7 +64,7 @@ pub(crate) struct TrainArguments {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) device: DeviceArgument,
     /// Mapping of training steps to launches on a GPU
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, default_value_t, value_parser = one_of(&GpuPath::ALL, GpuPath::name, GpuPath::description))]
     pub(crate) gpu_path: GpuPath,
     /// Save the trained network to a safetensors file
     #[arg(long, value_name = "FILE")]
@@ -106,13 +106,13 @@ pub(crate) struct SettingsArguments {
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size)]
     pub(crate) layers: Option<Vec<NonZeroUsize>>,
     /// Activation of the hidden layers
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = one_of(&Activation::ALL, Activation::name, Activation::description))]
     pub(crate) activation: Option<Activation>,
     /// Activation of the output layer
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = one_of(&Activation::ALL, Activation::name, Activation::description))]
     pub(crate) output_activation: Option<Activation>,
     /// Loss function
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = one_of(&Loss::ALL, Loss::name, Loss::description))]
     pub(crate) loss: Option<Loss>,
     /// Step size
     #[arg(long, value_name = "RATE", value_parser = parse_positive)]
@@ -127,7 +127,7 @@ pub(crate) struct SettingsArguments {
     #[arg(long, value_name = "N", value_parser = parse_batch_size)]
     pub(crate) batch_size: Option<BatchSize>,
     /// Reduction of the gradients over a batch
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = one_of(&GradientScale::ALL, GradientScale::name, GradientScale::description))]
     pub(crate) gradient: Option<GradientScale>,
     /// Number of passes over the training images
     #[arg(long, value_name = "N", value_parser = parse_count)]
@@ -146,7 +146,7 @@ pub(crate) struct SettingsArguments {
     #[arg(long, value_name = "N", value_parser = parse_count, requires = "stop_at")]
     pub(crate) check_every: Option<NonZeroUsize>,
     /// Distribution of the initial weights
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = one_of(&Initialization::ALL, Initialization::name, Initialization::description))]
     pub(crate) initialization: Option<Initialization>,
     /// Seed of the initial weights and the permutations
     #[arg(long, value_name = "SEED")]

@@ -5,6 +5,7 @@ mod download;
 mod idx_files;
 mod mnist_crate_agrees;
 mod model_file;
+mod names;
 mod png;
 #[path = "../support/mod.rs"]
 mod support;

@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 
 use super::NotPersistent;
 use crate::engine::DeviceError;
+use crate::names::display_and_parse_names;
 
 /// The mapping of training steps to launches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GpuPath {
     /// One launch for many steps if the network and its batch are small enough, otherwise launches for each step
     #[default]
@@ -15,6 +16,33 @@ pub enum GpuPath {
     Steps,
     /// One launch for many steps; an error if the network or its batch is too large
     Persistent,
+}
+
+display_and_parse_names!(GpuPath, "GPU path");
+
+impl GpuPath {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Steps, Self::Persistent];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Steps => "steps",
+            Self::Persistent => "persistent",
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Auto => {
+                "One launch for many steps if the network and its batch are small enough, otherwise launches for each step"
+            }
+            Self::Steps => "A few launches for each step",
+            Self::Persistent => "One launch for many steps; an error if the network or its batch is too large",
+        }
+    }
 }
 
 /// Options of a GPU engine.
