@@ -134,7 +134,7 @@ impl TensorFile {
             .collect::<Result<_, _>>()?;
         let activation = |name: &str| {
             let value = self.metadata(name)?;
-            clap::ValueEnum::from_str(value, false).map_err(|_| self.not_ours(format!("unknown {name} {value:?}")))
+            value.parse().map_err(|_| self.not_ours(format!("unknown {name} {value:?}")))
         };
         Architecture::new(sizes, activation("hidden_activation")?, activation("output_activation")?)
             .map_err(|source| ModelFileError::Architecture { path: self.path.clone(), source })
