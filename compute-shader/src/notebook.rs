@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use neural_net::data::LabelledImages;
+use neural_net::data::{LabelledImages, ToSamples};
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Observer, Progress, TrainingError, Validation, initial_parameters};
 use neural_net::{CpuEngine, Engine, Network, Training};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use kernels_cpu::{InstructionSet, activation, tanh};
 use ndarray::Array2;
-use neural_net::data::{LabelledImages, builtin_digits};
+use neural_net::data::{LabelledImages, ToSamples, builtin_digits};
 use neural_net::preset::Preset;
 use neural_net::training::{Hyperparameters, initial_parameters};
 use neural_net::{CpuEngine, Engine, Predictor, Samples};

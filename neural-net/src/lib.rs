@@ -14,10 +14,10 @@
 
 pub mod checkpoint;
 pub mod checksum;
+pub mod data;
 pub mod model_file;
 pub mod png;
 
-pub use digits as data;
 pub use perceptron::{
     Activation, Architecture, CpuEngine, Engine, GpuEngine, Hyperparameters, InputRow, Loss, Network, Predictor,
     Samples, Scalar, Training, activation, engine, loss, names, network, predictor, preset, reference, samples,

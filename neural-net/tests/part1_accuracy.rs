@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use neural_net::data::Dataset;
+use neural_net::data::{Dataset, ToSamples};
 use neural_net::engine::{CpuEngine, Engine};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;

@@ -3,7 +3,7 @@
 mod support;
 
 use gpu::{Device, DeviceChoice, SimulatorOptions};
-use neural_net::data::Dataset;
+use neural_net::data::{Dataset, ToSamples};
 use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuEngineError, GpuOptions, GpuPath};
 use neural_net::engine::{NotPersistent, Parameters};
 use neural_net::preset::Preset;

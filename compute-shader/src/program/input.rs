@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use ndarray::{Array2, ArrayView2, s};
-use neural_net::data::Dataset;
+use neural_net::data::{Dataset, ToSamples};
 use neural_net::network::argmax;
 use neural_net::preset::Preset;
 use neural_net::{Network, model_file};

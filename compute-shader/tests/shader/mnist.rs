@@ -1,6 +1,6 @@
 use compute_shader::{ShaderNetwork, notebook};
 use neural_net::Predictor;
-use neural_net::data::Dataset;
+use neural_net::data::{Dataset, ToSamples};
 use neural_net::network::argmax;
 
 use crate::{assert_close, gpu};

@@ -21,7 +21,7 @@ const LABELS_MAGIC: u32 = 0x0000_0801;
 #[derive(Debug, thiserror::Error)]
 pub enum IdxError {
     /// The file does not exist, neither raw nor compressed.
-    #[error("{}: no such file, nor with .gz; give the directory of MNIST's four files, or --download", .0.display())]
+    #[error("{}: no such file, nor with .gz; give the directory of MNIST's four files", .0.display())]
     Missing(PathBuf),
     /// The operating system's or the decompressor's error.
     #[error("{}: cannot be read", path.display())]

@@ -6,10 +6,9 @@ pub mod idx;
 
 use std::path::{Path, PathBuf};
 
-use ndarray::{ArcArray2, Array2, s};
+use ndarray::ArcArray2;
 
 use idx::IdxError;
-use perceptron::{Samples, Scalar};
 
 /// The number of classes: the digits 0 … 9.
 pub const CLASSES: usize = 10;
@@ -51,27 +50,6 @@ impl LabelledImages {
     /// Whether there are no images.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
-    }
-
-    /// Images `first` … `first + count − 1` as samples: pixels divided by 255, labels one-hot.
-    ///
-    /// # Panics
-    /// If there are fewer than `first + count` images.
-    pub fn samples<F: Scalar>(&self, first: usize, count: usize) -> Samples<F> {
-        let pixels = self.pixels.clone().slice_move(s![first..first + count, ..]);
-        let labels = &self.labels[first..first + count];
-        let mut targets = vec![F::zero(); count * CLASSES];
-        for (target, &label) in targets.as_chunks_mut::<CLASSES>().0.iter_mut().zip(labels) {
-            target[usize::from(label)] = F::one();
-        }
-        let targets = match Array2::from_shape_vec((count, CLASSES), targets) {
-            Ok(targets) => targets,
-            Err(error) => unreachable!("a target for each class: {error}"),
-        };
-        match Samples::from_bytes(pixels, F::from_f64(255.0), targets) {
-            Ok(samples) => samples,
-            Err(error) => unreachable!("the numbers of labels and images are equal: {error}"),
-        }
     }
 }
 

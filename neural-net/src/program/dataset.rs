@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use neural_net::data::download::{DownloadEvent, Downloader, MNIST_FILES, RemoteFile};
+use neural_net::data::idx::IdxError;
 use neural_net::data::{BUILTIN_SEED, Dataset, download_directory, find_mnist};
 use neural_net::network::Architecture;
 
@@ -31,7 +32,10 @@ pub(super) fn load(arguments: &DataArguments) -> Result<(Dataset, String)> {
 }
 
 fn from_files(directory: &Path) -> Result<(Dataset, String)> {
-    let dataset = Dataset::mnist(directory)?;
+    let dataset = Dataset::mnist(directory).map_err(|error| match error {
+        IdxError::Missing(_) => anyhow!("{error}, or --download"),
+        error => error.into(),
+    })?;
     let (train, test) = (dataset.train.len(), dataset.test.len());
     let line = format!("Data: MNIST from {}, {train} training and {test} test images.", directory.display());
     Ok((dataset, line))

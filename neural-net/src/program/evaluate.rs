@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use neural_net::data::ToSamples;
 use neural_net::engine::{CpuEngine, Engine, Parameters};
 use neural_net::model_file;
 use neural_net::preset::Preset;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use neural_net::checkpoint::{self, Checkpoint, Run};
-use neural_net::data::Dataset;
+use neural_net::data::{Dataset, ToSamples};
 use neural_net::engine::{DeviceError, Engine, Parameters};
 use neural_net::files::{DirectoryLock, create_new_directory};
 use neural_net::model_file::{self, Model};

@@ -3,7 +3,7 @@
 use crate::support::program::Sandbox;
 use image::{GrayImage, RgbImage};
 use ndarray::{Array1, Array2};
-use neural_net::data::Dataset;
+use neural_net::data::{Dataset, ToSamples};
 use neural_net::model_file::{self, Model};
 use neural_net::network::{Network, argmax};
 use neural_net::{Activation, Architecture};

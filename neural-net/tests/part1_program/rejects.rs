@@ -27,7 +27,7 @@ fn assert_has(message: &str, parts: &[&str]) {
 fn part1_program_rejects_a_missing_directory() {
     let sandbox = Sandbox::new();
     let missing = "gone/train-images-idx3-ubyte: no such file";
-    assert_has(&sandbox.rejection(&["--data", "gone"]), &[missing]);
+    assert_has(&sandbox.rejection(&["--data", "gone"]), &[missing, "MNIST's four files, or --download"]);
     let output = sandbox.command::<&str>(&[]).env("MNIST_DIR", "gone").output().unwrap();
     assert_has(&ProgramRun::of(output).rejection(), &[missing]);
 }

@@ -8,6 +8,7 @@ use crate::support::program::{Sandbox, training};
 use crate::support::small_dataset;
 use gpu::Device;
 use neural_net::checkpoint;
+use neural_net::data::ToSamples;
 use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
 use neural_net::preset::Preset;
 use neural_net::training::{

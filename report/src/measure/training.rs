@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use gpu::Device;
-use neural_net::data::Dataset;
+use neural_net::data::{Dataset, ToSamples};
 use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions};
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Hyperparameters, Observer, Outcome, Progress, Validation, initial_parameters};
