@@ -165,16 +165,17 @@ pub struct TrainingSettings {
     /// Seed of the initial weights and of the sample permutations.
     pub seed: u64,
     /// The device to train on.
-    pub device: DeviceChoice,
+    pub device: DeviceSetting,
     /// CPU threads; `None` for one per core. The result does not depend on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
 }
 
-/// The device to train on.
+/// The device to train on. It differs from [`gpu::DeviceChoice`]: it includes the CPU, which `auto` chooses where there
+/// is no GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum DeviceChoice {
+pub enum DeviceSetting {
     /// An NVIDIA GPU if available, else the CPU.
     #[default]
     Auto,
@@ -241,7 +242,7 @@ impl Default for TrainingSettings {
             epochs: 20,
             patience: Some(5),
             seed: 0,
-            device: DeviceChoice::Auto,
+            device: DeviceSetting::Auto,
             threads: None,
         }
     }

@@ -4,7 +4,7 @@ use gpu::Device;
 use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions, Parameters};
 use neural_net::{Hyperparameters, Samples};
 
-use crate::settings::DeviceChoice;
+use crate::settings::DeviceSetting;
 
 /// An engine, and one line on why CUDA is not used, if any.
 pub(super) type EngineAndRemark<'a> = (Box<dyn Engine<f32> + 'a>, Option<String>);
@@ -14,7 +14,7 @@ pub(super) type EngineAndRemark<'a> = (Box<dyn Engine<f32> + 'a>, Option<String>
 /// # Errors
 /// If the device is unavailable; one line with a remedy.
 pub(super) fn engine<'a>(
-    choice: DeviceChoice,
+    choice: DeviceSetting,
     samples: &'a Samples<f32>,
     parameters: &Parameters<f32>,
     hyperparameters: &Hyperparameters,
@@ -25,10 +25,12 @@ pub(super) fn engine<'a>(
     };
     let with_hint = |error: &dyn std::fmt::Display| format!("{error}; the device \"cpu\" needs no GPU");
     let device = match choice {
-        DeviceChoice::Cpu => return on_cpu(None),
-        DeviceChoice::Simulator => Device::simulator(),
-        DeviceChoice::Cuda => Device::open(gpu::DeviceChoice::Cuda, gpu::KERNELS).map_err(|error| with_hint(&error))?,
-        DeviceChoice::Auto => {
+        DeviceSetting::Cpu => return on_cpu(None),
+        DeviceSetting::Simulator => Device::simulator(),
+        DeviceSetting::Cuda => {
+            Device::open(gpu::DeviceChoice::Cuda, gpu::KERNELS).map_err(|error| with_hint(&error))?
+        }
+        DeviceSetting::Auto => {
             let device = Device::open(gpu::DeviceChoice::Auto, gpu::KERNELS).map_err(|error| with_hint(&error))?;
             match device.why_not_cuda() {
                 Some(reason) => return on_cpu(Some(format!("CUDA: not used: {reason}"))),

@@ -13,7 +13,7 @@ use super::action::Action;
 use super::loading::Loading;
 use super::typed::{self, TYPED};
 use super::{number, theme};
-use crate::settings::{BadRows, DeviceChoice, Field, HiddenActivation, Problem, Source, SplitOrder};
+use crate::settings::{BadRows, DeviceSetting, Field, HiddenActivation, Problem, Source, SplitOrder};
 use crate::table::Kind;
 use crate::{Settings, Table};
 
@@ -200,10 +200,10 @@ impl Form {
             self.typed(ui, field);
         }
         let choices = [
-            (DeviceChoice::Auto, "automatic"),
-            (DeviceChoice::Cpu, "CPU"),
-            (DeviceChoice::Cuda, "CUDA"),
-            (DeviceChoice::Simulator, "simulator"),
+            (DeviceSetting::Auto, "automatic"),
+            (DeviceSetting::Cpu, "CPU"),
+            (DeviceSetting::Cuda, "CUDA"),
+            (DeviceSetting::Simulator, "simulator"),
         ];
         field::choice(ui, Field::Device, &mut self.settings.training.device, &choices);
         self.note(ui, Field::Device);

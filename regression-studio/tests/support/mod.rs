@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use regression_studio::settings::{DeviceChoice, HiddenActivation, Settings};
+use regression_studio::settings::{DeviceSetting, HiddenActivation, Settings};
 use regression_studio::table::{Column, Table};
 use regression_studio::{Session, Snapshot};
 
@@ -41,7 +41,7 @@ pub(crate) fn small_settings() -> Settings {
     settings.training.batch_size = 32;
     settings.training.epochs = 12;
     settings.training.patience = None;
-    settings.training.device = DeviceChoice::Cpu;
+    settings.training.device = DeviceSetting::Cpu;
     settings
 }
 

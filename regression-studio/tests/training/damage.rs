@@ -9,7 +9,7 @@ use crate::support::{small_settings, small_table, trained};
 use neural_net::checksum;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use regression_studio::settings::DeviceChoice;
+use regression_studio::settings::DeviceSetting;
 use regression_studio::{Model, SavedRun, Settings, run_folder};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
@@ -189,7 +189,7 @@ fn an_inconsistent_run_is_rejected_by_the_values_name() {
 fn a_run_beyond_the_steps_of_its_epoch_does_not_resume() {
     let (_, mut run) = saved();
     run.settings.training.epochs = 9;
-    run.settings.training.device = DeviceChoice::Cpu;
+    run.settings.training.device = DeviceSetting::Cpu;
     run.checkpoint.progress.step = usize::MAX;
     let snapshot = regression_studio::Session::resume(std::sync::Arc::new(small_table(40, 1)), run).wait();
     let message = format!("{:?}", snapshot.state);

@@ -1,7 +1,7 @@
 //! Accuracy on the real stock file, compared with PyTorch's.
 
 use crate::support::{stocks, trained};
-use regression_studio::settings::{DeviceChoice, HiddenActivation, Settings, Source};
+use regression_studio::settings::{DeviceSetting, HiddenActivation, Settings, Source};
 use regression_studio::table::synthetic::FEATURES;
 
 /// With the same network and update rule, PyTorch reaches an R² of 0.913 on the logarithms of the test part after 6
@@ -21,7 +21,7 @@ fn trade_value_is_predicted_as_accurately_as_by_pytorch_after_six_epochs() {
     settings.training.momentum = 0.9;
     settings.training.epochs = 6;
     settings.training.patience = None;
-    settings.training.device = DeviceChoice::Cpu;
+    settings.training.device = DeviceSetting::Cpu;
     let table = settings.data.source.table().unwrap();
     let snapshot = trained(table, settings);
     let results = snapshot.results.as_ref().unwrap_or_else(|| panic!("{:?}", snapshot.state));
