@@ -295,7 +295,7 @@ fn part1_model_file_with_a_misshapen_tensor_is_rejected() {
 #[test]
 fn part1_model_file_with_biases_of_another_length_is_rejected() {
     let error = error_after(|pieces| {
-        *pieces.tensor("layers.1.bias") = ("layers.1.bias".into(), Dtype::F32, vec![4], vec![0; 16])
+        *pieces.tensor("layers.1.bias") = ("layers.1.bias".into(), Dtype::F32, vec![4], vec![0; 16]);
     });
     let ModelFileError::Shape { source, .. } = &error else { panic!("{error:?}") };
     assert_eq!((source.what, source.layer, &source.expected), ("biases", 1, &vec![3]));

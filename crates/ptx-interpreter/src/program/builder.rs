@@ -372,7 +372,7 @@ impl Builder<'_> {
             match &mut instruction.action {
                 Action::Branch { target, .. } => *target = target_of(*target),
                 Action::BranchTable { targets, .. } => {
-                    targets.iter_mut().for_each(|target| *target = target_of(*target))
+                    targets.iter_mut().for_each(|target| *target = target_of(*target));
                 }
                 _ => {}
             }

@@ -30,7 +30,7 @@ impl Parser<'_> {
         match self.kind() {
             TokenKind::Name if self.kind_after() == TokenKind::Punctuation(b':') => statements.push(self.label()?),
             TokenKind::Name | TokenKind::Punctuation(b'@') => {
-                statements.push(Statement::Instruction(self.instruction()?))
+                statements.push(Statement::Instruction(self.instruction()?));
             }
             TokenKind::Punctuation(b'{') => statements.push(Statement::Block(self.block(depth + 1)?)),
             TokenKind::Directive => match self.word() {

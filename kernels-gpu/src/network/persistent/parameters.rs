@@ -95,7 +95,7 @@ impl Network<'_> {
     ) {
         let only_own = thread::block_idx_x() != 0;
         self.for_each_quad(only_own, |offset, quad| {
-            quad.store(parameters, self.shared.get(offset as usize).to_array())
+            quad.store(parameters, self.shared.get(offset as usize).to_array());
         });
         match block_velocities.kind {
             table::NOWHERE => {}

@@ -191,7 +191,7 @@ impl<F: Scalar> FullBatch<F> {
                 add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient);
             }
             PackedInputs::Floats(chunks) => {
-                add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient)
+                add_gradients(set, &chunks[chunk], &part.errors[0], &mut part.first_gradient);
             }
         }
     }
