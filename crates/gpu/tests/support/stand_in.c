@@ -320,7 +320,11 @@ static CUresult launch(const char *verb, const char *function, const unsigned sh
     struct launch launch = {.function = function};
     snprintf(launch.shape, sizeof launch.shape, "%s %s grid %u %u %u block %u %u %u shared %u stream %zu", verb,
              function, shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shape[6], stream);
-    unsigned count = strcmp(function, "vector_max") == 0 ? 6 : strcmp(function, "scale") == 0 ? 4 : 2;
+    /* Of other kernels the parameters are not known, and not read. */
+    unsigned count = strcmp(function, "vector_max") == 0 ? 6
+                     : strcmp(function, "scale") == 0    ? 4
+                     : strcmp(function, "overrun") == 0  ? 2
+                                                         : 0;
     for (unsigned i = 0; i < count; i++) memcpy(&launch.parameters[i], arguments[i], 8);
     if (capturing && stream == capturing) {
         if (captured.count == CAPTURE_LIMIT) {
