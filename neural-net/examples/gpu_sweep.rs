@@ -68,14 +68,15 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     match arguments.part {
         Part::Latency => sweep.latency()?,
         Part::Persistent => {
+            let problem = Problem::random(arguments.steps)?;
             for blocks in BLOCKS {
                 let options = GpuOptions { path: GpuPath::Persistent, max_blocks: NonZeroU32::new(blocks) };
-                sweep.training(&format!("step in one launch, at most {blocks} blocks"), &options, arguments.steps)?;
+                sweep.training(&format!("step in one launch, at most {blocks} blocks"), &options, &problem)?;
             }
         }
         Part::Steps => {
             let options = GpuOptions { path: GpuPath::Steps, max_blocks: None };
-            sweep.training("step as launches", &options, arguments.steps)?;
+            sweep.training("step as launches", &options, &Problem::random(arguments.steps)?)?;
         }
     }
     Ok(sweep.report.finish())
@@ -127,20 +128,16 @@ impl Sweep {
         }
     }
 
-    /// Times steps of the homework's network on random images, by the host's clock around calls of many steps.
-    fn training(&mut self, label: &str, options: &GpuOptions, steps: NonZeroUsize) -> Result<()> {
-        let hyperparameters = Preset::Homework.hyperparameters();
-        let count = hyperparameters.batch_size.context("the homework has batches")? * steps.get();
-        let (samples, parameters) = random_problem(count, &hyperparameters)?;
-        let order: Vec<u32> =
-            (0..u32::try_from(count).context("fewer steps: the samples are counted in 32 bits")?).collect();
-        let mut engine = GpuEngine::new(&self.device, &samples, &parameters, &hyperparameters, options)?;
+    /// Times steps by the host's clock around calls of all of them.
+    fn training(&mut self, label: &str, options: &GpuOptions, problem: &Problem) -> Result<()> {
+        let Problem { hyperparameters, samples, parameters, order, steps } = problem;
+        let mut engine = GpuEngine::new(&self.device, samples, parameters, hyperparameters, options)?;
         let mut done = 0;
         let mut outcome = Ok(());
         let seconds = seconds_of_repeats(self.repeats, || {
             if outcome.is_ok() {
                 done = 0;
-                outcome = engine.train(&order, 0, &mut |_, _| {
+                outcome = engine.train(order, 0, &mut |_, _| {
                     done += 1;
                     ControlFlow::Continue(())
                 });
@@ -153,14 +150,28 @@ impl Sweep {
     }
 }
 
-/// Random images of the homework's network with random labels; four of five pixels are zero, as in MNIST.
-fn random_problem(count: usize, hyperparameters: &Hyperparameters) -> Result<(Samples<f32>, Parameters<f32>)> {
-    let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);
-    let network = Network::random(Preset::Homework.architecture()?, Initialization::Xavier, &mut rng);
-    let (inputs, outputs) = (network.architecture().inputs(), network.architecture().outputs());
-    let pixel = || if rng.random_bool(0.8) { 0.0 } else { rng.random_range(0.0..1.0) };
-    let images = Array2::from_shape_simple_fn((count, inputs), pixel);
-    let mut targets = Array2::zeros((count, outputs));
-    targets.outer_iter_mut().for_each(|mut target| target[rng.random_range(0..outputs)] = 1.0);
-    Ok((Samples::new(images, targets)?, Parameters { network, velocities: None }))
+/// Steps of the homework's network on random images with random labels; four of five pixels are zero, as in MNIST.
+struct Problem {
+    hyperparameters: Hyperparameters,
+    samples: Samples<f32>,
+    parameters: Parameters<f32>,
+    order: Vec<u32>,
+    steps: NonZeroUsize,
+}
+
+impl Problem {
+    fn random(steps: NonZeroUsize) -> Result<Self> {
+        let hyperparameters = Preset::Homework.hyperparameters();
+        let count = hyperparameters.batch_size.context("the homework has batches")? * steps.get();
+        let end = u32::try_from(count).context("fewer steps: the samples are counted in 32 bits")?;
+        let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);
+        let network = Network::random(Preset::Homework.architecture()?, Initialization::Xavier, &mut rng);
+        let (inputs, outputs) = (network.architecture().inputs(), network.architecture().outputs());
+        let pixel = || if rng.random_bool(0.8) { 0.0 } else { rng.random_range(0.0..1.0) };
+        let images = Array2::from_shape_simple_fn((count, inputs), pixel);
+        let mut targets = Array2::zeros((count, outputs));
+        targets.outer_iter_mut().for_each(|mut target| target[rng.random_range(0..outputs)] = 1.0);
+        let (samples, parameters) = (Samples::new(images, targets)?, Parameters { network, velocities: None });
+        Ok(Self { hyperparameters, samples, parameters, order: (0..end).collect(), steps })
+    }
 }

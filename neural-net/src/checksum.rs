@@ -4,7 +4,6 @@
 //! tensor's shape or the digest is therefore detected. Other programs can still read such files: the digest is a value
 //! of a safetensors file's metadata, or a comment on the first line of a text.
 
-use std::fmt::Write;
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
@@ -59,7 +58,7 @@ pub fn check(file: &[u8]) -> Seal {
 
 /// The text, preceded by a line with its digest.
 pub fn seal_text(text: &str) -> String {
-    format!("{BEFORE_IN_TEXT}{}{AFTER_IN_TEXT}{text}", hexadecimal(Sha256::digest(text)))
+    format!("{BEFORE_IN_TEXT}{}{AFTER_IN_TEXT}{text}", hex::encode(Sha256::digest(text)))
 }
 
 /// Compares a text with the digest on its first line.
@@ -68,7 +67,7 @@ pub fn check_text(text: &str) -> Seal {
     let parts = rest.split_at_checked(NO_DIGEST.len());
     let parts = parts.and_then(|(digest, rest)| Some((digest, rest.strip_prefix(AFTER_IN_TEXT)?)));
     match parts {
-        Some((digest, text)) if digest == hexadecimal(Sha256::digest(text)) => Seal::Intact,
+        Some((digest, text)) if digest == hex::encode(Sha256::digest(text)) => Seal::Intact,
         _ => Seal::Broken,
     }
 }
@@ -88,12 +87,5 @@ fn digest_without(file: &[u8], digits: &Range<usize>) -> String {
     digest.update(&file[..digits.start]);
     digest.update(NO_DIGEST);
     digest.update(&file[digits.end..]);
-    hexadecimal(digest.finalize())
-}
-
-fn hexadecimal(bytes: impl AsRef<[u8]>) -> String {
-    bytes.as_ref().iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}"); // writing to a String cannot fail
-        digits
-    })
+    hex::encode(digest.finalize())
 }

@@ -76,10 +76,13 @@ fn reaches_grid_barrier<'a>(entry: &'a PtxFunction<'a>, functions: &'a [PtxFunct
         if function.body.contains(GRID_BARRIER) {
             return true;
         }
-        let names: Vec<&str> = function.body.split(|letter| !is_part_of_name(letter)).collect();
-        let called = functions.iter().filter(|other| !other.is_entry && names.contains(&other.name));
-        let new: Vec<_> = called.filter(|other| !reached.iter().any(|known| known.name == other.name)).collect();
-        reached.extend(new);
+        // Compilers inline most functions, so that few are left to look for.
+        for other in functions.iter().filter(|other| !other.is_entry) {
+            let is_new = reached.iter().all(|known| known.name != other.name);
+            if is_new && function.body.split(|letter| !is_part_of_name(letter)).any(|name| name == other.name) {
+                reached.push(other);
+            }
+        }
     }
     false
 }

@@ -8,7 +8,6 @@
 mod error;
 mod mirror;
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -211,7 +210,7 @@ fn sha256_of_file(path: &Path) -> Result<Option<String>, DownloadError> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         match file.read(&mut buffer).map_err(cannot_read)? {
-            0 => return Ok(Some(hexadecimal(&hasher.finalize()))),
+            0 => return Ok(Some(hex::encode(hasher.finalize()))),
             count => hasher.update(&buffer[..count]),
         }
     }
@@ -222,10 +221,3 @@ fn cannot_write(path: &Path) -> impl Fn(io::Error) -> DownloadError {
 }
 
 const BUFFER_BYTES: usize = 64 * 1024;
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}"); // writing to a String cannot fail
-        digits
-    })
-}

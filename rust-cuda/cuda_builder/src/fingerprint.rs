@@ -73,7 +73,7 @@ impl FingerprintHasher {
     }
 
     pub(crate) fn finish(self) -> Fingerprint {
-        Fingerprint(self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Fingerprint(hex::encode(self.0.finalize()))
     }
 }
 

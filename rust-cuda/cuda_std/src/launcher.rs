@@ -209,16 +209,6 @@ impl RawParameters {
         self.values.push(value);
     }
 
-    /// The number of parameters of the PTX entry.
-    pub fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    /// Whether there are no parameters.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
     /// The bytes of each value in the host's byte order, padded with zeros.
     pub fn values(&self) -> impl Iterator<Item = &[u8; 16]> {
         self.values.iter().map(|value| &value.0)

@@ -50,7 +50,7 @@ fn a_gpu_gets_addresses_lengths_and_scalars() {
     let x = EitherBuffer::Gpu { memory, address: 0x7000_0000_1000, length: 3 };
     let mut out = EitherBuffer::Gpu { memory, address: 0x7000_0000_2000, length: 2 };
     let mut raw = RawParameters::of::<_, Either>(&mixed, (&x, 0.5, 7, &mut out), memory).unwrap();
-    assert_eq!(raw.len(), 6);
+    assert_eq!(raw.values().count(), 6);
     let mut expected = [0; 16];
     expected[..8].copy_from_slice(&0x7000_0000_1000_u64.to_le_bytes());
     assert_eq!(raw.values().next(), Some(&expected));

@@ -101,11 +101,7 @@ fn commit() -> String {
 fn ptx() -> BTreeMap<String, String> {
     let entry = |ptx: &cuda_std::PtxVariant| {
         let (major, minor) = ptx.compute_capability();
-        (format!("sm_{major}{minor}"), hex(&Sha256::digest(ptx.text())))
+        (format!("sm_{major}{minor}"), hex::encode(Sha256::digest(ptx.text())))
     };
     kernels_gpu::PTX.iter().map(entry).collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use sha2::{Digest, Sha256};
 
 use super::error::MirrorFailure;
-use super::{BUFFER_BYTES, DownloadEvent, Downloader, RemoteFile, hexadecimal};
+use super::{BUFFER_BYTES, DownloadEvent, Downloader, RemoteFile};
 
 /// The HTTP client, shared by all requests of one [`Downloader::fetch_all`].
 pub(super) struct Client<'a> {
@@ -72,7 +72,7 @@ impl<'a> Client<'a> {
             target.write_all(&buffer[..count]).map_err(ReceiveError::Write)?;
             progress(DownloadEvent::Received { received, total });
         }
-        let found = hexadecimal(&hasher.finalize());
+        let found = hex::encode(hasher.finalize());
         if !found.eq_ignore_ascii_case(file.sha256) {
             return Err(MirrorFailure::WrongContent { found, expected: file.sha256 }.into());
         }
