@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::{Predicted, Results};
 use crate::session::{Ending, EpochErrors};
-use crate::settings::{SettingsError, Source};
+use crate::settings::{Problem, SettingsError, Source};
 use crate::sigmoid::Neuron;
 use crate::{Model, Settings, plots};
 
@@ -145,6 +145,14 @@ pub enum RunFolderError {
         path: PathBuf,
         /// The invalid value.
         invalid: InvalidValue,
+    },
+    /// The run's settings are invalid.
+    #[error("{}: the run's settings are invalid: {problem}", path.display())]
+    RunSettings {
+        /// The checkpoint file.
+        path: PathBuf,
+        /// The first invalid value.
+        problem: Problem,
     },
     /// A file is damaged, is not this program's, or cannot be represented in its format.
     #[error("{}: {reason}", path.display())]

@@ -201,7 +201,8 @@ impl Drop for Examiner {
 
 /// The folder for a target's kept cases.
 pub(crate) fn kept_folder(target: &str) -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target_folder = std::env::var_os("CARGO_TARGET_DIR").map_or(here.with_file_name("target"), PathBuf::from);
+    let workspace =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is two folders below it");
+    let target_folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
     target_folder.join("attack-found").join(target)
 }

@@ -103,6 +103,9 @@ pub(super) fn run(
     let (history, predicted) = (from_json(file, "history")?, from_json(file, "predicted")?);
     let ended = ended.map(|Ended { ending, results }| (ending, results));
     let run = SavedRun { settings, history, model, predicted, ended, checkpoint };
+    if let Some(problem) = run.settings.problems(None).into_iter().next() {
+        return Err(RunFolderError::RunSettings { path: file.path().to_path_buf(), problem });
+    }
     run.validate().map_err(|invalid| RunFolderError::Run { path: file.path().to_path_buf(), invalid })?;
     Ok(file.loaded(run))
 }

@@ -136,8 +136,9 @@ fn a_run_of_format_1_is_read_with_a_warning() {
 
 #[test]
 fn an_inconsistent_run_is_rejected_by_the_values_name() {
-    let (folder, _) = saved();
+    let (folder, run) = saved();
     let good = bytes_of(&folder, "checkpoint.safetensors");
+    let settings = run_folder::with_full_path(&run.settings).to_toml();
     let cases = [
         ("progress", "/epoch", json!(3), "progress.epoch"),
         ("progress", "/epoch", json!(u64::MAX), "progress.epoch"),
@@ -175,6 +176,12 @@ fn an_inconsistent_run_is_rejected_by_the_values_name() {
         ("has_velocities", "tsue", "has_velocities"),
         ("has_velocities", "false", "velocities."),
         ("settings", "[data", "its settings cannot be read: line 1"),
+        (
+            "settings",
+            &settings.replace("momentum = 0.9", "momentum = nan"),
+            "settings are invalid: Momentum: NaN is out",
+        ),
+        ("settings", &settings.replace("train = 70.0", "train = -70.0"), "settings are invalid: Training part: -70"),
         ("ended", "ending = 7", "its results cannot be read"),
         ("epochs", "3", "\"epochs\", which is not known"),
     ] {

@@ -23,7 +23,8 @@ pub(super) fn table() -> Table {
 pub(crate) fn settings() -> Settings {
     Settings {
         data: DataSettings {
-            source: Source::File("table.csv".into()),
+            // An absolute path, since a run is saved with one: the cases must not depend on the current directory.
+            source: Source::File("/table.csv".into()),
             features: ["size", "side"].map(str::to_owned).to_vec(),
             target: "price".to_owned(),
             ..DataSettings::default()
