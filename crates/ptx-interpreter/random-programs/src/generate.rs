@@ -23,7 +23,7 @@ fn exact_forms(target: Target) -> Vec<String> {
         let form = Form::parse(name);
         is_exact(&form) && target.has(&form)
     });
-    forms.collect()
+    forms.map(str::to_owned).collect()
 }
 
 pub(crate) fn programs_per_round(target: Target) -> u64 {
@@ -147,12 +147,10 @@ impl Generator {
     /// An instruction of this form, with the instructions that it needs before and after it.
     fn form(&mut self, name: &str) {
         let form = Form::parse(name);
-        if let Ok(operation) = semantics::carry(form.opcode, &form.modifiers) {
-            return self.carry_chain(name, &form, operation.element);
-        }
         let operation = semantics::operation(form.opcode, &form.modifiers).expect("the form is in the tables");
         match operation.compute {
             Compute::Value(_) => self.value(name, &form, operation.destination, operation.sources),
+            Compute::Carry(_) => self.carry_chain(name, &form, operation.destination),
             Compute::Predicate(_) if form.opcode == "setp" => self.comparison(name, operation.sources[0]),
             Compute::Predicate(_) => {
                 let source = self.pick(Width::of(operation.sources[0]));

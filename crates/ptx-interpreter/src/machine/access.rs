@@ -1,10 +1,10 @@
 //! Loads, stores and atomic operations.
 
-use super::block::Context;
-use super::fault::Access;
+use super::context::Context;
+use super::fault::{Access, Failure};
 use super::lane_addresses::{LaneAddresses, Memory};
 use super::lanes::{extend_sign, lanes_of};
-use super::warp::{Failure, Warp};
+use super::warp::Warp;
 use crate::program::instruction::{Atomic, Extend, Load, Store};
 use crate::semantics::{LANES, Lanes};
 

@@ -1,10 +1,10 @@
 //! Warp-level operations: shuffles, votes, matches, reductions and barriers of a warp.
 
-use super::block::Context;
+use super::context::Context;
 use super::divergence::PathState;
-use super::fault::FaultKind;
+use super::fault::{Failure, FaultKind};
 use super::lanes::{ALL, lanes_of};
-use super::warp::{Failure, Next, Warp};
+use super::warp::{Next, Warp};
 use crate::program::instruction::{Action, DecodedInstruction, Register, Shuffle, ShuffleMode, Vote, VoteMode};
 use crate::semantics::{LANES, Lanes};
 

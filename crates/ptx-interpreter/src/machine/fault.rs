@@ -157,3 +157,25 @@ impl fmt::Display for OthersWaitAt<'_> {
         self.0.as_ref().map_or(Ok(()), |place| write!(f, ", others wait at {place}"))
     }
 }
+
+/// A lane's fault before `Context::fault` adds the kernel, the block and the instruction.
+pub(super) struct Failure {
+    /// The lane; None for the lowest active one.
+    pub(super) lane: Option<u32>,
+    /// The instruction; None for the current one.
+    pub(super) pc: Option<usize>,
+    pub(super) kind: FaultKind,
+}
+
+impl Failure {
+    #[cold]
+    pub(super) fn at(lane: usize, kind: FaultKind) -> Self {
+        Self { lane: Some(lane as u32), pc: None, kind }
+    }
+}
+
+impl From<FaultKind> for Failure {
+    fn from(kind: FaultKind) -> Self {
+        Self { lane: None, pc: None, kind }
+    }
+}

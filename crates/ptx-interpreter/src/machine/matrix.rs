@@ -7,8 +7,9 @@
 //! Products are exact; their sum is accumulated in f64 and rounded to the type of D. A tensor core adds in an
 //! unspecified order and may truncate: its results differ in the last bits.
 
-use super::block::Context;
-use super::warp::{Failure, Warp};
+use super::context::Context;
+use super::fault::Failure;
+use super::warp::Warp;
 use crate::program::instruction::{LoadMatrix, Matrix, MatrixElement, Register};
 use crate::semantics::{self, Compute, LANES, Lanes};
 

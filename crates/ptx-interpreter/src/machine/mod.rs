@@ -1,18 +1,25 @@
 //! Executes programs: a functional model of a GPU, without timing.
 
 mod access;
+mod barrier;
 mod block;
 mod collective;
+mod context;
 mod copies;
 mod counts;
 mod divergence;
+mod execution;
 mod fault;
 mod lane_addresses;
 mod lanes;
 mod launch;
 mod matrix;
+mod pending_copies;
 mod race;
+mod record;
 mod report;
+mod resolve;
+mod scheduler;
 mod uninitialised;
 mod warp;
 
@@ -26,7 +33,7 @@ use crate::memory::{Extent, GlobalMemory, MemoryError, Region};
 use crate::program::{DYNAMIC_SHARED_START, Initial, Kernel, LoadError, Program};
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
-use block::BlockState;
+use context::BlockState;
 use launch::Launch;
 use warp::Warp;
 

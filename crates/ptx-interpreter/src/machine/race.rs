@@ -1,14 +1,10 @@
-//! Race checks of a launch: feeds its accesses to the race detector and reports the races.
+//! The race checker of a launch: the detector, and what it has found.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 
-use super::block::{BlockState, Context};
-use super::fault::{Access, FaultKind};
-use super::lane_addresses::{self, Memory};
-use super::warp::{Failure, Warp};
+use super::fault::Access;
 use crate::memory::Region;
-use crate::memory::races::{AccessKind, Conflict, RaceDetector, Watched};
+use crate::memory::races::{RaceDetector, Watched};
 use crate::program::Place;
 use crate::program::instruction::MemoryOrdering;
 
@@ -17,7 +13,7 @@ use crate::program::instruction::MemoryOrdering;
 pub(super) struct RaceChecker {
     pub(super) detector: RaceDetector,
     /// The allocations accessed so far, by their index.
-    global: HashMap<usize, Watched>,
+    pub(super) global: HashMap<usize, Watched>,
     /// Same-value races by the indices of the two instructions, that of the later access first.
     pub(super) same_value: BTreeMap<(u32, u32), SameValueRace>,
 }
@@ -44,11 +40,12 @@ impl RaceChecker {
         [self.detector.watch(shared.bytes()), self.detector.watch(dynamic.bytes())]
     }
 
-    pub(super) fn end_block(&mut self, state: &mut BlockState) {
-        for watched in state.watched.take().into_iter().flatten() {
+    /// Ends block `number`, whose shared memory is `watched`.
+    pub(super) fn end_block(&mut self, number: u32, watched: Option<[Watched; 2]>) {
+        for watched in watched.into_iter().flatten() {
             self.detector.forget(watched);
         }
-        self.detector.end_block(state.number);
+        self.detector.end_block(number);
     }
 }
 
@@ -59,111 +56,4 @@ pub(super) struct RecordedAccess {
     pub(super) access: Access,
     pub(super) ordering: MemoryOrdering,
     pub(super) bytes: usize,
-}
-
-impl Context<'_> {
-    /// Records a lane's access in the race detector. `same_value` says whether the access leaves a range of bytes of
-    /// its region unchanged.
-    ///
-    /// # Errors
-    /// The race with an earlier access, if it is a fault.
-    pub(super) fn record(
-        &mut self,
-        warp: &Warp,
-        lane: usize,
-        (memory, offset): (Memory, usize),
-        recorded: RecordedAccess,
-        same_value: impl Fn(&Region, Range<usize>) -> bool,
-    ) -> Result<(), Failure> {
-        if self.races.is_none() {
-            return Ok(());
-        }
-        let RecordedAccess { pc, access, ordering, bytes } = recorded;
-        let phase = self.phase(warp);
-        let length = self.region(memory, warp).bytes();
-        let (Some(races), thread) = (&mut self.races, (phase, lane as u32)) else { return Ok(()) };
-        let watched = match (memory, self.state.watched) {
-            (Memory::Global(index), _) => *races.global.entry(index).or_insert_with(|| races.detector.watch(length)),
-            (Memory::Shared, Some([shared, _])) => shared,
-            (Memory::DynamicShared, Some([_, dynamic])) => dynamic,
-            // Local memory is private to a thread; parameters and constants are read-only.
-            _ => return Ok(()),
-        };
-        let kind = match (access, ordering.strong) {
-            (Access::Read, false) => AccessKind::Read,
-            (Access::Read, true) => AccessKind::AtomicRead,
-            (Access::Write, false) => AccessKind::Write,
-            (Access::Write, true) | (Access::Atomic, _) => AccessKind::AtomicWrite,
-        };
-        let region = lane_addresses::region(memory, self.launch, &self.state, warp);
-        let same_value = |range| same_value(region, range);
-        let conflict = races.detector.record_value((watched, offset), bytes, kind, thread, pc as u32, same_value);
-        let at = (watched, offset);
-        if matches!(kind, AccessKind::AtomicRead) || access == Access::Atomic {
-            races.detector.observe(at, thread, ordering.acquire);
-        }
-        if matches!(kind, AccessKind::AtomicWrite) {
-            races.detector.publish(at, thread, ordering.release);
-        }
-        let conflict = match conflict {
-            Ok(None) => return Ok(()),
-            Ok(Some(conflict)) => return self.same_value_race(lane, (memory, offset), recorded, conflict),
-            Err(conflict) => conflict,
-        };
-        let (extent, start) = self.extent_at(memory, offset);
-        let other_access = match conflict.kind {
-            AccessKind::Read | AccessKind::AtomicRead => Access::Read,
-            AccessKind::Write => Access::Write,
-            AccessKind::AtomicWrite => Access::Atomic,
-        };
-        let kind = FaultKind::Race {
-            address: start,
-            bytes,
-            memory: extent,
-            access,
-            other_access,
-            other_block: self.launch.block_index(u64::from(conflict.block)),
-            other_thread: self.thread_index(conflict.thread),
-            other_place: Box::new(self.place(conflict.instruction as usize)),
-        };
-        Err(Failure::at(lane, kind))
-    }
-
-    /// Counts a race of two writes of the same value.
-    ///
-    /// # Errors
-    /// The race, if the launch's options make it a fault.
-    fn same_value_race(
-        &mut self,
-        lane: usize,
-        (memory, offset): (Memory, usize),
-        RecordedAccess { pc, bytes, .. }: RecordedAccess,
-        conflict: Conflict,
-    ) -> Result<(), Failure> {
-        if self.launch.options.same_value_races_are_faults {
-            let (memory, address) = self.extent_at(memory, offset);
-            let kind = FaultKind::SameValueRace {
-                address,
-                bytes,
-                memory,
-                other_block: self.launch.block_index(u64::from(conflict.block)),
-                other_thread: self.thread_index(conflict.thread),
-                other_place: Box::new(self.place(conflict.instruction as usize)),
-            };
-            return Err(Failure::at(lane, kind));
-        }
-        let pair = (pc as u32, conflict.instruction);
-        let Some(races) = &mut self.races else { return Ok(()) };
-        if let Some(race) = races.same_value.get_mut(&pair) {
-            race.count += 1;
-            return Ok(());
-        }
-        let (memory, address) = self.extent_at(memory, offset);
-        let (place, other_place) = (self.place(pc), self.place(conflict.instruction as usize));
-        let race = SameValueRace { place, other_place, memory, address, count: 1 };
-        if let Some(races) = &mut self.races {
-            races.same_value.insert(pair, race);
-        }
-        Ok(())
-    }
 }

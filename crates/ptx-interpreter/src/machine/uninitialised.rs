@@ -7,28 +7,17 @@
 //! once an `or` sets bits of it or an `and` clears it. A warp without such bytes, the usual case, pays one test per
 //! instruction.
 
-use super::block::Context;
-use super::fault::{Access, FaultKind};
+use super::context::Context;
+use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, Memory};
 use super::lanes::lanes_of;
-use super::warp::{Failure, Warp};
+use super::warp::{UninitialisedRegister, Warp};
 use crate::memory::{AccessError, Region, from_generic, space_of};
 use crate::program::instruction::{
     AccessSpace, Action, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Register, Store, VoteMode,
 };
 use crate::semantics::LANES;
 use crate::syntax::Space;
-
-/// A register with uninitialised bytes in some lanes.
-#[derive(Debug)]
-pub(super) struct UninitialisedRegister {
-    register: Register,
-    /// For each lane, a mask of the uninitialised bytes: bit i is byte i.
-    bytes: [u8; LANES],
-    /// The load that read them, and the fault to report for it.
-    pc: usize,
-    kind: FaultKind,
-}
 
 impl Warp {
     /// Repeats a load that failed, if it failed because of uninitialised bytes of local memory: the destination

@@ -1,24 +1,13 @@
-//! A warp: its registers, and the execution of its instructions.
+//! A warp: its registers and its lanes.
 
-use super::block::Context;
-use super::copies::PendingCopies;
 use super::divergence::{Divergence, PathState};
-use super::fault::{Fault, FaultKind};
-use super::lanes::{ALL, extend_sign, lanes_of, write, write_bits};
-use super::uninitialised::UninitialisedRegister;
+use super::fault::FaultKind;
+use super::lanes::{ALL, write, write_bits};
+use super::pending_copies::PendingCopies;
 use crate::memory::Region;
-use crate::program::instruction::{Action, DecodedInstruction, Extend, Predicate, PredicateSource, Register};
-use crate::program::{Initial, Kernel, Special, truncate};
+use crate::program::Kernel;
+use crate::program::instruction::{EffectiveAddress, Predicate, PredicateSource, Register};
 use crate::semantics::{LANES, Lanes};
-
-/// Initial content of registers: a recognisable pattern, NaN as an f32 and as an f64.
-const UNINITIALISED: u64 = 0x7ff4_dead_7fa4_dead;
-
-/// Length of a time slice: instructions that a path executes before another one runs.
-const TIME_SLICE: u32 = 4096;
-
-/// Expired time slices of a warp after which lanes at a reconvergence point no longer wait for the running path.
-const MAX_SLICES_WAITING: u32 = 16;
 
 /// A warp of 32 lanes.
 #[derive(Debug)]
@@ -42,7 +31,18 @@ pub(super) struct Warp {
     /// Registers that hold uninitialised bytes of local memory.
     pub(super) uninitialised: Vec<UninitialisedRegister>,
     /// Time slices that have expired.
-    slices: u32,
+    pub(super) slices: u32,
+}
+
+/// A register with uninitialised bytes in some lanes.
+#[derive(Debug)]
+pub(super) struct UninitialisedRegister {
+    pub(super) register: Register,
+    /// For each lane, a mask of the uninitialised bytes: bit i is byte i.
+    pub(super) bytes: [u8; LANES],
+    /// The load that read them, and the fault to report for it.
+    pub(super) pc: usize,
+    pub(super) kind: FaultKind,
 }
 
 /// How a path continues after an instruction.
@@ -75,254 +75,42 @@ impl Warp {
         }
     }
 
-    /// Resets the warp for another block.
-    pub(super) fn start(&mut self, context: &Context<'_>) {
-        for (register, initial) in self.registers.iter_mut().zip(&context.kernel.registers) {
-            match initial {
-                Initial::Uninitialised(bits) => *register = [truncate(UNINITIALISED, *bits); LANES],
-                Initial::Constant(value) => *register = [*value; LANES],
-                Initial::Special(special) => {
-                    let first = self.number * LANES as u32;
-                    for (lane, value) in register.iter_mut().enumerate() {
-                        *value = special_value(*special, context, first + lane as u32);
-                    }
-                }
-            }
-        }
-        self.predicates.fill(0);
-        self.carry = 0;
-        self.exited = 0;
-        self.slices = 0;
-        self.divergence.start(self.existing);
-        self.copies.clear();
-        self.uninitialised.clear();
-        if self.local.bytes() > 0 {
-            self.local.poison();
-        }
-    }
-
     /// The lanes that have not exited the kernel.
     pub(super) fn live(&self) -> u32 {
         self.existing & !self.exited
     }
 
-    /// Runs ready paths until none is left or a time slice expires. Returns whether any ran.
-    ///
-    /// # Errors
-    /// The fault of a thread.
-    pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
-        let mut progress = false;
-        // A path may end, or another one take its index, at each step.
-        while let Some(index) = self.divergence.paths.iter().position(|path| path.state == PathState::Ready) {
-            progress = true;
-            self.run_path(index, context)?;
-            if context.slice_expired {
-                self.slices += 1;
-                if self.slices.is_multiple_of(MAX_SLICES_WAITING) {
-                    self.divergence.stop_waiting_for(index);
-                }
-                // Round-robin: the path may wait for another path, or for another warp.
-                self.divergence.paths[index..].rotate_left(1);
-                return Ok(true);
-            }
-        }
-        Ok(progress)
+    /// Linear index within the block of the thread in lane 0.
+    pub(super) fn first_thread(&self) -> u32 {
+        self.number * LANES as u32
     }
 
-    fn run_path(&mut self, index: usize, context: &mut Context<'_>) -> Result<(), Box<Fault>> {
-        let kernel = context.kernel;
-        context.slice_expired = false;
-        for _ in 0..TIME_SLICE {
-            let path = self.divergence.paths[index];
-            if self.divergence.reconvergence_pc(index) == path.pc {
-                self.divergence.arrive(index);
-                return Ok(());
-            }
-            let instruction = &kernel.instructions[path.pc];
-            let active = match instruction.guard {
-                None => path.mask,
-                Some((predicate, negated)) => {
-                    let bits = self.predicates[predicate as usize];
-                    path.mask & if negated { !bits } else { bits }
-                }
-            };
-            context.count(path.pc, active);
-            // A warp-level operation counts the lanes that arrive, so a lane whose guard is false passes it.
-            if active == 0 {
-                self.divergence.paths[index].pc += 1;
-                continue;
-            }
-            match self.execute(index, instruction, active, context) {
-                Ok(Next::Advance) => self.divergence.paths[index].pc += 1,
-                Ok(Next::Jumped) => {}
-                Ok(Next::Stop) => return Ok(()),
-                Err(failure) => {
-                    let lane = failure.lane.unwrap_or(active.trailing_zeros());
-                    let pc = failure.pc.unwrap_or(path.pc);
-                    return Err(context.fault(pc, self.first_thread() + lane, failure.kind));
-                }
-            }
-        }
-        context.slice_expired = true;
-        Ok(())
-    }
-
-    #[inline]
-    fn execute(
-        &mut self,
-        index: usize,
-        instruction: &DecodedInstruction,
-        active: u32,
-        context: &mut Context<'_>,
-    ) -> Result<Next, Failure> {
-        let pc = self.divergence.paths[index].pc;
-        if !self.uninitialised.is_empty() {
-            self.propagate_uninitialised(pc, instruction, active, context)?;
-        }
-        match &instruction.action {
-            Action::Compute { compute, destination, sources, extend } => {
-                let mut values = [0; LANES];
-                compute(&mut values, sources.map(|source| &self.registers[source as usize]));
-                if let Extend::Sign { from, to } = extend {
-                    extend_sign(&mut values, *from, *to);
-                }
-                self.write(*destination, &values, active);
-            }
-            Action::Compare { compute, sources, combine, destinations } => {
-                let holds = compute(sources.map(|source| &self.registers[source as usize]));
-                let combined = |holds: u32| match combine {
-                    None => holds,
-                    Some((logic, predicate, negated)) => {
-                        let other = self.predicates[*predicate as usize];
-                        logic.apply(holds, if *negated { !other } else { other })
-                    }
-                };
-                let values = [combined(holds), combined(!holds)];
-                for (destination, value) in destinations.iter().zip(values) {
-                    if let Some(destination) = destination {
-                        self.write_predicate(*destination, value, active);
-                    }
-                }
-            }
-            Action::Move { destination, source } => {
-                let values = self.registers[*source as usize];
-                self.write(*destination, &values, active);
-            }
-            Action::Select { destination, sources: [a, b], predicate } => {
-                let mut values = self.registers[*b as usize];
-                write(&mut values, &self.registers[*a as usize], self.predicates[*predicate as usize]);
-                self.write(*destination, &values, active);
-            }
-            Action::Logic { logic, destination, sources } => {
-                let value = logic.apply(self.predicate(sources[0]), self.predicate(sources[1]));
-                self.write_predicate(*destination, value, active);
-            }
-            Action::Load(load) => self.load(pc, load, active, context)?,
-            Action::Store(store) => self.store(pc, store, active, context)?,
-            Action::Branch { target, reconvergence } => {
-                let path = self.divergence.paths[index];
-                if active == path.mask {
-                    self.divergence.paths[index].pc = *target;
-                } else {
-                    context.count_divergence(path.pc);
-                    let paths = [(active, *target), (path.mask & !active, path.pc + 1)];
-                    self.divergence.diverge(index, &paths, *reconvergence);
-                }
-                return Ok(Next::Jumped);
-            }
-            Action::BranchTable { index: register, targets, reconvergence } => {
-                self.branch_by_table(index, *register, targets, *reconvergence, active, context)?;
-                return Ok(Next::Jumped);
-            }
-            Action::Exit => {
-                self.exited |= active;
-                self.copies.discard(active);
-                self.divergence.paths[index].pc += 1;
-                self.divergence.exit(index, active);
-                return Ok(Next::Stop);
-            }
-            Action::Trap => return Err(FaultKind::Trap.into()),
-            Action::Barrier(barrier) => return self.barrier(index, barrier, active, context),
-            Action::Carry { operation, destination, sources } => {
-                let mut values = [0; LANES];
-                let sources = sources.map(|source| &self.registers[source as usize]);
-                let carry = (operation.compute)(&mut values, self.carry, sources);
-                write_bits(&mut self.carry, carry, active);
-                self.write(*destination, &values, active);
-            }
-            Action::Pack { destination, parts, bits } => {
-                let mut values = [0; LANES];
-                for (position, part) in parts.iter().enumerate() {
-                    for (value, part) in values.iter_mut().zip(&self.registers[*part as usize]) {
-                        *value |= truncate(*part, *bits as usize) << (position as u32 * bits);
-                    }
-                }
-                self.write(*destination, &values, active);
-            }
-            Action::Unpack { destinations, source, bits } => {
-                let source = self.registers[*source as usize];
-                for (position, destination) in destinations.iter().enumerate() {
-                    if let Some(destination) = destination {
-                        let values = source.map(|value| truncate(value >> (position as u32 * bits), *bits as usize));
-                        self.write(*destination, &values, active);
-                    }
-                }
-            }
-            Action::IsSpace { space, destination, address } => {
-                let addresses = &self.registers[*address as usize];
-                let holds = (0..LANES).fold(0, |bits, lane| {
-                    bits | u32::from(crate::memory::is_in_space(*space, addresses[lane])) << lane
-                });
-                self.write_predicate(*destination, holds, active);
-            }
-            Action::ActiveMask { destination } => self.write(*destination, &[u64::from(active); LANES], active),
-            Action::Atomic(atomic) => self.atomic(pc, atomic, active, context)?,
-            Action::CopyAsync(copy) => self.copy_async(pc, copy, active, context)?,
-            Action::CopyAsyncCommit => self.copies.commit(active),
-            Action::CopyAsyncWait(groups) => self.wait_for_copies(pc, *groups, active, context)?,
-            Action::Fence(scope) => context.fence(*scope, self, active),
-            Action::WarpBarrier { .. }
-            | Action::Shuffle(_)
-            | Action::Vote(_)
-            | Action::Match { .. }
-            | Action::Reduce { .. }
-            | Action::Matrix(_)
-            | Action::LoadMatrix(_) => return self.collective(index, instruction, active, context),
-            Action::Nothing => {}
-        }
-        Ok(Next::Advance)
-    }
-
-    fn branch_by_table(
-        &mut self,
-        index: usize,
-        register: Register,
-        targets: &[usize],
-        reconvergence: Option<usize>,
-        active: u32,
-        context: &mut Context<'_>,
-    ) -> Result<(), Failure> {
+    /// Makes the active lanes wait at their instruction; the others, whose guard is false, continue after it.
+    pub(super) fn wait(&mut self, index: usize, active: u32, state: PathState) {
         let path = self.divergence.paths[index];
-        let mut paths: Vec<(u32, usize)> = vec![(path.mask & !active, path.pc + 1)];
-        for lane in lanes_of(active) {
-            let entry = self.registers[register as usize][lane];
-            let Some(&target) = usize::try_from(entry).ok().and_then(|entry| targets.get(entry)) else {
-                return Err(Failure::at(lane, FaultKind::BranchTable { index: entry, length: targets.len() }));
-            };
-            match paths.iter_mut().find(|(_, pc)| *pc == target) {
-                Some((mask, _)) => *mask |= 1 << lane,
-                None => paths.push((1 << lane, target)),
-            }
+        let rest = path.mask & !active;
+        if rest != 0 {
+            let paths = [(active, path.pc), (rest, path.pc + 1)];
+            self.divergence.diverge(index, &paths, Some(path.pc + 1));
         }
-        paths.retain(|(mask, _)| *mask != 0);
-        match paths[..] {
-            [(_, pc)] => self.divergence.paths[index].pc = pc,
-            _ => {
-                context.count_divergence(path.pc);
-                self.divergence.diverge(index, &paths, reconvergence);
-            }
+        self.divergence.paths[index].state = state;
+    }
+
+    /// Each lane's address before resolution: base register plus offset.
+    #[inline]
+    pub(super) fn addresses(&self, address: &EffectiveAddress) -> Lanes {
+        let EffectiveAddress { base, offset, narrow } = *address;
+        let mut addresses = match base {
+            Some(base) => self.registers[base as usize],
+            None => [0; LANES],
+        };
+        for address in &mut addresses {
+            *address = address.wrapping_add_signed(offset);
         }
-        Ok(())
+        if narrow {
+            addresses.iter_mut().for_each(|address| *address &= u64::from(u32::MAX));
+        }
+        addresses
     }
 
     #[inline]
@@ -347,48 +135,5 @@ impl Warp {
                 }
             }
         }
-    }
-}
-
-/// A lane's fault before [`Context::fault`] adds the kernel, the block and the instruction.
-pub(super) struct Failure {
-    /// The lane; None for the lowest active one.
-    pub(super) lane: Option<u32>,
-    /// The instruction; None for the current one.
-    pub(super) pc: Option<usize>,
-    pub(super) kind: FaultKind,
-}
-
-impl Failure {
-    #[cold]
-    pub(super) fn at(lane: usize, kind: FaultKind) -> Self {
-        Self { lane: Some(lane as u32), pc: None, kind }
-    }
-}
-
-impl From<FaultKind> for Failure {
-    fn from(kind: FaultKind) -> Self {
-        Self { lane: None, pc: None, kind }
-    }
-}
-
-/// The value of a special register for thread `thread` of the block.
-fn special_value(special: Special, context: &Context<'_>, thread: u32) -> u64 {
-    let component = |size: cuda_std::Dim3, axis: usize| u64::from([size.x, size.y, size.z][axis]);
-    match special {
-        Special::ThreadIndex(axis) => component(context.thread_index(thread), axis),
-        Special::BlockSize(axis) => component(context.config.block, axis),
-        Special::BlockIndex(axis) => component(context.block, axis),
-        Special::GridSize(axis) => component(context.config.grid, axis),
-        Special::Lane => u64::from(thread % LANES as u32),
-        Special::Warp => u64::from(thread / LANES as u32),
-        Special::Warps => context.config.block.count().div_ceil(LANES as u64),
-        Special::LaneMask(comparison) => u64::from(comparison.mask(thread % LANES as u32)),
-        Special::DynamicSharedBytes => u64::from(context.config.dynamic_shared_bytes),
-        Special::GridWorkspace { upper } => {
-            let address = context.launch.workspace.unwrap_or(0);
-            if upper { address >> 32 } else { address & u64::from(u32::MAX) }
-        }
-        Special::Zero => 0,
     }
 }

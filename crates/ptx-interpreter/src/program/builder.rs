@@ -5,34 +5,25 @@ use std::sync::Arc;
 
 use super::control_flow::{Successors, immediate_postdominators};
 use super::error::{LoadError, Problem};
-use super::instruction::{Action, DecodedInstruction, Description, Predicate, Register};
-use super::names::{Label, Named, Scopes};
-use super::{DYNAMIC_SHARED_START, Globals, Initial, Kernel, Ranges, Special, at, decode, function, truncate};
+use super::instruction::{Action, DecodedInstruction, Description};
+use super::names::{Label, Named};
+use super::symbols::{Resources, Symbols};
+use super::{Globals, Kernel, Ranges, at, decode, function};
 use crate::limits::MAX_CALL_DEPTH;
 use crate::semantics::Class;
-use crate::syntax::{self, Function, Linkage, Location, Module, ScalarType, Space, Statement, Variable};
+use crate::syntax::{self, Function, Location, Module, Space, Statement, Variable};
 
 /// State of the translation of one kernel.
-pub(crate) struct Builder<'a> {
-    pub(crate) module: &'a Module,
-    globals: &'a Globals,
-    pub(crate) scopes: Scopes,
+struct Builder<'a> {
+    module: &'a Module,
+    symbols: Symbols<'a>,
     instructions: Vec<DecodedInstruction>,
     descriptions: Vec<Description>,
-    registers: Vec<Initial>,
-    constants: HashMap<Initial, Register>,
-    predicates: usize,
-    shared: Ranges,
-    local: Ranges,
     /// Instruction index of each label, once known.
     labels: Vec<Option<usize>>,
-    /// The functions being inlined, the outermost first, each with the label after its body.
-    calls: Vec<(String, Label)>,
     location: Option<Location>,
     /// For source locations in functions that the compiler inlined, the location of the call.
     inlined: HashMap<[u32; 3], [u32; 3]>,
-    /// Remaining budget of the module for inlined statements and branch table entries.
-    expansion_left: &'a mut usize,
 }
 
 /// Decodes a kernel and inlines the functions that it calls.
@@ -44,42 +35,36 @@ pub(crate) fn build(
 ) -> Result<Kernel, LoadError> {
     let mut builder = Builder {
         module,
-        globals,
-        scopes: Scopes::default(),
+        symbols: Symbols::new(module, globals, expansion_left),
         instructions: Vec::new(),
         descriptions: Vec::new(),
-        registers: Vec::new(),
-        constants: HashMap::new(),
-        predicates: 0,
-        shared: Ranges::new(Space::Shared),
-        local: Ranges::new(Space::Local),
         labels: Vec::new(),
-        calls: Vec::new(),
         location: None,
         inlined: HashMap::new(),
-        expansion_left,
     };
     let mut parameters = Ranges::new(Space::Param);
-    builder.scopes.enter();
+    builder.symbols.scopes.enter();
     for parameter in &entry.parameters {
         let bytes = parameter.bytes().expect("the parser rejects a kernel's parameter without a size");
         let problem = |problem| at(parameter.line, &parameter.name, problem);
         let address = parameters.append_packed(&parameter.name, bytes, parameter.align).map_err(problem)?;
         let named = Named::Variable { space: Space::Param, address };
-        builder.scopes.declare(&parameter.name, named).map_err(problem)?;
+        builder.symbols.scopes.declare(&parameter.name, named).map_err(problem)?;
     }
     builder.statements(entry.body.as_deref().unwrap_or_default())?;
-    builder.scopes.leave();
+    builder.symbols.scopes.leave();
     builder.resolve_branches(entry)?;
+    let Builder { symbols, instructions, descriptions, .. } = builder;
+    let Resources { registers, predicates, shared, local } = symbols.into_resources();
     Ok(Kernel {
         name: entry.name.as_str().into(),
         parameters,
-        instructions: builder.instructions,
-        descriptions: builder.descriptions,
-        registers: builder.registers,
-        predicates: builder.predicates,
-        shared: builder.shared,
-        local: builder.local,
+        instructions,
+        descriptions,
+        registers,
+        predicates,
+        shared,
+        local,
         max_threads: entry.performance.max_threads,
         required_threads: entry.performance.required_threads,
     })
@@ -87,7 +72,7 @@ pub(crate) fn build(
 
 impl Builder<'_> {
     fn statements(&mut self, statements: &[Statement]) -> Result<(), LoadError> {
-        self.scopes.enter();
+        self.symbols.scopes.enter();
         // A branch may come before its label.
         for statement in statements {
             match statement {
@@ -104,7 +89,7 @@ impl Builder<'_> {
         for statement in statements {
             self.statement(statement)?;
         }
-        self.scopes.leave();
+        self.symbols.scopes.leave();
         Ok(())
     }
 
@@ -113,19 +98,8 @@ impl Builder<'_> {
         match statement {
             Statement::Registers { element, vector: 1, names, line } => {
                 for name in names {
-                    let named = match element {
-                        ScalarType::Pred => {
-                            self.predicates += 1;
-                            Named::Predicate(self.predicates as Predicate - 1)
-                        }
-                        ScalarType::B128 => {
-                            return Err(at(*line, name, Problem::Unsupported("a register of 128 bits")));
-                        }
-                        _ => {
-                            let bits = element.bytes() * 8;
-                            Named::Register { register: self.new_register(Initial::Uninitialised(bits)), bits }
-                        }
-                    };
+                    let named = self.symbols.new_named_register(*element);
+                    let named = named.map_err(|problem| at(*line, name, problem))?;
                     self.declare(name, named, *line)?;
                 }
                 Ok(())
@@ -136,7 +110,7 @@ impl Builder<'_> {
             }
             Statement::Variable(variable) => self.variable(variable),
             Statement::Label { name, .. } => {
-                if let Some(Named::Label(label)) = self.scopes.find(name) {
+                if let Some(Named::Label(label)) = self.symbols.find(name) {
                     self.labels[*label] = Some(self.instructions.len());
                 }
                 Ok(())
@@ -148,13 +122,13 @@ impl Builder<'_> {
             }
             Statement::Block(statements) => self.statements(statements),
             Statement::Instruction(instruction) if instruction.opcode == "call" => {
-                if self.scopes.depth() > MAX_CALL_DEPTH {
+                if self.symbols.scopes.depth() > MAX_CALL_DEPTH {
                     return Err(at(instruction.line, &instruction.text, Problem::TooDeep));
                 }
                 self.call(instruction)
             }
             Statement::Instruction(instruction) => {
-                let decoded = decode::decode(self, instruction);
+                let decoded = decode::decode(&mut self.symbols, instruction);
                 let (decoded, class) = decoded.map_err(|problem| at(instruction.line, &instruction.text, problem))?;
                 self.push(decoded, class, instruction);
                 Ok(())
@@ -186,7 +160,7 @@ impl Builder<'_> {
 
     /// Charges an inlined statement to the module's expansion budget.
     fn charge_statement(&mut self, statement: &Statement) -> Result<(), LoadError> {
-        if self.calls.is_empty() {
+        if self.symbols.calls.is_empty() {
             return Ok(());
         }
         let (cost, line, text) = match statement {
@@ -197,32 +171,12 @@ impl Builder<'_> {
             Statement::Variable(variable) => (0, variable.line, variable.name.as_str()),
             Statement::Location(_) | Statement::Block(_) => (0, 0, ""),
         };
-        self.charge_expansion(1 + cost).map_err(|problem| at(line, text, problem))
-    }
-
-    /// Charges statements or branch table entries to the module's expansion budget.
-    ///
-    /// # Errors
-    /// `TooMuchExpanded` if the budget does not suffice.
-    pub(crate) fn charge_expansion(&mut self, count: usize) -> Result<(), Problem> {
-        *self.expansion_left = self.expansion_left.checked_sub(count).ok_or(Problem::TooMuchExpanded)?;
-        Ok(())
+        self.symbols.charge_expansion(1 + cost).map_err(|problem| at(line, text, problem))
     }
 
     fn variable(&mut self, variable: &Variable) -> Result<(), LoadError> {
-        let problem = |problem| at(variable.line, &variable.name, problem);
-        let named = match (variable.space, variable.bytes()) {
-            // Parameters of calls are in local memory.
-            (Space::Local | Space::Param, Some(bytes)) => {
-                let address = self.local.append(&variable.name, bytes, variable.align).map_err(problem)?;
-                Named::Variable { space: Space::Local, address }
-            }
-            (Space::Shared, Some(bytes)) => {
-                let address = self.shared.append(&variable.name, bytes, variable.align).map_err(problem)?;
-                Named::Variable { space: Space::Shared, address }
-            }
-            _ => return Err(problem(Problem::Unsupported("a variable of this space in a function"))),
-        };
+        let named = self.symbols.new_variable(variable);
+        let named = named.map_err(|problem| at(variable.line, &variable.name, problem))?;
         self.declare(&variable.name, named, variable.line)
     }
 
@@ -232,14 +186,14 @@ impl Builder<'_> {
         let arguments = decode::call(call).map_err(problem)?;
         let callee = function(self.module, arguments.function)
             .ok_or_else(|| problem(Problem::Undeclared(arguments.function.to_owned())))?;
-        if self.calls.iter().any(|(name, _)| *name == callee.name) {
+        if self.symbols.calls.iter().any(|(name, _)| *name == callee.name) {
             return Err(problem(Problem::Recursion(callee.name.clone())));
         }
         let after = self.new_label();
         if let Some(guard) = &call.guard {
             // Threads whose guard is false branch over the body.
             let negated = syntax::Guard { negated: !guard.negated, ..guard.clone() };
-            let guard = Some(decode::guard(self, &negated).map_err(problem)?);
+            let guard = Some(decode::guard(&self.symbols, &negated).map_err(problem)?);
             self.push(
                 DecodedInstruction { guard, action: Action::Branch { target: after, reconvergence: None } },
                 Class::Control,
@@ -254,31 +208,26 @@ impl Builder<'_> {
                 found: actual.len(),
             }));
         }
-        let bound = formal.iter().zip(actual).map(|(formal, actual)| match self.scopes.find(actual) {
+        let bound = formal.iter().zip(actual).map(|(formal, actual)| match self.symbols.find(actual) {
             Some(named @ Named::Variable { .. }) => Ok((formal.name.clone(), named.clone())),
             Some(_) => Err(Problem::Unsupported("a register as an argument of a call")),
             None => Err(Problem::Undeclared(actual.to_owned())),
         });
         let bound = bound.collect::<Result<Vec<_>, _>>().map_err(problem)?;
 
-        let (hidden, location) = (self.scopes.hide(), self.location);
-        self.scopes.enter();
+        let (hidden, location) = (self.symbols.scopes.hide(), self.location);
+        self.symbols.scopes.enter();
         for (name, named) in bound {
-            self.scopes.declare(&name, named).map_err(problem)?;
+            self.symbols.scopes.declare(&name, named).map_err(problem)?;
         }
-        self.calls.push((callee.name.clone(), after));
+        self.symbols.calls.push((callee.name.clone(), after));
         self.statements(callee.body.as_deref().unwrap_or_default())?;
-        self.calls.pop();
-        self.scopes.leave();
-        self.scopes.show(hidden);
+        self.symbols.calls.pop();
+        self.symbols.scopes.leave();
+        self.symbols.scopes.show(hidden);
         self.location = location;
         self.labels[after] = Some(self.instructions.len());
         Ok(())
-    }
-
-    /// The label after the function being inlined; None in the kernel itself.
-    pub(crate) fn return_label(&self) -> Option<Label> {
-        self.calls.last().map(|(_, label)| *label)
     }
 
     fn push(&mut self, instruction: DecodedInstruction, class: Class, source: &syntax::Instruction) {
@@ -288,79 +237,12 @@ impl Builder<'_> {
     }
 
     fn declare(&mut self, name: &str, named: Named, line: u32) -> Result<(), LoadError> {
-        self.scopes.declare(name, named).map_err(|problem| at(line, name, problem))
+        self.symbols.scopes.declare(name, named).map_err(|problem| at(line, name, problem))
     }
 
     fn new_label(&mut self) -> Label {
         self.labels.push(None);
         self.labels.len() - 1
-    }
-
-    fn new_register(&mut self, initial: Initial) -> Register {
-        self.registers.push(initial);
-        self.registers.len() as Register - 1
-    }
-
-    /// Width of a register in bits; 64 for constants and special registers.
-    pub(crate) fn register_bits(&self, register: Register) -> usize {
-        match self.registers[register as usize] {
-            Initial::Uninitialised(bits) => bits,
-            Initial::Constant(_) | Initial::Special(_) => 64,
-        }
-    }
-
-    /// The register that holds this constant in all lanes.
-    pub(crate) fn constant(&mut self, value: u64, bits: usize) -> Register {
-        self.interned_register(Initial::Constant(truncate(value, bits)))
-    }
-
-    /// The register of a constant truncated to `bits`; other registers unchanged.
-    pub(crate) fn truncated(&mut self, register: Register, bits: usize) -> Register {
-        match self.registers[register as usize] {
-            Initial::Constant(value) => self.constant(value, bits),
-            Initial::Uninitialised(_) | Initial::Special(_) => register,
-        }
-    }
-
-    /// The register that holds a special register's value.
-    pub(crate) fn special(&mut self, special: Special) -> Register {
-        self.interned_register(Initial::Special(special))
-    }
-
-    fn interned_register(&mut self, initial: Initial) -> Register {
-        if let Some(register) = self.constants.get(&initial) {
-            return *register;
-        }
-        let register = self.new_register(initial);
-        self.constants.insert(initial, register);
-        register
-    }
-
-    /// A variable's state space and its address there. A shared variable of the module is added to the kernel's shared
-    /// memory at its first use, as NVIDIA's assembler does. None if no variable has the name.
-    ///
-    /// # Errors
-    /// If shared memory cannot hold the variable.
-    pub(crate) fn variable_address(&mut self, name: &str) -> Result<Option<(Space, u64)>, Problem> {
-        if let Some(named) = self.scopes.find(name) {
-            return match named {
-                Named::Variable { space, address } => Ok(Some((*space, *address))),
-                _ => Ok(None),
-            };
-        }
-        if let Some(found) = self.globals.find(name) {
-            return Ok(Some(found));
-        }
-        let is_named = |variable: &&Variable| variable.space == Space::Shared && variable.name == name;
-        let Some(variable) = self.module.variables.iter().find(is_named) else { return Ok(None) };
-        let start = match variable.bytes() {
-            Some(bytes) if variable.linkage != Linkage::Extern || bytes > 0 => match self.shared.start_of(name) {
-                Some(start) => start,
-                None => self.shared.append(name, bytes, variable.align)?,
-            },
-            _ => DYNAMIC_SHARED_START,
-        };
-        Ok(Some((Space::Shared, start)))
     }
 
     /// Replaces labels by instruction indices, and computes the reconvergence point of each branch.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::semantics::{CarryOperation, Class, Lanes};
+use crate::semantics::{Class, Lanes};
 use crate::syntax::{Location, Space};
 
 /// Index of a register in a warp's register file. Constants and special registers have indices too.
@@ -50,7 +50,7 @@ pub(crate) enum Action {
     },
     /// Computes a value and reads or writes the carry flag.
     Carry {
-        operation: CarryOperation,
+        compute: fn(&mut Lanes, u32, [&Lanes; 4]) -> u32,
         destination: Register,
         sources: [Register; 4],
     },

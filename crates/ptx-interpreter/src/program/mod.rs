@@ -10,6 +10,7 @@ mod modifiers;
 mod names;
 mod place;
 mod ranges;
+mod symbols;
 
 use std::collections::HashMap;
 use std::sync::Arc;

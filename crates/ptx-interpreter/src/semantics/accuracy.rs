@@ -1,6 +1,7 @@
 //! Error bounds of approximate instructions on a GPU, as guaranteed by the PTX ISA.
 
-use super::table::{UnknownForm, full_name, operation};
+use super::forms::operation;
+use super::table::{UnknownForm, full_name};
 use std::f32::consts::PI;
 
 /// Maximum difference of a result from the exact one.

@@ -2,55 +2,23 @@
 
 use super::integer::Integer;
 use super::operand_type::{OperandType, S32, S64, U32, U64};
-use super::table::{UnknownForm, full_name};
-use super::{LANES, Lanes};
-use crate::syntax::ScalarType;
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use super::table::Table;
+use super::{Class, Compute, LANES, Operation};
 
-/// An instruction that reads or writes the carry flag `CC.CF`.
-#[derive(Clone, Copy, Debug)]
-pub struct CarryOperation {
-    /// Writes each lane's value. Takes the carry flags, bit i for lane i, and returns the new ones: unchanged if the
-    /// instruction has no `.cc`. The caller keeps the flags of inactive lanes.
-    pub compute: fn(&mut Lanes, u32, [&Lanes; 4]) -> u32,
-    /// The type of the destination and of every source.
-    pub element: ScalarType,
-    /// Number of sources.
-    pub sources: usize,
+/// Adds the forms to the table: add.cc, addc, sub.cc, subc, mad.cc and madc.
+pub(super) fn forms(table: &mut Table) {
+    with_type::<U32>(table);
+    with_type::<S32>(table);
+    with_type::<U64>(table);
+    with_type::<S64>(table);
 }
 
-static TABLE: LazyLock<HashMap<String, CarryOperation>> = LazyLock::new(|| {
-    let mut table = HashMap::new();
-    forms::<U32>(&mut table);
-    forms::<S32>(&mut table);
-    forms::<U64>(&mut table);
-    forms::<S64>(&mut table);
-    table
-});
-
-/// The semantics of an instruction that reads or writes the carry flag: add.cc, addc, sub.cc, subc, mad.cc and madc.
-///
-/// # Errors
-/// [`UnknownForm`] for every other name.
-pub fn carry(opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<CarryOperation, UnknownForm> {
-    let name = full_name(opcode, modifiers);
-    TABLE.get(&name).copied().ok_or_else(|| UnknownForm { opcode: opcode.to_owned(), name })
-}
-
-/// The names of the forms, sorted.
-pub(super) fn names() -> impl Iterator<Item = String> {
-    let mut names: Vec<String> = TABLE.keys().cloned().collect();
-    names.sort();
-    names.into_iter()
-}
-
-/// Makes a carry operation from a function of a, b, c and the carry flag that returns the value and the carry flag. A
+/// Makes an operation from a function of a, b, c and the carry flag that returns the value and the carry flag. A
 /// flag that it does not read is passed as 0; one that it does not write stays unchanged.
 macro_rules! carrying {
     ($kind:ident, $function:ident, $sources:literal, reads $reads:literal, writes $writes:literal) => {
-        CarryOperation {
-            compute: |destination, carry_in, sources| {
+        Operation {
+            compute: Compute::Carry(|destination, carry_in, sources| {
                 let mut carry_out = 0;
                 for lane in 0..LANES {
                     let [a, b, c] = [0, 1, 2].map(|source| $kind::read(sources[source][lane]));
@@ -60,15 +28,16 @@ macro_rules! carrying {
                     carry_out |= u32::from(carry) << lane;
                 }
                 if $writes { carry_out } else { carry_in }
-            },
-            element: $kind::TYPE,
-            sources: $sources,
+            }),
+            destination: $kind::TYPE,
+            sources: const { &[$kind::TYPE; $sources] },
+            class: Class::Integer,
         }
     };
 }
 
-fn forms<T: OperandType<Value: CarryInteger>>(table: &mut HashMap<String, CarryOperation>) {
-    let mut add = |name: &str, operation| table.insert(format!("{name}{}", T::NAME), operation);
+fn with_type<T: OperandType<Value: CarryInteger>>(table: &mut Table) {
+    let mut add = |name: &str, operation| table.add(format!("{name}{}", T::NAME), operation);
     add("add.cc", carrying!(T, sum, 2, reads false, writes true));
     add("addc", carrying!(T, sum, 2, reads true, writes false));
     add("addc.cc", carrying!(T, sum, 2, reads true, writes true));

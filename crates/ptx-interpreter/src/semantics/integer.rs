@@ -4,7 +4,6 @@
 //! NVIDIA's code sequences for 32 and 64 bits. The quotient min / −1 wraps around to min, with remainder 0.
 
 use super::operand_type::{OperandType, S16, S32, S64, U16, U32, U64, integer};
-use super::packed;
 use super::table::Table;
 
 /// Adds the forms to the table.
@@ -40,8 +39,6 @@ pub(super) fn forms(table: &mut Table) {
     table.add("mad24.lo.s32", integer!(multiply24_add_low_signed: (S32, S32, S32) -> S32));
     table.add("mad24.hi.s32", integer!(multiply24_add_high_signed: (S32, S32, S32) -> S32));
     table.add("mad24.hi.sat.s32", integer!(multiply24_add_high_saturating: (S32, S32, S32) -> S32));
-
-    packed::forms(table);
 }
 
 fn every_width<T: OperandType<Value: Integer>>(table: &mut Table) {

@@ -1,7 +1,6 @@
 //! Logic, shifts and bit fields (PTX ISA 9.7.1 and 9.7.8), without the forms on predicates.
 
 use super::operand_type::{B16, B32, B64, OperandType, S16, S32, S64, U16, U32, U64, integer};
-use super::permute;
 use super::table::Table;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -37,8 +36,6 @@ pub(super) fn forms(table: &mut Table) {
     table.add("szext.wrap.u32", integer!(zero_extend_wrap: (U32, U32) -> U32));
     table.add("szext.clamp.s32", integer!(sign_extend_clamp: (S32, U32) -> S32));
     table.add("szext.wrap.s32", integer!(sign_extend_wrap: (S32, U32) -> S32));
-
-    permute::forms(table);
 }
 
 fn bitwise<T: OperandType<Value: Bitwise>>(table: &mut Table) {

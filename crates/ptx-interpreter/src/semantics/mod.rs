@@ -6,6 +6,7 @@ mod carry;
 mod compare;
 mod convert;
 mod float;
+mod forms;
 mod half;
 mod integer;
 mod logic;
@@ -18,8 +19,8 @@ mod special;
 mod table;
 
 pub use accuracy::{ApproximationError, approximation_error};
-pub use carry::{CarryOperation, carry};
-pub use table::{UnknownForm, comparison, forms, operation};
+pub use forms::{forms, operation};
+pub use table::UnknownForm;
 
 use crate::syntax::ScalarType;
 
@@ -49,6 +50,9 @@ pub enum Compute {
     Value(fn(&mut Lanes, [&Lanes; 4])),
     /// Returns a mask: bit i is lane i.
     Predicate(fn([&Lanes; 4]) -> u32),
+    /// Writes each lane's value. Takes the carry flags `CC.CF`, bit i for lane i, and returns the new ones: unchanged if
+    /// the instruction has no `.cc`. The caller keeps the flags of inactive lanes.
+    Carry(fn(&mut Lanes, u32, [&Lanes; 4]) -> u32),
 }
 
 /// Class of an instruction, for counts.

@@ -1,8 +1,7 @@
-//! The table of instruction forms, by full name.
+//! A table of instruction forms, by full name.
 
-use super::{Operation, arithmetic, carry, compare, convert, half, integer, logic, special};
+use super::Operation;
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 /// An instruction name without a form: an unknown opcode, or modifiers in an invalid combination or order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,46 +28,17 @@ impl Table {
         assert!(previous.is_none(), "{name} is in the table twice");
         self.names.push(name);
     }
-}
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let mut table = Table::default();
-    integer::forms(&mut table);
-    logic::forms(&mut table);
-    compare::forms(&mut table);
-    arithmetic::forms(&mut table);
-    special::forms(&mut table);
-    half::forms(&mut table);
-    convert::forms(&mut table);
-    table
-});
+    /// The form of an opcode with its modifiers in order.
+    pub(super) fn find(&self, opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<Operation, UnknownForm> {
+        let name = full_name(opcode, modifiers);
+        self.operations.get(&name).copied().ok_or_else(|| UnknownForm { opcode: opcode.to_owned(), name })
+    }
 
-/// The semantics of an instruction.
-///
-/// The modifiers are in the order of the PTX ISA. `setp` is included, as in [`comparison`]; instructions with the carry
-/// flag are not, see [`carry`](super::carry()).
-///
-/// # Errors
-/// [`UnknownForm`] for every other name.
-pub fn operation(opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<Operation, UnknownForm> {
-    let name = full_name(opcode, modifiers);
-    TABLE.operations.get(&name).copied().ok_or_else(|| UnknownForm { opcode: opcode.to_owned(), name })
-}
-
-/// The comparison of a `setp`. Its modifiers are the comparison operator, optionally `ftz`, and the type, such as
-/// `["lt", "u32"]`.
-///
-/// The caller handles the predicate that the result is combined with, and the second destination.
-///
-/// # Errors
-/// [`UnknownForm`] for a comparison that the type doesn't have.
-pub fn comparison(modifiers: &[impl AsRef<str>]) -> Result<Operation, UnknownForm> {
-    operation("setp", modifiers)
-}
-
-/// The full names of all forms of [`operation`], [`comparison`] and [`carry`](super::carry()).
-pub fn forms() -> impl Iterator<Item = String> {
-    TABLE.names.iter().cloned().chain(carry::names())
+    /// The full names, in the order in which the forms were added.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
 }
 
 pub(super) fn full_name(opcode: &str, modifiers: &[impl AsRef<str>]) -> String {

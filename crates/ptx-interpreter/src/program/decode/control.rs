@@ -1,17 +1,16 @@
 //! Branches, calls and exits.
 
-use super::Widths;
-use super::operands::{count, source};
-use crate::program::builder::Builder;
+use super::operands::{Widths, count, source};
 use crate::program::error::Problem;
 use crate::program::instruction::Action;
 use crate::program::modifiers::ModifierCursor;
 use crate::program::names::Named;
+use crate::program::symbols::Symbols;
 use crate::semantics::Class;
 use crate::syntax::{Instruction, Operand, ScalarType};
 
 pub(super) fn decode(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     opcode: &str,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
@@ -20,21 +19,21 @@ pub(super) fn decode(
         "bra" => {
             modifiers.take("uni");
             let [to] = count(operands, "1")?;
-            Action::Branch { target: label(builder, to, 1)?, reconvergence: None }
+            Action::Branch { target: label(symbols, to, 1)?, reconvergence: None }
         }
         "brx" => {
             modifiers.expect_any(&["idx"], "`.idx`")?;
             modifiers.take("uni");
             let [index, table] = count(operands, "2")?;
-            let index = source(builder, index, 1, ScalarType::U32, Widths::Exact)?;
-            let targets = branch_table(builder, table)?;
-            builder.charge_expansion(targets.len())?;
+            let index = source(symbols, index, 1, ScalarType::U32, Widths::Exact)?;
+            let targets = branch_table(symbols, table)?;
+            symbols.charge_expansion(targets.len())?;
             Action::BranchTable { index, targets, reconvergence: None }
         }
         "ret" => {
             modifiers.take("uni");
             count::<0>(operands, "0")?;
-            match builder.return_label() {
+            match symbols.return_label() {
                 Some(target) => Action::Branch { target, reconvergence: None },
                 None => Action::Exit,
             }
@@ -47,7 +46,7 @@ pub(super) fn decode(
             // nanosleep has no effect: time is not modelled.
             let scalar_type = modifiers.expect_type()?;
             let [duration] = count(operands, "1")?;
-            source(builder, duration, 1, scalar_type, Widths::Exact)?;
+            source(symbols, duration, 1, scalar_type, Widths::Exact)?;
             Action::Nothing
         }
     };
@@ -55,26 +54,26 @@ pub(super) fn decode(
     Ok((action, Class::Control))
 }
 
-fn label(builder: &Builder<'_>, operand: &Operand, number: usize) -> Result<usize, Problem> {
+fn label(symbols: &Symbols<'_>, operand: &Operand, number: usize) -> Result<usize, Problem> {
     match operand {
-        Operand::Name(name) => named_label(builder, name, number),
+        Operand::Name(name) => named_label(symbols, name, number),
         _ => Err(Problem::Operand { number, expected: "a label" }),
     }
 }
 
-fn named_label(builder: &Builder<'_>, name: &str, number: usize) -> Result<usize, Problem> {
-    match builder.scopes.find(name) {
+fn named_label(symbols: &Symbols<'_>, name: &str, number: usize) -> Result<usize, Problem> {
+    match symbols.find(name) {
         Some(Named::Label(label)) => Ok(*label),
         Some(_) => Err(Problem::Operand { number, expected: "a label" }),
         None => Err(Problem::Undeclared(name.to_owned())),
     }
 }
 
-fn branch_table(builder: &Builder<'_>, operand: &Operand) -> Result<Vec<usize>, Problem> {
+fn branch_table(symbols: &Symbols<'_>, operand: &Operand) -> Result<Vec<usize>, Problem> {
     let expected = "a table of branch targets";
     let Operand::Name(name) = operand else { return Err(Problem::Operand { number: 2, expected }) };
-    match builder.scopes.find(name) {
-        Some(Named::BranchTable(names)) => names.iter().map(|name| named_label(builder, name, 2)).collect(),
+    match symbols.find(name) {
+        Some(Named::BranchTable(names)) => names.iter().map(|name| named_label(symbols, name, 2)).collect(),
         Some(_) => Err(Problem::Operand { number: 2, expected }),
         None => Err(Problem::Undeclared(name.clone())),
     }

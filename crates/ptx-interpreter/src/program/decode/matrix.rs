@@ -1,16 +1,15 @@
 //! Decoding of warp-level matrix products: `mma` and `ldmatrix`.
 
-use super::Widths;
-use super::operands::{address, destination, source};
-use crate::program::builder::Builder;
+use super::operands::{Widths, address, destination, source};
 use crate::program::error::Problem;
 use crate::program::instruction::{Action, LoadMatrix, Matrix, MatrixElement, Register};
 use crate::program::modifiers::ModifierCursor;
+use crate::program::symbols::Symbols;
 use crate::semantics::Class;
 use crate::syntax::{Operand, ScalarType, Space};
 
 pub(super) fn decode(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     opcode: &str,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
@@ -18,15 +17,15 @@ pub(super) fn decode(
     modifiers.expect_any(&["sync"], "`.sync`")?;
     modifiers.expect_any(&["aligned"], "`.aligned`")?;
     let action = match opcode {
-        "mma" => Action::Matrix(product(builder, modifiers, operands)?),
-        _ => Action::LoadMatrix(load(builder, modifiers, operands)?),
+        "mma" => Action::Matrix(product(symbols, modifiers, operands)?),
+        _ => Action::LoadMatrix(load(symbols, modifiers, operands)?),
     };
     Ok((action, Class::Matrix))
 }
 
 /// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`
 fn product(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Matrix, Problem> {
@@ -58,16 +57,16 @@ fn product(
         element,
         depth,
         half_accumulator,
-        d: written(builder, d, 1, in_c)?,
-        a: read(builder, a, 2, in_a)?,
-        b: read(builder, b, 3, in_b)?,
-        c: read(builder, c, 4, in_c)?,
+        d: written(symbols, d, 1, in_c)?,
+        a: read(symbols, a, 2, in_a)?,
+        b: read(symbols, b, 3, in_b)?,
+        c: read(symbols, c, 4, in_c)?,
     })
 }
 
 /// `ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16 r, [p]`
 fn load(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<LoadMatrix, Problem> {
@@ -82,8 +81,8 @@ fn load(
     modifiers.expect_any(&["b16"], "`.b16`")?;
     modifiers.end()?;
     let [to, from] = super::operands::count(operands, "2")?;
-    let destinations = written(builder, to, 1, number)?;
-    let (address, variable) = address(builder, from, 2)?;
+    let destinations = written(symbols, to, 1, number)?;
+    let (address, variable) = address(symbols, from, 2)?;
     if variable.is_some_and(|space| space != Space::Shared) {
         return Err(Problem::Operand { number: 2, expected: "an address in shared memory" });
     }
@@ -98,12 +97,12 @@ fn parts(operand: &Operand, number: usize, count: usize) -> Result<&[Operand], P
     }
 }
 
-fn written(builder: &Builder<'_>, operand: &Operand, number: usize, count: usize) -> Result<Vec<Register>, Problem> {
+fn written(symbols: &Symbols<'_>, operand: &Operand, number: usize, count: usize) -> Result<Vec<Register>, Problem> {
     let parts = parts(operand, number, count)?.iter();
-    parts.map(|part| destination(builder, part, number, 32, Widths::Exact)).collect()
+    parts.map(|part| destination(symbols, part, number, 32, Widths::Exact)).collect()
 }
 
-fn read(builder: &mut Builder<'_>, operand: &Operand, number: usize, count: usize) -> Result<Vec<Register>, Problem> {
+fn read(symbols: &mut Symbols<'_>, operand: &Operand, number: usize, count: usize) -> Result<Vec<Register>, Problem> {
     let parts = parts(operand, number, count)?.iter();
-    parts.map(|part| source(builder, part, number, ScalarType::B32, Widths::Exact)).collect()
+    parts.map(|part| source(symbols, part, number, ScalarType::B32, Widths::Exact)).collect()
 }

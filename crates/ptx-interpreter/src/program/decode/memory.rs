@@ -1,33 +1,32 @@
 //! Decoding of loads, stores, atomic operations, asynchronous copies and fences.
 
-use super::Widths;
-use super::operands::{address, count, destination, predicate, source, space_named};
+use super::operands::{Widths, address, count, destination, extension, predicate, source, space_named};
 use crate::program::atomic;
-use crate::program::builder::Builder;
 use crate::program::error::Problem;
 use crate::program::instruction::{
     AccessSpace, Action, Atomic, CopyAsync, EffectiveAddress, Extend, FenceScope, Load, MemoryOrdering, Register, Store,
 };
 use crate::program::modifiers::ModifierCursor;
+use crate::program::symbols::Symbols;
 use crate::semantics::Class;
 use crate::syntax::{Immediate, Operand, ScalarType, Space};
 
 pub(super) fn decode(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     opcode: &str,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
     match opcode {
-        "ld" | "ldu" => Ok((load(builder, modifiers, operands)?, Class::Memory)),
-        "st" => Ok((store(builder, modifiers, operands)?, Class::Memory)),
-        "atom" | "red" => Ok((atomic(builder, opcode == "atom", modifiers, operands)?, Class::Atomic)),
+        "ld" | "ldu" => Ok((load(symbols, modifiers, operands)?, Class::Memory)),
+        "st" => Ok((store(symbols, modifiers, operands)?, Class::Memory)),
+        "atom" | "red" => Ok((atomic(symbols, opcode == "atom", modifiers, operands)?, Class::Atomic)),
         "prefetch" | "prefetchu" => {
             // A hint: it has no effect and no address faults.
             while modifiers.take_beginning(&["global", "local", "L1", "L2"]).is_some() {}
             modifiers.end()?;
             let [operand] = count(operands, "1")?;
-            address(builder, operand, 1)?;
+            address(symbols, operand, 1)?;
             Ok((Action::Nothing, Class::Memory))
         }
         "membar" | "fence" => {
@@ -46,7 +45,7 @@ pub(super) fn decode(
             };
             Ok((Action::Fence(scope), Class::Barrier))
         }
-        _ => Ok((copy_async(builder, modifiers, operands)?, Class::Memory)),
+        _ => Ok((copy_async(symbols, modifiers, operands)?, Class::Memory)),
     }
 }
 
@@ -113,12 +112,12 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
 
 /// The effective address, and the state space, which the variable decides if the address names one.
 fn resolved(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     operand: &Operand,
     number: usize,
     space: AccessSpace,
 ) -> Result<(EffectiveAddress, AccessSpace), Problem> {
-    let (address, variable) = address(builder, operand, number)?;
+    let (address, variable) = address(symbols, operand, number)?;
     match (space, variable) {
         // Parameters of calls are in local memory.
         (AccessSpace::Space(Space::Param), Some(Space::Local)) => Ok((address, AccessSpace::Space(Space::Local))),
@@ -143,7 +142,7 @@ fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
 }
 
 fn load(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
@@ -152,37 +151,37 @@ fn load(
     let bytes = scalar_type.bytes();
     let destinations = parts(to, vector)?.iter().map(|part| match part {
         Operand::Name(name) if name == "_" => Ok(None),
-        part => destination(builder, part, 1, bytes * 8, Widths::OrWider).map(Some),
+        part => destination(symbols, part, 1, bytes * 8, Widths::OrWider).map(Some),
     });
     let destinations = destinations.collect::<Result<Vec<Option<Register>>, _>>()?;
-    let (address, space) = resolved(builder, from, 2, space)?;
-    let mut widths = destinations.iter().flatten().map(|part| builder.register_bits(*part));
+    let (address, space) = resolved(symbols, from, 2, space)?;
+    let mut widths = destinations.iter().flatten().map(|part| symbols.register_bits(*part));
     if widths.next().is_some_and(|first| widths.any(|other| other != first)) {
         return Err(Problem::Operand { number: 1, expected: "registers of one width" });
     }
     let extend = destinations.iter().flatten().next();
-    let extend = extend.map_or(Extend::Zero, |first| super::extension(builder, scalar_type, *first));
+    let extend = extend.map_or(Extend::Zero, |first| extension(symbols, scalar_type, *first));
     Ok(Action::Load(Load { space, address, bytes, extend, destinations, ordering }))
 }
 
 fn store(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
     let AccessModifiers { space, ordering, vector, scalar_type } = access(modifiers, false)?;
     let [to, from] = count(operands, "2")?;
-    let (address, space) = resolved(builder, to, 1, space)?;
+    let (address, space) = resolved(symbols, to, 1, space)?;
     if matches!(space, AccessSpace::Space(Space::Const | Space::Param)) {
         return Err(Problem::Operand { number: 1, expected: "memory that can be written" });
     }
-    let sources = parts(from, vector)?.iter().map(|part| source(builder, part, 2, scalar_type, Widths::OrWider));
+    let sources = parts(from, vector)?.iter().map(|part| source(symbols, part, 2, scalar_type, Widths::OrWider));
     let sources = sources.collect::<Result<_, _>>()?;
     Ok(Action::Store(Store { space, address, bytes: scalar_type.bytes(), sources, ordering }))
 }
 
 fn atomic(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     returns: bool,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
@@ -211,12 +210,12 @@ fn atomic(
     let destination = match to {
         None => None,
         Some(Operand::Name(name)) if name == "_" => None,
-        Some(to) => Some(destination(builder, to, 1, bytes * 8, Widths::Exact)?),
+        Some(to) => Some(destination(symbols, to, 1, bytes * 8, Widths::Exact)?),
     };
-    let (address, space) = resolved(builder, &rest[0], 2, space)?;
-    let first = source(builder, &rest[1], 3, scalar_type, Widths::Exact)?;
+    let (address, space) = resolved(symbols, &rest[0], 2, space)?;
+    let first = source(symbols, &rest[1], 3, scalar_type, Widths::Exact)?;
     let second = match rest.get(2) {
-        Some(operand) => source(builder, operand, 4, scalar_type, Widths::Exact)?,
+        Some(operand) => source(symbols, operand, 4, scalar_type, Widths::Exact)?,
         None => first,
     };
     let ordering = MemoryOrdering {
@@ -230,7 +229,7 @@ fn atomic(
 
 /// `cp.async.ca.shared.global`, and the commit and the wait of its groups.
 fn copy_async(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
@@ -270,13 +269,13 @@ fn copy_async(
         _ => None,
     };
     let bytes = bytes.ok_or(Problem::Operand { number: 3, expected: "4, 8 or 16 bytes (16 with .cg)" })?;
-    let (to, _) = resolved(builder, to, 1, AccessSpace::Space(Space::Shared))?;
-    let (from, _) = resolved(builder, from, 2, AccessSpace::Space(Space::Global))?;
+    let (to, _) = resolved(symbols, to, 1, AccessSpace::Space(Space::Shared))?;
+    let (from, _) = resolved(symbols, from, 2, AccessSpace::Space(Space::Global))?;
     let (mut read, mut ignore) = (None, None);
     if let [last] = rest {
-        match predicate(builder, last, 4) {
+        match predicate(symbols, last, 4) {
             Ok(predicate) => ignore = Some(predicate),
-            Err(_) => read = Some(source(builder, last, 4, ScalarType::U32, Widths::Exact)?),
+            Err(_) => read = Some(source(symbols, last, 4, ScalarType::U32, Widths::Exact)?),
         }
     }
     Ok(Action::CopyAsync(CopyAsync { to, from, bytes, read, ignore }))

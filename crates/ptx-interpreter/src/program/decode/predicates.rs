@@ -1,17 +1,16 @@
 //! Decoding of comparisons and of logic on predicates.
 
-use super::Widths;
-use super::operands::{count, negatable_predicate, predicate, predicate_pair, source};
-use crate::program::builder::Builder;
+use super::operands::{Widths, count, negatable_predicate, predicate, predicate_pair, source};
 use crate::program::error::Problem;
 use crate::program::instruction::{Action, Logic, PredicateSource};
 use crate::program::modifiers::ModifierCursor;
+use crate::program::symbols::Symbols;
 use crate::semantics::{self, Class, Compute};
 use crate::syntax::{Immediate, Operand, ScalarType};
 
 /// `setp.CmpOp{.BoolOp}{.ftz}.type p{|q}, a, b{, {!}c}`
 pub(super) fn comparison(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<(Action, Class), Problem> {
@@ -29,30 +28,30 @@ pub(super) fn comparison(
             _ => names.push(name.to_owned()),
         }
     }
-    let operation = semantics::comparison(&names)?;
+    let operation = semantics::operation("setp", &names)?;
     let Compute::Predicate(compute) = operation.compute else {
         return Err(Problem::Unsupported("this comparison"));
     };
     let (operands, combine) = match (logic, operands) {
         (Some(logic), [rest @ .., combined]) => {
-            let (predicate, negated) = negatable_predicate(builder, combined, 4)?;
+            let (predicate, negated) = negatable_predicate(symbols, combined, 4)?;
             (rest, Some((logic, predicate, negated)))
         }
         (_, operands) => (operands, None),
     };
     let [to, a, b] = count(operands, "3, or 4 with a boolean operation")?;
-    let destinations = predicate_pair(builder, to, 1)?;
+    let destinations = predicate_pair(symbols, to, 1)?;
     if matches!((operation.sources, to), ([ScalarType::F16 | ScalarType::Bf16, ..], Operand::Pair(..))) {
         return Err(Problem::Operand { number: 1, expected: "one predicate, because the operands are halves" });
     }
-    let a = source(builder, a, 2, operation.sources[0], Widths::Exact)?;
-    let b = source(builder, b, 3, operation.sources[1], Widths::Exact)?;
+    let a = source(symbols, a, 2, operation.sources[0], Widths::Exact)?;
+    let b = source(symbols, b, 3, operation.sources[1], Widths::Exact)?;
     Ok((Action::Compare { compute, sources: [a, b, 0, 0], combine, destinations }, Class::Compare))
 }
 
 /// `and.pred`, `or.pred`, `xor.pred` and `not.pred`.
 pub(super) fn logic(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     opcode: &str,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
@@ -74,25 +73,25 @@ pub(super) fn logic(
             (logic, to, [a, b])
         }
     };
-    let destination = predicate(builder, to, 1)?;
-    let sources = [predicate_source(builder, sources[0], 2)?, predicate_source(builder, sources[1], 3)?];
+    let destination = predicate(symbols, to, 1)?;
+    let sources = [predicate_source(symbols, sources[0], 2)?, predicate_source(symbols, sources[1], 3)?];
     Ok((Action::Logic { logic, destination, sources }, Class::Compare))
 }
 
 /// `mov.pred`
-pub(super) fn mov(builder: &mut Builder<'_>, to: &Operand, from: &Operand) -> Result<Action, Problem> {
-    let source = predicate_source(builder, from, 2)?;
-    Ok(Action::Logic { logic: Logic::First, destination: predicate(builder, to, 1)?, sources: [source, source] })
+pub(super) fn mov(symbols: &mut Symbols<'_>, to: &Operand, from: &Operand) -> Result<Action, Problem> {
+    let source = predicate_source(symbols, from, 2)?;
+    Ok(Action::Logic { logic: Logic::First, destination: predicate(symbols, to, 1)?, sources: [source, source] })
 }
 
 /// A predicate register, or an integer, where zero is false.
 pub(super) fn predicate_source(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     operand: &Operand,
     number: usize,
 ) -> Result<PredicateSource, Problem> {
     match operand {
         Operand::Immediate(Immediate::Integer(value)) => Ok(PredicateSource::Constant(*value != 0)),
-        _ => predicate(builder, operand, number).map(PredicateSource::Predicate),
+        _ => predicate(symbols, operand, number).map(PredicateSource::Predicate),
     }
 }

@@ -1,14 +1,13 @@
 //! Decoding of barriers and of warp-level operations.
 
-use super::Widths;
-use super::operands::{count, destination, named_predicate, negatable_predicate, predicate, source};
+use super::operands::{Widths, count, destination, named_predicate, negatable_predicate, predicate, source};
 use super::predicates::predicate_source;
-use crate::program::builder::Builder;
 use crate::program::error::Problem;
 use crate::program::instruction::{
     Action, Barrier, BarrierReduction, BarrierReductionKind, Shuffle, ShuffleMode, Vote, VoteMode,
 };
 use crate::program::modifiers::ModifierCursor;
+use crate::program::symbols::Symbols;
 use crate::semantics::Class;
 use crate::syntax::{Operand, ScalarType};
 
@@ -16,7 +15,7 @@ const SYNC: &str = "sync";
 const MISSING_SYNC: &str = "`.sync`, which sm_70 and later need,";
 
 pub(super) fn decode(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     opcode: &str,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
@@ -26,36 +25,36 @@ pub(super) fn decode(
             modifiers.expect_any(&["sync"], "`.sync`")?;
             modifiers.end()?;
             let [members] = count(operands, "1")?;
-            Ok((Action::WarpBarrier { members: members_of(builder, members, 1)? }, Class::Barrier))
+            Ok((Action::WarpBarrier { members: members_of(symbols, members, 1)? }, Class::Barrier))
         }
-        "bar" | "barrier" => Ok((Action::Barrier(barrier(builder, modifiers, operands)?), Class::Barrier)),
+        "bar" | "barrier" => Ok((Action::Barrier(barrier(symbols, modifiers, operands)?), Class::Barrier)),
         "activemask" => {
             let scalar_type = modifiers.expect_type()?;
             modifiers.end()?;
             let [to] = count(operands, "1")?;
-            let destination = destination(builder, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
+            let destination = destination(symbols, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
             Ok((Action::ActiveMask { destination }, Class::Warp))
         }
-        "match" => Ok((match_lanes(builder, modifiers, operands)?, Class::Warp)),
+        "match" => Ok((match_lanes(symbols, modifiers, operands)?, Class::Warp)),
         _ => {
             modifiers.expect_any(&[SYNC], MISSING_SYNC)?;
             let action = match opcode {
-                "shfl" => shuffle(builder, modifiers, operands)?,
-                "vote" => vote(builder, modifiers, operands)?,
-                _ => reduce(builder, modifiers, operands)?,
+                "shfl" => shuffle(symbols, modifiers, operands)?,
+                "vote" => vote(symbols, modifiers, operands)?,
+                _ => reduce(symbols, modifiers, operands)?,
             };
             Ok((action, Class::Warp))
         }
     }
 }
 
-fn members_of(builder: &mut Builder<'_>, operand: &Operand, number: usize) -> Result<u32, Problem> {
-    source(builder, operand, number, ScalarType::B32, Widths::Exact)
+fn members_of(symbols: &mut Symbols<'_>, operand: &Operand, number: usize) -> Result<u32, Problem> {
+    source(symbols, operand, number, ScalarType::B32, Widths::Exact)
 }
 
 /// `bar{.cta}.{sync, arrive, red.op.type}`, and `barrier` with or without `.aligned`.
 fn barrier(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Barrier, Problem> {
@@ -88,18 +87,18 @@ fn barrier(
             });
         }
     };
-    let number = source(builder, number, 1, ScalarType::U32, Widths::Exact)?;
+    let number = source(symbols, number, 1, ScalarType::U32, Widths::Exact)?;
     let count = match threads {
-        Some(threads) => Some(source(builder, threads, 2, ScalarType::U32, Widths::Exact)?),
+        Some(threads) => Some(source(symbols, threads, 2, ScalarType::U32, Widths::Exact)?),
         None => None,
     };
     let reduction = match (operation, to, reduced) {
         (Some(operation), Some(to), Some(reduced)) => {
-            let (source, negated) = negatable_predicate(builder, reduced, 3)?;
+            let (source, negated) = negatable_predicate(symbols, reduced, 3)?;
             let kind = match operation {
-                "and" => BarrierReductionKind::And(predicate(builder, to, 1)?),
-                "or" => BarrierReductionKind::Or(predicate(builder, to, 1)?),
-                _ => BarrierReductionKind::Count(destination(builder, to, 1, 32, Widths::Exact)?),
+                "and" => BarrierReductionKind::And(predicate(symbols, to, 1)?),
+                "or" => BarrierReductionKind::Or(predicate(symbols, to, 1)?),
+                _ => BarrierReductionKind::Count(destination(symbols, to, 1, 32, Widths::Exact)?),
             };
             Some(BarrierReduction { kind, source, negated })
         }
@@ -110,7 +109,7 @@ fn barrier(
 
 /// `shfl.sync.mode.b32 d{|p}, a, b, c, membermask`
 fn shuffle(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
@@ -123,18 +122,18 @@ fn shuffle(
     modifiers.expect_any(&["b32"], "`.b32`")?;
     modifiers.end()?;
     let [to, a, lane, clamp, members] = count(operands, "5")?;
-    let (to, in_range) = value_and_predicate(builder, to)?;
-    let destination = destination(builder, &to, 1, 32, Widths::Exact)?;
-    let mut operand = |operand, number| source(builder, operand, number, ScalarType::B32, Widths::Exact);
+    let (to, in_range) = value_and_predicate(symbols, to)?;
+    let destination = destination(symbols, &to, 1, 32, Widths::Exact)?;
+    let mut operand = |operand, number| source(symbols, operand, number, ScalarType::B32, Widths::Exact);
     let (source, lane, clamp, members) = (operand(a, 2)?, operand(lane, 3)?, operand(clamp, 4)?, operand(members, 5)?);
     Ok(Action::Shuffle(Shuffle { mode, destination, in_range, source, lane, clamp, members }))
 }
 
 /// The register and the predicate of `d|p`.
-fn value_and_predicate(builder: &Builder<'_>, operand: &Operand) -> Result<(Operand, Option<u32>), Problem> {
+fn value_and_predicate(symbols: &Symbols<'_>, operand: &Operand) -> Result<(Operand, Option<u32>), Problem> {
     match operand {
         Operand::Pair(value, name) if name != "_" => {
-            Ok((Operand::Name(value.clone()), Some(named_predicate(builder, name, 1)?)))
+            Ok((Operand::Name(value.clone()), Some(named_predicate(symbols, name, 1)?)))
         }
         Operand::Pair(value, _) => Ok((Operand::Name(value.clone()), None)),
         operand => Ok((operand.clone(), None)),
@@ -143,7 +142,7 @@ fn value_and_predicate(builder: &Builder<'_>, operand: &Operand) -> Result<(Oper
 
 /// `vote.sync.{all, any, uni}.pred d, {!}a, membermask` and `vote.sync.ballot.b32`
 fn vote(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
@@ -152,25 +151,25 @@ fn vote(
     modifiers.end()?;
     let [to, from, members] = count(operands, "3")?;
     let mode = match kind {
-        "all" => VoteMode::All(predicate(builder, to, 1)?),
-        "any" => VoteMode::Any(predicate(builder, to, 1)?),
-        "uni" => VoteMode::Uniform(predicate(builder, to, 1)?),
-        _ => VoteMode::Ballot(destination(builder, to, 1, 32, Widths::Exact)?),
+        "all" => VoteMode::All(predicate(symbols, to, 1)?),
+        "any" => VoteMode::Any(predicate(symbols, to, 1)?),
+        "uni" => VoteMode::Uniform(predicate(symbols, to, 1)?),
+        _ => VoteMode::Ballot(destination(symbols, to, 1, 32, Widths::Exact)?),
     };
     let (source, negated) = match from {
         Operand::Not(_) => {
-            let (predicate, negated) = negatable_predicate(builder, from, 2)?;
+            let (predicate, negated) = negatable_predicate(symbols, from, 2)?;
             (crate::program::instruction::PredicateSource::Predicate(predicate), negated)
         }
-        from => (predicate_source(builder, from, 2)?, false),
+        from => (predicate_source(symbols, from, 2)?, false),
     };
-    let members = members_of(builder, members, 3)?;
+    let members = members_of(symbols, members, 3)?;
     Ok(Action::Vote(Vote { mode, source, negated, members }))
 }
 
 /// `match.{any, all}.sync.type d{|p}, a, membermask`, where `.sync` comes second.
 fn match_lanes(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
@@ -182,19 +181,19 @@ fn match_lanes(
         return Err(Problem::Unsupported("a match of this type"));
     }
     let [to, from, members] = count(operands, "3")?;
-    let (to, predicate) = value_and_predicate(builder, to)?;
+    let (to, predicate) = value_and_predicate(symbols, to)?;
     if predicate.is_some() && !all {
         return Err(Problem::Operand { number: 1, expected: "a register" });
     }
-    let destination = destination(builder, &to, 1, 32, Widths::Exact)?;
-    let source = source(builder, from, 2, scalar_type, Widths::Exact)?;
-    let members = members_of(builder, members, 3)?;
+    let destination = destination(symbols, &to, 1, 32, Widths::Exact)?;
+    let source = source(symbols, from, 2, scalar_type, Widths::Exact)?;
+    let members = members_of(symbols, members, 3)?;
     Ok(Action::Match { all, destination, predicate, source, members })
 }
 
 /// `redux.sync.op.type d, a, membermask`
 fn reduce(
-    builder: &mut Builder<'_>,
+    symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
     operands: &[Operand],
 ) -> Result<Action, Problem> {
@@ -214,8 +213,8 @@ fn reduce(
         _ => return Err(Problem::Unsupported("this operation on this type")),
     };
     let [to, from, members] = count(operands, "3")?;
-    let destination = destination(builder, to, 1, 32, Widths::Exact)?;
-    let source = source(builder, from, 2, scalar_type, Widths::Exact)?;
-    let members = members_of(builder, members, 3)?;
+    let destination = destination(symbols, to, 1, 32, Widths::Exact)?;
+    let source = source(symbols, from, 2, scalar_type, Widths::Exact)?;
+    let members = members_of(symbols, members, 3)?;
     Ok(Action::Reduce { combine, destination, source, members })
 }

@@ -1,0 +1,53 @@
+//! The asynchronous copies of a warp that are in flight.
+
+use super::lane_addresses::LaneAddress;
+use super::lanes::lanes_of;
+use crate::semantics::LANES;
+
+/// The asynchronous copies of a warp that are in flight.
+#[derive(Debug, Default)]
+pub(super) struct PendingCopies {
+    copies: Vec<PendingCopy>,
+    /// Number of groups that each lane has committed.
+    committed: [u32; LANES],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PendingCopy {
+    pub(super) lane: usize,
+    /// Index of the lane's group that the copy belongs to.
+    group: u32,
+    pub(super) target: LaneAddress,
+    pub(super) data: [u8; 16],
+    pub(super) bytes: usize,
+}
+
+impl PendingCopies {
+    pub(super) fn clear(&mut self) {
+        self.copies.clear();
+        self.committed = [0; LANES];
+    }
+
+    pub(super) fn begin(&mut self, lane: usize, target: LaneAddress, data: [u8; 16], bytes: usize) {
+        self.copies.push(PendingCopy { lane, group: self.committed[lane], target, data, bytes });
+    }
+
+    pub(super) fn commit(&mut self, active: u32) {
+        lanes_of(active).for_each(|lane| self.committed[lane] += 1);
+    }
+
+    pub(super) fn discard(&mut self, lanes: u32) {
+        self.copies.retain(|copy| lanes >> copy.lane & 1 == 0);
+    }
+
+    /// Removes and returns the copies that must complete so that only the last `groups` groups are in flight; all of
+    /// them if None.
+    pub(super) fn finish(&mut self, groups: Option<u32>, active: u32) -> Vec<PendingCopy> {
+        let committed = self.committed;
+        let is_due = |copy: &mut PendingCopy| {
+            let due = groups.is_none_or(|groups| copy.group.saturating_add(groups) < committed[copy.lane]);
+            active >> copy.lane & 1 == 1 && due
+        };
+        self.copies.extract_if(.., is_due).collect()
+    }
+}

@@ -1,0 +1,325 @@
+//! Resolution of the lanes' addresses to memories and offsets, with the check of each access.
+
+use std::ops::Range;
+
+use super::context::{BlockState, Context};
+use super::fault::{Access, Failure, FaultKind};
+use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
+use super::lanes::{ALL, lanes_of};
+use super::launch::Launch;
+use super::race::RecordedAccess;
+use super::warp::Warp;
+use crate::memory::{
+    AccessError, Region, first_address, from_generic, global_pattern, shared_pattern, space_of, stride,
+};
+use crate::program::DYNAMIC_SHARED_START;
+use crate::program::instruction::{AccessSpace, EffectiveAddress, MemoryOrdering, Register};
+use crate::semantics::{LANES, Lanes};
+use crate::syntax::Space;
+
+/// A warp's access in one state space: the properties that all lanes share.
+#[derive(Clone, Copy)]
+pub(super) struct WarpAccess<'a> {
+    pub(super) space: Space,
+    /// Size of a lane's access in bytes, all elements of a vector together.
+    pub(super) bytes: usize,
+    pub(super) access: Access,
+    pub(super) ordering: MemoryOrdering,
+    /// The registers that a plain store writes, the first at the lowest address; empty for any other access.
+    pub(super) stored: &'a [Register],
+}
+
+impl Warp {
+    /// Resolves, checks, records and counts the access of each active lane.
+    #[inline]
+    pub(super) fn resolve_access(
+        &self,
+        pc: usize,
+        space: AccessSpace,
+        address: &EffectiveAddress,
+        active: u32,
+        (bytes, access, ordering, stored): (usize, Access, MemoryOrdering, &[Register]),
+        context: &mut Context<'_>,
+    ) -> Result<LaneAddresses, Failure> {
+        let mut resolved = LaneAddresses::unresolved();
+        let addresses = self.addresses(address);
+        if let AccessSpace::Space(space) = space {
+            let access = WarpAccess { space, bytes, access, ordering, stored };
+            self.resolve_in_space(pc, access, &addresses, active, &mut resolved, context)?;
+            return Ok(resolved);
+        }
+        // Generic addresses: the lanes of each state space together. Usually that is one space.
+        let mut rest = active;
+        while rest != 0 {
+            let space = space_of(addresses[rest.trailing_zeros() as usize]);
+            let here = lanes_of(rest).filter(|lane| space_of(addresses[*lane]) == space);
+            let here = here.fold(0, |mask, lane| mask | 1 << lane);
+            let within = addresses.map(|address| from_generic(space, address));
+            let access = WarpAccess { space, bytes, access, ordering, stored };
+            self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
+            rest &= !here;
+        }
+        Ok(resolved)
+    }
+
+    fn resolve_in_space(
+        &self,
+        pc: usize,
+        access: WarpAccess<'_>,
+        addresses: &Lanes,
+        active: u32,
+        resolved: &mut LaneAddresses,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let WarpAccess { space, bytes, .. } = access;
+        self.resolve_lanes(access, addresses, active, resolved, context)?;
+        self.record_lanes(pc, access, active, resolved, context)?;
+        match space {
+            Space::Global if active != 0 => {
+                let pattern = global_pattern(addresses, active, bytes);
+                context.counts[pc].add_access(pattern.sectors, pattern.min_sectors);
+            }
+            Space::Shared if active != 0 => {
+                let pattern = shared_pattern(addresses, active, bytes);
+                context.counts[pc].add_access(pattern.wavefronts, pattern.min_wavefronts);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Records each lane's access in the race detector.
+    #[inline]
+    pub(super) fn record_lanes(
+        &self,
+        pc: usize,
+        WarpAccess { bytes, access, ordering, stored, .. }: WarpAccess<'_>,
+        active: u32,
+        resolved: &LaneAddresses,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        if context.races.is_some() {
+            let recorded = RecordedAccess { pc, access, ordering, bytes };
+            for lane in lanes_of(active) {
+                let (memory, _) = resolved.of(lane);
+                // The detector orders the lanes' stores by lane; none has reached memory yet.
+                let byte_by = |lane: usize, offset: usize| {
+                    let index = offset.checked_sub(resolved.of(lane).1).filter(|index| *index < bytes)?;
+                    let element = bytes / stored.len();
+                    let value = self.registers[stored[index / element] as usize][lane];
+                    Some(value.to_le_bytes()[index % element])
+                };
+                let byte_before = |region: &Region, offset: usize| {
+                    let before = lanes_of(active & ((1 << lane) - 1)).filter(|other| resolved.of(*other).0 == memory);
+                    let stored = before.filter_map(|other| byte_by(other, offset)).last();
+                    stored.unwrap_or_else(|| region.load(offset, 1) as u8)
+                };
+                let same_value = |region: &Region, mut range: Range<usize>| {
+                    !stored.is_empty() && range.all(|offset| byte_by(lane, offset) == Some(byte_before(region, offset)))
+                };
+                context.record(self, lane, resolved.of(lane), recorded, same_value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Resolves the 16-byte rows at the addresses of some lanes, for `ldmatrix`.
+    pub(super) fn shared_rows(
+        &self,
+        pc: usize,
+        addresses: &Lanes,
+        lanes: u32,
+        context: &mut Context<'_>,
+    ) -> Result<LaneAddresses, Failure> {
+        let mut resolved = LaneAddresses::unresolved();
+        let access = WarpAccess {
+            space: Space::Shared,
+            bytes: 16,
+            access: Access::Read,
+            ordering: MemoryOrdering::default(),
+            stored: &[],
+        };
+        self.resolve_in_space(pc, access, addresses, lanes, &mut resolved, context)?;
+        Ok(resolved)
+    }
+
+    pub(super) fn resolve_lanes(
+        &self,
+        WarpAccess { space, bytes, access, .. }: WarpAccess<'_>,
+        addresses: &Lanes,
+        active: u32,
+        resolved: &mut LaneAddresses,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        if active == ALL
+            && let Some(run) = self.resolve_strided(space, bytes, access, addresses, context)
+        {
+            *resolved = run;
+            return Ok(());
+        }
+        for lane in lanes_of(active) {
+            let address = addresses[lane];
+            let found = AccessError::check_aligned(space, address, bytes)
+                .and_then(|()| context.resolve(self, space, lane, address, bytes))
+                .and_then(|found| self.check(found, address, bytes, access, context).map(|()| found));
+            match found {
+                Ok(found) => resolved.set(lane, found),
+                Err(error) => return Err(Failure::at(lane, FaultKind::Access { access, error })),
+            }
+        }
+        Ok(())
+    }
+
+    /// The addresses of all lanes, if the lanes access one address or consecutive ones and no lane's access is an
+    /// error.
+    #[inline]
+    fn resolve_strided(
+        &self,
+        space: Space,
+        bytes: usize,
+        access: Access,
+        addresses: &Lanes,
+        context: &mut Context<'_>,
+    ) -> Option<LaneAddresses> {
+        let stride = stride(addresses).filter(|stride| *stride == 0 || *stride == bytes as u64)? as usize;
+        // Each lane has local memory of its own.
+        if space == Space::Local {
+            return None;
+        }
+        let (address, length) = (addresses[0], stride * (LANES - 1) + bytes);
+        AccessError::check_aligned(space, address, bytes).ok()?;
+        let (memory, offset) = context.resolve(self, space, 0, address, length).ok()?;
+        self.check((memory, offset), address, length, access, context).ok()?;
+        Some(LaneAddresses::Strided { memory, offset, stride })
+    }
+
+    /// Checks that bytes read are initialised and that parameters and constants are not written.
+    #[inline]
+    fn check(
+        &self,
+        (memory, offset): LaneAddress,
+        address: u64,
+        bytes: usize,
+        access: Access,
+        context: &Context<'_>,
+    ) -> Result<(), AccessError> {
+        if access != Access::Read && matches!(memory, Memory::Parameters | Memory::Constants) {
+            let space = if memory == Memory::Constants { Space::Const } else { Space::Param };
+            return Err(AccessError::ReadOnly { address, bytes, space });
+        }
+        if access == Access::Write || context.region(memory, self).is_initialised(offset, bytes) {
+            return Ok(());
+        }
+        Err(context.uninitialised(self, (memory, offset), address, bytes))
+    }
+}
+
+/// The region that holds a memory's bytes.
+#[inline]
+pub(super) fn region<'r>(memory: Memory, launch: &'r Launch<'_>, state: &'r BlockState, warp: &'r Warp) -> &'r Region {
+    match memory {
+        Memory::Global(index) => &launch.view.allocations()[index].region,
+        Memory::Shared => &state.shared,
+        Memory::DynamicShared => &state.dynamic_shared,
+        Memory::Local => &warp.local,
+        Memory::Parameters => &launch.parameters,
+        Memory::Constants => launch.constants,
+    }
+}
+
+impl Context<'_> {
+    /// The region that holds a memory's bytes.
+    #[inline]
+    pub(super) fn region<'r>(&'r self, memory: Memory, warp: &'r Warp) -> &'r Region {
+        region(memory, self.launch, &self.state, warp)
+    }
+
+    /// Resolves a lane's address in a state space.
+    ///
+    /// # Errors
+    /// If the bytes are not all in one allocation or variable.
+    #[inline]
+    pub(super) fn resolve(
+        &mut self,
+        warp: &Warp,
+        space: Space,
+        lane: usize,
+        address: u64,
+        bytes: usize,
+    ) -> Result<LaneAddress, AccessError> {
+        match space {
+            Space::Global => {
+                if let Some(allocation) = self.launch.view.allocations().get(self.last_allocation)
+                    && let Some(offset) = allocation.extent.offset_of(address, bytes)
+                {
+                    return Ok((Memory::Global(self.last_allocation), offset));
+                }
+                let (index, offset) = self.launch.view.find(address, bytes)?;
+                self.last_allocation = index;
+                Ok((Memory::Global(index), offset))
+            }
+            Space::Shared => {
+                if address >= DYNAMIC_SHARED_START {
+                    let offset = self.launch.dynamic_shared.check(address, bytes)?;
+                    return Ok((Memory::DynamicShared, offset));
+                }
+                self.kernel.shared.find(address, bytes)?;
+                Ok((Memory::Shared, (address - first_address(Space::Shared)) as usize))
+            }
+            Space::Local => {
+                self.kernel.local.find(address, bytes)?;
+                let bytes_per_lane = warp.local.bytes() / LANES;
+                Ok((Memory::Local, lane * bytes_per_lane + (address - first_address(Space::Local)) as usize))
+            }
+            Space::Param => {
+                self.kernel.parameters.find(address, bytes)?;
+                Ok((Memory::Parameters, (address - first_address(Space::Param)) as usize))
+            }
+            Space::Const => {
+                self.launch.program.constants.find(address, bytes)?;
+                Ok((Memory::Constants, (address - first_address(Space::Const)) as usize))
+            }
+        }
+    }
+
+    #[cold]
+    fn uninitialised(&self, warp: &Warp, (memory, offset): LaneAddress, address: u64, bytes: usize) -> AccessError {
+        let first = self.region(memory, warp).first_uninitialised(offset, bytes).unwrap_or(offset) - offset;
+        let extent = match memory {
+            Memory::Global(index) => self.launch.view.allocations()[index].extent.clone(),
+            Memory::DynamicShared => self.launch.dynamic_shared.clone(),
+            Memory::Shared | Memory::Local | Memory::Parameters | Memory::Constants => {
+                let ranges = match memory {
+                    Memory::Shared => &self.kernel.shared,
+                    Memory::Local => &self.kernel.local,
+                    Memory::Parameters => &self.kernel.parameters,
+                    _ => &self.launch.program.constants,
+                };
+                match ranges.find(address, bytes) {
+                    Ok(extent) => extent.clone(),
+                    Err(error) => return error,
+                }
+            }
+        };
+        AccessError::Uninitialised { address, bytes, first: address + first as u64 - extent.start, place: extent }
+    }
+
+    /// Name of the allocation or variable at an offset of a memory, and the address within the state space.
+    pub(super) fn extent_at(&self, memory: Memory, offset: usize) -> (String, u64) {
+        let address = |space| first_address(space) + offset as u64;
+        match memory {
+            Memory::Global(index) => {
+                let extent = &self.launch.view.allocations()[index].extent;
+                (extent.to_string(), extent.start + offset as u64)
+            }
+            Memory::DynamicShared => {
+                (self.launch.dynamic_shared.to_string(), self.launch.dynamic_shared.start + offset as u64)
+            }
+            _ => {
+                let address = address(Space::Shared);
+                let name = self.kernel.shared.find(address, 1).map_or_else(|_| String::new(), ToString::to_string);
+                (name, address)
+            }
+        }
+    }
+}

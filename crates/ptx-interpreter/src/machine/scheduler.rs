@@ -1,0 +1,113 @@
+//! Distribution of a launch's blocks to threads of the host.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::block::Block;
+use super::context::{BlockState, Context};
+use super::fault::Fault;
+use super::launch::{Launch, LaunchResults};
+
+/// The fault of the lowest-numbered block that has one.
+#[derive(Debug)]
+struct LowestFault {
+    /// Number of that block; u64::MAX while there is none.
+    block: AtomicU64,
+    fault: Mutex<Option<Box<Fault>>>,
+}
+
+impl LowestFault {
+    fn report(&self, block: u64, fault: Box<Fault>) {
+        let mut lowest = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if block < self.block.load(Relaxed) {
+            self.block.store(block, Relaxed);
+            *lowest = Some(fault);
+        }
+    }
+}
+
+impl Launch<'_> {
+    /// Runs all blocks.
+    ///
+    /// # Errors
+    /// The fault of the lowest-numbered block that has one.
+    pub(super) fn run(&self) -> Result<LaunchResults, Box<Fault>> {
+        let blocks = self.config.grid.count();
+        let lowest = LowestFault { block: AtomicU64::new(u64::MAX), fault: Mutex::new(None) };
+        // The race detector needs all accesses in one order.
+        let workers = if self.options.check_races { 1 } else { rayon::current_num_threads() };
+        let workers = (workers as u64).min(blocks);
+        let next = AtomicU64::new(0);
+        let work = |worker: u64| match self.config.cooperative {
+            true => self.run_round_robin((worker..blocks).step_by(workers as usize), &lowest),
+            false => self.run_to_completion(&next, blocks, &lowest),
+        };
+        let results = (0..workers).into_par_iter().map(work).reduce_with(|mut all, other| {
+            all.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| sum.add(count));
+            all.same_value_races.extend(other.same_value_races);
+            all
+        });
+        match lowest.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(fault) => Err(fault),
+            None => Ok(results.unwrap_or_default()),
+        }
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context::new(self)
+    }
+
+    /// Runs blocks to completion, one after the other. Workers take them in ascending order, so that every block below
+    /// a block at fault runs.
+    fn run_to_completion(&self, next: &AtomicU64, blocks: u64, lowest: &LowestFault) -> LaunchResults {
+        let (mut context, mut block) = (self.context(), Block::new(self));
+        loop {
+            let number = next.fetch_add(1, Relaxed);
+            if number >= blocks || number > lowest.block.load(Relaxed) {
+                return context.into_results();
+            }
+            block.start(number, &mut context);
+            loop {
+                match block.run(&mut context) {
+                    Ok(true) => break,
+                    Ok(false) => {}
+                    Err(fault) => {
+                        lowest.report(number, fault);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs blocks round-robin, because blocks of a cooperative launch may wait for each other.
+    fn run_round_robin(&self, numbers: impl Iterator<Item = u64>, lowest: &LowestFault) -> LaunchResults {
+        let mut context = self.context();
+        let mut running: Vec<(u64, Block, BlockState)> = Vec::new();
+        for number in numbers {
+            let mut block = Block::new(self);
+            block.start(number, &mut context);
+            let fresh = BlockState::new(self.kernel, &self.dynamic_shared);
+            running.push((number, block, std::mem::replace(&mut context.state, fresh)));
+        }
+        // A fault of any block ends all: others may wait for that block forever.
+        while !running.is_empty() && lowest.block.load(Relaxed) == u64::MAX {
+            running.retain_mut(|(number, block, state)| {
+                std::mem::swap(&mut context.state, state);
+                context.block = self.block_index(*number);
+                let ended = block.run(&mut context);
+                std::mem::swap(&mut context.state, state);
+                match ended {
+                    Ok(ended) => !ended,
+                    Err(fault) => {
+                        lowest.report(*number, fault);
+                        false
+                    }
+                }
+            });
+        }
+        context.into_results()
+    }
+}

@@ -1,0 +1,143 @@
+//! Decoding of moves: `mov`, `cvta`, `isspacep` and `selp`.
+
+use super::operands::{Widths, check_width, count, destination, predicate, source, space_named};
+use super::predicates;
+use crate::program::error::Problem;
+use crate::program::instruction::{Action, Extend, Register};
+use crate::program::modifiers::ModifierCursor;
+use crate::program::symbols::Symbols;
+use crate::semantics::{Class, LANES, Lanes};
+use crate::syntax::{Operand, ScalarType, Space};
+
+/// `mov`, `cvta`, `isspacep` and `selp`.
+pub(super) fn decode(
+    symbols: &mut Symbols<'_>,
+    opcode: &str,
+    modifiers: &mut ModifierCursor<'_>,
+    operands: &[Operand],
+) -> Result<(Action, Class), Problem> {
+    match opcode {
+        "mov" => {
+            let scalar_type = modifiers.expect_type()?;
+            modifiers.end()?;
+            Ok((mov(symbols, scalar_type, count(operands, "2")?)?, Class::Move))
+        }
+        "cvta" => {
+            let to = modifiers.take("to");
+            let space = expect_space(modifiers)?;
+            let scalar_type = modifiers.expect_type()?;
+            modifiers.end()?;
+            if scalar_type != ScalarType::U64 {
+                return Err(Problem::Unsupported("an address of 32 bits"));
+            }
+            let [to_operand, from_operand] = count(operands, "2")?;
+            let destination = destination(symbols, to_operand, 1, 64, Widths::Exact)?;
+            let source = match from_operand {
+                Operand::Name(name) if !to && symbols.variable_address(name)?.is_some() => {
+                    variable(symbols, name, 0, Some(space))?
+                }
+                _ => source(symbols, from_operand, 2, scalar_type, Widths::Exact)?,
+            };
+            let base = crate::memory::to_generic(space, 0);
+            let distance = symbols.constant(if to { base.wrapping_neg() } else { base }, 64);
+            let sources = [source, distance, 0, 0];
+            Ok((Action::Compute { compute: add_addresses, destination, sources, extend: Extend::Zero }, Class::Move))
+        }
+        "isspacep" => {
+            let space = expect_space(modifiers)?;
+            modifiers.end()?;
+            let [to, from] = count(operands, "2")?;
+            let destination = predicate(symbols, to, 1)?;
+            let address = source(symbols, from, 2, ScalarType::B64, Widths::Exact)?;
+            Ok((Action::IsSpace { space, destination, address }, Class::Compare))
+        }
+        _ => {
+            let scalar_type = modifiers.expect_type()?;
+            modifiers.end()?;
+            let [to, a, b, condition] = count(operands, "4")?;
+            let destination = destination(symbols, to, 1, scalar_type.bytes() * 8, Widths::Exact)?;
+            let sources = [
+                source(symbols, a, 2, scalar_type, Widths::Exact)?,
+                source(symbols, b, 3, scalar_type, Widths::Exact)?,
+            ];
+            let predicate = predicate(symbols, condition, 4)?;
+            Ok((Action::Select { destination, sources, predicate }, Class::Compare))
+        }
+    }
+}
+
+fn add_addresses(result: &mut Lanes, [a, b, ..]: [&Lanes; 4]) {
+    for lane in 0..LANES {
+        result[lane] = a[lane].wrapping_add(b[lane]);
+    }
+}
+
+fn expect_space(modifiers: &mut ModifierCursor<'_>) -> Result<Space, Problem> {
+    let names = ["global", "shared", "shared::cta", "local", "const", "param", "param::entry"];
+    let name = modifiers.expect_any(&names, "the state space")?;
+    Ok(space_named(name).unwrap_or(Space::Global))
+}
+
+fn mov(symbols: &mut Symbols<'_>, scalar_type: ScalarType, [to, from]: &[Operand; 2]) -> Result<Action, Problem> {
+    if scalar_type == ScalarType::Pred {
+        return predicates::mov(symbols, to, from);
+    }
+    let bits = scalar_type.bytes() * 8;
+    if scalar_type == ScalarType::B128 {
+        return Err(Problem::Unsupported("a register of 128 bits"));
+    }
+    if let Operand::Vector(parts) = to {
+        let part_bits = vector_bits(parts.len(), bits)?;
+        let source = source(symbols, from, 2, scalar_type, Widths::Exact)?;
+        let destinations = parts.iter().map(|part| match part {
+            Operand::Name(name) if name == "_" => Ok(None),
+            part => destination(symbols, part, 1, part_bits, Widths::Exact).map(Some),
+        });
+        let destinations = destinations.collect::<Result<_, _>>()?;
+        return Ok(Action::Unpack { destinations, source, bits: part_bits as u32 });
+    }
+    let destination = destination(symbols, to, 1, bits, Widths::Exact)?;
+    if let Operand::Vector(parts) = from {
+        let part_bits = vector_bits(parts.len(), bits)?;
+        let part_type = [(8, ScalarType::B8), (16, ScalarType::B16), (32, ScalarType::B32)]
+            .iter()
+            .find_map(|(bits, part)| (*bits == part_bits).then_some(*part))
+            .unwrap_or(ScalarType::B32);
+        let parts = parts.iter().map(|part| source(symbols, part, 2, part_type, Widths::Exact));
+        return Ok(Action::Pack { destination, parts: parts.collect::<Result<_, _>>()?, bits: part_bits as u32 });
+    }
+    let source = match from {
+        Operand::Offset(name, offset) => short_address(symbols, name, *offset, bits)?,
+        Operand::Name(name) if symbols.variable_address(name)?.is_some() => short_address(symbols, name, 0, bits)?,
+        _ => source(symbols, from, 2, scalar_type, Widths::Exact)?,
+    };
+    Ok(Action::Move { destination, source })
+}
+
+/// A constant register with the address of a variable within its state space.
+fn variable(symbols: &mut Symbols<'_>, name: &str, offset: i64, space: Option<Space>) -> Result<Register, Problem> {
+    let (found, address) = symbols.variable_address(name)?.ok_or_else(|| Problem::Undeclared(name.to_owned()))?;
+    if space.is_some_and(|space| space != found) {
+        return Err(Problem::Operand { number: 2, expected: "a variable of this state space" });
+    }
+    Ok(symbols.constant(address.wrapping_add_signed(offset), 64))
+}
+
+/// As `variable`, for a destination of `bits` bits. Addresses of global memory need 64, those of other spaces fit in
+/// 32.
+fn short_address(symbols: &mut Symbols<'_>, name: &str, offset: i64, bits: usize) -> Result<Register, Problem> {
+    let min_bits = match symbols.variable_address(name)? {
+        Some((Space::Global, _)) => 64,
+        _ => 32,
+    };
+    check_width(name, bits, min_bits, Widths::OrWider)?;
+    let register = variable(symbols, name, offset, None)?;
+    Ok(symbols.truncated(register, bits))
+}
+
+fn vector_bits(parts: usize, bits: usize) -> Result<usize, Problem> {
+    match parts {
+        2 | 4 if bits / parts >= 8 => Ok(bits / parts),
+        _ => Err(Problem::Operand { number: 1, expected: "a vector of 2 or 4 parts" }),
+    }
+}

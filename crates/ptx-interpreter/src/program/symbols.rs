@@ -1,0 +1,177 @@
+//! What the decoder knows about a kernel: the entity behind each name, and the registers and memory handed out so far.
+
+use std::collections::HashMap;
+
+use super::error::Problem;
+use super::instruction::{Predicate, Register};
+use super::names::{Label, Named, Scopes};
+use super::{DYNAMIC_SHARED_START, Globals, Initial, Ranges, Special, truncate};
+use crate::syntax::{Linkage, Module, ScalarType, Space, Variable};
+
+/// The names, registers and memory of the kernel being built.
+pub(crate) struct Symbols<'a> {
+    module: &'a Module,
+    globals: &'a Globals,
+    pub(crate) scopes: Scopes,
+    registers: Vec<Initial>,
+    /// The registers that hold constants and special registers' values.
+    interned: HashMap<Initial, Register>,
+    predicates: usize,
+    shared: Ranges,
+    local: Ranges,
+    /// The functions being inlined, the outermost first, each with the label after its body.
+    pub(crate) calls: Vec<(String, Label)>,
+    /// Remaining budget of the module for inlined statements and branch table entries.
+    expansion_left: &'a mut usize,
+}
+
+/// The registers and memory that a kernel needs.
+pub(crate) struct Resources {
+    pub(crate) registers: Vec<Initial>,
+    pub(crate) predicates: usize,
+    pub(crate) shared: Ranges,
+    pub(crate) local: Ranges,
+}
+
+impl<'a> Symbols<'a> {
+    pub(crate) fn new(module: &'a Module, globals: &'a Globals, expansion_left: &'a mut usize) -> Self {
+        Self {
+            module,
+            globals,
+            scopes: Scopes::default(),
+            registers: Vec::new(),
+            interned: HashMap::new(),
+            predicates: 0,
+            shared: Ranges::new(Space::Shared),
+            local: Ranges::new(Space::Local),
+            calls: Vec::new(),
+            expansion_left,
+        }
+    }
+
+    pub(crate) fn into_resources(self) -> Resources {
+        let Self { registers, predicates, shared, local, .. } = self;
+        Resources { registers, predicates, shared, local }
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Named> {
+        self.scopes.find(name)
+    }
+
+    /// Charges statements or branch table entries to the module's expansion budget.
+    ///
+    /// # Errors
+    /// `TooMuchExpanded` if the budget does not suffice.
+    pub(crate) fn charge_expansion(&mut self, count: usize) -> Result<(), Problem> {
+        *self.expansion_left = self.expansion_left.checked_sub(count).ok_or(Problem::TooMuchExpanded)?;
+        Ok(())
+    }
+
+    /// The label after the function being inlined; None in the kernel itself.
+    pub(crate) fn return_label(&self) -> Option<Label> {
+        self.calls.last().map(|(_, label)| *label)
+    }
+
+    /// A new register or predicate of this type.
+    ///
+    /// # Errors
+    /// `Unsupported` for 128 bits.
+    pub(crate) fn new_named_register(&mut self, element: ScalarType) -> Result<Named, Problem> {
+        Ok(match element {
+            ScalarType::Pred => {
+                self.predicates += 1;
+                Named::Predicate(self.predicates as Predicate - 1)
+            }
+            ScalarType::B128 => return Err(Problem::Unsupported("a register of 128 bits")),
+            _ => {
+                let bits = element.bytes() * 8;
+                Named::Register { register: self.new_register(Initial::Uninitialised(bits)), bits }
+            }
+        })
+    }
+
+    /// A new variable of a function, in local or shared memory.
+    ///
+    /// # Errors
+    /// `Unsupported` for other state spaces; an error if the memory cannot hold the variable.
+    pub(crate) fn new_variable(&mut self, variable: &Variable) -> Result<Named, Problem> {
+        // Parameters of calls are in local memory.
+        let (space, ranges) = match variable.space {
+            Space::Local | Space::Param => (Space::Local, &mut self.local),
+            Space::Shared => (Space::Shared, &mut self.shared),
+            _ => return Err(UNSUPPORTED_VARIABLE),
+        };
+        let bytes = variable.bytes().ok_or(UNSUPPORTED_VARIABLE)?;
+        let address = ranges.append(&variable.name, bytes, variable.align)?;
+        Ok(Named::Variable { space, address })
+    }
+
+    fn new_register(&mut self, initial: Initial) -> Register {
+        self.registers.push(initial);
+        self.registers.len() as Register - 1
+    }
+
+    /// Width of a register in bits; 64 for constants and special registers.
+    pub(crate) fn register_bits(&self, register: Register) -> usize {
+        match self.registers[register as usize] {
+            Initial::Uninitialised(bits) => bits,
+            Initial::Constant(_) | Initial::Special(_) => 64,
+        }
+    }
+
+    /// The register that holds this constant in all lanes.
+    pub(crate) fn constant(&mut self, value: u64, bits: usize) -> Register {
+        self.interned_register(Initial::Constant(truncate(value, bits)))
+    }
+
+    /// The register of a constant truncated to `bits`; other registers unchanged.
+    pub(crate) fn truncated(&mut self, register: Register, bits: usize) -> Register {
+        match self.registers[register as usize] {
+            Initial::Constant(value) => self.constant(value, bits),
+            Initial::Uninitialised(_) | Initial::Special(_) => register,
+        }
+    }
+
+    /// The register that holds a special register's value.
+    pub(crate) fn special(&mut self, special: Special) -> Register {
+        self.interned_register(Initial::Special(special))
+    }
+
+    fn interned_register(&mut self, initial: Initial) -> Register {
+        if let Some(register) = self.interned.get(&initial) {
+            return *register;
+        }
+        let register = self.new_register(initial);
+        self.interned.insert(initial, register);
+        register
+    }
+
+    /// A variable's state space and its address there. A shared variable of the module is added to the kernel's shared
+    /// memory at its first use, as NVIDIA's assembler does. None if no variable has the name.
+    ///
+    /// # Errors
+    /// If shared memory cannot hold the variable.
+    pub(crate) fn variable_address(&mut self, name: &str) -> Result<Option<(Space, u64)>, Problem> {
+        if let Some(named) = self.scopes.find(name) {
+            return match named {
+                Named::Variable { space, address } => Ok(Some((*space, *address))),
+                _ => Ok(None),
+            };
+        }
+        if let Some(found) = self.globals.find(name) {
+            return Ok(Some(found));
+        }
+        let is_named = |variable: &&Variable| variable.space == Space::Shared && variable.name == name;
+        let Some(variable) = self.module.variables.iter().find(is_named) else { return Ok(None) };
+        let start = match variable.bytes() {
+            Some(bytes) if variable.linkage != Linkage::Extern || bytes > 0 => match self.shared.start_of(name) {
+                Some(start) => start,
+                None => self.shared.append(name, bytes, variable.align)?,
+            },
+            _ => DYNAMIC_SHARED_START,
+        };
+        Ok(Some((Space::Shared, start)))
+    }
+}
+
+const UNSUPPORTED_VARIABLE: Problem = Problem::Unsupported("a variable of this space in a function");
