@@ -29,7 +29,7 @@ pub enum ActivationGpuError {
     /// The numbers of values and of weights differ.
     #[error(transparent)]
     Length(#[from] LengthMismatch),
-    /// The buffers have another length.
+    /// The number of values is not the buffers' length.
     #[error("{given} values for buffers of {length}: allocate new buffers, or pass {length} values")]
     OtherLength {
         /// Length of the buffers, in values.
@@ -178,7 +178,7 @@ impl<'a> ActivationGpu<'a> {
         Ok(from_quads(&self.staging, self.length))
     }
 
-    /// The launch configuration; None without values.
+    /// The launch configuration; None if there are no values.
     fn config(&self) -> Option<LaunchConfig> {
         (self.length > 0).then(|| LaunchConfig::for_elements(self.values.len(), THREADS))
     }

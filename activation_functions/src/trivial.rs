@@ -33,8 +33,8 @@ pub fn weigh(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMismatch
 
 /// The hyperbolic tangent of each x by its definition, (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ), as in the exercise.
 ///
-/// Near 0 the subtraction cancels: the absolute error is a few 1e-8, whatever the size of x. Beyond ±88 the result is ∞
-/// / ∞, a NaN.
+/// Near 0 the subtraction cancels: the absolute error stays at a few 1e-8, however small x is. Beyond about ±88.7 the
+/// exponential overflows, and the result is NaN (∞ / ∞).
 ///
 /// ```
 /// assert_eq!(activation_functions::activate(&[0.0, 10.0, -10.0]), [0.0, 1.0, -1.0]);

@@ -1,12 +1,12 @@
 use rayon::prelude::*;
 
-/// Maximum absolute difference of a result from double precision; all values are about 0…1.
+/// Maximum absolute error of a result, compared with double precision. Results are about 0…1.
 pub const TOLERANCE: f64 = 1e-6;
 
 /// [`TOLERANCE`] for the GPU's approximation of tanh, whose relative error is 2⁻¹¹.
 pub const TOLERANCE_FAST: f64 = 5e-4;
 
-/// A step of the exercise, whose input is the result of the step before.
+/// A step of the exercise. Its input is the result of the previous step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// x / 255.
@@ -21,7 +21,7 @@ impl Step {
     /// All steps in order.
     pub const ALL: [Self; 3] = [Self::Normalize, Self::Weigh, Self::Activate];
 
-    /// The result of this step and those before it for a greyscale value and its weight, in double precision.
+    /// The result of all steps up to this one for a greyscale value and its weight, in double precision.
     pub fn exact(self, value: f32, weight: f32) -> f64 {
         let normalized = f64::from(value) / 255.0;
         match self {
@@ -32,15 +32,14 @@ impl Step {
     }
 }
 
-/// Checks `results` of `step` and those before it for the greyscale `values` and their `weights`, and returns the
-/// largest difference from double precision.
+/// Compares `results`, which all steps up to `step` computed from the greyscale `values` and their `weights`, with
+/// double precision. Returns the largest absolute error.
 ///
 /// # Errors
-/// The first difference of more than `tolerance`, with its index, the value found and the value expected; or a length
-/// mismatch.
+/// The first error above `tolerance`, with its index, the value found and the value expected; or a length mismatch.
 pub fn verify(step: Step, results: &[f32], values: &[f32], weights: &[f32], tolerance: f64) -> Result<f64, String> {
     if results.len() != values.len() || results.len() != weights.len() {
-        return Err(format!("{} results of {} values and {} weights", results.len(), values.len(), weights.len()));
+        return Err(format!("{} results for {} values and {} weights", results.len(), values.len(), weights.len()));
     }
     // A NaN counts as an infinite error.
     let error = |i: usize| match (f64::from(results[i]) - step.exact(values[i], weights[i])).abs() {

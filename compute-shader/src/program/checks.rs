@@ -10,9 +10,9 @@ use timing::Report;
 use super::BATCHES;
 use super::input::Input;
 
-/// Maximum absolute error of an output up to ±1, maximum relative error beyond.
+/// Maximum error of an output: absolute for magnitudes up to 1, relative beyond.
 const TOLERANCE: f32 = 1e-5;
-/// Samples that are also checked against plain loops, on both paths.
+/// Number of samples that are also checked against plain loops, on both paths.
 const PLAIN_SAMPLES: usize = 200;
 
 pub(super) fn run(
@@ -30,7 +30,7 @@ pub(super) fn run(
         report.check_on(&format!("shader_batch_{batch}"), &error_note(&outcome), outcome.map(|_| ()));
     }
     let samples = input.batch(PLAIN_SAMPLES);
-    let plain = predict_plainly(&input.network, samples);
+    let plain = predict_by_plain_loops(&input.network, samples);
     for (name, path) in [("shader_single", Path::Single), ("shader_batch", Path::Batch)] {
         let outcome = compare(shader.predict_by(path, samples)?.view(), plain.view());
         report.check_on(&format!("{name}_against_plain_loops"), &error_note(&outcome), outcome.map(|_| ()));
@@ -44,7 +44,7 @@ fn error_note(outcome: &Result<f32, String>) -> String {
     outcome.as_ref().map(|error| format!(" (largest error {error:.1e})")).unwrap_or_default()
 }
 
-fn predict_plainly(network: &Network<f32>, inputs: ArrayView2<f32>) -> Array2<f32> {
+fn predict_by_plain_loops(network: &Network<f32>, inputs: ArrayView2<f32>) -> Array2<f32> {
     let mut outputs = Array2::zeros((inputs.nrows(), network.architecture().outputs()));
     for (mut output, input) in outputs.outer_iter_mut().zip(inputs.outer_iter()) {
         output.assign(&ndarray::Array1::from(network.predict(&input.to_vec())));
@@ -52,7 +52,7 @@ fn predict_plainly(network: &Network<f32>, inputs: ArrayView2<f32>) -> Array2<f3
     outputs
 }
 
-/// The largest error, absolute up to ±1 and relative beyond, or the first output where it exceeds the tolerance.
+/// The largest error, measured as for [`TOLERANCE`]; or the first output whose error exceeds it.
 fn compare(found: ArrayView2<f32>, expected: ArrayView2<f32>) -> Result<f32, String> {
     if found.dim() != expected.dim() {
         return Err(format!("{:?} outputs, expected {:?}", found.dim(), expected.dim()));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Case {
     /// The file's name in the reader's folder.
     pub(crate) name: String,
-    /// Its content.
+    /// The file's content.
     pub(crate) bytes: Vec<u8>,
     /// The verdict that the reader must return.
     pub(crate) expected: Expected,
@@ -53,7 +53,8 @@ pub(crate) fn wrong(promise: &'static str, detail: impl Into<String>) -> Verdict
 }
 
 impl Verdict {
-    /// The reader's error, with its causes, as the programs print it.
+    /// A rejection whose message is the reader's error with its causes, as the programs print it, and must contain
+    /// `names`.
     pub(crate) fn rejected(error: impl Into<anyhow::Error>, names: impl ToString) -> Self {
         Self::Rejected { message: format!("{:#}", error.into()), names: names.to_string() }
     }
@@ -106,7 +107,7 @@ pub(crate) struct Finding {
     pub(crate) index: u64,
     /// Kind of the defect.
     pub(crate) kind: Kind,
-    /// The panic's source line, or the broken promise; the same for all cases of one defect.
+    /// The panic's source line, the broken promise or the exceeded limit; the same for all cases of one defect.
     pub(crate) place: String,
     /// Description of the failure for the user.
     pub(crate) detail: String,

@@ -6,19 +6,19 @@ use std::str::FromStr;
 /// The device that the user selects: `auto`, `cuda`, `simulator` or `ptx`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// CUDA if there is a usable GPU, else the simulator
+    /// CUDA if there is a usable GPU, else the simulator.
     #[default]
     Auto,
-    /// CUDA; an error if there is no usable GPU
+    /// CUDA; an error if there is no usable GPU.
     Cuda,
-    /// The simulator, which runs kernels on the CPU with checks
+    /// The simulator, which runs kernels on the CPU with checks.
     Simulator,
-    /// The interpreter, which runs the kernels' PTX on the CPU with checks
+    /// The interpreter, which runs the kernels' PTX on the CPU with checks.
     Ptx,
 }
 
 impl DeviceChoice {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 4] = [Self::Auto, Self::Cuda, Self::Simulator, Self::Ptx];
 
     /// The name on the command line.
@@ -31,13 +31,13 @@ impl DeviceChoice {
         }
     }
 
-    /// One line of help on the value.
+    /// The line of `--help` for this value.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Auto => "CUDA where there is a GPU that it can use, else the simulator",
-            Self::Cuda => "CUDA; it is an error if there is none",
+            Self::Auto => "CUDA if there is a usable GPU, else the simulator",
+            Self::Cuda => "CUDA; an error if there is no usable GPU",
             Self::Simulator => "The simulator, which runs kernels on the CPU with checks",
-            Self::Ptx => "The interpreter, which runs the PTX that a GPU would get on the CPU, with checks",
+            Self::Ptx => "The interpreter, which runs the kernels' PTX on the CPU with checks",
         }
     }
 }

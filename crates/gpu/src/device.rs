@@ -16,7 +16,8 @@ use crate::{
 
 /// A device that runs kernels: a GPU, the simulator, or the PTX interpreter.
 ///
-/// A clone is a handle to the same device. It is not `Send`, because CUDA's context is current on one thread:
+/// A clone is a handle to the same device. It is not `Send`, because the CUDA context is current only on the thread
+/// that opened it:
 ///
 /// ```compile_fail
 /// let device = gpu::Device::simulator();
@@ -94,8 +95,8 @@ impl Device {
         matches!(self.backend, Backend::Simulator { .. })
     }
 
-    /// The interpreter's reports on all launches since the last call, which starts the recording: the first call
-    /// returns none. Other devices never have any.
+    /// The interpreter's reports on all launches since the previous call. The first call only starts the collection of
+    /// reports and returns none. Other devices never have any.
     pub fn take_ptx_reports(&self) -> Vec<ptx_interpreter::LaunchReport> {
         match &self.backend {
             Backend::Interpreter(interpreter) => interpreter.take_reports(),
@@ -143,12 +144,12 @@ impl Device {
         }
     }
 
-    /// The GPU's memory in bytes.
+    /// The GPU's memory in bytes. None on the other devices.
     pub fn total_memory(&self) -> Option<usize> {
         self.cuda().map(|cuda| cuda.properties.total_memory)
     }
 
-    /// The number of the GPU's streaming multiprocessors.
+    /// The number of the GPU's streaming multiprocessors. None on the other devices.
     pub fn multiprocessors(&self) -> Option<u32> {
         self.cuda().map(|cuda| cuda.properties.multiprocessors)
     }
@@ -188,7 +189,7 @@ impl Device {
     /// A buffer with the elements of `values`.
     ///
     /// # Errors
-    /// If the GPU has not enough memory, or has failed.
+    /// If the GPU does not have enough memory, or has failed.
     pub fn buffer_from_slice<T: Element>(&self, values: &[T]) -> Result<Buffer<T>, Error> {
         recording::forbid("buffer_from_slice")?;
         Buffer::from_slice(&self.backend, values)
@@ -224,13 +225,13 @@ impl Device {
 
     /// Launches `kernel`.
     ///
-    /// A GPU queues the launch in its stream and returns None. The simulator runs the kernel to its end and returns its
-    /// counters; the interpreter runs it too and returns None.
+    /// On a GPU, queues the launch in the device's stream and returns None. The simulator runs the kernel to completion
+    /// and returns its counters; the interpreter runs it to completion and returns None.
     ///
     /// # Errors
     /// If the launch exceeds CUDA's limits, a buffer is on another device, the PTX has no such kernel, or the driver
     /// rejects the launch; if a cooperative launch has more blocks than can be resident at once. On the simulator and
-    /// the interpreter also for the kernel's own fault, on a GPU for that of an earlier launch.
+    /// the interpreter also if the kernel faults; on a GPU also if an earlier launch has faulted.
     pub fn launch<K: Kernel>(
         &self,
         kernel: &K,
@@ -263,8 +264,8 @@ impl Device {
     ///
     /// On a GPU, `record` runs once: its launches are captured into a graph, which is then launched `times` times, with
     /// the same arguments each time. On the other devices, and with `GPU_LAUNCH_BLOCKING=1`, `record` runs `times`
-    /// times, and its launches with it. It must therefore record the same launches each time. With `times` zero it does
-    /// not run.
+    /// times and its launches run directly. `record` must therefore make the same launches each time. If `times` is
+    /// zero, it does not run.
     ///
     /// `record` may only launch kernels, and only through its recorder: other launches, copies, allocations and waiting
     /// return [`Error::Recording`].
@@ -303,7 +304,7 @@ impl Device {
         }
     }
 
-    /// Waits for all launches.
+    /// Waits until all launches have ended.
     ///
     /// # Errors
     /// If one of them failed.

@@ -1,14 +1,14 @@
 //! The matrix product with a sparse left matrix, such as images whose background is zero.
 //!
 //! Idea: a term 0 · w does not change a sum, so the product skips the zeros. [`NonzeroRows`] has a bitmap of the
-//! nonzero elements by rows, 64 columns in a word, and one by columns, 64 rows in a word. The weighted sums of a layer,
+//! nonzero elements by rows, 64 columns per word, and one by columns, 64 rows per word. The weighted sums of a layer,
 //! left · right, iterate over a row's set bits: they broadcast one element, load a row of the right matrix, and keep up
 //! to eight vectors of sums in registers. A weight gradient, leftᵀ · right, iterates over each column's set bits in the
 //! same way.
 //!
 //! The number of set bits per column varies, and a mispredicted loop branch costs more than a few multiply-adds. The
-//! columns are therefore sorted by their number of set bits, so that the trip count rarely changes
-//! ([`NonzeroRows::index`]).
+//! columns are therefore sorted by their number of set bits, so that the trip count rarely changes from one column to
+//! the next ([`NonzeroRows::index`]).
 //!
 //! The right matrix of the first product, the weights, is larger than L1. The product is therefore blocked over the
 //! summation index: all rows use the 64 rows of the weights that belong to one word of bits, then the next 64. Between
@@ -19,8 +19,8 @@
 //! contribute a NaN.
 //!
 //! Roofline: every multiply-add loads a vector from L1, which delivers two per cycle, the rate of the arithmetic units.
-//! The floor is the dense product's times the share of nonzero elements. Mispredicted loop branches cost most of the
-//! rest. docs/performance.md has the times, and the variants that do not pay.
+//! The minimum time is the dense product's times the share of nonzero elements. Mispredicted loop branches cost most of
+//! the rest. docs/performance.md has the times and the ineffective variants.
 
 use std::any::Any;
 use std::ops::Range;
@@ -156,14 +156,14 @@ impl<F: Real> NonzeroRows<F> {
         self.columns_are_indexed = false;
     }
 
-    /// Builds both bitmaps and sorts the columns, as both products need it.
+    /// Builds both bitmaps and sorts the columns: the index for both products.
     pub fn index(&mut self, set: InstructionSet) {
         self.index_rows(set);
         self.columns_are_indexed = true;
         set.dispatch(IndexColumns(self));
     }
 
-    /// Builds the bitmap by rows only, as [`nonzero_product`] needs it.
+    /// Builds only the bitmap by rows, which is enough for [`nonzero_product`].
     pub fn index_rows(&mut self, set: InstructionSet) {
         self.rows_are_indexed = true;
         self.bits.resize(self.rows * self.words, 0);
@@ -190,7 +190,7 @@ impl<F: Real> WithSimd for IndexRows<'_, F> {
     }
 }
 
-/// Bit b of the result is set if float b is not zero; a NaN is not.
+/// Bit b of the result is set if float b is not zero. A NaN counts as nonzero.
 #[inline(always)]
 fn bits_of_floats<F: Real>(floats: &[F; WORD]) -> u64 {
     let bits = floats.iter().enumerate().map(|(bit, value)| u64::from(*value != F::zero()) << bit);
@@ -206,7 +206,7 @@ fn bits_of_bytes<S: Simd>(simd: S, bytes: &[u8; WORD]) -> u64 {
         return simd.avx512bw._mm512_test_epi8_mask(bytes, bytes);
     }
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    // A product whose top byte gathers the top bits of all bytes.
+    // A factor that gathers one bit of each byte in the top byte of the product.
     const GATHER: u64 = 0x0002_0408_1020_4081;
     let (eights, _) = bytes.as_chunks::<8>();
     eights.iter().enumerate().fold(0, |word, (index, eight)| {
@@ -247,8 +247,8 @@ fn mark_columns<T>(
     is_nonzero: impl Fn(&T) -> bool,
 ) {
     let (bits_of_columns, _) = bits_of_columns.as_chunks_mut::<WORD>();
-    // Element n: the number of columns with n set bits.
-    let mut ends = [0_u32; WORD + 1];
+    // Element n is first the number of columns with n set bits, then the next index for one in `sorted_columns`.
+    let mut slots = [0_u32; WORD + 1];
     for (word, columns) in bits_of_columns.iter_mut().enumerate() {
         columns.fill(0);
         let mut rows = elements.iter().skip(word).step_by(words);
@@ -265,19 +265,19 @@ fn mark_columns<T>(
             }
         }
         for column in columns {
-            ends[column.count_ones() as usize] += 1;
+            slots[column.count_ones() as usize] += 1;
         }
     }
     let mut start = 0;
-    for end in &mut ends[1..] {
-        (start, *end) = (start + *end, start);
+    for slot in &mut slots[1..] {
+        (start, *slot) = (start + *slot, start);
     }
     sorted_columns.resize(start as usize, 0);
     for (index, &column) in bits_of_columns.as_flattened().iter().enumerate() {
         if column != 0 {
-            let end = &mut ends[column.count_ones() as usize];
-            sorted_columns[*end as usize] = index as u32;
-            *end += 1;
+            let slot = &mut slots[column.count_ones() as usize];
+            sorted_columns[*slot as usize] = index as u32;
+            *slot += 1;
         }
     }
 }
@@ -338,8 +338,8 @@ impl<F: Real> ReadElement<F> for AsBytes<'_, F> {
 /// padding included. Row `rows.start` goes to the first row of `out`.
 ///
 /// # Panics
-/// If `left` is not indexed, the number of `left`'s columns is not that of `right`'s rows, or `out` is not one row of
-/// `right`'s stride for each of `rows`.
+/// If `left` is not indexed, the number of `left`'s columns is not that of `right`'s rows, `rows` is out of bounds, or
+/// `out` is not one row of `right`'s stride for each of `rows`.
 pub fn nonzero_product<F: Real>(
     set: InstructionSet,
     left: &NonzeroRows<F>,
@@ -364,7 +364,7 @@ pub fn nonzero_product<F: Real>(
 
 /// The given `rows` of the product leftᵀ · right, which are columns of `left`: element (i, j) = Σₚ left\[p\]\[i\] ·
 /// right\[p\]\[j\]. Rows for which `left` has only zeros are skipped if `only_nonzero`; otherwise the sink receives
-/// zeros for them.
+/// zeros for them. Sums start at zero: [`Sink::start`] is not called.
 ///
 /// # Panics
 /// If `left` is not indexed, `right` has fewer rows than `left`, or `left` has fewer columns than `rows.end`.

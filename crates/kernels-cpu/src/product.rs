@@ -9,8 +9,8 @@
 //! on how rows are distributed, or on the number of threads. They are the same on all instruction sets with a fused
 //! multiply-add, that is on all but the portable one.
 //!
-//! Roofline: M · N multiply-adds for M + N loaded elements. With 8 × 32 f32 on AVX-512, which is 16 multiply-adds for 2
-//! loads and 8 broadcasts, the arithmetic units are the bound, not the loads.
+//! Roofline: M · N multiply-adds for M + N loaded elements. With 8 × 32 f32 on AVX-512, which is 16 vector
+//! multiply-adds for 2 loads and 8 broadcasts, the arithmetic units are the bound, not the loads.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -98,7 +98,8 @@ impl<F: Real> PaddedMatrix<F> {
 /// The consumer of a product's finished sums.
 pub trait Sink<F: Real> {
     /// Writes the initial values of the sums at row `row` and columns `column`, `column + 1`, … to `sums`, which holds
-    /// zeros: for a product that continues an earlier one's sums over further p. Mark it `#[inline(always)]`.
+    /// zeros. A sink implements it to continue the sums of an earlier product over further p. Mark it
+    /// `#[inline(always)]`.
     #[inline(always)]
     fn start<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &mut [F::Vector<S>]) {}
 
@@ -107,8 +108,8 @@ pub trait Sink<F: Real> {
     fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]);
 }
 
-/// The product of shape `left.len()` × `columns.len()` of the matrix whose rows are `left` and the given columns of
-/// `right`: element (i, j) = Σₚ left\[i\]\[p\] · right\[p\]\[j\].
+/// Multiplies the matrix whose rows are `left` by the given `columns` of `right`. The product has shape `left.len()` ×
+/// `columns.len()`: element (i, j) = Σₚ left\[i\]\[p\] · right\[p\]\[j\].
 ///
 /// `columns` counts in whole cache lines of elements (multiples of [`Real::LINE`]) and may cover the padding.
 ///
@@ -135,8 +136,9 @@ pub fn product<F: Real, S: Sink<F>>(
     });
 }
 
-/// The product of shape `rows.len()` × (padded columns of `right`) of the transpose of the matrix whose rows are `left`
-/// and `right`, at the given `rows`: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\].
+/// Multiplies the transpose of the matrix whose rows are `left` by `right`, and computes only the given `rows` of the
+/// product, of shape `rows.len()` × (padded columns of `right`): element (i, j) = Σₚ left\[p\]\[i\] ·
+/// right\[p\]\[j\].
 ///
 /// A weight gradient has this form: p runs over the images of a batch, left\[p\] is an image, right\[p\] its error.
 /// Only the first `left.len()` rows of `right` are used.
@@ -163,8 +165,9 @@ pub fn product_of_transpose<F: Real, S: Sink<F>>(
     });
 }
 
-/// The product of shape `rows` × `width` of the transpose of `left` and `right`, both packed row-major panels of
-/// `width` columns: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\], for the first `rows` columns i of `left`.
+/// Multiplies the transpose of `left` by `right`, both packed row-major panels of `width` columns. The product has
+/// shape `rows` × `width`: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\], for the first `rows` columns i of
+/// `left`.
 ///
 /// For matrices that are larger than the cache: a tile reads both packed panels sequentially.
 ///
@@ -275,8 +278,8 @@ impl<F: Real, L: Left<F>, K: Sink<F>> WithSimd for Product<'_, F, L, K> {
 }
 
 impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
-    /// Covers the product with tiles of M rows and two vectors, then one. Vectors divide a cache line, so there is no
-    /// remainder of columns.
+    /// Covers the product with tiles of M rows and two vectors, then one vector. A cache line is a whole number of
+    /// vectors, so no columns remain.
     #[inline(always)]
     fn sweep<S: Simd, const M: usize>(&mut self, simd: S) {
         let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
@@ -358,8 +361,8 @@ mod tests {
         fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
     }
 
-    /// The functions of this module check shapes before. Without this second check, a missing one would silently drop
-    /// the last terms of the sums.
+    /// The public functions check shapes first. If they missed a mismatch, the tile would panic instead of silently
+    /// dropping the last terms of the sums.
     #[test]
     #[should_panic(expected = "the right matrix has a row for each column of the left")]
     fn a_right_matrix_with_too_few_rows_panics() {

@@ -1,8 +1,8 @@
-//! Count of the skipped tests, with the requirement that this machine lacks.
+//! Counts the skipped tests, by the requirement that this machine lacks.
 //!
 //! A test cannot report to the test harness that it is skipped, so the harness prints `ok`. [`skip`] prints one line
-//! that the harness does not capture, and appends the test to a file, so that the end of a run can count all of them:
-//! [`of_this_run`] reads the file of the `cargo test` that is running, [`read`] any other.
+//! that the harness does not capture, and appends the test to a file, so that all of them can be counted at the end of
+//! a run: [`of_this_run`] reads the file of the `cargo test` that is running, [`read`] any other.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -101,7 +101,8 @@ const FILE: &str = "SKIPPED_TESTS";
 /// Reports that the calling test is skipped, and why. The test must return afterwards.
 ///
 /// # Panics
-/// If the environment requires `need`: `GPU_TESTS=require` and so on, with the need's name.
+/// If the environment requires `need`, as `GPU_TESTS=require` does for [`Need::Gpu`], or the skip cannot be appended
+/// to the file of this run.
 #[track_caller]
 pub fn skip(need: Need, reason: &str) {
     let test = calling_test();
@@ -139,8 +140,8 @@ fn calling_test() -> String {
     }
 }
 
-/// The file of this run. A run is one `cargo test` process, which starts all test programs; unless `SKIPPED_TESTS`
-/// names the file, its name ends in that process's id. A test program outside a target folder has no file.
+/// The file of this run. A run is one `cargo test` process, which starts all test programs. Unless `SKIPPED_TESTS`
+/// names the file, the file's name ends in that process's id. A test program outside a target folder has no file.
 fn file_of_this_run() -> Option<PathBuf> {
     if let Some(file) = std::env::var_os(FILE) {
         return Some(file.into());

@@ -1,5 +1,4 @@
-//! A skipped test is reported despite the test harness's capture, appended to a file, and a failure where it is
-//! required.
+//! A skipped test is printed despite the test harness's capture and appended to a file; it fails where it is required.
 //!
 //! Environment variables belong to a process, so these tests run this program again with a test that skips itself.
 

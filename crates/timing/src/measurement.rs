@@ -66,7 +66,7 @@ pub fn format_seconds(seconds: f64) -> String {
     format!("{} {unit}", four_digits(value))
 }
 
-/// A value with four significant digits, or with all digits before the point if there are more.
+/// A value with four significant digits; below 1 with three decimals, from 10⁴ on with all digits before the point.
 pub(crate) fn four_digits(value: f64) -> String {
     // An infinite value's digit count saturates.
     let before_point = if value >= 1.0 { (value.log10().floor() as usize).saturating_add(1) } else { 1 };

@@ -60,7 +60,7 @@ fn free_in_control_groups() -> Option<u64> {
     free_below(Path::new("/sys/fs/cgroup"), Path::new(group))
 }
 
-/// Minimum of the free bytes of the group, a path below `root`, and its ancestors.
+/// Minimum of the free bytes of `group`, a path below `root`, and of its ancestors; `None` if none has a limit.
 fn free_below(root: &Path, group: &Path) -> Option<u64> {
     group.ancestors().filter_map(|group| free_in(&root.join(group))).min()
 }

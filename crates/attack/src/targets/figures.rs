@@ -28,7 +28,7 @@ impl FigureFiles {
 #[path = "../../../../report/tests/report/figures.rs"]
 mod test_figures;
 
-/// A valid file.
+/// The content of a valid file.
 pub(crate) fn valid() -> String {
     json!(test_figures::without_gpu()).to_string()
 }

@@ -1,4 +1,4 @@
-//! The CUDA backend makes the right driver calls, and its errors name the cause. The stand-in takes the driver's place.
+//! The CUDA backend makes the right driver calls, and its errors name the cause. A stand-in replaces the driver.
 
 use std::num::NonZeroUsize;
 
@@ -61,8 +61,8 @@ fn too_large_a_buffer_is_rejected() {
 }
 
 #[test]
-fn a_launch_has_its_shape_and_its_parameters() {
-    with_stand_in("cuda::a_launch_has_its_shape_and_its_parameters", &[], &[], || {
+fn a_launch_passes_its_shape_and_parameters_to_the_driver() {
+    with_stand_in("cuda::a_launch_passes_its_shape_and_parameters_to_the_driver", &[], &[], || {
         let device = open();
         let a = device.buffer_from_slice(&[1.0, 5.0, 3.0]).unwrap();
         let b = device.buffer_from_slice(&[4.0, 2.0, 6.0]).unwrap();
@@ -228,8 +228,8 @@ fn address(buffer: &gpu::Buffer<f32>) -> u64 {
 }
 
 #[test]
-fn each_repetition_is_timed_after_one_that_is_not() {
-    with_stand_in("cuda::each_repetition_is_timed_after_one_that_is_not", &[], &[], || {
+fn every_repeat_is_timed_after_one_warm_up() {
+    with_stand_in("cuda::every_repeat_is_timed_after_one_warm_up", &[], &[], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
         let seconds = device.time_repeats(NonZeroUsize::new(3).unwrap(), || {
@@ -251,8 +251,8 @@ fn a_kernel_that_the_driver_does_not_find_is_named() {
 }
 
 #[test]
-fn another_error_of_the_look_up_is_the_drivers() {
-    with_stand_in("cuda::another_error_of_the_look_up_is_the_drivers", &["LOOK_UP_RESULT=2"], &[], || {
+fn other_lookup_errors_show_the_drivers_error() {
+    with_stand_in("cuda::other_lookup_errors_show_the_drivers_error", &["LOOK_UP_RESULT=2"], &[], || {
         let device = open();
         let mut x = device.zeroed(2).unwrap();
         let error = device.launch(&scale, LaunchConfig::new(1, 32), (&mut x, 2.0, 0)).unwrap_err();

@@ -83,10 +83,10 @@ trait Bitwise: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Outp
     fn shift_left(self, amount: u32) -> Self;
     /// Shifts right; all sign bits, or zero for an unsigned type, if `amount` is the width or more.
     fn shift_right(self, amount: u32) -> Self;
-    /// The field of `length` bits from `position` on, by the low 8 bits of both. A signed field is sign-extended; its
-    /// sign is the word's top bit if the field extends beyond the word.
+    /// The field of `length` bits from `position` on; only the low 8 bits of both operands count. A signed field is
+    /// sign-extended; its sign is the word's top bit if the field extends beyond the word.
     fn extract(self, position: u32, length: u32) -> Self;
-    /// `base` with the low `length` bits of self inserted at `position`, by the low 8 bits of both.
+    /// `base` with the low `length` bits of self inserted at `position`; only the low 8 bits of both operands count.
     fn insert(self, base: Self, position: u32, length: u32) -> Self;
     /// Self, or its complement if it is negative.
     fn without_sign(self) -> Self;

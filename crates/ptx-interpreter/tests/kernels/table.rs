@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::device::{Device, Interpreter, Plain, Simulator, bytes_of};
 
-/// One launch: sizes in the order defined by the kernel's family, and the seed of its input.
+/// One launch: sizes in the order that the kernel's family defines, the launch configuration, and the input's seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) sizes: [usize; 2],
@@ -24,11 +24,11 @@ pub(crate) struct Case {
 pub(crate) struct Entry {
     /// The name of the PTX entry.
     pub(crate) kernel: &'static str,
-    /// Runs a case from the source, and returns the outputs' bytes.
+    /// Runs a case of the kernel's source on the simulator, and returns the outputs' bytes.
     pub(crate) on_simulator: fn(&mut Simulator, &Case) -> Result<Vec<u8>, String>,
-    /// Runs a case from the PTX, and returns the outputs' bytes.
+    /// Runs a case of the kernel's PTX on the interpreter, and returns the outputs' bytes.
     pub(crate) on_interpreter: fn(&mut Interpreter, &Case) -> Result<Vec<u8>, String>,
-    /// The outputs' bytes by a slow and simple reference.
+    /// The outputs' bytes, computed by a slow and simple reference.
     pub(crate) reference: fn(&Case) -> Vec<u8>,
     /// Whether a result agrees with the reference: to the bit, except for approximated functions.
     pub(crate) agrees: fn(&[u8], &[u8]) -> bool,
@@ -143,7 +143,7 @@ pub(crate) static ENTRIES: &[Entry] = &[
     },
 ];
 
-/// Whether another test checks the kernel from each PTX: neural-net/tests/part1_gpu_engine.rs those of the network,
+/// Whether another test checks the kernel from each PTX: neural-net/tests/part1_gpu_engine.rs checks the network's,
 /// whose launches are long sequences, and crates/gpu/tests/devices/cooperative.rs those that measure latencies.
 pub(crate) fn is_checked_elsewhere(kernel: &str) -> bool {
     kernel.starts_with("network_") || ["empty_kernel", "grid_barriers"].contains(&kernel)
@@ -160,7 +160,7 @@ fn random_greyscale(random: &mut ChaCha8Rng, small: bool) -> Case {
     Case { sizes: [quads, 0], config, seed: random.random() }
 }
 
-/// Greyscale values, and weights around a half; one value of 50 is special, such as an infinity or NaN.
+/// Greyscale values, and weights around a half; about one value in 50 is special, such as an infinity or NaN.
 fn greyscale_input(case: &Case) -> [Vec<F32x4>; 2] {
     const RARE: [f32; 7] = [0.0, -0.0, f32::MIN_POSITIVE / 8.0, 40.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     let mut random = ChaCha8Rng::seed_from_u64(case.seed);
@@ -229,7 +229,7 @@ const PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(133, 19),
 ];
 
-/// The same, with few enough threads that each computes several cells of a row.
+/// Similar shapes. The last case has fewer threads than a row has cells, so that each computes several cells of a row.
 const STRIDED_PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(37, 21),
     || product_case(2, 1),

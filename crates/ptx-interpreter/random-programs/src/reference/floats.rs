@@ -58,7 +58,8 @@ pub(crate) fn evaluate(form: &Form, s: [u64; 4]) -> Option<u64> {
     Some(finish(form, layout, encode(layout, &exact, rounding), form.has("ftz")))
 }
 
-/// Whether an f32 divisor is finite and its magnitude is above 2^126.
+/// Whether an f32 divisor is finite and its magnitude is above 2^126: `div.approx` then returns zero, or NaN for an
+/// infinite dividend.
 fn divisor_is_huge(layout: Layout, bits: u64) -> bool {
     let magnitude = bits & !layout.sign();
     magnitude > (126 + 127) << 23 && magnitude < layout.infinity()
@@ -80,7 +81,7 @@ fn extreme(form: &Form, layout: Layout, a: u64, b: u64) -> u64 {
     chosen | sign
 }
 
-/// Whether a comparison of two values holds.
+/// Whether a comparison holds, by the operator that is the form's first modifier.
 pub(crate) fn holds(form: &Form, s: [u64; 4]) -> Option<bool> {
     let name = form.modifiers[0];
     let (ordering, unordered) = if let Some(layout) = Layout::of(form.last()) {
@@ -109,7 +110,7 @@ pub(crate) fn holds(form: &Form, s: [u64; 4]) -> Option<bool> {
     })
 }
 
-/// `set` and `slct`
+/// The result of `set` or `slct`.
 pub(crate) fn select(form: &Form, s: [u64; 4]) -> Option<u64> {
     if form.opcode == "set" {
         let truth = holds(form, s)?;
@@ -140,7 +141,7 @@ pub(crate) fn select(form: &Form, s: [u64; 4]) -> Option<u64> {
     Some(value & (u64::MAX >> (64 - bits)))
 }
 
-/// `testp`
+/// The result of `testp`.
 pub(crate) fn test(form: &Form, s: [u64; 4]) -> Option<bool> {
     let layout = Layout::of(form.last())?;
     let bits = s[0] & (layout.sign() | (layout.sign() - 1));
@@ -157,7 +158,7 @@ pub(crate) fn test(form: &Form, s: [u64; 4]) -> Option<bool> {
     })
 }
 
-/// `cvt`
+/// The result of `cvt`.
 pub(crate) fn convert(form: &Form, s: [u64; 4]) -> Option<u64> {
     let (d, source) = (form.destination(), form.last());
     if let Some(one) = d.strip_suffix("x2") {

@@ -35,10 +35,10 @@ fn float_edges(layout: Layout) -> Vec<u64> {
     let fraction = 1u64 << (layout.precision - 1);
     let one = layout.one();
     let mut magnitudes = vec![0, 1, 2, 3, fraction - 1, fraction, fraction + 1, infinity - 1, infinity - 2, infinity];
-    // NaN, quiet and signalling, with a payload.
+    // NaNs, quiet and signalling, with several payloads.
     magnitudes.extend([infinity + 1, infinity | fraction >> 1, infinity | fraction >> 1 | 3, layout.sign() - 1]);
     magnitudes.extend([one, one - 1, one + 1, one - 2, one | fraction >> 1, one + fraction]);
-    // ½, ¼, and the limits of integers and other formats.
+    // Powers of two: ½, ¼, and the limits of integers and other formats.
     for exponent in [-1, -2, -8, -14, -15, -24, -25, -126, -127, -133, -149, -150, 1, 7, 8, 10, 11, 15, 16, 23, 24] {
         magnitudes.extend(around(layout, exponent));
     }
