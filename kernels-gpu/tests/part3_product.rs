@@ -13,6 +13,8 @@ fn uniform_values(count: usize, seed: u64) -> Vec<f64> {
     (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
 }
 
+/// Checks one kernel against double precision. The tolerance is the rounding error bound of sums of `columns` products,
+/// (`columns` + 2)·ε · Σₚ |x(i, p) · x(j, p)|.
 macro_rules! check {
     ($kernel:ident, $element:ty, $rows:expr, $columns:expr, $seed:expr) => {{
         let (rows, columns) = ($rows, $columns);
@@ -30,10 +32,10 @@ macro_rules! check {
         for i in 0..rows {
             for j in 0..rows {
                 let products = (0..columns).map(|p| f64::from(x[i * columns + p]) * f64::from(x[j * columns + p]));
-                let (sum, size) =
-                    products.fold((0.0, 0.0), |(sum, size), product| (sum + product, size + product.abs()));
+                let (sum, magnitude) =
+                    products.fold((0.0, 0.0), |(sum, magnitude), product| (sum + product, magnitude + product.abs()));
                 let error = (f64::from(got[i * rows + j]) - sum).abs();
-                let bound = (columns + 2) as f64 * f64::from(<$element>::EPSILON) * size;
+                let bound = (columns + 2) as f64 * f64::from(<$element>::EPSILON) * magnitude;
                 assert!(
                     error <= bound,
                     "{} of {} × {}: ({i}, {j}) is {} instead of {sum}",

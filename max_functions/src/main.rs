@@ -85,7 +85,7 @@ fn time_cuda(
     Ok(())
 }
 
-/// Bytes of the two matrices and the two results that are alive at the same time. None on overflow.
+/// Bytes of the two matrices and the two results that are alive at the same time. `None` on overflow.
 fn bytes_needed(rows: usize, columns: usize) -> Option<u64> {
     u64::try_from(rows.checked_mul(columns)?.checked_mul(4 * size_of::<i32>())?).ok()
 }

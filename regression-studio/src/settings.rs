@@ -159,7 +159,7 @@ pub struct TrainingSettings {
     pub batch_size: usize,
     /// Maximum number of epochs.
     pub epochs: usize,
-    /// Epochs without a smaller validation error after which training stops early; `None`, 0 in files, for never.
+    /// Epochs without a smaller validation error after which training stops early; `None` (0 in files) for never.
     #[serde(with = "zero_is_none")]
     pub patience: Option<usize>,
     /// Seed of the initial weights and of the sample permutations.
@@ -171,8 +171,7 @@ pub struct TrainingSettings {
     pub threads: Option<usize>,
 }
 
-/// The device to train on. It differs from [`gpu::DeviceChoice`]: it includes the CPU, which `auto` chooses where there
-/// is no GPU.
+/// The device to train on. Unlike [`gpu::DeviceChoice`] it includes the CPU, which `auto` chooses if there is no GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceSetting {

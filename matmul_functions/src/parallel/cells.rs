@@ -29,7 +29,8 @@ impl<F: Copy> SharedCells<F> {
     /// 2. No other thread reads or writes these cells at the same time.
     #[inline(always)]
     pub(super) unsafe fn write(&self, row: usize, column: usize, values: &[F]) {
-        // SAFETY: condition 1 keeps the target inside the matrix; `values` is borrowed, so it is not the target.
+        // SAFETY: condition 1 keeps the target inside the matrix. Only `read` borrows cells, and it forbids writes to
+        // them, so `values` does not overlap the target.
         unsafe {
             let target = self.first.add(row * self.size + column);
             target.copy_from_nonoverlapping(values.as_ptr().cast(), values.len());
@@ -49,12 +50,13 @@ impl<F: Copy> SharedCells<F> {
     }
 }
 
-/// Prefetches the cells that [`mirror`] will write, during the product, which leaves the memory idle.
+/// Prefetches the cells at `rows` and `columns`, which [`mirror`] will write. Called during the product, which leaves
+/// the memory idle.
 pub(super) fn prefetch_mirrored<F: Element>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
     let Some(last) = (columns.len() * size_of::<F>()).checked_sub(1) else { return };
     for row in rows {
         let start = cells.first.wrapping_add(row * cells.size + columns.start);
-        // The last byte may be in a cache line that no multiple of 64 from the start is in.
+        // The start need not be aligned, so the last byte may be in a cache line that no step of 64 reaches.
         for byte in (0..last).step_by(64).chain([last]) {
             prefetch_for_writing(start.wrapping_byte_add(byte));
         }
@@ -77,7 +79,7 @@ pub(super) unsafe fn mirror<F: Element>(rows: Range<usize>, columns: Range<usize
     unsafe { transpose_to(InstructionSet::detect(), &source, to.cast(), cells.size) };
 }
 
-/// A sink of final sums: the block of cells at `rows` and `columns`, written by one task. Columns of the panel beyond
+/// A sink that writes final sums to the cells at `rows` and `columns`, which one task owns. Columns of the panel beyond
 /// `columns` are padding; with `FULL` there is none. With `ACCUMULATES` the sums start from `partial_sums`, whose rows
 /// have the width of a panel.
 pub(super) struct ResultSink<'a, F, const FULL: bool, const ACCUMULATES: bool> {

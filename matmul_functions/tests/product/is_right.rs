@@ -30,8 +30,8 @@ where
     }
 }
 
-/// The first difference of `product` from X·Xᵀ, computed by three loops in double precision, beyond the rounding error
-/// bound in `F`: n·ε · Σₖ |x(i, k) · x(j, k)| for sums of n products.
+/// The first element of `product` that differs from X·Xᵀ, computed by three loops in double precision, by more than the
+/// rounding error bound in `F`: n·ε · Σₖ |x(i, k) · x(j, k)| for sums of n products. `None` if all agree.
 fn difference<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Option<String> {
     let double = |value: F| value.to_f64().unwrap();
     let (rows, columns) = x.dim();
@@ -57,7 +57,7 @@ fn difference<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Option<St
     None
 }
 
-/// Whether both versions agree with the three loops and with the program's [`Reference`].
+/// Checks that both versions agree with the three loops and with the program's [`Reference`].
 fn both_are_right<F: Element>(rows: usize, columns: usize, layout: Layout, seed: u64) -> Result<(), TestCaseError>
 where
     StandardNormal: Distribution<F>,
@@ -94,7 +94,7 @@ proptest! {
     }
 }
 
-/// One row, sizes on either side of the tiles, panels and tasks of 32 rows, and the homework's 784 rows.
+/// One row, row counts around the sizes of tiles, panels and tasks, and the homework's 784 rows.
 #[test]
 fn part3_product_is_right_at_the_edges_of_tiles() {
     let around_blocks = [1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 97];

@@ -38,7 +38,7 @@ const WAVE_RADIANS: f32 = 7.0;
 /// Draws `count` images and returns their pixels and their labels.
 ///
 /// The pixels are `count` × 28 × 28 bytes, row by row, 0 the background and 255 full ink; image `i` shows the digit
-/// `labels[i]`, 0 to 9. Every ten consecutive images from a multiple of ten on show the ten digits in random order, so
+/// `labels[i]`, 0 to 9. Each group of ten images (0 … 9, 10 … 19 and so on) shows the ten digits in random order, so
 /// the classes are balanced to within one.
 ///
 /// An image depends on `seed` and its index only, neither on the number of threads nor on `count`: a shorter draw is a
@@ -105,7 +105,8 @@ fn ink_glyph(canvas: &mut [f32; PIXELS], glyph: Glyph, rng: &mut ChaCha8Rng) {
     }
 }
 
-/// Moves every point by a random offset, a repeated point by the same one, and shifts the digit's centre to (0, 0).
+/// Converts a stroke from hundredths to digit heights with the centre at (0, 0), and moves each point by a random
+/// offset, a repeated point by the same one.
 fn jitter(stroke: Stroke, rng: &mut ChaCha8Rng) -> Vec<[f32; 2]> {
     let mut moved: Vec<[f32; 2]> = Vec::with_capacity(stroke.len());
     for (index, &(x, y)) in stroke.iter().enumerate() {
@@ -120,7 +121,7 @@ fn jitter(stroke: Stroke, rng: &mut ChaCha8Rng) -> Vec<[f32; 2]> {
     moved
 }
 
-/// Draws the Catmull–Rom curve through `points`, which are in digit coordinates.
+/// Draws the Catmull–Rom curve through `points`, which are in digit heights.
 fn ink_curve(
     canvas: &mut [f32; PIXELS],
     points: &[[f32; 2]],
@@ -188,7 +189,7 @@ fn add_specks(image: &mut [u8], rng: &mut ChaCha8Rng) {
     }
 }
 
-/// The random affine map and elastic distortion of one image, from digit coordinates to pixels.
+/// The random affine map and elastic distortion of one image, from digit heights to pixels.
 struct Placement {
     /// Rotation, shear and stretch in one 2 × 2 matrix, digit heights to pixels.
     matrix: [[f32; 2]; 2],
@@ -224,24 +225,28 @@ impl Placement {
     }
 }
 
-/// A displacement in pixels: a sine wave over the digit.
+/// A displacement along one axis: a sine wave over the digit.
 struct Wave {
-    height: f32,
-    slope: [f32; 2],
+    /// In pixels.
+    amplitude: f32,
+    /// In radians per digit height.
+    wave_vector: [f32; 2],
+    /// In radians.
     phase: f32,
 }
 
 impl Wave {
     fn random(rng: &mut ChaCha8Rng) -> Self {
         Self {
-            height: spread(WAVE_PIXELS, rng),
-            slope: std::array::from_fn(|_| spread(WAVE_RADIANS, rng)),
+            amplitude: spread(WAVE_PIXELS, rng),
+            wave_vector: std::array::from_fn(|_| spread(WAVE_RADIANS, rng)),
             phase: rng.random_range(0.0..std::f32::consts::TAU),
         }
     }
 
     fn at(&self, point: [f32; 2]) -> f32 {
-        self.height * (self.slope[0] * point[0] + self.slope[1] * point[1] + self.phase).sin()
+        let [x, y] = self.wave_vector;
+        self.amplitude * (x * point[0] + y * point[1] + self.phase).sin()
     }
 }
 
@@ -323,7 +328,7 @@ mod tests {
 
     /// Of ten images: the ink in full pixels, its centre (x, y) in pixels, and its standard deviations along x and y.
     ///
-    /// Sines and cosines differ between machines in their last digit, which changes a pixel by one of 255 at most.
+    /// Sines and cosines differ between platforms in their last bits, which changes a pixel by at most 1 of 255.
     #[test]
     fn part1_builtin_digits_of_a_seed_are_the_known_ones() {
         let known: [[f64; 5]; 10] = [
@@ -354,7 +359,7 @@ mod tests {
         }
     }
 
-    /// How far `point` is from the nearest of many points of the segment.
+    /// Distance of `point` from the segment, approximated by the nearest of 1001 points on it.
     fn distance(point: [f32; 2], from: [f32; 2], to: [f32; 2]) -> f32 {
         let on_segment = |i: i16| [0, 1].map(|axis| from[axis] + (to[axis] - from[axis]) * f32::from(i) / 1000.0);
         let gap = |other: [f32; 2]| (point[0] - other[0]).hypot(point[1] - other[1]);
@@ -380,10 +385,9 @@ mod tests {
         }
     }
 
-    /// The cubic through four points at the times −1, 0, 1 and 2 that leaves the second and reaches the third in the
-    /// directions of their neighbours.
+    /// The tangent at a point is half the difference of its two neighbours.
     #[test]
-    fn part1_a_curve_passes_its_points_in_the_direction_of_their_neighbours() {
+    fn part1_a_curve_passes_through_its_points_parallel_to_their_neighbours() {
         let points = [[0.1, -0.4], [0.3, 0.2], [-0.2, 0.5], [0.4, 0.45]];
         let [before, start, end, after] = points;
         let at = |along| catmull_rom(points, along);

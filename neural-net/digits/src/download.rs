@@ -67,7 +67,7 @@ pub struct RemoteFile {
 pub struct Downloader {
     /// Base URLs, `https://` or `http://`, tried in order for each file.
     pub mirrors: Vec<String>,
-    /// The timeout of resolving a name, and again of connecting (TLS included).
+    /// The timeout of resolving the host name, and separately of connecting, including TLS.
     pub connect_timeout: Duration,
     /// The timeout of one read or write: an attempt fails if a mirror sends no byte for this time. The total time of a
     /// body is not limited; the headers must be complete within this time.
@@ -123,7 +123,7 @@ pub enum DownloadOutcome {
 }
 
 impl Default for Downloader {
-    /// [`MNIST_MIRRORS`], timeouts of 10 s to connect and 30 s to stall, 64 MiB, the environment's proxy.
+    /// [`MNIST_MIRRORS`], a connect timeout of 10 s, a stall timeout of 30 s, at most 64 MiB, the environment's proxy.
     fn default() -> Self {
         Self {
             mirrors: MNIST_MIRRORS.map(String::from).to_vec(),

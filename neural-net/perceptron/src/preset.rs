@@ -174,9 +174,9 @@ mod tests {
             assert_eq!(architecture.sizes(), preset.sizes());
             architecture.require_loss(preset.hyperparameters().loss).unwrap();
         }
-        let mut homework = Preset::Homework.architecture().unwrap();
+        let homework = Preset::Homework.architecture().unwrap();
         assert!(homework.require_loss(Loss::CrossEntropy).is_ok(), "sigmoid outputs are probabilities");
-        homework = Architecture::new(homework.sizes().to_vec(), Activation::Relu, Activation::Identity).unwrap();
-        assert!(homework.require_loss(Loss::CrossEntropy).is_err());
+        let unbounded = Architecture::new(homework.sizes().to_vec(), Activation::Relu, Activation::Identity).unwrap();
+        assert!(unbounded.require_loss(Loss::CrossEntropy).is_err());
     }
 }

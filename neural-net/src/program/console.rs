@@ -38,8 +38,8 @@ impl Console<'_> {
         training: &Training<E>,
     ) -> anyhow::Result<()> {
         let mut run = Run { progress: training.progress().clone(), ..(*self.run).clone() };
-        // A run resumed with fewer --epochs than are done trains none, but a valid checkpoint has no more epochs done
-        // than its hyperparameters state.
+        // A valid checkpoint's hyperparameters state at least the epochs that it has begun, but a run may be resumed
+        // with fewer --epochs.
         let Progress { epoch, step, .. } = run.progress;
         run.hyperparameters.epochs = run.hyperparameters.epochs.max(epoch + usize::from(step > 0));
         let parameters = training.engine().parameters()?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::support::names_in;
 use neural_net::files::{DirectoryLock, LockError, Replacement, create_directory, require_writable, write_atomically};
 
-/// Creates the temporary file of a process that was killed while it wrote `name`.
+/// Creates the temporary file of a process that was killed while it wrote `name`, and returns its name.
 fn abandon(directory: &Path, name: &str) -> String {
     let temporary = format!(".{name}.4000000.7.tmp");
     fs::write(directory.join(&temporary), "half of").unwrap();
@@ -57,7 +57,7 @@ fn part1_whole_files_of_killed_processes_are_removed_and_no_others() {
 }
 
 #[test]
-fn part1_whole_files_written_concurrently_are_one_of_them() {
+fn part1_whole_files_written_concurrently_are_never_mixed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let texts: Vec<Vec<u8>> = (0..8_u8).map(|byte| vec![byte; 40_000]).collect();
@@ -74,7 +74,7 @@ fn part1_whole_files_written_concurrently_are_one_of_them() {
 }
 
 #[test]
-fn part1_whole_files_lock_a_directory_for_one() {
+fn part1_whole_files_lock_a_directory_for_one_holder() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("a/b");
     let lock = DirectoryLock::acquire(&directory).unwrap();
@@ -94,7 +94,7 @@ fn part1_whole_files_lock_a_directory_for_one() {
 
 /// The lock file of a killed process is not locked.
 #[test]
-fn part1_whole_files_lock_what_a_killed_process_had_locked() {
+fn part1_whole_files_lock_a_directory_whose_holder_was_killed() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join(".lock"), "   4000000\n").unwrap();
     let _lock = DirectoryLock::acquire(directory.path()).unwrap();
@@ -102,7 +102,7 @@ fn part1_whole_files_lock_what_a_killed_process_had_locked() {
     assert_eq!(text.trim(), std::process::id().to_string());
 }
 
-/// Each holder removes the lock file when it is dropped, while others may have it open.
+/// Dropping a lock removes the lock file, which other threads may have open.
 #[test]
 fn part1_whole_files_locks_that_come_and_go_exclude_each_other() {
     let root = tempfile::tempdir().unwrap();
@@ -132,7 +132,7 @@ fn part1_whole_files_locks_that_come_and_go_exclude_each_other() {
 }
 
 #[test]
-fn part1_whole_files_name_a_path_that_is_not_a_directory() {
+fn part1_whole_files_reject_a_path_that_is_not_a_directory() {
     let root = tempfile::tempdir().unwrap();
     let file = root.path().join("file");
     File::create(&file).unwrap();

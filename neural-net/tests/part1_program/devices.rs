@@ -70,5 +70,5 @@ fn part1_program_prints_why_one_launch_for_many_steps_is_not_possible() {
     assert!(error.contains("--gpu-path steps") && error.contains("the maximum is 64"), "{error}");
     let wide = ["--data", "digits", "--layers", "784,600,600,10", "--train-images", "70", "--validation-images", "20"];
     let error = sandbox.rejection(&[wide.as_slice(), &persistent].concat());
-    assert!(error.contains("bytes of a block's shared memory, and there are "), "{error}");
+    assert!(error.contains("bytes of shared memory per block; the limit is "), "{error}");
 }

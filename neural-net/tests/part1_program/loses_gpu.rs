@@ -255,7 +255,7 @@ fn part1_program_falls_back_to_steps_if_the_stand_in_has_no_other_path() {
         ("COOPERATIVE=0", "Stand-in has no cooperative launches"),
         ("RESIDENT=0", "cannot run one block of this size"),
         ("STATIC_SHARED=90000", "90000 bytes of shared memory in arrays"),
-        ("SHARED=20000", "bytes of a block's shared memory, and there are 19"),
+        ("SHARED=20000", "bytes of shared memory per block; the limit is 19"),
     ];
     for (number, (define, why)) in cases.into_iter().enumerate() {
         let Some(machine) = WithGpu::new(&format!("{test}_{number}"), &[define]) else { return };

@@ -78,8 +78,8 @@ impl DirectoryLock {
             // The previous holder may have removed the file between `open` and `try_lock`. Then the path may already
             // name another file with a lock of its own.
             if is_at(&file, &path).map_err(io_error(&path, "lock"))? {
-                // Every id has the same length and one write, so that a reader sees the previous holder's id or this
-                // one.
+                // Every id is padded to the same length and written by one call, so that a reader sees the previous
+                // holder's id or this one.
                 let id = format!("{:>10}\n", std::process::id());
                 file.write_all(id.as_bytes()).map_err(io_error(&path, "write"))?;
                 remove_abandoned(directory, None);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{directory_of, sync_directory_of};
 
-/// A temporary file that replaces `path` at [`Replacement::commit`]. If dropped before, it is removed.
+/// A temporary file that replaces `path` at [`Replacement::commit`]. Without a commit, dropping removes it.
 #[derive(Debug)]
 pub struct Replacement {
     path: PathBuf,

@@ -22,7 +22,7 @@ pub(crate) struct Form {
     settings: Settings,
     /// Contents of the text fields.
     texts: HashMap<Field, String>,
-    /// Texts that cannot be parsed.
+    /// One problem for each text that cannot be parsed.
     unread: Vec<Problem>,
     /// All problems, cached for the state in `checked`.
     problems: Vec<Problem>,
@@ -57,7 +57,8 @@ impl Form {
         &self.problems
     }
 
-    /// Takes a loaded table, and chooses default columns if it lacks the chosen ones.
+    /// Adopts a loaded table. If it lacks a chosen column, or no feature is chosen, its last numeric column becomes the
+    /// target and the other numeric ones become the features.
     pub(crate) fn take_table(&mut self, source: Source, table: &Table) {
         let data = &mut self.settings.data;
         data.source = source;

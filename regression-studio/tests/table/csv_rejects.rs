@@ -64,17 +64,17 @@ fn files_that_are_not_text() {
         "it is a spreadsheet or a ZIP archive; save the table as CSV, or unpack it"
     );
     assert_eq!(advice(b"\xff\xfea\0,\0b\0"), "it is UTF-16; save it as UTF-8");
-    assert_eq!(advice(b"a\0,\0b\0\n\0"), "it contains zero bytes; save the table as CSV in UTF-8");
+    assert_eq!(advice(b"a\0,\0b\0\n\0"), "it contains null bytes; save the table as CSV in UTF-8");
     assert_eq!(
         advice(b"\x7fELF,\x02\n1,2\n"),
         "its first line contains control characters; save the table as CSV in UTF-8"
     );
     assert_eq!(
         rejection(b"a,b\n1,2\n3,4\n5,\x006\n"),
-        ": this is not a text file: it contains zero bytes; save the table as CSV in UTF-8"
+        ": this is not a text file: it contains null bytes; save the table as CSV in UTF-8"
     );
     let late = [b"a,b\n".as_slice(), &b"1,2\n".repeat(1_000_000), b"3,\0\n"].concat();
-    assert_eq!(rejection(&late), ", line 1000002: this is not a text file: there is a zero byte in this line");
+    assert_eq!(rejection(&late), ", line 1000002: this is not a text file: there is a null byte in this line");
 }
 
 #[test]

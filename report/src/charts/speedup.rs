@@ -76,7 +76,7 @@ pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError>
     Ok(Some(Chart { name: "speedup".to_owned(), svg, alt: format!("Speed-up by threads. {}", alt.join("; ")) }))
 }
 
-/// The end of the axis of speed-ups, just above the largest measured one.
+/// The upper end of the speed-up axis: an integer above all measured intervals.
 fn axis_maximum(figures: &Figures, max_threads: usize) -> f64 {
     let ladders = [&figures.maximum.rayon, &figures.product.rayon, &figures.activation.fused];
     let best = ladders.iter().flat_map(|ladder| {

@@ -123,7 +123,8 @@ fn bound_sentence(figures: &Figures, ladder: &[OnThreads], demand: Demand) -> St
     format!("{of_the_roof}: {verdict}.{scaling}")
 }
 
-/// The ratio of the roof on all cores to that on one, which limits the speed-up of a version at the roof.
+/// The sentence about the ratio of the roof on all cores to that on one, which limits the speed-up of a version at the
+/// roof.
 fn roof_scaling(threads: usize, all: &Roofs, one: &Roofs, demand: Demand) -> String {
     let (growth, what, shared) = match demand {
         Demand::Memory(_) => {
@@ -173,8 +174,8 @@ fn oversubscription_sentences(table: Table, name: &str, ladder: &[OnThreads], co
              time and cached data{spread}."
         ),
         Some(Verdict::Faster(_)) => format!(
-            "With {n} on {available} there is no more parallelism; it can be faster if one of more threads is already awake, or if \
-             other programs compete for the cores, of which more threads get a larger share{spread}."
+            "With {n} on {available} there is no more parallelism; it can be faster because one of the extra threads is already awake, \
+             or because other programs compete for the cores and more threads get a larger share{spread}."
         ),
         _ => format!(
             "With {n} on {available} the threads are time-sliced, without more parallelism; work stealing avoids a clear cost, since a \
@@ -184,7 +185,7 @@ fn oversubscription_sentences(table: Table, name: &str, ladder: &[OnThreads], co
     vec![compared, why.into()]
 }
 
-/// The growth of the spread by oversubscription, if both spreads are known and it grows.
+/// The growth of the spread under oversubscription; empty if a spread is unknown or does not clearly grow.
 fn spread_note(all: &OnThreads, oversubscribed: &OnThreads) -> String {
     let width = |on: &OnThreads| on.times.quartiles.map(|[lower, upper]| (upper - lower) / on.times.median);
     match (width(all), width(oversubscribed)) {

@@ -63,13 +63,13 @@ pub struct FailedAttempt {
 /// The cause of a failed download from one mirror.
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorFailure {
-    /// The answer is an error, such as 404.
+    /// The mirror answered with an error status, such as 404.
     #[error("HTTP status {0}")]
     HttpStatus(u16),
-    /// The connect timeout.
+    /// The connect timeout expired.
     #[error("no connection within {0:?}")]
     NoConnection(Duration),
-    /// The stall timeout.
+    /// The stall timeout expired.
     #[error("no data for {0:?}")]
     Stalled(Duration),
     /// The connection ended before the file did.

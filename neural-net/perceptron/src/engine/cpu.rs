@@ -2,8 +2,8 @@
 //!
 //! A batch of up to [`CHUNK`] samples is one chunk: its gradients update the weights directly from registers. A larger
 //! batch is cut into chunks, distributed to up to [`GROUPS`] groups. Each group adds its chunks' gradients in order;
-//! then the groups' gradients are added in order. Neither number depends on the number of threads, and no sum is split
-//! between threads: the weights have the same bits for any number of threads.
+//! then the groups' gradients are added in order. The chunks and groups do not depend on the number of threads, and no
+//! sum is split between threads, so the weights have the same bits for any number of threads.
 //!
 //! If most inputs are zero, the first layer's products skip the zeros, which changes no bit of the results
 //! ([`kernels_cpu::nonzero_product`]).
@@ -31,13 +31,13 @@ use crate::padded::{unpad, unpad_row};
 use crate::training::{GradientScale, Hyperparameters};
 use crate::{Architecture, InputRow, Network, Samples, Scalar};
 
-/// Samples that are computed together: enough to reuse each weight, few enough that their activations stay in cache.
+/// Number of samples computed together: enough to reuse each weight, few enough that their activations stay in cache.
 const CHUNK: usize = 64;
 /// Maximum number of parts of a large batch that run in parallel.
 const GROUPS: usize = 16;
 /// Minimum number of multiply-adds of a parallel task.
 const TASK_WORK: usize = 2_000_000;
-/// Maximum share of nonzero inputs up to which skipping the zeros is faster than dense products.
+/// Maximum share of nonzero inputs at which skipping the zeros is faster than dense products.
 const NONZERO_SHARE: f64 = 0.4;
 
 /// Trains on the CPU, on rayon's current thread pool.
@@ -159,7 +159,7 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
         loss
     }
 
-    /// Whether a batch has every sample once, and [`FullBatch`] supports the model and the samples.
+    /// Whether a batch has every sample exactly once, and [`FullBatch`] supports the model and the samples.
     fn is_full_batch(&self, batch: &[u32]) -> bool {
         let count = self.samples.len();
         if batch.len() != count || !FullBatch::supports(&self.model, self.samples) {
@@ -260,8 +260,8 @@ fn nonzero_share<F: Scalar>(samples: &Samples<F>) -> f64 {
     nonzero as f64 / all.max(1) as f64
 }
 
-/// The number of rows in a task, if each of `rows` takes `work` multiply-adds: all rows for one thread or little work,
-/// otherwise a multiple of a tile's height.
+/// The number of rows per task, if each of `rows` takes `work` multiply-adds: all rows for one thread or little work.
+/// Rounded up to a multiple of 8, the height of the largest tile.
 fn rows_per_task(rows: usize, work: usize) -> usize {
     let tasks = (rows * work / TASK_WORK).clamp(1, rayon::current_num_threads());
     rows.div_ceil(tasks).next_multiple_of(8)

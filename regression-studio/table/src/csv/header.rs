@@ -39,8 +39,8 @@ pub(super) struct Header {
     pub(super) lines: u64,
 }
 
-/// Finds the header in `text`, the first bytes of a file. `None` if it is incomplete and `is_whole` is false, so that
-/// more bytes follow.
+/// Finds the header in `text`, which is the whole file if `is_whole` and its first bytes otherwise. `None` if the
+/// header is incomplete and more bytes follow.
 ///
 /// # Errors
 /// The line, counted from 0, and the problem.
@@ -49,7 +49,7 @@ pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Optio
         return Err((None, CsvProblem::NotText(advice)));
     }
     if memchr(0, text).is_some() {
-        return Err((None, CsvProblem::NotText(": it contains zero bytes; save the table as CSV in UTF-8")));
+        return Err((None, CsvProblem::NotText(": it contains null bytes; save the table as CSV in UTF-8")));
     }
     let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let Some(first) = text.iter().skip(mark).position(|byte| !byte.is_ascii_whitespace()).map(|first| mark + first)
@@ -84,7 +84,7 @@ pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Optio
 
 /// The header's extent and counts, found before the separator is known.
 struct Extent {
-    /// Offset behind the line break.
+    /// Offset after its line break.
     end: usize,
     line_end: u8,
     /// Occurrences of each of [`SEPARATORS`] outside quotes.
@@ -98,8 +98,8 @@ struct Extent {
 enum Position {
     /// Before its first character: a quote opens the cell.
     CellStart,
-    /// Directly behind a closing quote: a second quote makes a doubled one and reopens the cell.
-    BehindQuote,
+    /// Directly after a closing quote: another quote makes it a doubled one and reopens the cell.
+    AfterQuote,
     /// Inside the cell: a quote is a character.
     InCell,
 }
@@ -114,7 +114,7 @@ impl Extent {
             extent.is_binary |= (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0x7f;
             if extent.open_quote.is_some() {
                 if byte == b'"' {
-                    (extent.open_quote, position) = (None, Position::BehindQuote);
+                    (extent.open_quote, position) = (None, Position::AfterQuote);
                 }
                 continue;
             }
@@ -122,7 +122,7 @@ impl Extent {
             match byte {
                 b'"' if position != Position::InCell => extent.open_quote = Some(at),
                 b'\n' => return Some(Self { end: at + 1, ..extent }),
-                // Classic Mac OS ends lines with CR. The byte behind it must be known, since CRLF is another ending.
+                // Classic Mac OS ends lines with CR. The next byte must be known, since CRLF is another ending.
                 b'\r' if !has_line_feeds => {
                     let is_certain = is_whole || text.len() > at + 1;
                     return is_certain.then_some(Self { end: at + 1, line_end: b'\r', ..extent });
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_begin_behind_the_header() {
+    fn rows_begin_after_the_header() {
         let found = |text| (header(text).end, header(text).lines, header(text).names.concat());
         assert_eq!(found("a,b\r\n1,2"), (5, 1, "ab".to_owned()));
         assert_eq!(found("\n \r\n  a,b\n1,2"), (10, 3, "ab".to_owned()));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_within_a_name_is_a_letter() {
+    fn a_quote_within_a_name_is_an_ordinary_character() {
         assert_eq!(header("5\" disk,3\" disk\n").names, ["5\" disk", "3\" disk"]);
         assert_eq!(header("disk 5\";disk \"3\n").names, ["disk 5\"", "disk \"3"]);
         assert_eq!(header(" \"a,b\" c;d\n").names, ["a,b c", "d"]);

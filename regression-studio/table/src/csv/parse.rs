@@ -66,7 +66,7 @@ impl Rows {
         rows.fault = match memchr(0, &chunk.bytes) {
             Some(zero) => {
                 let line = memchr::memchr_iter(schema.grammar.line_end, &chunk.bytes[..zero]).count() as u64;
-                Some(Fault { line: Some(line), problem: CsvProblem::NotText(": there is a zero byte in this line") })
+                Some(Fault { line: Some(line), problem: CsvProblem::NotText(": there is a null byte in this line") })
             }
             None => rows.read(&chunk.bytes, schema),
         };

@@ -1,4 +1,5 @@
-//! One pass over a file.
+//! One pass over a CSV file: the column kinds are guessed from a sample unless an earlier pass found them, then all
+//! rows are parsed in parallel.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -97,7 +98,8 @@ impl Pass<'_> {
         rows
     }
 
-    /// The number of rows and their lines, or the first fault in file order; the header ends behind `line` line breaks.
+    /// The number of rows and their lines, or the first fault in file order. `line` is the number of line breaks before
+    /// the first chunk.
     fn count(&self, rows: &mut [Rows], chunks: &Chunks, mut line: u64) -> Result<(usize, Lines), CsvError> {
         let (mut count, mut lines, mut fault) = (0, Lines::default(), None);
         for chunk in rows {

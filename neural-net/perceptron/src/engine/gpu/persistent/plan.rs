@@ -21,12 +21,12 @@ pub enum NotPersistent {
         /// The batch size.
         batch_size: usize,
     },
-    /// A block has not enough shared memory.
-    #[error("the network with its batch takes {needed} bytes of a block's shared memory, and there are {limit}")]
+    /// A block does not have enough shared memory.
+    #[error("the network and its batch need {needed} bytes of shared memory per block; the limit is {limit}")]
     SharedMemory {
-        /// Required bytes of a block.
+        /// Required bytes per block.
         needed: u64,
-        /// Available bytes of a block.
+        /// Available bytes per block.
         limit: u32,
     },
     /// The kernel has one learning rate for all layers.
@@ -58,12 +58,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans the launch: each block owns the minimum number of the first layer's units that the number of blocks
-    /// allows, but at least four.
+    /// Plans the launch: each block owns a multiple of four of the first layer's units, as few as the number of blocks
+    /// allows.
     ///
     /// The batch size must be at most [`MAX_BATCH`], and a block's shared memory must hold the batch with its targets,
     /// the block's units of the first layer, all later layers, and the batch's activations and errors. The velocities
-    /// are there, too, if they fit, otherwise in global memory.
+    /// are also in shared memory if they fit, otherwise in global memory.
     ///
     /// # Errors
     /// If the launch exceeds these limits.
@@ -144,15 +144,17 @@ impl Plan {
         self.shared_quads * size_of::<F32x4>() as u32
     }
 
+    /// Quads of the exchange buffer: the first layer's activations of two batches.
     pub(super) fn exchange_quads(&self) -> usize {
         self.exchange_quads
     }
 
+    /// Quads of the workspace: all blocks' velocities, if they are in global memory.
     pub(super) fn workspace_quads(&self) -> usize {
         self.workspace_quads
     }
 
-    /// Maximum batch size.
+    /// Maximum batch size of a launch: the planned one, rounded up to a multiple of four.
     pub(super) fn batch_rows(&self) -> usize {
         self.table[table::BATCH_ROWS] as usize
     }
@@ -232,7 +234,7 @@ fn quads(count: u32) -> u64 {
     u64::from(count).div_ceil(4)
 }
 
-/// The next odd stride, so that rows start in different banks of shared memory.
+/// The smallest odd stride from `stride` on, so that rows start in different banks of shared memory.
 fn odd(stride: u64) -> u64 {
     stride | 1
 }
