@@ -1,7 +1,7 @@
-/// Errors of this crate's functions: invalid layer sizes, or shapes and lengths that do not match.
+/// Errors of this crate's functions: invalid layer or batch sizes, or shapes or lengths that do not match.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UtilsError {
-    /// Fewer than two layers, the input and the output layer.
+    /// Fewer than two layers: every network has an input and an output layer.
     #[error("{operation}: layer sizes {sizes:?}: a network has at least 2 layers, input and output")]
     TooFewLayers {
         /// Name of the function.

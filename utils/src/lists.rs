@@ -6,7 +6,7 @@ use crate::UtilsError;
 /// the list, as those of a network's weights do, but not between `a[k]` and `b[k]`; nothing is broadcast.
 ///
 /// # Errors
-/// If the lists have different lengths, or the first pair of arrays that have different shapes.
+/// If the lists have different lengths, or `a[k]` and `b[k]` have different shapes; the error has the first such *k*.
 ///
 /// ```
 /// use ndarray::array;

@@ -25,6 +25,9 @@ pub fn zeros_weights<A: NdFloat>(sizes: &[usize]) -> Result<Vec<Array2<A>>, Util
 /// # Errors
 /// If there are fewer than two layers, or one of them has size 0.
 ///
+/// # Panics
+/// If a vector has more elements than an array can hold.
+///
 /// ```
 /// let biases = utils::zeros_biases::<f32>(&[784, 30, 10])?;
 /// assert_eq!((biases[0].len(), biases[1].len()), (30, 10));

@@ -3,11 +3,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A generic load or store: one without a state space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenericAccess {
-    /// The kernel that executes it.
+    /// The kernel that executes it; if several do, the first by name.
     pub kernel: String,
     /// The line in the PTX, counted from 1.
     pub line: usize,
-    /// The instruction.
+    /// The instruction with its predicate, without the semicolon.
     pub text: String,
 }
 
@@ -40,7 +40,7 @@ pub fn generic_accesses(ptx: &str) -> Vec<GenericAccess> {
             continue;
         }
         for &(line, text) in reached.iter().flat_map(|name| &functions[name].accesses) {
-            // A function that several kernels call is reported once.
+            // An access in a function that several kernels call is reported once.
             let access = GenericAccess { kernel: (*kernel).to_owned(), line, text: text.to_owned() };
             found.entry((line, text)).or_insert(access);
         }
@@ -53,7 +53,7 @@ struct Function<'a> {
     is_kernel: bool,
     /// All identifiers in its body.
     words: BTreeSet<&'a str>,
-    /// The generic loads and stores, each with its line.
+    /// The generic loads and stores in its body, each with its line.
     accesses: Vec<(usize, &'a str)>,
 }
 

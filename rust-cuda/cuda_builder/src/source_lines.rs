@@ -8,12 +8,13 @@ use std::collections::HashMap;
 
 use crate::source_names::SourceNames;
 
-/// Rewrites the `.loc` directives in the compiler's output with `-Zverbose-asm`: lines of the kernels' own crate where
-/// available, and file names that are the same on every machine. All other debug information and the compiler's
-/// comments on single lines are removed, so that except for `.loc` and `.file` the text equals that of a build without
-/// them.
+/// Rewrites the `.loc` directives in PTX that was compiled with debug information and `-Zverbose-asm`. Each names a
+/// line of the kernels' own crate where its inlined-at chain has one, by a file name that is the same on every machine.
 ///
-/// Line 0 marks instructions without a single line, such as those that two branches share.
+/// All other debug information and the comments of `-Zverbose-asm` are removed, so that except for `.loc` and `.file`
+/// the text equals that of a build without either.
+///
+/// Line 0 marks instructions that belong to no single source line, such as those that two branches share.
 pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
     let declared = declared_files(text);
     let mut calls = HashMap::new();
@@ -49,12 +50,13 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
                 shown = Some(frame);
             }
         } else if is_debug_section(code) {
+            // Skips the section up to its closing brace.
             let _ = code.contains('}') || lines.any(|line| line.contains('}'));
         } else if is_file(code) || is_debug_label(code) {
         } else if code.is_empty() && !line.is_empty() {
             kept.extend(kept_comment(line, comment));
         } else {
-            // Each function begins with its own `.loc`.
+            // The next function must begin with a `.loc` of its own.
             if code == "}" {
                 shown = None;
             }
@@ -86,8 +88,9 @@ fn frames_of(
     if let Some(frames) = commented {
         return frames;
     }
-    // Without the comment there is `.loc 1 10 5, function_name NAME, inlined_at 2 20 3` from PTX 7.2 on. If the call
-    // site itself was inlined, an earlier directive has its call site.
+    // Without the comment, the directive itself names the call site, from PTX 7.2 on:
+    // `.loc 1 10 5, function_name NAME, inlined_at 2 20 3`. If the call site was inlined too, an earlier directive names
+    // its own call site.
     let parse_frame = |operands: &str| -> Option<Frame> {
         let mut values = operands.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(|word| word.parse().ok());
         let path = declared.get(&values.next()??)?.clone();
@@ -99,7 +102,7 @@ fn frames_of(
         calls.insert(own.clone(), caller);
     }
     let mut frames = vec![own];
-    // An inlined recursion would be a cycle.
+    // Inlined recursion makes `calls` cyclic: the chain ends before a frame repeats.
     while let Some(caller) = calls.get(&frames[frames.len() - 1]).filter(|caller| !frames.contains(caller)) {
         frames.push(caller.clone());
     }
@@ -174,7 +177,7 @@ fn is_debug_label(code: &str) -> bool {
     number.is_some_and(|number| number.chars().all(|letter| letter.is_ascii_digit()))
 }
 
-/// A line with only a comment, as the compiler emits it without `-Zverbose-asm`; None if it would not emit it.
+/// A line with only a comment, as a build without `-Zverbose-asm` has it; None if such a build omits it.
 fn kept_comment(line: &str, comment: &str) -> Option<String> {
     if let Some(global) = comment.strip_prefix(".globl") {
         let name = global.split("//").next().unwrap_or_default().trim();
@@ -286,12 +289,12 @@ $L__BB0_1:
 ";
 
     #[test]
-    fn directives_have_the_innermost_line_in_the_kernels_crate() {
+    fn directives_name_the_innermost_frame_in_the_kernels_own_crate() {
         assert_eq!(with_source_lines(VERBOSE, &names()), PLAIN);
     }
 
     #[test]
-    fn text_without_lines_and_rewritten_text_are_unchanged() {
+    fn text_without_directives_and_rewritten_text_are_unchanged() {
         let without: String =
             PLAIN.split_inclusive('\n').filter(|line| !line.contains(".loc") && !line.contains(".file")).collect();
         assert_eq!(with_source_lines(&without, &names()), without);

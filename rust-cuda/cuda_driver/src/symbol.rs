@@ -1,4 +1,4 @@
-//! A function of the driver, looked up by its first call.
+//! A function of the driver, looked up on its first call.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -32,7 +32,7 @@ impl<F: Copy> Symbol<F> {
         Self { name, function: OnceLock::new() }
     }
 
-    /// The function, looked up by the first call.
+    /// The function, looked up on the first call.
     ///
     /// # Errors
     /// `CUDA_ERROR_NO_DEVICE` if the driver's library cannot be opened, `CUDA_ERROR_NOT_FOUND` if it lacks the
@@ -49,8 +49,8 @@ impl<F: Copy> Symbol<F> {
     }
 }
 
-/// The result of a call of the function `name`, whose lookup failed with `reason`. Records missing functions in
-/// [`MISSING`].
+/// Returns `reason`, with which the lookup of the function `name` failed, and records the name in [`MISSING`] if the
+/// driver lacks the function.
 #[cold]
 pub(crate) fn lookup_failure(name: &'static str, reason: CUresult) -> CUresult {
     if reason == CUresult::CUDA_ERROR_NOT_FOUND {

@@ -12,10 +12,9 @@ fn names_are_in_the_order_of_the_first_calls() {
     with_stand_in("names_are_in_the_order_of_the_first_calls", &["NO_GRAPHS"], || {
         assert_eq!(availability(), Ok(DriverVersion { major: 13, minor: 0 }));
         assert_eq!(missing_symbols(), [""; 0]);
-        let nothing = std::ptr::null_mut();
         for _ in 0..2 {
             // SAFETY: the driver lacks the function, so nothing is called.
-            let uploaded = unsafe { cuGraphUpload(nothing, std::ptr::null_mut()) };
+            let uploaded = unsafe { cuGraphUpload(std::ptr::null_mut(), std::ptr::null_mut()) };
             assert_eq!(uploaded, CUresult::CUDA_ERROR_NOT_FOUND);
         }
         // SAFETY: the driver lacks the function, so nothing is called.

@@ -1,4 +1,4 @@
-//! The simulator accepts the same launches as CUDA.
+//! The simulator rejects launches that exceed CUDA's limits.
 
 use cuda_std::simulator::{self, FaultKind, LaunchError, Options, SimulatorBuffer};
 use cuda_std::{Dim3, GlobalMut, LaunchConfig, LimitError, dynamic_shared, kernel, shared_array, thread};
@@ -6,32 +6,32 @@ use cuda_std::{Dim3, GlobalMut, LaunchConfig, LimitError, dynamic_shared, kernel
 #[kernel]
 fn nothing() {}
 
-fn limit(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Result<(), LimitError> {
+fn check(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Result<(), LimitError> {
     LaunchConfig::new(grid, block).check()
 }
 
 #[test]
-fn threads_of_a_block() {
-    assert_eq!(limit(1, (32, 32)), Ok(()));
-    assert!(matches!(limit(1, (32, 33)), Err(LimitError::Threads { threads: 1056, .. })));
-    assert!(matches!(limit(1, 1025), Err(LimitError::Block { .. })));
-    assert!(matches!(limit(1, (1, 1, 65)), Err(LimitError::Block { .. })));
-    assert!(matches!(limit(1, (1, 1, 64)), Ok(())));
+fn a_block_has_at_most_1024_threads() {
+    assert_eq!(check(1, (32, 32)), Ok(()));
+    assert!(matches!(check(1, (32, 33)), Err(LimitError::Threads { threads: 1056, .. })));
+    assert!(matches!(check(1, 1025), Err(LimitError::Block { .. })));
+    assert!(matches!(check(1, (1, 1, 65)), Err(LimitError::Block { .. })));
+    assert!(matches!(check(1, (1, 1, 64)), Ok(())));
 }
 
 #[test]
-fn blocks_of_a_grid() {
-    assert_eq!(limit(i32::MAX as u32, 1), Ok(()));
-    assert!(matches!(limit(1 << 31, 1), Err(LimitError::Grid { .. })));
-    assert!(matches!(limit((1, 65_536), 1), Err(LimitError::Grid { .. })));
-    assert!(matches!(limit((1, 1, 65_536), 1), Err(LimitError::Grid { .. })));
-    assert_eq!(limit((i32::MAX as u32, 65_535, 65_535), 1), Ok(()));
+fn a_grid_is_limited_in_each_dimension() {
+    assert_eq!(check(i32::MAX as u32, 1), Ok(()));
+    assert!(matches!(check(1 << 31, 1), Err(LimitError::Grid { .. })));
+    assert!(matches!(check((1, 65_536), 1), Err(LimitError::Grid { .. })));
+    assert!(matches!(check((1, 1, 65_536), 1), Err(LimitError::Grid { .. })));
+    assert_eq!(check((i32::MAX as u32, 65_535, 65_535), 1), Ok(()));
 }
 
 #[test]
 fn an_empty_grid_or_block_is_rejected() {
-    assert!(matches!(limit((1, 0), 1), Err(LimitError::EmptyGrid { .. })));
-    assert!(matches!(limit(1, (1, 1, 0)), Err(LimitError::EmptyBlock { .. })));
+    assert!(matches!(check((1, 0), 1), Err(LimitError::EmptyGrid { .. })));
+    assert!(matches!(check(1, (1, 1, 0)), Err(LimitError::EmptyBlock { .. })));
     let error = simulator::launch(&nothing, LaunchConfig::new(0, 1), ()).unwrap_err();
     assert!(matches!(error, LaunchError::Limit(LimitError::EmptyGrid { .. })));
     assert_eq!(error.to_string(), "the grid (0, 1, 1) has no blocks");
@@ -52,7 +52,7 @@ fn uses_40_kib(out: GlobalMut<f32>) {
 }
 
 #[test]
-fn shared_memory_of_a_block() {
+fn arrays_and_dynamic_shared_memory_have_a_common_limit() {
     let mut out = SimulatorBuffer::uninitialized(1);
     let config = LaunchConfig::new(1, 1);
     for (limit, options) in [
@@ -82,7 +82,7 @@ fn uses_48_kib_and_more(more: u32) {
 }
 
 #[test]
-fn arrays_have_a_limit_of_their_own() {
+fn shared_arrays_are_limited_to_48_kib() {
     let config = LaunchConfig::new(1, 1);
     simulator::launch(&uses_48_kib_and_more, config.with_dynamic_shared(1024), (0,)).unwrap();
     let error = simulator::launch(&uses_48_kib_and_more, config, (1,)).unwrap_err();

@@ -19,7 +19,7 @@ const BUGS: [(&str, &[(&str, &str)]); 13] = [
     ("panics", &[("panics", "div.u32")]),
 ];
 
-/// The kernels of cooperative launches. The barrier of the grid is a loop that reads its state.
+/// The same for the kernels of cooperative launches. The barrier of the grid polls its state by `ld.acquire`.
 const COOPERATIVE: [(&str, &[(&str, &str)]); 13] = [
     ("missing_grid_barrier", &[("missing_grid_barrier", "st.global")]),
     ("race_in_a_later_epoch", &[("race_in_a_later_epoch", "st.global")]),
@@ -52,7 +52,7 @@ fn instructions_of(entry: &str, line: u32) -> Vec<&str> {
     let mut found = Vec::new();
     for text in entry.lines().map(str::trim) {
         match text.strip_prefix(".loc") {
-            Some(place) => is_at_line = place.split_whitespace().nth(1) == Some(&line.to_string()),
+            Some(operands) => is_at_line = operands.split_whitespace().nth(1) == Some(&line.to_string()),
             None if is_at_line => found.push(text),
             None => {}
         }

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-/// Time between two looks at whether the child has ended.
+/// Interval at which the child's status is polled.
 const POLL: Duration = Duration::from_millis(10);
-/// Time for a killed child to go: one that waits in the driver cannot be killed at once, if ever.
+/// Maximum wait for a killed child to exit: one that is blocked in the driver exits late, or never.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How a child ended, and its output.
@@ -41,12 +41,12 @@ impl Finished {
 
 /// Runs `command` to its end or to `limit`, and appends its output to `log` under `title`.
 ///
-/// At the limit the whole process group is killed, so that a wrapper's child does not keep the GPU.
+/// At the limit the whole process group is killed, so that a wrapper's child does not occupy the GPU.
 ///
-/// The inner error is the reason for which the command could not be started.
+/// The inner error says why the command could not be started.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// If a file cannot be written, read or removed, or the child's status cannot be read.
 pub(super) fn run(command: &mut Command, limit: Duration, title: &str, log: &Path) -> Result<Result<Finished, String>> {
     let name = command.get_program().to_string_lossy().into_owned();
     let streams = [log.with_extension("stdout"), log.with_extension("stderr")];
@@ -115,7 +115,7 @@ fn own_group(_: &mut Command) {}
 
 #[cfg(not(unix))]
 fn kill_group(child: &mut Child) {
-    // A failure means that it has ended.
+    // A failure means that the child has ended.
     let _ = child.kill();
 }
 
@@ -136,12 +136,12 @@ mod tests {
         assert!(finished.status.is_none() && finished.elapsed < Duration::from_secs(30));
         assert_eq!(finished.stdout, "begun\n");
         thread::sleep(Duration::from_millis(1500));
-        assert!(!mark.exists(), "the child's own child ran on");
+        assert!(!mark.exists(), "the child's own child was not killed");
         assert!(std::fs::read_to_string(&log).unwrap().starts_with("=== shell: killed at its limit"));
     }
 
     #[test]
-    fn gpu_check_keeps_the_output_of_each_child_in_the_log() {
+    fn gpu_check_appends_the_output_of_each_child_to_the_log() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let seconds = Duration::from_secs(60);

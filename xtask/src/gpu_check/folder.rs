@@ -1,4 +1,4 @@
-//! The folder that travels to the machine with the GPU.
+//! The folder that is copied to the machine with the GPU.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,13 @@ use crate::capture::stdout_of;
 use crate::cargo::build_executable;
 use crate::workspace_root;
 
-/// What the folder was made of, for its results.
+/// The file in the folder that says what it was made of; the results repeat it.
 const MADE: &str = "made.json";
 
 const SCRIPT: &str = "#!/bin/sh
-# Checks and times the kernels on this machine's GPU; writes gpu-check.json and gpu-check.log, here and into the folder that
-# the variable OUT names. One part of it: sh run.sh --only tests (or times, peers, sweep, sanitizer), each below 9 minutes.
+# Checks and times the kernels on this machine's GPU. Writes gpu-check.json and gpu-check.log to this folder, and to the
+# one that the variable OUT names. To run one phase: sh run.sh --only tests (or times, peers, sweep, sanitizer). A phase
+# takes at most 9 minutes.
 cd \"$(dirname \"$0\")\" && exec ./xtask gpu-check --run \"$@\"
 ";
 
@@ -55,20 +56,20 @@ pub(super) fn make() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the folder that this program runs in was made of.
+/// Reads what `folder` was made of.
 ///
 /// # Errors
-/// If the folder does not say.
+/// If its `made.json` is missing or invalid.
 pub(super) fn made(folder: &Path) -> Result<Made> {
     let file = folder.join(MADE);
     let text = std::fs::read_to_string(&file)
-        .with_context(|| format!("cannot read {}: make the folder by cargo xtask gpu-check", file.display()))?;
+        .with_context(|| format!("cannot read {}: make the folder with: cargo xtask gpu-check", file.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} does not say what the folder was made of", file.display()))
 }
 
-/// Packs the folder beside itself.
+/// Packs the folder into a .tar.gz file beside it, and returns that file's path.
 fn pack(folder: &Path) -> Result<PathBuf> {
-    let (parent, name) = folder.parent().zip(folder.file_name()).context("the folder has a parent and a name")?;
+    let (parent, name) = folder.parent().zip(folder.file_name()).context("the folder must have a parent and a name")?;
     let packed = folder.with_extension("tar.gz");
     let status = Command::new("tar").arg("-czf").arg(&packed).arg("-C").arg(parent).arg(name).status();
     let status = status.context("cannot start tar, which packs the folder")?;
@@ -79,12 +80,12 @@ fn pack(folder: &Path) -> Result<PathBuf> {
 /// Runs cargo and returns the executable of that name.
 fn build(arguments: &[&str], name: &str) -> Result<PathBuf> {
     build_executable(arguments, name)?
-        .with_context(|| format!("cargo {} made no executable {name}", arguments.join(" ")))
+        .with_context(|| format!("cargo {} built no executable {name}", arguments.join(" ")))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-    // A third of the size without what only a debugger reads; without the tool it stays in.
+    // Without debug information a file has a third of its size. Where `strip` is missing, the file stays as it is.
     let _ = Command::new("strip").arg("--strip-debug").arg(to).stderr(Stdio::null()).status();
     Ok(())
 }

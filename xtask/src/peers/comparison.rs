@@ -28,7 +28,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The goal, with its margin to the measured ratio.
+    /// The goal, and the margin by which `outcome` misses it.
     pub(crate) fn of(goal: f64, outcome: &Outcome) -> Self {
         let short_by = match outcome {
             Outcome::Compared(comparison) => Some((comparison.ratio / goal - 1.0).max(0.0)),
@@ -60,6 +60,7 @@ pub(crate) struct Comparison {
     /// Median of the rounds' ratios, or the ratio of the medians if the sides did not alternate. A value far from
     /// `ratio` means that the machine was not idle.
     pub(crate) median_ratio: f64,
+    /// Whether ours is slower: `ratio` is above 1.
     pub(crate) slower: bool,
 }
 
@@ -94,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn peers_slower_is_above_one_only() {
+    fn peers_ours_is_slower_only_above_a_ratio_of_one() {
         let slower = |ours| Comparison::of(&[(ours, 1.0)]).unwrap().slower;
         assert_eq!([0.99, 1.0, 1.01].map(slower), [false, false, true]);
         assert_eq!(Comparison::of(&[]), None);
     }
 
     #[test]
-    fn peers_a_goal_is_missed_by_a_share_of_it() {
+    fn peers_short_by_is_relative_to_the_goal() {
         let short_by = |goal, ours| {
             let outcome = Outcome::Compared(Comparison::of(&[(ours, 4.0)]).unwrap());
             Target::of(goal, &outcome).short_by
