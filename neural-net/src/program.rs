@@ -16,7 +16,7 @@ pub(crate) mod train;
 /// The content of a file, after a warning on stderr if the file has no checksum.
 fn with_warning<T>(loaded: Loaded<T>) -> T {
     if let Some(unverified) = &loaded.unverified {
-        eprintln!("warning: {unverified}");
+        timing::note!("warning: {unverified}");
     }
     loaded.content
 }

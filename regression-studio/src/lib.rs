@@ -4,7 +4,7 @@
 //! - [`prepared`]: samples from a table: split, standardised, one-hot encoded; and the baselines to compare with.
 //! - [`session`]: a training run in its own thread, observed through snapshots.
 //! - [`results`], [`plots`]: its metrics and plots. [`model`]: the trained network with its column transform.
-//! - [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and threshold.
+//! - [`saved_run`]: a run as it is saved; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and threshold.
 //!
 //! The default feature `window` is the desktop program on top of these. No other module depends on it, and the library
 //! prints nothing.
@@ -14,6 +14,7 @@ pub mod plots;
 pub mod prepared;
 pub mod results;
 pub mod run_folder;
+pub mod saved_run;
 pub mod session;
 pub mod settings;
 pub mod sigmoid;
@@ -23,7 +24,7 @@ pub mod window;
 pub use model::Model;
 pub use prepared::{Prepared, prepare};
 pub use results::Results;
-pub use run_folder::SavedRun;
+pub use saved_run::SavedRun;
 pub use session::{Session, Snapshot};
 pub use settings::Settings;
 pub use table::{self, Table};

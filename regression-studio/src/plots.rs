@@ -5,8 +5,8 @@ use std::ops::Range;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
+use crate::results::EpochErrors;
 use crate::results::Predicted;
-use crate::session::EpochErrors;
 
 /// An error of the plotting back end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,11 +1,42 @@
-//! Metrics of a network and of the baselines, in the target's unit.
+//! What a training run measures: the errors of its epochs, and the metrics of its network and of the baselines.
 
 use neural_net::Predictor;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Model;
 use crate::prepared::{Part, Prepared, Transform, signed_log};
-use crate::session::EpochErrors;
+
+/// The metrics of one epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EpochErrors {
+    /// Index of the epoch, counted from 1.
+    pub epoch: usize,
+    /// Training time in seconds, without evaluation.
+    pub seconds: f64,
+    /// Root mean squared error of the training part, standardised; each sample's error before its step.
+    pub train_rmse: f64,
+    /// Root mean squared error of the validation part, standardised; the criterion of early stopping.
+    pub validation_rmse: f64,
+    /// Root mean squared error of up to 20,000 training rows after the epoch, in the target's unit.
+    #[serde(deserialize_with = "or_nan")]
+    pub train_rmse_in_unit: f64,
+    /// Root mean squared error of the validation part, in the target's unit.
+    #[serde(deserialize_with = "or_nan")]
+    pub validation_rmse_in_unit: f64,
+}
+
+/// The way in which a training run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// All epochs are done.
+    AllEpochs,
+    /// The validation error has not decreased for [`crate::settings::TrainingSettings::patience`] epochs.
+    EarlyStopped,
+    /// The user stopped it; it can be resumed.
+    Stopped,
+}
 
 /// Error metrics over a set of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -21,94 +21,15 @@ mod export;
 use std::path::{Path, PathBuf};
 
 use neural_net::checksum::{self, Seal};
-use neural_net::engine::Parameters;
 use neural_net::files::{DirectoryLock, LockError, require_writable, write_atomically};
 use neural_net::model_file::{Loaded, ModelFileError};
 use neural_net::training::InvalidValue;
 use serde::{Deserialize, Serialize};
 
-use crate::results::{Predicted, Results};
-use crate::session::{Ending, EpochErrors};
+use crate::results::{Ending, Results};
+use crate::saved_run::SavedRun;
 use crate::settings::{Problem, SettingsError, Source};
-use crate::sigmoid::Neuron;
-use crate::{Model, Settings, plots};
-
-/// A training run, ended or not, as it is saved.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SavedRun {
-    /// The settings.
-    pub settings: Settings,
-    /// One record per complete epoch.
-    pub history: Vec<EpochErrors>,
-    /// The best epoch's network.
-    pub model: Model,
-    /// True and predicted values of the best epoch.
-    pub predicted: Predicted,
-    /// The ending and the results; `None` before the run has ended.
-    pub ended: Option<(Ending, Results)>,
-    /// The state to resume from.
-    pub checkpoint: Checkpoint,
-}
-
-/// The state of a training run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Checkpoint {
-    /// The folded network W', b' and its velocities; see [`crate::sigmoid`].
-    pub parameters: Parameters<f32>,
-    /// Epochs and steps done.
-    pub progress: RunProgress,
-    /// [`crate::Prepared::checksum`] of the data.
-    pub data_checksum: u32,
-}
-
-/// Epochs and steps done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunProgress {
-    /// Number of complete epochs.
-    pub epoch: usize,
-    /// Steps done of the next epoch.
-    pub step: usize,
-    /// The summed loss of those steps.
-    pub loss: f64,
-    /// Training time of those steps, in seconds.
-    pub seconds: f64,
-    /// The epoch with the smallest validation error, counted from 1; 0 before the first.
-    pub best_epoch: usize,
-}
-
-impl SavedRun {
-    /// Checks that the run is consistent.
-    ///
-    /// # Errors
-    /// The first value that is out of range or inconsistent with others.
-    pub fn validate(&self) -> Result<(), InvalidValue> {
-        let require = InvalidValue::unless;
-        let Self { settings, history, model, checkpoint: Checkpoint { progress, .. }, .. } = self;
-        let sizes = model.network.architecture().sizes();
-        let hidden = &sizes[1..sizes.len() - 1];
-        let is_network = settings.network.hidden == hidden && Neuron::of(&settings.network) == model.neuron;
-        require(is_network, "network", &format_args!("{hidden:?} hidden units"), "that of the settings")?;
-        let RunProgress { epoch, best_epoch, loss, seconds, .. } = progress;
-        require(*epoch == history.len(), "progress.epoch", epoch, &format!("the {} epochs recorded", history.len()))?;
-        let is_best = *best_epoch <= *epoch && (*best_epoch > 0 || *epoch == 0);
-        require(is_best, "progress.best_epoch", best_epoch, &format!("one of the {epoch} epochs recorded"))?;
-        let is_sum = |value: f64| value.is_finite() && value >= 0.0;
-        require(loss.is_finite(), "progress.loss", loss, "finite")?;
-        require(is_sum(*seconds), "progress.seconds", seconds, "0 or more and finite")?;
-        for (index, record) in history.iter().enumerate() {
-            let EpochErrors { epoch, seconds, train_rmse, validation_rmse, .. } = record;
-            let name = |field: &str| format!("history[{index}].{field}");
-            require(*epoch == index + 1, &name("epoch"), epoch, &format!("{}", index + 1))?;
-            let values = [("seconds", seconds), ("train_rmse", train_rmse), ("validation_rmse", validation_rmse)];
-            for (field, value) in values {
-                require(is_sum(*value), &name(field), value, "0 or more and finite")?;
-            }
-        }
-        let best_epoch = self.ended.as_ref().map_or(0, |(_, results)| results.best_epoch);
-        require(best_epoch <= *epoch, "results.best_epoch", &best_epoch, &format!("one of the {epoch} epochs recorded"))
-    }
-}
+use crate::{Settings, plots};
 
 /// The ending and the results, as stored on disk.
 #[derive(Serialize, Deserialize)]

@@ -12,11 +12,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use neural_net::Network;
-use serde::{Deserialize, Serialize};
 
 use self::control::Shared;
-use crate::results::{Predicted, Results};
-use crate::run_folder::SavedRun;
+use crate::results::{Ending, EpochErrors, Predicted, Results};
+use crate::saved_run::SavedRun;
 use crate::{Settings, Table};
 
 /// Handle of a training thread. Dropping it stops the training after the current step and joins the thread.
@@ -79,38 +78,6 @@ pub enum State {
     Failed(String),
     /// Diverged, with a one-line message and remedy. [`Snapshot::run`] is from before the divergence.
     Diverged(String),
-}
-
-/// The way in which a training run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ending {
-    /// All epochs are done.
-    AllEpochs,
-    /// The validation error has not decreased for [`crate::settings::TrainingSettings::patience`] epochs.
-    EarlyStopped,
-    /// The user stopped it; it can be resumed.
-    Stopped,
-}
-
-/// The metrics of one epoch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EpochErrors {
-    /// Index of the epoch, counted from 1.
-    pub epoch: usize,
-    /// Training time in seconds, without evaluation.
-    pub seconds: f64,
-    /// Root mean squared error of the training part, standardised; each sample's error before its step.
-    pub train_rmse: f64,
-    /// Root mean squared error of the validation part, standardised; the criterion of early stopping.
-    pub validation_rmse: f64,
-    /// Root mean squared error of up to 20,000 training rows after the epoch, in the target's unit.
-    #[serde(deserialize_with = "crate::results::or_nan")]
-    pub train_rmse_in_unit: f64,
-    /// Root mean squared error of the validation part, in the target's unit.
-    #[serde(deserialize_with = "crate::results::or_nan")]
-    pub validation_rmse_in_unit: f64,
 }
 
 impl Session {

@@ -85,11 +85,11 @@ mod tests {
 
     #[test]
     fn doctor_writes_one_entry_for_each_finding() {
-        let found = Finding { name: "MPI", used_for: "x", state: State::Found("Open MPI 4".to_owned()) };
+        let found = Finding { name: "Vulkan", used_for: "x", state: State::Found("llvmpipe".to_owned()) };
         let state = State::Missing { reason: "not there".to_owned(), fix: "install it".to_owned() };
         let missing = Finding { name: "GPU driver", used_for: "x", state };
         let expected =
-            json!({ "mpi": { "found": "Open MPI 4" }, "gpu_driver": { "missing": "not there", "fix": "install it" } });
+            json!({ "vulkan": { "found": "llvmpipe" }, "gpu_driver": { "missing": "not there", "fix": "install it" } });
         assert_eq!(to_json(&[found, missing]), expected);
     }
 }

@@ -137,7 +137,7 @@ pub enum Error {
         /// The element after the last.
         end: usize,
     },
-    /// The GPU has not enough memory.
+    /// The GPU does not have enough memory.
     #[error("the GPU has no memory for a buffer of {} × {} bytes: {free} of its {total} bytes are free", .elements, .element_bytes)]
     OutOfMemory {
         /// The requested number of elements.

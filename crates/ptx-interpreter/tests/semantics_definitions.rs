@@ -241,7 +241,7 @@ fn an_approximation_states_its_error() {
     for name in semantics::forms() {
         let parts: Vec<&str> = name.split('.').collect();
         let Ok(operation) = semantics::operation(parts[0], &parts[1..]) else { continue };
-        let promised = error(&name).expect("a known form").is_some();
+        let promised = error(name).expect("a known form").is_some();
         assert_eq!(promised, operation.class == Class::Special && !name.ends_with("f64"), "{name}");
     }
 }

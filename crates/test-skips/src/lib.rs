@@ -31,6 +31,8 @@ pub enum Need {
     Network,
     /// Python with NumPy.
     Numpy,
+    /// Other compilers of PTX: clang, NVRTC, Numba and Triton.
+    ForeignPtx,
     /// `pdftotext`.
     PdfToText,
     /// A git checkout.
@@ -41,7 +43,7 @@ pub enum Need {
 
 impl Need {
     /// All needs.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Gpu,
         Self::Shader,
         Self::Cc,
@@ -51,6 +53,7 @@ impl Need {
         Self::Stocks,
         Self::Network,
         Self::Numpy,
+        Self::ForeignPtx,
         Self::PdfToText,
         Self::Git,
         Self::CacheSize,
@@ -77,6 +80,7 @@ impl fmt::Display for Need {
             Self::Stocks => "stocks",
             Self::Network => "network",
             Self::Numpy => "numpy",
+            Self::ForeignPtx => "foreign-ptx",
             Self::PdfToText => "pdftotext",
             Self::Git => "git",
             Self::CacheSize => "cache-size",

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use regression_studio::results::Ending;
 use regression_studio::results::{Metrics, Results};
 use regression_studio::run_folder::{self, RunFolder};
-use regression_studio::session::{Ending, State};
+use regression_studio::session::State;
 use regression_studio::settings::{Settings, TrainingSettings};
 use regression_studio::{SavedRun, Session, Snapshot};
 use timing::program::CHECK_FAILED;

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use neural_net::model_file::{self, Format, Loaded, ModelFileError, TensorFile, network_tensors, parameter_tensors};
 
-use super::{Checkpoint, Ended, RunFolderError, SavedRun, with_full_path};
+use super::{Ended, RunFolderError, with_full_path};
 use crate::model::{self, PROGRAM, from_json, to_json};
+use crate::saved_run::{Checkpoint, SavedRun};
 use crate::{Model, Settings};
 
 pub(super) const FILE_NAME: &str = "checkpoint.safetensors";

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::results::EpochErrors;
 use crate::results::Predicted;
-use crate::session::EpochErrors;
 
 /// One line per epoch.
 pub(super) fn history(history: &[EpochErrors]) -> String {

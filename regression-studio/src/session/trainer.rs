@@ -10,10 +10,10 @@ use neural_net::training::{GradientScale, initial_parameters, order_of_epoch};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 
 use super::control::Shared;
-use super::{Ending, EpochErrors, Snapshot, State, device};
+use super::{Snapshot, State, device};
 use crate::prepared::{Part, Prepared, prepare};
-use crate::results::{self, Predicted};
-use crate::run_folder::{Checkpoint, RunProgress, SavedRun};
+use crate::results::{self, Ending, EpochErrors, Predicted};
+use crate::saved_run::{Checkpoint, RunProgress, SavedRun};
 use crate::sigmoid::Neuron;
 use crate::{Model, Settings, Table};
 

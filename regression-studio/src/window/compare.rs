@@ -11,7 +11,7 @@ use super::watched::Watched;
 use super::{number, theme};
 use crate::Settings;
 use crate::results::Metrics;
-use crate::run_folder::SavedRun;
+use crate::saved_run::SavedRun;
 use crate::settings::Field;
 
 /// All runs trained or opened in this window.

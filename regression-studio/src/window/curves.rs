@@ -8,7 +8,7 @@ use egui_plot::{
 };
 
 use super::{number, theme};
-use crate::session::EpochErrors;
+use crate::results::EpochErrors;
 
 /// Scale and unit of the error axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

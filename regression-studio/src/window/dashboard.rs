@@ -6,7 +6,8 @@ use super::curves::{self, ErrorScale};
 use super::network_drawing::{self, Drawing};
 use super::watched::Watched;
 use super::{number, results_card, scatter, theme};
-use crate::session::{Ending, State};
+use crate::results::Ending;
+use crate::session::State;
 use crate::{Settings, Snapshot};
 
 const GAP: f32 = 8.0;

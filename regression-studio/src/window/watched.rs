@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use eframe::egui::Context;
 
-use crate::run_folder::SavedRun;
-use crate::session::{Ending, State};
+use crate::results::Ending;
+use crate::saved_run::SavedRun;
+use crate::session::State;
 use crate::{Session, Settings, Snapshot, Table};
 
 /// Minimum interval between repaints caused by new snapshots.

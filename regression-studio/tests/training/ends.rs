@@ -7,7 +7,8 @@ use crate::support::{small_settings, small_table, trained};
 use neural_net::Predictor;
 use regression_studio::prepared::prepare;
 use regression_studio::results::MAX_PAIRS;
-use regression_studio::session::{Ending, EpochErrors, State};
+use regression_studio::results::{Ending, EpochErrors};
+use regression_studio::session::State;
 use regression_studio::settings::DeviceSetting;
 use regression_studio::{SavedRun, Session, Snapshot, run_folder};
 

@@ -9,7 +9,8 @@ use neural_net::network::Initialization;
 use neural_net::training::{GradientScale, initial_parameters, order_of_epoch};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use regression_studio::prepared::prepare;
-use regression_studio::session::{Ending, State};
+use regression_studio::results::Ending;
+use regression_studio::session::State;
 use regression_studio::sigmoid::Neuron;
 use regression_studio::{SavedRun, Session, Settings, Snapshot};
 

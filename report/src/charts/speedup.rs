@@ -25,7 +25,7 @@ pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError>
     // The axis of threads is logarithmic, so that 1, 2, 4 and 8 are equidistant.
     let doublings = (max_threads as f64).log2();
     let x = |threads: f64| LEFT + 14.0 + threads.log2() / doublings * (RIGHT - LEFT - 28.0);
-    let top = axis_maximum(figures, max_threads);
+    let top = axis_maximum(figures);
     let y = |speedup: f64| BOTTOM - (speedup / top).clamp(0.0, 1.0) * (BOTTOM - TOP);
     let svg = Canvas::draw(HEIGHT as u32, |canvas| {
         let step = (top / 8.0).ceil().max(1.0);
@@ -77,14 +77,13 @@ pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError>
 }
 
 /// The upper end of the speed-up axis: an integer above all measured intervals.
-fn axis_maximum(figures: &Figures, max_threads: usize) -> f64 {
+fn axis_maximum(figures: &Figures) -> f64 {
     let ladders = [&figures.maximum.rayon, &figures.product.rayon, &figures.activation.fused];
     let best = ladders.iter().flat_map(|ladder| {
         let one = ladder.first().map_or(0.0, |one| one.times.median);
         ladder.iter().map(move |on| one / on.times.interval()[0])
     });
-    let best = best.fold(1.0, f64::max).ceil() + 1.0;
-    best.clamp(2.0, (max_threads as f64).max(best))
+    best.fold(1.0, f64::max).ceil() + 1.0
 }
 
 fn legend(

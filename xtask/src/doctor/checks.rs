@@ -15,7 +15,6 @@ pub(super) fn all() -> Vec<Finding> {
         Finding { name: "NVIDIA driver", used_for: "running on an NVIDIA GPU", state: driver() },
         Finding { name: "NVIDIA GPU", used_for: "running on an NVIDIA GPU", state: nvidia_gpu() },
         Finding { name: "Vulkan", used_for: "portable compute shaders", state: vulkan() },
-        Finding { name: "MPI", used_for: "training on many machines", state: mpi() },
         Finding { name: "NumPy", used_for: "cargo xtask peers", state: numpy() },
     ]
 }
@@ -95,12 +94,6 @@ fn vulkan() -> State {
     };
     let fix = "on Debian or Ubuntu run: apt-get install mesa-vulkan-drivers vulkan-tools";
     of_command(Command::new("vulkaninfo").arg("--summary"), describe, fix)
-}
-
-fn mpi() -> State {
-    let describe = |version: &str| version.lines().next().map(|line| line.trim().to_owned());
-    let fix = "on Debian or Ubuntu run: apt-get install libopenmpi-dev openmpi-bin libclang-dev";
-    of_command(Command::new("mpirun").arg("--version"), describe, fix)
 }
 
 fn numpy() -> State {

@@ -187,7 +187,7 @@ impl Machine {
     /// Allocates `bytes` of uninitialised global memory and returns their address.
     ///
     /// # Errors
-    /// If the device or the host has not enough memory.
+    /// If the device or the host does not have enough memory.
     pub fn allocate(&mut self, bytes: u64) -> Result<u64, MemoryError> {
         self.memory.allocate(bytes)
     }

@@ -45,7 +45,7 @@ impl Region {
         Self { is_private: true, ..Self::new(bytes) }
     }
 
-    /// As `new`, without a panic if the host has not enough memory.
+    /// As `new`, without a panic if the host does not have enough memory.
     ///
     /// # Errors
     /// The host's allocation error.

@@ -149,12 +149,12 @@ fn problems(compiled: &[Compiled]) -> Vec<String> {
 
 #[test]
 fn of_clang() {
-    let problems = problems(&compilers::clang("bugs::of_clang", "bugs.cu"));
+    let problems = problems(&compilers::clang("bugs.cu"));
     assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
 }
 
 #[test]
 fn of_nvrtc() {
-    let problems = problems(&compilers::nvrtc("bugs::of_nvrtc", "bugs.cu"));
+    let problems = problems(&compilers::nvrtc("bugs.cu"));
     assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
 }

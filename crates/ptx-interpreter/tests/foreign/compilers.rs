@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use test_skips::{Need, skip};
+
 /// The text of a module, and the name of its compiler.
 pub(crate) struct Compiled {
     pub(crate) name: String,
@@ -13,18 +15,18 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign")
 }
 
-/// A command's standard output as PTX. Prints a line and returns `None` if the compiler is not installed.
-fn output(test: &str, name: &str, command: &mut Command) -> Option<Compiled> {
+/// A command's standard output as PTX. Skips the test and returns `None` if the compiler is not installed.
+fn output(name: &str, command: &mut Command) -> Option<Compiled> {
     let output = match command.current_dir(folder()).env("PYTHONDONTWRITEBYTECODE", "1").output() {
         Ok(output) => output,
         Err(error) => {
-            println!("SKIPPED: {test}, {name}: {}: {error}", command.get_program().display());
+            skip(Need::ForeignPtx, &format!("{name}: {}: {error}", command.get_program().display()));
             return None;
         }
     };
     let error = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(3) {
-        println!("SKIPPED: {test}, {name}: {}", error.trim());
+        skip(Need::ForeignPtx, &format!("{name}: {error}"));
         return None;
     }
     assert!(output.status.success(), "{name} rejects the source: {error}");
@@ -38,7 +40,7 @@ fn clang_command() -> Command {
 
 /// A source of this folder compiled by clang for sm_75 and the newest of sm_86 and sm_90, without and with
 /// optimisation.
-pub(crate) fn clang(test: &str, source: &str) -> Vec<Compiled> {
+pub(crate) fn clang(source: &str) -> Vec<Compiled> {
     let targets = clang_command().arg("--print-supported-cpus").arg("--target=nvptx64-nvidia-cuda").output();
     let newer = match targets {
         Ok(output) if String::from_utf8_lossy(&output.stderr).contains("sm_90") => "sm_90",
@@ -50,39 +52,39 @@ pub(crate) fn clang(test: &str, source: &str) -> Vec<Compiled> {
         command.args(["-x", "cuda", "--cuda-device-only", "-nocudalib", "-nocudainc", "-gline-tables-only", "-S"]);
         command.args(["-Xclang", "-target-feature", "-Xclang", "+ptx70", level]);
         command.arg(format!("--cuda-gpu-arch={architecture}")).arg(source).args(["-o", "-"]);
-        output(test, &format!("clang {level}, {architecture}"), &mut command)
+        output(&format!("clang {level}, {architecture}"), &mut command)
     });
     compiled.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The output of compile.py under `FOREIGN_PYTHON`, or `python3`.
-fn python(test: &str, name: &str, arguments: &[&str]) -> Option<Compiled> {
+fn python(name: &str, arguments: &[&str]) -> Option<Compiled> {
     let mut command = Command::new(std::env::var_os("FOREIGN_PYTHON").unwrap_or("python3".into()));
-    output(test, name, command.arg("compile.py").args(arguments))
+    output(name, command.arg("compile.py").args(arguments))
 }
 
 /// A source of this folder compiled by NVRTC for sm_75 and sm_90, optimised with line numbers, and for debuggers.
-pub(crate) fn nvrtc(test: &str, source: &str) -> Vec<Compiled> {
+pub(crate) fn nvrtc(source: &str) -> Vec<Compiled> {
     let variants = ["75", "90"].into_iter().flat_map(|arch| ["-lineinfo", "-G"].map(|option| (arch, option)));
     let compiled = variants.map(|(architecture, option)| {
         let name = format!("NVRTC {option}, sm_{architecture}");
-        python(test, &name, &["nvrtc", source, architecture, option])
+        python(&name, &["nvrtc", source, architecture, option])
     });
     compiled.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Numba's kernels, each in its own module: for sm_75 optimised, and for sm_90 for debuggers.
-pub(crate) fn numba(test: &str) -> Vec<Compiled> {
+pub(crate) fn numba() -> Vec<Compiled> {
     let variants = [("75", "2"), ("90", "0")];
     let compiled = variants.map(|(architecture, level)| {
-        python(test, &format!("Numba -O{level}, sm_{architecture}"), &["numba", architecture, level])
+        python(&format!("Numba -O{level}, sm_{architecture}"), &["numba", architecture, level])
     });
     compiled.into_iter().collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Triton's kernels, each in its own module, for sm_75 and sm_90.
-pub(crate) fn triton(test: &str) -> Vec<Compiled> {
-    let compiled = ["75", "90"].map(|arch| python(test, &format!("Triton, sm_{arch}"), &["triton", arch]));
+pub(crate) fn triton() -> Vec<Compiled> {
+    let compiled = ["75", "90"].map(|arch| python(&format!("Triton, sm_{arch}"), &["triton", arch]));
     compiled.into_iter().collect::<Option<_>>().unwrap_or_default()
 }
 

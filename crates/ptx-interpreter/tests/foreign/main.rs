@@ -47,13 +47,13 @@ fn problems(compiled: &[Compiled], only: Option<&str>) -> Vec<String> {
 
 #[test]
 fn kernels_of_clang() {
-    let problems = problems(&compilers::clang("kernels_of_clang", "kernels.cu"), None);
+    let problems = problems(&compilers::clang("kernels.cu"), None);
     assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
 }
 
 #[test]
 fn kernels_of_nvrtc() {
-    let problems = problems(&compilers::nvrtc("kernels_of_nvrtc", "kernels.cu"), None);
+    let problems = problems(&compilers::nvrtc("kernels.cu"), None);
     assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
 }
 
@@ -63,7 +63,7 @@ fn the_grid_barrier_of_nvrtc() {
     let arguments =
         [Buffer(Elements::Ints(x)), Output(Elements::Ints(vec![0; 160])), Output(Elements::Ints(vec![0])), Int(500)];
     let committed = compilers::committed("NVRTC", include_str!("ptx/grid.nvrtc.sm_75.ptx"));
-    let compiled = compilers::nvrtc("the_grid_barrier_of_nvrtc", "grid.cu");
+    let compiled = compilers::nvrtc("grid.cu");
     for Compiled { name, ptx } in committed.into_iter().chain(compiled) {
         let mut machine = Machine::new(&ptx).unwrap_or_else(|error| panic!("{name}: {error}"));
         let shape = (LaunchConfig::new(5, 32).cooperative(), Calling::C);

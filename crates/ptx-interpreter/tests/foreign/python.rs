@@ -132,13 +132,13 @@ fn problems(compiled: &[Compiled], cases: Vec<Case>, calling: Calling) -> Vec<St
 
 #[test]
 fn kernels_of_numba() {
-    let problems = problems(&compilers::numba("kernels_of_numba"), of_numba(), Calling::Numba);
+    let problems = problems(&compilers::numba(), of_numba(), Calling::Numba);
     assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
 }
 
 #[test]
 fn kernels_of_triton() {
-    let problems = problems(&compilers::triton("kernels_of_triton"), of_triton(), Calling::Triton);
+    let problems = problems(&compilers::triton(), of_triton(), Calling::Triton);
     assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
 }
 
@@ -159,7 +159,7 @@ fn bugs_of_numba() {
     let arguments =
         |count| vec![Buffer(Ints(integers(count, -1000, 1000))), Output(Ints(vec![0; count])), Int(count as i32)];
     let source = include_str!("kernels_numba.py");
-    for Compiled { name, ptx } in compilers::numba("bugs_of_numba") {
+    for Compiled { name, ptx } in compilers::numba() {
         for (bug, blocks, count) in [("missing_barrier", 1, 64), ("past_the_end", 2, 100)] {
             let (_, mut machine, kernel) = module(&ptx, bug);
             let shape = (LaunchConfig::new(blocks, 64), Calling::Numba);

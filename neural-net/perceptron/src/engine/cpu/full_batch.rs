@@ -5,7 +5,7 @@
 //! the forward and the backward pass of a chunk of up to 848 samples run while the chunk is in L2.
 //!
 //! Chunks are distributed to at most 16 parts. Each part adds its chunks' gradients in order; then the parts' gradients
-//! are added in order. Neither number depends on the number of threads.
+//! are added in order. Chunks and parts do not depend on the number of threads.
 
 mod units;
 

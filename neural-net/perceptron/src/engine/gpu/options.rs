@@ -66,9 +66,11 @@ pub enum GpuEngineError {
         way_out: &'static str,
     },
     /// One launch for many steps was requested, and is not possible.
-    #[error("one launch for many steps is not possible here; launches for each step are (--gpu-path steps)")]
+    #[error(
+        "one launch for many steps is not possible here; use --gpu-path steps, which launches kernels for each step"
+    )]
     NotPersistent(#[from] NotPersistent),
-    /// The device has not enough memory.
+    /// The device does not have enough memory.
     #[error("the GPU's memory does not hold {what}: choose {way_out}, or --device cpu")]
     OutOfMemory {
         /// The contents of the buffer.

@@ -20,7 +20,7 @@ impl SamplesOnDevice {
     /// Copies samples to the device.
     ///
     /// # Errors
-    /// If the device has not enough memory, or fails.
+    /// If the device does not have enough memory, or fails.
     pub(super) fn new(device: &Device, samples: &Samples<f32>) -> Result<Self, DeviceError> {
         let count = u32::try_from(samples.len()).expect("sample indices have 32 bits");
         let in_order: Vec<u32> = (0..count).collect();
