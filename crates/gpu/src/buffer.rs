@@ -1,26 +1,60 @@
 //! Buffers in a device's memory.
 
+use std::fmt;
 use std::ops::Range;
 
 use cuda_std::simulator::SimulatorBuffer;
 use cuda_std::{BufferMut, BufferRef, Element, Memory};
 
-use crate::cuda::CudaBuffer;
-use crate::device::Backend;
-use crate::interpreter::InterpreterBuffer;
+use crate::backend::Backend;
 use crate::{Error, recording};
 
 /// Elements in the memory of a device. Dropping it frees the memory.
-#[derive(Debug)]
 pub struct Buffer<T: Element> {
-    storage: Storage<T>,
+    storage: Box<dyn Storage<T>>,
 }
 
-#[derive(Debug)]
-enum Storage<T: Element> {
-    Cuda(CudaBuffer<T>),
-    Simulator(SimulatorBuffer<T>),
-    Interpreter(InterpreterBuffer<T>),
+impl<T: Element> fmt::Debug for Buffer<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Buffer").field("length", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// Elements in one device's memory.
+pub(crate) trait Storage<T: Element> {
+    /// As an argument of a kernel that reads it.
+    fn buffer_ref(&self) -> BufferRef<'_, T>;
+    /// As an argument of a kernel that writes it.
+    fn buffer_mut(&mut self) -> BufferMut<'_, T>;
+    fn len(&self) -> usize;
+    /// Overwrites the elements `first..first + values.len()`, which must be in bounds.
+    fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error>;
+    /// Reads the elements `first..first + values.len()`, which must be in bounds.
+    fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error>;
+}
+
+impl<T: Element> Storage<T> for SimulatorBuffer<T> {
+    fn buffer_ref(&self) -> BufferRef<'_, T> {
+        BufferRef::Simulator(self)
+    }
+
+    fn buffer_mut(&mut self) -> BufferMut<'_, T> {
+        BufferMut::Simulator(self)
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
+        self.copy_from_slice_at(first, values);
+        Ok(())
+    }
+
+    fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
+        values.copy_from_slice(&self.as_slice()[first..first + values.len()]);
+        Ok(())
+    }
 }
 
 /// The memory of a [`Device`](crate::Device), as the type parameter of [`Kernel::Arguments`](crate::Kernel::Arguments).
@@ -31,86 +65,35 @@ impl Memory for DeviceMemory {
     type Buffer<T: Element> = Buffer<T>;
 
     fn buffer_ref<T: Element>(buffer: &Buffer<T>) -> BufferRef<'_, T> {
-        match &buffer.storage {
-            Storage::Simulator(buffer) => BufferRef::Simulator(buffer),
-            Storage::Cuda(buffer) => {
-                BufferRef::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
-            }
-            Storage::Interpreter(buffer) => {
-                BufferRef::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
-            }
-        }
+        buffer.storage.buffer_ref()
     }
 
     fn buffer_mut<T: Element>(buffer: &mut Buffer<T>) -> BufferMut<'_, T> {
-        match &mut buffer.storage {
-            Storage::Simulator(buffer) => BufferMut::Simulator(buffer),
-            Storage::Cuda(buffer) => {
-                BufferMut::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
-            }
-            Storage::Interpreter(buffer) => {
-                BufferMut::Device { memory: buffer.memory(), address: buffer.address(), length: buffer.len() }
-            }
-        }
+        buffer.storage.buffer_mut()
     }
 }
 
 impl<T: Element> Buffer<T> {
     pub(crate) fn from_slice(backend: &Backend, values: &[T]) -> Result<Self, Error> {
-        let storage = match backend {
-            Backend::Simulator { .. } => Storage::Simulator(SimulatorBuffer::from_slice(values)),
-            Backend::Cuda(cuda) => {
-                let mut buffer = CudaBuffer::uninitialized(cuda, values.len())?;
-                buffer.copy_from(0, values)?;
-                Storage::Cuda(buffer)
-            }
-            Backend::Interpreter(interpreter) => {
-                let mut buffer = InterpreterBuffer::uninitialized(interpreter, values.len())?;
-                buffer.copy_from(0, values)?;
-                Storage::Interpreter(buffer)
-            }
-        };
+        let mut storage = backend.uninitialized(values.len())?;
+        storage.copy_from(0, values)?;
         Ok(Self { storage })
     }
 
     pub(crate) fn uninitialized(backend: &Backend, length: usize) -> Result<Self, Error> {
-        let storage = match backend {
-            Backend::Simulator { .. } => Storage::Simulator(SimulatorBuffer::uninitialized(length)),
-            Backend::Cuda(cuda) => Storage::Cuda(CudaBuffer::uninitialized(cuda, length)?),
-            Backend::Interpreter(interpreter) => {
-                Storage::Interpreter(InterpreterBuffer::uninitialized(interpreter, length)?)
-            }
-        };
-        Ok(Self { storage })
+        Ok(Self { storage: backend.uninitialized(length)? })
     }
 
     pub(crate) fn zeroed(backend: &Backend, length: usize) -> Result<Self, Error>
     where
         T: Default,
     {
-        let storage = match backend {
-            Backend::Simulator { .. } => Storage::Simulator(SimulatorBuffer::filled(T::default(), length)),
-            Backend::Cuda(cuda) => {
-                let mut buffer = CudaBuffer::uninitialized(cuda, length)?;
-                buffer.fill_with_zero_bytes()?;
-                Storage::Cuda(buffer)
-            }
-            Backend::Interpreter(interpreter) => {
-                let mut buffer = InterpreterBuffer::uninitialized(interpreter, length)?;
-                buffer.fill_with_zero_bytes()?;
-                Storage::Interpreter(buffer)
-            }
-        };
-        Ok(Self { storage })
+        Ok(Self { storage: backend.zeroed(length)? })
     }
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        match &self.storage {
-            Storage::Simulator(buffer) => buffer.len(),
-            Storage::Cuda(buffer) => buffer.len(),
-            Storage::Interpreter(buffer) => buffer.len(),
-        }
+        self.storage.len()
     }
 
     /// Whether there are no elements.
@@ -134,12 +117,7 @@ impl<T: Element> Buffer<T> {
     pub fn copy_from_at(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
         recording::forbid("copying")?;
         self.check_range("copy_from_at", first..first.saturating_add(values.len()))?;
-        match &mut self.storage {
-            Storage::Simulator(buffer) => buffer.copy_from_slice_at(first, values),
-            Storage::Cuda(buffer) => buffer.copy_from(first, values)?,
-            Storage::Interpreter(buffer) => buffer.copy_from(first, values)?,
-        }
-        Ok(())
+        self.storage.copy_from(first, values)
     }
 
     /// Reads all elements. The copy runs after the launches queued before it.
@@ -149,7 +127,7 @@ impl<T: Element> Buffer<T> {
     pub fn copy_to(&self, values: &mut [T]) -> Result<(), Error> {
         recording::forbid("copying")?;
         self.check_length("copy_to", values.len())?;
-        self.read(0, values)
+        self.storage.copy_to(0, values)
     }
 
     /// All elements. The copy runs after the launches queued before it.
@@ -168,20 +146,8 @@ impl<T: Element> Buffer<T> {
         recording::forbid("copying")?;
         self.check_range("to_vec_at", range.clone())?;
         let mut values = vec![T::POISON; range.len()];
-        self.read(range.start, &mut values)?;
+        self.storage.copy_to(range.start, &mut values)?;
         Ok(values)
-    }
-
-    /// Reads the elements `first..first + values.len()`, which must be in bounds.
-    fn read(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        match &self.storage {
-            Storage::Simulator(buffer) => {
-                values.copy_from_slice(&buffer.as_slice()[first..first + values.len()]);
-                Ok(())
-            }
-            Storage::Cuda(buffer) => buffer.copy_to(first, values),
-            Storage::Interpreter(buffer) => buffer.copy_to(first, values),
-        }
     }
 
     fn check_range(&self, operation: &'static str, range: Range<usize>) -> Result<(), Error> {

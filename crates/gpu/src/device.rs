@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 use std::rc::Rc;
 
-use cuda_std::simulator;
 use cuda_std::{Dim3, Element, Kernel, LaunchConfig};
 
+use crate::backend::Backend;
 use crate::cuda::Cuda;
 use crate::interpreter::Interpreter;
 use crate::recording::{self, Recording};
@@ -26,17 +26,6 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Device {
     backend: Backend,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Backend {
-    Cuda(Rc<Cuda>),
-    Simulator {
-        options: SimulatorOptions,
-        /// Why [`DeviceChoice::Auto`] fell back to the simulator; None if the simulator was chosen.
-        reason: Option<Rc<OpenError>>,
-    },
-    Interpreter(Rc<Interpreter>),
 }
 
 impl Device {
@@ -92,42 +81,32 @@ impl Device {
 
     /// Whether this is the simulator.
     pub fn is_simulator(&self) -> bool {
-        matches!(self.backend, Backend::Simulator { .. })
+        self.backend.is_simulator()
     }
 
     /// The interpreter's reports on all launches since the previous call. The first call only starts the collection of
     /// reports and returns none. Other devices never have any.
     pub fn take_ptx_reports(&self) -> Vec<ptx_interpreter::LaunchReport> {
-        match &self.backend {
-            Backend::Interpreter(interpreter) => interpreter.take_reports(),
-            Backend::Cuda(_) | Backend::Simulator { .. } => Vec::new(),
-        }
+        self.backend.interpreter().map(Interpreter::take_reports).unwrap_or_default()
     }
 
     /// One line that says why there is no CUDA time. Kernels that run on the CPU are never timed as a GPU's.
     pub fn why_not_timed(&self) -> String {
-        match (self.why_not_cuda(), &self.backend) {
-            (Some(reason), _) => format!("CUDA: not timed: {reason}"),
-            (None, Backend::Interpreter(_)) => "CUDA: not timed: the PTX interpreter was asked for".to_owned(),
-            (None, _) => "CUDA: not timed: the simulator was asked for".to_owned(),
+        match self.why_not_cuda() {
+            Some(reason) => format!("CUDA: not timed: {reason}"),
+            None if self.is_simulator() => "CUDA: not timed: the simulator was asked for".to_owned(),
+            None => "CUDA: not timed: the PTX interpreter was asked for".to_owned(),
         }
     }
 
     /// Why [`DeviceChoice::Auto`] fell back to the simulator. Displayed, it is one line.
     pub fn why_not_cuda(&self) -> Option<&OpenError> {
-        match &self.backend {
-            Backend::Simulator { reason, .. } => reason.as_deref(),
-            Backend::Cuda(_) | Backend::Interpreter(_) => None,
-        }
+        self.backend.why_not_cuda()
     }
 
     /// The GPU's name, "simulator", or the interpreter with the architecture of its PTX: "PTX interpreter, sm_75".
     pub fn name(&self) -> &str {
-        match &self.backend {
-            Backend::Cuda(cuda) => &cuda.properties.name,
-            Backend::Simulator { .. } => "simulator",
-            Backend::Interpreter(interpreter) => &interpreter.name,
-        }
+        self.backend.name()
     }
 
     /// Suffix for the name of a check: empty on a GPU, else the device's name in brackets, " (simulator)".
@@ -137,11 +116,7 @@ impl Device {
 
     /// The GPU's compute capability, such as (7, 5), or that of the interpreted PTX. None on the simulator.
     pub fn compute_capability(&self) -> Option<(u32, u32)> {
-        match &self.backend {
-            Backend::Cuda(cuda) => Some(cuda.properties.compute_capability),
-            Backend::Interpreter(interpreter) => Some(interpreter.compute_capability),
-            Backend::Simulator { .. } => None,
-        }
+        self.backend.compute_capability()
     }
 
     /// The GPU's memory in bytes. None on the other devices.
@@ -157,11 +132,7 @@ impl Device {
     /// Max. bytes of shared memory per block, static and dynamic together; the static part is at most
     /// [`LaunchConfig::MAX_STATIC_SHARED_BYTES`].
     pub fn max_shared_bytes(&self) -> u32 {
-        match &self.backend {
-            Backend::Cuda(cuda) => cuda.properties.max_shared_bytes,
-            Backend::Simulator { options, .. } => options.max_shared_bytes,
-            Backend::Interpreter(_) => ptx_interpreter::Machine::MAX_SHARED_BYTES as u32,
-        }
+        self.backend.max_shared_bytes()
     }
 
     /// Max. number of blocks in a [cooperative](LaunchConfig::cooperative) launch of `kernel`: those of this shape that
@@ -175,15 +146,7 @@ impl Device {
         block: impl Into<Dim3>,
         dynamic_shared_bytes: u32,
     ) -> Result<u32, Error> {
-        let block = block.into();
-        match &self.backend {
-            Backend::Cuda(cuda) => cuda.max_cooperative_blocks(K::NAME, block, dynamic_shared_bytes),
-            Backend::Simulator { .. } | Backend::Interpreter(_) => {
-                let config = LaunchConfig::new(1, block).with_dynamic_shared(dynamic_shared_bytes);
-                config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
-                Ok(simulator::max_cooperative_blocks(block.count()))
-            }
-        }
+        self.backend.max_cooperative_blocks::<K>(block.into(), dynamic_shared_bytes)
     }
 
     /// A buffer with the elements of `values`.
@@ -249,14 +212,7 @@ impl Device {
         config: LaunchConfig,
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<Option<LaunchReport>, Error> {
-        match &self.backend {
-            Backend::Cuda(cuda) => cuda.launch(kernel, config, arguments).map(|()| None),
-            Backend::Simulator { options, .. } => {
-                let report = simulator::launch_in::<DeviceMemory, K>(*options, kernel, config, arguments);
-                report.map(Some).map_err(|error| Error::simulated(K::NAME, error))
-            }
-            Backend::Interpreter(interpreter) => interpreter.launch(kernel, config, arguments).map(|()| None),
-        }
+        self.backend.launch(kernel, config, arguments)
     }
 
     /// Queues the launches of `record` `times` times as a CUDA graph, which costs less than queueing each: for steps of
@@ -354,9 +310,6 @@ impl Device {
     }
 
     fn cuda(&self) -> Option<&Cuda> {
-        match &self.backend {
-            Backend::Cuda(cuda) => Some(cuda),
-            Backend::Simulator { .. } | Backend::Interpreter(_) => None,
-        }
+        self.backend.cuda()
     }
 }

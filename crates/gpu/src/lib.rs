@@ -48,6 +48,7 @@
 //!
 //! The first that the driver lists, as selected by `CUDA_VISIBLE_DEVICES`.
 
+mod backend;
 mod buffer;
 mod choice;
 mod cuda;

@@ -1,14 +1,16 @@
 //! The GPU's global memory, and page-locked host memory.
 
 use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
-use cuda_std::{Element, MemoryId};
+use cuda_std::{BufferMut, BufferRef, Element};
 use cust::error::{CudaError, CudaResult};
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy, LockedBuffer, mem_get_info};
 use cust::sys;
 
 use super::{Cuda, succeed};
+use crate::buffer::Storage;
 use crate::{Error, recording};
 
 /// An element that implements cust's `DeviceCopy`.
@@ -60,37 +62,10 @@ impl<T: Element> CudaBuffer<T> {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.elements.len()
-    }
-
-    pub(crate) fn memory(&self) -> MemoryId {
-        self.cuda.memory
-    }
-
     /// The address of the first element. An empty buffer's is dangling but not zero, because the kernel makes a
     /// reference of it.
-    pub(crate) fn address(&self) -> u64 {
+    fn address(&self) -> u64 {
         if self.elements.is_empty() { align_of::<T>() as u64 } else { self.elements.as_device_ptr().as_raw() }
-    }
-
-    /// Overwrites the elements `first..first + values.len()`, which must be in bounds.
-    pub(crate) fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
-        let mut part = self.elements.index(first..first + values.len());
-        let copied: CudaResult<()> = part.copy_from(plain(values));
-        self.cuda.check("copying to the GPU", copied)
-    }
-
-    /// Reads the elements `first..first + values.len()`, which must be in bounds.
-    pub(crate) fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        let part = self.elements.index(first..first + values.len());
-        let copied: CudaResult<()> = part.copy_to(plain_mut(values));
-        self.cuda.check("copying from the GPU", copied)?;
-        if !values.is_empty() {
-            // The copy has synchronised with all blocking streams, and would have failed if a launch had.
-            self.cuda.queue.borrow_mut().clear();
-        }
-        Ok(())
     }
 
     #[allow(unsafe_code)]
@@ -102,6 +77,37 @@ impl<T: Element> CudaBuffer<T> {
         // SAFETY: the allocation at this address has `bytes` bytes, and zeros are a value of T.
         let result = succeed(unsafe { sys::cuMemsetD8_v2(self.address(), 0, bytes) });
         self.cuda.check("filling memory of the GPU", result)
+    }
+}
+
+impl<T: Element> Storage<T> for CudaBuffer<T> {
+    fn buffer_ref(&self) -> BufferRef<'_, T> {
+        BufferRef::Device { memory: self.cuda.memory, address: self.address(), length: self.len() }
+    }
+
+    fn buffer_mut(&mut self) -> BufferMut<'_, T> {
+        BufferMut::Device { memory: self.cuda.memory, address: self.address(), length: self.len() }
+    }
+
+    fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
+        let mut part = self.elements.index(first..first + values.len());
+        let copied: CudaResult<()> = part.copy_from(plain(values));
+        self.cuda.check("copying to the GPU", copied)
+    }
+
+    fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
+        let part = self.elements.index(first..first + values.len());
+        let copied: CudaResult<()> = part.copy_to(plain_mut(values));
+        self.cuda.check("copying from the GPU", copied)?;
+        if !values.is_empty() {
+            // The copy has synchronised with all blocking streams, and would have failed if a launch had.
+            self.cuda.queue.borrow_mut().clear();
+        }
+        Ok(())
     }
 }
 
@@ -127,16 +133,22 @@ impl<T: Element> CudaPinned<T> {
         let elements = cuda.check("allocating page-locked memory", LockedBuffer::new(&Plain(value), length))?;
         Ok(Self { elements, _cuda: Rc::clone(cuda) })
     }
+}
+
+impl<T: Element> Deref for CudaPinned<T> {
+    type Target = [T];
 
     #[allow(unsafe_code)]
-    pub(crate) fn as_slice(&self) -> &[T] {
+    fn deref(&self) -> &[T] {
         // SAFETY: `Plain<T>` is transparent: it has the layout and the values of T.
         unsafe { &*(std::ptr::from_ref(self.elements.as_slice()) as *const [T]) }
     }
+}
 
+impl<T: Element> DerefMut for CudaPinned<T> {
     #[allow(unsafe_code)]
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: as in `as_slice`; the exclusive borrow is passed on.
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`; the exclusive borrow is passed on.
         unsafe { &mut *(std::ptr::from_mut(self.elements.as_mut_slice()) as *mut [T]) }
     }
 }

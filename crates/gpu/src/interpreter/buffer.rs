@@ -3,11 +3,12 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use cuda_std::{Element, MemoryId};
+use cuda_std::{BufferMut, BufferRef, Element};
 
 use super::Interpreter;
 use super::bytes::{bytes_of, bytes_of_mut};
 use crate::Error;
+use crate::buffer::Storage;
 
 /// Elements in the interpreter's device memory. Dropping it frees the memory.
 #[derive(Debug)]
@@ -26,28 +27,6 @@ impl<T: Element> InterpreterBuffer<T> {
         Ok(Self { address, length, interpreter: Rc::clone(interpreter), elements: PhantomData })
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.length
-    }
-
-    pub(crate) fn address(&self) -> u64 {
-        self.address
-    }
-
-    pub(crate) fn memory(&self) -> MemoryId {
-        self.interpreter.memory
-    }
-
-    /// Overwrites the elements `first..first + values.len()`, which must be in bounds.
-    pub(crate) fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
-        Ok(self.interpreter.machine().memory().write(self.address_of(first), bytes_of(values))?)
-    }
-
-    /// Reads the elements `first..first + values.len()`, which must be in bounds.
-    pub(crate) fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        Ok(self.interpreter.machine().memory().read(self.address_of(first), bytes_of_mut(values))?)
-    }
-
     pub(crate) fn fill_with_zero_bytes(&mut self) -> Result<(), Error> {
         let bytes = self.length * size_of::<T>();
         Ok(self.interpreter.machine().memory().fill_zero(self.address, bytes)?)
@@ -55,6 +34,28 @@ impl<T: Element> InterpreterBuffer<T> {
 
     fn address_of(&self, index: usize) -> u64 {
         self.address + (index * size_of::<T>()) as u64
+    }
+}
+
+impl<T: Element> Storage<T> for InterpreterBuffer<T> {
+    fn buffer_ref(&self) -> BufferRef<'_, T> {
+        BufferRef::Device { memory: self.interpreter.memory, address: self.address, length: self.length }
+    }
+
+    fn buffer_mut(&mut self) -> BufferMut<'_, T> {
+        BufferMut::Device { memory: self.interpreter.memory, address: self.address, length: self.length }
+    }
+
+    fn len(&self) -> usize {
+        self.length
+    }
+
+    fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
+        Ok(self.interpreter.machine().memory().write(self.address_of(first), bytes_of(values))?)
+    }
+
+    fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
+        Ok(self.interpreter.machine().memory().read(self.address_of(first), bytes_of_mut(values))?)
     }
 }
 

@@ -1,0 +1,138 @@
+//! What distinguishes the devices: the only file that lists them.
+
+use std::rc::Rc;
+
+use cuda_std::simulator::{self, SimulatorBuffer};
+use cuda_std::{Dim3, Element, Kernel, LaunchConfig};
+
+use crate::buffer::Storage;
+use crate::cuda::{Cuda, CudaBuffer, CudaPinned};
+use crate::interpreter::{Interpreter, InterpreterBuffer};
+use crate::pinned::HostStorage;
+use crate::{DeviceMemory, Error, LaunchReport, OpenError, SimulatorOptions};
+
+/// The implementation of a [`Device`](crate::Device).
+#[derive(Clone, Debug)]
+pub(crate) enum Backend {
+    Cuda(Rc<Cuda>),
+    Simulator {
+        options: SimulatorOptions,
+        /// Why `Auto` fell back to the simulator; None if the simulator was chosen.
+        reason: Option<Rc<OpenError>>,
+    },
+    Interpreter(Rc<Interpreter>),
+}
+
+impl Backend {
+    pub(crate) fn cuda(&self) -> Option<&Cuda> {
+        match self {
+            Self::Cuda(cuda) => Some(cuda),
+            Self::Simulator { .. } | Self::Interpreter(_) => None,
+        }
+    }
+
+    pub(crate) fn interpreter(&self) -> Option<&Interpreter> {
+        match self {
+            Self::Interpreter(interpreter) => Some(interpreter),
+            Self::Cuda(_) | Self::Simulator { .. } => None,
+        }
+    }
+
+    pub(crate) fn is_simulator(&self) -> bool {
+        matches!(self, Self::Simulator { .. })
+    }
+
+    /// Why `Auto` fell back to the simulator.
+    pub(crate) fn why_not_cuda(&self) -> Option<&OpenError> {
+        match self {
+            Self::Simulator { reason, .. } => reason.as_deref(),
+            Self::Cuda(_) | Self::Interpreter(_) => None,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Cuda(cuda) => &cuda.properties.name,
+            Self::Simulator { .. } => "simulator",
+            Self::Interpreter(interpreter) => &interpreter.name,
+        }
+    }
+
+    pub(crate) fn compute_capability(&self) -> Option<(u32, u32)> {
+        match self {
+            Self::Cuda(cuda) => Some(cuda.properties.compute_capability),
+            Self::Interpreter(interpreter) => Some(interpreter.compute_capability),
+            Self::Simulator { .. } => None,
+        }
+    }
+
+    pub(crate) fn max_shared_bytes(&self) -> u32 {
+        match self {
+            Self::Cuda(cuda) => cuda.properties.max_shared_bytes,
+            Self::Simulator { options, .. } => options.max_shared_bytes,
+            Self::Interpreter(_) => ptx_interpreter::Machine::MAX_SHARED_BYTES as u32,
+        }
+    }
+
+    pub(crate) fn max_cooperative_blocks<K: Kernel>(&self, block: Dim3, dynamic_shared: u32) -> Result<u32, Error> {
+        match self {
+            Self::Cuda(cuda) => cuda.max_cooperative_blocks(K::NAME, block, dynamic_shared),
+            Self::Simulator { .. } | Self::Interpreter(_) => {
+                let config = LaunchConfig::new(1, block).with_dynamic_shared(dynamic_shared);
+                config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
+                Ok(simulator::max_cooperative_blocks(block.count()))
+            }
+        }
+    }
+
+    /// Memory for `length` uninitialised elements.
+    pub(crate) fn uninitialized<T: Element>(&self, length: usize) -> Result<Box<dyn Storage<T>>, Error> {
+        Ok(match self {
+            Self::Cuda(cuda) => Box::new(CudaBuffer::uninitialized(cuda, length)?),
+            Self::Simulator { .. } => Box::new(SimulatorBuffer::uninitialized(length)),
+            Self::Interpreter(interpreter) => Box::new(InterpreterBuffer::uninitialized(interpreter, length)?),
+        })
+    }
+
+    /// Memory for `length` zeros.
+    pub(crate) fn zeroed<T: Element + Default>(&self, length: usize) -> Result<Box<dyn Storage<T>>, Error> {
+        Ok(match self {
+            Self::Cuda(cuda) => {
+                let mut buffer = CudaBuffer::uninitialized(cuda, length)?;
+                buffer.fill_with_zero_bytes()?;
+                Box::new(buffer)
+            }
+            Self::Simulator { .. } => Box::new(SimulatorBuffer::filled(T::default(), length)),
+            Self::Interpreter(interpreter) => {
+                let mut buffer = InterpreterBuffer::uninitialized(interpreter, length)?;
+                buffer.fill_with_zero_bytes()?;
+                Box::new(buffer)
+            }
+        })
+    }
+
+    /// Host memory for `length` zeros, page-locked for a GPU.
+    pub(crate) fn pinned<T: Element + Default>(&self, length: usize) -> Result<Box<dyn HostStorage<T>>, Error> {
+        Ok(match self {
+            Self::Cuda(cuda) => Box::new(CudaPinned::filled(cuda, T::default(), length)?),
+            Self::Simulator { .. } | Self::Interpreter(_) => Box::new(vec![T::default(); length]),
+        })
+    }
+
+    /// Launches `kernel`; see [`Device::launch`](crate::Device::launch).
+    pub(crate) fn launch<K: Kernel>(
+        &self,
+        kernel: &K,
+        config: LaunchConfig,
+        arguments: K::Arguments<'_, DeviceMemory>,
+    ) -> Result<Option<LaunchReport>, Error> {
+        match self {
+            Self::Cuda(cuda) => cuda.launch(kernel, config, arguments).map(|()| None),
+            Self::Simulator { options, .. } => {
+                let report = simulator::launch_in::<DeviceMemory, K>(*options, kernel, config, arguments);
+                report.map(Some).map_err(|error| Error::simulated(K::NAME, error))
+            }
+            Self::Interpreter(interpreter) => interpreter.launch(kernel, config, arguments).map(|()| None),
+        }
+    }
+}
