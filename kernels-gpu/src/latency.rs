@@ -1,4 +1,4 @@
-//! Kernels that do nothing: what a launch and a barrier of the grid take.
+//! Kernels that do nothing: what a launch and a grid barrier take.
 
 use cuda_std::{GlobalMut, grid, kernel};
 
@@ -6,7 +6,7 @@ use cuda_std::{GlobalMut, grid, kernel};
 #[kernel]
 pub fn empty_kernel() {}
 
-/// Waits `rounds` times at the barrier of the grid, in a cooperative launch.
+/// Waits `rounds` times at the grid barrier, in a cooperative launch.
 #[kernel]
 pub fn grid_barriers(rounds: u32, barrier: GlobalMut<u32>) {
     for _ in 0..rounds {

@@ -25,5 +25,5 @@ pub use rung3_shared_tiles::{matmul_tiles_f32, matmul_tiles_f64};
 pub use rung4_register_tiles::{matmul_registers_f32, matmul_registers_f64};
 pub use rung5_double_buffered::{matmul_kernel_f32, matmul_kernel_f64};
 
-/// Threads of the block.
+/// Threads per block.
 pub const THREADS: u32 = 1024;

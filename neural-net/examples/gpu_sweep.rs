@@ -28,7 +28,7 @@ const LAUNCHES: u32 = 200;
 /// Barriers of a launch.
 const BARRIERS: u32 = 1000;
 
-/// Times launches, barriers of the grid and training steps on a GPU
+/// Times launches, grid barriers and training steps on a GPU
 #[derive(Parser)]
 struct Arguments {
     /// What to time
@@ -49,7 +49,7 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Empty launches, one by one and in a graph, and barriers of the grid
+    /// Empty launches, one by one and in a graph, and grid barriers
     Latency,
     /// Training steps in one launch, by the number of blocks
     Persistent,

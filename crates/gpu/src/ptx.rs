@@ -21,7 +21,7 @@ pub(crate) struct Entry {
 }
 
 /// The comment that `grid::sync` leaves in the text.
-const GRID_BARRIER: &str = "// barrier of the grid";
+const GRID_BARRIER: &str = "// grid barrier";
 
 impl Entry {
     /// The entry `kernel` of `text`, if there is one.
@@ -127,7 +127,7 @@ mod tests {
 
     const TEXT: &str = "\
 .visible .global .align 1 .b8 scale__signature[6] = {40, 119, 102, 115, 102, 41};
-.func (.param .b32 result) waits(.param .b32 x) { // barrier of the grid
+.func (.param .b32 result) waits(.param .b32 x) { // grid barrier
 ret; }
 .func calls_it() { call (result), waits, (x); }
 .visible .entry scale_all(.param .u64 x) { ret; }
@@ -135,7 +135,7 @@ ret; }
 \t.param .u64 scale_param_0
 )
 { call calls_it; }
-.visible .entry waits_itself() { // barrier of the grid
+.visible .entry waits_itself() { // grid barrier
 }";
 
     #[test]

@@ -4,51 +4,43 @@ use super::activation;
 use super::batch::Batch;
 use super::tile::{Fetched, QUADS, product};
 
-/// The error of the layer below, in tiles of 16 × 16; see [`network_backward_64`].
-#[kernel]
-pub fn network_backward_16(
-    errors: &[f32],
-    order: &[u32],
-    state: &[u32],
-    parameters: &[f32],
-    activations: &[f32],
-    errors_below: GlobalMut<f32>,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-    activation: u32,
-) {
-    let rows = Batch::new(order, state[0], batch_size, samples).rows;
-    let pass =
-        Pass { errors, parameters, activations, errors_below, first_parameter, features, units, rows, activation };
-    backward::<16>(pass, &shared_array![F32x4; QUADS]);
+macro_rules! backward_kernel {
+    ($(#[$documentation:meta])* $name:ident, tile $tile:literal) => {
+        $(#[$documentation])*
+        #[kernel]
+        pub fn $name(
+            errors: &[f32],
+            order: &[u32],
+            state: &[u32],
+            parameters: &[f32],
+            activations: &[f32],
+            errors_below: GlobalMut<f32>,
+            first_parameter: u32,
+            features: u32,
+            units: u32,
+            batch_size: u32,
+            samples: u32,
+            activation: u32,
+        ) {
+            let rows = Batch::new(order, state[0], batch_size, samples).rows;
+            let pass =
+                Pass { errors, parameters, activations, errors_below, first_parameter, features, units, rows, activation };
+            backward::<$tile>(pass, &shared_array![F32x4; QUADS]);
+        }
+    };
 }
 
-/// The error of the layer below, (δ · Wᵀ) ⊙ derivative, in tiles of 64 × 64: one block per tile, in row-major order.
-///
-/// `errors` is δ, batch × `units`; `activations` are those of the layer below, batch × `features`, and `activation` its
-/// activation function. The layer's parameters begin index `first_parameter`. `order` may be empty.
-#[kernel]
-pub fn network_backward_64(
-    errors: &[f32],
-    order: &[u32],
-    state: &[u32],
-    parameters: &[f32],
-    activations: &[f32],
-    errors_below: GlobalMut<f32>,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-    activation: u32,
-) {
-    let rows = Batch::new(order, state[0], batch_size, samples).rows;
-    let pass =
-        Pass { errors, parameters, activations, errors_below, first_parameter, features, units, rows, activation };
-    backward::<64>(pass, &shared_array![F32x4; QUADS]);
+backward_kernel! {
+    /// The error of the layer below, (δ · Wᵀ) ⊙ derivative, in tiles of 64 × 64: one block per tile, in row-major order.
+    ///
+    /// `errors` is δ, batch × `units`; `activations` are those of the layer below, batch × `features`, and `activation` its
+    /// activation function. The layer's parameters begin index `first_parameter`. `order` may be empty.
+    network_backward_64, tile 64
+}
+
+backward_kernel! {
+    /// The error of the layer below, in tiles of 16 × 16; see [`network_backward_64`].
+    network_backward_16, tile 16
 }
 
 #[derive(Clone, Copy)]

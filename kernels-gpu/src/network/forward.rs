@@ -4,62 +4,49 @@ use super::activation;
 use super::batch::{Batch, Rows};
 use super::tile::{Fetched, QUADS, product};
 
-/// A layer's activations, in tiles of 16 × 16; see [`network_forward_64`].
-#[kernel]
-pub fn network_forward_16(
-    inputs: &[f32],
-    order: &[u32],
-    state: &[u32],
-    parameters: &[f32],
-    outputs: GlobalMut<f32>,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-    activation: u32,
-) {
-    let batch = Batch::new(order, state[0], batch_size, samples);
-    let layer = Layer { parameters, first_parameter, features, units };
-    forward::<16>(
-        Rows::new(inputs, batch, features),
-        batch.rows,
-        layer,
-        activation,
-        outputs,
-        &shared_array![F32x4; QUADS],
-    );
+macro_rules! forward_kernel {
+    ($(#[$documentation:meta])* $name:ident, tile $tile:literal) => {
+        $(#[$documentation])*
+        #[kernel]
+        pub fn $name(
+            inputs: &[f32],
+            order: &[u32],
+            state: &[u32],
+            parameters: &[f32],
+            outputs: GlobalMut<f32>,
+            first_parameter: u32,
+            features: u32,
+            units: u32,
+            batch_size: u32,
+            samples: u32,
+            activation: u32,
+        ) {
+            let batch = Batch::new(order, state[0], batch_size, samples);
+            let layer = Layer { parameters, first_parameter, features, units };
+            forward::<$tile>(
+                Rows::new(inputs, batch, features),
+                batch.rows,
+                layer,
+                activation,
+                outputs,
+                &shared_array![F32x4; QUADS],
+            );
+        }
+    };
 }
 
-/// A layer's activations for a batch, activation(x · W + b), in tiles of 64 × 64: one block per tile, in row-major
-/// order.
-///
-/// `inputs` are the samples if `order` is not empty, else the activations of the layer before. The layer has `features`
-/// inputs and `units` outputs, and its parameters begin at `first_parameter`.
-#[kernel]
-pub fn network_forward_64(
-    inputs: &[f32],
-    order: &[u32],
-    state: &[u32],
-    parameters: &[f32],
-    outputs: GlobalMut<f32>,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-    activation: u32,
-) {
-    let batch = Batch::new(order, state[0], batch_size, samples);
-    let layer = Layer { parameters, first_parameter, features, units };
-    forward::<64>(
-        Rows::new(inputs, batch, features),
-        batch.rows,
-        layer,
-        activation,
-        outputs,
-        &shared_array![F32x4; QUADS],
-    );
+forward_kernel! {
+    /// A layer's activations for a batch, activation(x · W + b), in tiles of 64 × 64: one block per tile, in row-major
+    /// order.
+    ///
+    /// `inputs` are the samples if `order` is not empty, else the activations of the layer before. The layer has `features`
+    /// inputs and `units` outputs, and its parameters begin at `first_parameter`.
+    network_forward_64, tile 64
+}
+
+forward_kernel! {
+    /// A layer's activations, in tiles of 16 × 16; see [`network_forward_64`].
+    network_forward_16, tile 16
 }
 
 #[derive(Clone, Copy)]

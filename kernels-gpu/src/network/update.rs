@@ -40,117 +40,92 @@ impl Rule {
     }
 }
 
-/// Updates a layer's parameters by their gradients, in tiles of 16 × 16; see [`network_update_64`].
-#[kernel]
-pub fn network_update_16(
-    inputs: &[f32],
-    order: &[u32],
-    state: &[u32],
-    errors: &[f32],
-    parameters: GlobalMut<f32>,
-    velocities: GlobalMut<f32>,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-    rate: f32,
-    is_mean: u32,
-    momentum: f32,
-    decay: f32,
-) {
-    let batch = Batch::new(order, state[0], batch_size, samples);
-    let gradient =
-        Gradient { inputs: Rows::new(inputs, batch, features), errors, features, units, first: 0, end: batch.rows };
-    let target = Target { parameters, velocities, first_parameter, features, units };
-    let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
-    gradient.compute::<16>(thread::block_idx_x(), &shared_array![F32x4; QUADS], |feature, unit, sum| {
-        target.update(feature, unit, sum, rule);
-    });
+macro_rules! update_kernel {
+    ($(#[$documentation:meta])* $name:ident, tile $tile:literal) => {
+        $(#[$documentation])*
+        #[kernel]
+        pub fn $name(
+            inputs: &[f32],
+            order: &[u32],
+            state: &[u32],
+            errors: &[f32],
+            parameters: GlobalMut<f32>,
+            velocities: GlobalMut<f32>,
+            first_parameter: u32,
+            features: u32,
+            units: u32,
+            batch_size: u32,
+            samples: u32,
+            rate: f32,
+            is_mean: u32,
+            momentum: f32,
+            decay: f32,
+        ) {
+            let batch = Batch::new(order, state[0], batch_size, samples);
+            let gradient =
+                Gradient { inputs: Rows::new(inputs, batch, features), errors, features, units, first: 0, end: batch.rows };
+            let target = Target { parameters, velocities, first_parameter, features, units };
+            let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
+            gradient.compute::<$tile>(thread::block_idx_x(), &shared_array![F32x4; QUADS], |feature, unit, sum| {
+                target.update(feature, unit, sum, rule);
+            });
+        }
+    };
 }
 
-/// Updates a layer's parameters by their gradients, xᵀ · δ, in tiles of 64 × 64: one block per tile of (`features` + 1)
-/// × `units`, where the last row has the biases, whose input is always 1.
-///
-/// `inputs` are the samples if `order` is not empty, else the activations of the layer before; `errors` is δ, batch ×
-/// `units`. `decay` is learning rate · weight decay. If `is_mean` is not 0, the rate is divided by the batch's number
-/// of samples. Empty `velocities` mean no momentum.
-#[kernel]
-pub fn network_update_64(
-    inputs: &[f32],
-    order: &[u32],
-    state: &[u32],
-    errors: &[f32],
-    parameters: GlobalMut<f32>,
-    velocities: GlobalMut<f32>,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-    rate: f32,
-    is_mean: u32,
-    momentum: f32,
-    decay: f32,
-) {
-    let batch = Batch::new(order, state[0], batch_size, samples);
-    let gradient =
-        Gradient { inputs: Rows::new(inputs, batch, features), errors, features, units, first: 0, end: batch.rows };
-    let target = Target { parameters, velocities, first_parameter, features, units };
-    let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
-    gradient.compute::<64>(thread::block_idx_x(), &shared_array![F32x4; QUADS], |feature, unit, sum| {
-        target.update(feature, unit, sum, rule);
-    });
+update_kernel! {
+    /// Updates a layer's parameters by their gradients, xᵀ · δ, in tiles of 64 × 64: one block per tile of (`features` + 1)
+    /// × `units`, where the last row has the biases, whose input is always 1.
+    ///
+    /// `inputs` are the samples if `order` is not empty, else the activations of the layer before; `errors` is δ, batch ×
+    /// `units`. `decay` is learning rate · weight decay. If `is_mean` is not 0, the rate is divided by the batch's number
+    /// of samples. Empty `velocities` mean no momentum.
+    network_update_64, tile 64
 }
 
-/// Partial sums of a layer's gradients, in tiles of 16 × 16; see [`network_gradient_64`].
-#[kernel]
-pub fn network_gradient_16(
-    inputs: &[f32],
-    order: &[u32],
-    state: &[u32],
-    errors: &[f32],
-    parts: GlobalMut<f32>,
-    features: u32,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-) {
-    let batch = Batch::new(order, state[0], batch_size, samples);
-    partial::<16>(
-        Rows::new(inputs, batch, features),
-        batch.rows,
-        errors,
-        parts,
-        (features, units),
-        &shared_array![F32x4; QUADS],
-    );
+update_kernel! {
+    /// Updates a layer's parameters by their gradients, in tiles of 16 × 16; see [`network_update_64`].
+    network_update_16, tile 16
 }
 
-/// Partial sums of a layer's gradients, in tiles of 64 × 64: as [`network_update_64`], but the batch's samples are
-/// split along the grid's second dimension (split-K). Each part stores its (`features` + 1) × `units` sums in `parts`,
-/// one part after the other.
-#[kernel]
-pub fn network_gradient_64(
-    inputs: &[f32],
-    order: &[u32],
-    state: &[u32],
-    errors: &[f32],
-    parts: GlobalMut<f32>,
-    features: u32,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-) {
-    let batch = Batch::new(order, state[0], batch_size, samples);
-    partial::<64>(
-        Rows::new(inputs, batch, features),
-        batch.rows,
-        errors,
-        parts,
-        (features, units),
-        &shared_array![F32x4; QUADS],
-    );
+macro_rules! gradient_kernel {
+    ($(#[$documentation:meta])* $name:ident, tile $tile:literal) => {
+        $(#[$documentation])*
+        #[kernel]
+        pub fn $name(
+            inputs: &[f32],
+            order: &[u32],
+            state: &[u32],
+            errors: &[f32],
+            parts: GlobalMut<f32>,
+            features: u32,
+            units: u32,
+            batch_size: u32,
+            samples: u32,
+        ) {
+            let batch = Batch::new(order, state[0], batch_size, samples);
+            partial::<$tile>(
+                Rows::new(inputs, batch, features),
+                batch.rows,
+                errors,
+                parts,
+                (features, units),
+                &shared_array![F32x4; QUADS],
+            );
+        }
+    };
+}
+
+gradient_kernel! {
+    /// Partial sums of a layer's gradients, in tiles of 64 × 64: as [`network_update_64`], but the batch's samples are
+    /// split along the grid's second dimension (split-K). Each part stores its (`features` + 1) × `units` sums in `parts`,
+    /// one part after the other.
+    network_gradient_64, tile 64
+}
+
+gradient_kernel! {
+    /// Partial sums of a layer's gradients, in tiles of 16 × 16; see [`network_gradient_64`].
+    network_gradient_16, tile 16
 }
 
 /// Updates a layer's parameters by the sums of `count` partial gradients, added in order. One thread per parameter, of

@@ -78,26 +78,25 @@
 //!    never an invalid one.
 //! 4. **Buffers outlive their launches.** A device has one queue: launches and copies run in order, and freeing a
 //!    buffer waits for the launches that use it.
-//! 5. **No thread waits for one that cannot run.** A kernel with a barrier of the grid is rejected in a launch that is
+//! 5. **No thread waits for one that cannot run.** A kernel with a grid barrier is rejected in a launch that is
 //!    not cooperative, and so is a cooperative launch of more blocks than run at once. A barrier that not all threads
 //!    reach still hangs the GPU: it is a bug, which the simulator and the PTX interpreter report, but it corrupts no
 //!    memory.
 //!
-//! **Data races.** Many threads share a [`GlobalMut`] or a [`SharedArray`], and nothing stops two of them from
-//! accessing one element without a barrier between. In Rust on a CPU that is undefined behaviour. On a GPU the result
-//! depends on the hardware's timing, and there is no other effect. PTX defines the behaviour of racing programs, as its
-//! memory model does not require that there are no races
-//! ([Lustig et al., 2019](https://doi.org/10.1145/3297858.3304043)). To LLVM the value of a load that races with a
-//! store is `undef`
+//! **Data races.** Many threads share a [`GlobalMut`] or a [`SharedArray`], and nothing prevents two of them from
+//! accessing the same element without a barrier between the accesses. In Rust on a CPU that is undefined behaviour. On
+//! a GPU the result depends on the hardware's timing, and there is no other effect. PTX defines the behaviour of
+//! programs with data races: its memory model does not require race freedom ([Lustig et al.,
+//! 2019](https://doi.org/10.1145/3297858.3304043)). To LLVM the value of a load that races with a store is `undef`
 //! ([Language Reference, "Memory Model for Concurrent Operations"](https://llvm.org/docs/LangRef.html#memmodel)), a
 //! value and not undefined behaviour.
 //!
 //! `undef` may differ from use to use, so that a loaded index could pass its check as one value and access memory as
-//! another. This is ruled out for integers: each one that is loaded from memory which a kernel writes passes through an
-//! empty `asm!`, which is opaque to LLVM, and has one value after it. A float that is loaded from such memory and then
-//! converted to an index has no such instruction; there the argument is that no LLVM pass repeats a load whose value
-//! may have changed. Do not write such kernels: the simulator and the interpreter report each race with both source
-//! locations.
+//! another. This is ruled out for integers: each integer loaded from memory that a kernel writes passes through an
+//! empty `asm!`, which is opaque to LLVM: after it, every use sees the same value. A float that is loaded from such
+//! memory and then converted to an index has no such instruction; there the argument is that no LLVM pass repeats a
+//! load whose value may have changed. Do not write kernels with data races: the simulator and the interpreter report
+//! each race with both source locations.
 //!
 //! **Not promised:** that a kernel terminates, that a kernel with a race computes the same each time, that an
 //! allocation's bytes are zero, and anything about code in `unsafe` blocks of a kernel.
@@ -160,11 +159,11 @@ pub use vector::F32x4;
 ///
 /// On `nvptx64` it becomes the PTX entry of the same name, in which a slice is two parameters, an address and a length.
 /// On the host it becomes a value of that name that implements `Kernel`, which [`simulator::launch`] and a CUDA device
-/// take. The compiler checks the types of its arguments: `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`.
+/// launch. The compiler checks the types of its arguments: `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`.
 pub use cuda_std_macros::kernel;
 
-/// The PTX of a crate's kernels, which its build script puts into `OUT_DIR`, for each architecture, oldest first:
-/// `cuda_std::compiled_kernels!("name")` is an array of two [`PtxVariant`]s.
+/// Includes the PTX that the crate's build script wrote to `OUT_DIR`: `cuda_std::compiled_kernels!("name")` is an array
+/// of two [`PtxVariant`]s, oldest architecture first. `name` is the name that the build script passed to `provide`.
 #[cfg(not(target_arch = "nvptx64"))]
 #[macro_export]
 macro_rules! compiled_kernels {

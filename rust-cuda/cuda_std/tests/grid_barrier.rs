@@ -1,4 +1,4 @@
-//! Writes before a barrier of the grid are visible to all blocks after it.
+//! Writes before a grid barrier are visible to all blocks after it.
 
 use cuda_std::simulator::{self, LaunchError, Options, SimulatorBuffer, max_cooperative_blocks};
 use cuda_std::{GlobalMut, LaunchConfig, grid, kernel, shared_array, thread, warp};

@@ -1,4 +1,4 @@
-//! The simulator detects each bug around the barrier of the grid, which on a GPU gives arbitrary results or a hang, and
+//! The simulator detects each bug around the grid barrier, which on a GPU gives arbitrary results or a hang, and
 //! reports its kind, its block and the line where it shows.
 //!
 //! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line.

@@ -1,4 +1,4 @@
-//! Bugs around the barrier of the grid, in cooperative launches: a GPU gives arbitrary results or hangs.
+//! Bugs around the grid barrier, in cooperative launches: a GPU gives arbitrary results or hangs.
 
 use cuda_std::{GlobalMut, grid, kernel, thread, warp};
 
@@ -35,7 +35,7 @@ pub fn race_in_a_later_epoch(values: GlobalMut<u32>, barrier: GlobalMut<u32>) {
     values.set(block / 2, 2); // shows: race_in_a_later_epoch
 }
 
-/// A barrier of the block where one of the grid is needed.
+/// Uses a block barrier where a grid barrier is needed.
 #[kernel]
 pub fn barrier_of_the_block(values: GlobalMut<u32>, out: GlobalMut<u32>) {
     let i = thread::index_1d() as usize;
@@ -72,7 +72,7 @@ pub fn two_grid_barriers(barrier: GlobalMut<u32>) {
     }
 }
 
-/// Blocks use two different barrier states.
+/// Blocks use two different barrier states, so that neither barrier is ever complete.
 #[kernel]
 pub fn two_states(a: GlobalMut<u32>, b: GlobalMut<u32>) {
     grid::sync(if thread::block_idx_x() == 0 { a } else { b }); // shows: two_states
@@ -87,7 +87,7 @@ pub fn threads_that_return(elements: u32, barrier: GlobalMut<u32>) {
     grid::sync(barrier); // shows: threads_that_return
 }
 
-/// Half of the threads wait for the block, half for the grid.
+/// Half of the threads wait at a block barrier, half at the grid barrier.
 #[kernel]
 pub fn block_or_grid(barrier: GlobalMut<u32>) {
     if thread::thread_idx_x() < 16 {
@@ -97,7 +97,7 @@ pub fn block_or_grid(barrier: GlobalMut<u32>) {
     }
 }
 
-/// One lane waits for its warp, the others for the grid.
+/// One lane waits at a ballot of its warp, the others at the grid barrier.
 #[kernel]
 pub fn warp_or_grid(barrier: GlobalMut<u32>) {
     if thread::thread_idx_x() == 3 {
@@ -106,7 +106,7 @@ pub fn warp_or_grid(barrier: GlobalMut<u32>) {
     grid::sync(barrier);
 }
 
-/// Correct, if the launch is cooperative and the state zeroed.
+/// Correct if the launch is cooperative and the state is zero.
 #[kernel]
 pub fn waits(barrier: GlobalMut<u32>) {
     grid::sync(barrier); // shows: waits

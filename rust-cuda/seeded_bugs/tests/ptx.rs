@@ -19,7 +19,7 @@ const BUGS: [(&str, &[(&str, &str)]); 13] = [
     ("panics", &[("panics", "div.u32")]),
 ];
 
-/// The same for the kernels of cooperative launches. The barrier of the grid polls its state by `ld.acquire`.
+/// The same for the kernels of cooperative launches. The grid barrier polls its state by `ld.acquire`.
 const COOPERATIVE: [(&str, &[(&str, &str)]); 13] = [
     ("missing_grid_barrier", &[("missing_grid_barrier", "st.global")]),
     ("race_in_a_later_epoch", &[("race_in_a_later_epoch", "st.global")]),

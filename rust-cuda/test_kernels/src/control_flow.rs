@@ -2,7 +2,7 @@
 
 use cuda_std::{GlobalMut, kernel, math, thread};
 
-/// Steps of Collatz's sequence from `start` to 1, at most 1000.
+/// Number of steps of the Collatz sequence from `start` to 1, at most 1000.
 #[inline(never)]
 pub fn collatz_steps(start: u32) -> u32 {
     let (mut value, mut steps) = (start, 0);
@@ -24,7 +24,7 @@ pub fn mean_and_variance(values: &[f32; 4]) -> [f32; 2] {
     [mean, squares / 4.0]
 }
 
-/// Three elements of out for each x: the steps of Collatz's sequence from x, and the mean and variance of y, y + 1, 3 y
+/// Three elements of out for each x: the number of steps of the Collatz sequence from x, and the mean and variance of y, y + 1, 3 y
 /// and 7, where y is x modulo 1024.
 #[kernel]
 pub fn calls(x: &[u32], out: GlobalMut<f32>) {

@@ -38,7 +38,7 @@ pub fn f16_from_f32(x: f32) -> u16 {
         if size < 2f32.powi(-14).to_bits() {
             return sign | (f32::from_bits(size) + 0.5).to_bits() as u16;
         }
-        // The exponent bias is lower by 112, and the fraction shorter by 13 bits.
+        // f16's exponent bias is 112 less than f32's, and its fraction is 13 bits shorter.
         sign | shift_right_rounding(size - (112 << 23), 13) as u16
     }
 }

@@ -223,7 +223,7 @@ pub fn sums_and_maxima(x: &[f32], integers: GlobalMut<i32>, floats: GlobalMut<f3
 }
 
 /// Each of the first `repeats` elements of sums = the sum of x. `values` has the length of x and is halved in rounds
-/// with a barrier of the grid after each; every repeat reuses it. `barrier` holds one zero.
+/// with a grid barrier after each; every repeat reuses it. `barrier` holds one zero.
 #[kernel]
 pub fn grid_sums(x: &[f32], repeats: u32, values: GlobalMut<f32>, barrier: GlobalMut<u32>, sums: GlobalMut<f32>) {
     let first = thread::index_1d() as usize;

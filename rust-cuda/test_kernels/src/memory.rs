@@ -2,7 +2,7 @@
 
 use cuda_std::{F32x4, GlobalMut, kernel, math, thread};
 
-/// Bins of [`local_counts`].
+/// The number of bins that [`local_counts`] has per thread.
 pub const LOCAL_BINS: usize = 16;
 
 /// A histogram per thread: out[16 · thread + b] = how many of the thread's `count` elements of x, from thread · `count`
@@ -49,7 +49,7 @@ pub fn quads(x: &[f32], out: GlobalMut<F32x4>) {
 /// The number of values that [`doubles`] writes for each element.
 pub const DOUBLES: usize = 12;
 
-/// For each i: a + b, a − b, a · b, a / b, a · b + 1 with one rounding, √|a|, the minimum, the maximum, |a|, a as an
+/// `out[12 i ..]` = a + b, a − b, a · b, a / b, a · b + 1 with one rounding, √|a|, the minimum, the maximum, |a|, a as an
 /// i32 with saturation, a rounded to f32, and 1 where a < b, else 0.
 #[kernel]
 pub fn doubles(a: &[f64], b: &[f64], out: GlobalMut<f64>) {

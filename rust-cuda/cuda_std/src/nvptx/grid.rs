@@ -1,4 +1,4 @@
-//! The barrier of the grid.
+//! The grid barrier.
 
 use core::arch::asm;
 
@@ -29,7 +29,7 @@ pub fn sync(state: GlobalMut<u32>) {
         unsafe {
             asm!(
                 // The comment stays in the PTX, where it marks the kernel as one that needs a cooperative launch.
-                "// barrier of the grid", "fence.acq_rel.gpu;", "atom.relaxed.gpu.global.add.u32 {0}, [{1}], {2};",
+                "// grid barrier", "fence.acq_rel.gpu;", "atom.relaxed.gpu.global.add.u32 {0}, [{1}], {2};",
                 out(reg32) before, in(reg64) address, in(reg32) arrival(is_first, blocks),
                 options(nostack, preserves_flags)
             );

@@ -104,7 +104,7 @@ impl<'a> Scheduler<'a> {
         Self { block, stacks, waiting }
     }
 
-    /// Runs `thread` for each thread of the block, up to the first barrier of the grid or to the end. `thread` must
+    /// Runs `thread` for each thread of the block, up to the first grid barrier or to the end. `thread` must
     /// live until the waiting coroutines have ended; [`drop_waiting`](Self::drop_waiting) ends them.
     pub(super) fn start(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
         let _guard = current::enter_block(&self.block);
@@ -113,12 +113,12 @@ impl<'a> Scheduler<'a> {
         self.outcome()
     }
 
-    /// The barrier of the grid at which all threads of the block wait, if they do.
+    /// The grid barrier at which all threads of the block wait, if they do.
     pub(super) fn at_grid_barrier(&self) -> Option<Wait> {
         self.reason(0).filter(|reason| matches!(reason, Wait::Grid(_)))
     }
 
-    /// Resumes all threads from a barrier of the grid, up to the next one or to the end.
+    /// Resumes all threads from a grid barrier, up to the next one or to the end.
     pub(super) fn pass_grid_barrier(&mut self) -> Result<(), LaunchError> {
         let _guard = current::enter_block(&self.block);
         current::next_epoch();
@@ -127,7 +127,7 @@ impl<'a> Scheduler<'a> {
         self.outcome()
     }
 
-    /// Reports `kind` as a fault of the first thread, which waits at a barrier of the grid.
+    /// Reports `kind` as a fault of the first thread, which waits at a grid barrier.
     pub(super) fn fail_at_grid_barrier(&self, kind: FaultKind) -> Result<(), LaunchError> {
         if let Some(location) = self.location(0) {
             self.block.fail(0, kind, location.into());
@@ -177,7 +177,7 @@ impl<'a> Scheduler<'a> {
         Ok(())
     }
 
-    /// Resumes waiting threads until all have ended, all wait at a barrier of the grid, or one has failed.
+    /// Resumes waiting threads until all have ended, all wait at a grid barrier, or one has failed.
     fn finish_all(&mut self) {
         while !self.block.has_failed() {
             if self.pass_warps() {
@@ -219,7 +219,7 @@ impl<'a> Scheduler<'a> {
     }
 
     /// Resumes all threads if all wait at the same barrier of the block, and returns whether they do. Otherwise records
-    /// a fault, except if all wait at the same barrier of the grid. No warp is ready to resume.
+    /// a fault, except if all wait at the same grid barrier. No warp is ready to resume.
     fn pass_barrier(&mut self, first: usize) -> bool {
         let at_warp = (first..self.waiting.len()).find(|&thread| matches!(self.reason(thread), Some(Wait::Warp(_))));
         if let Some(thread) = at_warp

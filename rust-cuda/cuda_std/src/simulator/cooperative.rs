@@ -1,4 +1,4 @@
-//! A cooperative launch: all blocks are resident, and run round-robin from one barrier of the grid to the next.
+//! A cooperative launch: all blocks are resident, and run round-robin from one grid barrier to the next.
 
 use std::rc::Rc;
 

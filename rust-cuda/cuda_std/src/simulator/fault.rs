@@ -152,13 +152,13 @@ pub enum FaultKind {
         /// Another barrier at which a thread waits.
         other_location: Option<SourceLocation>,
     },
-    /// A barrier of the grid in a launch that is not cooperative: its blocks need not be resident at once.
+    /// A grid barrier in a launch that is not cooperative: its blocks need not be resident at once.
     #[error(
         "grid::sync in a launch that is not cooperative: a GPU may wait for ever; \
          launch with LaunchConfig::cooperative()"
     )]
     NotCooperative,
-    /// A barrier of the grid that not all blocks reach.
+    /// A grid barrier that not all blocks reach.
     #[error(
         "grid barrier divergence: {waiting} blocks wait at a grid::sync, {exited} have left the kernel{}",
         Another(.other_location)

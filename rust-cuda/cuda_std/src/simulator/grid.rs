@@ -1,4 +1,4 @@
-//! The barrier of the grid.
+//! The grid barrier.
 
 use std::panic::Location;
 

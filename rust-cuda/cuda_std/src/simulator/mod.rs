@@ -5,7 +5,7 @@
 //! fixed, so that the reported fault is deterministic: the first one of the lowest block that faults.
 //!
 //! The blocks of a cooperative launch are all resident. One operating-system thread runs them round-robin, each up to
-//! the next [barrier of the grid](grid::sync). A block can wait for another there only: a kernel that spins on another
+//! the next [grid barrier](grid::sync). A block can wait for another there only: a kernel that spins on another
 //! block's atomic operation never ends in the simulator.
 //!
 //! With [`Options::check_races`], shadow memory records the accesses to every element, and the blocks run one after the
