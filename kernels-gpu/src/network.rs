@@ -35,7 +35,7 @@
 //! The order of every sum's additions depends on the sizes alone: the same input gives the same bits. The matrix
 //! products exist with tiles of 16 × 16 and of 64 × 64 cells: large tiles waste less the larger the matrices are.
 
-#![allow(clippy::too_many_arguments, reason = "kernel arguments are passed one by one")]
+#![allow(clippy::too_many_arguments, reason = "a kernel's buffers are passed one by one")]
 
 pub mod activation;
 mod backward;
@@ -44,6 +44,7 @@ mod forward;
 pub mod loss;
 mod output;
 pub mod persistent;
+mod shape;
 mod tile;
 mod update;
 
@@ -51,6 +52,7 @@ pub use backward::{network_backward_16, network_backward_64};
 pub use batch::network_next_step;
 pub use forward::{network_forward_16, network_forward_64};
 pub use output::{ROWS_PER_BLOCK, network_evaluate, network_output};
+pub use shape::{Batches, LayerShape, OutputLayer, UpdateRule};
 pub use tile::THREADS;
 pub use update::{
     network_gradient_16, network_gradient_64, network_update_16, network_update_64, network_update_from_parts,

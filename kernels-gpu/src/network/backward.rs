@@ -2,6 +2,7 @@ use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, shared_array, thre
 
 use super::activation;
 use super::batch::Batch;
+use super::shape::{Batches, LayerShape};
 use super::tile::{Fetched, QUADS, product};
 
 macro_rules! backward_kernel {
@@ -15,16 +16,12 @@ macro_rules! backward_kernel {
             parameters: &[f32],
             activations: &[f32],
             errors_below: GlobalMut<f32>,
-            first_parameter: u32,
-            features: u32,
-            units: u32,
-            batch_size: u32,
-            samples: u32,
+            shape: LayerShape,
+            batches: Batches,
             activation: u32,
         ) {
-            let rows = Batch::new(order, state[0], batch_size, samples).rows;
-            let pass =
-                Pass { errors, parameters, activations, errors_below, first_parameter, features, units, rows, activation };
+            let rows = Batch::new(order, state[0], batches).rows;
+            let pass = Pass { errors, parameters, activations, errors_below, shape, rows, activation };
             backward::<$tile>(pass, &shared_array![F32x4; QUADS]);
         }
     };
@@ -33,8 +30,8 @@ macro_rules! backward_kernel {
 backward_kernel! {
     /// The error of the layer below, (δ · Wᵀ) ⊙ derivative, in tiles of 64 × 64: one block per tile, in row-major order.
     ///
-    /// `errors` is δ, batch × `units`; `activations` are those of the layer below, batch × `features`, and `activation` its
-    /// activation function. The layer's parameters begin index `first_parameter`. `order` may be empty.
+    /// `errors` is δ, batch × units; `activations` are those of the layer below, batch × features, and `activation` its
+    /// activation function. `order` may be empty.
     network_backward_64, tile 64
 }
 
@@ -49,16 +46,15 @@ struct Pass<'a> {
     parameters: Global<'a, f32>,
     activations: Global<'a, f32>,
     errors_below: GlobalMut<'a, f32>,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
+    shape: LayerShape,
     rows: u32,
     activation: u32,
 }
 
 #[inline(always)]
 fn backward<const TILE: u32>(pass: Pass, quads: &SharedArray<F32x4, QUADS>) {
-    let across = pass.features.div_ceil(TILE);
+    let LayerShape { features, units, .. } = pass.shape;
+    let across = features.div_ceil(TILE);
     let (first_row, first_feature) = (thread::block_idx_x() / across * TILE, thread::block_idx_x() % across * TILE);
     if first_row >= pass.rows {
         return;
@@ -69,7 +65,7 @@ fn backward<const TILE: u32>(pass: Pass, quads: &SharedArray<F32x4, QUADS>) {
         let p = first_p + quad.p;
         let get = |i: u32| {
             let row = first_row + quad.line + i;
-            if p < pass.units && row < pass.rows { pass.errors[(row * pass.units + p) as usize] } else { 0.0 }
+            if p < units && row < pass.rows { pass.errors[(row * units + p) as usize] } else { 0.0 }
         };
         F32x4::new(get(0), get(1), get(2), get(3))
     };
@@ -77,17 +73,17 @@ fn backward<const TILE: u32>(pass: Pass, quads: &SharedArray<F32x4, QUADS>) {
         let p = first_p + quad.p;
         let get = |i: u32| {
             let feature = first_feature + quad.line + i;
-            match p < pass.units && feature < pass.features {
-                true => pass.parameters[(pass.first_parameter + feature * pass.units + p) as usize],
+            match p < units && feature < features {
+                true => pass.parameters[pass.shape.parameter(feature, p)],
                 false => 0.0,
             }
         };
         F32x4::new(get(0), get(1), get(2), get(3))
     };
-    product::<TILE>(quads, pass.units, (quad, fetch_a), (quad, fetch_b), |row, feature, sum| {
+    product::<TILE>(quads, units, (quad, fetch_a), (quad, fetch_b), |row, feature, sum| {
         let (row, feature) = (first_row + row, first_feature + feature);
-        if row < pass.rows && feature < pass.features {
-            let index = (row * pass.features + feature) as usize;
+        if row < pass.rows && feature < features {
+            let index = (row * features + feature) as usize;
             pass.errors_below.set(index, sum * activation::derivative(pass.activation, pass.activations[index]));
         }
     });

@@ -2,6 +2,8 @@
 
 use cuda_std::{Global, GlobalMut, kernel, thread};
 
+use super::shape::Batches;
+
 /// The batch of a step.
 #[derive(Clone, Copy)]
 pub(super) struct Batch<'a> {
@@ -13,12 +15,12 @@ pub(super) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// The batch of step `step`: up to `size` of the `count` samples in `order`. `order` may be empty if
-    /// [`Self::sample`] is never called.
+    /// The batch of step `step`. `order` may be empty if [`Self::sample`] is never called.
     #[inline(always)]
-    pub(super) fn new(order: Global<'a, u32>, step: u32, size: u32, count: u32) -> Self {
+    pub(super) fn new(order: Global<'a, u32>, step: u32, batches: Batches) -> Self {
+        let Batches { size, samples } = batches;
         let first = step * size;
-        let rows = if first < count { size.min(count - first) } else { 0 };
+        let rows = if first < samples { size.min(samples - first) } else { 0 };
         Self { order, first, rows }
     }
 

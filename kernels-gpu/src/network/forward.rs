@@ -2,6 +2,7 @@ use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, shared_array, thre
 
 use super::activation;
 use super::batch::{Batch, Rows};
+use super::shape::{Batches, LayerShape};
 use super::tile::{Fetched, QUADS, product};
 
 macro_rules! forward_kernel {
@@ -14,19 +15,15 @@ macro_rules! forward_kernel {
             state: &[u32],
             parameters: &[f32],
             outputs: GlobalMut<f32>,
-            first_parameter: u32,
-            features: u32,
-            units: u32,
-            batch_size: u32,
-            samples: u32,
+            shape: LayerShape,
+            batches: Batches,
             activation: u32,
         ) {
-            let batch = Batch::new(order, state[0], batch_size, samples);
-            let layer = Layer { parameters, first_parameter, features, units };
+            let batch = Batch::new(order, state[0], batches);
             forward::<$tile>(
-                Rows::new(inputs, batch, features),
+                Rows::new(inputs, batch, shape.features),
                 batch.rows,
-                layer,
+                Layer { parameters, shape },
                 activation,
                 outputs,
                 &shared_array![F32x4; QUADS],
@@ -39,8 +36,7 @@ forward_kernel! {
     /// A layer's activations for a batch, activation(x · W + b), in tiles of 64 × 64: one block per tile, in row-major
     /// order.
     ///
-    /// `inputs` are the samples if `order` is not empty, else the activations of the layer before. The layer has `features`
-    /// inputs and `units` outputs, and its parameters begin at `first_parameter`.
+    /// `inputs` are the samples if `order` is not empty, else the activations of the layer before.
     network_forward_64, tile 64
 }
 
@@ -52,16 +48,14 @@ forward_kernel! {
 #[derive(Clone, Copy)]
 struct Layer<'a> {
     parameters: Global<'a, f32>,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
+    shape: LayerShape,
 }
 
 impl Layer<'_> {
     /// The weight from input `feature` to unit `unit`; the biases are the row after the last input.
     #[inline(always)]
     fn get(&self, feature: u32, unit: u32) -> f32 {
-        self.parameters[(self.first_parameter + feature * self.units + unit) as usize]
+        self.parameters[self.shape.parameter(feature, unit)]
     }
 }
 
@@ -74,7 +68,8 @@ fn forward<const TILE: u32>(
     outputs: GlobalMut<f32>,
     quads: &SharedArray<F32x4, QUADS>,
 ) {
-    let across = layer.units.div_ceil(TILE);
+    let LayerShape { features, units, .. } = layer.shape;
+    let across = units.div_ceil(TILE);
     let (first_row, first_unit) = (thread::block_idx_x() / across * TILE, thread::block_idx_x() % across * TILE);
     if first_row >= rows {
         return;
@@ -86,7 +81,7 @@ fn forward<const TILE: u32>(
     });
     let fetch_a = |first_p: u32| {
         let p = first_p + a_quad.p;
-        let get = |i: usize| match p < layer.features && first_row + a_quad.line + (i as u32) < rows {
+        let get = |i: usize| match p < features && first_row + a_quad.line + (i as u32) < rows {
             true => inputs.get(starts[i] + p as usize),
             false => 0.0,
         };
@@ -97,15 +92,15 @@ fn forward<const TILE: u32>(
         let p = first_p + b_quad.p;
         let get = |i: u32| {
             let unit = first_unit + b_quad.line + i;
-            if p < layer.features && unit < layer.units { layer.get(p, unit) } else { 0.0 }
+            if p < features && unit < units { layer.get(p, unit) } else { 0.0 }
         };
         F32x4::new(get(0), get(1), get(2), get(3))
     };
-    product::<TILE>(quads, layer.features, (a_quad, fetch_a), (b_quad, fetch_b), |row, unit, sum| {
+    product::<TILE>(quads, features, (a_quad, fetch_a), (b_quad, fetch_b), |row, unit, sum| {
         let (row, unit) = (first_row + row, first_unit + unit);
-        if row < rows && unit < layer.units {
-            let a = activation::apply(activation, sum + layer.get(layer.features, unit));
-            outputs.set((row * layer.units + unit) as usize, a);
+        if row < rows && unit < units {
+            let a = activation::apply(activation, sum + layer.get(features, unit));
+            outputs.set((row * units + unit) as usize, a);
         }
     });
 }

@@ -1,6 +1,7 @@
 use cuda_std::{Global, GlobalMut, kernel, math, shared_array, thread, warp};
 
 use super::batch::Batch;
+use super::shape::{Batches, OutputLayer};
 use super::{activation, loss};
 
 /// Samples per block of 256 threads: one per warp.
@@ -20,26 +21,23 @@ pub fn network_output(
     outputs: GlobalMut<f32>,
     errors: GlobalMut<f32>,
     losses: GlobalMut<f32>,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-    activation: u32,
-    loss: u32,
+    layer: OutputLayer,
+    batches: Batches,
 ) {
     let step = state[0];
-    let batch = Batch::new(order, step, batch_size, samples);
+    let batch = Batch::new(order, step, batches);
     let row = thread::block_idx_x() * ROWS_PER_BLOCK + thread::thread_idx_x() / LANES;
     let mut sample_loss = 0.0;
     if row < batch.rows {
-        let row = Row::new(outputs, targets, units, row, batch.sample(row));
-        row.finish_activation(activation);
-        sample_loss = row.loss(activation, loss);
-        row.store_errors(activation, loss, errors);
+        let row = Row::new(outputs, targets, layer, row, batch.sample(row));
+        row.finish_activation();
+        sample_loss = row.loss();
+        row.store_errors(errors);
     }
     let sums = shared_array![f32; WARPS];
     let sum = sum_of_warps(sample_loss, |warp, value| sums.set(warp, value), |warp| sums.get(warp));
     if thread::thread_idx_x() == 0 {
-        let parts = batch_size.div_ceil(ROWS_PER_BLOCK);
+        let parts = batches.size.div_ceil(ROWS_PER_BLOCK);
         losses.set((step * parts + thread::block_idx_x()) as usize, sum);
     }
 }
@@ -56,20 +54,17 @@ pub fn network_evaluate(
     outputs: GlobalMut<f32>,
     losses: GlobalMut<f32>,
     correct: GlobalMut<f32>,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-    activation: u32,
-    loss: u32,
+    layer: OutputLayer,
+    batches: Batches,
 ) {
     let step = state[0];
-    let batch = Batch::new(order, step, batch_size, samples);
+    let batch = Batch::new(order, step, batches);
     let row = thread::block_idx_x() * ROWS_PER_BLOCK + thread::thread_idx_x() / LANES;
     let (mut sample_loss, mut is_correct) = (0.0, 0.0);
     if row < batch.rows {
-        let row = Row::new(outputs, targets, units, row, batch.sample(row));
-        row.finish_activation(activation);
-        sample_loss = row.loss(activation, loss);
+        let row = Row::new(outputs, targets, layer, row, batch.sample(row));
+        row.finish_activation();
+        sample_loss = row.loss();
         is_correct = row.is_correct();
     }
     let losses_of_warps = shared_array![f32; WARPS];
@@ -79,7 +74,7 @@ pub fn network_evaluate(
     let set = |warp, value| correct_of_warps.set(warp, value);
     let correct_sum = sum_of_warps(is_correct, set, |warp| correct_of_warps.get(warp));
     if thread::thread_idx_x() == 0 {
-        let parts = batch_size.div_ceil(ROWS_PER_BLOCK);
+        let parts = batches.size.div_ceil(ROWS_PER_BLOCK);
         let at = (step * parts + thread::block_idx_x()) as usize;
         losses.set(at, loss_sum);
         correct.set(at, correct_sum);
@@ -110,7 +105,7 @@ fn sum_of_warps(value: f32, set: impl Fn(usize, f32), get: impl Fn(usize) -> f32
 struct Row<'a> {
     outputs: GlobalMut<'a, f32>,
     targets: Global<'a, f32>,
-    units: u32,
+    layer: OutputLayer,
     first_output: u32,
     first_target: usize,
     lane: u32,
@@ -118,9 +113,10 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     #[inline(always)]
-    fn new(outputs: GlobalMut<'a, f32>, targets: Global<'a, f32>, units: u32, row: u32, sample: usize) -> Self {
+    fn new(outputs: GlobalMut<'a, f32>, targets: Global<'a, f32>, layer: OutputLayer, row: u32, sample: usize) -> Self {
         let lane = thread::thread_idx_x() % LANES;
-        Self { outputs, targets, units, first_output: row * units, first_target: sample * units as usize, lane }
+        let units = layer.units;
+        Self { outputs, targets, layer, first_output: row * units, first_target: sample * units as usize, lane }
     }
 
     #[inline(always)]
@@ -138,7 +134,7 @@ impl<'a> Row<'a> {
     fn sum(&self, value: impl Fn(u32) -> f32) -> f32 {
         let mut sum = 0.0;
         let mut unit = self.lane;
-        while unit < self.units {
+        while unit < self.layer.units {
             sum += value(unit);
             unit += LANES;
         }
@@ -148,13 +144,13 @@ impl<'a> Row<'a> {
     /// Replaces softmax's sums by its activations. The largest sum is subtracted first, so that no exponential
     /// overflows.
     #[inline(always)]
-    fn finish_activation(&self, activation: u32) {
-        if activation != activation::SOFTMAX {
+    fn finish_activation(&self) {
+        if self.layer.activation != activation::SOFTMAX {
             return;
         }
         let mut largest = f32::NEG_INFINITY;
         let mut unit = self.lane;
-        while unit < self.units {
+        while unit < self.layer.units {
             largest = largest.max(self.output(unit));
             unit += LANES;
         }
@@ -165,25 +161,27 @@ impl<'a> Row<'a> {
             e
         });
         let mut unit = self.lane;
-        while unit < self.units {
+        while unit < self.layer.units {
             self.outputs.set((self.first_output + unit) as usize, self.output(unit) / total);
             unit += LANES;
         }
     }
 
     #[inline(always)]
-    fn loss(&self, activation: u32, loss: u32) -> f32 {
+    fn loss(&self) -> f32 {
+        let OutputLayer { activation, loss, .. } = self.layer;
         self.sum(|unit| loss::term(activation, loss, self.output(unit), self.target(unit)))
     }
 
     #[inline(always)]
-    fn store_errors(&self, activation: u32, loss: u32, errors: GlobalMut<f32>) {
+    fn store_errors(&self, errors: GlobalMut<f32>) {
+        let OutputLayer { activation, loss, .. } = self.layer;
         let weighted = match loss::needs_weighted_sum(activation, loss) {
             true => self.sum(|unit| (self.output(unit) - self.target(unit)) * self.output(unit)),
             false => 0.0,
         };
         let mut unit = self.lane;
-        while unit < self.units {
+        while unit < self.layer.units {
             let error = loss::error(activation, loss, self.output(unit), self.target(unit), weighted);
             errors.set((self.first_output + unit) as usize, error);
             unit += LANES;
@@ -201,7 +199,7 @@ impl<'a> Row<'a> {
     fn argmax(&self, value: impl Fn(u32) -> f32) -> u32 {
         let (mut best, mut largest) = (u32::MAX, f32::NEG_INFINITY);
         let mut unit = self.lane;
-        while unit < self.units {
+        while unit < self.layer.units {
             let candidate = value(unit);
             if best == u32::MAX || candidate > largest {
                 (best, largest) = (unit, candidate);

@@ -42,6 +42,7 @@ pub mod table;
 use self::network::Network;
 use self::parameters::Velocities;
 use super::batch::Batch;
+use super::shape::{Batches, UpdateRule};
 use super::update::Rule;
 
 /// Threads of a block.
@@ -70,20 +71,16 @@ pub fn network_train_persistently(
     losses: GlobalMut<f32>,
     first_step: u32,
     end_step: u32,
-    batch_size: u32,
-    samples: u32,
+    batches: Batches,
     loss: u32,
-    rate: f32,
-    is_mean: u32,
-    momentum: f32,
-    decay: f32,
+    rule: UpdateRule,
 ) {
     let shared = dynamic_shared::<F32x4>();
     let losses_of_samples = shared_array![f32; MAX_SAMPLES];
     let network = Network::new(&shared, table);
     let block_velocities = Velocities::new(&network, velocities, workspace);
     network.load_parameters(parameters, &block_velocities, velocities);
-    let mut batch = Batch::new(order, first_step, batch_size, samples);
+    let mut batch = Batch::new(order, first_step, batches);
     network.load_batch(inputs, targets, &batch);
     let mut step = first_step;
     while step < end_step {
@@ -92,7 +89,7 @@ pub fn network_train_persistently(
         network.forward_own(exchange, step % 2);
         grid::sync(barrier);
         // In flight until the end of the step.
-        batch = Batch::new(order, step + 1, batch_size, samples);
+        batch = Batch::new(order, step + 1, batches);
         let fetched = network.fetch_batch(inputs, targets, &batch);
         network.load_first_activations(exchange, step % 2);
         thread::sync_threads();
@@ -118,7 +115,7 @@ pub fn network_train_persistently(
             thread::sync_threads();
             layer -= 1;
         }
-        network.update(Rule::new(rate, is_mean, momentum, decay, rows), &block_velocities);
+        network.update(Rule::new(rule, rows), &block_velocities);
         thread::sync_threads();
         network.store_batch(fetched, inputs, targets, &batch);
         step += 1;

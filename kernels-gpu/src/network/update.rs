@@ -1,23 +1,22 @@
 use cuda_std::{F32x4, Global, GlobalMut, SharedArray, kernel, math, shared_array, thread};
 
 use super::batch::{Batch, Rows};
+use super::shape::{Batches, LayerShape, UpdateRule};
 use super::tile::{Fetched, QUADS, product};
 
-/// The update rule of a parameter:
-///
-/// v ← momentum · v − decay · w − rate · gradient;  w ← w + v
+/// The [`UpdateRule`] for a batch.
 #[derive(Clone, Copy)]
 pub(super) struct Rule {
     pub(super) rate: f32,
     pub(super) momentum: f32,
-    /// Learning rate · weight decay.
     pub(super) decay: f32,
 }
 
 impl Rule {
-    /// The rule for a batch of `rows` samples. If `is_mean` is not 0, the rate is divided by `rows`.
+    /// The rule for a batch of `rows` samples.
     #[inline(always)]
-    pub(super) fn new(rate: f32, is_mean: u32, momentum: f32, decay: f32, rows: u32) -> Self {
+    pub(super) fn new(rule: UpdateRule, rows: u32) -> Self {
+        let UpdateRule { rate, momentum, decay, is_mean } = rule;
         Self { rate: if is_mean == 0 { rate } else { rate / rows as f32 }, momentum, decay }
     }
 
@@ -51,21 +50,15 @@ macro_rules! update_kernel {
             errors: &[f32],
             parameters: GlobalMut<f32>,
             velocities: GlobalMut<f32>,
-            first_parameter: u32,
-            features: u32,
-            units: u32,
-            batch_size: u32,
-            samples: u32,
-            rate: f32,
-            is_mean: u32,
-            momentum: f32,
-            decay: f32,
+            shape: LayerShape,
+            batches: Batches,
+            rule: UpdateRule,
         ) {
-            let batch = Batch::new(order, state[0], batch_size, samples);
+            let batch = Batch::new(order, state[0], batches);
             let gradient =
-                Gradient { inputs: Rows::new(inputs, batch, features), errors, features, units, first: 0, end: batch.rows };
-            let target = Target { parameters, velocities, first_parameter, features, units };
-            let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
+                Gradient { inputs: Rows::new(inputs, batch, shape.features), errors, shape, first: 0, end: batch.rows };
+            let target = Target { parameters, velocities, shape };
+            let rule = Rule::new(rule, batch.rows);
             gradient.compute::<$tile>(thread::block_idx_x(), &shared_array![F32x4; QUADS], |feature, unit, sum| {
                 target.update(feature, unit, sum, rule);
             });
@@ -74,8 +67,8 @@ macro_rules! update_kernel {
 }
 
 update_kernel! {
-    /// Updates a layer's parameters by their gradients, xᵀ · δ, in tiles of 64 × 64: one block per tile of (`features` + 1)
-    /// × `units`, where the last row has the biases, whose input is always 1.
+    /// Updates a layer's parameters by their gradients, xᵀ · δ, in tiles of 64 × 64: one block per tile of (features + 1) ×
+    /// units, where the last row has the biases, whose input is always 1.
     ///
     /// `inputs` are the samples if `order` is not empty, else the activations of the layer before; `errors` is δ, batch ×
     /// `units`. `decay` is learning rate · weight decay. If `is_mean` is not 0, the rate is divided by the batch's number
@@ -98,18 +91,16 @@ macro_rules! gradient_kernel {
             state: &[u32],
             errors: &[f32],
             parts: GlobalMut<f32>,
-            features: u32,
-            units: u32,
-            batch_size: u32,
-            samples: u32,
+            shape: LayerShape,
+            batches: Batches,
         ) {
-            let batch = Batch::new(order, state[0], batch_size, samples);
+            let batch = Batch::new(order, state[0], batches);
             partial::<$tile>(
-                Rows::new(inputs, batch, features),
+                Rows::new(inputs, batch, shape.features),
                 batch.rows,
                 errors,
                 parts,
-                (features, units),
+                shape,
                 &shared_array![F32x4; QUADS],
             );
         }
@@ -138,18 +129,12 @@ pub fn network_update_from_parts(
     parameters: GlobalMut<f32>,
     velocities: GlobalMut<f32>,
     count: u32,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
-    batch_size: u32,
-    samples: u32,
-    rate: f32,
-    is_mean: u32,
-    momentum: f32,
-    decay: f32,
+    shape: LayerShape,
+    batches: Batches,
+    rule: UpdateRule,
 ) {
-    let batch = Batch::new(order, state[0], batch_size, samples);
-    let size = (features + 1) * units;
+    let batch = Batch::new(order, state[0], batches);
+    let size = (shape.features + 1) * shape.units;
     let index = thread::index_1d();
     if index < size {
         let mut sum = 0.0;
@@ -158,9 +143,9 @@ pub fn network_update_from_parts(
             sum += parts[part as usize * size as usize + index as usize];
             part += 1;
         }
-        let rule = Rule::new(rate, is_mean, momentum, decay, batch.rows);
-        let target = Target { parameters, velocities, first_parameter, features, units };
-        target.update(index / units, index % units, sum, rule);
+        let rule = Rule::new(rule, batch.rows);
+        let target = Target { parameters, velocities, shape };
+        target.update(index / shape.units, index % shape.units, sum, rule);
     }
 }
 
@@ -169,16 +154,14 @@ pub fn network_update_from_parts(
 struct Target<'a> {
     parameters: GlobalMut<'a, f32>,
     velocities: GlobalMut<'a, f32>,
-    first_parameter: u32,
-    features: u32,
-    units: u32,
+    shape: LayerShape,
 }
 
 impl Target<'_> {
     #[inline(always)]
     fn update(self, feature: u32, unit: u32, gradient: f32, rule: Rule) {
-        let rule = if feature == self.features { rule.without_decay() } else { rule };
-        let index = (self.first_parameter + feature * self.units + unit) as usize;
+        let rule = if feature == self.shape.features { rule.without_decay() } else { rule };
+        let index = self.shape.parameter(feature, unit);
         let weight = self.parameters.get(index);
         if self.velocities.is_empty() {
             self.parameters.set(index, rule.weight(weight, gradient));
@@ -195,8 +178,7 @@ impl Target<'_> {
 struct Gradient<'a> {
     inputs: Rows<'a>,
     errors: Global<'a, f32>,
-    features: u32,
-    units: u32,
+    shape: LayerShape,
     first: u32,
     end: u32,
 }
@@ -209,7 +191,8 @@ impl Gradient<'_> {
         quads: &SharedArray<F32x4, QUADS>,
         mut finish: impl FnMut(u32, u32, f32),
     ) {
-        let Self { inputs, errors, features, units, first, end } = self;
+        let Self { inputs, errors, shape, first, end } = self;
+        let LayerShape { features, units, .. } = shape;
         let across = units.div_ceil(TILE);
         let (first_feature, first_unit) = (tile / across * TILE, tile % across * TILE);
         // Both factors are contiguous along the tile's lines; the depth is the batch.
@@ -252,15 +235,15 @@ fn partial<const TILE: u32>(
     rows: u32,
     errors: Global<f32>,
     parts: GlobalMut<f32>,
-    (features, units): (u32, u32),
+    shape: LayerShape,
     quads: &SharedArray<F32x4, QUADS>,
 ) {
     let (part, count) = (thread::block_idx_y(), thread::grid_dim_y());
     let share = rows.div_ceil(count);
     let first = part * share;
-    let gradient = Gradient { inputs, errors, features, units, first, end: rows.min(first + share) };
-    let start = part as usize * ((features + 1) * units) as usize;
+    let gradient = Gradient { inputs, errors, shape, first, end: rows.min(first + share) };
+    let start = part as usize * ((shape.features + 1) * shape.units) as usize;
     gradient.compute::<TILE>(thread::block_idx_x(), quads, |feature, unit, sum| {
-        parts.set(start + (feature * units + unit) as usize, sum);
+        parts.set(start + (feature * shape.units + unit) as usize, sum);
     });
 }

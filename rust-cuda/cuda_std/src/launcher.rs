@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thiserror::Error;
 
 use crate::simulator::SimulatorBuffer;
-use crate::{Element, Scalar};
+use crate::{ByValue, Element};
 
 /// A kernel that can be launched. `#[kernel]` implements it.
 ///
 /// # Safety
 /// A launch passes to a GPU, unchecked, the values that [`push_arguments`](Self::push_arguments) appends. They are: for
 /// each buffer of the arguments its own address and length, through [`RawParameters::push_buffer`] and
-/// [`push_buffer_mut`](RawParameters::push_buffer_mut), and for each scalar its value, in the order and of the types of
+/// [`push_buffer_mut`](RawParameters::push_buffer_mut), and for each other parameter its value, in the order and of the types of
 /// `SIGNATURE`.
 #[allow(unsafe_code)]
 pub unsafe trait Kernel: Copy + Send + Sync + 'static {
@@ -23,7 +23,7 @@ pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// The types of the parameters ([`signature`](crate::signature)).
     const SIGNATURE: &'static [u8];
 
-    /// The arguments of a launch: a tuple with `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`, and scalars.
+    /// The arguments of a launch: a tuple with `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`, and values.
     type Arguments<'a, M: Memory>;
 
     /// The parameters that each thread of the simulator gets.
@@ -136,13 +136,16 @@ pub enum ArgumentError {
 pub struct RawParameters {
     /// The memory of the device that the launch is on.
     memory: MemoryId,
-    /// One entry of 16 bytes for each value: large enough and aligned for every scalar.
+    /// One entry of 64 bytes for each value: aligned for every scalar, and large enough for structs of them.
     values: Vec<Value>,
 }
 
+/// Maximum size of a parameter that is passed by value.
+const MAX_BYTES: usize = 64;
+
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
-struct Value([u8; 16]);
+struct Value([u8; MAX_BYTES]);
 
 impl RawParameters {
     /// The arguments of a launch of `K` on the device whose memory is `memory`.
@@ -197,20 +200,22 @@ impl RawParameters {
         }
     }
 
-    /// Appends a scalar.
-    pub fn push_scalar<S: Scalar>(&mut self, scalar: S) {
-        const { assert!(size_of::<S>() <= size_of::<Value>() && align_of::<S>() <= align_of::<Value>()) };
-        let mut value = Value([0; 16]);
-        // SAFETY: by the assertion above, the scalar fits into `value` and is aligned in it.
+    /// Appends a value.
+    pub fn push_value<V: ByValue>(&mut self, value: V) {
+        const { assert!(size_of::<V>() <= MAX_BYTES, "a kernel's parameter has at most 64 bytes") };
+        const { assert!(align_of::<V>() <= align_of::<Value>()) };
+        let mut bytes = Value([0; MAX_BYTES]);
+        // SAFETY: by the assertions above, the value fits into `bytes` and is aligned in it. It has no padding, so that
+        // all bytes stay initialised.
         #[allow(unsafe_code)]
         unsafe {
-            (&raw mut value).cast::<S>().write(scalar);
+            (&raw mut bytes).cast::<V>().write(value);
         }
-        self.values.push(value);
+        self.values.push(bytes);
     }
 
     /// The bytes of each value in the host's byte order, padded with zeros.
-    pub fn values(&self) -> impl Iterator<Item = &[u8; 16]> {
+    pub fn values(&self) -> impl Iterator<Item = &[u8; MAX_BYTES]> {
         self.values.iter().map(|value| &value.0)
     }
 
@@ -220,7 +225,7 @@ impl RawParameters {
     }
 
     fn push_slice(&mut self, address: u64, length: usize) {
-        self.push_scalar(address);
-        self.push_scalar(length);
+        self.push_value(address);
+        self.push_value(length);
     }
 }

@@ -144,7 +144,7 @@ pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, Memory, MemoryId
 pub use simulator::{DynamicShared, Global, GlobalMut, SharedArray, atomic, dynamic_shared, grid, thread, warp};
 
 pub use element::{AtomicElement, Element};
-pub use scalar::Scalar;
+pub use scalar::{ByValue, Scalar};
 pub use vector::F32x4;
 
 /// Turns a function into a GPU kernel.
@@ -153,7 +153,7 @@ pub use vector::F32x4;
 /// - `&[T]`: memory that the kernel only reads. The body sees a [`Global<T>`](Global), which indexes like a slice and
 ///   whose accesses the simulator counts and checks; a function that the body calls takes `Global<T>` too.
 /// - [`GlobalMut<T>`](GlobalMut): memory that the kernel writes;
-/// - a [`Scalar`], by value.
+/// - a [`Scalar`], or a struct of scalars that [`plain_data!`] declares, by value.
 ///
 /// where T is an [`Element`]. The function returns nothing, is not generic and not `async`.
 ///

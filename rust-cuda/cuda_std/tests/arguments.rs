@@ -4,7 +4,8 @@ use std::ffi::c_void;
 
 use cuda_std::simulator::{self, LaunchError, Options, SimulatorBuffer};
 use cuda_std::{
-    ArgumentError, BufferMut, BufferRef, Element, GlobalMut, LaunchConfig, Memory, MemoryId, RawParameters, kernel,
+    ArgumentError, BufferMut, BufferRef, Element, GlobalMut, Kernel, LaunchConfig, Memory, MemoryId, RawParameters,
+    kernel,
 };
 
 /// Memory in the simulator or on a GPU, as a crate with both kinds of devices would implement it.
@@ -44,6 +45,40 @@ fn mixed(x: &[f32], factor: f64, flag: u8, out: GlobalMut<f64>) {
     out.set(1, f64::from(flag));
 }
 
+cuda_std::plain_data! {
+    struct Setting {
+        seed: u64,
+        factor: f32,
+        count: u32,
+    }
+}
+
+/// Writes the fields of `setting` to `out`.
+#[kernel]
+fn fields(setting: Setting, out: GlobalMut<f64>) {
+    let Setting { seed, factor, count } = setting;
+    out.set(0, seed as f64);
+    out.set(1, f64::from(factor));
+    out.set(2, f64::from(count));
+}
+
+#[test]
+fn a_struct_is_passed_as_its_fields_bytes() {
+    let setting = Setting { seed: 0x0102_0304_0506_0708, factor: 0.5, count: 9 };
+    let memory = MemoryId::unique();
+    let mut out = EitherBuffer::Gpu { memory, address: 0x7000_0000_2000, length: 3 };
+    let raw = RawParameters::of::<_, Either>(&fields, (setting, &mut out), memory).unwrap();
+    let bytes = raw.values().next().unwrap();
+    assert_eq!(bytes[..8], setting.seed.to_le_bytes());
+    assert_eq!(bytes[8..12], setting.factor.to_le_bytes());
+    assert_eq!(bytes[12..16], setting.count.to_le_bytes());
+    assert_eq!(<fields as Kernel>::SIGNATURE, b"({Ufu}wd)");
+
+    let mut out = SimulatorBuffer::from_slice(&[0.0; 3]);
+    simulator::launch(&fields, LaunchConfig::new(1, 1), (setting, &mut out)).unwrap();
+    assert_eq!(out.as_slice(), [setting.seed as f64, 0.5, 9.0]);
+}
+
 #[test]
 fn a_gpu_gets_addresses_lengths_and_scalars() {
     let memory = MemoryId::unique();
@@ -51,12 +86,9 @@ fn a_gpu_gets_addresses_lengths_and_scalars() {
     let mut out = EitherBuffer::Gpu { memory, address: 0x7000_0000_2000, length: 2 };
     let mut raw = RawParameters::of::<_, Either>(&mixed, (&x, 0.5, 7, &mut out), memory).unwrap();
     assert_eq!(raw.values().count(), 6);
-    let mut expected = [0; 16];
-    expected[..8].copy_from_slice(&0x7000_0000_1000_u64.to_le_bytes());
-    assert_eq!(raw.values().next(), Some(&expected));
-    let mut expected = [0; 16];
-    expected[0] = 7;
-    assert_eq!(raw.values().nth(3), Some(&expected));
+    let value = |number: usize| raw.values().nth(number).unwrap();
+    assert_eq!(value(0)[..8], 0x7000_0000_1000_u64.to_le_bytes());
+    assert_eq!((value(3)[0], &value(3)[1..]), (7, &[0; 63][..]));
     let pointers = raw.pointers();
     assert!(pointers.iter().all(|pointer| pointer.addr() % 16 == 0));
     assert_eq!((bits(pointers[0]), bits(pointers[1])), (0x7000_0000_1000, 3));

@@ -73,7 +73,7 @@ fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let in_entry = parameters.iter().map(Parameter::in_entry);
     let in_body = parameters.iter().map(Parameter::in_body);
     let passed = parameters.iter().map(Parameter::passed_to_body);
-    let (signature, length, symbol) = (signature(parameters), 2 * parameters.len() + 2, format!("{name}__signature"));
+    let (parts, symbol) = (signature_parts(parameters), format!("{name}__signature"));
     quote! {
         #[cfg(target_arch = "nvptx64")]
         #(#attributes)*
@@ -87,17 +87,18 @@ fn entry(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
 
         #[cfg(target_arch = "nvptx64")]
         const _: () = {
+            const PARTS: &[&[u8]] = #parts;
             #[allow(unsafe_code)]
             #[unsafe(export_name = #symbol)]
-            pub static SIGNATURE: [u8; #length] = #signature;
+            pub static SIGNATURE: [u8; ::cuda_std::signature::length(PARTS)] = ::cuda_std::signature::concat(PARTS);
         };
     }
 }
 
-/// The signature in the format of `cuda_std::signature`.
-fn signature(parameters: &[Parameter]) -> TokenStream {
-    let bytes = parameters.iter().map(Parameter::signature);
-    quote!([::cuda_std::signature::START, #(#bytes,)* ::cuda_std::signature::END])
+/// The parts of the signature in the format of `cuda_std::signature`.
+fn signature_parts(parameters: &[Parameter]) -> TokenStream {
+    let parts = parameters.iter().map(Parameter::signature);
+    quote!(&[&[::cuda_std::signature::START], #(#parts,)* &[::cuda_std::signature::END]])
 }
 
 /// The value by which the host launches the kernel.
@@ -110,7 +111,7 @@ fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
     let pushes = parameters.iter().map(Parameter::push);
     let binds = parameters.iter().enumerate().map(|(index, parameter)| parameter.bind(index));
     let in_body = parameters.iter().map(Parameter::in_body);
-    let signature = signature(parameters);
+    let parts = signature_parts(parameters);
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attributes)*
@@ -123,7 +124,11 @@ fn launcher(function: &ItemFn, parameters: &[Parameter]) -> TokenStream {
         #[allow(unsafe_code)]
         unsafe impl ::cuda_std::Kernel for #name {
             const NAME: &'static str = #text;
-            const SIGNATURE: &'static [u8] = &#signature;
+            const SIGNATURE: &'static [u8] = {
+                const PARTS: &[&[u8]] = #parts;
+                const SIGNATURE: [u8; ::cuda_std::signature::length(PARTS)] = ::cuda_std::signature::concat(PARTS);
+                &SIGNATURE
+            };
             type Arguments<'a, __Memory: ::cuda_std::Memory> = (#(#argument_types,)*);
             type Parameters<'a> = (#(#parameter_types,)*);
 

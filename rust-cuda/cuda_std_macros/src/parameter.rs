@@ -11,8 +11,8 @@ enum Kind {
     ReadOnly(Type),
     /// `GlobalMut<T>`: memory that the kernel writes. Holds the path as written in the source, and T.
     Mutable(TypePath, Type),
-    /// A scalar, by value. Holds its type.
-    Scalar(Type),
+    /// A scalar or a struct of scalars, by value. Holds its type.
+    Value(Type),
 }
 
 /// One parameter of a kernel.
@@ -62,7 +62,7 @@ impl Parameter {
                 }
                 quote!(#path)
             }
-            Kind::Scalar(scalar) => quote!(#scalar),
+            Kind::Value(value) => quote!(#value),
         }
     }
 
@@ -75,7 +75,7 @@ impl Parameter {
             Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> &'a mut <__Memory as ::cuda_std::Memory>::Buffer<#element>)
             }
-            Kind::Scalar(scalar) => quote!(#scalar),
+            Kind::Value(value) => quote!(#value),
         }
     }
 
@@ -90,22 +90,22 @@ impl Parameter {
             Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> raw.push_buffer_mut::<__Memory, #element>(#text, #name)?;)
             }
-            // Spanned at the type: this is where the compiler rejects a type that is not a scalar.
-            Kind::Scalar(scalar) => quote_spanned!(scalar.span()=> raw.push_scalar::<#scalar>(#name);),
+            // Spanned at the type: this is where the compiler rejects a type that is not passed by value.
+            Kind::Value(value) => quote_spanned!(value.span()=> raw.push_value::<#value>(#name);),
         }
     }
 
-    /// The parameter's two bytes of the kernel's signature.
+    /// The parameter's part of the kernel's signature, a slice of bytes.
     pub(crate) fn signature(&self) -> TokenStream {
         match &self.kind {
             Kind::ReadOnly(element) => {
-                quote_spanned!(element.span()=> ::cuda_std::signature::READ_ONLY, <#element as ::cuda_std::Element>::CODE)
+                quote_spanned!(element.span()=> &[::cuda_std::signature::READ_ONLY, <#element as ::cuda_std::Element>::CODE])
             }
             Kind::Mutable(_, element) => {
-                quote_spanned!(element.span()=> ::cuda_std::signature::MUTABLE, <#element as ::cuda_std::Element>::CODE)
+                quote_spanned!(element.span()=> &[::cuda_std::signature::MUTABLE, <#element as ::cuda_std::Element>::CODE])
             }
-            Kind::Scalar(scalar) => {
-                quote_spanned!(scalar.span()=> ::cuda_std::signature::SCALAR, <#scalar as ::cuda_std::Scalar>::CODE)
+            Kind::Value(value) => {
+                quote_spanned!(value.span()=> <#value as ::cuda_std::ByValue>::SIGNATURE)
             }
         }
     }
@@ -122,7 +122,7 @@ impl Parameter {
             Kind::Mutable(_, element) => {
                 quote_spanned!(element.span()=> ::cuda_std::GlobalMut::<#element>::bind::<__Memory>(#text, #index, #name)?)
             }
-            Kind::Scalar(_) => quote!(#name),
+            Kind::Value(_) => quote!(#name),
         }
     }
 
@@ -135,7 +135,7 @@ impl Parameter {
             // read-only cache (ld.global.nc).
             Kind::ReadOnly(element) => quote!(#pointer: &'static [#element; 0], #length: usize),
             Kind::Mutable(_, element) => quote!(#pointer: *mut #element, #length: usize),
-            Kind::Scalar(scalar) => quote!(#name: #scalar),
+            Kind::Value(value) => quote!(#name: #value),
         }
     }
 
@@ -147,7 +147,7 @@ impl Parameter {
             // SAFETY (of the produced code): the launch passes each buffer's own address and length.
             Kind::ReadOnly(_) => quote!(unsafe { ::cuda_std::Global::from_raw_parts(#pointer.as_ptr(), #length) }),
             Kind::Mutable(..) => quote!(unsafe { ::cuda_std::GlobalMut::from_raw_parts(#pointer, #length) }),
-            Kind::Scalar(_) => quote!(#name),
+            Kind::Value(_) => quote!(#name),
         }
     }
 
@@ -168,12 +168,12 @@ impl Kind {
                     Err(Error::new_spanned(ty, message))
                 }
                 _ => {
-                    Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>` or a scalar, no other reference"))
+                    Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>` or a value, no other reference"))
                 }
             },
             Type::Path(path) => {
                 let last = path.path.segments.last().filter(|segment| segment.ident == "GlobalMut");
-                let Some(last) = last else { return Ok(Self::Scalar(ty.clone())) };
+                let Some(last) = last else { return Ok(Self::Value(ty.clone())) };
                 if let PathArguments::AngleBracketed(arguments) = &last.arguments {
                     let mut types = arguments.args.iter().filter_map(|argument| match argument {
                         GenericArgument::Type(element) => Some(element.clone()),
@@ -188,7 +188,7 @@ impl Kind {
             Type::Paren(inner) => Self::parse(&inner.elem),
             Type::Group(inner) => Self::parse(&inner.elem),
             Type::ImplTrait(_) => Err(Error::new_spanned(ty, "a kernel cannot be generic: name the type")),
-            _ => Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>` or a scalar")),
+            _ => Err(Error::new_spanned(ty, "a kernel takes `&[T]`, `GlobalMut<T>`, a scalar or a struct of scalars")),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use neural_net::model_file;
 use neural_net::{Activation, Architecture};
-use regression_studio::settings::Settings;
+use regression_studio::settings::{Settings, Source};
 use tempfile::TempDir;
 
 use crate::random::Random;
@@ -96,6 +96,7 @@ impl Sandbox {
 /// The regression studio's settings for a table of [`Sandbox::with_table`].
 pub(super) fn settings(epochs: usize) -> Settings {
     let mut settings = targets::studio_settings();
+    settings.data.source = Source::File("table.csv".into());
     settings.training.epochs = epochs;
     settings.training.patience = None;
     settings

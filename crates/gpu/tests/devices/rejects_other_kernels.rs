@@ -20,6 +20,23 @@ mod other_crate {
     }
 }
 
+/// A kernel that takes in one struct what the tests' kernel takes one by one.
+mod with_a_struct {
+    use super::*;
+
+    cuda_std::plain_data! {
+        pub struct Scaling {
+            pub factor: f32,
+            pub count: u32,
+        }
+    }
+
+    #[kernel]
+    pub fn scale(x: GlobalMut<f32>, scaling: Scaling) {
+        x.set(scaling.count as usize, scaling.factor);
+    }
+}
+
 /// Runs `body` on each device that runs PTX: a GPU with the stand-in for its driver, and the interpreter.
 fn on_each_ptx_device(test: &str, body: impl Fn(Device)) {
     with_stand_in(test, &[], &[], || {
@@ -43,6 +60,16 @@ fn kernels_of_other_element_types_are_rejected() {
         let mut x = device.zeroed(4).unwrap();
         let error = device.launch(&other_crate::scale, LaunchConfig::new(1, 4), (&mut x, 2.0, 3)).unwrap_err();
         assert!(matches!(error, Error::Signature { kernel: "scale", .. }), "{error}");
+    });
+}
+
+#[test]
+fn a_struct_is_not_its_fields_one_by_one() {
+    on_each_ptx_device("rejects_other_kernels::a_struct_is_not_its_fields_one_by_one", |device| {
+        let mut x = device.zeroed(4).unwrap();
+        let scaling = with_a_struct::Scaling { factor: 2.0, count: 3 };
+        let error = device.launch(&with_a_struct::scale, LaunchConfig::new(1, 4), (&mut x, scaling)).unwrap_err();
+        assert!(error.to_string().contains("scale(GlobalMut<f32>, {f32, u32}) in the program"), "{error}");
     });
 }
 

@@ -1,6 +1,6 @@
 //! The layout of the parameters in the device's buffers, and the kernels' arguments of each layer.
 
-use kernels_gpu::network::{activation, loss};
+use kernels_gpu::network::{LayerShape, activation, loss};
 use ndarray::{Array1, Array2};
 
 use super::GpuEngineError;
@@ -20,6 +20,12 @@ pub(super) struct LayerLayout {
 }
 
 impl LayerLayout {
+    /// As an argument of the kernels.
+    pub(super) fn shape(&self) -> LayerShape {
+        let &Self { first_parameter, features, units, .. } = self;
+        LayerShape { first_parameter, features, units }
+    }
+
     /// Number of weights and biases.
     pub(super) fn parameters(&self) -> u32 {
         (self.features + 1) * self.units

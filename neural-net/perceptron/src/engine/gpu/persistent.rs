@@ -3,6 +3,7 @@
 mod plan;
 
 use ::gpu::{Buffer, Device, F32x4, LaunchConfig};
+use kernels_gpu::network::Batches;
 use kernels_gpu::network::persistent::{THREADS, network_train_persistently};
 
 pub use self::plan::NotPersistent;
@@ -106,13 +107,9 @@ impl Persistent {
             run.losses,
             first_step as u32,
             (first_step + steps) as u32,
-            run.batch_size,
-            run.order.len() as u32,
+            Batches { size: run.batch_size, samples: run.order.len() as u32 },
             loss_code(run.loss),
-            rule.rate,
-            rule.is_mean,
-            rule.momentum,
-            rule.decay,
+            rule.common,
         );
         let config = LaunchConfig::new(self.plan.blocks(), THREADS).with_dynamic_shared(self.plan.shared_bytes());
         run.device.launch(&network_train_persistently, config.cooperative(), arguments)?;

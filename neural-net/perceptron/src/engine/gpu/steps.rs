@@ -3,7 +3,7 @@
 mod shape;
 
 use ::gpu::{Buffer, Device, LaunchConfig, Recorder};
-use kernels_gpu::network::{self, ROWS_PER_BLOCK, THREADS};
+use kernels_gpu::network::{self, Batches, OutputLayer, ROWS_PER_BLOCK, THREADS, UpdateRule};
 
 use self::shape::{TileGrid, parts_of_batch};
 use super::layout::{LayerLayout, Layout, loss_code};
@@ -15,30 +15,28 @@ use crate::{Hyperparameters, Loss};
 /// The update rule in the form of the kernels' arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule<'a> {
-    pub(super) rate: f32,
+    /// The rule of layers whose rate has the factor 1.
+    pub(super) common: UpdateRule,
     /// The factor of each layer's rate.
     factors: &'a [f64],
-    pub(super) is_mean: u32,
-    pub(super) momentum: f32,
-    /// Learning rate · weight decay.
-    pub(super) decay: f32,
 }
 
 impl<'a> Rule<'a> {
     pub(super) fn new(hyperparameters: &'a Hyperparameters) -> Self {
         let &Hyperparameters { learning_rate, momentum, weight_decay, gradient, .. } = hyperparameters;
-        Self {
+        let common = UpdateRule {
             rate: learning_rate as f32,
-            factors: &hyperparameters.learning_rate_factors,
-            is_mean: u32::from(gradient == GradientScale::Mean),
             momentum: momentum as f32,
             decay: (learning_rate * weight_decay) as f32,
-        }
+            is_mean: u32::from(gradient == GradientScale::Mean),
+        };
+        Self { common, factors: &hyperparameters.learning_rate_factors }
     }
 
-    /// The rate of layer `layer` with weights.
-    fn rate_of(self, layer: usize) -> f32 {
-        self.factors.get(layer).map_or(self.rate, |&factor| self.rate * factor as f32)
+    /// The rule of layer `layer` with weights.
+    fn of_layer(self, layer: usize) -> UpdateRule {
+        let rate = self.factors.get(layer).map_or(self.common.rate, |&factor| self.common.rate * factor as f32);
+        UpdateRule { rate, ..self.common }
     }
 }
 
@@ -127,7 +125,7 @@ impl StepRun<'_> {
         let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), THREADS);
         device.replay(chunks, |recorder| {
             self.forward(recorder)?;
-            let layer = self.layout.layers()[last];
+            let (layer, batches) = (self.output_layer(), self.batches());
             let arguments = (
                 self.samples.targets(),
                 self.order,
@@ -135,11 +133,8 @@ impl StepRun<'_> {
                 &mut self.scratch.activations[last],
                 &mut *self.losses,
                 &mut *correct,
-                layer.units,
-                self.batch_size,
-                self.order.len() as u32,
-                layer.activation,
-                loss_code(self.loss),
+                layer,
+                batches,
             );
             recorder.launch(&network::network_evaluate, config, arguments)?;
             self.next_step(recorder)
@@ -159,6 +154,7 @@ impl StepRun<'_> {
     }
 
     fn forward(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
+        let batches = self.batches();
         for (index, layer) in self.layout.layers().iter().enumerate() {
             let (before, after) = self.scratch.activations.split_at_mut(index);
             let (inputs, order) = match before.last() {
@@ -171,11 +167,8 @@ impl StepRun<'_> {
                 &*self.state,
                 &*self.parameters,
                 &mut after[0],
-                layer.first_parameter,
-                layer.features,
-                layer.units,
-                self.batch_size,
-                self.order.len() as u32,
+                layer.shape(),
+                batches,
                 layer.activation,
             );
             match TileGrid::of(self.batch_size, layer.units) {
@@ -187,7 +180,7 @@ impl StepRun<'_> {
     }
 
     fn output(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
-        let (last, index) = (self.output_layer(), self.layout.layers().len() - 1);
+        let (layer, batches, index) = (self.output_layer(), self.batches(), self.layout.layers().len() - 1);
         let arguments = (
             self.samples.targets(),
             self.order,
@@ -195,11 +188,8 @@ impl StepRun<'_> {
             &mut self.scratch.activations[index],
             &mut self.scratch.errors[index],
             &mut *self.losses,
-            last.units,
-            self.batch_size,
-            self.order.len() as u32,
-            last.activation,
-            loss_code(self.loss),
+            layer,
+            batches,
         );
         let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), THREADS);
         recorder.launch(&network::network_output, config, arguments)?;
@@ -209,6 +199,7 @@ impl StepRun<'_> {
     /// Computes the errors of layer `index` − 1 from those of layer `index`.
     fn backward(&mut self, recorder: &Recorder, index: usize) -> Result<(), DeviceError> {
         let (below, layer) = (self.layout.layers()[index - 1], self.layout.layers()[index]);
+        let batches = self.batches();
         let (errors_below, errors) = self.scratch.errors.split_at_mut(index);
         let arguments = (
             &errors[0],
@@ -217,11 +208,8 @@ impl StepRun<'_> {
             &*self.parameters,
             &self.scratch.activations[index - 1],
             &mut errors_below[index - 1],
-            layer.first_parameter,
-            layer.features,
-            layer.units,
-            self.batch_size,
-            self.order.len() as u32,
+            layer.shape(),
+            batches,
             below.activation,
         );
         match TileGrid::of(self.batch_size, layer.features) {
@@ -232,19 +220,17 @@ impl StepRun<'_> {
     }
 
     fn update(&mut self, recorder: &Recorder, index: usize, rule: Rule) -> Result<(), DeviceError> {
-        let LayerLayout { first_parameter, features, units, .. } = self.layout.layers()[index];
+        let layer = self.layout.layers()[index];
+        let (shape, batches, rule) = (layer.shape(), self.batches(), rule.of_layer(index));
         let (inputs, order) = match index.checked_sub(1) {
             None => (self.samples.inputs(), self.order),
             Some(below) => (&self.scratch.activations[below], &self.kernels.no_order),
         };
         let (errors, state) = (&self.scratch.errors[index], &*self.state);
-        let (batch_size, samples) = (self.batch_size, self.order.len() as u32);
-        let (Rule { is_mean, momentum, decay, .. }, rate) = (rule, rule.rate_of(index));
-        let tiles = TileGrid::of(features + 1, units);
-        let parts = parts_of_batch(batch_size, &self.layout.layers()[index]);
+        let tiles = TileGrid::of(shape.features + 1, shape.units);
+        let parts = parts_of_batch(self.batch_size, &layer);
         if parts > 1 {
-            let arguments =
-                (inputs, order, state, errors, &mut self.scratch.parts, features, units, batch_size, samples);
+            let arguments = (inputs, order, state, errors, &mut self.scratch.parts, shape, batches);
             match tiles.in_parts(parts) {
                 TileGrid::Small(config) => recorder.launch(&network::network_gradient_16, config, arguments)?,
                 TileGrid::Large(config) => recorder.launch(&network::network_gradient_64, config, arguments)?,
@@ -256,37 +242,16 @@ impl StepRun<'_> {
                 &mut *self.parameters,
                 &mut *self.velocities,
                 parts,
-                first_parameter,
-                features,
-                units,
-                batch_size,
-                samples,
-                rate,
-                is_mean,
-                momentum,
-                decay,
+                shape,
+                batches,
+                rule,
             );
-            let config = LaunchConfig::for_elements((features as usize + 1) * units as usize, THREADS);
+            let config = LaunchConfig::for_elements(layer.parameters() as usize, THREADS);
             recorder.launch(&network::network_update_from_parts, config, arguments)?;
             return Ok(());
         }
-        let arguments = (
-            inputs,
-            order,
-            state,
-            errors,
-            &mut *self.parameters,
-            &mut *self.velocities,
-            first_parameter,
-            features,
-            units,
-            batch_size,
-            samples,
-            rate,
-            is_mean,
-            momentum,
-            decay,
-        );
+        let arguments =
+            (inputs, order, state, errors, &mut *self.parameters, &mut *self.velocities, shape, batches, rule);
         match tiles {
             TileGrid::Small(config) => recorder.launch(&network::network_update_16, config, arguments)?,
             TileGrid::Large(config) => recorder.launch(&network::network_update_64, config, arguments)?,
@@ -299,7 +264,12 @@ impl StepRun<'_> {
         Ok(())
     }
 
-    fn output_layer(&self) -> LayerLayout {
-        self.layout.layers()[self.layout.layers().len() - 1]
+    fn output_layer(&self) -> OutputLayer {
+        let LayerLayout { units, activation, .. } = self.layout.layers()[self.layout.layers().len() - 1];
+        OutputLayer { units, activation, loss: loss_code(self.loss) }
+    }
+
+    fn batches(&self) -> Batches {
+        Batches { size: self.batch_size, samples: self.order.len() as u32 }
     }
 }

@@ -1,0 +1,60 @@
+//! What the kernels take by value.
+
+cuda_std::plain_data! {
+    /// A layer and the place of its parameters.
+    pub struct LayerShape {
+        /// Index of the layer's first weight in `parameters`.
+        pub first_parameter: u32,
+        /// Number of inputs.
+        pub features: u32,
+        /// Number of outputs.
+        pub units: u32,
+    }
+}
+
+impl LayerShape {
+    /// Index of the weight from input `feature` to unit `unit`; the biases are the row after the last input.
+    #[inline(always)]
+    pub(super) fn parameter(self, feature: u32, unit: u32) -> usize {
+        (self.first_parameter + feature * self.units + unit) as usize
+    }
+}
+
+cuda_std::plain_data! {
+    /// The batches of an epoch.
+    pub struct Batches {
+        /// Number of samples of a batch; the last one may have fewer.
+        pub size: u32,
+        /// Number of samples in `order`.
+        pub samples: u32,
+    }
+}
+
+cuda_std::plain_data! {
+    /// The output layer: its number of units, and the codes of [`activation`](super::activation) and
+    /// [`loss`](super::loss).
+    pub struct OutputLayer {
+        /// Number of outputs.
+        pub units: u32,
+        /// Code of its activation.
+        pub activation: u32,
+        /// Code of the loss.
+        pub loss: u32,
+    }
+}
+
+cuda_std::plain_data! {
+    /// The update rule of a parameter, from the gradient summed over a batch:
+    ///
+    /// v ← momentum · v − decay · w − rate · gradient;  w ← w + v
+    pub struct UpdateRule {
+        /// The learning rate.
+        pub rate: f32,
+        /// The factor of the last update.
+        pub momentum: f32,
+        /// Learning rate · weight decay.
+        pub decay: f32,
+        /// If not 0, the rate is divided by the batch's number of samples.
+        pub is_mean: u32,
+    }
+}
