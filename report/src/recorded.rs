@@ -205,7 +205,7 @@ mod tests {
     const RESULTS: &str = r#"{
         "unix_time": 1763683200, "gpu": "NVIDIA Test_GPU #1, 570.86, 9.0, 1024 MiB", "all_passed": false, "peers": {},
         "tests": {"max_gpu_is_right": {"outcome": "passed", "seconds": 2.5},
-                  "activation_gpu_is_right": {"outcome": "failed", "seconds": 60.0, "reason": "killed at its limit of 60 s"}},
+                  "activation_gpu_is_right": {"outcome": "failed", "seconds": 60.0, "reason": "killed at its time limit, after 60 s"}},
         "programs": {
             "max": {"cores": 16, "seconds": {
                 "cpu": {"min": 0.004, "median": 0.005, "repeats": 20}, "rayon": {"min": 0.0002, "median": 0.0003, "repeats": 20},
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(run.maximum.unwrap().rayon.threads, 16);
         assert!(run.product.is_none() && run.activation.is_none());
         let failed: Vec<_> = run.failed.iter().map(|failed| format!("{}: {}", failed.program, failed.reason)).collect();
-        let of_test = "activation_functions: its test activation_gpu_is_right failed: killed at its limit of 60 s";
+        let of_test = "activation_functions: its test activation_gpu_is_right failed: killed at its time limit, after 60 s";
         assert_eq!(failed, ["matmul_functions: the GPU has fallen off the bus", of_test]);
         let training = run.training.unwrap();
         assert_eq!(training.curve[1], Point { epochs: 2.0, seconds: 0.75, accuracy: 0.95 });

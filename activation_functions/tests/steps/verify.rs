@@ -28,7 +28,7 @@ fn activation_verify_names_the_first_difference() {
 #[test]
 fn activation_verify_rejects_another_length() {
     let difference = verify(Step::Activate, &[0.0; 3], &VALUES, &WEIGHTS, TOLERANCE).unwrap_err();
-    assert_eq!(difference, "3 results of 4 values and 4 weights");
+    assert_eq!(difference, "3 results for 4 values and 4 weights");
 }
 
 proptest! {

@@ -176,12 +176,12 @@ fn a_gpus_speed_ups_are_stated_only_if_measured() {
     let mut figures = with_recorded_gpu();
     if let Gpu::Recorded { run, .. } = &mut figures.gpu {
         run.product = None;
-        let reason = "killed at its limit of 60 s".to_owned();
+        let reason = "killed at its time limit, after 60 s".to_owned();
         run.failed.push(FailedProgram { program: "matmul_functions".to_owned(), reason });
     }
     assert_says(
         &text(&figures, Section::MaximumGpu),
-        &["Not shown, because they failed there: matmul_functions (killed at its limit of 60 s)."],
+        &["Not shown, because they failed there: matmul_functions (killed at its time limit, after 60 s)."],
     );
 
     let mut figures = with_measured_gpu();

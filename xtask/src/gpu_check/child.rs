@@ -34,7 +34,7 @@ impl Finished {
     pub(super) fn ending(&self) -> String {
         match self.status {
             Some(status) => status.to_string(),
-            None => format!("killed at its limit of {:.0} s", self.elapsed.as_secs_f64()),
+            None => format!("killed at its time limit, after {:.0} s", self.elapsed.as_secs_f64()),
         }
     }
 }

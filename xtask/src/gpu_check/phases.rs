@@ -320,7 +320,7 @@ mod tests {
             other => other.to_string(),
         };
         assert!(reason(0).starts_with("passed"), "{}", reason(0));
-        assert!(reason(1).starts_with("killed at its limit of 1 s"), "{}", reason(1));
+        assert!(reason(1).starts_with("killed at its time limit, after 1 s"), "{}", reason(1));
         assert!(reason(2).contains("signal: 11") && reason(2).ends_with("no GPU"), "{}", reason(2));
         assert_eq!(reason(3), "no test ran");
         assert!(reason(4).starts_with("cannot start"), "{}", reason(4));

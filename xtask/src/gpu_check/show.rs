@@ -138,7 +138,7 @@ mod tests {
             PhaseFacts { seconds: 12.0, before: "345 MHz".to_owned(), after: "1980 MHz".to_owned() },
         );
         results.tests.insert("on_a_gpu".to_owned(), Outcome::Passed { seconds: 1.5 });
-        let reason = "killed at its limit of 60 s".to_owned();
+        let reason = "killed at its time limit, after 60 s".to_owned();
         results.tests.insert("other".to_owned(), Outcome::Failed { seconds: 60.0, reason });
         let times = json!({ "min": 0.0002, "median": 0.0003, "repeats": 5 });
         results.programs.insert("max".to_owned(), json!({ "failed": "exit status: 1: no GPU" }));
@@ -155,7 +155,7 @@ mod tests {
 
 tests
 on_a_gpu  passed in 1.5 s
-other     failed: killed at its limit of 60 s
+other     failed: killed at its time limit, after 60 s
 
 programs without times
 max  failed: exit status: 1: no GPU
