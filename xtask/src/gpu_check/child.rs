@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(finished.stdout, "begun\n");
         thread::sleep(Duration::from_millis(1500));
         assert!(!mark.exists(), "the child's own child was not killed");
-        assert!(std::fs::read_to_string(&log).unwrap().starts_with("=== shell: killed at its limit"));
+        assert!(std::fs::read_to_string(&log).unwrap().starts_with("=== shell: killed at its time limit"));
     }
 
     #[test]

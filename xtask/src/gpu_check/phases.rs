@@ -327,7 +327,7 @@ mod tests {
         assert!(reason(5).starts_with("passed"), "{}", reason(5));
         let program = |name: &str| results.programs[name].clone();
         assert_eq!(program("network")["dataset"], "built-in digits");
-        assert!(program("matmul_f32")["failed"].as_str().unwrap().starts_with("killed at its limit"));
+        assert!(program("matmul_f32")["failed"].as_str().unwrap().starts_with("killed at its time limit"));
         assert_eq!(program("max")["failed"], "exit status: 2: the driver is lost");
         assert!(program("activation")["failed"].as_str().unwrap().starts_with("it did not print its JSON object"));
         assert!(results.sweep["latency"].get("failed").is_none() && results.sweep["steps"].get("failed").is_some());
