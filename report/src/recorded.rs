@@ -233,7 +233,8 @@ mod tests {
         assert_eq!(run.maximum.unwrap().rayon.threads, 16);
         assert!(run.product.is_none() && run.activation.is_none());
         let failed: Vec<_> = run.failed.iter().map(|failed| format!("{}: {}", failed.program, failed.reason)).collect();
-        let of_test = "activation_functions: its test activation_gpu_is_right failed: killed at its time limit, after 60 s";
+        let of_test =
+            "activation_functions: its test activation_gpu_is_right failed: killed at its time limit, after 60 s";
         assert_eq!(failed, ["matmul_functions: the GPU has fallen off the bus", of_test]);
         let training = run.training.unwrap();
         assert_eq!(training.curve[1], Point { epochs: 2.0, seconds: 0.75, accuracy: 0.95 });

@@ -11,7 +11,7 @@ const LANES: u32 = 32;
 
 /// The output layer's error and loss, one warp per sample of the batch.
 ///
-/// `outputs` are the last layer's activations, batch × `units`; for softmax its sums, which this kernel replaces by the
+/// `outputs` are the last layer's activations, batch × units; for softmax its sums, which this kernel replaces by the
 /// activations. It writes δ = ∂loss/∂z to `errors`, and to `losses` one sum of the step per [`ROWS_PER_BLOCK`] samples.
 #[kernel]
 pub fn network_output(

@@ -71,8 +71,7 @@ update_kernel! {
     /// units, where the last row has the biases, whose input is always 1.
     ///
     /// `inputs` are the samples if `order` is not empty, else the activations of the layer before; `errors` is δ, batch ×
-    /// `units`. `decay` is learning rate · weight decay. If `is_mean` is not 0, the rate is divided by the batch's number
-    /// of samples. Empty `velocities` mean no momentum.
+    /// units. Empty `velocities` mean no momentum.
     network_update_64, tile 64
 }
 
@@ -109,7 +108,7 @@ macro_rules! gradient_kernel {
 
 gradient_kernel! {
     /// Partial sums of a layer's gradients, in tiles of 64 × 64: as [`network_update_64`], but the batch's samples are
-    /// split along the grid's second dimension (split-K). Each part stores its (`features` + 1) × `units` sums in `parts`,
+    /// split along the grid's second dimension (split-K). Each part stores its (features + 1) × units sums in `parts`,
     /// one part after the other.
     network_gradient_64, tile 64
 }
@@ -120,7 +119,7 @@ gradient_kernel! {
 }
 
 /// Updates a layer's parameters by the sums of `count` partial gradients, added in order. One thread per parameter, of
-/// which there are (`features` + 1) × `units`; otherwise as [`network_update_64`].
+/// which there are (features + 1) × units; otherwise as [`network_update_64`].
 #[kernel]
 pub fn network_update_from_parts(
     parts: &[f32],

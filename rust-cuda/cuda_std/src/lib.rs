@@ -28,7 +28,7 @@
 //! # Ok::<(), simulator::LaunchError>(())
 //! ```
 //!
-//! # Barriers of the grid
+//! # Grid barriers
 //!
 //! In a launch of [`LaunchConfig::cooperative`](LaunchConfig::cooperative) all blocks are resident at once, and
 //! [`grid::sync`] makes them wait for each other. A training step of many small kernels is then one launch:

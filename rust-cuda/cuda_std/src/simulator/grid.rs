@@ -10,7 +10,7 @@ include!("../grid_arrival.rs");
 
 /// Waits until every thread of the grid has arrived. Writes before the barrier are visible to all threads after it.
 ///
-/// All threads must call it, at the same line, in a [cooperative](crate#barriers-of-the-grid) launch. Element 0 of
+/// All threads must call it, at the same line, in a [cooperative](crate#grid-barriers) launch. Element 0 of
 /// `state` belongs to the barrier: it must be zero before the first launch, and needs no reset after that, neither
 /// between two barriers nor between two launches, even of different sizes.
 ///
