@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accuracy_is_the_share_of_correct_samples() {
+    fn part1_accuracy_is_the_share_of_correct_samples() {
         let accuracy = |correct, count| Evaluation { loss: 0.5, correct, count }.accuracy();
         assert_eq!((accuracy(0, 8), accuracy(6, 8), accuracy(8, 8)), (0.0, 0.75, 1.0));
         assert_eq!(accuracy(0, 0), 0.0);

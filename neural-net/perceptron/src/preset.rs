@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_homework_has_the_settings_of_its_sheet() {
+    fn part1_the_homework_has_the_settings_of_its_sheet() {
         let homework = Preset::Homework;
         assert_eq!((homework.name(), homework.sizes()), ("homework", vec![784, 128, 64, 10]));
         let activations = (homework.hidden_activation(), homework.output_activation());
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_notebook_has_the_settings_of_its_cells() {
+    fn part1_the_notebook_has_the_settings_of_its_cells() {
         let notebook = Preset::Notebook;
         assert_eq!((notebook.name(), notebook.sizes()), ("notebook", vec![784, 10, 10]));
         let activations = (notebook.hidden_activation(), notebook.output_activation());
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn both_presets_are_networks_whose_loss_suits_their_outputs() {
+    fn part1_both_presets_are_networks_whose_loss_suits_their_outputs() {
         for preset in [Preset::Homework, Preset::Notebook] {
             let architecture = preset.architecture().unwrap();
             assert_eq!(architecture.sizes(), preset.sizes());

@@ -55,7 +55,7 @@ mod tests {
 
     /// Compared with a search through all steps.
     #[test]
-    fn a_check_is_due_after_the_step_that_passes_a_multiple() {
+    fn part1_a_check_is_due_after_the_step_that_passes_a_multiple() {
         for (samples, size, every) in [(50, 16, 5), (50, 16, 16), (50, 7, 20), (50, 50, 3), (50, 16, 120), (1, 1, 1)] {
             let batches = Batches { samples, size };
             let stop_at = StopAt { accuracy: 1.0, check_every: NonZeroUsize::new(every).unwrap() };
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_interval_is_never_due() {
+    fn part1_a_huge_interval_is_never_due() {
         let stop_at = StopAt { accuracy: 1.0, check_every: NonZeroUsize::MAX };
         assert_eq!(stop_at.next_check(Batches { samples: 50_000, size: 16 }, 3, 7), None);
     }

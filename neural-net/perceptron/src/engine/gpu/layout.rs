@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn unpack_inverts_pack() {
+    fn part1_unpack_inverts_pack() {
         let layout = layout(&[3, 5, 2]).unwrap();
         let layers: Vec<(Array2<f32>, Array1<f32>)> = [(3, 5), (5, 2)]
             .into_iter()
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_beyond_32_bits_are_errors() {
+    fn part1_counts_beyond_32_bits_are_errors() {
         assert!(layout(&[65_535, 65_536]).is_err(), "2³² parameters");
         assert!(layout(&[65_534, 65_536]).is_ok());
         assert!(layout(&[1 << 31, 1, 1 << 31]).is_err(), "together");

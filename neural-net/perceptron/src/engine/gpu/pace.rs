@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_converges_to_a_few_tenths_of_a_second() {
+    fn part1_a_group_converges_to_a_few_tenths_of_a_second() {
         for microseconds_of_step in [1, 20, 700, 90_000, 3_000_000] {
             let mut pace = Pace::default();
             let elapsed = |steps: usize| Duration::from_micros(steps as u64 * microseconds_of_step);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_last_group_of_an_epoch_is_ignored() {
+    fn part1_the_short_last_group_of_an_epoch_is_ignored() {
         let mut pace = Pace::default();
         pace.record(3, Duration::from_millis(1));
         assert_eq!(pace, Pace::default());

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_homework_fits_with_four_units_a_block() {
+    fn part1_the_homework_fits_with_four_units_a_block() {
         let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, false, LARGE).unwrap();
         assert_eq!((plan.blocks(), plan.table[table::OWN_QUADS]), (32, 1));
         assert!(plan.is_worth_it());
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_blocks_have_more_units_each() {
+    fn part1_fewer_blocks_have_more_units_each() {
         for (blocks, own, launched) in [(1, 8, 1), (3, 3, 3), (5, 2, 4), (8, 1, 8), (100, 1, 8)] {
             let plan = Plan::new(&layout(&[5, 30, 4]), 3, false, Limits { blocks, ..LARGE }).unwrap();
             assert_eq!((plan.table[table::OWN_QUADS], plan.blocks()), (own, launched), "{blocks} blocks");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_state_the_exceeded_limit() {
+    fn part1_errors_state_the_exceeded_limit() {
         let network = layout(&[784, 128, 64, 10]);
         let error = Plan::new(&network, 65, false, LARGE).unwrap_err();
         assert_eq!(error.to_string(), "batches of 65 are too large for one launch: the maximum is 64");
@@ -288,14 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn much_repeated_work_is_not_worth_it() {
+    fn part1_much_repeated_work_is_not_worth_it() {
         let plan = Plan::new(&layout(&[20, 160, 160, 2]), 56, false, LARGE).unwrap();
         assert!(!plan.is_worth_it());
     }
 
     /// The arrays in a block's shared memory are adjacent and do not overlap.
     #[test]
-    fn nothing_overlaps() {
+    fn part1_nothing_overlaps() {
         for sizes in [vec![7, 3], vec![6, 5, 4], vec![9, 17, 2, 3], vec![784, 128, 64, 10]] {
             let (network, batch) = (layout(&sizes), 10);
             let plan = Plan::new(&network, batch, true, LARGE).unwrap();

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn small_results_have_small_tiles() {
+    fn part1_small_results_have_small_tiles() {
         assert_eq!(TileGrid::of(16, 128), TileGrid::Small(LaunchConfig::new(8, THREADS)));
         assert_eq!(TileGrid::of(1, 1), TileGrid::Small(LaunchConfig::new(1, THREADS)));
         assert_eq!(TileGrid::of(4096, 4096), TileGrid::Large(LaunchConfig::new(4096, THREADS)));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn only_large_batches_are_split_into_parts() {
+    fn part1_only_large_batches_are_split_into_parts() {
         assert_eq!(parts_of_batch(16, &layer(784, 128)), 1);
         assert_eq!(parts_of_batch(10_000, &layer(784, 10)), 6);
         assert_eq!(parts_of_batch(10_000, &layer(10, 10)), 40);
