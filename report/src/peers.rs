@@ -205,19 +205,20 @@ fn contents(file: &mut std::fs::File) -> std::io::Result<String> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
-    /// The peers as measured by the shell script `script` in place of Python.
+    /// The peers as measured by the shell script `script` in place of each Python script.
+    ///
+    /// The interpreter is `sh`, not an executable file written here: a process that another test starts at the same time inherits
+    /// the descriptor of a file being written, and Linux does not execute a file that is open for writing.
     fn peers_of(script: &str, limit: Duration) -> Peers {
         let folder = tempfile::tempdir().unwrap();
-        let python = folder.path().join("python");
-        std::fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&python, PermissionsExt::from_mode(0o755)).unwrap();
+        for name in ["python_max.py", "max.py", "matmul.py", "activation.py"] {
+            std::fs::write(folder.path().join(name), script).unwrap();
+        }
         let options = PeerOptions {
-            python: Some(python.into()),
-            scripts: Scripts { xtask: "xtask".into(), report: "report".into() },
+            python: Some("sh".into()),
+            scripts: Scripts { xtask: folder.path().into(), report: folder.path().into() },
             limit,
             budget: 10 * limit,
             repeats: [2, 1],
@@ -228,7 +229,7 @@ mod tests {
 
     #[test]
     fn only_the_requested_labels_of_each_script_are_used() {
-        let script = r#"case "$*" in
+        let script = r#"case "$0" in
             *python_max*) echo '{"peer": "Python 3", "seconds": {"Python loops over lists": {"min": 0.1, "median": 0.2, "repeats": 1}}}';;
             *max.py*) echo '{"peer": "NumPy 2, Numba 0.6", "missing": {"Numba": "numba", "Numba parallel": "numba"},
                 "seconds": {"NumPy": {"min": 0.001, "median": 0.002, "repeats": 2}}}';;

@@ -262,16 +262,17 @@ fn sign(good: bool) -> char {
 #[cfg(all(test, unix))]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
     use super::*;
     use crate::gpu_check::results::Made;
 
+    /// Writes an executable script, by a shell: a process that another test starts at the same time inherits the descriptors of
+    /// files that this process writes, and Linux does not execute a file that is open for writing.
     fn script(folder: &Path, name: &str, text: &str) {
-        let path = folder.join(name);
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 755 "$2""#;
+        let status = Command::new("sh").args(["-c", write, "sh", text]).arg(folder.join(name)).status().unwrap();
+        assert!(status.success(), "{name}: {status}");
     }
 
     /// A folder whose items pass, but for one test program that hangs, one that crashes, one whose tests are skipped, one that is
