@@ -163,7 +163,7 @@ impl<F: Real> NonzeroRows<F> {
         set.dispatch(IndexColumns(self));
     }
 
-    /// Builds only the bitmap by rows, which is enough for [`nonzero_product`].
+    /// Builds only the bitmap by rows, which is enough for [`add_nonzero_product`].
     pub fn index_rows(&mut self, set: InstructionSet) {
         self.rows_are_indexed = true;
         self.bits.resize(self.rows * self.words, 0);
@@ -334,59 +334,65 @@ impl<F: Real> ReadElement<F> for AsBytes<'_, F> {
     }
 }
 
-/// Writes the given `rows` of the product left · right to `out`: element (i, j) = Σₚ left\[i\]\[p\] · right\[p\]\[j\],
-/// padding included. Row `rows.start` goes to the first row of `out`.
+/// Adds the given `rows` of the product left · right to `out`: to element (i, j), one after the other, left\[i\]\[p\] ·
+/// right\[`first` + p\]\[j\] for each p, padding included. Row `rows.start` goes to the first row of `out`.
+///
+/// A matrix whose columns are split into several `left` is multiplied part by part, in order, with the same bits as a
+/// whole.
 ///
 /// # Panics
-/// If `left` is not indexed, the number of `left`'s columns is not that of `right`'s rows, `rows` is out of bounds, or
-/// `out` is not one row of `right`'s stride for each of `rows`.
-pub fn nonzero_product<F: Real>(
+/// If `left` is not indexed, `right` has fewer rows than `first` and `left`'s columns, `rows` is out of bounds, or `out` is
+/// not one row of `right`'s stride for each of `rows`.
+pub fn add_nonzero_product<F: Real>(
     set: InstructionSet,
     left: &NonzeroRows<F>,
     rows: Range<usize>,
     right: &PaddedMatrix<F>,
+    first: usize,
     out: &mut [F],
 ) {
-    assert!(left.rows_are_indexed, "nonzero_product: not indexed");
-    assert!(left.columns == right.rows(), "nonzero_product: inner sizes differ");
-    assert!(rows.end <= left.rows && out.len() == rows.len() * right.stride(), "nonzero_product: shapes differ");
+    assert!(left.rows_are_indexed, "add_nonzero_product: not indexed");
+    let end = first.checked_add(left.columns).filter(|&end| end <= right.rows());
+    let end = end.expect("add_nonzero_product: inner sizes differ");
+    let stride = right.stride();
+    assert!(rows.end <= left.rows && out.len() == rows.len() * stride, "add_nonzero_product: shapes differ");
     let words = rows.start * left.words..rows.end * left.words;
     let bits = &left.bits[words.clone()];
+    let right = &right.padded()[first * stride..end * stride];
     match &left.elements {
         Elements::Floats(elements) => {
-            set.dispatch(NonzeroProduct { read: AsFloats, elements: &elements[words], bits, right, out });
+            set.dispatch(NonzeroProduct { read: AsFloats, elements: &elements[words], bits, right, stride, out });
         }
         Elements::Bytes(elements, values) => {
-            set.dispatch(NonzeroProduct { read: AsBytes(values), elements: &elements[words], bits, right, out });
+            let read = AsBytes(values);
+            set.dispatch(NonzeroProduct { read, elements: &elements[words], bits, right, stride, out });
         }
     }
 }
 
-/// The given `rows` of the product leftᵀ · right, which are columns of `left`: element (i, j) = Σₚ left\[p\]\[i\] ·
-/// right\[p\]\[j\]. Rows for which `left` has only zeros are skipped if `only_nonzero`; otherwise the sink receives
-/// zeros for them. Sums start at zero: [`Sink::start`] is not called.
+/// The product leftᵀ · right: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\]. Rows for which `left` has only zeros
+/// are skipped if `only_nonzero`; otherwise the sink receives zeros for them. Sums start at zero: [`Sink::start`] is not
+/// called.
 ///
 /// # Panics
-/// If `left` is not indexed, `right` has fewer rows than `left`, or `left` has fewer columns than `rows.end`.
+/// If `left` is not indexed, or `right` has fewer rows than `left`.
 pub fn nonzero_product_of_transpose<F: Real, K: Sink<F>>(
     set: InstructionSet,
     left: &NonzeroRows<F>,
-    rows: Range<usize>,
     right: &PaddedMatrix<F>,
     only_nonzero: bool,
     sink: K,
 ) {
     assert!(left.columns_are_indexed, "nonzero_product_of_transpose: not indexed");
     assert!(left.rows <= right.rows(), "nonzero_product_of_transpose: inner sizes differ");
-    assert!(rows.end <= left.columns, "nonzero_product_of_transpose: rows out of bounds");
     match &left.elements {
         Elements::Floats(elements) => {
             let read = AsFloats;
-            set.dispatch(NonzeroProductOfTranspose { read, elements, left, rows, right, only_nonzero, sink });
+            set.dispatch(NonzeroProductOfTranspose { read, elements, left, right, only_nonzero, sink });
         }
         Elements::Bytes(elements, values) => {
             let read = AsBytes(values);
-            set.dispatch(NonzeroProductOfTranspose { read, elements, left, rows, right, only_nonzero, sink });
+            set.dispatch(NonzeroProductOfTranspose { read, elements, left, right, only_nonzero, sink });
         }
     }
 }
@@ -395,7 +401,9 @@ struct NonzeroProduct<'a, F, R: ReadElement<F>> {
     read: R,
     elements: &'a [R::Word],
     bits: &'a [u64],
-    right: &'a PaddedMatrix<F>,
+    /// The rows of the right matrix that belong to the left one's columns, `stride` elements apart.
+    right: &'a [F],
+    stride: usize,
     out: &'a mut [F],
 }
 
@@ -404,12 +412,11 @@ impl<F: Real, R: ReadElement<F>> WithSimd for NonzeroProduct<'_, F, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        self.out.fill(F::zero());
         let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
         let mut column = 0;
-        while column < self.right.stride() {
+        while column < self.stride {
             column += lanes
-                * match (self.right.stride() - column) / lanes {
+                * match (self.stride - column) / lanes {
                     MAX_VECTORS.. => self.sweep::<S, MAX_VECTORS>(simd, column),
                     4.. => self.sweep::<S, 4>(simd, column),
                     2.. => self.sweep::<S, 2>(simd, column),
@@ -423,9 +430,9 @@ impl<F: Real, R: ReadElement<F>> NonzeroProduct<'_, F, R> {
     /// Computes V vectors of sums of every row, from `column` on, and returns V.
     #[inline(always)]
     fn sweep<S: Simd, const V: usize>(&mut self, simd: S, column: usize) -> usize {
-        let stride = self.right.stride();
-        let words = self.right.rows().div_ceil(WORD);
-        for (word, right) in self.right.padded().chunks(WORD * stride).enumerate() {
+        let stride = self.stride;
+        let words = (self.right.len() / stride).div_ceil(WORD);
+        for (word, right) in self.right.chunks(WORD * stride).enumerate() {
             let right = &right[column..];
             let elements = self.elements.iter().skip(word).step_by(words);
             let rows = elements.zip(self.bits.iter().skip(word).step_by(words));
@@ -467,7 +474,6 @@ struct NonzeroProductOfTranspose<'a, F, R: ReadElement<F>, K> {
     read: R,
     elements: &'a [R::Word],
     left: &'a NonzeroRows<F>,
-    rows: Range<usize>,
     right: &'a PaddedMatrix<F>,
     only_nonzero: bool,
     sink: K,
@@ -499,14 +505,11 @@ impl<F: Real, R: ReadElement<F>, K: Sink<F>> NonzeroProductOfTranspose<'_, F, R,
         let (right, stride) = (self.right.padded(), self.right.stride());
         let (words, bits_of_columns) = (self.left.words, &self.left.bits_of_columns);
         if !self.only_nonzero {
-            let zeros = self.rows.clone().filter(|&row| bits_of_columns[row] == 0);
+            let zeros = (0..self.left.columns).filter(|&row| bits_of_columns[row] == 0);
             zeros.for_each(|row| self.sink.take(simd, row, column, &[F::Vector::<S>::zeroed(); V]));
         }
         for &row in &self.left.sorted_columns {
             let row = row as usize;
-            if !self.rows.contains(&row) {
-                continue;
-            }
             let mut sums = [F::Vector::<S>::zeroed(); V];
             for p in Ones(bits_of_columns[row]) {
                 let value = self.read.element(&self.elements[p * words + row / WORD], row);
@@ -526,10 +529,10 @@ mod tests {
     #[test]
     #[should_panic(expected = "the right matrix has a row for each bit of the left")]
     fn a_right_matrix_with_too_few_rows_panics() {
-        let (right, mut out) = (PaddedMatrix::<f32>::zeros(2, 16), [0.0; 16]);
+        let (right, mut out) = ([0.0_f32; 32], [0.0; 16]);
         let elements = [[1.0; WORD]];
-        let product =
-            NonzeroProduct { read: AsFloats, elements: &elements, bits: &[0b100], right: &right, out: &mut out };
+        let (bits, right) = (&[0b100], &right);
+        let product = NonzeroProduct { read: AsFloats, elements: &elements, bits, right, stride: 16, out: &mut out };
         InstructionSet::Portable.dispatch(product);
     }
 
@@ -546,6 +549,6 @@ mod tests {
         left.index(InstructionSet::Portable);
         left.bits_of_columns[2] = 0b11;
         let right = PaddedMatrix::zeros(2, 16);
-        nonzero_product_of_transpose(InstructionSet::Portable, &left, 0..3, &right, true, Ignore);
+        nonzero_product_of_transpose(InstructionSet::Portable, &left, &right, true, Ignore);
     }
 }

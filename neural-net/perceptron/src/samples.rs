@@ -1,5 +1,6 @@
 //! Training data: inputs and their target outputs.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use ndarray::{ArcArray2, Array2, ArrayView1, Axis};
@@ -134,12 +135,12 @@ impl<F: Scalar> Samples<F> {
         }
     }
 
-    /// Prefetches a sample's inputs and targets.
-    pub(crate) fn prefetch(&self, index: usize) {
+    /// Prefetches some of a sample's inputs, and its targets.
+    pub(crate) fn prefetch(&self, index: usize, inputs: Range<usize>) {
         kernels_cpu::prefetch(self.target(index));
         match self.input_row(index) {
-            InputRow::Floats(row) => kernels_cpu::prefetch(row),
-            InputRow::Bytes(row, _) => kernels_cpu::prefetch(row),
+            InputRow::Floats(row) => kernels_cpu::prefetch(&row[inputs]),
+            InputRow::Bytes(row, _) => kernels_cpu::prefetch(&row[inputs]),
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::support::cases::{Case, assert_close, case, random_samples, train_by_reference};
 use ndarray::ArcArray2;
-use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters};
+use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters, Threads};
 use neural_net::network::{Initialization, argmax};
 use neural_net::preset::Preset;
 use neural_net::{Activation, Architecture, Hyperparameters, Network, Samples, Scalar};
@@ -22,6 +22,7 @@ fn train<F: Scalar>(
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let mut engine = CpuEngine::new(samples, parameters, hyperparameters);
+        engine.set_threads(Threads::Exactly(threads));
         let mut total = 0.0;
         let mut observe = |_, loss| {
             total += loss;
@@ -79,7 +80,7 @@ proptest! {
         let order: Vec<u32> = (0..count as u32).collect();
         let parameters = Parameters { network, velocities: None };
         let (expected, loss) = train(&samples, &parameters, &hyperparameters, &order, 1);
-        for threads in [2, 3, 8] {
+        for threads in [2, 3, 5, 8] {
             let (got, got_loss) = train(&samples, &parameters, &hyperparameters, &order, threads);
             prop_assert!(got == expected && got_loss.to_bits() == loss.to_bits(), "{} threads", threads);
         }
@@ -108,7 +109,7 @@ proptest! {
         let parameters = Parameters { network: network.clone(), velocities: None };
 
         let trained = train(&bytes, &parameters, &hyperparameters, &order, 1);
-        for threads in [1, 2, 3, 8] {
+        for threads in [1, 2, 3, 5, 8] {
             prop_assert!(train(&bytes, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
             prop_assert!(train(&floats, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
         }
@@ -134,7 +135,7 @@ fn part1_a_large_layer_has_the_same_bits_for_any_number_of_threads() {
     for (batch_size, momentum) in [(Some(60), 0.0), (Some(60), 0.5), (None, 0.0), (None, 0.5)] {
         let hyperparameters = Hyperparameters { batch_size, momentum, ..Preset::Homework.hyperparameters() };
         let expected = train(&samples, &parameters, &hyperparameters, &order, 1);
-        for threads in [2, 3, 8] {
+        for threads in [2, 3, 5, 8] {
             let got = train(&samples, &parameters, &hyperparameters, &order, threads);
             assert!(got == expected, "{threads} threads, batch {batch_size:?}, momentum {momentum}");
         }

@@ -6,4 +6,5 @@ mod learning_rate_factors;
 mod predictor;
 #[path = "../support/mod.rs"]
 mod support;
+mod teams;
 mod training;

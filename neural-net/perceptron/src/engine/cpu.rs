@@ -1,9 +1,9 @@
 //! Training on the CPU.
 //!
 //! A batch of up to [`CHUNK`] samples is one chunk: its gradients update the weights directly from registers. A larger
-//! batch is cut into chunks, distributed to up to [`GROUPS`] groups. Each group adds its chunks' gradients in order;
-//! then the groups' gradients are added in order. The chunks and groups do not depend on the number of threads, and no
-//! sum is split between threads, so the weights have the same bits for any number of threads.
+//! batch is cut into chunks, distributed to up to [`GROUPS`] groups. The gradients of each group's chunks are added in order;
+//! then the groups' gradients are added in order. The chunks and groups do not depend on the number of threads, and the order
+//! of no sum does, so the weights have the same bits for any number of threads ([`steps`]).
 //!
 //! If most inputs are zero, the first layer's products skip the zeros, which changes no bit of the results
 //! ([`kernels_cpu::nonzero_product`]).
@@ -12,56 +12,57 @@
 
 mod chunk;
 mod full_batch;
-mod groups;
 mod layer;
+mod pace;
+mod split;
+mod steps;
 
 use std::ops::{ControlFlow, Range};
+use std::time::Instant;
 
 use kernels_cpu::InstructionSet;
-use kernels_cpu::product::PaddedMatrix;
 use rayon::prelude::*;
+use team::Member;
 
-use self::chunk::{ChunkBuffers, Purpose};
+use self::chunk::{Chunk, Inputs, Purpose};
 use self::full_batch::FullBatch;
-use self::groups::Group;
 use self::layer::{Layer, UpdateRule};
+pub use self::pace::Threads;
+use self::pace::{Pace, Remaining};
+use self::steps::Steps;
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;
 use crate::padded::{unpad, unpad_row};
-use crate::training::{GradientScale, Hyperparameters};
+use crate::training::Hyperparameters;
 use crate::{Architecture, InputRow, Network, Samples, Scalar};
 
 /// Number of samples computed together: enough to reuse each weight, few enough that their activations stay in cache.
 const CHUNK: usize = 64;
 /// Maximum number of parts of a large batch that run in parallel.
 const GROUPS: usize = 16;
-/// Minimum number of multiply-adds of a parallel task.
-const TASK_WORK: usize = 2_000_000;
 /// Maximum share of nonzero inputs at which skipping the zeros is faster than dense products.
 const NONZERO_SHARE: f64 = 0.4;
 
-/// Trains on the CPU, on rayon's current thread pool.
+/// Trains on the CPU: steps on a team of threads, or on one thread if that is faster ([`Threads`]); evaluations on rayon's
+/// current thread pool.
 #[derive(Debug)]
 pub struct CpuEngine<'a, F> {
     samples: &'a Samples<F>,
     hyperparameters: Hyperparameters,
-    model: Model<F>,
-    chunk: ChunkBuffers<F>,
-    groups: Vec<Group<F>>,
+    model: Model,
+    layers: Vec<Layer<F>>,
+    pace: Pace,
     /// The samples in the layout of full-batch steps, built at the first such step.
     full_batch: Option<FullBatch<F>>,
 }
 
-/// The network in the layout that the passes of a chunk read.
+/// What the passes of a chunk need to know of the network besides its parameters.
 #[derive(Debug)]
-struct Model<F> {
+struct Model {
     architecture: Architecture,
-    layers: Vec<Layer<F>>,
-    /// The transposed weights of all layers except the first, for the backward pass.
-    transposed: Vec<PaddedMatrix<F>>,
     instruction_set: InstructionSet,
-    /// Whether the first layer's products skip zeros.
-    skips_zeros: bool,
+    /// The share of nonzero inputs, if the first layer's products skip zeros.
+    nonzero_share: Option<f64>,
 }
 
 impl<'a, F: Scalar> CpuEngine<'a, F> {
@@ -84,26 +85,24 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
         assert_eq!(samples.input_count(), architecture.inputs(), "samples and network differ in inputs");
         assert_eq!(samples.targets().ncols(), architecture.outputs(), "samples and network differ in outputs");
 
-        let mut layers: Vec<Layer<F>> = Vec::new();
-        for (index, (weights, biases)) in network.weights().iter().zip(network.biases()).enumerate() {
+        let layers = network.weights().iter().zip(network.biases()).enumerate().map(|(index, (weights, biases))| {
             let velocities = parameters.velocities.as_ref().and_then(|velocities| velocities.get(index));
-            let factor = hyperparameters.learning_rate_factor(index);
-            let mut layer = Layer::new(weights, biases, velocities, factor);
-            if hyperparameters.momentum != 0.0 && layer.velocities.is_none() {
-                let zeros = |matrix: &PaddedMatrix<F>| PaddedMatrix::zeros(matrix.rows(), matrix.columns());
-                layer.velocities = Some((zeros(&layer.weights), zeros(&layer.biases)));
-            }
-            layers.push(layer);
+            Layer::new(weights, biases, velocities, index, hyperparameters)
+        });
+        let nonzero_share = Some(nonzero_share(samples)).filter(|&share| share <= NONZERO_SHARE);
+        Self {
+            samples,
+            hyperparameters: hyperparameters.clone(),
+            layers: layers.collect(),
+            model: Model { architecture, instruction_set: InstructionSet::detect(), nonzero_share },
+            pace: Pace::new(Threads::Fastest),
+            full_batch: None,
         }
-        let transposed = layers[1..]
-            .iter()
-            .map(|layer| PaddedMatrix::zeros(layer.weights.columns(), layer.weights.rows()))
-            .collect();
-        let skips_zeros = nonzero_share(samples) <= NONZERO_SHARE;
-        let model = Model { architecture, layers, transposed, instruction_set: InstructionSet::detect(), skips_zeros };
-        let chunk =
-            ChunkBuffers::new(&model, hyperparameters.batch_size.unwrap_or(samples.len()).clamp(1, CHUNK), samples);
-        Self { samples, hyperparameters: hyperparameters.clone(), model, chunk, groups: Vec::new(), full_batch: None }
+    }
+
+    /// Trains with this number of threads from now on.
+    pub fn set_threads(&mut self, threads: Threads) {
+        self.pace = Pace::new(threads);
     }
 
     /// [`Engine::train`].
@@ -114,49 +113,74 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
         observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
     ) -> Result<(), EngineError> {
         let batch_size = self.hyperparameters.batch_size.unwrap_or(order.len()).max(1);
-        let mut batches = order.chunks(batch_size).enumerate().skip(first_step).peekable();
-        while let Some((step, batch)) = batches.next() {
-            if let Some((_, next)) = batches.peek()
-                && batch_size <= CHUNK
-            {
-                next.iter().for_each(|&index| self.samples.prefetch(index as usize));
-            }
-            let loss = self.step(batch);
-            if !loss.is_finite() {
-                return Err(Diverged { step }.into());
-            }
-            if observe(step, loss).is_break() {
-                break;
+        let mut observe = |step: usize, loss: f64| match loss.is_finite() {
+            true => observe(step, loss).map_break(|()| Ok(())),
+            false => ControlFlow::Break(Err(Diverged { step }.into())),
+        };
+        let mut steps = first_step..order.len().div_ceil(batch_size);
+        while !steps.is_empty() {
+            let batch = &order[steps.start * batch_size..order.len().min((steps.start + 1) * batch_size)];
+            let ended = if self.is_full_batch(batch) {
+                let step = steps.start;
+                steps.start += 1;
+                observe(step, self.full_batch_step(batch.len()))
+            } else {
+                self.train_batches(order, batch_size, &mut steps, &mut observe)
+            };
+            if let ControlFlow::Break(result) = ended {
+                return result;
             }
         }
         Ok(())
     }
 
-    /// One step on the samples of these indices; returns their summed loss before the step.
-    fn step(&mut self, batch: &[u32]) -> f64 {
-        self.model.transpose_weights();
-        let rate = self.hyperparameters.learning_rate;
-        let scale = match self.hyperparameters.gradient {
-            GradientScale::Sum => 1.0,
-            GradientScale::Mean => batch.len() as f64,
-        };
-        let rule = UpdateRule {
-            rate: F::from_f64(rate / scale),
-            momentum: F::from_f64(self.hyperparameters.momentum),
-            decay: F::from_f64(rate * self.hyperparameters.weight_decay),
-        };
+    /// One step on all samples; returns their summed loss before the step.
+    fn full_batch_step(&mut self, count: usize) -> f64 {
+        let rule = UpdateRule::new(&self.hyperparameters, count);
         let (samples, loss) = (self.samples, self.hyperparameters.loss);
-        if self.is_full_batch(batch) {
-            let full_batch = self.full_batch.get_or_insert_with(|| FullBatch::new(&self.model, samples, loss));
-            return full_batch.step(&mut self.model, rule);
+        let full_batch = self.full_batch.get_or_insert_with(|| FullBatch::new(&self.model, samples, loss));
+        full_batch.step(&mut self.layers, rule)
+    }
+
+    /// Trains on the batches of the given steps, with one split between threads, until the pace suggests another, the
+    /// observer ends the run, or all are done. Advances the start of `steps`.
+    fn train_batches(
+        &mut self,
+        order: &[u32],
+        batch_size: usize,
+        steps: &mut Range<usize>,
+        observe: &mut dyn FnMut(usize, f64) -> ControlFlow<Result<(), EngineError>>,
+    ) -> ControlFlow<Result<(), EngineError>> {
+        let (first, capacity) = (steps.start, batch_size.min(order.len()));
+        let split = self.pace.next_split(Remaining {
+            architecture: &self.model.architecture,
+            batch_size: capacity,
+            chunks: capacity.div_ceil(CHUNK),
+            steps: steps.len(),
+            nonzero_share: self.model.nonzero_share,
+        });
+        let members = split.members;
+        let Self { samples, hyperparameters, model, layers, pace, .. } = self;
+        let team = Steps::new(model, layers, samples, hyperparameters, split, capacity);
+        let mut ended = ControlFlow::Continue(());
+        let mut resumed = Instant::now();
+        let mut after_step = |step: usize, loss: f64| {
+            let time = resumed.elapsed();
+            steps.start = step + 1;
+            ended = observe(step, loss);
+            let may_change = pace.after_step(members, time);
+            resumed = Instant::now();
+            if ended.is_break() || may_change { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        // A member returns early only because the leader has ended the run, or after a panic, which is passed on.
+        let lead = |leader: &Member| _ = team.run(leader, order, batch_size, first, Some(&mut after_step));
+        let follow = |member: &Member| _ = team.run(member, order, batch_size, first, None);
+        let outcome = team::run(members, lead, follow);
+        team.write_back(layers);
+        if outcome.is_err() {
+            pace.without_threads();
         }
-        if batch.len() > CHUNK {
-            return groups::step(&mut self.groups, &mut self.model, samples, loss, batch, rule);
-        }
-        let indices = batch.iter().map(|&index| index as usize);
-        let loss = self.chunk.run(&self.model, samples, indices, loss);
-        self.chunk.update(&mut self.model, rule);
-        loss
+        ended
     }
 
     /// Whether a batch has every sample exactly once, and [`FullBatch`] supports the model and the samples.
@@ -176,18 +200,29 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
     /// [`Engine::evaluate`].
     pub(crate) fn evaluate_all(&self, samples: &Samples<F>) -> Evaluation {
         let starts: Vec<usize> = (0..samples.len()).step_by(CHUNK).collect();
-        let evaluate = |chunk: &mut ChunkBuffers<F>, &start: &usize| {
-            self.evaluate_range(samples, start..samples.len().min(start + CHUNK), chunk)
+        let buffers = || {
+            let whole = 0..self.model.architecture.inputs();
+            let inputs = Inputs::new(&self.model, samples, CHUNK, std::slice::from_ref(&whole));
+            (inputs, Chunk::new(&self.model.architecture, CHUNK))
         };
-        let parts: Vec<(f64, usize)> =
-            starts.par_iter().map_init(|| ChunkBuffers::new(&self.model, CHUNK, samples), evaluate).collect();
+        let evaluate = |buffers: &mut (Inputs<F>, Chunk<F>), &start: &usize| {
+            self.evaluate_range(samples, start..samples.len().min(start + CHUNK), buffers)
+        };
+        let parts: Vec<(f64, usize)> = starts.par_iter().map_init(buffers, evaluate).collect();
         let loss: f64 = parts.iter().map(|part| part.0).sum();
         let correct = parts.iter().map(|part| part.1).sum();
         Evaluation { loss: loss / samples.len().max(1) as f64, correct, count: samples.len() }
     }
 
-    fn evaluate_range(&self, samples: &Samples<F>, range: Range<usize>, chunk: &mut ChunkBuffers<F>) -> (f64, usize) {
-        chunk.forward(&self.model, samples, range.clone(), Purpose::Evaluation);
+    fn evaluate_range(
+        &self,
+        samples: &Samples<F>,
+        range: Range<usize>,
+        (inputs, chunk): &mut (Inputs<F>, Chunk<F>),
+    ) -> (f64, usize) {
+        inputs.read(self.model.instruction_set, samples, range.clone(), Purpose::Evaluation);
+        chunk.first_layer(&self.model, self.layers.as_slice(), inputs, range.len());
+        chunk.later_layers(&self.model, self.layers.as_slice());
         let (mut loss, mut correct) = (0.0, 0);
         for (row, index) in range.enumerate() {
             let (output, target) = (chunk.output(row), samples.target(index));
@@ -221,7 +256,7 @@ impl<F: Scalar> Engine<F> for CpuEngine<'_, F> {
     }
 
     fn parameters(&self) -> Result<Parameters<F>, DeviceError> {
-        let layers = &self.model.layers;
+        let layers = &self.layers;
         let weights = layers.iter().map(|layer| unpad(&layer.weights)).collect();
         let biases = layers.iter().map(|layer| unpad_row(&layer.biases)).collect();
         let network = match Network::new(self.model.architecture.clone(), weights, biases) {
@@ -229,19 +264,10 @@ impl<F: Scalar> Engine<F> for CpuEngine<'_, F> {
             Err(error) => unreachable!("the engine keeps every shape: {error}"),
         };
         let velocities = layers.iter().map(|layer| {
-            let (weights, biases) = layer.velocities.as_ref()?;
+            let (weights, biases) = layer.velocities()?;
             Some((unpad(weights), unpad_row(biases)))
         });
         Ok(Parameters { network, velocities: velocities.collect() })
-    }
-}
-
-impl<F: Scalar> Model<F> {
-    fn transpose_weights(&mut self) {
-        for (transposed, layer) in self.transposed.iter_mut().zip(&self.layers[1..]) {
-            let rows: Vec<&[F]> = (0..layer.weights.rows()).map(|row| layer.weights.row(row)).collect();
-            transposed.copy_transposed(&rows);
-        }
     }
 }
 
@@ -258,11 +284,4 @@ fn nonzero_share<F: Scalar>(samples: &Samples<F>) -> f64 {
         all += length;
     }
     nonzero as f64 / all.max(1) as f64
-}
-
-/// The number of rows per task, if each of `rows` takes `work` multiply-adds: all rows for one thread or little work.
-/// Rounded up to a multiple of 8, the height of the largest tile.
-fn rows_per_task(rows: usize, work: usize) -> usize {
-    let tasks = (rows * work / TASK_WORK).clamp(1, rayon::current_num_threads());
-    rows.div_ceil(tasks).next_multiple_of(8)
 }

@@ -1,29 +1,40 @@
-//! The forward and backward pass of a chunk: up to [`CHUNK`](super::CHUNK) samples that are computed together.
+//! The forward and backward pass of a chunk: up to [`CHUNK`] samples that are computed together.
 
 use std::ops::Range;
 
 use kernels_cpu::InstructionSet;
-use kernels_cpu::nonzero_product::{NonzeroRows, nonzero_product, nonzero_product_of_transpose};
-use kernels_cpu::product::{PaddedMatrix, Sink, product, product_of_transpose};
-use rayon::prelude::*;
+use kernels_cpu::nonzero_product::{NonzeroRows, add_nonzero_product};
+use kernels_cpu::product::{PaddedMatrix, product};
 
-use super::layer::{Backward, Layer, Update, UpdateRule, add_bias, sum_of_rows};
-use super::{CHUNK, Model, rows_per_task};
-use crate::padded::AddBias;
-use crate::{InputRow, Loss, Samples, Scalar};
+use super::layer::{Backward, Forward, Layer, Left, add_bias};
+use super::{CHUNK, Model};
+use crate::{Architecture, InputRow, Loss, Samples, Scalar};
 
-/// The buffers of a chunk's passes. Vectors have one element for each layer with weights.
+/// The layers of a network, each in one or several parts by inputs.
+pub(super) trait LayerParts<F> {
+    /// Calls `each` for the parts of layer `layer`, in the order of their inputs.
+    fn for_each(&self, layer: usize, each: impl FnMut(&Layer<F>));
+}
+
+/// Whole layers.
+impl<F> LayerParts<F> for [Layer<F>] {
+    fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer<F>)) {
+        each(&self[layer]);
+    }
+}
+
+/// The first layer's inputs of up to [`CHUNK`] samples.
 #[derive(Clone, Debug)]
-pub(super) struct ChunkBuffers<F> {
-    /// The number of samples in it.
-    count: usize,
-    inputs: ChunkInputs<F>,
-    /// capacity × units.
-    activations: Vec<PaddedMatrix<F>>,
-    /// ∂loss/∂z, capacity × units.
-    errors: Vec<PaddedMatrix<F>>,
-    /// ∂loss/∂b, one row.
-    bias_gradients: Vec<PaddedMatrix<F>>,
+pub(super) enum Inputs<F> {
+    /// A dense copy of some inputs.
+    Dense {
+        /// The inputs.
+        inputs: Range<usize>,
+        /// samples × inputs.
+        rows: PaddedMatrix<F>,
+    },
+    /// A copy with bitmaps of the nonzero elements, in parts: the inputs of each part, and the part.
+    Nonzero(Vec<(Range<usize>, NonzeroRows<F>)>),
 }
 
 /// The purpose of a forward pass, which decides whether the inputs are indexed by column.
@@ -35,29 +46,87 @@ pub(super) enum Purpose {
     Evaluation,
 }
 
-/// The first layer's inputs.
-#[derive(Clone, Debug)]
-enum ChunkInputs<F> {
-    /// A dense copy.
-    All(PaddedMatrix<F>),
-    /// A copy with bitmaps of the nonzero elements.
-    Nonzero(NonzeroRows<F>),
+impl<F: Scalar> Inputs<F> {
+    /// Buffers for `capacity` of these samples' inputs in adjacent `parts`. Inputs that are mostly zeros are kept in these
+    /// parts.
+    pub(super) fn new(model: &Model, samples: &Samples<F>, capacity: usize, parts: &[Range<usize>]) -> Self {
+        let nonzero = |rows: &dyn Fn(usize) -> NonzeroRows<F>| {
+            Self::Nonzero(parts.iter().map(|part| (part.clone(), rows(part.len()))).collect())
+        };
+        match samples.byte_values() {
+            None if model.nonzero_share.is_some() => nonzero(&NonzeroRows::of_floats),
+            Some(values) if model.nonzero_share.is_some() && values[0] == F::zero() => {
+                nonzero(&|columns| NonzeroRows::of_bytes(columns, values))
+            }
+            _ => {
+                let bound = |part: Option<&Range<usize>>| part.expect("inputs have a part").clone();
+                let inputs = bound(parts.first()).start..bound(parts.last()).end;
+                Self::Dense { rows: PaddedMatrix::zeros(capacity, inputs.len()), inputs }
+            }
+        }
+    }
+
+    /// Copies in the inputs of the samples of these indices.
+    pub(super) fn read(
+        &mut self,
+        set: InstructionSet,
+        samples: &Samples<F>,
+        indices: impl Iterator<Item = usize>,
+        purpose: Purpose,
+    ) {
+        match self {
+            Self::Dense { inputs, rows } => {
+                for (to, index) in indices.enumerate() {
+                    let to = rows.row_mut(to);
+                    match samples.input_row(index) {
+                        InputRow::Floats(floats) => to.copy_from_slice(&floats[inputs.clone()]),
+                        InputRow::Bytes(bytes, values) => {
+                            let bytes = &bytes[inputs.clone()];
+                            to.iter_mut().zip(bytes).for_each(|(input, &byte)| *input = values[usize::from(byte)]);
+                        }
+                    }
+                }
+            }
+            Self::Nonzero(parts) => {
+                parts.iter_mut().for_each(|(_, part)| part.clear());
+                for index in indices {
+                    let row = samples.input_row(index);
+                    for (columns, part) in parts.iter_mut() {
+                        match row {
+                            InputRow::Floats(row) => part.push(&row[columns.clone()]),
+                            InputRow::Bytes(row, _) => part.push_bytes(&row[columns.clone()]),
+                        }
+                    }
+                }
+                for (_, part) in parts {
+                    match purpose {
+                        Purpose::Training => part.index(set),
+                        Purpose::Evaluation => part.index_rows(set),
+                    }
+                }
+            }
+        }
+    }
 }
 
-impl<F: Scalar> ChunkBuffers<F> {
-    /// Buffers for `capacity` samples of the kind of `samples`.
-    pub(super) fn new(model: &Model<F>, capacity: usize, samples: &Samples<F>) -> Self {
-        let sizes = model.architecture.sizes();
-        let matrices = |rows| sizes[1..].iter().map(|&size| PaddedMatrix::zeros(rows, size)).collect();
-        let inputs = match (model.skips_zeros, samples.byte_values()) {
-            (true, None) => ChunkInputs::Nonzero(NonzeroRows::of_floats(sizes[0])),
-            (true, Some(values)) if values[0] == F::zero() => {
-                ChunkInputs::Nonzero(NonzeroRows::of_bytes(sizes[0], values))
-            }
-            _ => ChunkInputs::All(PaddedMatrix::zeros(capacity, sizes[0])),
-        };
-        let (activations, errors) = (matrices(capacity), matrices(capacity));
-        Self { count: 0, inputs, activations, errors, bias_gradients: matrices(1) }
+/// The buffers of a chunk's passes. Vectors have one element for each layer with weights.
+#[derive(Clone, Debug)]
+pub(super) struct Chunk<F> {
+    /// The number of samples in it.
+    pub(super) count: usize,
+    /// capacity × units.
+    pub(super) activations: Vec<PaddedMatrix<F>>,
+    /// ∂loss/∂z, capacity × units.
+    pub(super) errors: Vec<PaddedMatrix<F>>,
+    /// Each sample's loss.
+    pub(super) losses: Vec<f64>,
+}
+
+impl<F: Scalar> Chunk<F> {
+    /// Buffers for `capacity` samples.
+    pub(super) fn new(architecture: &Architecture, capacity: usize) -> Self {
+        let matrices = || architecture.sizes()[1..].iter().map(|&size| PaddedMatrix::zeros(capacity, size)).collect();
+        Self { count: 0, activations: matrices(), errors: matrices(), losses: Vec::with_capacity(capacity) }
     }
 
     /// The outputs of the sample in row `row`.
@@ -65,197 +134,124 @@ impl<F: Scalar> ChunkBuffers<F> {
         self.activations[self.activations.len() - 1].row(row)
     }
 
-    /// Runs both passes; returns the samples' summed loss.
-    pub(super) fn run(
+    /// Computes the first layer's activations of `count` samples. The parts of its inputs are those of its weights.
+    pub(super) fn first_layer(
         &mut self,
-        model: &Model<F>,
+        model: &Model,
+        layers: &(impl LayerParts<F> + ?Sized),
+        inputs: &Inputs<F>,
+        count: usize,
+    ) {
+        self.count = count;
+        let set = model.instruction_set;
+        match inputs {
+            Inputs::Dense { rows, .. } => self.activations_from(0, &first_rows(rows, count)[..count], model, layers),
+            Inputs::Nonzero(parts) => {
+                let (stride, columns) = (self.activations[0].stride(), self.activations[0].columns());
+                let out = &mut self.activations[0].padded_mut()[..count * stride];
+                out.fill(F::zero());
+                let mut parts = parts.iter();
+                layers.for_each(0, |layer| {
+                    let (rows, part) = parts.next().expect("the inputs have the parts of the weights");
+                    debug_assert_eq!(*rows, layer.rows);
+                    add_nonzero_product(set, part, 0..count, &layer.weights, 0, out);
+                    if layer.owns_biases {
+                        add_bias(set, out, layer.biases.padded());
+                    }
+                });
+                model.architecture.activation(0).apply_to_rows(out, stride, columns);
+            }
+        }
+    }
+
+    /// Computes the first layer's activations of `count` samples from their sums, without biases; `layer` has the biases.
+    pub(super) fn finish_first_layer(&mut self, model: &Model, layer: &Layer<F>, sums: &PaddedMatrix<F>, count: usize) {
+        self.count = count;
+        let (stride, columns) = (sums.stride(), sums.columns());
+        let out = &mut self.activations[0].padded_mut()[..count * stride];
+        out.copy_from_slice(&sums.padded()[..count * stride]);
+        add_bias(model.instruction_set, out, layer.biases.padded());
+        model.architecture.activation(0).apply_to_rows(out, stride, columns);
+    }
+
+    /// Computes the activations of all layers but the first.
+    pub(super) fn later_layers(&mut self, model: &Model, layers: &(impl LayerParts<F> + ?Sized)) {
+        for index in 1..self.activations.len() {
+            let left = std::mem::replace(&mut self.activations[index - 1], PaddedMatrix::zeros(0, 0));
+            self.activations_from(index, &first_rows(&left, self.count)[..self.count], model, layers);
+            self.activations[index - 1] = left;
+        }
+    }
+
+    /// Computes the activations of layer `index` from the rows of its inputs.
+    fn activations_from(&mut self, index: usize, left: &[&[F]], model: &Model, layers: &(impl LayerParts<F> + ?Sized)) {
+        let (stride, columns) = (self.activations[index].stride(), self.activations[index].columns());
+        let out = &mut self.activations[index].padded_mut()[..left.len() * stride];
+        let mut continues = false;
+        layers.for_each(index, |layer| {
+            let part = rows_of_part(left, &layer.rows);
+            let biases = layer.owns_biases.then(|| layer.biases.padded());
+            let sink = Forward { out, stride, continues, biases };
+            product(model.instruction_set, &part[..left.len()], &layer.weights, 0..stride, sink);
+            continues = true;
+        });
+        model.architecture.activation(index).apply_to_rows(out, stride, columns);
+    }
+
+    /// Computes the losses and the errors of all layers from the activations.
+    pub(super) fn backward(
+        &mut self,
+        model: &Model,
+        layers: &(impl LayerParts<F> + ?Sized),
         samples: &Samples<F>,
-        indices: impl Iterator<Item = usize> + Clone,
+        indices: impl Iterator<Item = usize>,
         loss: Loss,
-    ) -> f64 {
-        self.forward(model, samples, indices.clone(), Purpose::Training);
-        let activation = model.architecture.output_activation();
-        let last = model.layers.len() - 1;
-        let mut sum = 0.0;
+    ) {
+        let (activation, last) = (model.architecture.output_activation(), self.errors.len() - 1);
+        self.losses.clear();
         for (row, index) in indices.enumerate() {
             let (outputs, targets) = (self.activations[last].row(row), samples.target(index));
-            sum += loss.of(activation, outputs, targets);
+            self.losses.push(loss.of(activation, outputs, targets));
             loss.output_error(activation, outputs, targets, self.errors[last].row_mut(row));
         }
-        self.backward(model);
-        sum
-    }
-
-    /// Computes all layers' activations for samples of these indices.
-    pub(super) fn forward(
-        &mut self,
-        model: &Model<F>,
-        samples: &Samples<F>,
-        indices: impl Iterator<Item = usize>,
-        purpose: Purpose,
-    ) {
-        let set = model.instruction_set;
-        self.read(set, samples, indices, purpose);
-        let count = self.count;
-        for (index, layer) in model.layers.iter().enumerate() {
-            let (before, out) = self.activations.split_at_mut(index);
-            let (stride, columns) = (out[0].stride(), out[0].columns());
-            let out = &mut out[0].padded_mut()[..count * stride];
-            let activation = model.architecture.activation(index);
-            let activate = |out: &mut [F]| activation.apply_to_rows(out, stride, columns);
-            let left = match (before.last(), &self.inputs) {
-                (None, ChunkInputs::Nonzero(nonzeros)) => {
-                    let rows_per_task = rows_per_task(count, nonzeros.count() / count.max(1) * stride);
-                    let compute = |(first, out): (usize, &mut [F])| {
-                        nonzero_product(set, nonzeros, first..first + out.len() / stride, &layer.weights, out);
-                        add_bias(set, out, layer.biases.padded());
-                        activate(out);
-                    };
-                    in_tasks(count, rows_per_task, out, stride, compute);
-                    continue;
-                }
-                (None, ChunkInputs::All(inputs)) => inputs,
-                (Some(activations), _) => activations,
-            };
-            let left = first_rows(left, count);
-            let compute = |(first, out): (usize, &mut [F])| {
-                let left = &left[first..first + out.len() / stride];
-                let sink = AddBias { out, stride, biases: layer.biases.padded() };
-                product(set, left, &layer.weights, 0..stride, sink);
-                activate(out);
-            };
-            in_tasks(count, rows_per_task(count, layer.weights.rows() * stride), out, stride, compute);
-        }
-    }
-
-    /// Copies in the inputs of the samples of these indices.
-    fn read(
-        &mut self,
-        set: InstructionSet,
-        samples: &Samples<F>,
-        indices: impl Iterator<Item = usize>,
-        purpose: Purpose,
-    ) {
-        self.count = 0;
-        if let ChunkInputs::Nonzero(nonzeros) = &mut self.inputs {
-            nonzeros.clear();
-        }
-        for index in indices {
-            match (&mut self.inputs, samples.input_row(index)) {
-                (ChunkInputs::Nonzero(nonzeros), InputRow::Bytes(row, _)) => nonzeros.push_bytes(row),
-                (ChunkInputs::Nonzero(nonzeros), InputRow::Floats(row)) => nonzeros.push(row),
-                (ChunkInputs::All(inputs), InputRow::Floats(row)) => inputs.row_mut(self.count).copy_from_slice(row),
-                (ChunkInputs::All(inputs), InputRow::Bytes(row, values)) => {
-                    let inputs = inputs.row_mut(self.count).iter_mut();
-                    inputs.zip(row).for_each(|(input, &byte)| *input = values[usize::from(byte)]);
-                }
-            }
-            self.count += 1;
-        }
-        if let ChunkInputs::Nonzero(nonzeros) = &mut self.inputs {
-            match purpose {
-                Purpose::Training => nonzeros.index(set),
-                Purpose::Evaluation => nonzeros.index_rows(set),
-            }
-        }
-    }
-
-    /// Computes the errors of all layers except the last, whose errors are already computed.
-    fn backward(&mut self, model: &Model<F>) {
-        for index in (0..model.layers.len() - 1).rev() {
-            let (errors, next) = self.errors.split_at_mut(index + 1);
+        for index in (1..=last).rev() {
+            let (errors, next) = self.errors.split_at_mut(index);
             let left = first_rows(&next[0], self.count);
-            let right = &model.transposed[index];
-            let sink = Backward {
-                errors: &mut errors[index],
-                activations: &self.activations[index],
-                activation: model.architecture.activation(index),
-            };
-            product(model.instruction_set, &left[..self.count], right, 0..right.stride(), sink);
+            layers.for_each(index, |layer| {
+                let right = layer.transposed.as_ref().expect("later layers have transposed weights");
+                let sink = Backward {
+                    errors: &mut errors[index - 1],
+                    activations: &self.activations[index - 1],
+                    activation: model.architecture.activation(index - 1),
+                    units: layer.rows.clone(),
+                };
+                product(model.instruction_set, &left[..self.count], right, 0..right.stride(), sink);
+            });
         }
     }
 
-    /// Updates the model by the gradients, directly from registers.
-    pub(super) fn update(&mut self, model: &mut Model<F>, rule: UpdateRule<F>) {
-        let set = model.instruction_set;
-        for index in 0..model.layers.len() {
-            let Layer { weights, biases, velocities, rate_factor } = &mut model.layers[index];
-            let rule = rule.for_layer(*rate_factor);
-            let (rows, stride) = (weights.rows(), weights.stride());
-            let update = |(first_row, (weights, velocities)): (usize, (&mut [F], Option<&mut [F]>))| {
-                let rows = first_row..first_row + weights.len() / stride;
-                // Without momentum and decay, a zero gradient changes nothing.
-                let only_nonzero = velocities.is_none() && rule.decay == F::zero();
-                let sink = Update { weights, velocities, stride, first_row, rule };
-                self.weight_gradients(model.instruction_set, index, rows, only_nonzero, sink);
-            };
-            let rows_per_task = rows_per_task(rows, self.inputs_of_layer(index) / rows.max(1) * stride);
-            let (mut weight_velocities, mut bias_velocities) = match velocities {
-                Some((weights, biases)) => (Some(weights), Some(biases)),
-                None => (None, None),
-            };
-            let weights = weights.padded_mut();
-            if rows_per_task >= rows {
-                update((0, (weights, weight_velocities.as_mut().map(|velocities| velocities.padded_mut()))));
-            } else {
-                let first_rows = (0..rows).into_par_iter().step_by(rows_per_task);
-                let size = rows_per_task * stride;
-                match weight_velocities {
-                    None => {
-                        first_rows.zip(weights.par_chunks_mut(size).map(|weights| (weights, None))).for_each(update);
-                    }
-                    Some(velocities) => first_rows
-                        .zip(weights.par_chunks_mut(size).zip(velocities.padded_mut().par_chunks_mut(size).map(Some)))
-                        .for_each(update),
-                }
-            }
-            let gradients = &mut self.bias_gradients[index];
-            sum_of_rows(set, &self.errors[index], self.count, gradients);
-            let velocities = bias_velocities.as_mut().map(|velocities| velocities.padded_mut());
-            rule.without_decay().apply(set, biases.padded_mut(), velocities, gradients.padded());
-        }
-    }
-
-    /// Passes the weight gradients of a layer, for the given rows, to the sink; rows of zeros may be skipped if
-    /// `only_nonzero`.
-    pub(super) fn weight_gradients(
+    /// The inputs `rows` of layer `layer` with weights, and calls `then` with them; `part` is the index of those rows in
+    /// the inputs' parts.
+    pub(super) fn with_left<R>(
         &self,
-        set: InstructionSet,
+        inputs: &Inputs<F>,
         layer: usize,
-        rows: Range<usize>,
-        only_nonzero: bool,
-        sink: impl Sink<F>,
-    ) {
-        let errors = &self.errors[layer];
-        let left = match (layer.checked_sub(1), &self.inputs) {
-            (None, ChunkInputs::Nonzero(nonzeros)) => {
-                return nonzero_product_of_transpose(set, nonzeros, rows, errors, only_nonzero, sink);
-            }
-            (None, ChunkInputs::All(inputs)) => inputs,
+        part: usize,
+        rows: &Range<usize>,
+        then: impl FnOnce(Left<F>) -> R,
+    ) -> R {
+        let matrix = match (layer.checked_sub(1), inputs) {
+            (None, Inputs::Nonzero(parts)) => return then(Left::Nonzero(&parts[part].1)),
+            (None, Inputs::Dense { rows, .. }) => rows,
             (Some(before), _) => &self.activations[before],
         };
-        product_of_transpose(set, &first_rows(left, self.count)[..self.count], rows, errors, sink);
-    }
-
-    /// The errors of a layer, summed over the samples: the gradients of its biases.
-    pub(super) fn bias_gradients(&mut self, set: InstructionSet, layer: usize) -> &PaddedMatrix<F> {
-        let gradients = &mut self.bias_gradients[layer];
-        sum_of_rows(set, &self.errors[layer], self.count, gradients);
-        gradients
-    }
-
-    /// The number of a layer's inputs in all samples, without zeros if they are skipped.
-    fn inputs_of_layer(&self, layer: usize) -> usize {
-        match (layer.checked_sub(1), &self.inputs) {
-            (None, ChunkInputs::Nonzero(nonzeros)) => nonzeros.count(),
-            (None, ChunkInputs::All(inputs)) => self.count * inputs.columns(),
-            (Some(before), _) => self.count * self.activations[before].columns(),
-        }
+        let left = rows_of_part(&first_rows(matrix, self.count)[..self.count], rows);
+        then(Left::Dense(&left[..self.count]))
     }
 }
 
 /// The first `count` rows, in an array without a heap allocation.
-fn first_rows<F: Scalar>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK] {
+pub(super) fn first_rows<F: Scalar>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK] {
     let mut rows: [&[F]; CHUNK] = [&[]; CHUNK];
     for (row, slice) in rows[..count].iter_mut().enumerate() {
         *slice = matrix.row(row);
@@ -263,19 +259,11 @@ fn first_rows<F: Scalar>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK
     rows
 }
 
-/// Computes `out`, `count` rows of `stride` elements, in tasks of `rows_per_task` rows; `compute` receives the index of
-/// a task's first row and the task's rows.
-fn in_tasks<F: Scalar>(
-    count: usize,
-    rows_per_task: usize,
-    out: &mut [F],
-    stride: usize,
-    compute: impl Fn((usize, &mut [F])) + Send + Sync,
-) {
-    if rows_per_task >= count {
-        compute((0, out));
-    } else {
-        let first_rows = (0..count).into_par_iter().step_by(rows_per_task);
-        first_rows.zip(out.par_chunks_mut(rows_per_task * stride)).for_each(compute);
+/// The elements `part` of each row.
+fn rows_of_part<'a, F>(rows: &[&'a [F]], part: &Range<usize>) -> [&'a [F]; CHUNK] {
+    let mut parts: [&[F]; CHUNK] = [&[]; CHUNK];
+    for (to, from) in parts.iter_mut().zip(rows) {
+        *to = &from[part.clone()];
     }
+    parts
 }

@@ -80,15 +80,15 @@ struct Part<F> {
 impl<F: Scalar> FullBatch<F> {
     /// Whether this implementation is possible and fast for a network and samples. Floats with few zeros are excluded:
     /// they are stored twice, and memory bandwidth is then the bound.
-    pub(super) fn supports(model: &Model<F>, samples: &Samples<F>) -> bool {
+    pub(super) fn supports(model: &Model, samples: &Samples<F>) -> bool {
         samples.len() >= MIN_SAMPLES
             && model.architecture.inputs() <= MAX_INPUTS
             && model.architecture.sizes()[1..].iter().all(|&units| units <= MAX_UNITS)
-            && (byte_unit(samples).is_some() || model.skips_zeros)
+            && (byte_unit(samples).is_some() || model.nonzero_share.is_some())
     }
 
     /// Packs the samples.
-    pub(super) fn new(model: &Model<F>, samples: &Samples<F>, loss: Loss) -> Self {
+    pub(super) fn new(model: &Model, samples: &Samples<F>, loss: Loss) -> Self {
         let (architecture, instruction_set) = (&model.architecture, model.instruction_set);
         let (inputs, outputs) = (architecture.inputs(), architecture.outputs());
         let zero = F::zero();
@@ -134,9 +134,8 @@ impl<F: Scalar> FullBatch<F> {
         }
     }
 
-    /// One step on all samples; returns their summed loss before the step. `model.transposed` must be up to date.
-    pub(super) fn step(&mut self, model: &mut Model<F>, rule: UpdateRule<F>) -> f64 {
-        let Model { layers, transposed, .. } = model;
+    /// One step on all samples; returns their summed loss before the step.
+    pub(super) fn step(&mut self, layers: &mut [Layer<F>], rule: UpdateRule<F>) -> f64 {
         let scale = match &self.inputs {
             PackedInputs::Bytes { unit, .. } => *unit,
             PackedInputs::Floats(_) => F::one(),
@@ -144,10 +143,11 @@ impl<F: Scalar> FullBatch<F> {
         self.weights.copy_scaled(&layers[0].weights, scale);
         let mut parts = std::mem::take(&mut self.parts);
         let (batch, per_part) = (&*self, self.chunks_per_part);
+        let shared = &*layers;
         let run = |(index, part): (usize, &mut Part<F>)| {
             part.clear();
             for chunk in index * per_part..batch.targets.len().min((index + 1) * per_part) {
-                batch.add_chunk(chunk, part, layers, transposed);
+                batch.add_chunk(chunk, part, shared);
             }
         };
         match rayon::current_num_threads() {
@@ -161,6 +161,7 @@ impl<F: Scalar> FullBatch<F> {
         total.first_gradient.write_scaled(&mut total.weight_gradients[0], scale);
         for (index, layer) in layers.iter_mut().enumerate() {
             layer.apply(set, rule, &total.weight_gradients[index], &total.bias_gradients[index]);
+            layer.transpose();
         }
         let loss = total.loss;
         self.parts = parts;
@@ -168,10 +169,10 @@ impl<F: Scalar> FullBatch<F> {
     }
 
     /// Adds one chunk's gradients and loss to its part's.
-    fn add_chunk(&self, chunk: usize, part: &mut Part<F>, layers: &[Layer<F>], transposed: &[PaddedMatrix<F>]) {
+    fn add_chunk(&self, chunk: usize, part: &mut Part<F>, layers: &[Layer<F>]) {
         let samples = match &self.inputs {
-            PackedInputs::Bytes { chunks, .. } => self.forward(&chunks[chunk], part, layers, transposed),
-            PackedInputs::Floats(chunks) => self.forward(&chunks[chunk], part, layers, transposed),
+            PackedInputs::Bytes { chunks, .. } => self.forward(&chunks[chunk], part, layers),
+            PackedInputs::Floats(chunks) => self.forward(&chunks[chunk], part, layers),
         };
         part.loss += self.output_errors(chunk, part, samples);
         let (set, columns) = (self.instruction_set, samples.next_multiple_of(LANES));
@@ -197,21 +198,16 @@ impl<F: Scalar> FullBatch<F> {
     }
 
     /// Computes all activations except softmax in the output layer; returns the number of the chunk's samples.
-    fn forward<E: Value<F>>(
-        &self,
-        chunk: &Chunk<E>,
-        part: &mut Part<F>,
-        layers: &[Layer<F>],
-        transposed: &[PaddedMatrix<F>],
-    ) -> usize {
+    fn forward<E: Value<F>>(&self, chunk: &Chunk<E>, part: &mut Part<F>, layers: &[Layer<F>]) -> usize {
         let set = self.instruction_set;
         let columns = chunk.samples().next_multiple_of(LANES);
         weighted_sums(set, chunk, &self.weights, layers[0].biases.row(0), &mut part.activations[0]);
-        for index in 0..layers.len() {
+        for (index, layer) in layers.iter().enumerate() {
             let (before, rest) = part.activations.split_at_mut(index);
             if let Some(inputs) = before.last() {
-                let biases = Some(layers[index].biases.row(0));
-                products_of_units(set, &transposed[index - 1], inputs, biases, columns, &mut rest[0]);
+                let biases = Some(layer.biases.row(0));
+                let transposed = layer.transposed.as_ref().expect("later layers have transposed weights");
+                products_of_units(set, transposed, inputs, biases, columns, &mut rest[0]);
             }
             let activation = self.architecture.activation(index);
             if activation != Activation::Softmax {

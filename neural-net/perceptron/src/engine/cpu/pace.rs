@@ -1,0 +1,226 @@
+//! The choice between one thread and a team, by a cost model and by measurement.
+//!
+//! **Model.** A step takes time T on one thread. On a team it takes s · T + k · m: s is the largest share of the work that a
+//! member has ([`Split::relative_time`]), m the time of a meeting at the barrier, of which a step has k. To start the
+//! team's threads takes time t once. T, m and t are measured where the training runs; the team that the model predicts to be
+//! the fastest is tried if it saves more than t.
+//!
+//! **Measurement.** The model knows nothing of other programs. While one of them has a member's core, all others wait, and a
+//! team may be slower than one thread. So a team runs on for as long as each block of its steps takes less time than on one
+//! thread; then one thread goes on for a while, which doubles with every failure. The results do not depend on the choice,
+//! since the weights have the same bits for any number of members.
+
+use std::time::{Duration, Instant};
+
+use crate::Architecture;
+use crate::engine::cpu::split::Split;
+
+/// The time of the steps that are compared: as long as an operating system's usual time slice, so that a block shows whether
+/// the members run at once.
+const BLOCK: Duration = Duration::from_millis(4);
+/// The time of the first steps on one thread, by which the first team is chosen.
+const FIRST_BLOCK: Duration = Duration::from_millis(1);
+/// Minimum number of steps of a block.
+const MIN_STEPS: u32 = 4;
+/// The time on one thread after the first failure of a team: two blocks.
+const FIRST_PAUSE: Duration = Duration::from_millis(8);
+/// The longest time on one thread before a team is tried again.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+/// Meetings whose time is measured.
+const MEETINGS: u32 = 100;
+
+/// The number of threads of a training run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// As many of rayon's current thread pool as make the training faster.
+    Fastest,
+    /// As many as have work, up to this number, whether that is faster or not. For tests and measurements.
+    Exactly(usize),
+}
+
+/// The choice, and the measurements on which it is based.
+#[derive(Debug)]
+pub(super) struct Pace {
+    threads: Threads,
+    /// Seconds per step on one thread, once measured.
+    alone: Option<f64>,
+    /// The end of the last pause.
+    team_from: Option<Instant>,
+    /// Whether the current steps on one thread end with the pause: whether a team is possible.
+    ends_with_pause: bool,
+    /// The length of the next pause.
+    pause: Duration,
+    /// The steps of the current block.
+    block: Block,
+    /// How long the current team has been faster.
+    lasted: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    steps: u32,
+    time: Duration,
+}
+
+impl Block {
+    fn seconds_per_step(self) -> f64 {
+        self.time.as_secs_f64() / f64::from(self.steps.max(1))
+    }
+
+    fn is_over(self, time: Duration) -> bool {
+        self.time >= time && self.steps >= MIN_STEPS
+    }
+}
+
+/// The work that remains of a call: for the choice of a team.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Remaining<'a> {
+    pub(super) architecture: &'a Architecture,
+    pub(super) batch_size: usize,
+    pub(super) chunks: usize,
+    pub(super) steps: usize,
+    /// The share of nonzero inputs, if zeros are skipped.
+    pub(super) nonzero_share: Option<f64>,
+}
+
+impl Remaining<'_> {
+    fn split(&self, members: usize) -> Split {
+        Split::of_batch(self.architecture, self.batch_size, self.chunks, members, self.nonzero_share.is_some())
+    }
+
+    /// The share of the first layer's forward pass in the multiply-adds of a step. A layer has one such pass and one for its
+    /// gradients; all but the first have a backward pass.
+    fn first_layer(&self) -> f64 {
+        let sizes = self.architecture.sizes();
+        let first = sizes[0] as f64 * self.nonzero_share.unwrap_or(1.0) * sizes[1] as f64;
+        let others: f64 = sizes[1..].windows(2).map(|pair| (pair[0] * pair[1]) as f64).sum();
+        first / (2.0 * first + 3.0 * others)
+    }
+}
+
+impl Pace {
+    pub(super) fn new(threads: Threads) -> Self {
+        Self {
+            threads,
+            alone: None,
+            team_from: None,
+            ends_with_pause: false,
+            pause: FIRST_PAUSE,
+            block: Block::default(),
+            lasted: Duration::ZERO,
+        }
+    }
+
+    /// The split of the next steps.
+    pub(super) fn next_split(&mut self, remaining: Remaining) -> Split {
+        self.block = Block::default();
+        self.lasted = Duration::ZERO;
+        let whole = Split::whole(remaining.architecture);
+        let max = match self.threads {
+            Threads::Exactly(members) => return remaining.split(members),
+            // More members than cores would take turns.
+            Threads::Fastest => {
+                rayon::current_num_threads().min(std::thread::available_parallelism().map_or(1, usize::from))
+            }
+        };
+        let largest = remaining.split(max);
+        self.ends_with_pause = largest.members > 1;
+        let Some(alone) = self.alone else { return whole };
+        if !self.ends_with_pause || self.team_from.is_some_and(|start| Instant::now() < start) {
+            return whole;
+        }
+        // All numbers up to four, then powers of two: the shares of larger teams differ little from their neighbours'.
+        let sizes =
+            (2..=largest.members).filter(|&size| size <= 4 || size.is_power_of_two() || size == largest.members);
+        let saved = |size: usize| {
+            let split = remaining.split(size);
+            let team = measure_team(split.members)?;
+            let work = split.relative_time(remaining.chunks, remaining.first_layer()) * alone;
+            let step = work + split.meetings() as f64 * team.meeting;
+            Some(((alone - step) * remaining.steps as f64 - team.start, split))
+        };
+        let best = sizes.filter_map(saved).max_by(|a, b| a.0.total_cmp(&b.0));
+        match best {
+            Some((saved, split)) if saved > 0.0 => split,
+            _ => {
+                self.pause_teams();
+                whole
+            }
+        }
+    }
+
+    /// Counts a step that took `time`; returns whether the next steps may have another split.
+    pub(super) fn after_step(&mut self, members: usize, time: Duration) -> bool {
+        if matches!(self.threads, Threads::Exactly(_)) {
+            return false;
+        }
+        self.block.steps += 1;
+        self.block.time += time;
+        match self.alone {
+            None if members == 1 && self.block.is_over(FIRST_BLOCK) => {
+                self.alone = Some(self.block.seconds_per_step());
+                self.ends_with_pause
+            }
+            Some(alone) if members > 1 => {
+                if !self.block.is_over(BLOCK) {
+                    return false;
+                }
+                let is_slower = self.block.seconds_per_step() > alone;
+                if is_slower {
+                    self.pause_teams();
+                } else {
+                    self.lasted += self.block.time;
+                    if self.lasted > 8 * self.pause {
+                        self.pause = FIRST_PAUSE;
+                    }
+                }
+                self.block = Block::default();
+                is_slower
+            }
+            _ => {
+                if self.block.is_over(BLOCK) {
+                    self.alone = Some(self.block.seconds_per_step());
+                    self.block = Block::default();
+                }
+                self.ends_with_pause && self.team_from.is_some_and(|start| Instant::now() >= start)
+            }
+        }
+    }
+
+    /// Lets one thread go on for a while, longer each time.
+    fn pause_teams(&mut self) {
+        self.team_from = Some(Instant::now() + self.pause);
+        self.pause = (2 * self.pause).min(MAX_PAUSE);
+    }
+
+    /// What to do when the threads of a team cannot be started.
+    pub(super) fn without_threads(&mut self) {
+        match self.threads {
+            Threads::Exactly(_) => self.threads = Threads::Exactly(1),
+            Threads::Fastest => self.pause_teams(),
+        }
+    }
+}
+
+/// Seconds to start a team and for one of its meetings.
+#[derive(Clone, Copy, Debug)]
+struct TeamTimes {
+    start: f64,
+    meeting: f64,
+}
+
+/// Measures a team that does nothing but meet; None if its threads cannot be started.
+fn measure_team(members: usize) -> Option<TeamTimes> {
+    let start = Instant::now();
+    let meet = |leader: &team::Member| {
+        leader.wait().ok()?;
+        let start = Instant::now();
+        for _ in 0..MEETINGS {
+            leader.wait().ok()?;
+        }
+        Some(start.elapsed())
+    };
+    let meetings = team::run(members, meet, |member| while member.wait().is_ok() {}).ok()??;
+    let start = start.elapsed().saturating_sub(meetings).as_secs_f64();
+    Some(TeamTimes { start, meeting: meetings.as_secs_f64() / f64::from(MEETINGS) })
+}

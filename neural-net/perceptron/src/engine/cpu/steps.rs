@@ -1,0 +1,494 @@
+//! Training steps by a team of threads.
+//!
+//! A member of the team has, of each layer, the weights of some inputs ([`Share`]), and of each batch some samples
+//! ([`Work`]). Meetings at a barrier separate the phases of a step:
+//!
+//! 1. **Pipeline**, for a batch of one chunk only: the first layer's sums, of which each member adds the terms of its inputs.
+//!    In slot s, member m has the samples of member s − m, so that every sum gets its terms in the order of the inputs. A
+//!    member without samples in a slot indexes its inputs of the next batch.
+//! 2. **Samples**: the other layers, forward and backward, of the member's samples. It writes its [`Work`] and reads the
+//!    parameters of all members.
+//! 3. **Parameters**: gradients and update of the member's weights. It writes its [`Share`] and reads the activations and
+//!    errors of all samples. The next pipeline needs only the member's own weights, so it starts without a meeting.
+//!
+//! The first layer's weights, which are most of all weights, and the inputs that they belong to are thus used by one core
+//! only, and stay in its cache. A batch of several chunks has no pipeline: a member has whole chunks, and reads the weights
+//! of all members; it has enough samples to make that worth while.
+//!
+//! No lock is ever waited for, since the meetings separate the phases; locks are only tried, and a phase that overlaps
+//! another panics.
+//!
+//! **Every sum has the order that it has on one thread**, so that the weights have the same bits for any split.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+
+use kernels_cpu::nonzero_product::add_nonzero_product;
+use kernels_cpu::product::{PaddedMatrix, product};
+use team::{Broken, Member};
+
+use super::chunk::{Chunk, Inputs, LayerParts, Purpose, first_rows};
+use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all};
+use super::split::{Layout, Split};
+use super::{CHUNK, GROUPS, Model};
+use crate::training::Hyperparameters;
+use crate::{Samples, Scalar};
+
+/// The data of a team that trains on batches of one size.
+#[derive(Debug)]
+pub(super) struct Steps<'a, F> {
+    model: &'a Model,
+    samples: &'a Samples<F>,
+    hyperparameters: &'a Hyperparameters,
+    split: Split,
+    /// Written by their members in parameter phases, read in sample phases.
+    shares: Vec<RwLock<Share<F>>>,
+    /// Written by their members in sample phases, read in parameter phases.
+    work: Vec<RwLock<Work<F>>>,
+    /// The first layer's sums of each member's samples, samples × units: written by one member after the other in the
+    /// pipeline, and read by their own member.
+    sums: Vec<RwLock<PaddedMatrix<F>>>,
+}
+
+/// A member's part of the parameters, and what it computes from all samples.
+#[derive(Debug)]
+struct Share<F> {
+    /// Its part of each layer with weights.
+    layers: Vec<Layer<F>>,
+    /// For batches of several chunks, the gradients of the whole batch and of one group of chunks.
+    gradients: Vec<[Gradients<F>; 2]>,
+    /// If several members have the samples of a chunk, copies of their data.
+    gathered: Option<Gathered<F>>,
+}
+
+/// The gradients of a part of a layer.
+#[derive(Debug)]
+struct Gradients<F> {
+    weights: PaddedMatrix<F>,
+    /// One row.
+    biases: PaddedMatrix<F>,
+}
+
+/// A batch's data for the gradients of a member's weights; vectors have one element for each layer with weights.
+#[derive(Debug)]
+struct Gathered<F> {
+    /// The activations that are inputs of its weights, batch × inputs; not of the first layer.
+    left: Vec<PaddedMatrix<F>>,
+    /// batch × units.
+    errors: Vec<PaddedMatrix<F>>,
+}
+
+/// A member's samples, and what it computes from all parameters.
+#[derive(Debug)]
+struct Work<F> {
+    /// Each chunk's inputs; empty if there is a pipeline.
+    inputs: Vec<Inputs<F>>,
+    /// The member's chunks, or its samples of the only chunk.
+    chunks: Vec<Chunk<F>>,
+}
+
+/// The parts of the layers in the order of their inputs.
+impl<F: Scalar> LayerParts<F> for [RwLock<Share<F>>] {
+    fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer<F>)) {
+        self.iter().for_each(|share| each(&read(share).layers[layer]));
+    }
+}
+
+/// Called by the leader after each step with its index and the batch's summed loss; may end the run.
+pub(super) type AfterStep<'a> = &'a mut dyn FnMut(usize, f64) -> ControlFlow<()>;
+
+impl<'a, F: Scalar> Steps<'a, F> {
+    /// Steps on batches of up to `batch_size` samples. A single member takes the layers, a team copies its parts of them.
+    pub(super) fn new(
+        model: &'a Model,
+        layers: &mut Vec<Layer<F>>,
+        samples: &'a Samples<F>,
+        hyperparameters: &'a Hyperparameters,
+        split: Split,
+        batch_size: usize,
+    ) -> Self {
+        let (architecture, members) = (&model.architecture, split.members);
+        let sizes = architecture.sizes();
+        let share = |member: usize| {
+            // The biases belong to the last inputs, after which they are added.
+            let part =
+                |(index, layer): (usize, &Layer<F>)| layer.part(split.rows(index, member), member + 1 == members);
+            let layers = match members {
+                1 => std::mem::take(layers),
+                _ => layers.iter().enumerate().map(part).collect(),
+            };
+            let gradients = |layer: &Layer<F>| {
+                let (rows, columns) = (layer.weights.rows(), layer.weights.columns());
+                std::array::from_fn(|_| Gradients {
+                    weights: PaddedMatrix::zeros(rows, columns),
+                    biases: PaddedMatrix::zeros(1, columns),
+                })
+            };
+            let gradients = if batch_size > CHUNK { layers.iter().map(gradients).collect() } else { Vec::new() };
+            let gathered = (split.layout == Layout::Samples).then(|| Gathered {
+                left: layers.iter().map(|layer| PaddedMatrix::zeros(batch_size, layer.rows.len())).collect(),
+                errors: sizes[1..].iter().map(|&units| PaddedMatrix::zeros(batch_size, units)).collect(),
+            });
+            RwLock::new(Share { layers, gradients, gathered })
+        };
+        let shares = (0..members).map(share).collect();
+        let samples_of_member = batch_size.div_ceil(members);
+        let work = |_| match split.layout {
+            Layout::Samples => Work { inputs: Vec::new(), chunks: vec![Chunk::new(architecture, samples_of_member)] },
+            Layout::Chunks => {
+                let capacity = batch_size.min(CHUNK);
+                let count = batch_size.div_ceil(CHUNK).min(round(members)).div_ceil(members);
+                let inputs = Inputs::new(model, samples, capacity, split.inputs());
+                Work { inputs: vec![inputs; count], chunks: vec![Chunk::new(architecture, capacity); count] }
+            }
+        };
+        let work = (0..members).map(|member| RwLock::new(work(member))).collect();
+        let sums = |_| RwLock::new(PaddedMatrix::zeros(samples_of_member, sizes[1]));
+        let sums = match split.layout {
+            Layout::Samples => (0..members).map(sums).collect(),
+            Layout::Chunks => Vec::new(),
+        };
+        Self { model, samples, hyperparameters, split, shares, work, sums }
+    }
+
+    /// Writes the trained parameters back to the layers that [`Self::new`] received.
+    pub(super) fn write_back(self, layers: &mut Vec<Layer<F>>) {
+        let is_whole = self.split.members == 1;
+        for share in self.shares {
+            let share = share.into_inner().unwrap_or_else(PoisonError::into_inner);
+            match is_whole {
+                true => *layers = share.layers,
+                false => layers.iter_mut().zip(&share.layers).for_each(|(layer, part)| layer.copy_part(part)),
+            }
+        }
+        if !is_whole {
+            layers.iter_mut().for_each(Layer::transpose);
+        }
+    }
+
+    /// The part of a member in the steps on the batches of `order` from step `first` on. The leader calls `after_step`.
+    ///
+    /// # Errors
+    /// If the leader has ended the run, or a member has panicked. The former happens after complete steps only.
+    pub(super) fn run(
+        &self,
+        member: &Member,
+        order: &[u32],
+        batch_size: usize,
+        first: usize,
+        after_step: Option<AfterStep>,
+    ) -> Result<(), Broken> {
+        match self.split.layout {
+            Layout::Samples => self.run_pipeline(member, order, batch_size, first, after_step),
+            Layout::Chunks => self.run_chunks(member, order, batch_size, first, after_step),
+        }
+    }
+
+    fn run_pipeline(
+        &self,
+        member: &Member,
+        order: &[u32],
+        batch_size: usize,
+        first: usize,
+        mut after_step: Option<AfterStep>,
+    ) -> Result<(), Broken> {
+        let (me, members) = (member.index(), self.split.members);
+        let batch_of = |step: usize| order.get(step * batch_size..).map(|rest| &rest[..rest.len().min(batch_size)]);
+        let own = std::slice::from_ref(&self.split.inputs()[me]);
+        let buffer = || Inputs::new(self.model, self.samples, batch_size, own);
+        // Of the current batch, and of the next.
+        let (mut inputs, mut next_inputs) = (buffer(), buffer());
+        if let Some(batch) = batch_of(first) {
+            self.read(&mut inputs, batch);
+        }
+        for (step, batch) in order.chunks(batch_size).enumerate().skip(first) {
+            if let Some(later) = batch_of(step + 2) {
+                later.iter().for_each(|&index| self.samples.prefetch(index as usize, own[0].clone()));
+            }
+            // The slot in which the member reads its inputs of the next batch.
+            let free_slot = if me == 0 { members } else { 0 };
+            for slot in 0..2 * members - 1 {
+                if slot > 0 {
+                    member.wait()?;
+                }
+                match slot.checked_sub(me) {
+                    Some(other) if other < members => self.add_terms(me, &inputs, other, batch.len()),
+                    _ if slot == free_slot => {
+                        if let Some(next) = batch_of(step + 1) {
+                            self.read(&mut next_inputs, next);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            self.other_layers(me, batch);
+            member.wait()?;
+            self.update(me, &inputs, batch.len());
+            std::mem::swap(&mut inputs, &mut next_inputs);
+            if let Some(after_step) = &mut after_step
+                && after_step(step, self.loss()).is_break()
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the inputs of a batch, with the index that both passes need.
+    fn read(&self, inputs: &mut Inputs<F>, batch: &[u32]) {
+        let indices = batch.iter().map(|&index| index as usize);
+        inputs.read(self.model.instruction_set, self.samples, indices, Purpose::Training);
+    }
+
+    /// Adds the terms of a member's inputs to the first layer's sums, for the samples of member `other` in a batch of
+    /// `count`.
+    fn add_terms(&self, member: usize, inputs: &Inputs<F>, other: usize, count: usize) {
+        let (set, samples) = (self.model.instruction_set, self.split.share(count, other));
+        let (share, mut sums) = (read(&self.shares[member]), write(&self.sums[other]));
+        let (weights, stride) = (&share.layers[0].weights, sums.stride());
+        let out = &mut sums.padded_mut()[..samples.len() * stride];
+        match inputs {
+            Inputs::Nonzero(parts) => {
+                if member == 0 {
+                    out.fill(F::zero());
+                }
+                parts.iter().for_each(|(_, part)| add_nonzero_product(set, part, samples.clone(), weights, 0, out));
+            }
+            Inputs::Dense { rows, .. } => {
+                let left = first_rows(rows, samples.end);
+                let sink = Forward { out, stride, continues: member > 0, biases: None };
+                product(set, &left[samples], weights, 0..stride, sink);
+            }
+        }
+    }
+
+    /// Completes the first layer and runs the others, forward and backward, for a member's samples.
+    fn other_layers(&self, member: usize, batch: &[u32]) {
+        let samples = self.split.share(batch.len(), member);
+        let mut work = write(&self.work[member]);
+        let chunk = &mut work.chunks[0];
+        let owner = read(self.shares.last().expect("a team has a member"));
+        chunk.finish_first_layer(self.model, &owner.layers[0], &read(&self.sums[member]), samples.len());
+        drop(owner);
+        chunk.later_layers(self.model, self.shares.as_slice());
+        let indices = batch[samples].iter().map(|&index| index as usize);
+        chunk.backward(self.model, self.shares.as_slice(), self.samples, indices, self.hyperparameters.loss);
+    }
+
+    /// Updates the parameters of a member by the gradients of a batch of `count` samples.
+    fn update(&self, member: usize, inputs: &Inputs<F>, count: usize) {
+        let (set, rule) = (self.model.instruction_set, UpdateRule::new(self.hyperparameters, count));
+        let mut share = write(&self.shares[member]);
+        let Share { layers, gathered, .. } = &mut *share;
+        let Gathered { left, errors } = gathered.as_mut().expect("several members have the samples of the chunk");
+        for (other, work) in self.work.iter().enumerate() {
+            let (work, samples) = (read(work), self.split.share(count, other));
+            let chunk = &work.chunks[0];
+            for (index, layer) in layers.iter().enumerate() {
+                for (from, to) in samples.clone().enumerate() {
+                    errors[index].row_mut(to).copy_from_slice(chunk.errors[index].row(from));
+                    if let Some(before) = index.checked_sub(1) {
+                        let activations = &chunk.activations[before].row(from)[layer.rows.clone()];
+                        left[index].row_mut(to).copy_from_slice(activations);
+                    }
+                }
+            }
+        }
+        for (index, layer) in layers.iter_mut().enumerate() {
+            let matrix = match (index, inputs) {
+                (0, Inputs::Nonzero(parts)) => {
+                    parts.iter().for_each(|(_, part)| layer.update(set, rule, Left::Nonzero(part), &errors[0]));
+                    None
+                }
+                (0, Inputs::Dense { rows, .. }) => Some(rows),
+                _ => Some(&left[index]),
+            };
+            if let Some(matrix) = matrix {
+                layer.update(set, rule, Left::Dense(&first_rows(matrix, count)[..count]), &errors[index]);
+            }
+            if layer.owns_biases {
+                layer.update_biases(set, rule, &errors[index], count);
+            }
+            layer.transpose();
+        }
+    }
+
+    /// The summed loss of the last batch, in the samples' order.
+    fn loss(&self) -> f64 {
+        let mut loss = 0.0;
+        for work in &self.work {
+            read(work).chunks[0].losses.iter().for_each(|sample| loss += sample);
+        }
+        loss
+    }
+
+    fn run_chunks(
+        &self,
+        member: &Member,
+        order: &[u32],
+        batch_size: usize,
+        first: usize,
+        mut after_step: Option<AfterStep>,
+    ) -> Result<(), Broken> {
+        let me = member.index();
+        let mut batches = order.chunks(batch_size).enumerate().skip(first).peekable();
+        while let Some((step, batch)) = batches.next() {
+            if let Some((_, next)) = batches.peek()
+                && batch_size <= CHUNK
+            {
+                let all = 0..self.model.architecture.inputs();
+                next.iter().for_each(|&index| self.samples.prefetch(index as usize, all.clone()));
+            }
+            let (mut loss, mut loss_of_group) = (0.0, 0.0);
+            let chunks = Chunks::of(batch.len());
+            for round in chunks.rounds(self.split.members) {
+                self.passes(me, batch, round.clone());
+                member.wait()?;
+                match chunks.count {
+                    1 => self.update_by_chunk(me, batch.len()),
+                    _ => self.add_gradients(me, batch.len(), chunks, round.clone()),
+                }
+                if let Some(after_step) = &mut after_step {
+                    self.each_chunk(round.clone(), |index, _, chunk| {
+                        loss_of_group += chunk.losses.iter().fold(0.0, |sum, loss| sum + loss);
+                        if chunks.ends_group(index) {
+                            loss += std::mem::take(&mut loss_of_group);
+                        }
+                    });
+                    if round.end == chunks.count && after_step(step, loss).is_break() {
+                        return Ok(());
+                    }
+                }
+                member.wait()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Both passes of a member's chunks among the chunks of a round.
+    fn passes(&self, member: usize, batch: &[u32], round: Range<usize>) {
+        let own = self.split.share(round.len(), member);
+        let mut work = write(&self.work[member]);
+        let Work { inputs, chunks } = &mut *work;
+        for ((index, inputs), chunk) in own.zip(inputs).zip(chunks) {
+            let start = (round.start + index) * CHUNK;
+            let batch = &batch[start..batch.len().min(start + CHUNK)];
+            let indices = batch.iter().map(|&index| index as usize);
+            inputs.read(self.model.instruction_set, self.samples, indices.clone(), Purpose::Training);
+            let shares = self.shares.as_slice();
+            chunk.first_layer(self.model, shares, inputs, batch.len());
+            chunk.later_layers(self.model, shares);
+            chunk.backward(self.model, shares, self.samples, indices, self.hyperparameters.loss);
+        }
+    }
+
+    /// Calls `each` for the chunks of a round, in order, with the chunk's index.
+    fn each_chunk(&self, round: Range<usize>, mut each: impl FnMut(usize, &Inputs<F>, &Chunk<F>)) {
+        for (member, work) in self.work.iter().enumerate() {
+            let (own, work) = (self.split.share(round.len(), member), read(work));
+            for ((index, inputs), chunk) in own.zip(&work.inputs).zip(&work.chunks) {
+                each(round.start + index, inputs, chunk);
+            }
+        }
+    }
+
+    /// Updates all parameters by the gradients of a batch of one chunk, which one member has.
+    fn update_by_chunk(&self, member: usize, count: usize) {
+        let (set, rule) = (self.model.instruction_set, UpdateRule::new(self.hyperparameters, count));
+        let mut share = write(&self.shares[member]);
+        self.each_chunk(0..1, |_, inputs, chunk| {
+            for (index, layer) in share.layers.iter_mut().enumerate() {
+                let (rows, errors) = (layer.rows.clone(), &chunk.errors[index]);
+                chunk.with_left(inputs, index, member, &rows, |left| layer.update(set, rule, left, errors));
+                layer.update_biases(set, rule, errors, count);
+                layer.transpose();
+            }
+        });
+    }
+
+    /// Adds the gradients of a round's chunks to those of the batch, group by group, for a member's parameters. After the
+    /// last round, updates them.
+    fn add_gradients(&self, member: usize, count: usize, chunks: Chunks, round: Range<usize>) {
+        let (set, rule) = (self.model.instruction_set, UpdateRule::new(self.hyperparameters, count));
+        let mut share = write(&self.shares[member]);
+        let Share { layers, gradients, .. } = &mut *share;
+        for (layer_index, (layer, [batch, group])) in layers.iter_mut().zip(gradients).enumerate() {
+            self.each_chunk(round.clone(), |index, inputs, chunk| {
+                let errors = &chunk.errors[layer_index];
+                // The first group's gradients are the batch's first terms. A group of one chunk has its gradients.
+                let is_first_group = index < chunks.per_group;
+                let into = if is_first_group || chunks.per_group == 1 { &mut *batch } else { &mut *group };
+                if index == 0 || (index.is_multiple_of(chunks.per_group) && chunks.per_group > 1) {
+                    into.weights.padded_mut().fill(F::zero());
+                    into.biases.padded_mut().fill(F::zero());
+                }
+                chunk.with_left(inputs, layer_index, member, &layer.rows, |left| {
+                    let stride = into.weights.stride();
+                    let sink = Accumulate { gradients: into.weights.padded_mut(), stride };
+                    left.gradient(set, errors, true, sink);
+                });
+                if layer.owns_biases {
+                    layer.add_bias_gradients(set, errors, chunk.count, &mut into.biases);
+                }
+                if !is_first_group && chunks.per_group > 1 && chunks.ends_group(index) {
+                    add_all(set, batch.weights.padded_mut(), group.weights.padded());
+                    add_all(set, batch.biases.padded_mut(), group.biases.padded());
+                }
+            });
+            if round.end == chunks.count {
+                layer.apply(set, rule, &batch.weights, &batch.biases);
+                layer.transpose();
+            }
+        }
+    }
+}
+
+/// The chunks of a batch, and their groups. They do not depend on the number of members.
+#[derive(Clone, Copy, Debug)]
+struct Chunks {
+    count: usize,
+    per_group: usize,
+}
+
+impl Chunks {
+    fn of(samples: usize) -> Self {
+        let count = samples.div_ceil(CHUNK);
+        Self { count, per_group: count.div_ceil(GROUPS).max(1) }
+    }
+
+    /// Whether chunk `index` is its group's last.
+    fn ends_group(self, index: usize) -> bool {
+        index + 1 == self.count || (index + 1).is_multiple_of(self.per_group)
+    }
+
+    /// The rounds of a step: the chunks whose activations are kept at once.
+    fn rounds(self, members: usize) -> impl Iterator<Item = Range<usize>> {
+        (0..self.count).step_by(round(members)).map(move |first| first..self.count.min(first + round(members)))
+    }
+}
+
+/// The number of chunks in a round: the activations of a batch of 1024 samples still fit into most processors' last-level
+/// cache.
+fn round(members: usize) -> usize {
+    GROUPS.max(members)
+}
+
+/// The panic of a phase that overlaps another.
+const OVERLAP: &str = "the barrier separates the phases";
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    match lock.try_read() {
+        Ok(guard) => guard,
+        // The member that panicked has broken the barrier; the others end at the next meeting.
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => panic!("{OVERLAP}"),
+    }
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    match lock.try_write() {
+        Ok(guard) => guard,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => panic!("{OVERLAP}"),
+    }
+}
