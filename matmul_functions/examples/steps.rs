@@ -79,7 +79,7 @@ fn by_tiles(x: &Array2<f32>) -> Array2<f32> {
     let rows: Vec<&[f32]> =
         x.outer_iter().map(|row| row.to_slice().expect("an array that was just made is row-major")).collect();
     let mut transposed = PaddedMatrix::zeros(columns, size);
-    transposed.copy_transposed(&rows);
+    transposed.copy_transposed(0, &rows);
     let mut result = Array2::zeros((size, size));
     let cells = result.as_slice_mut().expect("an array that was just made is row-major");
     let all = 0..transposed.stride();

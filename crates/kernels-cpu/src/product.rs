@@ -83,15 +83,17 @@ impl<F: Real> PaddedMatrix<F> {
         bytemuck::cast_slice_mut(&mut self.lines)
     }
 
-    /// Writes the transpose of the matrix whose rows are `rows` into this one.
+    /// Writes the transpose of the matrix whose rows are `rows` into this one, from column `first` on.
     ///
     /// # Panics
-    /// If this matrix's shape is not that of the transpose.
-    pub fn copy_transposed(&mut self, rows: &[&[F]]) {
-        let fits = self.columns == rows.len() && rows.iter().all(|row| row.len() == self.rows);
-        assert!(fits, "copy_transposed: shapes differ");
+    /// If the transpose has another number of rows, or too many columns.
+    pub fn copy_transposed(&mut self, first: usize, rows: &[&[F]]) {
+        let fits = first <= self.columns && rows.len() <= self.columns - first;
+        assert!(fits && rows.iter().all(|row| row.len() == self.rows), "copy_transposed: shapes differ");
         let stride = self.stride;
-        transpose(InstructionSet::detect(), rows, self.padded_mut(), stride);
+        if !rows.is_empty() && self.rows > 0 {
+            transpose(InstructionSet::detect(), rows, &mut self.padded_mut()[first..], stride);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, spin_loop, yield_now}
 
 /// Polls before a waiting member yields: about the time that sleeping and waking cost, some tens of microseconds. A
 /// member that spins as long as that wastes at most as much again as an immediate sleep.
-const SPINS: u32 = if cfg!(loom) { 0 } else { 4000 };
+const SPINS: u32 = if cfg!(loom) { 0 } else { 1000 };
 /// Yields before a waiting member sleeps.
 const YIELDS: u32 = if cfg!(loom) { 0 } else { 8 };
 

@@ -5,6 +5,8 @@
 //! every member has a core of its own.
 
 mod barrier;
+#[cfg(not(loom))]
+mod cores;
 mod sync;
 #[cfg(not(loom))]
 mod threads;

@@ -1,9 +1,18 @@
 //! The threads of a team.
 
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, scope};
 
-use crate::{Barrier, Broken, Waited};
+use crate::{Barrier, Broken, Waited, cores};
+
+/// Where the threads run when a team begins.
+#[derive(Debug, Default)]
+struct Placement {
+    leader_core: AtomicUsize,
+    /// Whether a member has waited so long that two of them must share a core.
+    share_a_core: AtomicBool,
+}
 
 /// A thread of a team.
 #[derive(Debug)]
@@ -11,6 +20,7 @@ pub struct Member<'a> {
     index: usize,
     members: usize,
     barrier: &'a Barrier,
+    placement: &'a Placement,
 }
 
 impl Member<'_> {
@@ -22,6 +32,26 @@ impl Member<'_> {
     /// The number of members.
     pub fn members(&self) -> usize {
         self.members
+    }
+
+    /// Waits until all threads run, as far as possible on a core each: a scheduler may start a thread on its parent's core, and
+    /// move it only after milliseconds. If a member has to wait for long, the followers move themselves, once.
+    fn begin(&self) -> Result<(), Broken> {
+        if self.members == 1 {
+            return Ok(());
+        }
+        if self.index == 0 {
+            self.placement.leader_core.store(cores::current(), Relaxed);
+        }
+        self.barrier.wait()?;
+        if matches!(self.barrier.wait()?, Waited::Yielded | Waited::Slept) {
+            self.placement.share_a_core.store(true, Relaxed);
+        }
+        self.barrier.wait()?;
+        if self.index > 0 && self.placement.share_a_core.load(Relaxed) {
+            cores::move_from(self.placement.leader_core.load(Relaxed), self.index);
+        }
+        Ok(())
     }
 
     /// Waits for the others.
@@ -58,21 +88,24 @@ pub fn run<R>(
     lead: impl FnOnce(&Member) -> R,
     follow: impl Fn(&Member) + Sync,
 ) -> Result<R, std::io::Error> {
-    let barrier = Barrier::new(members);
-    let member = |index| Member { index, members, barrier: &barrier };
+    let (barrier, placement) = (Barrier::new(members), Placement::default());
+    let member = |index| Member { index, members, barrier: &barrier, placement: &placement };
     scope(|scope| {
         let leader = member(0);
         let mut followers = Vec::with_capacity(members - 1);
         for index in 1..members {
             let (member, follow) = (member(index), &follow);
             let started = Builder::new().name(format!("team {index}")).spawn_scoped(scope, move || {
-                // A member, dropped when the closure ends.
+                // The whole member, so that it is dropped when the closure ends.
                 let member = member;
-                follow(&member);
+                if member.begin().is_ok() {
+                    follow(&member);
+                }
             });
             // On an error, `leader` is dropped and releases those that were started.
             followers.push(started?);
         }
+        leader.begin().expect("members leave only after they have begun");
         let result = lead(&leader);
         drop(leader);
         for follower in followers {

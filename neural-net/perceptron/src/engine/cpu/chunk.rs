@@ -23,6 +23,32 @@ impl<F> LayerParts<F> for [Layer<F>] {
     }
 }
 
+/// The transposed weights of all layers but the first, units × inputs, for the backward pass.
+#[derive(Clone, Debug)]
+pub(super) struct Transposed<F>(Vec<PaddedMatrix<F>>);
+
+impl<F: Scalar> Transposed<F> {
+    pub(super) fn new(architecture: &Architecture) -> Self {
+        let layers = architecture.sizes()[1..].windows(2);
+        Self(layers.map(|pair| PaddedMatrix::zeros(pair[1], pair[0])).collect())
+    }
+
+    /// Copies the current weights.
+    pub(super) fn copy(&mut self, layers: &(impl LayerParts<F> + ?Sized)) {
+        for (before, transposed) in self.0.iter_mut().enumerate() {
+            layers.for_each(before + 1, |layer| {
+                let rows: Vec<&[F]> = (0..layer.weights.rows()).map(|row| layer.weights.row(row)).collect();
+                transposed.copy_transposed(layer.rows.start, &rows);
+            });
+        }
+    }
+
+    /// Those of layer `layer` with weights, which is not the first.
+    pub(super) fn of_layer(&self, layer: usize) -> &PaddedMatrix<F> {
+        &self.0[layer - 1]
+    }
+}
+
 /// The first layer's inputs of up to [`CHUNK`] samples.
 #[derive(Clone, Debug)]
 pub(super) enum Inputs<F> {
@@ -202,7 +228,7 @@ impl<F: Scalar> Chunk<F> {
     pub(super) fn backward(
         &mut self,
         model: &Model,
-        layers: &(impl LayerParts<F> + ?Sized),
+        transposed: &Transposed<F>,
         samples: &Samples<F>,
         indices: impl Iterator<Item = usize>,
         loss: Loss,
@@ -217,16 +243,13 @@ impl<F: Scalar> Chunk<F> {
         for index in (1..=last).rev() {
             let (errors, next) = self.errors.split_at_mut(index);
             let left = first_rows(&next[0], self.count);
-            layers.for_each(index, |layer| {
-                let right = layer.transposed.as_ref().expect("later layers have transposed weights");
-                let sink = Backward {
-                    errors: &mut errors[index - 1],
-                    activations: &self.activations[index - 1],
-                    activation: model.architecture.activation(index - 1),
-                    units: layer.rows.clone(),
-                };
-                product(model.instruction_set, &left[..self.count], right, 0..right.stride(), sink);
-            });
+            let right = transposed.of_layer(index);
+            let sink = Backward {
+                errors: &mut errors[index - 1],
+                activations: &self.activations[index - 1],
+                activation: model.architecture.activation(index - 1),
+            };
+            product(model.instruction_set, &left[..self.count], right, 0..right.stride(), sink);
         }
     }
 

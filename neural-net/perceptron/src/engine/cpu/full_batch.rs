@@ -21,6 +21,7 @@ use rayon::prelude::*;
 
 use self::units::{apply, multiply_by_derivative, squared_error};
 use super::Model;
+use super::chunk::Transposed;
 use super::layer::{Layer, UpdateRule, add_all};
 use crate::{Activation, Architecture, InputRow, Loss, Samples, Scalar};
 
@@ -45,6 +46,7 @@ pub(super) struct FullBatch<F> {
     weights: Tiles<F>,
     chunks_per_part: usize,
     parts: Vec<Part<F>>,
+    transposed: Transposed<F>,
     /// A row of ones.
     ones: PaddedMatrix<F>,
     instruction_set: InstructionSet,
@@ -128,6 +130,7 @@ impl<F: Scalar> FullBatch<F> {
             chunks_per_part,
             parts: vec![Part::new(architecture); targets.len().div_ceil(chunks_per_part.max(1))],
             targets,
+            transposed: Transposed::new(architecture),
             ones,
             architecture: architecture.clone(),
             instruction_set,
@@ -141,6 +144,7 @@ impl<F: Scalar> FullBatch<F> {
             PackedInputs::Floats(_) => F::one(),
         };
         self.weights.copy_scaled(&layers[0].weights, scale);
+        self.transposed.copy(&*layers);
         let mut parts = std::mem::take(&mut self.parts);
         let (batch, per_part) = (&*self, self.chunks_per_part);
         let shared = &*layers;
@@ -161,7 +165,6 @@ impl<F: Scalar> FullBatch<F> {
         total.first_gradient.write_scaled(&mut total.weight_gradients[0], scale);
         for (index, layer) in layers.iter_mut().enumerate() {
             layer.apply(set, rule, &total.weight_gradients[index], &total.bias_gradients[index]);
-            layer.transpose();
         }
         let loss = total.loss;
         self.parts = parts;
@@ -206,8 +209,7 @@ impl<F: Scalar> FullBatch<F> {
             let (before, rest) = part.activations.split_at_mut(index);
             if let Some(inputs) = before.last() {
                 let biases = Some(layer.biases.row(0));
-                let transposed = layer.transposed.as_ref().expect("later layers have transposed weights");
-                products_of_units(set, transposed, inputs, biases, columns, &mut rest[0]);
+                products_of_units(set, self.transposed.of_layer(index), inputs, biases, columns, &mut rest[0]);
             }
             let activation = self.architecture.activation(index);
             if activation != Activation::Softmax {

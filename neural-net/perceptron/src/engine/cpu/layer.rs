@@ -18,8 +18,6 @@ pub(super) struct Layer<F> {
     pub(super) rows: Range<usize>,
     /// inputs × units.
     pub(super) weights: PaddedMatrix<F>,
-    /// The transposed weights, units × inputs, for the backward pass; none in the first layer.
-    pub(super) transposed: Option<PaddedMatrix<F>>,
     /// One row of units.
     pub(super) biases: PaddedMatrix<F>,
     /// Whether the biases are up to date: of the parts of a layer, only the last one's are.
@@ -78,38 +76,32 @@ impl<F: Scalar> Layer<F> {
             }
             None => None,
         };
-        let mut layer = Self {
+        Self {
             rows: 0..rows,
             weights,
-            transposed: (index > 0).then(|| PaddedMatrix::zeros(columns, rows)),
             biases,
             owns_biases: true,
             velocities,
             rate_factor: F::from_f64(hyperparameters.learning_rate_factor(index)),
             bias_gradients: PaddedMatrix::zeros(1, columns),
-        };
-        layer.transpose();
-        layer
+        }
     }
 
     /// A copy of the part with the given inputs.
     pub(super) fn part(&self, rows: Range<usize>, owns_biases: bool) -> Self {
         let copy = |matrix: &PaddedMatrix<F>| rows_of(matrix, rows.clone());
-        let mut part = Self {
+        Self {
             weights: copy(&self.weights),
-            transposed: self.transposed.as_ref().map(|all| PaddedMatrix::zeros(all.rows(), rows.len())),
             biases: self.biases.clone(),
             owns_biases,
             velocities: self.velocities.as_ref().map(|(weights, biases)| (copy(weights), biases.clone())),
             rate_factor: self.rate_factor,
             bias_gradients: self.bias_gradients.clone(),
             rows,
-        };
-        part.transpose();
-        part
+        }
     }
 
-    /// Copies a part back into this whole layer, which must then be transposed ([`Self::transpose`]).
+    /// Copies a part back into this whole layer.
     pub(super) fn copy_part(&mut self, part: &Self) {
         let copy = |to: &mut PaddedMatrix<F>, from: &PaddedMatrix<F>| {
             let start = part.rows.start * to.stride();
@@ -130,14 +122,6 @@ impl<F: Scalar> Layer<F> {
     /// The velocities of the weights and the biases.
     pub(super) fn velocities(&self) -> Option<&(PaddedMatrix<F>, PaddedMatrix<F>)> {
         self.velocities.as_ref()
-    }
-
-    /// Brings the transposed weights up to date.
-    pub(super) fn transpose(&mut self) {
-        if let Some(transposed) = &mut self.transposed {
-            let rows: Vec<&[F]> = (0..self.weights.rows()).map(|row| self.weights.row(row)).collect();
-            transposed.copy_transposed(&rows);
-        }
     }
 
     /// Updates the weights by the layer's inputs and errors, directly from registers.
@@ -414,26 +398,24 @@ impl<F: Scalar> Sink<F> for Forward<'_, F> {
     }
 }
 
-/// The sink of δ_next·W_nextᵀ: multiplies the sums by the activation's derivative and stores the layer's error δ for
-/// `units`. The padding stays zero.
+/// The sink of δ_next·W_nextᵀ: multiplies the sums by the activation's derivative and stores the layer's error δ. The
+/// padding stays zero.
 pub(super) struct Backward<'a, F> {
     pub(super) errors: &'a mut PaddedMatrix<F>,
     pub(super) activations: &'a PaddedMatrix<F>,
     pub(super) activation: Activation,
-    pub(super) units: Range<usize>,
 }
 
 impl<F: Scalar> Sink<F> for Backward<'_, F> {
     #[inline(always)]
     fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
         let sums = F::as_elements::<S>(sums);
-        let first = self.units.start + column;
-        let end = (first + sums.len()).min(self.units.end);
-        if first >= end {
+        let end = (column + sums.len()).min(self.activations.columns());
+        if column >= end {
             return;
         }
-        let activations = &self.activations.row(row)[first..end];
-        let errors = &mut self.errors.row_mut(row)[first..end];
+        let activations = &self.activations.row(row)[column..end];
+        let errors = &mut self.errors.row_mut(row)[column..end];
         for ((error, &sum), &a) in errors.iter_mut().zip(sums).zip(activations) {
             *error = sum * self.activation.derivative(a);
         }

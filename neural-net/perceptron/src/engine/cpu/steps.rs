@@ -27,7 +27,7 @@ use kernels_cpu::nonzero_product::add_nonzero_product;
 use kernels_cpu::product::{PaddedMatrix, product};
 use team::{Broken, Member};
 
-use super::chunk::{Chunk, Inputs, LayerParts, Purpose, first_rows};
+use super::chunk::{Chunk, Inputs, LayerParts, Purpose, Transposed, first_rows};
 use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all};
 use super::split::{Layout, Split};
 use super::{CHUNK, GROUPS, Model};
@@ -85,6 +85,8 @@ struct Work<F> {
     inputs: Vec<Inputs<F>>,
     /// The member's chunks, or its samples of the only chunk.
     chunks: Vec<Chunk<F>>,
+    /// A copy of all members' weights.
+    transposed: Transposed<F>,
 }
 
 /// The parts of the layers in the order of their inputs.
@@ -133,13 +135,22 @@ impl<'a, F: Scalar> Steps<'a, F> {
         };
         let shares = (0..members).map(share).collect();
         let samples_of_member = batch_size.div_ceil(members);
+        let transposed = Transposed::new(architecture);
         let work = |_| match split.layout {
-            Layout::Samples => Work { inputs: Vec::new(), chunks: vec![Chunk::new(architecture, samples_of_member)] },
+            Layout::Samples => Work {
+                inputs: Vec::new(),
+                chunks: vec![Chunk::new(architecture, samples_of_member)],
+                transposed: transposed.clone(),
+            },
             Layout::Chunks => {
                 let capacity = batch_size.min(CHUNK);
                 let count = batch_size.div_ceil(CHUNK).min(round(members)).div_ceil(members);
                 let inputs = Inputs::new(model, samples, capacity, split.inputs());
-                Work { inputs: vec![inputs; count], chunks: vec![Chunk::new(architecture, capacity); count] }
+                Work {
+                    inputs: vec![inputs; count],
+                    chunks: vec![Chunk::new(architecture, capacity); count],
+                    transposed: transposed.clone(),
+                }
             }
         };
         let work = (0..members).map(|member| RwLock::new(work(member))).collect();
@@ -160,9 +171,6 @@ impl<'a, F: Scalar> Steps<'a, F> {
                 true => *layers = share.layers,
                 false => layers.iter_mut().zip(&share.layers).for_each(|(layer, part)| layer.copy_part(part)),
             }
-        }
-        if !is_whole {
-            layers.iter_mut().for_each(Layer::transpose);
         }
     }
 
@@ -266,13 +274,15 @@ impl<'a, F: Scalar> Steps<'a, F> {
     fn other_layers(&self, member: usize, batch: &[u32]) {
         let samples = self.split.share(batch.len(), member);
         let mut work = write(&self.work[member]);
-        let chunk = &mut work.chunks[0];
+        let Work { chunks, transposed, .. } = &mut *work;
+        let chunk = &mut chunks[0];
         let owner = read(self.shares.last().expect("a team has a member"));
         chunk.finish_first_layer(self.model, &owner.layers[0], &read(&self.sums[member]), samples.len());
         drop(owner);
         chunk.later_layers(self.model, self.shares.as_slice());
+        transposed.copy(self.shares.as_slice());
         let indices = batch[samples].iter().map(|&index| index as usize);
-        chunk.backward(self.model, self.shares.as_slice(), self.samples, indices, self.hyperparameters.loss);
+        chunk.backward(self.model, transposed, self.samples, indices, self.hyperparameters.loss);
     }
 
     /// Updates the parameters of a member by the gradients of a batch of `count` samples.
@@ -309,7 +319,6 @@ impl<'a, F: Scalar> Steps<'a, F> {
             if layer.owns_biases {
                 layer.update_biases(set, rule, &errors[index], count);
             }
-            layer.transpose();
         }
     }
 
@@ -369,7 +378,10 @@ impl<'a, F: Scalar> Steps<'a, F> {
     fn passes(&self, member: usize, batch: &[u32], round: Range<usize>) {
         let own = self.split.share(round.len(), member);
         let mut work = write(&self.work[member]);
-        let Work { inputs, chunks } = &mut *work;
+        let Work { inputs, chunks, transposed } = &mut *work;
+        if round.start == 0 {
+            transposed.copy(self.shares.as_slice());
+        }
         for ((index, inputs), chunk) in own.zip(inputs).zip(chunks) {
             let start = (round.start + index) * CHUNK;
             let batch = &batch[start..batch.len().min(start + CHUNK)];
@@ -378,7 +390,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
             let shares = self.shares.as_slice();
             chunk.first_layer(self.model, shares, inputs, batch.len());
             chunk.later_layers(self.model, shares);
-            chunk.backward(self.model, shares, self.samples, indices, self.hyperparameters.loss);
+            chunk.backward(self.model, transposed, self.samples, indices, self.hyperparameters.loss);
         }
     }
 
@@ -401,7 +413,6 @@ impl<'a, F: Scalar> Steps<'a, F> {
                 let (rows, errors) = (layer.rows.clone(), &chunk.errors[index]);
                 chunk.with_left(inputs, index, member, &rows, |left| layer.update(set, rule, left, errors));
                 layer.update_biases(set, rule, errors, count);
-                layer.transpose();
             }
         });
     }
@@ -437,7 +448,6 @@ impl<'a, F: Scalar> Steps<'a, F> {
             });
             if round.end == chunks.count {
                 layer.apply(set, rule, &batch.weights, &batch.biases);
-                layer.transpose();
             }
         }
     }
