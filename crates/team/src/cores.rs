@@ -22,6 +22,33 @@ pub(crate) fn move_from(core: usize, distance: usize) {
     }
 }
 
+/// The number of cores that no other thread of any process uses at this moment, the calling thread's included; None if the
+/// operating system does not tell. It takes some 20 µs.
+#[cfg(target_os = "linux")]
+pub fn idle_cores() -> Option<usize> {
+    // The fourth value is the number of threads that run or could run, a slash, and the number of all threads.
+    let load = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let running = load.split_ascii_whitespace().nth(3)?.split('/').next()?.parse::<usize>().ok()?;
+    let online = online_cores(&std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?)?;
+    Some((online + 1).saturating_sub(running.max(1)))
+}
+
+/// The number of cores in a list such as `0-3,6`.
+#[cfg(target_os = "linux")]
+fn online_cores(list: &str) -> Option<usize> {
+    let count = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+        (first <= last).then(|| last - first + 1)
+    };
+    list.trim().split(',').map(count).sum()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn idle_cores() -> Option<usize> {
+    None
+}
+
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn current() -> usize {
     0
@@ -29,3 +56,21 @@ pub(crate) fn current() -> usize {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn move_from(_core: usize, _distance: usize) {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_counted_in_lists_of_ranges() {
+        for (list, count) in [("0\n", Some(1)), ("0-1\n", Some(2)), ("0-3,6,8-9", Some(7)), ("", None), ("3-1", None)] {
+            assert_eq!(online_cores(list), count, "{list:?}");
+        }
+    }
+
+    #[test]
+    fn no_more_cores_are_idle_than_there_are() {
+        let online = online_cores(&std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap()).unwrap();
+        assert!(idle_cores().is_some_and(|idle| idle <= online));
+    }
+}

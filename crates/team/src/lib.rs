@@ -13,4 +13,6 @@ mod threads;
 
 pub use barrier::{Barrier, Broken, Waited};
 #[cfg(not(loom))]
+pub use cores::idle_cores;
+#[cfg(not(loom))]
 pub use threads::{Member, run};

@@ -160,6 +160,11 @@ impl<F: Scalar> Chunk<F> {
         self.activations[self.activations.len() - 1].row(row)
     }
 
+    /// The summed loss of its samples, in their order.
+    pub(super) fn loss(&self) -> f64 {
+        self.losses.iter().fold(0.0, |sum, loss| sum + loss)
+    }
+
     /// Computes the first layer's activations of `count` samples. The parts of its inputs are those of its weights.
     pub(super) fn first_layer(
         &mut self,
@@ -215,10 +220,9 @@ impl<F: Scalar> Chunk<F> {
         let out = &mut self.activations[index].padded_mut()[..left.len() * stride];
         let mut continues = false;
         layers.for_each(index, |layer| {
-            let part = rows_of_part(left, &layer.rows);
             let biases = layer.owns_biases.then(|| layer.biases.padded());
             let sink = Forward { out, stride, continues, biases };
-            product(model.instruction_set, &part[..left.len()], &layer.weights, 0..stride, sink);
+            with_part(left, &layer.rows, |left| product(model.instruction_set, left, &layer.weights, 0..stride, sink));
             continues = true;
         });
         model.architecture.activation(index).apply_to_rows(out, stride, columns);
@@ -268,8 +272,7 @@ impl<F: Scalar> Chunk<F> {
             (None, Inputs::Dense { rows, .. }) => rows,
             (Some(before), _) => &self.activations[before],
         };
-        let left = rows_of_part(&first_rows(matrix, self.count)[..self.count], rows);
-        then(Left::Dense(&left[..self.count]))
+        with_part(&first_rows(matrix, self.count)[..self.count], rows, |left| then(Left::Dense(left)))
     }
 }
 
@@ -282,11 +285,14 @@ pub(super) fn first_rows<F: Scalar>(matrix: &PaddedMatrix<F>, count: usize) -> [
     rows
 }
 
-/// The elements `part` of each row.
-fn rows_of_part<'a, F>(rows: &[&'a [F]], part: &Range<usize>) -> [&'a [F]; CHUNK] {
+/// Calls `then` with the elements `part` of each row.
+fn with_part<F, R>(rows: &[&[F]], part: &Range<usize>, then: impl FnOnce(&[&[F]]) -> R) -> R {
+    if rows.first().is_none_or(|row| row.len() == part.len()) {
+        return then(rows);
+    }
     let mut parts: [&[F]; CHUNK] = [&[]; CHUNK];
     for (to, from) in parts.iter_mut().zip(rows) {
         *to = &from[part.clone()];
     }
-    parts
+    then(&parts[..rows.len()])
 }

@@ -159,18 +159,6 @@ impl<F: Scalar> Layer<F> {
         rule.apply(set, self.biases.padded_mut(), velocities, self.bias_gradients.padded());
     }
 
-    /// Adds the gradients of the biases, the sums of the first `count` rows of the layer's errors, to `gradients`.
-    pub(super) fn add_bias_gradients(
-        &mut self,
-        set: InstructionSet,
-        errors: &PaddedMatrix<F>,
-        count: usize,
-        gradients: &mut PaddedMatrix<F>,
-    ) {
-        sum_of_rows(set, errors, count, &mut self.bias_gradients);
-        add_all(set, gradients.padded_mut(), self.bias_gradients.padded());
-    }
-
     /// Updates all parameters by their gradients; `biases` is one row.
     pub(super) fn apply(
         &mut self,
@@ -336,32 +324,39 @@ impl<F: Scalar> WithSimd for AddBiasToRows<'_, F> {
 }
 
 /// Writes the sum of the first `count` rows, in order, to the row `sums`.
-pub(super) fn sum_of_rows<F: Scalar>(
+fn sum_of_rows<F: Scalar>(set: InstructionSet, matrix: &PaddedMatrix<F>, count: usize, sums: &mut PaddedMatrix<F>) {
+    sums.padded_mut().fill(F::zero());
+    add_sum_of_rows(set, matrix, count, sums);
+}
+
+/// Adds the sum of the first `count` rows, in order, to the row `totals`.
+pub(super) fn add_sum_of_rows<F: Scalar>(
     set: InstructionSet,
     matrix: &PaddedMatrix<F>,
     count: usize,
-    sums: &mut PaddedMatrix<F>,
+    totals: &mut PaddedMatrix<F>,
 ) {
     let rows = &matrix.padded()[..count * matrix.stride()];
-    set.dispatch(SumOfRows { rows, sums: sums.padded_mut() });
+    set.dispatch(AddSumOfRows { rows, totals: totals.padded_mut() });
 }
 
-struct SumOfRows<'a, F> {
+struct AddSumOfRows<'a, F> {
     rows: &'a [F],
-    sums: &'a mut [F],
+    totals: &'a mut [F],
 }
 
-impl<F: Scalar> WithSimd for SumOfRows<'_, F> {
+impl<F: Scalar> WithSimd for AddSumOfRows<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        self.sums.fill(F::zero());
-        let stride = self.sums.len();
-        for (column, sums) in F::as_vectors_mut::<S>(self.sums).iter_mut().enumerate() {
+        let stride = self.totals.len();
+        for (column, total) in F::as_vectors_mut::<S>(self.totals).iter_mut().enumerate() {
+            let mut sum = F::splat(simd, F::zero());
             for row in self.rows.chunks_exact(stride) {
-                *sums = F::add_vectors(simd, *sums, F::as_vectors::<S>(row)[column]);
+                sum = F::add_vectors(simd, sum, F::as_vectors::<S>(row)[column]);
             }
+            *total = F::add_vectors(simd, *total, sum);
         }
     }
 }

@@ -5,15 +5,15 @@
 //! team's threads takes time t once. T, m and t are measured where the training runs; the team that the model predicts to be
 //! the fastest is tried if it saves more than t.
 //!
-//! **Measurement.** The model knows nothing of other programs. While one of them has a member's core, all others wait, and a
-//! team may be slower than one thread. So a team runs on for as long as each block of its steps takes less time than on one
-//! thread; then one thread goes on for a while, which doubles with every failure. The results do not depend on the choice,
+//! **Measurement.** While another program has a member's core, all members wait, and a team may be slower than one thread.
+//! So a team starts only on cores that are idle, where the operating system tells, and runs on for as long as each block of
+//! its steps takes less time than on one thread. Then one thread goes on for a while, which doubles with every failure. The results do not depend on the choice,
 //! since the weights have the same bits for any number of members.
 
 use std::time::{Duration, Instant};
 
+use super::split::Split;
 use crate::Architecture;
-use crate::engine::cpu::split::Split;
 
 /// The time of the steps that are compared: as long as an operating system's usual time slice, so that a block shows whether
 /// the members run at once.
@@ -28,6 +28,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(8);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// Meetings whose time is measured.
 const MEETINGS: u32 = 100;
+/// The time after which their measurement ends early.
+const MAX_MEASUREMENT: Duration = Duration::from_millis(1);
 
 /// The number of threads of a training run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,9 +131,9 @@ impl Pace {
         if !self.ends_with_pause || self.team_from.is_some_and(|start| Instant::now() < start) {
             return whole;
         }
+        let most = largest.members.min(team::idle_cores().unwrap_or(usize::MAX));
         // All numbers up to four, then powers of two: the shares of larger teams differ little from their neighbours'.
-        let sizes =
-            (2..=largest.members).filter(|&size| size <= 4 || size.is_power_of_two() || size == largest.members);
+        let sizes = (2..=most).filter(|&size| size <= 4 || size.is_power_of_two() || size == most);
         let saved = |size: usize| {
             let split = remaining.split(size);
             let team = measure_team(split.members)?;
@@ -209,18 +211,19 @@ struct TeamTimes {
     meeting: f64,
 }
 
-/// Measures a team that does nothing but meet; None if its threads cannot be started.
+/// Measures a team that does nothing but meet, for a millisecond at most; None if its threads cannot be started.
 fn measure_team(members: usize) -> Option<TeamTimes> {
     let start = Instant::now();
     let meet = |leader: &team::Member| {
         leader.wait().ok()?;
-        let start = Instant::now();
-        for _ in 0..MEETINGS {
+        let (start, mut meetings) = (Instant::now(), 0);
+        while meetings < MEETINGS && start.elapsed() < MAX_MEASUREMENT {
             leader.wait().ok()?;
+            meetings += 1;
         }
-        Some(start.elapsed())
+        Some((start.elapsed(), meetings))
     };
-    let meetings = team::run(members, meet, |member| while member.wait().is_ok() {}).ok()??;
-    let start = start.elapsed().saturating_sub(meetings).as_secs_f64();
-    Some(TeamTimes { start, meeting: meetings.as_secs_f64() / f64::from(MEETINGS) })
+    let (time, meetings) = team::run(members, meet, |member| while member.wait().is_ok() {}).ok()??;
+    let start = start.elapsed().saturating_sub(time).as_secs_f64();
+    Some(TeamTimes { start, meeting: time.as_secs_f64() / f64::from(meetings.max(1)) })
 }

@@ -28,7 +28,7 @@ use kernels_cpu::product::{PaddedMatrix, product};
 use team::{Broken, Member};
 
 use super::chunk::{Chunk, Inputs, LayerParts, Purpose, Transposed, first_rows};
-use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all};
+use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all, add_sum_of_rows};
 use super::split::{Layout, Split};
 use super::{CHUNK, GROUPS, Model};
 use crate::training::Hyperparameters;
@@ -50,8 +50,10 @@ pub(super) struct Steps<'a, F> {
     sums: Vec<RwLock<PaddedMatrix<F>>>,
 }
 
-/// A member's part of the parameters, and what it computes from all samples.
+/// A member's part of the parameters, and what it computes from all samples. Like [`Work`], it has cache lines of its own: the
+/// locks of all members are next to each other.
 #[derive(Debug)]
+#[repr(align(128))]
 struct Share<F> {
     /// Its part of each layer with weights.
     layers: Vec<Layer<F>>,
@@ -80,6 +82,7 @@ struct Gathered<F> {
 
 /// A member's samples, and what it computes from all parameters.
 #[derive(Debug)]
+#[repr(align(128))]
 struct Work<F> {
     /// Each chunk's inputs; empty if there is a pipeline.
     inputs: Vec<Inputs<F>>,
@@ -90,9 +93,9 @@ struct Work<F> {
 }
 
 /// The parts of the layers in the order of their inputs.
-impl<F: Scalar> LayerParts<F> for [RwLock<Share<F>>] {
+impl<F: Scalar> LayerParts<F> for [RwLockReadGuard<'_, Share<F>>] {
     fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer<F>)) {
-        self.iter().for_each(|share| each(&read(share).layers[layer]));
+        self.iter().for_each(|share| each(&share.layers[layer]));
     }
 }
 
@@ -275,12 +278,11 @@ impl<'a, F: Scalar> Steps<'a, F> {
         let samples = self.split.share(batch.len(), member);
         let mut work = write(&self.work[member]);
         let Work { chunks, transposed, .. } = &mut *work;
-        let chunk = &mut chunks[0];
-        let owner = read(self.shares.last().expect("a team has a member"));
-        chunk.finish_first_layer(self.model, &owner.layers[0], &read(&self.sums[member]), samples.len());
-        drop(owner);
-        chunk.later_layers(self.model, self.shares.as_slice());
-        transposed.copy(self.shares.as_slice());
+        let (chunk, shares) = (&mut chunks[0], read_all(&self.shares));
+        let with_biases = shares.last().expect("a team has a member");
+        chunk.finish_first_layer(self.model, &with_biases.layers[0], &read(&self.sums[member]), samples.len());
+        chunk.later_layers(self.model, shares.as_slice());
+        transposed.copy(shares.as_slice());
         let indices = batch[samples].iter().map(|&index| index as usize);
         chunk.backward(self.model, transposed, self.samples, indices, self.hyperparameters.loss);
     }
@@ -358,8 +360,8 @@ impl<'a, F: Scalar> Steps<'a, F> {
                     _ => self.add_gradients(me, batch.len(), chunks, round.clone()),
                 }
                 if let Some(after_step) = &mut after_step {
-                    self.each_chunk(round.clone(), |index, _, chunk| {
-                        loss_of_group += chunk.losses.iter().fold(0.0, |sum, loss| sum + loss);
+                    self.each_chunk(&read_all(&self.work), round.clone(), |index, _, chunk| {
+                        loss_of_group += chunk.loss();
                         if chunks.ends_group(index) {
                             loss += std::mem::take(&mut loss_of_group);
                         }
@@ -379,25 +381,30 @@ impl<'a, F: Scalar> Steps<'a, F> {
         let own = self.split.share(round.len(), member);
         let mut work = write(&self.work[member]);
         let Work { inputs, chunks, transposed } = &mut *work;
+        let shares = read_all(&self.shares);
         if round.start == 0 {
-            transposed.copy(self.shares.as_slice());
+            transposed.copy(shares.as_slice());
         }
         for ((index, inputs), chunk) in own.zip(inputs).zip(chunks) {
             let start = (round.start + index) * CHUNK;
             let batch = &batch[start..batch.len().min(start + CHUNK)];
             let indices = batch.iter().map(|&index| index as usize);
             inputs.read(self.model.instruction_set, self.samples, indices.clone(), Purpose::Training);
-            let shares = self.shares.as_slice();
-            chunk.first_layer(self.model, shares, inputs, batch.len());
-            chunk.later_layers(self.model, shares);
+            chunk.first_layer(self.model, shares.as_slice(), inputs, batch.len());
+            chunk.later_layers(self.model, shares.as_slice());
             chunk.backward(self.model, transposed, self.samples, indices, self.hyperparameters.loss);
         }
     }
 
     /// Calls `each` for the chunks of a round, in order, with the chunk's index.
-    fn each_chunk(&self, round: Range<usize>, mut each: impl FnMut(usize, &Inputs<F>, &Chunk<F>)) {
-        for (member, work) in self.work.iter().enumerate() {
-            let (own, work) = (self.split.share(round.len(), member), read(work));
+    fn each_chunk(
+        &self,
+        work: &[RwLockReadGuard<Work<F>>],
+        round: Range<usize>,
+        mut each: impl FnMut(usize, &Inputs<F>, &Chunk<F>),
+    ) {
+        for (member, work) in work.iter().enumerate() {
+            let own = self.split.share(round.len(), member);
             for ((index, inputs), chunk) in own.zip(&work.inputs).zip(&work.chunks) {
                 each(round.start + index, inputs, chunk);
             }
@@ -408,7 +415,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
     fn update_by_chunk(&self, member: usize, count: usize) {
         let (set, rule) = (self.model.instruction_set, UpdateRule::new(self.hyperparameters, count));
         let mut share = write(&self.shares[member]);
-        self.each_chunk(0..1, |_, inputs, chunk| {
+        self.each_chunk(&read_all(&self.work), 0..1, |_, inputs, chunk| {
             for (index, layer) in share.layers.iter_mut().enumerate() {
                 let (rows, errors) = (layer.rows.clone(), &chunk.errors[index]);
                 chunk.with_left(inputs, index, member, &rows, |left| layer.update(set, rule, left, errors));
@@ -423,8 +430,9 @@ impl<'a, F: Scalar> Steps<'a, F> {
         let (set, rule) = (self.model.instruction_set, UpdateRule::new(self.hyperparameters, count));
         let mut share = write(&self.shares[member]);
         let Share { layers, gradients, .. } = &mut *share;
+        let work = read_all(&self.work);
         for (layer_index, (layer, [batch, group])) in layers.iter_mut().zip(gradients).enumerate() {
-            self.each_chunk(round.clone(), |index, inputs, chunk| {
+            self.each_chunk(&work, round.clone(), |index, inputs, chunk| {
                 let errors = &chunk.errors[layer_index];
                 // The first group's gradients are the batch's first terms. A group of one chunk has its gradients.
                 let is_first_group = index < chunks.per_group;
@@ -439,7 +447,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
                     left.gradient(set, errors, true, sink);
                 });
                 if layer.owns_biases {
-                    layer.add_bias_gradients(set, errors, chunk.count, &mut into.biases);
+                    add_sum_of_rows(set, errors, chunk.count, &mut into.biases);
                 }
                 if !is_first_group && chunks.per_group > 1 && chunks.ends_group(index) {
                     add_all(set, batch.weights.padded_mut(), group.weights.padded());
@@ -493,6 +501,10 @@ fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         Err(TryLockError::WouldBlock) => panic!("{OVERLAP}"),
     }
+}
+
+fn read_all<T>(locks: &[RwLock<T>]) -> Vec<RwLockReadGuard<'_, T>> {
+    locks.iter().map(read).collect()
 }
 
 fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
