@@ -23,29 +23,70 @@ impl<F> LayerParts<F> for [Layer<F>] {
     }
 }
 
-/// The transposed weights of all layers but the first, units × inputs, for the backward pass.
+/// A member's copies of all members' weights.
 #[derive(Clone, Debug)]
-pub(super) struct Transposed<F>(Vec<PaddedMatrix<F>>);
+pub(super) struct Copies<F> {
+    /// The transposed weights of all layers but the first, units × inputs, for the backward pass.
+    transposed: Vec<PaddedMatrix<F>>,
+    /// The small layers as wholes: a product with each part costs more there than a copy.
+    small: Vec<Option<Layer<F>>>,
+}
 
-impl<F: Scalar> Transposed<F> {
-    pub(super) fn new(architecture: &Architecture) -> Self {
+/// Maximum number of weights of a layer that is copied as a whole: half of an L1 cache of 32 KiB.
+const MAX_COPIED: usize = 4096;
+
+impl<F: Scalar> Copies<F> {
+    /// For a network with one member, whose layers are wholes.
+    pub(super) fn of_transposed(architecture: &Architecture) -> Self {
         let layers = architecture.sizes()[1..].windows(2);
-        Self(layers.map(|pair| PaddedMatrix::zeros(pair[1], pair[0])).collect())
+        Self { transposed: layers.map(|pair| PaddedMatrix::zeros(pair[1], pair[0])).collect(), small: Vec::new() }
+    }
+
+    /// For a network with these whole layers, in parts. The first one is not copied if zero inputs are skipped, since the
+    /// inputs have the same parts as its weights.
+    pub(super) fn of_parts(model: &Model, layers: &[Layer<F>]) -> Self {
+        let is_copied = |index: usize, layer: &Layer<F>| {
+            layer.weights.padded().len() <= MAX_COPIED && (index > 0 || model.nonzero_share.is_none())
+        };
+        let layers = layers.iter().enumerate();
+        let small = layers.map(|(index, layer)| is_copied(index, layer).then(|| layer.without_velocities())).collect();
+        Self { small, ..Self::of_transposed(&model.architecture) }
     }
 
     /// Copies the current weights.
     pub(super) fn copy(&mut self, layers: &(impl LayerParts<F> + ?Sized)) {
-        for (before, transposed) in self.0.iter_mut().enumerate() {
+        for (before, transposed) in self.transposed.iter_mut().enumerate() {
             layers.for_each(before + 1, |layer| {
                 let rows: Vec<&[F]> = (0..layer.weights.rows()).map(|row| layer.weights.row(row)).collect();
                 transposed.copy_transposed(layer.rows.start, &rows);
             });
         }
+        for (index, small) in self.small.iter_mut().enumerate() {
+            if let Some(small) = small {
+                layers.for_each(index, |part| small.copy_part(part));
+            }
+        }
     }
 
-    /// Those of layer `layer` with weights, which is not the first.
-    pub(super) fn of_layer(&self, layer: usize) -> &PaddedMatrix<F> {
-        &self.0[layer - 1]
+    /// The transposed weights of layer `layer`, which is not the first.
+    pub(super) fn transposed(&self, layer: usize) -> &PaddedMatrix<F> {
+        &self.transposed[layer - 1]
+    }
+}
+
+/// Layers in parts, of which the small ones have been copied.
+#[derive(Debug)]
+pub(super) struct WithCopies<'a, F, P: ?Sized> {
+    pub(super) parts: &'a P,
+    pub(super) copies: &'a Copies<F>,
+}
+
+impl<F, P: LayerParts<F> + ?Sized> LayerParts<F> for WithCopies<'_, F, P> {
+    fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer<F>)) {
+        match self.copies.small.get(layer) {
+            Some(Some(small)) => each(small),
+            _ => self.parts.for_each(layer, each),
+        }
     }
 }
 
@@ -232,7 +273,7 @@ impl<F: Scalar> Chunk<F> {
     pub(super) fn backward(
         &mut self,
         model: &Model,
-        transposed: &Transposed<F>,
+        copies: &Copies<F>,
         samples: &Samples<F>,
         indices: impl Iterator<Item = usize>,
         loss: Loss,
@@ -247,7 +288,7 @@ impl<F: Scalar> Chunk<F> {
         for index in (1..=last).rev() {
             let (errors, next) = self.errors.split_at_mut(index);
             let left = first_rows(&next[0], self.count);
-            let right = transposed.of_layer(index);
+            let right = copies.transposed(index);
             let sink = Backward {
                 errors: &mut errors[index - 1],
                 activations: &self.activations[index - 1],

@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use self::units::{apply, multiply_by_derivative, squared_error};
 use super::Model;
-use super::chunk::Transposed;
+use super::chunk::Copies;
 use super::layer::{Layer, UpdateRule, add_all};
 use crate::{Activation, Architecture, InputRow, Loss, Samples, Scalar};
 
@@ -46,7 +46,7 @@ pub(super) struct FullBatch<F> {
     weights: Tiles<F>,
     chunks_per_part: usize,
     parts: Vec<Part<F>>,
-    transposed: Transposed<F>,
+    copies: Copies<F>,
     /// A row of ones.
     ones: PaddedMatrix<F>,
     instruction_set: InstructionSet,
@@ -130,7 +130,7 @@ impl<F: Scalar> FullBatch<F> {
             chunks_per_part,
             parts: vec![Part::new(architecture); targets.len().div_ceil(chunks_per_part.max(1))],
             targets,
-            transposed: Transposed::new(architecture),
+            copies: Copies::of_transposed(architecture),
             ones,
             architecture: architecture.clone(),
             instruction_set,
@@ -144,7 +144,7 @@ impl<F: Scalar> FullBatch<F> {
             PackedInputs::Floats(_) => F::one(),
         };
         self.weights.copy_scaled(&layers[0].weights, scale);
-        self.transposed.copy(&*layers);
+        self.copies.copy(&*layers);
         let mut parts = std::mem::take(&mut self.parts);
         let (batch, per_part) = (&*self, self.chunks_per_part);
         let shared = &*layers;
@@ -209,7 +209,7 @@ impl<F: Scalar> FullBatch<F> {
             let (before, rest) = part.activations.split_at_mut(index);
             if let Some(inputs) = before.last() {
                 let biases = Some(layer.biases.row(0));
-                products_of_units(set, self.transposed.of_layer(index), inputs, biases, columns, &mut rest[0]);
+                products_of_units(set, self.copies.transposed(index), inputs, biases, columns, &mut rest[0]);
             }
             let activation = self.architecture.activation(index);
             if activation != Activation::Softmax {

@@ -101,6 +101,11 @@ impl<F: Scalar> Layer<F> {
         }
     }
 
+    /// A copy that cannot be trained with momentum.
+    pub(super) fn without_velocities(&self) -> Self {
+        Self { velocities: None, ..self.clone() }
+    }
+
     /// Copies a part back into this whole layer.
     pub(super) fn copy_part(&mut self, part: &Self) {
         let copy = |to: &mut PaddedMatrix<F>, from: &PaddedMatrix<F>| {

@@ -27,7 +27,7 @@ use kernels_cpu::nonzero_product::add_nonzero_product;
 use kernels_cpu::product::{PaddedMatrix, product};
 use team::{Broken, Member};
 
-use super::chunk::{Chunk, Inputs, LayerParts, Purpose, Transposed, first_rows};
+use super::chunk::{Chunk, Copies, Inputs, LayerParts, Purpose, WithCopies, first_rows};
 use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all, add_sum_of_rows};
 use super::split::{Layout, Split};
 use super::{CHUNK, GROUPS, Model};
@@ -88,8 +88,7 @@ struct Work<F> {
     inputs: Vec<Inputs<F>>,
     /// The member's chunks, or its samples of the only chunk.
     chunks: Vec<Chunk<F>>,
-    /// A copy of all members' weights.
-    transposed: Transposed<F>,
+    copies: Copies<F>,
 }
 
 /// The parts of the layers in the order of their inputs.
@@ -114,6 +113,10 @@ impl<'a, F: Scalar> Steps<'a, F> {
     ) -> Self {
         let (architecture, members) = (&model.architecture, split.members);
         let sizes = architecture.sizes();
+        let copies = match members {
+            1 => Copies::of_transposed(architecture),
+            _ => Copies::of_parts(model, layers),
+        };
         let share = |member: usize| {
             // The biases belong to the last inputs, after which they are added.
             let part =
@@ -138,12 +141,11 @@ impl<'a, F: Scalar> Steps<'a, F> {
         };
         let shares = (0..members).map(share).collect();
         let samples_of_member = batch_size.div_ceil(members);
-        let transposed = Transposed::new(architecture);
         let work = |_| match split.layout {
             Layout::Samples => Work {
                 inputs: Vec::new(),
                 chunks: vec![Chunk::new(architecture, samples_of_member)],
-                transposed: transposed.clone(),
+                copies: copies.clone(),
             },
             Layout::Chunks => {
                 let capacity = batch_size.min(CHUNK);
@@ -152,7 +154,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
                 Work {
                     inputs: vec![inputs; count],
                     chunks: vec![Chunk::new(architecture, capacity); count],
-                    transposed: transposed.clone(),
+                    copies: copies.clone(),
                 }
             }
         };
@@ -277,14 +279,14 @@ impl<'a, F: Scalar> Steps<'a, F> {
     fn other_layers(&self, member: usize, batch: &[u32]) {
         let samples = self.split.share(batch.len(), member);
         let mut work = write(&self.work[member]);
-        let Work { chunks, transposed, .. } = &mut *work;
+        let Work { chunks, copies, .. } = &mut *work;
         let (chunk, shares) = (&mut chunks[0], read_all(&self.shares));
         let with_biases = shares.last().expect("a team has a member");
         chunk.finish_first_layer(self.model, &with_biases.layers[0], &read(&self.sums[member]), samples.len());
-        chunk.later_layers(self.model, shares.as_slice());
-        transposed.copy(shares.as_slice());
+        copies.copy(shares.as_slice());
+        chunk.later_layers(self.model, &WithCopies { parts: shares.as_slice(), copies });
         let indices = batch[samples].iter().map(|&index| index as usize);
-        chunk.backward(self.model, transposed, self.samples, indices, self.hyperparameters.loss);
+        chunk.backward(self.model, copies, self.samples, indices, self.hyperparameters.loss);
     }
 
     /// Updates the parameters of a member by the gradients of a batch of `count` samples.
@@ -380,19 +382,20 @@ impl<'a, F: Scalar> Steps<'a, F> {
     fn passes(&self, member: usize, batch: &[u32], round: Range<usize>) {
         let own = self.split.share(round.len(), member);
         let mut work = write(&self.work[member]);
-        let Work { inputs, chunks, transposed } = &mut *work;
+        let Work { inputs, chunks, copies } = &mut *work;
         let shares = read_all(&self.shares);
         if round.start == 0 {
-            transposed.copy(shares.as_slice());
+            copies.copy(shares.as_slice());
         }
+        let layers = WithCopies { parts: shares.as_slice(), copies };
         for ((index, inputs), chunk) in own.zip(inputs).zip(chunks) {
             let start = (round.start + index) * CHUNK;
             let batch = &batch[start..batch.len().min(start + CHUNK)];
             let indices = batch.iter().map(|&index| index as usize);
             inputs.read(self.model.instruction_set, self.samples, indices.clone(), Purpose::Training);
-            chunk.first_layer(self.model, shares.as_slice(), inputs, batch.len());
-            chunk.later_layers(self.model, shares.as_slice());
-            chunk.backward(self.model, transposed, self.samples, indices, self.hyperparameters.loss);
+            chunk.first_layer(self.model, &layers, inputs, batch.len());
+            chunk.later_layers(self.model, &layers);
+            chunk.backward(self.model, copies, self.samples, indices, self.hyperparameters.loss);
         }
     }
 
