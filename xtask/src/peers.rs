@@ -86,7 +86,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
             contest.run_round(round, &python, &executables);
         }
     }
-    let rows: Vec<Row> = contests.iter().flat_map(Contest::rows).collect();
+    let mut rows: Vec<Row> = contests.iter().flat_map(Contest::rows).collect();
+    rows.extend(contests.iter().flat_map(|one| contests.iter().filter_map(|many| many.row_beside_one_thread(one))));
     let peers = contests.iter().flat_map(Contest::peers).map(str::to_owned);
     let peers = Vec::from_iter(peers.collect::<BTreeSet<_>>());
     let notes = match options.growth {

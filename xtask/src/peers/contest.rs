@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use anyhow::Result;
 
 use super::comparison::{Comparison, Outcome, Row, Target};
+use super::goal::{ONE_THREAD, THREADS_GOALS};
 use super::python::{Python, ScriptOutput};
 use super::rust_program::{self, OurTime};
 use super::workload::{Goals, Workload};
@@ -16,6 +17,8 @@ pub(super) struct Contest<'a> {
     threads: NonZeroUsize,
     /// For each peer, the rounds' pairs of our time and the peer's, in seconds.
     pairs: BTreeMap<String, Vec<(f64, f64)>>,
+    /// The rounds' times of ours, in seconds.
+    ours: Vec<f64>,
     last: Option<ScriptOutput>,
     /// The peers that are not installed or are broken, each with the reason.
     missing: BTreeMap<String, String>,
@@ -31,7 +34,7 @@ impl fmt::Display for Contest<'_> {
 impl<'a> Contest<'a> {
     pub(super) fn new(work: &'a Workload, threads: NonZeroUsize) -> Self {
         let (pairs, missing) = (BTreeMap::new(), BTreeMap::new());
-        Self { work, threads, pairs, last: None, missing, failure: None }
+        Self { work, threads, pairs, ours: Vec::new(), last: None, missing, failure: None }
     }
 
     /// Runs one round; does nothing after a failed round.
@@ -54,6 +57,7 @@ impl<'a> Contest<'a> {
 
     /// Records a round's times; `install` returns the command that installs a package.
     fn record(&mut self, ours: f64, output: ScriptOutput, install: impl Fn(&str) -> String) {
+        self.ours.push(ours);
         for (label, peer) in output.times() {
             self.pairs.entry(label.to_owned()).or_default().push((ours, peer));
         }
@@ -99,6 +103,22 @@ impl<'a> Contest<'a> {
             }
         }
         rows
+    }
+
+    /// The row of our epochs beside those of `alone`, if that is the same training run on one thread and this one is on
+    /// several.
+    pub(super) fn row_beside_one_thread(&self, alone: &Contest) -> Option<Row> {
+        let is_alone = alone.threads == NonZeroUsize::MIN && alone.work.title == self.work.title;
+        if !self.is_of_epochs() || !is_alone || self.threads == NonZeroUsize::MIN {
+            return None;
+        }
+        let pairs: Vec<(f64, f64)> = self.ours.iter().copied().zip(alone.ours.iter().copied()).collect();
+        let outcome = Outcome::Compared(Comparison::of(&pairs)?);
+        let goals = THREADS_GOALS.iter().filter(|(_, threads, _)| *threads == self.threads.get());
+        let goal = goals.filter(|(title, ..)| *title == self.work.title).map(|(.., at_most)| *at_most).next();
+        let target = goal.map(|goal| Target::of(goal, &outcome));
+        let (work, peer) = (self.work.title.clone(), Some(ONE_THREAD.to_owned()));
+        Some(Row { work, threads: Some(self.threads), peer, target, outcome })
     }
 
     /// One row for each peer with a goal, or a row without a peer if there is no goal.
@@ -148,6 +168,24 @@ mod tests {
             contest.record(ours, output(torch), |package| format!("pip install {package}"));
         }
         contest
+    }
+
+    #[test]
+    fn peers_our_epochs_on_two_threads_have_a_row_beside_one_thread() {
+        let workloads = growth::all(Some(WorkloadName::Network), ONE, ONE).unwrap();
+        let of_batch = |title: &str| workloads.iter().find(|work| work.title == title).unwrap();
+        let work = of_batch("epoch, batch 64");
+        let alone = with_rounds(work, [(0.1, None), (0.2, None)]);
+        let mut two = with_rounds(work, [(0.06, None), (0.05, None)]);
+        assert!(two.row_beside_one_thread(&alone).is_none(), "both are on one thread");
+        two.threads = ONE.saturating_add(1);
+        let row = two.row_beside_one_thread(&alone).unwrap();
+        let Outcome::Compared(comparison) = &row.outcome else { panic!("{row:?}") };
+        assert_eq!((row.peer.as_deref(), comparison.ratio), (Some("ours, 1 thread"), 0.5));
+        assert_eq!(row.target, Some(Target { goal: 0.58, short_by: Some(0.0) }));
+        let other = with_rounds(of_batch("epoch, batch 256"), [(0.1, None)]);
+        assert!(two.row_beside_one_thread(&other).is_none(), "another training run");
+        assert!(alone.row_beside_one_thread(&two).is_none(), "the other way around");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) struct Goal {
 }
 
 /// Workload, peer, threads on both sides, and the largest accepted ours/peer.
-pub(super) const GOALS: [Goal; 16] = [
+pub(super) const GOALS: [Goal; 17] = [
     goal(WorkloadName::Max, "NumPy", 1, 0.85),
     goal(WorkloadName::Max, "Numba parallel", 2, 0.9),
     // For f32 and for f64.
@@ -27,16 +27,29 @@ pub(super) const GOALS: [Goal; 16] = [
     goal(WorkloadName::Activation, "NumPy three passes", 2, 0.05),
     goal(WorkloadName::Activation, "NumPy tanh", 1, 0.5),
     goal(WorkloadName::Activation, "NumPy tanh", 2, 0.3),
-    // On one thread only: the times of two threads are informational.
     goal(WorkloadName::Network, "NumPy", 1, 0.25),
+    goal(WorkloadName::Network, "NumPy", 2, 0.16),
+    // PyTorch on one thread only: its time on two is no better, and varies.
     goal(WorkloadName::Network, "PyTorch", 1, 0.1),
     goal(WorkloadName::Notebook, "NumPy", 1, 0.1),
     goal(WorkloadName::Notebook, "NumPy", 2, 0.1),
     goal(WorkloadName::Prediction, "NumPy", 1, 0.13),
     goal(WorkloadName::Prediction, "NumPy", 2, 0.13),
     goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 1, 0.25),
-    goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 2, 0.25),
+    goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 2, 0.17),
 ];
+
+/// The training runs that are compared with themselves on one thread: title, threads, and the largest accepted ratio.
+pub(super) const THREADS_GOALS: [(&str, usize, f64); 5] = [
+    ("epoch of 60000 images", 2, 0.62),
+    ("epoch, batch 16", 2, 0.62),
+    ("epoch, batch 64", 2, 0.58),
+    ("epoch, batch 256", 2, 0.55),
+    ("epoch, batch 1024", 2, 0.55),
+];
+
+/// Label of our own time on one thread.
+pub(super) const ONE_THREAD: &str = "ours, 1 thread";
 
 /// The largest accepted ratio of growth, at every size and for every peer: no peer is faster by more than 10 %.
 pub(super) const GROWTH_AT_MOST: f64 = 1.1;
@@ -93,6 +106,7 @@ impl Count {
 mod tests {
     use super::*;
     use crate::peers::comparison::{Comparison, Outcome, Target};
+    use crate::peers::rust_program::OurTime;
     use crate::peers::workload::Workload;
 
     fn row(goal: Option<f64>, ours: Option<f64>) -> Row {
@@ -144,6 +158,16 @@ mod tests {
     }
 
     #[test]
+    fn peers_every_goal_beside_one_thread_is_of_a_training_run() {
+        let one = std::num::NonZeroUsize::MIN;
+        let mut workloads = crate::peers::workload::all(None, one, one, false);
+        workloads.extend(crate::peers::growth::all(None, one, one).unwrap());
+        for (title, ..) in THREADS_GOALS {
+            assert!(workloads.iter().any(|work| work.title == title && work.time == OurTime::Epoch), "{title}");
+        }
+    }
+
+    #[test]
     fn peers_the_goals_are_those_of_the_table() {
         let one = std::num::NonZeroUsize::MIN;
         let goals = |threads: usize| {
@@ -156,7 +180,7 @@ mod tests {
         };
         let tables = [
             [vec![0.85], vec![0.85], vec![0.85], vec![0.05, 0.5], vec![0.25, 0.1], vec![0.1], vec![0.13], vec![0.25]],
-            [vec![0.9], vec![0.8], vec![0.8], vec![0.05, 0.3], vec![], vec![0.1], vec![0.13], vec![0.25]],
+            [vec![0.9], vec![0.8], vec![0.8], vec![0.05, 0.3], vec![0.16], vec![0.1], vec![0.13], vec![0.17]],
         ];
         assert_eq!([1, 2].map(goals), tables.map(Vec::from));
         assert!(goals(3).iter().all(Vec::is_empty));
