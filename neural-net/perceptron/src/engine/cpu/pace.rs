@@ -227,3 +227,70 @@ fn measure_team(members: usize) -> Option<TeamTimes> {
     let start = start.elapsed().saturating_sub(time).as_secs_f64();
     Some(TeamTimes { start, meeting: time.as_secs_f64() / f64::from(meetings.max(1)) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pace that knows that a step on one thread takes 100 µs.
+    fn measured() -> Pace {
+        Pace { alone: Some(100e-6), ends_with_pause: true, ..Pace::new(Threads::Fastest) }
+    }
+
+    /// Counts steps of a team until they may be split anew, at most a second's.
+    fn steps_of_team(pace: &mut Pace, micros: u64) -> Option<u64> {
+        (1..=1_000_000 / micros).find(|_| pace.after_step(2, Duration::from_micros(micros)))
+    }
+
+    #[test]
+    fn part1_a_faster_team_goes_on_and_a_slower_one_ends_after_a_block() {
+        assert_eq!(steps_of_team(&mut measured(), 60), None);
+        assert_eq!(steps_of_team(&mut measured(), 200), Some(20));
+        // A step that took a second is not a block yet.
+        assert_eq!(steps_of_team(&mut measured(), 100_000), Some(u64::from(MIN_STEPS)));
+    }
+
+    #[test]
+    fn part1_pauses_double_until_a_team_has_been_faster_for_long() {
+        let mut pace = measured();
+        for expected in [2, 4, 8] {
+            steps_of_team(&mut pace, 200);
+            assert_eq!(pace.pause, expected * FIRST_PAUSE);
+            assert!(pace.team_from.is_some_and(|start| start > Instant::now()));
+        }
+        assert_eq!(steps_of_team(&mut pace, 60), None);
+        assert_eq!(pace.pause, FIRST_PAUSE);
+        for _ in 0..20 {
+            pace.pause_teams();
+        }
+        assert_eq!(pace.pause, MAX_PAUSE);
+    }
+
+    #[test]
+    fn part1_the_first_block_on_one_thread_is_measured() {
+        let mut pace = Pace { ends_with_pause: true, ..Pace::new(Threads::Fastest) };
+        let steps = (1..).find(|_| pace.after_step(1, Duration::from_micros(50)));
+        assert_eq!((steps, pace.alone), (Some(20), Some(50e-6)));
+    }
+
+    #[test]
+    fn part1_an_exact_number_of_threads_never_changes() {
+        let mut pace = Pace::new(Threads::Exactly(3));
+        assert!((0..100).all(|_| !pace.after_step(3, Duration::from_secs(1))));
+        pace.without_threads();
+        assert_eq!(pace.threads, Threads::Exactly(1));
+    }
+
+    #[test]
+    fn part1_one_thread_has_no_team() {
+        let architecture =
+            Architecture::new(vec![4, 3], crate::Activation::Sigmoid, crate::Activation::Sigmoid).unwrap();
+        let remaining =
+            Remaining { architecture: &architecture, batch_size: 16, chunks: 1, steps: 1000, nonzero_share: None };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let mut pace = measured();
+        assert_eq!(pool.install(|| pace.next_split(remaining)).members, 1);
+        assert!(!pace.ends_with_pause && !pace.after_step(1, Duration::from_secs(1)));
+        assert_eq!(Pace::new(Threads::Exactly(2)).next_split(remaining).members, 2);
+    }
+}

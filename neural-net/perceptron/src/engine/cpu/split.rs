@@ -98,3 +98,59 @@ fn share(count: usize, quantum: usize, members: usize, member: usize) -> Range<u
     let bound = |member: usize| (count.div_ceil(quantum) * member / members * quantum).min(count);
     bound(member)..bound(member + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Activation;
+
+    fn architecture(sizes: &[usize]) -> Architecture {
+        Architecture::new(sizes.to_vec(), Activation::Sigmoid, Activation::Softmax).unwrap()
+    }
+
+    #[test]
+    fn part1_every_weight_and_every_sample_belongs_to_one_member() {
+        for sizes in [&[784, 128, 64, 10][..], &[8, 32, 16, 1], &[1, 1], &[65, 3, 2]] {
+            for (batch_size, chunks) in [(1, 1), (16, 1), (64, 1), (65, 2), (1024, 16), (60_000, 938)] {
+                for (members, skips_zeros) in [(1, false), (2, true), (3, false), (5, true), (8, false), (20, true)] {
+                    let architecture = architecture(sizes);
+                    let split = Split::of_batch(&architecture, batch_size, chunks, members, skips_zeros);
+                    assert!((1..=members).contains(&split.members));
+                    for (layer, &inputs) in sizes[..sizes.len() - 1].iter().enumerate() {
+                        let rows = (0..split.members).flat_map(|member| split.rows(layer, member));
+                        assert!(rows.eq(0..inputs), "{split:?}");
+                    }
+                    for count in [0, 1, batch_size.min(64), chunks] {
+                        assert!((0..split.members).flat_map(|member| split.share(count, member)).eq(0..count));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn part1_a_member_has_samples_of_one_chunk_or_whole_chunks() {
+        let architecture = architecture(&[784, 128, 10]);
+        let split = |batch_size, chunks, members| {
+            let split = Split::of_batch(&architecture, batch_size, chunks, members, true);
+            (split.layout, split.members)
+        };
+        assert_eq!(split(16, 1, 1), (Layout::Chunks, 1));
+        assert_eq!(split(16, 1, 2), (Layout::Samples, 2));
+        assert_eq!(split(3, 1, 8), (Layout::Samples, 3));
+        assert_eq!(split(256, 4, 8), (Layout::Chunks, 4));
+    }
+
+    #[test]
+    fn part1_the_model_of_a_step_has_the_largest_share_of_work() {
+        let architecture = architecture(&[784, 128, 10]);
+        let time = |batch_size, chunks, members, first_layer| {
+            Split::of_batch(&architecture, batch_size, chunks, members, true).relative_time(chunks, first_layer)
+        };
+        assert_eq!(time(16, 1, 1, 0.4), 1.0);
+        // Of 5 chunks, one member has 3.
+        assert_eq!(time(320, 5, 2, 0.4), 0.6);
+        // The pipeline takes three slots of a quarter, the rest a half.
+        assert!((time(16, 1, 2, 0.4) - (0.4 * 0.75 + 0.6 * 0.5)).abs() < 1e-12);
+    }
+}
