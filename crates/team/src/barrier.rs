@@ -25,7 +25,7 @@ const GENERATION: usize = 4;
 /// which the others poll. What a member wrote before [`Barrier::wait`] is visible to every member after it: the increments
 /// of `arrived` are one release sequence that the last member acquires, and it releases the new generation.
 ///
-/// A member that has polled in vain locks `lock`, sets the bit [`SLEEPERS`] with a compare-and-swap that fails if the
+/// A member that has polled in vain locks `lock`, sets the bit `SLEEPERS` with a compare-and-swap that fails if the
 /// generation has changed, and sleeps. The last member reads that bit in the same read-modify-write that changes the
 /// generation, so it misses no sleeper, and locks `lock` only if there is one.
 #[derive(Debug)]
