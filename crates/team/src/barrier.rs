@@ -25,7 +25,7 @@ const GENERATION: usize = 4;
 /// which the others poll. What a member wrote before [`Barrier::wait`] is visible to every member after it: the increments
 /// of `arrived` are one release sequence that the last member acquires, and it releases the new generation.
 ///
-/// A member that has polled in vain locks `lock`, sets the bit `SLEEPERS` with a compare-and-swap that fails if the
+/// A member that has polled without success locks `lock`, sets the bit `SLEEPERS` with a compare-and-swap that fails if the
 /// generation has changed, and sleeps. The last member reads that bit in the same read-modify-write that changes the
 /// generation, so it misses no sleeper, and locks `lock` only if there is one.
 #[derive(Debug)]
@@ -96,34 +96,31 @@ impl Barrier {
             }
             return Ok(Waited::Last);
         }
-        let met = || {
-            let now = self.state.0.load(Acquire);
-            match () {
-                () if now / GENERATION != before / GENERATION => Some(Ok(())),
-                () if now & BROKEN != 0 => Some(Err(Broken)),
-                () => None,
-            }
+        let state = || self.state.0.load(Acquire);
+        let met = |now: usize| match () {
+            () if now / GENERATION != before / GENERATION => Some(Ok(())),
+            () if now & BROKEN != 0 => Some(Err(Broken)),
+            () => None,
         };
         for _ in 0..SPINS {
-            if let Some(result) = met() {
+            if let Some(result) = met(state()) {
                 return result.map(|()| Waited::Spun);
             }
             spin_loop();
         }
         for _ in 0..YIELDS {
-            if let Some(result) = met() {
+            if let Some(result) = met(state()) {
                 return result.map(|()| Waited::Yielded);
             }
             yield_now();
         }
         let mut guard = self.locked();
         loop {
-            if let Some(result) = met() {
+            let now = state();
+            if let Some(result) = met(now) {
                 return result.map(|()| Waited::Slept);
             }
-            let now = self.state.0.load(Relaxed);
-            let may_sleep = now / GENERATION == before / GENERATION && now & BROKEN == 0;
-            if may_sleep && self.state.0.compare_exchange(now, now | SLEEPERS, AcqRel, Relaxed).is_ok() {
+            if self.state.0.compare_exchange(now, now | SLEEPERS, AcqRel, Relaxed).is_ok() {
                 guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
             }
         }

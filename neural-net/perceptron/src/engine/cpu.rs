@@ -29,7 +29,7 @@ use self::full_batch::FullBatch;
 use self::layer::{Layer, UpdateRule};
 pub use self::pace::Threads;
 use self::pace::{Pace, Remaining};
-use self::steps::Steps;
+use self::steps::{OrderedBatches, Steps};
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;
 use crate::padded::{unpad, unpad_row};
@@ -151,11 +151,11 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
         steps: &mut Range<usize>,
         observe: &mut dyn FnMut(usize, f64) -> ControlFlow<Result<(), EngineError>>,
     ) -> ControlFlow<Result<(), EngineError>> {
-        let (first, capacity) = (steps.start, batch_size.min(order.len()));
+        let batches = OrderedBatches { order, size: batch_size, first: steps.start };
+        let capacity = batch_size.min(order.len());
         let split = self.pace.next_split(Remaining {
             architecture: &self.model.architecture,
             batch_size: capacity,
-            chunks: capacity.div_ceil(CHUNK),
             steps: steps.len(),
             nonzero_share: self.model.nonzero_share,
         });
@@ -173,8 +173,8 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
             if ended.is_break() || may_change { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         // A member returns early only because the leader has ended the run, or after a panic, which is passed on.
-        let lead = |leader: &Member| _ = team.run(leader, order, batch_size, first, Some(&mut after_step));
-        let follow = |member: &Member| _ = team.run(member, order, batch_size, first, None);
+        let lead = |leader: &Member| _ = team.run(leader, batches, Some(&mut after_step));
+        let follow = |member: &Member| _ = team.run(member, batches, None);
         let outcome = team::run(members, lead, follow);
         team.write_back(layers);
         if outcome.is_err() {

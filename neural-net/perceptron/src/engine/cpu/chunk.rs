@@ -298,8 +298,8 @@ impl<F: Scalar> Chunk<F> {
         }
     }
 
-    /// The inputs `rows` of layer `layer` with weights, and calls `then` with them; `part` is the index of those rows in
-    /// the inputs' parts.
+    /// Calls `then` with the inputs `rows` of layer `layer` with weights; `part` is the index of those rows in the parts of
+    /// `inputs`.
     pub(super) fn with_left<R>(
         &self,
         inputs: &Inputs<F>,

@@ -79,7 +79,6 @@ impl Block {
 pub(super) struct Remaining<'a> {
     pub(super) architecture: &'a Architecture,
     pub(super) batch_size: usize,
-    pub(super) chunks: usize,
     pub(super) steps: usize,
     /// The share of nonzero inputs, if zeros are skipped.
     pub(super) nonzero_share: Option<f64>,
@@ -87,7 +86,7 @@ pub(super) struct Remaining<'a> {
 
 impl Remaining<'_> {
     fn split(&self, members: usize) -> Split {
-        Split::of_batch(self.architecture, self.batch_size, self.chunks, members, self.nonzero_share.is_some())
+        Split::of_batch(self.architecture, self.batch_size, members, self.nonzero_share.is_some())
     }
 
     /// The share of the first layer's forward pass in the multiply-adds of a step. A layer has one such pass and one for its
@@ -137,7 +136,7 @@ impl Pace {
         let saved = |size: usize| {
             let split = remaining.split(size);
             let team = measure_team(split.members)?;
-            let work = split.relative_time(remaining.chunks, remaining.first_layer()) * alone;
+            let work = split.relative_time(remaining.batch_size, remaining.first_layer()) * alone;
             let step = work + split.meetings() as f64 * team.meeting;
             Some(((alone - step) * remaining.steps as f64 - team.start, split))
         };
@@ -237,7 +236,7 @@ mod tests {
         Pace { alone: Some(100e-6), ends_with_pause: true, ..Pace::new(Threads::Fastest) }
     }
 
-    /// Counts steps of a team until they may be split anew, at most a second's.
+    /// Counts steps of a team until they may have another split, at most a second's.
     fn steps_of_team(pace: &mut Pace, micros: u64) -> Option<u64> {
         (1..=1_000_000 / micros).find(|_| pace.after_step(2, Duration::from_micros(micros)))
     }
@@ -285,8 +284,7 @@ mod tests {
     fn part1_one_thread_has_no_team() {
         let architecture =
             Architecture::new(vec![4, 3], crate::Activation::Sigmoid, crate::Activation::Sigmoid).unwrap();
-        let remaining =
-            Remaining { architecture: &architecture, batch_size: 16, chunks: 1, steps: 1000, nonzero_share: None };
+        let remaining = Remaining { architecture: &architecture, batch_size: 16, steps: 1000, nonzero_share: None };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let mut pace = measured();
         assert_eq!(pool.install(|| pace.next_split(remaining)).members, 1);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::CHUNK;
 use crate::Architecture;
 
 /// What each member of a team computes.
@@ -33,14 +34,9 @@ impl Split {
         Self::of(architecture, 1, 1, false)
     }
 
-    /// The split of batches of up to `batch_size` samples, in `chunks` chunks, between at most `members` members.
-    pub(super) fn of_batch(
-        architecture: &Architecture,
-        batch_size: usize,
-        chunks: usize,
-        members: usize,
-        skips_zeros: bool,
-    ) -> Self {
+    /// The split of batches of up to `batch_size` samples between at most `members` members.
+    pub(super) fn of_batch(architecture: &Architecture, batch_size: usize, members: usize, skips_zeros: bool) -> Self {
+        let chunks = batch_size.div_ceil(CHUNK);
         let most = if chunks > 1 { chunks } else { batch_size };
         Self::of(architecture, chunks, members.clamp(1, most.max(1)), skips_zeros)
     }
@@ -70,12 +66,12 @@ impl Split {
         share(count, 1, self.members, member)
     }
 
-    /// The time of a step without its meetings, divided by that on one thread: the largest share of the work that a member
+    /// The time of a step on such a batch without its meetings, divided by that on one thread: the largest share of the work that a member
     /// has. `first_layer` is the share of the first layer's forward pass.
     ///
     /// With M members, the pipeline of the first layer has 2 M − 1 slots of 1 / M² of that pass.
-    pub(super) fn relative_time(&self, chunks: usize, first_layer: f64) -> f64 {
-        let members = self.members as f64;
+    pub(super) fn relative_time(&self, batch_size: usize, first_layer: f64) -> f64 {
+        let (chunks, members) = (batch_size.div_ceil(CHUNK), self.members as f64);
         match self.layout {
             Layout::Chunks => chunks.div_ceil(self.members) as f64 / chunks as f64,
             Layout::Samples => {
@@ -114,7 +110,7 @@ mod tests {
             for (batch_size, chunks) in [(1, 1), (16, 1), (64, 1), (65, 2), (1024, 16), (60_000, 938)] {
                 for (members, skips_zeros) in [(1, false), (2, true), (3, false), (5, true), (8, false), (20, true)] {
                     let architecture = architecture(sizes);
-                    let split = Split::of_batch(&architecture, batch_size, chunks, members, skips_zeros);
+                    let split = Split::of_batch(&architecture, batch_size, members, skips_zeros);
                     assert!((1..=members).contains(&split.members));
                     for (layer, &inputs) in sizes[..sizes.len() - 1].iter().enumerate() {
                         let rows = (0..split.members).flat_map(|member| split.rows(layer, member));
@@ -131,26 +127,26 @@ mod tests {
     #[test]
     fn part1_a_member_has_samples_of_one_chunk_or_whole_chunks() {
         let architecture = architecture(&[784, 128, 10]);
-        let split = |batch_size, chunks, members| {
-            let split = Split::of_batch(&architecture, batch_size, chunks, members, true);
+        let split = |batch_size, members| {
+            let split = Split::of_batch(&architecture, batch_size, members, true);
             (split.layout, split.members)
         };
-        assert_eq!(split(16, 1, 1), (Layout::Chunks, 1));
-        assert_eq!(split(16, 1, 2), (Layout::Samples, 2));
-        assert_eq!(split(3, 1, 8), (Layout::Samples, 3));
-        assert_eq!(split(256, 4, 8), (Layout::Chunks, 4));
+        assert_eq!(split(16, 1), (Layout::Chunks, 1));
+        assert_eq!(split(16, 2), (Layout::Samples, 2));
+        assert_eq!(split(3, 8), (Layout::Samples, 3));
+        assert_eq!(split(256, 8), (Layout::Chunks, 4));
     }
 
     #[test]
     fn part1_the_model_of_a_step_has_the_largest_share_of_work() {
         let architecture = architecture(&[784, 128, 10]);
-        let time = |batch_size, chunks, members, first_layer| {
-            Split::of_batch(&architecture, batch_size, chunks, members, true).relative_time(chunks, first_layer)
+        let time = |batch_size, members, first_layer| {
+            Split::of_batch(&architecture, batch_size, members, true).relative_time(batch_size, first_layer)
         };
-        assert_eq!(time(16, 1, 1, 0.4), 1.0);
+        assert_eq!(time(16, 1, 0.4), 1.0);
         // Of 5 chunks, one member has 3.
-        assert_eq!(time(320, 5, 2, 0.4), 0.6);
+        assert_eq!(time(320, 2, 0.4), 0.6);
         // The pipeline takes three slots of a quarter, the rest a half.
-        assert!((time(16, 1, 2, 0.4) - (0.4 * 0.75 + 0.6 * 0.5)).abs() < 1e-12);
+        assert!((time(16, 2, 0.4) - (0.4 * 0.75 + 0.6 * 0.5)).abs() < 1e-12);
     }
 }

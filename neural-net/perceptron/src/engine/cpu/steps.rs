@@ -98,6 +98,27 @@ impl<F: Scalar> LayerParts<F> for [RwLockReadGuard<'_, Share<F>>] {
     }
 }
 
+/// The batches of the steps from `first` on: `size` samples each of `order`, the last perhaps fewer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OrderedBatches<'a> {
+    pub(super) order: &'a [u32],
+    pub(super) size: usize,
+    pub(super) first: usize,
+}
+
+impl<'a> OrderedBatches<'a> {
+    /// The batch of a step, if there is one.
+    fn of_step(self, step: usize) -> Option<&'a [u32]> {
+        let rest = self.order.get(step * self.size..).filter(|rest| !rest.is_empty())?;
+        Some(&rest[..rest.len().min(self.size)])
+    }
+
+    /// Each step with its batch.
+    fn iter(self) -> impl Iterator<Item = (usize, &'a [u32])> {
+        self.order.chunks(self.size).enumerate().skip(self.first)
+    }
+}
+
 /// Called by the leader after each step with its index and the batch's summed loss; may end the run.
 pub(super) type AfterStep<'a> = &'a mut dyn FnMut(usize, f64) -> ControlFlow<()>;
 
@@ -179,43 +200,38 @@ impl<'a, F: Scalar> Steps<'a, F> {
         }
     }
 
-    /// The part of a member in the steps on the batches of `order` from step `first` on. The leader calls `after_step`.
+    /// The part of a member in the steps on these batches. The leader calls `after_step`.
     ///
     /// # Errors
     /// If the leader has ended the run, or a member has panicked. The former happens after complete steps only.
     pub(super) fn run(
         &self,
         member: &Member,
-        order: &[u32],
-        batch_size: usize,
-        first: usize,
+        batches: OrderedBatches,
         after_step: Option<AfterStep>,
     ) -> Result<(), Broken> {
         match self.split.layout {
-            Layout::Samples => self.run_pipeline(member, order, batch_size, first, after_step),
-            Layout::Chunks => self.run_chunks(member, order, batch_size, first, after_step),
+            Layout::Samples => self.run_pipeline(member, batches, after_step),
+            Layout::Chunks => self.run_chunks(member, batches, after_step),
         }
     }
 
     fn run_pipeline(
         &self,
         member: &Member,
-        order: &[u32],
-        batch_size: usize,
-        first: usize,
+        batches: OrderedBatches,
         mut after_step: Option<AfterStep>,
     ) -> Result<(), Broken> {
         let (me, members) = (member.index(), self.split.members);
-        let batch_of = |step: usize| order.get(step * batch_size..).map(|rest| &rest[..rest.len().min(batch_size)]);
         let own = std::slice::from_ref(&self.split.inputs()[me]);
-        let buffer = || Inputs::new(self.model, self.samples, batch_size, own);
+        let buffer = || Inputs::new(self.model, self.samples, batches.size, own);
         // Of the current batch, and of the next.
         let (mut inputs, mut next_inputs) = (buffer(), buffer());
-        if let Some(batch) = batch_of(first) {
+        if let Some(batch) = batches.of_step(batches.first) {
             self.read(&mut inputs, batch);
         }
-        for (step, batch) in order.chunks(batch_size).enumerate().skip(first) {
-            if let Some(later) = batch_of(step + 2) {
+        for (step, batch) in batches.iter() {
+            if let Some(later) = batches.of_step(step + 2) {
                 later.iter().for_each(|&index| self.samples.prefetch(index as usize, own[0].clone()));
             }
             // The slot in which the member reads its inputs of the next batch.
@@ -227,7 +243,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
                 match slot.checked_sub(me) {
                     Some(other) if other < members => self.add_terms(me, &inputs, other, batch.len()),
                     _ if slot == free_slot => {
-                        if let Some(next) = batch_of(step + 1) {
+                        if let Some(next) = batches.of_step(step + 1) {
                             self.read(&mut next_inputs, next);
                         }
                     }
@@ -338,16 +354,13 @@ impl<'a, F: Scalar> Steps<'a, F> {
     fn run_chunks(
         &self,
         member: &Member,
-        order: &[u32],
-        batch_size: usize,
-        first: usize,
+        batches: OrderedBatches,
         mut after_step: Option<AfterStep>,
     ) -> Result<(), Broken> {
         let me = member.index();
-        let mut batches = order.chunks(batch_size).enumerate().skip(first).peekable();
-        while let Some((step, batch)) = batches.next() {
-            if let Some((_, next)) = batches.peek()
-                && batch_size <= CHUNK
+        for (step, batch) in batches.iter() {
+            if let Some(next) = batches.of_step(step + 1)
+                && batches.size <= CHUNK
             {
                 let all = 0..self.model.architecture.inputs();
                 next.iter().for_each(|&index| self.samples.prefetch(index as usize, all.clone()));
@@ -391,10 +404,10 @@ impl<'a, F: Scalar> Steps<'a, F> {
         for ((index, inputs), chunk) in own.zip(inputs).zip(chunks) {
             let start = (round.start + index) * CHUNK;
             let batch = &batch[start..batch.len().min(start + CHUNK)];
-            let indices = batch.iter().map(|&index| index as usize);
-            inputs.read(self.model.instruction_set, self.samples, indices.clone(), Purpose::Training);
+            self.read(inputs, batch);
             chunk.first_layer(self.model, &layers, inputs, batch.len());
             chunk.later_layers(self.model, &layers);
+            let indices = batch.iter().map(|&index| index as usize);
             chunk.backward(self.model, copies, self.samples, indices, self.hyperparameters.loss);
         }
     }
