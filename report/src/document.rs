@@ -76,6 +76,7 @@ fn all_tables(figures: &Figures) -> Map<String, Value> {
         ("threads", tables::by_threads(figures)),
         ("counts", tables::counts(figures)),
         ("training", tables::training(figures)),
+        ("steps", tables::steps(figures)),
     ];
     all.extend(others.map(|(name, table)| (name.to_owned(), json!(table))));
     all

@@ -162,6 +162,30 @@ pub struct Training {
     pub target: f64,
     /// One training run per seed.
     pub runs: Vec<Run>,
+    /// The time of a step, in ascending order of threads.
+    pub steps: Vec<StepTimes>,
+}
+
+/// The mean time of a training step by phase, in the fastest of several runs: seconds of the thread that leads the team.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepTimes {
+    /// Threads of the team.
+    pub threads: usize,
+    /// Reading the inputs, and the first layer's products of the forward pass.
+    pub first_layer: f64,
+    /// The rest of the forward pass, and the backward pass.
+    pub other_layers: f64,
+    /// Gradients and update of the weights.
+    pub update: f64,
+    /// Waiting at the barrier.
+    pub meetings: f64,
+}
+
+impl StepTimes {
+    /// Seconds of the whole step.
+    pub fn seconds(&self) -> f64 {
+        self.first_layer + self.other_layers + self.update + self.meetings
+    }
 }
 
 /// A training run.

@@ -172,6 +172,8 @@ pub enum Section {
     ActivationGpu,
     /// The network.
     Training,
+    /// The network's steps by number of threads.
+    TrainingCores,
     /// The conclusions.
     Conclusions,
 }
@@ -190,6 +192,7 @@ impl Section {
             Self::Activation => "activation",
             Self::ActivationGpu => "activation_gpu",
             Self::Training => "training",
+            Self::TrainingCores => "training_cores",
             Self::Conclusions => "conclusions",
         }
     }
@@ -208,6 +211,7 @@ pub fn all(figures: &Figures) -> Vec<(Section, Vec<Statement>)> {
         (Section::Activation, activation::times(figures)),
         (Section::ActivationGpu, gpu::activation(figures)),
         (Section::Training, training::sentences(figures)),
+        (Section::TrainingCores, training::cores(figures)),
         (Section::Conclusions, conclusions::conclusions(figures)),
     ]
 }

@@ -111,6 +111,20 @@ pub(crate) fn training(figures: &Figures) -> FormattedTable {
     shown
 }
 
+/// The phases of a training step by number of threads.
+pub(crate) fn steps(figures: &Figures) -> FormattedTable {
+    let columns = ["threads", "first layer", "other layers", "update", "waiting", "step", "speed-up"];
+    let mut shown = FormattedTable::new(columns);
+    let Some(one) = figures.training.steps.first() else { return shown };
+    for step in &figures.training.steps {
+        let times = [step.first_layer, step.other_layers, step.update, step.meetings, step.seconds()].map(seconds);
+        let [first_layer, other_layers, update, meetings, whole] = times;
+        let speedup = significant(one.seconds() / step.seconds());
+        shown.push([step.threads.to_string(), first_layer, other_layers, update, meetings, whole, speedup]);
+    }
+    shown
+}
+
 /// The machine's properties, as names and values.
 pub(crate) fn machine(figures: &Figures) -> FormattedTable {
     let machine = &figures.machine;

@@ -21,7 +21,10 @@ use crate::peers::table::aligned;
 use crate::programs::{Executables, Profile, Program, TIME_PREDICTION};
 
 /// Largest share by which the two profiles' times of a function may differ, either way.
-const TOLERANCE: f64 = 0.15;
+///
+/// The same instructions at other addresses took up to 1.22 times as long (`max_cpu`, in two builds); code that is not
+/// optimised, or has checks, takes at least 1.4 times as long.
+const TOLERANCE: f64 = 0.25;
 
 /// Options of `cargo xtask profiles`.
 #[derive(clap::Args)]
@@ -108,7 +111,7 @@ impl Name {
                 takes_threads: false,
                 ..timed("table", "", "--rows 100000 --repeats 5")
             }],
-            Self::Shader => vec![timed("shader", "compute-shader", "--repeats 10")],
+            Self::Shader => vec![timed("shader", "compute-shader", "--repeats 30")],
             Self::Report => vec![TimedProgram {
                 takes_threads: false,
                 ..timed("report", "report", "--quick --no-python --out target/profiles.pdf")
@@ -127,6 +130,7 @@ struct FunctionRow {
     ratio: f64,
     /// Median of the rounds' ratios. A value far from `ratio` means that the machine was not idle.
     median_ratio: f64,
+    /// False if both ratios are beyond the tolerance, on the same side.
     within: bool,
 }
 
@@ -137,7 +141,7 @@ impl FunctionRow {
         let release_seconds = Measurement::of(rounds.iter().map(|(_, release)| *release).collect())?.min;
         let median_ratio = Measurement::of(rounds.iter().map(|(dev, release)| dev / release).collect())?.median;
         let ratio = dev_seconds / release_seconds;
-        let within = (1.0 / (1.0 + TOLERANCE)..=1.0 + TOLERANCE).contains(&ratio);
+        let within = ratio.min(median_ratio) <= 1.0 + TOLERANCE && ratio.max(median_ratio) >= 1.0 / (1.0 + TOLERANCE);
         Some(Self { function: function.to_owned(), dev_seconds, release_seconds, ratio, median_ratio, within })
     }
 
@@ -154,7 +158,7 @@ impl FunctionRow {
 }
 
 /// Runs every program alternately in both profiles, and prints the table. Exit code 1 if a function's times differ by
-/// more than [`TOLERANCE`].
+/// more than [`TOLERANCE`], by their minima and by the median of the rounds.
 ///
 /// # Errors
 /// If a program cannot be built or run, or prints no times.
@@ -282,7 +286,10 @@ mod tests {
     #[test]
     fn profiles_a_function_differs_beyond_the_tolerance_either_way() {
         let within = |dev| FunctionRow::of("max", &[(dev, 1.0), (2.0 * dev, 2.0)]).unwrap().within;
-        assert_eq!([0.8, 0.9, 1.0, 1.14, 1.16, 20.0].map(within), [false, true, true, true, false, false]);
+        assert_eq!([0.7, 0.9, 1.0, 1.24, 1.26, 20.0].map(within), [false, true, true, true, false, false]);
+        // One of five rounds was faster in release, as on a busy machine: the median does not differ.
+        let disturbed = [(1.0, 1.0), (1.0, 0.5), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0)];
+        assert!(FunctionRow::of("max", &disturbed).unwrap().within);
         assert_eq!(FunctionRow::of("max", &[]), None);
     }
 }

@@ -13,7 +13,7 @@ use ndarray::{Array1, Array2};
 use crate::{Network, Samples, Scalar};
 
 pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent};
-pub use cpu::{CpuEngine, Threads};
+pub use cpu::{CpuEngine, PhaseTimes, Threads};
 
 /// A network and, if it is trained with momentum, the last changes of its parameters.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use crate::support::cases::random_samples;
 use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters, Threads};
@@ -83,6 +84,30 @@ fn part1_a_team_stops_after_any_step_and_goes_on() {
         }
         assert_eq!(train(&mut team, &order, first, usize::MAX), train(&mut alone, &order, first, usize::MAX));
         assert!(team.parameters().unwrap() == alone.parameters().unwrap());
+    }
+}
+
+#[test]
+fn part1_the_phases_of_all_steps_are_timed_without_the_observer() {
+    for (threads, batch_size) in [(1, 16), (2, 16), (2, 256), (3, 1200)] {
+        let (samples, parameters, hyperparameters, order) = start(Preset::Homework, 1500, Some(batch_size));
+        let mut engine = engine(&samples, &parameters, &hyperparameters, threads);
+        assert_eq!(engine.phase_times(), None);
+        engine.time_phases();
+        let (start, mut observed) = (Instant::now(), Duration::ZERO);
+        let mut observe = |_, _| {
+            let start = Instant::now();
+            std::thread::sleep(Duration::from_micros(200));
+            observed += start.elapsed();
+            ControlFlow::Continue(())
+        };
+        engine.train(&order, 0, &mut observe).unwrap();
+        let training = start.elapsed() - observed;
+        let times = engine.phase_times().unwrap();
+        assert_eq!(times.steps, 1500_usize.div_ceil(batch_size));
+        let phases = [times.first_layer, times.other_layers, times.update, times.meetings];
+        assert!(phases.iter().all(|&seconds| seconds > 0.0), "{times:?}");
+        assert!(phases.iter().sum::<f64>() <= training.as_secs_f64(), "{times:?} of {training:?}");
     }
 }
 

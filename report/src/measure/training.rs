@@ -2,16 +2,18 @@
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
+use std::thread::available_parallelism;
 
 use gpu::Device;
 use neural_net::data::{Dataset, ToSamples};
-use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions};
+use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions, Threads};
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Hyperparameters, Observer, Outcome, Progress, Validation, initial_parameters};
 use neural_net::{Samples, Training as Trainer};
 
+use super::THREADS;
 use super::{MeasureError, Plan};
-use crate::figures::{GpuTraining, Point, Run, Training};
+use crate::figures::{GpuTraining, Point, Run, StepTimes, Training};
 
 const PRESET: Preset = Preset::Homework;
 
@@ -19,6 +21,8 @@ const PRESET: Preset = Preset::Homework;
 const FIRST_MOMENTS: [f64; 6] = [1.0 / 64.0, 1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];
 /// Interval of measurements from the first epoch on, in epochs.
 const INTERVAL: f64 = 0.5;
+/// The steps whose phases are timed are those of this part of an epoch.
+const EPOCH_PART: usize = 4;
 
 /// The images of a training run.
 struct Images {
@@ -78,7 +82,41 @@ pub(super) fn on_the_processor(
         device,
         target: PRESET.target_accuracy(),
         runs,
+        steps: step_times(plan, &images)?,
     })
+}
+
+/// The phases of a step on each number of threads that has a core for each. The numbers take turns.
+fn step_times(plan: &Plan, images: &Images) -> Result<Vec<StepTimes>, MeasureError> {
+    let hyperparameters = PRESET.hyperparameters();
+    let parameters =
+        initial_parameters::<f32>(PRESET.architecture().map_err(MeasureError::training)?, &hyperparameters);
+    let order: Vec<u32> = (0..).take(images.train.len() / EPOCH_PART).collect();
+    let cores = available_parallelism().map_or(1, usize::from);
+    let mut fastest: Vec<StepTimes> = Vec::new();
+    for _ in 0..plan.rounds() {
+        for threads in THREADS.into_iter().filter(|&threads| threads <= cores) {
+            let mut engine = CpuEngine::new(&images.train, &parameters, &hyperparameters);
+            engine.set_threads(Threads::Exactly(threads));
+            engine.time_phases();
+            engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).map_err(MeasureError::training)?;
+            let times = engine.phase_times().expect("they are measured");
+            let mean = |seconds: f64| seconds / times.steps.max(1) as f64;
+            let step = StepTimes {
+                threads,
+                first_layer: mean(times.first_layer),
+                other_layers: mean(times.other_layers),
+                update: mean(times.update),
+                meetings: mean(times.meetings),
+            };
+            match fastest.iter_mut().find(|fastest| fastest.threads == threads) {
+                Some(fastest) if step.seconds() < fastest.seconds() => *fastest = step,
+                Some(_) => {}
+                None => fastest.push(step),
+            }
+        }
+    }
+    Ok(fastest)
 }
 
 /// One training run on a GPU.

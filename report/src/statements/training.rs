@@ -1,8 +1,9 @@
 //! Sentences about the network.
 
 use super::Statement;
-use crate::figures::{Figures, Gpu, GpuTraining, Run, Training};
-use crate::words::{accuracy, counted, grouped, listed, seconds, significant};
+use super::cores::serial_fraction;
+use crate::figures::{Figures, Gpu, GpuTraining, Run, StepTimes, Training};
+use crate::words::{accuracy, counted, grouped, listed, percent, seconds, significant, threads};
 
 pub(super) fn sentences(figures: &Figures) -> Vec<Statement> {
     let training = &figures.training;
@@ -11,6 +12,58 @@ pub(super) fn sentences(figures: &Figures) -> Vec<Statement> {
     sentences.extend(rise(training).map(Statement::from));
     sentences.push(gpu(figures).into());
     sentences
+}
+
+/// The sentences about a step on one thread and on all cores: the loss of each phase against the ideal time, which is that
+/// on one thread divided by the number of threads.
+pub(super) fn cores(figures: &Figures) -> Vec<Statement> {
+    let steps = &figures.training.steps;
+    let (Some(one), Some(team)) = (steps.first(), steps.last()) else {
+        return vec!["The phases of a step were not measured.".into()];
+    };
+    let share = |phase: f64| percent(phase / one.seconds());
+    let mut sentences = vec![format!(
+        "On one thread a step on {} takes {}: {} of it for the first layer's products, {} for the other layers and {} for the update.",
+        counted(figures.training.batch, "image"),
+        seconds(one.seconds()),
+        share(one.first_layer),
+        share(one.other_layers),
+        share(one.update)
+    )];
+    if team.threads > 1 {
+        sentences.extend([speedup_of_step(one, team), losses_of_step(one, team)]);
+    }
+    sentences.into_iter().map(Statement::from).collect()
+}
+
+fn speedup_of_step(one: &StepTimes, team: &StepTimes) -> String {
+    let speedup = one.seconds() / team.seconds();
+    let takes = format!(
+        "On {} it takes {}, a speed-up of {}",
+        threads(team.threads),
+        seconds(team.seconds()),
+        significant(speedup)
+    );
+    match serial_fraction(speedup, team.threads) {
+        Some(fraction) if (0.0..=1.0).contains(&fraction) => format!(
+            "{takes}: as much as Amdahl's law gives for a serial fraction of {}, although every phase is divided among the threads.",
+            significant(fraction)
+        ),
+        _ => format!("{takes}."),
+    }
+}
+
+fn losses_of_step(one: &StepTimes, team: &StepTimes) -> String {
+    let members = team.threads as f64;
+    let losses = [
+        ("the first layer", team.first_layer - one.first_layer / members),
+        ("the other layers", team.other_layers - one.other_layers / members),
+        ("the update", team.update - one.update / members),
+        ("waiting at the barrier", team.meetings),
+    ];
+    let losses =
+        losses.map(|(phase, loss)| format!("{phase} {}{}", if loss < 0.0 { "−" } else { "" }, seconds(loss.abs())));
+    format!("Ideal would be {}; the difference by phase: {}.", seconds(one.seconds() / members), listed(&losses))
 }
 
 /// Time and test accuracy of the training runs, in one sentence.
@@ -122,4 +175,32 @@ fn gpu(figures: &Figures) -> String {
 /// The seeds, in words.
 pub(crate) fn seeds(training: &Training) -> String {
     listed(&training.runs.iter().map(|run| run.seed.to_string()).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_losses_of_a_step_add_up_to_its_distance_from_the_ideal() {
+        let step = |threads, [first_layer, other_layers, update, meetings]: [f64; 4]| StepTimes {
+            threads,
+            first_layer,
+            other_layers,
+            update,
+            meetings,
+        };
+        let one = step(1, [8e-6, 9e-6, 7e-6, 0.0]);
+        let team = step(2, [6e-6, 5e-6, 3e-6, 1.5e-6]);
+        assert_eq!(
+            losses_of_step(&one, &team),
+            "Ideal would be 12.00 µs; the difference by phase: the first layer 2.000 µs, the other layers 500.0 ns, the update −500.0 ns \
+             and waiting at the barrier 1.500 µs."
+        );
+        assert!(
+            speedup_of_step(&one, &team).contains("a speed-up of 1.55: as much as"),
+            "{}",
+            speedup_of_step(&one, &team)
+        );
+    }
 }

@@ -33,6 +33,13 @@ pub(crate) fn without_gpu() -> Figures {
             vec![point(0.0, 0.1), point(0.25, 0.85), point(1.0, 0.92), point(2.0, 0.95), point(5.0, 0.968 + gain)];
         Run { seed, curve, test_accuracy: 0.965 + gain }
     };
+    let step = |threads, [first_layer, other_layers, update, meetings]: [f64; 4]| StepTimes {
+        threads,
+        first_layer,
+        other_layers,
+        update,
+        meetings,
+    };
     let rung = |name: &str, thread_instructions: u64, loaded_sectors| RungCounts {
         name: name.to_owned(),
         thread_instructions,
@@ -86,6 +93,7 @@ pub(crate) fn without_gpu() -> Figures {
             device: "CPU, 2 threads".to_owned(),
             target: 0.95,
             runs: (0..5).map(run).collect(),
+            steps: vec![step(1, [8.9e-6, 8.1e-6, 6.0e-6, 0.0]), step(2, [6.7e-6, 4.4e-6, 3.2e-6, 1.1e-6])],
         },
         gpu: Gpu::Missing(
             "no CUDA driver (libcuda.so.1) on this machine, and docs/results has no recorded times".to_owned(),

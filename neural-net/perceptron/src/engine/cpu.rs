@@ -14,6 +14,7 @@ mod chunk;
 mod full_batch;
 mod layer;
 mod pace;
+mod phases;
 mod split;
 mod steps;
 
@@ -29,7 +30,8 @@ use self::full_batch::FullBatch;
 use self::layer::{Layer, UpdateRule};
 pub use self::pace::Threads;
 use self::pace::{Pace, Remaining};
-use self::steps::{OrderedBatches, Steps};
+pub use self::phases::PhaseTimes;
+use self::steps::{Leader, OrderedBatches, Steps};
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;
 use crate::padded::{unpad, unpad_row};
@@ -52,6 +54,7 @@ pub struct CpuEngine<'a, F> {
     model: Model,
     layers: Vec<Layer<F>>,
     pace: Pace,
+    phases: Option<PhaseTimes>,
     /// The samples in the layout of full-batch steps, built at the first such step.
     full_batch: Option<FullBatch<F>>,
 }
@@ -96,6 +99,7 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
             layers: layers.collect(),
             model: Model { architecture, instruction_set: InstructionSet::detect(), nonzero_share },
             pace: Pace::new(Threads::Fastest),
+            phases: None,
             full_batch: None,
         }
     }
@@ -103,6 +107,17 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
     /// Trains with this number of threads from now on.
     pub fn set_threads(&mut self, threads: Threads) {
         self.pace = Pace::new(threads);
+    }
+
+    /// Times the phases of the steps from now on, except full-batch steps with few units. A step takes up to half a
+    /// microsecond longer.
+    pub fn time_phases(&mut self) {
+        self.phases = Some(PhaseTimes::default());
+    }
+
+    /// The times since [`Self::time_phases`].
+    pub fn phase_times(&self) -> Option<PhaseTimes> {
+        self.phases
     }
 
     /// [`Engine::train`].
@@ -160,7 +175,7 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
             nonzero_share: self.model.nonzero_share,
         });
         let members = split.members;
-        let Self { samples, hyperparameters, model, layers, pace, .. } = self;
+        let Self { samples, hyperparameters, model, layers, pace, phases, .. } = self;
         let team = Steps::new(model, layers, samples, hyperparameters, split, capacity);
         let mut ended = ControlFlow::Continue(());
         let mut resumed = Instant::now();
@@ -173,7 +188,10 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
             if ended.is_break() || may_change { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         // A member returns early only because the leader has ended the run, or after a panic, which is passed on.
-        let lead = |leader: &Member| _ = team.run(leader, batches, Some(&mut after_step));
+        let lead = |leader: &Member| {
+            let duties = Leader { after_step: &mut after_step, phases: phases.as_mut() };
+            _ = team.run(leader, batches, Some(duties));
+        };
         let follow = |member: &Member| _ = team.run(member, batches, None);
         let outcome = team::run(members, lead, follow);
         team.write_back(layers);

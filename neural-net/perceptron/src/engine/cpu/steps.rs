@@ -29,6 +29,7 @@ use team::{Broken, Member};
 
 use super::chunk::{Chunk, Copies, Inputs, LayerParts, Purpose, WithCopies, first_rows};
 use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all, add_sum_of_rows};
+use super::phases::{Phase, PhaseTimes, Stopwatch};
 use super::split::{Layout, Split};
 use super::{CHUNK, GROUPS, Model};
 use crate::training::Hyperparameters;
@@ -119,8 +120,16 @@ impl<'a> OrderedBatches<'a> {
     }
 }
 
-/// Called by the leader after each step with its index and the batch's summed loss; may end the run.
-pub(super) type AfterStep<'a> = &'a mut dyn FnMut(usize, f64) -> ControlFlow<()>;
+/// Called with a step's index and the batch's summed loss; may end the run.
+type AfterStep<'a> = &'a mut dyn FnMut(usize, f64) -> ControlFlow<()>;
+
+/// What the leader does besides its part of the steps.
+pub(super) struct Leader<'a> {
+    /// Called after each step.
+    pub(super) after_step: AfterStep<'a>,
+    /// The times of its phases, if they are measured.
+    pub(super) phases: Option<&'a mut PhaseTimes>,
+}
 
 impl<'a, F: Scalar> Steps<'a, F> {
     /// Steps on batches of up to `batch_size` samples. A single member takes the layers, a team copies its parts of them.
@@ -200,19 +209,16 @@ impl<'a, F: Scalar> Steps<'a, F> {
         }
     }
 
-    /// The part of a member in the steps on these batches. The leader calls `after_step`.
+    /// The part of a member in the steps on these batches.
     ///
     /// # Errors
     /// If the leader has ended the run, or a member has panicked. The former happens after complete steps only.
-    pub(super) fn run(
-        &self,
-        member: &Member,
-        batches: OrderedBatches,
-        after_step: Option<AfterStep>,
-    ) -> Result<(), Broken> {
+    pub(super) fn run(&self, member: &Member, batches: OrderedBatches, leader: Option<Leader>) -> Result<(), Broken> {
+        let (after_step, phases) = leader.map(|leader| (leader.after_step, leader.phases)).unzip();
+        let stopwatch = Stopwatch::start(phases.flatten());
         match self.split.layout {
-            Layout::Samples => self.run_pipeline(member, batches, after_step),
-            Layout::Chunks => self.run_chunks(member, batches, after_step),
+            Layout::Samples => self.run_pipeline(member, batches, after_step, stopwatch),
+            Layout::Chunks => self.run_chunks(member, batches, after_step, stopwatch),
         }
     }
 
@@ -221,6 +227,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
         member: &Member,
         batches: OrderedBatches,
         mut after_step: Option<AfterStep>,
+        mut stopwatch: Stopwatch,
     ) -> Result<(), Broken> {
         let (me, members) = (member.index(), self.split.members);
         let own = std::slice::from_ref(&self.split.inputs()[me]);
@@ -238,7 +245,9 @@ impl<'a, F: Scalar> Steps<'a, F> {
             let free_slot = if me == 0 { members } else { 0 };
             for slot in 0..2 * members - 1 {
                 if slot > 0 {
+                    stopwatch.end(Phase::FirstLayer);
                     member.wait()?;
+                    stopwatch.end(Phase::Meetings);
                 }
                 match slot.checked_sub(me) {
                     Some(other) if other < members => self.add_terms(me, &inputs, other, batch.len()),
@@ -250,15 +259,21 @@ impl<'a, F: Scalar> Steps<'a, F> {
                     _ => {}
                 }
             }
+            stopwatch.end(Phase::FirstLayer);
             self.other_layers(me, batch);
+            stopwatch.end(Phase::OtherLayers);
             member.wait()?;
+            stopwatch.end(Phase::Meetings);
             self.update(me, &inputs, batch.len());
+            stopwatch.end(Phase::Update);
+            stopwatch.end_step();
             std::mem::swap(&mut inputs, &mut next_inputs);
             if let Some(after_step) = &mut after_step
                 && after_step(step, self.loss()).is_break()
             {
                 break;
             }
+            stopwatch.restart();
         }
         Ok(())
     }
@@ -356,6 +371,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
         member: &Member,
         batches: OrderedBatches,
         mut after_step: Option<AfterStep>,
+        mut stopwatch: Stopwatch,
     ) -> Result<(), Broken> {
         let me = member.index();
         for (step, batch) in batches.iter() {
@@ -368,11 +384,16 @@ impl<'a, F: Scalar> Steps<'a, F> {
             let (mut loss, mut loss_of_group) = (0.0, 0.0);
             let chunks = Chunks::of(batch.len());
             for round in chunks.rounds(self.split.members) {
-                self.passes(me, batch, round.clone());
+                self.passes(me, batch, round.clone(), &mut stopwatch);
                 member.wait()?;
+                stopwatch.end(Phase::Meetings);
                 match chunks.count {
                     1 => self.update_by_chunk(me, batch.len()),
                     _ => self.add_gradients(me, batch.len(), chunks, round.clone()),
+                }
+                stopwatch.end(Phase::Update);
+                if round.end == chunks.count {
+                    stopwatch.end_step();
                 }
                 if let Some(after_step) = &mut after_step {
                     self.each_chunk(&read_all(&self.work), round.clone(), |index, _, chunk| {
@@ -385,14 +406,16 @@ impl<'a, F: Scalar> Steps<'a, F> {
                         return Ok(());
                     }
                 }
+                stopwatch.restart();
                 member.wait()?;
+                stopwatch.end(Phase::Meetings);
             }
         }
         Ok(())
     }
 
     /// Both passes of a member's chunks among the chunks of a round.
-    fn passes(&self, member: usize, batch: &[u32], round: Range<usize>) {
+    fn passes(&self, member: usize, batch: &[u32], round: Range<usize>, stopwatch: &mut Stopwatch) {
         let own = self.split.share(round.len(), member);
         let mut work = write(&self.work[member]);
         let Work { inputs, chunks, copies } = &mut *work;
@@ -406,9 +429,11 @@ impl<'a, F: Scalar> Steps<'a, F> {
             let batch = &batch[start..batch.len().min(start + CHUNK)];
             self.read(inputs, batch);
             chunk.first_layer(self.model, &layers, inputs, batch.len());
+            stopwatch.end(Phase::FirstLayer);
             chunk.later_layers(self.model, &layers);
             let indices = batch.iter().map(|&index| index as usize);
             chunk.backward(self.model, copies, self.samples, indices, self.hyperparameters.loss);
+            stopwatch.end(Phase::OtherLayers);
         }
     }
 
