@@ -3,7 +3,8 @@
 //! - [`table`]: columns, read from a CSV file or generated. [`settings`]: all settings of a run.
 //! - [`prepared`]: samples from a table: split, standardised, one-hot encoded; and the baselines to compare with.
 //! - [`session`]: a training run in its own thread, observed through snapshots.
-//! - [`results`], [`plots`]: its metrics and plots. [`model`]: the trained network with its column transform.
+//! - [`results`], [`plots`]: its metrics and plots. [`model`]: the trained network with its column transform;
+//!   [`prediction`]: what it predicts for a table.
 //! - [`saved_run`]: a run as it is saved; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and threshold.
 //!
 //! The default feature `window` is the desktop program on top of these. No other module depends on it, and the library
@@ -11,6 +12,7 @@
 
 pub mod model;
 pub mod plots;
+pub mod prediction;
 pub mod prepared;
 pub mod results;
 pub mod run_folder;
@@ -22,6 +24,7 @@ pub mod sigmoid;
 pub mod window;
 
 pub use model::Model;
+pub use prediction::Predictions;
 pub use prepared::{Prepared, prepare};
 pub use results::Results;
 pub use saved_run::SavedRun;

@@ -13,7 +13,7 @@ use neural_net::Samples;
 pub use self::linear::Baselines;
 pub use self::split::{part_sizes, split};
 pub(crate) use self::transform::signed_log;
-pub use self::transform::{Input, Scale, Transform};
+pub use self::transform::{Input, Logarithms, Scale, Transform, suggested_logarithms};
 use crate::settings::DataSettings;
 use crate::{Settings, Table};
 

@@ -17,6 +17,15 @@ fn with_warning<T>(loaded: Loaded<T>) -> T {
     loaded.content
 }
 
+/// A number with four decimals, in scientific notation if it is very small or large.
+fn number(value: f64) -> String {
+    match value {
+        _ if value.is_nan() => "–".to_owned(),
+        _ if value == 0.0 || (0.001..1e6).contains(&value.abs()) => format!("{value:.4}"),
+        _ => format!("{value:.4e}"),
+    }
+}
+
 /// Opens the window.
 #[cfg(feature = "window")]
 pub(crate) fn window() -> anyhow::Result<ExitCode> {

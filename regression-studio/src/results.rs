@@ -52,6 +52,9 @@ pub struct Metrics {
     /// R² of sign(y)·ln(1 + |y|), if that is the learned target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r2_log: Option<f64>,
+    /// Median of |prediction / true value − 1|, if the logarithm is learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_error: Option<f64>,
 }
 
 /// Metrics of the network and the baselines on one part.
@@ -119,7 +122,7 @@ fn pairs_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<[f64; 
 /// Maximum number of pairs in [`Predicted`].
 pub const MAX_PAIRS: usize = 2000;
 
-/// The metrics of the predictions `predicted` of `truth`; with `log_target`, also R² of the logarithms.
+/// The metrics of the predictions `predicted` of `truth`; with `log_target`, also those of the logarithms.
 pub fn metrics(truth: &[f64], predicted: &[f64], log_target: bool) -> Metrics {
     let count = truth.len().max(1) as f64;
     let errors = || truth.iter().zip(predicted).map(|(truth, predicted)| predicted - truth);
@@ -129,7 +132,16 @@ pub fn metrics(truth: &[f64], predicted: &[f64], log_target: bool) -> Metrics {
         mae: errors().map(f64::abs).sum::<f64>() / count,
         r2: r2(truth, predicted),
         r2_log: log_target.then(|| r2(&log(truth), &log(predicted))),
+        relative_error: if log_target { relative_error(truth, predicted) } else { None },
     }
+}
+
+/// The median of |prediction / true value − 1| over the true values that are not 0.
+fn relative_error(truth: &[f64], predicted: &[f64]) -> Option<f64> {
+    let pairs = truth.iter().zip(predicted).filter(|(truth, _)| **truth != 0.0);
+    let mut errors: Vec<f64> = pairs.map(|(truth, predicted)| (predicted / truth - 1.0).abs()).collect();
+    let middle = errors.len() / 2;
+    (!errors.is_empty()).then(|| *errors.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 fn r2(truth: &[f64], predicted: &[f64]) -> f64 {

@@ -136,11 +136,11 @@ pub struct NetworkSettings {
 #[serde(rename_all = "lowercase")]
 pub enum HiddenActivation {
     /// 2 / (1 + e^(−g(z − θ))) − 1, between −1 and 1, with gain g and threshold θ.
-    #[default]
     Sigmoid,
     /// (eᶻ − e⁻ᶻ) / (eᶻ + e⁻ᶻ)
     Tanh,
     /// max(0, z)
+    #[default]
     Relu,
 }
 
@@ -199,6 +199,22 @@ mod zero_is_none {
     }
 }
 
+/// A message of the TOML parser in the words of a settings file.
+fn in_words(message: &str) -> String {
+    const WORDS: [(&str, &str); 9] = [
+        ("\n", "; "),
+        ("expected usize", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("expected f64", "expected a number"),
+        ("expected a sequence", "expected a list in brackets"),
+        ("unknown variant", "unknown value"),
+        ("unknown field", "unknown name"),
+        ("invalid type: ", ""),
+        ("invalid value: ", ""),
+    ];
+    WORDS.iter().fold(message.to_owned(), |message, (from, to)| message.replace(from, to))
+}
+
 fn default_one_hot_limit() -> usize {
     DataSettings::default().one_hot_limit
 }
@@ -212,7 +228,7 @@ impl Default for DataSettings {
             features: synthetic::FEATURES.map(str::to_owned).to_vec(),
             target: synthetic::TARGET.to_owned(),
             log_target: true,
-            log_features: false,
+            log_features: true,
             bad_rows: BadRows::Drop,
             one_hot_limit: 32,
         }
@@ -227,7 +243,7 @@ impl Default for SplitSettings {
 
 impl Default for NetworkSettings {
     fn default() -> Self {
-        Self { hidden: vec![32, 16], activation: HiddenActivation::Sigmoid, gain: 2.0, threshold: 0.0 }
+        Self { hidden: vec![32, 16], activation: HiddenActivation::Relu, gain: 2.0, threshold: 0.0 }
     }
 }
 
@@ -354,12 +370,41 @@ impl Settings {
         }
         depth::check(text)?;
         toml::from_str(text).map_err(|error| {
-            let message = error.message().replace('\n', "; ");
+            let message = in_words(error.message());
             match error.span() {
                 Some(span) => format!("line {}: {message}", 1 + text[..span.start].matches('\n').count()),
                 None => message,
             }
         })
+    }
+
+    /// These settings with some values replaced, each given as `section.key=value`, as in a settings file.
+    ///
+    /// # Errors
+    /// If a name is unknown or a value is of the wrong type; one line that names it.
+    pub fn with_values<S: AsRef<str>>(&self, values: &[S]) -> Result<Self, String> {
+        let mut settings = self.clone();
+        for value in values.iter().map(AsRef::as_ref) {
+            settings = settings.with_value(value).map_err(|error| format!("{value}: {error}"))?;
+        }
+        Ok(settings)
+    }
+
+    fn with_value(&self, assignment: &str) -> Result<Self, String> {
+        let (path, text) =
+            assignment.split_once('=').ok_or("expected section.key=value, such as training.epochs=50")?;
+        let (path, text) = (path.trim(), text.trim());
+        let (section, key) = path.rsplit_once('.').ok_or("expected section.key=value, such as training.epochs=50")?;
+        let mut all = toml::Table::try_from(self).map_err(|error| in_words(&error.to_string()))?;
+        let mut table = &mut all;
+        for name in section.split('.') {
+            let entry = table.get_mut(name).and_then(toml::Value::as_table_mut);
+            table = entry.ok_or_else(|| format!("there is no section [{section}]"))?;
+        }
+        // A text needs no quotes here.
+        let value = format!("value = {text}").parse::<toml::Table>().ok().and_then(|mut parsed| parsed.remove("value"));
+        table.insert(key.to_owned(), value.unwrap_or_else(|| toml::Value::String(text.to_owned())));
+        all.try_into().map_err(|error: toml::de::Error| in_words(error.message()))
     }
 
     /// The settings as TOML for [`Settings::from_toml`]; empty if the data file's path is not Unicode.

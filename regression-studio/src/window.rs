@@ -16,6 +16,7 @@ mod frame_times;
 mod loading;
 mod network_drawing;
 mod number;
+mod predict;
 mod preview;
 mod results_card;
 mod scatter;

@@ -80,9 +80,7 @@ fn a_run_is_saved_and_predicts() {
     let folder = folder(good_data());
     let (stdout, stderr, code) = output(program(folder.path()).args(["train", "config.toml"]));
     assert_eq!(code, 0, "{stderr}");
-    for part in
-        ["data.csv: 200 rows, 3 columns", "Epoch 3, training error", "linear least squares", "saved to config-run"]
-    {
+    for part in ["data.csv: 200 rows, 3 columns", "Epoch 3, training error", "linear  ", "saved to config-run"] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
     assert_eq!(names_in(folder.path()), ["config-run", "config.toml", "data.csv"]);
@@ -90,7 +88,7 @@ fn a_run_is_saved_and_predicts() {
 
     // The model given as folder and as file; predictions printed and written.
     let (printed, _, code) = output(program(folder.path()).args(["predict", "config-run", "data.csv"]));
-    assert_eq!((code, printed.lines().count(), printed.lines().next()), (0, 201, Some("row,c")));
+    assert_eq!((code, printed.lines().count(), printed.lines().next()), (0, 201, Some("row,predicted c,c")));
     let arguments = ["predict", "config-run/model.safetensors", "data.csv", "--out", "out.csv"];
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
     assert_eq!(fs::read_to_string(folder.path().join("out.csv")).unwrap(), printed);

@@ -103,6 +103,29 @@ pub(crate) fn signed_log(x: f64) -> f64 {
 /// Ratio of the largest to the median absolute value from which on a logarithm is suggested.
 const HEAVY_TAIL: f64 = 1000.0;
 
+/// The columns whose logarithm a network learns more easily.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Logarithms {
+    /// The target spans several powers of ten.
+    pub target: bool,
+    /// At least one numeric feature does.
+    pub features: bool,
+}
+
+/// Maximum number of rows that [`suggested_logarithms`] inspects.
+const MAX_INSPECTED: usize = 10_000;
+
+/// The logarithms that suit a table's target and features, by up to 10,000 of its rows.
+pub fn suggested_logarithms(table: &Table, data: &DataSettings) -> Logarithms {
+    let suits = |name: &String| {
+        let Some(numbers) = table.column(name).and_then(Column::numbers) else { return false };
+        let rows = numbers.iter().step_by(numbers.len().div_ceil(MAX_INSPECTED).max(1));
+        let values: Vec<f64> = rows.copied().filter(|value| value.is_finite()).collect();
+        !values.is_empty() && is_heavy_tailed(values)
+    };
+    Logarithms { target: suits(&data.target), features: data.features.iter().any(suits) }
+}
+
 /// Fits the transform to the training rows. Columns that are constant there are removed, with a note.
 pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(Transform, Vec<String>), PrepareError> {
     let fit = |name: &String, values: &[f64], log| {
@@ -254,6 +277,14 @@ impl Input {
     pub fn column(&self) -> &str {
         match self {
             Self::Number { column, .. } | Self::Text { column, .. } => column,
+        }
+    }
+
+    /// The category, if this is an input of the text column `name`.
+    pub fn category_of(&self, name: &str) -> Option<&str> {
+        match self {
+            Self::Text { column, text, .. } if column == name => Some(text),
+            _ => None,
         }
     }
 

@@ -14,6 +14,8 @@ Examples:
       trains, prints the results, and saves the run to the folder market-run
   regression-studio train market.toml --out market-run --resume
       resumes an interrupted run
+  regression-studio train market.toml --epochs 50 --set network.hidden=[64,32] --out wide-run
+      trains with other values than the file's
   regression-studio predict market-run new-prices.csv --out predicted.csv
       applies the trained network to a new table";
 
@@ -43,6 +45,18 @@ pub(crate) struct TrainArguments {
     /// Folder of the run [default: the settings file's name with -run, in the current folder]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
+    /// Epochs, in place of those of the settings file
+    #[arg(long, value_name = "N")]
+    pub(crate) epochs: Option<usize>,
+    /// Seed of the weights and of the order of the samples, in place of that of the settings file
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Any other value in place of that of the settings file, such as network.hidden=[64,32]; may be repeated
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print the results as one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Resume the run in that folder; only epochs, patience, device and threads may differ
     #[arg(long)]
     pub(crate) resume: bool,

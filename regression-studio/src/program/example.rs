@@ -32,7 +32,12 @@ pub(crate) fn text() -> String {
         }
         if let Some(field) = line.split_once(" = ").and_then(|(key, _)| field(&section, key)) {
             let unit = if field.unit().is_empty() { String::new() } else { format!(" ({})", field.unit()) };
-            text += &format!("\n# {}{unit}: {}\n# Range: {}.\n", field.label(), field.explanation(), field.range());
+            text += &format!(
+                "\n# {}{unit}: {}\n# Range: {}.\n",
+                field.label(),
+                field.explanation(),
+                field.values_in_file()
+            );
         }
         text += line;
         text.push('\n');
@@ -89,5 +94,24 @@ mod tests {
         for field in Field::ALL.into_iter().filter(|field| ![Field::Samples, Field::Threads].contains(field)) {
             assert!(text.contains(field.explanation()), "{field:?}");
         }
+    }
+
+    #[test]
+    fn every_value_that_the_example_names_is_accepted() {
+        let text = text();
+        let lines: Vec<&str> = text.lines().collect();
+        let mut tried = 0;
+        for (index, range) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("# Range: ")) {
+            let (key, _) = lines[index + 1].split_once(" = ").expect("a value below its range");
+            let quoted = range.split('"').skip(1).step_by(2).map(|value| format!("\"{value}\""));
+            let switch = range.contains("true or false").then_some(["true", "false"]);
+            for value in quoted.chain(switch.into_iter().flatten().map(str::to_owned)) {
+                let changed = text.replacen(lines[index + 1], &format!("{key} = {value}"), 1);
+                let settings = Settings::from_toml(&changed).expect(range);
+                assert_eq!(settings.problems(None), [], "{key} = {value}");
+                tried += 1;
+            }
+        }
+        assert_eq!(tried, 2 + 2 + 2 + 2 + 3 + 4, "switches, rows, order, activation, device");
     }
 }

@@ -1,12 +1,12 @@
 //! `regression-studio predict`: applies a trained network to a new table.
 
-use std::fmt::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use neural_net::files::write_atomically;
+use regression_studio::results::Metrics;
 use regression_studio::settings::Source;
-use regression_studio::{Model, run_folder};
+use regression_studio::{Model, Predictions, run_folder};
 
 use super::arguments::PredictArguments;
 use super::with_warning;
@@ -16,35 +16,18 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let model = if model.is_dir() { &model.join(run_folder::MODEL) } else { model };
     let model = with_warning(Model::read(model)?);
     let table = Source::File(csv.clone()).table()?;
-    let predictions = model.predict(&table)?;
-    let skipped = predictions.iter().filter(|prediction| prediction.is_none()).count();
-
-    let mut text = format!("row,{}\n", csv_cell(&model.transform.target));
-    for (row, prediction) in (1..).zip(&predictions) {
-        match prediction {
-            Some(value) => writeln!(text, "{row},{value}")?,
-            None => writeln!(text, "{row},")?,
-        }
-    }
+    let predictions = Predictions::of(&model, &table)?;
+    let text = predictions.to_csv();
     match out {
         Some(path) => {
             write_atomically(path, text.as_bytes()).with_context(|| format!("{}: cannot write", path.display()))?;
         }
         None => timing::program::print_line(format_args!("{}", text.trim_end_matches('\n'))),
     }
-    if skipped > 0 {
-        timing::note!(
-            "{skipped} of {} rows have no prediction: a feature is missing or not a number",
-            predictions.len()
-        );
+    if let Some(Metrics { rmse, mae, r2, .. }) = predictions.metrics {
+        let number = super::number;
+        timing::note!("RMSE {}, MAE {}, R² {r2:.4} over the rows with a true value", number(rmse), number(mae));
     }
+    predictions.notes().iter().for_each(|note| timing::note!("warning: {note}"));
     Ok(ExitCode::SUCCESS)
-}
-
-/// A text as a CSV cell, quoted if necessary.
-fn csv_cell(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
 }

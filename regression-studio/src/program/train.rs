@@ -18,7 +18,7 @@ use timing::program::CHECK_FAILED;
 use timing::say;
 
 use super::arguments::TrainArguments;
-use super::with_warning;
+use super::{number, with_warning};
 
 /// Exit code of an interrupted run: 128 + SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
@@ -26,7 +26,10 @@ const INTERRUPTED: u8 = 130;
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
-    let settings = Settings::read(&arguments.config)?;
+    let mut values = arguments.set.clone();
+    values.extend(arguments.epochs.map(|epochs| format!("training.epochs={epochs}")));
+    values.extend(arguments.seed.map(|seed| format!("training.seed={seed}")));
+    let settings = Settings::read(&arguments.config)?.with_values(&values).map_err(anyhow::Error::msg)?;
     require_valid(&settings)?;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&arguments.config));
     let run_folder = RunFolder::lock(&folder)?;
@@ -36,14 +39,17 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     if let Some(problem) = problems.first() {
         bail!("{}: {problem}", arguments.config.display());
     }
-    say!("{}: {} rows, {} columns", table.source(), table.rows(), table.columns().len());
+    let is_text = !arguments.json;
+    if is_text {
+        say!("{}: {} rows, {} columns", table.source(), table.rows(), table.columns().len());
+    }
 
     let shown = run.as_ref().map_or(0, |run| run.history.len());
     let session = match run {
         Some(run) => Session::resume(table, SavedRun { settings, ..run }),
         None => Session::start(table, settings),
     };
-    let snapshot = watch(session, &run_folder, shown)?;
+    let snapshot = watch(session, &run_folder, shown, is_text)?;
     let code = match &snapshot.state {
         State::Failed(message) => bail!("{message}"),
         State::Diverged(message) => {
@@ -61,9 +67,14 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         run_folder.save(run)?;
     }
     if let Some(results) = &snapshot.results {
-        show(results, &snapshot.state);
+        match is_text {
+            true => show(results, &snapshot.state),
+            false => say!("{}", serde_json::to_string(&**results)?),
+        }
     }
-    say!("saved to {}", folder.display());
+    if is_text {
+        say!("saved to {}", folder.display());
+    }
     if code == ExitCode::from(INTERRUPTED) {
         timing::note!("interrupted: repeat the command with --resume to continue");
     }
@@ -117,8 +128,8 @@ fn difference(kept: &Settings, wanted: &Settings) -> Option<&'static str> {
     same.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
 }
 
-/// Prints the run's epochs from `shown` on until it ends, saves it periodically, and stops it on Ctrl-C.
-fn watch(session: Session, folder: &RunFolder, mut shown: usize) -> Result<Arc<Snapshot>> {
+/// Prints the run's epochs from `shown` on, if `is_text`, until it ends; saves it periodically, and stops it on Ctrl-C.
+fn watch(session: Session, folder: &RunFolder, mut shown: usize, is_text: bool) -> Result<Arc<Snapshot>> {
     let (sender, receiver) = channel();
     let on_interrupt = Mutex::new(sender.clone());
     session.set_wake(Box::new(move || {
@@ -144,12 +155,13 @@ fn watch(session: Session, folder: &RunFolder, mut shown: usize) -> Result<Arc<S
             Err(RecvTimeoutError::Disconnected) => return Ok(session.wait()),
         }
         let snapshot = session.snapshot();
-        if !is_announced && !snapshot.device.is_empty() {
+        if is_text && !is_announced && !snapshot.device.is_empty() {
             is_announced = true;
             snapshot.notes.iter().for_each(|note| say!("note: {note}"));
-            say!("{}, {} inputs", snapshot.device, snapshot.inputs.len());
+            let inputs = snapshot.inputs.len();
+            say!("{}, {inputs} input{}", snapshot.device, if inputs == 1 { "" } else { "s" });
         }
-        for record in &snapshot.history[shown.min(snapshot.history.len())..] {
+        for record in snapshot.history.iter().skip(shown).filter(|_| is_text) {
             bar.suspend(|| {
                 say!(
                     "Epoch {}, training error {:.4}, validation error {:.4}, {:.2} s.",
@@ -185,27 +197,30 @@ fn show(results: &Results, state: &State) {
     };
     say!("{} epochs, {:.2} s of training: {why}. Best epoch: {}.", results.epochs, results.seconds, results.best_epoch);
     let is_log = results.parts[0].network.r2_log.is_some();
-    let log_column = if is_log { format!("{:>12}", "R² of logs") } else { String::new() };
-    say!("{:<12}{:>9}  {:<22}{:>14}{:>14}{:>14}{log_column}", "part", "rows", "model", "RMSE", "MAE", "R²");
+    let log_column = if is_log { format!("{:>11}", "R² of logs") } else { String::new() };
+    say!("{:<11}{:>9}  {:<8}{:>12}{:>12}{:>10}{log_column}", "part", "rows", "model", "RMSE", "MAE", "R²");
     for part in &results.parts {
-        let rows: [(&str, &Metrics); 3] =
-            [("network", &part.network), ("linear least squares", &part.linear), ("mean", &part.mean)];
+        let rows: [(&str, &Metrics); 3] = [("network", &part.network), ("linear", &part.linear), ("mean", &part.mean)];
         for (model, metrics) in rows {
-            let log = metrics.r2_log.map(|r2| format!("{r2:>12.4}")).unwrap_or_default();
-            let Metrics { rmse, mae, r2, .. } = metrics;
-            say!(
-                "{:<12}{:>9}  {model:<22}{:>14}{:>14}{:>14}{log}",
-                part.name,
-                part.rows,
-                number(*rmse),
-                number(*mae),
-                number(*r2)
-            );
+            let log = metrics.r2_log.map(|r2| format!("{:>11}", share(r2))).unwrap_or_default();
+            let Metrics { rmse, mae, r2, .. } = *metrics;
+            let (name, rows) = (&part.name, part.rows);
+            let [rmse, mae, r2] = [number(rmse), number(mae), share(r2)];
+            say!("{name:<11}{rows:>9}  {model:<8}{rmse:>12}{mae:>12}{r2:>10}{log}");
         }
+    }
+    let [.., test] = &results.parts;
+    if let Some(typical) = test.network.relative_error {
+        say!("Half of the predictions of the test part are within {:.2} % of the true value.", 100.0 * typical);
     }
 }
 
-/// A number with four decimals, in scientific notation if it is very small or large.
-fn number(value: f64) -> String {
-    if value == 0.0 || (0.001..1e6).contains(&value.abs()) { format!("{value:.4}") } else { format!("{value:.4e}") }
+/// R² with four decimals, or a bound if it is far below 0.
+fn share(r2: f64) -> String {
+    match r2 {
+        _ if r2.is_nan() => "–".to_owned(),
+        _ if r2 < -99.0 => "< -99".to_owned(),
+        // Adding 0 makes a rounded -0.0000 positive.
+        _ => format!("{:.4}", (r2 * 1e4).round() / 1e4 + 0.0),
+    }
 }

@@ -81,6 +81,19 @@ impl Field {
         self.texts().2
     }
 
+    /// Valid values in a settings file.
+    pub fn values_in_file(self) -> &'static str {
+        match self {
+            Self::LogTarget | Self::LogFeatures => "true or false",
+            Self::BadRows => "\"drop\", or \"error\" to stop",
+            Self::SplitOrder => "\"shuffled\" or \"time\"",
+            Self::Activation => "\"sigmoid\", \"tanh\" or \"relu\"",
+            Self::Device => "\"auto\", \"cpu\", \"cuda\" or \"simulator\"",
+            Self::Features => "a list of column names in quotes",
+            _ => self.range(),
+        }
+    }
+
     /// Explanation for a user without experience in machine learning.
     pub fn explanation(self) -> &'static str {
         self.texts().3

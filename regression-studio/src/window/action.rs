@@ -9,6 +9,8 @@ pub(crate) enum Tab {
     Data,
     /// The training run and its results.
     Training,
+    /// Predictions with the network of the run.
+    Predict,
     /// Comparison of two runs.
     Compare,
 }
@@ -26,6 +28,10 @@ pub(crate) enum Action {
     Stop,
     OpenRun,
     SaveRun,
+    UseLogarithms,
+    PredictLoaded,
+    PredictFile,
+    SavePredictions,
     Show(Tab),
     SwitchTheme,
     Help,
@@ -36,7 +42,7 @@ const CTRL: Modifiers = Modifiers::COMMAND;
 const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
 
 /// All keyboard shortcuts. A shortcut with Shift precedes the same one without, which would match too.
-pub(crate) const KEYS: [(KeyboardShortcut, Action); 15] = [
+pub(crate) const KEYS: [(KeyboardShortcut, Action); 16] = [
     (KeyboardShortcut::new(CTRL_SHIFT, Key::O), Action::OpenRun),
     (KeyboardShortcut::new(CTRL, Key::O), Action::OpenData),
     (KeyboardShortcut::new(CTRL, Key::S), Action::SaveRun),
@@ -47,7 +53,8 @@ pub(crate) const KEYS: [(KeyboardShortcut, Action); 15] = [
     (KeyboardShortcut::new(Modifiers::NONE, Key::F8), Action::Step),
     (KeyboardShortcut::new(CTRL, Key::Num1), Action::Show(Tab::Data)),
     (KeyboardShortcut::new(CTRL, Key::Num2), Action::Show(Tab::Training)),
-    (KeyboardShortcut::new(CTRL, Key::Num3), Action::Show(Tab::Compare)),
+    (KeyboardShortcut::new(CTRL, Key::Num3), Action::Show(Tab::Predict)),
+    (KeyboardShortcut::new(CTRL, Key::Num4), Action::Show(Tab::Compare)),
     (KeyboardShortcut::new(CTRL, Key::D), Action::SwitchTheme),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F1), Action::Help),
     (KeyboardShortcut::new(CTRL, Key::Q), Action::Quit),
@@ -68,8 +75,13 @@ impl Action {
             Self::Stop => "⏹ Stop",
             Self::OpenRun => "Open run…",
             Self::SaveRun => "Save run…",
+            Self::UseLogarithms => "Use logarithms and retrain",
+            Self::PredictLoaded => "Predict the loaded table",
+            Self::PredictFile => "Predict a file…",
+            Self::SavePredictions => "Save predictions…",
             Self::Show(Tab::Data) => "Data",
             Self::Show(Tab::Training) => "Training",
+            Self::Show(Tab::Predict) => "Predict",
             Self::Show(Tab::Compare) => "Compare runs",
             Self::SwitchTheme => "Switch theme",
             Self::Help => "Keys",
@@ -90,8 +102,13 @@ impl Action {
             Self::Stop => "Stop training; the best epoch's weights are kept and evaluated",
             Self::OpenRun => "Open a saved run, to view, compare or resume it",
             Self::SaveRun => "Save settings, curves, plots and the trained model to a folder",
+            Self::UseLogarithms => "Take the logarithm of columns that span several powers of ten, and train again",
+            Self::PredictLoaded => "Predict every row of the table that is loaded",
+            Self::PredictFile => "Open another table and predict its rows",
+            Self::SavePredictions => "Save the predictions as CSV: row, prediction, and true value if there is one",
             Self::Show(Tab::Data) => "Show the table's rows",
             Self::Show(Tab::Training) => "Show network, curves and results",
+            Self::Show(Tab::Predict) => "Predict rows with the trained network, and vary one row",
             Self::Show(Tab::Compare) => "Compare curves, settings and results of two runs",
             Self::SwitchTheme => "Switch between light and dark theme",
             Self::Help => "List all keys",

@@ -14,6 +14,7 @@ use super::curves::ErrorScale;
 use super::dialogs::{self, Failure, PathDialog};
 use super::form::Form;
 use super::loading::{LoadOutcome, Loading};
+use super::predict::{Predict, Rows};
 use super::preview::Preview;
 use super::theme;
 use super::watched::Watched;
@@ -30,6 +31,7 @@ pub struct App {
     tab: Tab,
     scale: ErrorScale,
     preview: Preview,
+    predict: Predict,
     failures: VecDeque<Failure>,
     path_dialog: Option<PathDialog>,
     shows_keys: bool,
@@ -55,6 +57,7 @@ impl App {
             tab: Tab::Data,
             scale: ErrorScale::default(),
             preview: Preview::default(),
+            predict: Predict::default(),
             failures: VecDeque::new(),
             path_dialog: None,
             shows_keys: false,
@@ -108,6 +111,13 @@ impl App {
                 self.fail("The data could not be loaded", message, "Correct the file, or open another one.");
             }
         }
+        if let Some(message) = self.predict.poll() {
+            self.fail(
+                "The table could not be predicted",
+                message,
+                "Open a table with the columns that the network was trained on.",
+            );
+        }
         let Some(watched) = &mut self.watched else { return };
         watched.refresh();
         if let State::Failed(message) | State::Diverged(message) = watched.snapshot().state.clone()
@@ -123,10 +133,18 @@ impl App {
     fn take_dropped_file(&mut self, context: &Context) {
         let dropped = context.input(|input| input.raw.dropped_files.first().cloned());
         if let Some(path) = dropped.map(|file| file.path().to_path_buf())
-            && self.disabled_reason(Action::OpenData).is_none()
+            && self.disabled_reason(self.opening_action()).is_none()
         {
+            if self.tab == Tab::Predict {
+                return self.predict_rows(Rows::File(path), context);
+            }
             self.load(crate::settings::Source::File(path), None, context);
         }
+    }
+
+    /// What a dropped file does: on the predictions' view it is predicted, on the others opened.
+    fn opening_action(&self) -> Action {
+        if self.tab == Tab::Predict { Action::PredictFile } else { Action::OpenData }
     }
 
     fn fail(&mut self, title: &'static str, message: String, hint: &'static str) {

@@ -2,6 +2,7 @@
 
 use eframe::egui::{self, Rect, RichText, Ui, UiBuilder, vec2};
 
+use super::action::Action;
 use super::curves::{self, ErrorScale};
 use super::network_drawing::{self, Drawing};
 use super::watched::Watched;
@@ -12,8 +13,16 @@ use crate::{Settings, Snapshot};
 
 const GAP: f32 = 8.0;
 
-/// Draws the view. Without a run, it shows the network of the settings.
-pub(crate) fn show(ui: &mut Ui, watched: Option<&Watched>, chosen: &Settings, scale: &mut ErrorScale) {
+/// Draws the view. Without a run, it shows the network of the settings. Returns the action that the user has chosen;
+/// `lacks_logarithms` tells whether one would suit the data.
+pub(crate) fn show(
+    ui: &mut Ui,
+    watched: Option<&Watched>,
+    chosen: &Settings,
+    scale: &mut ErrorScale,
+    lacks_logarithms: bool,
+) -> Option<Action> {
+    let mut action = None;
     let empty = std::sync::Arc::new(Snapshot::default());
     let snapshot = watched.map_or(&empty, Watched::snapshot);
     let settings = watched.map_or(chosen, Watched::settings);
@@ -54,7 +63,15 @@ pub(crate) fn show(ui: &mut Ui, watched: Option<&Watched>, chosen: &Settings, sc
         "Results",
         |_| (),
         |ui| match (&snapshot.results, &snapshot.state) {
-            (Some(results), State::Finished(_)) => results_card::show(ui, results, target),
+            (Some(results), State::Finished(_)) => {
+                if lacks_logarithms {
+                    let button = theme::primary_button(ui, Action::UseLogarithms.label());
+                    if ui.add(button).on_hover_text(Action::UseLogarithms.tooltip(ui.ctx())).clicked() {
+                        action = Some(Action::UseLogarithms);
+                    }
+                }
+                results_card::show(ui, results, target);
+            }
             _ => so_far(ui, snapshot, target),
         },
     );
@@ -75,6 +92,7 @@ pub(crate) fn show(ui: &mut Ui, watched: Option<&Watched>, chosen: &Settings, sc
         },
     );
     ui.advance_cursor_after_rect(area);
+    action
 }
 
 /// Divides the area into four tiles with a gap.

@@ -13,6 +13,7 @@ use super::action::Action;
 use super::loading::Loading;
 use super::typed::{self, TYPED};
 use super::{number, theme};
+use crate::prepared::{Logarithms, suggested_logarithms};
 use crate::settings::{BadRows, DeviceSetting, Field, HiddenActivation, Problem, Source, SplitOrder};
 use crate::table::Kind;
 use crate::{Settings, Table};
@@ -27,12 +28,21 @@ pub(crate) struct Form {
     /// All problems, cached for the state in `checked`.
     problems: Vec<Problem>,
     checked: Option<(Settings, Option<*const Table>)>,
+    /// The logarithms that suit the table, cached as the problems are.
+    suggested: Logarithms,
 }
 
 impl Form {
     pub(crate) fn new(settings: Settings) -> Self {
         let texts = TYPED.into_iter().map(|field| (field, typed::text_of(&settings, field))).collect();
-        Self { settings, texts, unread: Vec::new(), problems: Vec::new(), checked: None }
+        Self {
+            settings,
+            texts,
+            unread: Vec::new(),
+            problems: Vec::new(),
+            checked: None,
+            suggested: Logarithms::default(),
+        }
     }
 
     /// The edited settings; valid only if there are no problems.
@@ -52,6 +62,7 @@ impl Form {
             self.problems = self.unread.iter().cloned().chain(readable).collect();
             let place = |problem: &Problem| Field::ALL.iter().position(|&field| field == problem.field);
             self.problems.sort_by_key(place);
+            self.suggested = table.map(|table| suggested_logarithms(table, &self.settings.data)).unwrap_or_default();
             self.checked = Some((self.settings.clone(), table_of));
         }
         &self.problems
@@ -75,8 +86,19 @@ impl Form {
             .collect();
         data.target = numbers.pop().unwrap_or_default();
         data.features = numbers;
-        data.log_target = false;
-        data.log_features = false;
+        self.take_suggested(table);
+    }
+
+    /// Sets the logarithms to those that suit the table.
+    pub(crate) fn take_suggested(&mut self, table: &Table) {
+        let Logarithms { target, features } = suggested_logarithms(table, &self.settings.data);
+        (self.settings.data.log_target, self.settings.data.log_features) = (target, features);
+    }
+
+    /// Whether a logarithm suits the table that is not used.
+    pub(crate) fn lacks_logarithms(&self) -> bool {
+        let data = &self.settings.data;
+        (self.suggested.target && !data.log_target) || (self.suggested.features && !data.log_features)
     }
 
     /// Draws the form. Returns the action that the user has chosen.
@@ -150,8 +172,14 @@ impl Form {
     fn data_switches(&mut self, ui: &mut Ui) {
         field::switch(ui, Field::LogTarget, &mut self.settings.data.log_target);
         self.note(ui, Field::LogTarget);
+        if self.suggested.target && !self.settings.data.log_target {
+            suggestion(ui, "Suggested: the target spans several powers of ten.");
+        }
         field::switch(ui, Field::LogFeatures, &mut self.settings.data.log_features);
         self.note(ui, Field::LogFeatures);
+        if self.suggested.features && !self.settings.data.log_features {
+            suggestion(ui, "Suggested: a feature spans several powers of ten.");
+        }
         let choices = [(BadRows::Drop, "drop"), (BadRows::Error, "stop with an error")];
         field::choice(ui, Field::BadRows, &mut self.settings.data.bad_rows, &choices);
         self.typed(ui, Field::OneHotLimit);
@@ -250,6 +278,10 @@ impl Form {
             ui.label(RichText::new(format!("⚠ {problem}")).small().color(color));
         }
     }
+}
+
+fn suggestion(ui: &mut Ui, text: &str) {
+    ui.label(RichText::new(text).small().color(theme::palette(ui).blue));
 }
 
 /// Name shown for the data set.

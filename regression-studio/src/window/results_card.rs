@@ -18,6 +18,12 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
                 .color(if beats_linear(test) { palette.green } else { palette.orange })
                 .strong(),
         );
+        if let Some(typical) = test.network.relative_error {
+            ui.label(format!(
+                "Half of the predictions of unseen rows are within {:.2} % of the true value.",
+                100.0 * typical
+            ));
+        }
         ui.add_space(2.0);
         table(ui, results);
         ui.add_space(4.0);
@@ -36,6 +42,11 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
             ui.label(RichText::new(note).small().weak());
         }
     });
+}
+
+/// An error, beside that of the mean: a linear model of logarithms may be off by powers of ten.
+fn error(error: f64, of_mean: f64) -> String {
+    if error > 1000.0 * of_mean { "far off".to_owned() } else { number::short(error) }
 }
 
 /// A one-sentence summary.
@@ -78,11 +89,13 @@ fn table(ui: &mut Ui, results: &Results) {
                 true => RichText::new(text).strong(),
                 false => RichText::new(text).color(palette.grey),
             };
-            let Metrics { rmse, mae, r2, r2_log } = *metrics;
-            let part = if is_network { part.name.clone() } else { String::new() };
-            let figures = [number::short(rmse), number::short(mae), share(r2), r2_log.map_or_else(String::new, share)];
+            let Metrics { rmse, mae, r2, r2_log, .. } = *metrics;
+            let title = if is_network { part.name.clone() } else { String::new() };
+            let errors = [error(rmse, part.mean.rmse), error(mae, part.mean.mae)];
+            let [rmse, mae] = errors;
+            let figures = [rmse, mae, share(r2), r2_log.map_or_else(String::new, share)];
             let [rmse, mae, r2, r2_log] = figures.map(style);
-            row(ui, [RichText::new(part), style(name.to_owned()), rmse, mae, r2, r2_log]);
+            row(ui, [RichText::new(title), style(name.to_owned()), rmse, mae, r2, r2_log]);
         }
     }
 }

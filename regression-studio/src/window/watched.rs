@@ -98,6 +98,11 @@ impl Watched {
         matches!(self.snapshot.state, State::Preparing | State::Running | State::Paused)
     }
 
+    /// The run, once its network has been trained for an epoch.
+    pub(crate) fn trained_run(&self) -> Option<&Arc<SavedRun>> {
+        self.snapshot.run.as_ref().filter(|run| !run.history.is_empty())
+    }
+
     /// The run, if it was stopped and has epochs left.
     pub(crate) fn stopped_run(&self) -> Option<&Arc<SavedRun>> {
         let is_stopped = self.snapshot.state == State::Finished(Ending::Stopped);

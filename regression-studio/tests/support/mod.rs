@@ -33,7 +33,7 @@ pub(crate) fn small_settings() -> Settings {
     let mut settings = Settings::default();
     settings.data.features = ["x", "y", "direction"].map(str::to_owned).to_vec();
     settings.data.target = "target".to_owned();
-    settings.data.log_target = false;
+    (settings.data.log_target, settings.data.log_features) = (false, false);
     settings.network.hidden = vec![7, 5];
     settings.network.activation = HiddenActivation::Sigmoid;
     settings.network.gain = 1.5;

@@ -83,6 +83,20 @@ impl Window {
         self.step();
     }
 
+    /// Clicks the first widget whose label contains `part`.
+    pub(crate) fn click_part(&mut self, part: &str) {
+        self.0.query_all_by_label_contains(part).next().expect("a widget with this part of its label").click();
+        self.step();
+    }
+
+    /// Increases the value of a slider by one step.
+    pub(crate) fn nudge(&mut self, slider: &str) {
+        self.0.get_by_role_and_label(Role::Slider, slider).focus();
+        self.step();
+        self.0.key_press(Key::ArrowRight);
+        self.step();
+    }
+
     /// Whether a button is enabled.
     pub(crate) fn is_enabled(&self, button: &str) -> bool {
         !self.0.get_by_role_and_label(Role::Button, button).accesskit_node().is_disabled()

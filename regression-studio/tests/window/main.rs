@@ -3,5 +3,6 @@
 mod data;
 mod form;
 mod harness;
+mod predict;
 mod runs;
 mod training;

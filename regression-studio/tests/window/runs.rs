@@ -14,7 +14,7 @@ fn two_runs_are_compared() {
     window.train();
     window.fill("Learning rate", "0.01");
     window.train();
-    window.press(Modifiers::COMMAND, Key::Num3);
+    window.press(Modifiers::COMMAND, Key::Num4);
     assert!(window.shows("Error curves of two runs"));
     assert!(window.shows("0.05") && window.shows("0.01"), "the differing values");
     assert!(window.shows("Test RMSE"));

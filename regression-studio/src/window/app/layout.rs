@@ -36,7 +36,18 @@ impl App {
                 ui.add_space(4.0);
                 match self.tab {
                     Tab::Data => self.preview.show(ui, self.table.as_deref(), self.form.settings()),
-                    Tab::Training => dashboard::show(ui, self.watched.as_ref(), self.form.settings(), &mut self.scale),
+                    Tab::Training => {
+                        let (watched, form) = (self.watched.as_ref(), &self.form);
+                        let lacks_logarithms = form.lacks_logarithms() && self.loading.is_none();
+                        let chosen = dashboard::show(ui, watched, form.settings(), &mut self.scale, lacks_logarithms);
+                        action = action.or(chosen);
+                    }
+                    Tab::Predict => {
+                        let run = self.watched.as_ref().and_then(|watched| Some((watched, watched.trained_run()?)));
+                        let named = run.map(|(watched, run)| (self.runs.name_of(watched), run));
+                        let named = named.as_ref().map(|(name, run)| (name.as_str(), *run));
+                        action = action.or(self.predict.show(ui, named, self.table.is_some()));
+                    }
                     Tab::Compare => compare::show(ui, &mut self.runs, &mut self.scale),
                 }
             });
@@ -98,7 +109,7 @@ impl App {
     fn tabs(&self, ui: &mut Ui) -> Option<Action> {
         let mut action = None;
         ui.horizontal(|ui| {
-            for tab in [Tab::Data, Tab::Training, Tab::Compare] {
+            for tab in [Tab::Data, Tab::Training, Tab::Predict, Tab::Compare] {
                 let show = Action::Show(tab);
                 let button = egui::Button::selectable(self.tab == tab, show.label());
                 if ui.add(button).on_hover_text(show.tooltip(ui.ctx())).clicked() {

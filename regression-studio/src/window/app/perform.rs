@@ -12,8 +12,9 @@ use crate::session::State;
 use crate::settings::Source;
 use crate::window::action::{Action, Tab};
 use crate::window::dialogs::{PathDialog, Purpose};
-use crate::window::form::Form;
+use crate::window::form::{Form, source_name};
 use crate::window::loading::Loading;
+use crate::window::predict::Rows;
 use crate::window::watched::Watched;
 use crate::{Session, Settings};
 
@@ -39,7 +40,16 @@ impl App {
                 reason_if(is_active, "Training is running: stop it first.")
                     .or_else(|| reason_if(self.loading.is_some(), "Data are loading: wait, or cancel."))
             }
+            Action::PredictLoaded | Action::PredictFile => {
+                let run = self.watched.as_ref().and_then(Watched::trained_run);
+                let is_loaded = action == Action::PredictFile || self.table.is_some();
+                reason_if(run.is_none(), "Predictions need a trained network: train one, or open a saved run.")
+                    .or_else(|| reason_if(!is_loaded, "No data are loaded: open a file first."))
+                    .or_else(|| reason_if(self.predict.is_busy(), "Another table is being predicted."))
+            }
+            Action::SavePredictions => reason_if(!self.predict.has_predictions(), "There are no predictions to save."),
             Action::CancelLoading => reason_if(self.loading.is_none(), "No data are loading."),
+            Action::UseLogarithms => self.start_disabled_reason(),
             Action::Show(_) | Action::SwitchTheme | Action::Help | Action::Quit => None,
         }
     }
@@ -92,13 +102,28 @@ impl App {
             Action::Stop => self.session().into_iter().for_each(Session::stop),
             Action::OpenRun => self.ask(Purpose::OpenRun, String::new(), context),
             Action::SaveRun => {
-                let folder = std::env::home_dir().unwrap_or_default().join("regression-runs");
                 let name = self.watched.as_ref().map_or_else(|| "run".to_owned(), |watched| self.runs.name_of(watched));
                 self.ask(
                     Purpose::SaveRun,
-                    folder.join(name.to_lowercase().replace(' ', "-")).display().to_string(),
+                    runs_folder().join(name.to_lowercase().replace(' ', "-")).display().to_string(),
                     context,
                 );
+            }
+            Action::UseLogarithms => {
+                if let Some(table) = &self.table {
+                    self.form.take_suggested(table);
+                    self.start(false, context);
+                }
+            }
+            Action::PredictLoaded => {
+                let name = source_name(&self.form.settings().data.source);
+                let rows = self.table.clone().map(|table| Rows::Loaded(table, name));
+                rows.into_iter().for_each(|rows| self.predict_rows(rows, context));
+            }
+            Action::PredictFile => self.ask(Purpose::PredictFile, String::new(), context),
+            Action::SavePredictions => {
+                let file = self.predict.suggested_file(&runs_folder());
+                self.ask(Purpose::SavePredictions, file.display().to_string(), context);
             }
             Action::Show(tab) => self.tab = tab,
             Action::SwitchTheme => {
@@ -116,6 +141,13 @@ impl App {
             Purpose::OpenData => self.load(Source::File(path), None, context),
             Purpose::OpenRun => self.open_run(&path, context),
             Purpose::SaveRun => self.save_run(&path),
+            Purpose::PredictFile => self.predict_rows(Rows::File(path), context),
+            Purpose::SavePredictions => match self.predict.save(&path) {
+                Ok(()) => self.notice = format!("Saved {}", path.display()),
+                Err(message) => {
+                    self.fail("The predictions could not be saved", message, "Choose another file and save again.");
+                }
+            },
         }
     }
 
@@ -125,6 +157,13 @@ impl App {
             self.tab = Tab::Data;
         }
         self.loading = Some(Loading::start(source, settings, context));
+    }
+
+    /// Predicts rows with the network of the run that is shown.
+    pub(super) fn predict_rows(&mut self, rows: Rows, context: &Context) {
+        if let Some(run) = self.watched.as_ref().and_then(Watched::trained_run) {
+            self.predict.start(Arc::clone(run), rows, context);
+        }
     }
 
     fn session(&self) -> Option<&Session> {
@@ -192,6 +231,11 @@ impl App {
             }
         }
     }
+}
+
+/// The folder that is suggested for runs and predictions.
+fn runs_folder() -> PathBuf {
+    std::env::home_dir().unwrap_or_default().join("regression-runs")
 }
 
 /// The error with its causes in one line, as the command line prints it.

@@ -18,6 +18,10 @@ pub(crate) enum Purpose {
     OpenRun,
     /// Save a run to a folder.
     SaveRun,
+    /// Open a table whose rows are predicted.
+    PredictFile,
+    /// Save predictions to a file.
+    SavePredictions,
 }
 
 /// A path dialog.
@@ -71,6 +75,8 @@ impl PathDialog {
             Purpose::OpenData => ("Open file", "Path of a .csv, .tsv or .csv.gz file", "Open"),
             Purpose::OpenRun => ("Open run", "Path of a run's folder", "Open"),
             Purpose::SaveRun => ("Save run", "Path of a new folder", "Save"),
+            Purpose::PredictFile => ("Predict a file", "Path of a .csv, .tsv or .csv.gz file", "Open"),
+            Purpose::SavePredictions => ("Save predictions", "Path of a .csv file", "Save"),
         };
         ui.heading(title);
         ui.add_space(4.0);
@@ -114,17 +120,31 @@ impl PathDialog {
 
     /// Opens the system's dialog. It is created on this thread, as some systems require, and awaited on another.
     fn browse(&mut self, context: &Context) {
-        let dialog = rfd::AsyncFileDialog::new();
+        let table = |title: &str| {
+            let dialog =
+                rfd::AsyncFileDialog::new().set_title(title).add_filter("Tables", &["csv", "tsv", "txt", "gz"]);
+            Box::pin(dialog.add_filter("All files", &["*"]).pick_file())
+        };
+        let save = |title: &str| {
+            let suggested = expand_home(&self.text);
+            let mut dialog = rfd::AsyncFileDialog::new().set_title(title);
+            if let Some(name) = suggested.file_name() {
+                dialog = dialog.set_file_name(name.to_string_lossy());
+            }
+            // The system's dialog begins elsewhere if the folder does not exist yet.
+            if let Some(folder) =
+                suggested.parent().and_then(|folder| folder.ancestors().find(|folder| folder.is_dir()))
+            {
+                dialog = dialog.set_directory(folder);
+            }
+            Box::pin(dialog.save_file())
+        };
         let future: std::pin::Pin<Box<dyn Future<Output = Option<rfd::FileHandle>> + Send>> = match self.purpose {
-            Purpose::OpenData => {
-                let dialog = dialog.set_title("Open a table").add_filter("Tables", &["csv", "tsv", "txt", "gz"]);
-                Box::pin(dialog.add_filter("All files", &["*"]).pick_file())
-            }
-            Purpose::OpenRun => Box::pin(dialog.set_title("Open a run's folder").pick_folder()),
-            Purpose::SaveRun => {
-                let name = self.text.rsplit('/').next().unwrap_or("run").to_owned();
-                Box::pin(dialog.set_title("Save the run to a new folder").set_file_name(name).save_file())
-            }
+            Purpose::OpenData => table("Open a table"),
+            Purpose::PredictFile => table("Open a table to predict"),
+            Purpose::OpenRun => Box::pin(rfd::AsyncFileDialog::new().set_title("Open a run's folder").pick_folder()),
+            Purpose::SaveRun => save("Save the run to a new folder"),
+            Purpose::SavePredictions => save("Save the predictions"),
         };
         let (sender, chosen) = mpsc::channel();
         let context = context.clone();

@@ -1,0 +1,259 @@
+//! The view of predictions: for the rows of a table, and for one row that the user varies.
+
+mod job;
+mod what_if;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use eframe::egui::{self, Align2, Color32, Context, Rect, RichText, Sense, TextStyle, Ui, pos2, vec2};
+use neural_net::files::write_atomically;
+
+use self::job::Job;
+pub(crate) use self::job::Rows;
+use self::what_if::WhatIf;
+use super::action::Action;
+use super::{number, theme};
+use crate::saved_run::SavedRun;
+use crate::{Predictions, Table};
+
+const ROW_HEIGHT: f32 = 24.0;
+const NUMBER_WIDTH: f32 = 76.0;
+/// Width of the card for one row.
+const FORM_WIDTH: f32 = 330.0;
+const GAP: f32 = 8.0;
+
+/// The state of the view.
+#[derive(Default)]
+pub(crate) struct Predict {
+    job: Option<Job>,
+    shown: Option<Shown>,
+    what_if: WhatIf,
+}
+
+/// The predictions on display.
+struct Shown {
+    /// Name of the table.
+    name: String,
+    table: Arc<Table>,
+    predictions: Predictions,
+    /// Whether they have not been saved to a file.
+    is_unsaved: bool,
+}
+
+impl Predict {
+    /// Starts to predict these rows, in place of those before.
+    pub(crate) fn start(&mut self, run: Arc<SavedRun>, rows: Rows, context: &Context) {
+        self.job = Some(Job::start(run, rows, context));
+    }
+
+    /// Takes the result of the thread. Returns a failure in one line.
+    pub(crate) fn poll(&mut self) -> Option<String> {
+        let (name, result) = self.job.as_ref()?.poll()?;
+        self.job = None;
+        match result {
+            Ok((table, predictions)) => {
+                self.shown = Some(Shown { name, table, predictions, is_unsaved: true });
+                None
+            }
+            Err(message) => Some(message),
+        }
+    }
+
+    /// Whether predictions are being computed.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.job.is_some()
+    }
+
+    /// Whether there are predictions to save.
+    pub(crate) fn has_predictions(&self) -> bool {
+        self.shown.is_some()
+    }
+
+    /// The suggested file for the predictions: beside the run folders, named after the table.
+    pub(crate) fn suggested_file(&self, folder: &Path) -> PathBuf {
+        let name = self.shown.as_ref().map_or("table", |shown| shown.name.split('.').next().unwrap_or("table"));
+        folder.join(format!("{}-predicted.csv", name.to_lowercase().replace(' ', "-")))
+    }
+
+    /// Writes the predictions.
+    ///
+    /// # Errors
+    /// If the file cannot be written, in one line.
+    pub(crate) fn save(&mut self, path: &Path) -> Result<(), String> {
+        let Some(shown) = &mut self.shown else { return Ok(()) };
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder
+            .and_then(|()| write_atomically(path, shown.predictions.to_csv().as_bytes()))
+            .map_err(|error| format!("{}: cannot write: {error}", path.display()))?;
+        shown.is_unsaved = false;
+        Ok(())
+    }
+
+    /// Draws the view for a run named `name`. Returns the action that the user has chosen; `loaded` tells whether a table is
+    /// loaded.
+    pub(crate) fn show(&mut self, ui: &mut Ui, run: Option<(&str, &Arc<SavedRun>)>, loaded: bool) -> Option<Action> {
+        let Some((name, run)) = run else {
+            return theme::card(ui, |ui| {
+                ui.set_min_size(ui.available_size());
+                ui.heading("Predict");
+                ui.label("Predictions need a trained network: train one, or open a saved run.");
+                ui.add_space(4.0);
+                ui.button(Action::OpenRun.label()).clicked().then_some(Action::OpenRun)
+            });
+        };
+        self.what_if.follow(run);
+        let area = ui.available_rect_before_wrap();
+        let left = Rect::from_min_max(area.min, pos2(area.right() - FORM_WIDTH - GAP, area.bottom()));
+        let right = Rect::from_min_max(pos2(left.right() + GAP, area.top()), area.max);
+        let card = |ui: &mut Ui, area: Rect, id: &str, contents: &mut dyn FnMut(&mut Ui)| {
+            ui.scope_builder(egui::UiBuilder::new().max_rect(area).id_salt(id), |ui| {
+                theme::card(ui, |ui| {
+                    ui.set_min_size(ui.available_size());
+                    contents(ui);
+                });
+            });
+        };
+        let mut action = None;
+        card(ui, left, "rows", &mut |ui| action = self.rows(ui, name, run, loaded));
+        card(ui, right, "one row", &mut |ui| self.what_if.show(ui, run));
+        ui.advance_cursor_after_rect(area);
+        action
+    }
+
+    /// Buttons, summary and the rows.
+    fn rows(&mut self, ui: &mut Ui, name: &str, run: &SavedRun, loaded: bool) -> Option<Action> {
+        let mut action = None;
+        let target = &run.model.transform.target;
+        ui.horizontal(|ui| {
+            ui.heading(format!("Predict {target}"));
+            ui.label(RichText::new(format!("with {name}")).weak());
+        });
+        ui.horizontal_wrapped(|ui| {
+            for (button, is_enabled) in [
+                (Action::PredictLoaded, loaded && !self.is_busy()),
+                (Action::PredictFile, !self.is_busy()),
+                (Action::SavePredictions, self.has_predictions()),
+            ] {
+                let is_next = match button {
+                    Action::SavePredictions => self.shown.as_ref().is_some_and(|shown| shown.is_unsaved),
+                    _ => button == Action::PredictLoaded && self.shown.is_none(),
+                };
+                let widget = match is_next && is_enabled {
+                    true => theme::primary_button(ui, button.label()),
+                    false => egui::Button::new(button.label()),
+                };
+                let response = ui.add_enabled(is_enabled, widget).on_hover_text(button.tooltip(ui.ctx()));
+                if response.clicked() {
+                    action = Some(button);
+                }
+            }
+        });
+        ui.add_space(2.0);
+        if let Some(job) = &self.job {
+            ui.horizontal(|ui| {
+                ui.spinner();
+                ui.label(format!("Predicting {}…", job.name()));
+            });
+            return action;
+        }
+        match &self.shown {
+            Some(shown) => {
+                summary(ui, shown);
+                if let Some(row) = list(ui, &shown.predictions) {
+                    self.what_if.take_row(&shown.table, row);
+                }
+            }
+            None => {
+                ui.label(
+                    RichText::new(
+                        "Open a table with the same feature columns. Its rows are listed here with their predictions, which can be saved.",
+                    )
+                    .weak(),
+                );
+            }
+        }
+        action
+    }
+}
+
+fn summary(ui: &mut Ui, shown: &Shown) {
+    let palette = theme::palette(ui);
+    let predictions = &shown.predictions;
+    let predicted = predictions.predicted.len() - predictions.skipped();
+    ui.label(format!("{}: {} rows predicted", shown.name, number::count(predicted)));
+    if let Some(metrics) = predictions.metrics {
+        ui.label(format!(
+            "Beside the true values: R² {}, typical error (RMSE) {}, mean absolute error {}",
+            number::short(metrics.r2),
+            number::short(metrics.rmse),
+            number::short(metrics.mae)
+        ));
+    }
+    for note in predictions.notes() {
+        ui.add(egui::Label::new(RichText::new(format!("⚠ {note}")).color(palette.orange)).wrap());
+    }
+    ui.label(RichText::new("Click a row to vary it on the right.").small().weak());
+    ui.add_space(2.0);
+}
+
+/// The rows with their predictions. Returns the row that was clicked.
+fn list(ui: &mut Ui, predictions: &Predictions) -> Option<usize> {
+    let palette = theme::palette(ui);
+    let mut columns = vec![("predicted", palette.blue)];
+    if predictions.truth.is_some() {
+        columns.extend([("true", ui.visuals().text_color()), ("error", palette.grey)]);
+    }
+    let width = |ui: &Ui| ((ui.available_width() - NUMBER_WIDTH) / columns.len() as f32).clamp(70.0, 150.0);
+    let line = |ui: &Ui, area: Rect, width: f32, number: &str, cells: &[(String, Color32)]| {
+        let font = TextStyle::Body.resolve(ui.style());
+        let text = |right: f32, text: &str, color| {
+            ui.painter().text(pos2(right, area.center().y), Align2::RIGHT_CENTER, text, font.clone(), color);
+        };
+        text(area.left() + NUMBER_WIDTH - 10.0, number, palette.grey);
+        for (index, (cell, color)) in cells.iter().enumerate() {
+            text(area.left() + NUMBER_WIDTH + (index + 1) as f32 * width - 10.0, cell, *color);
+        }
+    };
+    let column_width = width(ui);
+    let size = vec2(ui.available_width(), ROW_HEIGHT);
+    let (area, _) = ui.allocate_exact_size(size, Sense::hover());
+    let names: Vec<(String, Color32)> = columns.iter().map(|(name, color)| ((*name).to_owned(), *color)).collect();
+    line(ui, area, column_width, "row", &names);
+    ui.painter().hline(area.x_range(), area.bottom(), egui::Stroke::new(1.0, palette.line));
+
+    let mut clicked = None;
+    let scroll = egui::ScrollArea::vertical().id_salt("predictions").auto_shrink(false);
+    scroll.show_rows(ui, ROW_HEIGHT - ui.spacing().item_spacing.y, predictions.predicted.len(), |ui, rows| {
+        for row in rows {
+            let size = vec2(ui.available_width(), ROW_HEIGHT - ui.spacing().item_spacing.y);
+            let (area, response) = ui.allocate_exact_size(size, Sense::click());
+            let background = match (response.hovered(), row % 2) {
+                (true, _) => Some(ui.visuals().widgets.hovered.bg_fill),
+                (false, 1) => Some(palette.stripe),
+                _ => None,
+            };
+            if let Some(color) = background {
+                ui.painter().rect_filled(area.expand2(vec2(0.0, ui.spacing().item_spacing.y / 2.0)), 0.0, color);
+            }
+            let predicted = predictions.predicted[row];
+            let shown = |value: Option<f64>| value.map_or("–".to_owned(), number::short);
+            let mut cells = vec![shown(predicted)];
+            if let Some(truth) = &predictions.truth {
+                let error = predicted.zip(truth[row]).map(|(predicted, truth)| predicted - truth);
+                cells.extend([shown(truth[row]), shown(error)]);
+            }
+            let spoken: Vec<String> =
+                columns.iter().zip(&cells).map(|((name, _), cell)| format!("{name} {cell}")).collect();
+            let spoken = format!("Row {}: {}", row + 1, spoken.join(", "));
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Row, true, &spoken));
+            let cells: Vec<(String, Color32)> =
+                cells.into_iter().zip(&columns).map(|(cell, (_, color))| (cell, *color)).collect();
+            line(ui, area, column_width, &number::count(row + 1), &cells);
+            if response.clicked() {
+                clicked = Some(row);
+            }
+        }
+    });
+    clicked
+}
