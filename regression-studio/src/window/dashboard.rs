@@ -12,6 +12,19 @@ use crate::session::State;
 use crate::{Settings, Snapshot};
 
 const GAP: f32 = 8.0;
+/// Minimum width of the view for tiles side by side.
+const MIN_WIDTH: f32 = 680.0;
+/// Height of a tile in a single column.
+const COLUMN_TILE: f32 = 300.0;
+
+/// What the view shows.
+struct View<'a> {
+    has_run: bool,
+    snapshot: &'a Snapshot,
+    settings: &'a Settings,
+    /// Whether a logarithm would suit the data.
+    lacks_logarithms: bool,
+}
 
 /// Draws the view. Without a run, it shows the network of the settings. Returns the action that the user has chosen;
 /// `lacks_logarithms` tells whether one would suit the data.
@@ -22,77 +35,103 @@ pub(crate) fn show(
     scale: &mut ErrorScale,
     lacks_logarithms: bool,
 ) -> Option<Action> {
-    let mut action = None;
     let empty = std::sync::Arc::new(Snapshot::default());
-    let snapshot = watched.map_or(&empty, Watched::snapshot);
-    let settings = watched.map_or(chosen, Watched::settings);
-    theme::card(ui, |ui| status(ui, watched.is_some(), snapshot));
-    ui.add_space(GAP - ui.spacing().item_spacing.y);
-    let area = ui.available_rect_before_wrap();
-    let [network, errors, results, predicted] = quarters(area);
-    tile(
-        ui,
-        network,
-        "Network",
-        |_| (),
-        |ui| {
-            let drawing = Drawing::new(snapshot, settings);
-            network_drawing::show(ui, &drawing);
-        },
-    );
-    let target = &settings.data.target;
-    let shown = *scale;
-    tile(
-        ui,
-        errors,
-        "Error",
-        |ui| scale.show(ui, target),
-        |ui| {
-            let palette = theme::palette(ui);
-            let names = ["training".to_owned(), "validation".to_owned()];
-            let lines = curves::of_history(&snapshot.history, shown, names, [palette.blue, palette.orange]);
-            let best = (snapshot.best_epoch, palette.green);
-            let epochs = if watched.is_some() { snapshot.epochs.min(snapshot.epoch.max(10) * 2) } else { 10 };
-            let epochs = if matches!(snapshot.state, State::Finished(_)) { snapshot.epoch } else { epochs };
-            curves::show(ui, "over the epochs", shown, epochs, Some(best), lines.into());
-        },
-    );
-    tile(
-        ui,
-        results,
-        "Results",
-        |_| (),
-        |ui| match (&snapshot.results, &snapshot.state) {
-            (Some(results), State::Finished(_)) => {
-                if lacks_logarithms {
-                    let button = theme::primary_button(ui, Action::UseLogarithms.label());
-                    if ui.add(button).on_hover_text(Action::UseLogarithms.tooltip(ui.ctx())).clicked() {
-                        action = Some(Action::UseLogarithms);
-                    }
-                }
-                results_card::show(ui, results, target);
-            }
-            _ => so_far(ui, snapshot, target),
-        },
-    );
-    let title = match &snapshot.predicted {
-        Some(predicted) => format!("Predicted over true: {} part", predicted.part),
-        None => "Predicted over true".to_owned(),
+    let view = View {
+        has_run: watched.is_some(),
+        snapshot: watched.map_or(&*empty, |watched| watched.snapshot()),
+        settings: watched.map_or(chosen, Watched::settings),
+        lacks_logarithms,
     };
-    tile(
-        ui,
-        predicted,
-        &title,
-        |_| (),
-        |ui| match &snapshot.predicted {
-            Some(predicted) => scatter::show(ui, predicted),
-            None => {
-                hint(ui, "Shown after the first epoch: one point per row; perfect predictions are on the diagonal.");
-            }
-        },
-    );
-    ui.advance_cursor_after_rect(area);
-    action
+    let right = ui.max_rect().right();
+    theme::card(ui, |ui| status(ui, view.has_run, view.snapshot));
+    ui.add_space(GAP - ui.spacing().item_spacing.y);
+    let area = ui.available_rect_before_wrap().with_max_x(right);
+    if area.width() >= MIN_WIDTH {
+        return view.tiles(ui, quarters(area), scale);
+    }
+    let scroll = egui::ScrollArea::vertical().id_salt("tiles").auto_shrink(false);
+    scroll.show(ui, |ui| view.tiles(ui, column(ui.available_rect_before_wrap()), scale)).inner
+}
+
+impl View<'_> {
+    /// Draws the four tiles at these places.
+    fn tiles(&self, ui: &mut Ui, places: [Rect; 4], scale: &mut ErrorScale) -> Option<Action> {
+        let Self { has_run, snapshot, settings, lacks_logarithms } = *self;
+        let [network, errors, results, predicted] = places;
+        let mut action = None;
+        tile(
+            ui,
+            network,
+            "Network",
+            |_| (),
+            |ui| {
+                let drawing = Drawing::new(snapshot, settings);
+                network_drawing::show(ui, &drawing);
+            },
+        );
+        let target = &settings.data.target;
+        let shown = *scale;
+        tile(
+            ui,
+            errors,
+            "Error",
+            |ui| scale.show(ui, target),
+            |ui| {
+                let palette = theme::palette(ui);
+                let names = ["training".to_owned(), "validation".to_owned()];
+                let lines = curves::of_history(&snapshot.history, shown, names, [palette.blue, palette.orange]);
+                let best = (snapshot.best_epoch, palette.green);
+                let epochs = if has_run { snapshot.epochs.min(snapshot.epoch.max(10) * 2) } else { 10 };
+                let epochs = if matches!(snapshot.state, State::Finished(_)) { snapshot.epoch } else { epochs };
+                curves::show(ui, "over the epochs", shown, epochs, Some(best), lines.into());
+            },
+        );
+        tile(
+            ui,
+            results,
+            "Results",
+            |_| (),
+            |ui| match (&snapshot.results, &snapshot.state) {
+                (Some(results), State::Finished(_)) => {
+                    if lacks_logarithms {
+                        let button = theme::primary_button(ui, Action::UseLogarithms.label());
+                        if ui.add(button).on_hover_text(Action::UseLogarithms.tooltip(ui.ctx())).clicked() {
+                            action = Some(Action::UseLogarithms);
+                        }
+                    }
+                    results_card::show(ui, results, target);
+                }
+                _ => so_far(ui, snapshot, target),
+            },
+        );
+        let title = match &snapshot.predicted {
+            Some(predicted) => format!("Predicted over true: {} part", predicted.part),
+            None => "Predicted over true".to_owned(),
+        };
+        tile(
+            ui,
+            predicted,
+            &title,
+            |_| (),
+            |ui| match &snapshot.predicted {
+                Some(predicted) => scatter::show(ui, predicted),
+                None => {
+                    hint(
+                        ui,
+                        "Shown after the first epoch: one point per row; perfect predictions are on the diagonal.",
+                    );
+                }
+            },
+        );
+        ui.advance_cursor_after_rect(network.union(predicted));
+        action
+    }
+}
+
+/// Four tiles one below the other.
+fn column(area: Rect) -> [Rect; 4] {
+    let size = vec2(area.width() - GAP, COLUMN_TILE);
+    [0.0, 1.0, 2.0, 3.0].map(|index| Rect::from_min_size(area.min + vec2(0.0, index * (COLUMN_TILE + GAP)), size))
 }
 
 /// Divides the area into four tiles with a gap.
@@ -182,7 +221,9 @@ fn status(ui: &mut Ui, has_run: bool, snapshot: &Snapshot) {
             ("Samples per second", shown(speed)),
             ("Device", if snapshot.device.is_empty() { "–".to_owned() } else { snapshot.device.clone() }),
         ];
-        for (name, value) in facts {
+        // In a narrow window the first facts only.
+        let count = if ui.max_rect().width() < MIN_WIDTH { 2 } else { facts.len() };
+        for (name, value) in facts.into_iter().take(count) {
             ui.add_space(8.0);
             ui.spacing_mut().item_spacing = vec2(5.0, 0.0);
             ui.label(RichText::new(name).small().color(palette.grey));

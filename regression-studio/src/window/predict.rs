@@ -22,6 +22,8 @@ const NUMBER_WIDTH: f32 = 76.0;
 /// Width of the card for one row.
 const FORM_WIDTH: f32 = 330.0;
 const GAP: f32 = 8.0;
+/// Minimum width of the view for both cards side by side.
+const MIN_WIDTH: f32 = 680.0;
 
 /// The state of the view.
 #[derive(Default)]
@@ -104,8 +106,13 @@ impl Predict {
         };
         self.what_if.follow(run);
         let area = ui.available_rect_before_wrap();
-        let left = Rect::from_min_max(area.min, pos2(area.right() - FORM_WIDTH - GAP, area.bottom()));
-        let right = Rect::from_min_max(pos2(left.right() + GAP, area.top()), area.max);
+        let (rows, one_row) = if area.width() < MIN_WIDTH {
+            let (rows, one_row) = area.split_top_bottom_at_fraction(0.55);
+            (rows, one_row.with_min_y(one_row.top() + GAP))
+        } else {
+            let (rows, one_row) = area.split_left_right_at_x(area.right() - FORM_WIDTH - GAP);
+            (rows, one_row.with_min_x(one_row.left() + GAP))
+        };
         let card = |ui: &mut Ui, area: Rect, id: &str, contents: &mut dyn FnMut(&mut Ui)| {
             ui.scope_builder(egui::UiBuilder::new().max_rect(area).id_salt(id), |ui| {
                 theme::card(ui, |ui| {
@@ -115,8 +122,8 @@ impl Predict {
             });
         };
         let mut action = None;
-        card(ui, left, "rows", &mut |ui| action = self.rows(ui, name, run, loaded));
-        card(ui, right, "one row", &mut |ui| self.what_if.show(ui, run));
+        card(ui, rows, "rows", &mut |ui| action = self.rows(ui, name, run, loaded));
+        card(ui, one_row, "one row", &mut |ui| self.what_if.show(ui, run));
         ui.advance_cursor_after_rect(area);
         action
     }

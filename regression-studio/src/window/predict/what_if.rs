@@ -141,7 +141,9 @@ fn scale_of(transform: &Transform, name: &str) -> Option<Scale> {
 fn slider(ui: &mut Ui, value: &mut f64, scale: Scale) -> egui::Response {
     let (low, high) = (scale.original(-RANGE), scale.original(RANGE));
     let step = 10.0_f64.powf(((high - low) / 1000.0).log10().floor());
-    ui.spacing_mut().slider_width = ui.available_width() - 92.0;
+    ui.spacing_mut().slider_width = (ui.available_width() - 92.0).max(60.0);
+    // The rail has the colour of a resting widget, which is that of a card in the light theme.
+    ui.visuals_mut().widgets.inactive.bg_fill = theme::palette(ui).line;
     let slider = egui::Slider::new(value, low..=high)
         .logarithmic(scale.log)
         .clamping(egui::SliderClamping::Never)
