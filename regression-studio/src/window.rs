@@ -22,12 +22,13 @@ mod results_card;
 mod scatter;
 mod theme;
 mod typed;
+mod unsaved;
 mod watched;
 
 use eframe::egui::ViewportBuilder;
 use eframe::icon_data;
 
-pub use self::app::App;
+pub use self::app::{App, Options};
 use self::frame_times::{Timed, VARIABLE};
 use crate::Settings;
 
@@ -58,7 +59,7 @@ pub fn run(settings: Settings) -> Result<(), WindowError> {
         "regression-studio",
         options,
         Box::new(move |creation| {
-            let app = App::new(&creation.egui_ctx, settings, true);
+            let app = App::new(&creation.egui_ctx, settings, Options::of_user());
             Ok(if is_timed { Box::new(Timed::new(app)) } else { Box::new(app) })
         }),
     );

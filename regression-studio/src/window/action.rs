@@ -112,7 +112,7 @@ impl Action {
             Self::Show(Tab::Compare) => "Compare curves, settings and results of two runs",
             Self::SwitchTheme => "Switch between light and dark theme",
             Self::Help => "List all keys",
-            Self::Quit => "Close the window; unsaved runs are lost",
+            Self::Quit => "Close the window",
         }
     }
 

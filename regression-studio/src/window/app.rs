@@ -4,22 +4,58 @@ mod layout;
 mod perform;
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use eframe::egui::{Context, Ui};
+use eframe::egui::{Context, Ui, ViewportCommand};
 
 use super::action::{self, Action, Tab};
 use super::compare::Runs;
 use super::curves::ErrorScale;
 use super::dialogs::{self, Failure, PathDialog};
-use super::form::Form;
+use super::form::{Form, source_name};
 use super::loading::{LoadOutcome, Loading};
 use super::predict::{Predict, Rows};
 use super::preview::Preview;
 use super::theme;
+use super::unsaved::{self, Recovered};
 use super::watched::Watched;
 use crate::session::State;
 use crate::{Settings, Table};
+
+/// What the window needs to know of its surroundings.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether paths are requested through the system's file dialog first; they can be typed in any case.
+    pub uses_system_dialogs: bool,
+    /// The folder that is suggested for saved runs and predictions.
+    pub runs_folder: PathBuf,
+    /// The folder for copies of unsaved runs, from which they are recovered if the program ends unexpectedly; `None` for
+    /// no copies.
+    pub copies_folder: Option<PathBuf>,
+}
+
+impl Options {
+    /// Those of a desktop program.
+    pub fn of_user() -> Self {
+        Self {
+            uses_system_dialogs: true,
+            runs_folder: std::env::home_dir().unwrap_or_default().join("regression-runs"),
+            copies_folder: unsaved::copies_folder(),
+        }
+    }
+}
+
+/// Whether the window is about to close.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Closing {
+    #[default]
+    No,
+    /// The user is asked about unsaved runs.
+    Asking,
+    /// The unsaved runs are saved or discarded.
+    Confirmed,
+}
 
 /// The window's state.
 pub struct App {
@@ -37,15 +73,15 @@ pub struct App {
     shows_keys: bool,
     /// Message about the last action, shown beside the buttons.
     notice: String,
-    uses_system_dialogs: bool,
+    options: Options,
+    closing: Closing,
+    copy: Option<unsaved::Copy>,
+    recovered: Option<Recovered>,
 }
 
 impl App {
     /// Creates the state with `settings` and starts loading their data.
-    ///
-    /// If `uses_system_dialogs`, paths are requested through the system's file dialog first; they can be typed in any
-    /// case.
-    pub fn new(context: &Context, settings: Settings, uses_system_dialogs: bool) -> Self {
+    pub fn new(context: &Context, settings: Settings, options: Options) -> Self {
         theme::apply(context);
         let loading = Loading::start(settings.data.source.clone(), None, context);
         Self {
@@ -62,7 +98,10 @@ impl App {
             path_dialog: None,
             shows_keys: false,
             notice: String::new(),
-            uses_system_dialogs,
+            recovered: options.copies_folder.as_deref().and_then(Recovered::find),
+            options,
+            closing: Closing::No,
+            copy: None,
         }
     }
 
@@ -70,6 +109,13 @@ impl App {
     pub fn show(&mut self, ui: &mut Ui) {
         let context = ui.ctx().clone();
         self.poll_background();
+        self.keep_copy();
+        if context.input(|input| input.viewport().close_requested()) && self.closing != Closing::Confirmed {
+            if self.runs.unsaved().next().is_some() {
+                context.send_viewport_cmd(ViewportCommand::CancelClose);
+            }
+            self.close(&context);
+        }
         if !self.shows_dialog() {
             self.take_dropped_file(&context);
             let pressed = action::pressed(&context, self.loading.is_some());
@@ -89,7 +135,8 @@ impl App {
     }
 
     fn shows_dialog(&self) -> bool {
-        self.shows_keys || self.path_dialog.is_some() || !self.failures.is_empty()
+        let asks = self.closing == Closing::Asking || self.recovered.is_some();
+        asks || self.shows_keys || self.path_dialog.is_some() || !self.failures.is_empty()
     }
 
     /// Takes new results of the loading and the training thread.
@@ -130,6 +177,79 @@ impl App {
         self.runs.update(watched);
     }
 
+    /// Copies a run that has ended and is not saved, and removes the copy when no run is unsaved.
+    fn keep_copy(&mut self) {
+        let Some(parent) = self.options.copies_folder.as_ref().filter(|_| self.closing != Closing::Confirmed) else {
+            return;
+        };
+        if self.runs.unsaved().next().is_none() {
+            if let Some(copy) = self.copy.take() {
+                copy.discard();
+            }
+            return;
+        }
+        let Some(watched) = self.watched.as_ref().filter(|watched| !watched.is_active()) else { return };
+        let Some(run) = watched.trained_run() else { return };
+        if self.runs.unsaved().any(|(_, unsaved)| Arc::ptr_eq(unsaved, run)) {
+            let copied = match &mut self.copy {
+                Some(copy) => copy.keep(run),
+                None => unsaved::Copy::new(parent).and_then(|copy| self.copy.insert(copy).keep(run)),
+            };
+            if let Err(error) = copied {
+                // Said once: without the folder there is no further attempt.
+                self.options.copies_folder = None;
+                self.notice = format!("⚠ Unsaved runs would be lost in a crash: {error}");
+            }
+        }
+    }
+
+    /// Asks whether to open a run that was left behind, and about unsaved runs before the window closes.
+    fn questions(&mut self, context: &Context) {
+        if let Some(recovered) = &self.recovered {
+            let run = &recovered.run;
+            let lines = [
+                format!(
+                    "The program ended before a run was saved: {} epochs on {}.",
+                    run.history.len(),
+                    source_name(&run.settings.data.source)
+                ),
+                "Open it to view, resume or save it.".to_owned(),
+            ];
+            let answer = dialogs::question(context, "Recover a run", &lines, &["Open run", "Discard", "Later"]);
+            if let (Some(answer), Some(recovered)) = (answer, self.recovered.take_if(|_| answer.is_some())) {
+                match answer {
+                    0 => {
+                        self.open_recovered(&recovered, context);
+                        // Its new copy first.
+                        self.keep_copy();
+                        recovered.remove();
+                    }
+                    1 => recovered.remove(),
+                    _ => {}
+                }
+            }
+        } else if self.closing == Closing::Asking {
+            let names: Vec<&str> = self.runs.unsaved().map(|(name, _)| name).collect();
+            let lines = [
+                format!("Not saved: {}.", names.join(", ")),
+                format!("Save puts each into a new folder in {}.", self.options.runs_folder.display()),
+            ];
+            let answer = dialogs::question(context, "Save before closing?", &lines, &["Save", "Discard", "Cancel"]);
+            match answer {
+                None => {}
+                Some(0) if !self.save_all() => self.closing = Closing::No,
+                Some(0 | 1) => {
+                    self.closing = Closing::Confirmed;
+                    if let Some(copy) = self.copy.take() {
+                        copy.discard();
+                    }
+                    self.close(context);
+                }
+                Some(_) => self.closing = Closing::No,
+            }
+        }
+    }
+
     fn take_dropped_file(&mut self, context: &Context) {
         let dropped = context.input(|input| input.raw.dropped_files.first().cloned());
         if let Some(path) = dropped.map(|file| file.path().to_path_buf())
@@ -152,6 +272,9 @@ impl App {
     }
 
     fn dialogs(&mut self, context: &Context) {
+        if self.failures.is_empty() && (self.recovered.is_some() || self.closing == Closing::Asking) {
+            return self.questions(context);
+        }
         if let Some(failure) = self.failures.front() {
             if dialogs::failure(context, failure) {
                 self.failures.pop_front();

@@ -31,6 +31,37 @@ pub(crate) fn failure(context: &Context, failure: &Failure) -> bool {
     })
 }
 
+/// Asks a question with one button per answer, the first of them the default. Returns the index of the chosen answer, and
+/// the last one if the dialog was closed.
+pub(crate) fn question(context: &Context, title: &str, lines: &[String], answers: &[&str]) -> Option<usize> {
+    let mut chosen = None;
+    let is_closed = dialog(context, "question", |ui| {
+        ui.heading(title);
+        ui.add_space(4.0);
+        for line in lines {
+            ui.label(line);
+        }
+        ui.add_space(8.0);
+        ui.horizontal(|ui| {
+            for (index, answer) in answers.iter().enumerate() {
+                let button = match index {
+                    0 => theme::primary_button(ui, answer),
+                    _ => egui::Button::new(*answer),
+                };
+                let button = ui.add(button);
+                if index == 0 && ui.memory(|memory| memory.focused().is_none()) {
+                    button.request_focus();
+                }
+                if button.clicked() {
+                    chosen = Some(index);
+                }
+            }
+        });
+        chosen.is_some()
+    });
+    chosen.or_else(|| is_closed.then(|| answers.len() - 1))
+}
+
 /// Lists all keys. Returns whether the user has closed the dialog.
 pub(crate) fn keys(context: &Context) -> bool {
     dialog(context, "keys", |ui| {

@@ -9,7 +9,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use regression_studio::Settings;
 use regression_studio::settings::Source;
-use regression_studio::window::App;
+use regression_studio::window::{App, Options};
 
 /// Timeout of [`Window::wait_until`].
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -38,12 +38,18 @@ impl Window {
         window
     }
 
-    /// Opens a window, which has started to load its data.
+    /// Opens a window, which has started to load its data. It keeps no copies of unsaved runs.
     pub(crate) fn of(settings: Settings) -> Self {
+        let runs_folder = PathBuf::from("/nowhere");
+        Self::with(settings, Options { uses_system_dialogs: false, runs_folder, copies_folder: None })
+    }
+
+    /// Opens a window in these surroundings.
+    pub(crate) fn with(settings: Settings, options: Options) -> Self {
         let builder = Harness::builder().with_size([1280.0, 1700.0]);
         let harness = builder.build_ui_state(
             move |ui, app: &mut Option<App>| {
-                app.get_or_insert_with(|| App::new(ui.ctx(), settings.clone(), false)).show(ui);
+                app.get_or_insert_with(|| App::new(ui.ctx(), settings.clone(), options.clone())).show(ui);
             },
             None,
         );

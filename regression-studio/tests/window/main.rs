@@ -6,3 +6,7 @@ mod harness;
 mod predict;
 mod runs;
 mod training;
+mod unsaved;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eframe::egui::{Context, Theme, ViewportCommand};
 use neural_net::model_file::Loaded;
 
-use super::App;
+use super::{App, Closing};
 use crate::run_folder::{self, RunFolderError};
 use crate::session::State;
 use crate::settings::Source;
@@ -15,6 +15,7 @@ use crate::window::dialogs::{PathDialog, Purpose};
 use crate::window::form::{Form, source_name};
 use crate::window::loading::Loading;
 use crate::window::predict::Rows;
+use crate::window::unsaved::{self, Recovered};
 use crate::window::watched::Watched;
 use crate::{Session, Settings};
 
@@ -103,11 +104,7 @@ impl App {
             Action::OpenRun => self.ask(Purpose::OpenRun, String::new(), context),
             Action::SaveRun => {
                 let name = self.watched.as_ref().map_or_else(|| "run".to_owned(), |watched| self.runs.name_of(watched));
-                self.ask(
-                    Purpose::SaveRun,
-                    runs_folder().join(name.to_lowercase().replace(' ', "-")).display().to_string(),
-                    context,
-                );
+                self.ask(Purpose::SaveRun, self.folder_for(&name).display().to_string(), context);
             }
             Action::UseLogarithms => {
                 if let Some(table) = &self.table {
@@ -122,7 +119,7 @@ impl App {
             }
             Action::PredictFile => self.ask(Purpose::PredictFile, String::new(), context),
             Action::SavePredictions => {
-                let file = self.predict.suggested_file(&runs_folder());
+                let file = self.predict.suggested_file(&self.options.runs_folder);
                 self.ask(Purpose::SavePredictions, file.display().to_string(), context);
             }
             Action::Show(tab) => self.tab = tab,
@@ -131,7 +128,7 @@ impl App {
                 context.set_theme(other);
             }
             Action::Help => self.shows_keys = true,
-            Action::Quit => context.send_viewport_cmd(ViewportCommand::Close),
+            Action::Quit => self.close(context),
         }
     }
 
@@ -171,7 +168,7 @@ impl App {
     }
 
     fn ask(&mut self, purpose: Purpose, suggestion: String, context: &Context) {
-        self.path_dialog = Some(PathDialog::new(purpose, suggestion, self.uses_system_dialogs, context));
+        self.path_dialog = Some(PathDialog::new(purpose, suggestion, self.options.uses_system_dialogs, context));
     }
 
     fn start(&mut self, one_epoch: bool, context: &Context) {
@@ -203,7 +200,7 @@ impl App {
                 let name =
                     folder.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
                 let mut watched = Watched::opened(Arc::clone(&run));
-                watched.listed = Some(self.runs.add(name, Arc::clone(&run)));
+                watched.listed = Some(self.runs.add(name, Arc::clone(&run), Some(Arc::clone(&run))));
                 self.watched = Some(watched);
                 self.notice = match unverified {
                     None => format!("Opened {}", folder.display()),
@@ -222,20 +219,60 @@ impl App {
         }
     }
 
+    /// A new folder for a run of this name.
+    fn folder_for(&self, name: &str) -> PathBuf {
+        unsaved::free_folder(&self.options.runs_folder, &name.to_lowercase().replace(' ', "-"))
+    }
+
+    /// Closes the window, after asking about unsaved runs.
+    pub(super) fn close(&mut self, context: &Context) {
+        match self.runs.unsaved().next() {
+            Some(_) if self.closing != Closing::Confirmed => self.closing = Closing::Asking,
+            _ => context.send_viewport_cmd(ViewportCommand::Close),
+        }
+    }
+
+    /// Saves all unsaved runs to new folders. Returns false if one could not be saved, after a message.
+    pub(super) fn save_all(&mut self) -> bool {
+        let unsaved: Vec<_> = self.runs.unsaved().map(|(name, run)| (name.to_owned(), Arc::clone(run))).collect();
+        for (name, run) in unsaved {
+            match run_folder::save(&self.folder_for(&name), &run) {
+                Ok(()) => self.runs.mark_saved(&run),
+                Err(error) => {
+                    self.fail(
+                        "The run could not be saved",
+                        with_causes(error),
+                        "Choose another folder and save again.",
+                    );
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Shows the run that a process has left behind.
+    pub(super) fn open_recovered(&mut self, recovered: &Recovered, context: &Context) {
+        let run = Arc::clone(&recovered.run);
+        let mut watched = Watched::opened(Arc::clone(&run));
+        watched.listed = Some(self.runs.add("Recovered run".to_owned(), Arc::clone(&run), None));
+        self.watched = Some(watched);
+        self.tab = Tab::Training;
+        self.load(run.settings.data.source.clone(), Some(run.settings.clone()), context);
+    }
+
     fn save_run(&mut self, folder: &Path) {
         let Some(run) = self.watched.as_ref().and_then(|watched| watched.snapshot().run.clone()) else { return };
         match run_folder::save(folder, &run) {
-            Ok(()) => self.notice = format!("Saved to {}", folder.display()),
+            Ok(()) => {
+                self.runs.mark_saved(&run);
+                self.notice = format!("Saved to {}", folder.display());
+            }
             Err(error) => {
                 self.fail("The run could not be saved", with_causes(error), "Choose another folder and save again.");
             }
         }
     }
-}
-
-/// The folder that is suggested for runs and predictions.
-fn runs_folder() -> PathBuf {
-    std::env::home_dir().unwrap_or_default().join("regression-runs")
 }
 
 /// The error with its causes in one line, as the command line prints it.

@@ -40,7 +40,7 @@ struct SystemDialog {
 }
 
 /// Minimum time in which a user closes the system's dialog; one that ends sooner could not be shown.
-const MIN_USER_TIME: Duration = Duration::from_millis(350);
+const MIN_USER_TIME: Duration = Duration::from_millis(1500);
 
 impl PathDialog {
     /// Opens the dialog; with `use_system`, also the system's file dialog.
