@@ -41,6 +41,14 @@ pub enum CsvProblem {
     /// The header contains no separator.
     #[error("there is only one column, \"{0}\": a table needs at least two, separated by commas, semicolons or tabs")]
     OneColumn(String),
+    /// Two columns have the same name.
+    #[error("columns {} and {} are both named {name:?}: rename one of them", places[0], places[1])]
+    DuplicateName {
+        /// The name.
+        name: String,
+        /// The columns, counted from 1.
+        places: [usize; 2],
+    },
     /// More than [`COLUMN_LIMIT`] columns.
     #[error("{0} columns: the limit is {COLUMN_LIMIT}; remove columns that you don't need")]
     TooManyColumns(usize),

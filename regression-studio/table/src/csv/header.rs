@@ -1,6 +1,6 @@
 //! The header line: the columns' names and the file's separators.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use memchr::memchr;
 
@@ -78,7 +78,10 @@ pub(super) fn find(text: &[u8], is_whole: bool) -> Result<Option<Header>, (Optio
             Err((Some(line), CsvProblem::OneColumn(name)))
         }
         count if count > COLUMN_LIMIT => Err((Some(line), CsvProblem::TooManyColumns(count))),
-        _ => Ok(Some(Header { names: distinct(names), grammar, end: extent.end, lines: lines_until(extent.end) })),
+        _ => {
+            let names = named(names).map_err(|problem| (Some(line), problem))?;
+            Ok(Some(Header { names, grammar, end: extent.end, lines: lines_until(extent.end) }))
+        }
     }
 }
 
@@ -161,24 +164,20 @@ fn cells(grammar: Grammar, line: &[u8]) -> Vec<String> {
     }
 }
 
-/// The names made distinct: an empty one becomes "column 3", a repeated one "PRICE (2)".
-fn distinct(names: Vec<String>) -> Vec<String> {
-    let given: HashSet<String> = names.iter().cloned().collect();
-    // The names in use, each with the number for its next repetition.
-    let mut taken: HashMap<String, usize> = HashMap::new();
-    let mut distinct = Vec::with_capacity(names.len());
-    for (index, name) in names.into_iter().enumerate() {
-        let wanted = if name.is_empty() { format!("column {}", index + 1) } else { name };
-        let mut name = wanted.clone();
-        while taken.contains_key(&name) || (name != wanted && given.contains(&name)) {
-            let number = taken.entry(wanted.clone()).or_insert(2);
-            name = format!("{wanted} ({number})");
-            *number += 1;
+/// The names, of which an empty one becomes "column 3".
+///
+/// # Errors
+/// If a name occurs twice.
+fn named(names: Vec<String>) -> Result<Vec<String>, CsvProblem> {
+    let name = |(index, name): (usize, String)| if name.is_empty() { format!("column {}", index + 1) } else { name };
+    let names: Vec<String> = names.into_iter().enumerate().map(name).collect();
+    let mut places = HashMap::new();
+    for (place, name) in (1..).zip(&names) {
+        if let Some(first) = places.insert(name, place) {
+            return Err(CsvProblem::DuplicateName { name: name.clone(), places: [first, place] });
         }
-        taken.insert(name.clone(), 2);
-        distinct.push(name);
     }
-    distinct
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -199,16 +198,21 @@ mod tests {
     }
 
     #[test]
-    fn names_are_trimmed_and_made_distinct() {
-        let names = header("\u{feff}a, b ,a,,\"a\n (2)\",a (2),\"x \"\"y\"\"\",column 4").names;
-        assert_eq!(names, ["a", "b", "a (3)", "column 4", "a (2)", "a (2) (2)", "x \"y\"", "column 4 (2)"]);
+    fn names_are_trimmed_and_empty_ones_numbered() {
+        let names = header("\u{feff}a, b ,,\"a\n (2)\",\"x \"\"y\"\"\"").names;
+        assert_eq!(names, ["a", "b", "column 3", "a (2)", "x \"y\""]);
     }
 
     #[test]
-    fn many_equal_names_are_numbered() {
-        let names = header(&vec!["x"; COLUMN_LIMIT].join(";")).names;
-        assert_eq!(names.iter().collect::<HashSet<_>>().len(), COLUMN_LIMIT);
-        assert_eq!(names.last(), Some(&format!("x ({COLUMN_LIMIT})")));
+    fn a_name_that_occurs_twice_is_rejected_with_both_places() {
+        for (text, name, places) in [("a, b ,c,b\n", "b", [2, 4]), ("a,,column 2\n", "column 2", [2, 3])] {
+            match find(text.as_bytes(), true) {
+                Err((Some(0), CsvProblem::DuplicateName { name: found, places: at })) => {
+                    assert_eq!((found.as_str(), at), (name, places));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     #[test]
