@@ -1,9 +1,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use neural_net::engine::GpuPath;
 use neural_net::network::Initialization;
+use neural_net::png::Background;
 use neural_net::preset::Preset;
 use neural_net::training::GradientScale;
 use neural_net::{Activation, Loss};
@@ -179,17 +180,35 @@ pub(crate) struct EvaluateArguments {
     pub(crate) json: bool,
 }
 
+/// Values of `--background`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Brightness {
+    Auto,
+    Dark,
+    Light,
+}
+
+impl From<Brightness> for Background {
+    fn from(brightness: Brightness) -> Self {
+        match brightness {
+            Brightness::Auto => Self::Auto,
+            Brightness::Dark => Self::Dark,
+            Brightness::Light => Self::Light,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct PredictArguments {
     /// A file that --save wrote
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// PNG files of one digit, light on dark, or indices of images in the test set, from 0
+    /// PNG files of one digit, of any size, or indices of images in the test set, from 0
     #[arg(value_name = "IMAGE", required = true)]
     pub(crate) images: Vec<String>,
-    /// The PNG files are dark on light
-    #[arg(long)]
-    pub(crate) invert: bool,
+    /// Background of the PNG files; auto: as most of the border
+    #[arg(long, value_enum, value_name = "BRIGHTNESS", default_value = "auto")]
+    pub(crate) background: Brightness,
     #[command(flatten)]
     pub(crate) data: DataArguments,
     /// Print one JSON object instead of text

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use neural_net::data::Dataset;
 use neural_net::network::argmax;
-use neural_net::{Activation, Architecture, Predictor, model_file, png};
+use neural_net::png::{self, Background, Digit};
+use neural_net::{Activation, Architecture, Predictor, model_file};
 use serde_json::{Value, json};
 use timing::say;
 
@@ -29,14 +30,18 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let mut predictor = Predictor::new(&model.network);
     let mut predictions = Vec::new();
     for image in &arguments.images {
-        let (pixels, label) = match (test_index(image), &dataset) {
+        let (pixels, label, changes) = match (test_index(image), &dataset) {
             (Some(index), Some((dataset, _))) => {
                 let (pixels, label) = test_image(dataset, index)?;
-                (pixels, Some(label))
+                (pixels, Some(label), Vec::new())
             }
-            _ => (read_png(Path::new(image), model.network.architecture(), arguments.invert)?, None),
+            _ => {
+                let background = arguments.background.into();
+                let (pixels, changes) = read_png(Path::new(image), model.network.architecture(), background)?;
+                (pixels, None, changes)
+            }
         };
-        predictions.push(Prediction::new(image, label, &mut predictor, &pixels));
+        predictions.push(Prediction { changes, ..Prediction::new(image, label, &mut predictor, &pixels) });
     }
     if arguments.json {
         let predictions: Vec<Value> = predictions.iter().map(Prediction::to_json).collect();
@@ -53,6 +58,8 @@ struct Prediction<'a> {
     image: &'a str,
     /// The label, for an image of the test set.
     label: Option<u8>,
+    /// What was done to the image before, each in a few words.
+    changes: Vec<String>,
     /// The predicted class.
     digit: usize,
     outputs: Vec<f32>,
@@ -70,12 +77,15 @@ impl<'a> Prediction<'a> {
             matches!(predictor.architecture().output_activation(), Activation::Softmax | Activation::Sigmoid);
         let probabilities =
             (probable && total.is_normal()).then(|| outputs.iter().map(|output| output / total).collect());
-        Self { image, label, digit: argmax(&outputs), outputs, probabilities }
+        Self { image, label, changes: Vec::new(), digit: argmax(&outputs), outputs, probabilities }
     }
 
     fn print(&self) {
         let Self { image, digit, .. } = self;
-        let label = self.label.map(|label| format!(", labelled {label}")).unwrap_or_default();
+        let mut label = self.label.map(|label| format!(", labelled {label}")).unwrap_or_default();
+        if !self.changes.is_empty() {
+            label += &format!(" ({})", self.changes.join("; "));
+        }
         match &self.probabilities {
             Some(probabilities) => {
                 say!("{image}: {digit} with probability {:.2} %{label}", 100.0 * probabilities[*digit]);
@@ -97,6 +107,7 @@ impl<'a> Prediction<'a> {
         json!({
             "image": self.image,
             "label": self.label,
+            "changes": self.changes,
             "digit": self.digit,
             "outputs": self.outputs,
             "probabilities": self.probabilities,
@@ -117,13 +128,15 @@ fn test_image(dataset: &Dataset, index: usize) -> Result<(Vec<u8>, u8)> {
     Ok((dataset.test.pixels.row(index).to_vec(), label))
 }
 
-/// The grey pixels of a PNG file. The image must be a square with one pixel for each of the network's inputs.
-fn read_png(path: &Path, architecture: &Architecture, invert: bool) -> Result<Vec<u8>> {
+/// The digit in a PNG file, and what was done to it.
+fn read_png(path: &Path, architecture: &Architecture, background: Background) -> Result<(Vec<u8>, Vec<String>)> {
     let (name, inputs) = (path.display(), architecture.inputs());
     let side = u32::try_from(inputs.isqrt()).ok().filter(|&side| u64::from(side).pow(2) == inputs as u64);
     let Some(side) = side else {
         bail!("{name}: the network has {inputs} inputs, not a square number: it cannot read images")
     };
-    let grey = png::read_grey(path, side)?;
-    Ok(if invert { grey.iter().map(|&pixel| 255 - pixel).collect() } else { grey })
+    let Digit { pixels, is_inverted, scaled_from } = png::read_digit(path, side, background)?;
+    let inverted = is_inverted.then(|| "dark on light: inverted".to_owned());
+    let scaled = scaled_from.map(|[width, height]| format!("{width} × {height} pixels: scaled and centred"));
+    Ok((pixels, inverted.into_iter().chain(scaled).collect()))
 }

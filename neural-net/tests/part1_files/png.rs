@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use neural_net::png::{PngError, read_grey};
+use neural_net::png::{Background, Digit, PngError, read_digit};
 use tempfile::TempDir;
 
 /// A PNG file with the given chunks.
@@ -25,11 +25,11 @@ fn with_palette(width: u32, palette: &[u8]) -> Vec<u8> {
     png(&[(b"IHDR", &header), (b"PLTE", palette), (b"IDAT", &pixels.finish().unwrap()), (b"IEND", &[])])
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<u8>, PngError> {
+fn read(bytes: &[u8]) -> Result<Digit, PngError> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("digit.png");
     std::fs::write(&path, bytes).unwrap();
-    let result = read_grey(&path, 2);
+    let result = read_digit(&path, 2, Background::Dark);
     if let Err(error) = &result {
         let line = error.to_string();
         assert!(line.starts_with(path.to_str().unwrap()) && !line.contains('\n'), "{line:?}");
@@ -39,7 +39,7 @@ fn read(bytes: &[u8]) -> Result<Vec<u8>, PngError> {
 
 #[test]
 fn part1_a_palette_of_whole_colours_is_read() {
-    assert_eq!(read(&with_palette(2, &[0, 0, 0, 255, 255, 255])).unwrap(), [0, 255, 255, 0]);
+    assert_eq!(read(&with_palette(2, &[0, 0, 0, 255, 255, 255])).unwrap().pixels, [0, 255, 255, 0]);
 }
 
 #[test]
@@ -55,7 +55,62 @@ fn part1_a_palette_that_ends_within_a_colour_is_an_error() {
 }
 
 #[test]
-fn part1_an_image_of_another_size_is_not_decoded() {
-    let error = read(&with_palette(1000, &[0, 0, 0, 255, 255, 255])).unwrap_err();
-    assert!(matches!(error, PngError::Size { width: 1000, height: 2, side: 2, .. }), "{error}");
+fn part1_a_too_large_image_is_not_decoded() {
+    let error = read(&with_palette(5000, &[0, 0, 0, 255, 255, 255])).unwrap_err();
+    assert!(matches!(error, PngError::Size { width: 5000, height: 2, .. }), "{error}");
+}
+
+/// A file of a drawing of `width` × `height` pixels; `grey` gives the brightness at a point.
+fn drawn(folder: &TempDir, [width, height]: [u32; 2], grey: impl Fn(u32, u32) -> u8) -> std::path::PathBuf {
+    let path = folder.path().join("drawing.png");
+    image::GrayImage::from_fn(width, height, |x, y| image::Luma([grey(x, y)])).save(&path).unwrap();
+    path
+}
+
+#[test]
+fn part1_a_drawing_is_scaled_to_20_pixels_and_centred_by_its_mass() {
+    let folder = TempDir::new().unwrap();
+    // A bar of 10 × 100 pixels near a corner, dark on light paper with noise.
+    let is_bar = |x: u32, y: u32| (20..30).contains(&x) && (40..140).contains(&y);
+    let path = drawn(&folder, [300, 200], |x, y| if is_bar(x, y) { 30 } else { 235 + (x * 7 + y * 3) as u8 % 16 });
+    let digit = read_digit(&path, 28, Background::Auto).unwrap();
+    assert_eq!((digit.is_inverted, digit.scaled_from), (true, Some([300, 200])));
+    let inked: Vec<(usize, usize)> =
+        (0..784).filter(|&pixel| digit.pixels[pixel] > 0).map(|pixel| (pixel % 28, pixel / 28)).collect();
+    let columns = inked.iter().map(|(x, _)| *x).min().unwrap()..=inked.iter().map(|(x, _)| *x).max().unwrap();
+    let rows = inked.iter().map(|(_, y)| *y).min().unwrap()..=inked.iter().map(|(_, y)| *y).max().unwrap();
+    assert_eq!((columns, rows), (14..=15, 5..=24));
+    assert_eq!(digit.pixels.iter().max(), Some(&255));
+
+    // With a dark background by force, nothing is brighter than the border.
+    assert!(matches!(read_digit(&path, 28, Background::Dark), Err(PngError::Blank { .. })));
+}
+
+#[test]
+fn part1_the_scaled_digit_does_not_depend_on_place_size_or_brightness() {
+    let folder = TempDir::new().unwrap();
+    let seven = |x: u32, y: u32| y < 20 || x + y / 2 > 90 && x + y / 2 < 115;
+    let read = |scale: u32, [left, top]: [u32; 2], background: u8, ink: u8| {
+        let path = drawn(&folder, [120 * scale + left + 9, 120 * scale + top + 5], |x, y| {
+            let (x, y) = (x.wrapping_sub(left) / scale, y.wrapping_sub(top) / scale);
+            if x < 110 && y < 110 && seven(x, y) { ink } else { background }
+        });
+        read_digit(&path, 28, Background::Auto).unwrap().pixels
+    };
+    let first = read(1, [10, 10], 0, 255);
+    for (scale, corner, background, ink) in [(1, [50, 20], 255, 0), (2, [10, 70], 20, 180), (3, [5, 5], 200, 90)] {
+        let other = read(scale, corner, background, ink);
+        let difference = first.iter().zip(&other).map(|(a, b)| a.abs_diff(*b)).max().unwrap();
+        assert!(difference <= 12, "{scale}, {corner:?}: {difference}");
+    }
+}
+
+#[test]
+fn part1_a_blank_drawing_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    for grey in [0, 128, 255] {
+        let path = drawn(&folder, [100, 50], |x, _| grey ^ (x % 2) as u8);
+        let error = read_digit(&path, 28, Background::Auto).unwrap_err();
+        assert!(error.to_string().ends_with("nothing is drawn: no pixel differs clearly from the border"), "{error}");
+    }
 }

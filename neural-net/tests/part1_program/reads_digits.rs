@@ -106,8 +106,7 @@ fn part1_program_reads_a_png_file_as_it_reads_the_test_image() {
     dark_on_light.save(sandbox.path("dark.png")).unwrap();
     coloured.save(sandbox.path("colour.png")).unwrap();
 
-    let read =
-        [predictions(&sandbox, &["3", "light.png", "colour.png"]), predictions(&sandbox, &["dark.png", "--invert"])];
+    let read = [predictions(&sandbox, &["3", "light.png", "colour.png"]), predictions(&sandbox, &["dark.png"])];
     let read = read.concat();
     assert_eq!(read.len(), 4);
     for prediction in &read {

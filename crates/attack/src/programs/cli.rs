@@ -140,7 +140,7 @@ const FORMS: &[Form] = &[
         options: &[
             ("", Takes::Input),
             ("", Takes::One(&["0", "19", "20", "18446744073709551615", "18446744073709551616"])),
-            ("--invert", Takes::Nothing),
+            ("--background", Takes::One(&["auto", "dark", "light", ""])),
             ("--data", Takes::Input),
             ("--json", Takes::Nothing),
         ],

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use neural_net::png::read_grey;
+use neural_net::png::{Background, read_digit};
 
 use crate::finding::{Case, Expected, Verdict, wrong};
 use crate::mutate;
@@ -53,10 +53,10 @@ impl Reader for Png {
         if let Err(error) = fs::write(&self.path, &case.bytes) {
             return wrong("the attack can write", error.to_string());
         }
-        match read_grey(&self.path, SIDE) {
+        match read_digit(&self.path, SIDE, Background::Auto) {
             Err(error) => Verdict::rejected(error, self.path.display()),
-            Ok(grey) if grey.len() == (SIDE * SIDE) as usize => Verdict::Accepted,
-            Ok(grey) => wrong("an image has all its pixels", format!("{} of {SIDE} × {SIDE}", grey.len())),
+            Ok(digit) if digit.pixels.len() == (SIDE * SIDE) as usize => Verdict::Accepted,
+            Ok(digit) => wrong("an image has all its pixels", format!("{} of {SIDE} × {SIDE}", digit.pixels.len())),
         }
     }
 }
