@@ -4,6 +4,7 @@ mod attack;
 mod capture;
 mod cargo;
 mod doctor;
+mod draw;
 mod gpu_check;
 mod peers;
 mod profiles;
@@ -31,6 +32,8 @@ enum Command {
     Attack(attack::Options),
     /// Lists the requirements that this machine meets or lacks, and the command that fixes each
     Doctor(doctor::Options),
+    /// Builds the page that reads drawn digits, docs/draw/index.html, or checks that it is fresh
+    Draw(draw::Options),
     /// Creates a folder that checks and times the kernels on a machine with a GPU and without Rust
     GpuCheck(gpu_check::Options),
     /// Rewrites or checks the committed PTX of the GPU kernels, or profiles a kernel's PTX
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
     program::run_tool(|| match arguments.command {
         Command::Attack(options) => attack::run(&options),
         Command::Doctor(options) => doctor::run(&options),
+        Command::Draw(options) => draw::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),

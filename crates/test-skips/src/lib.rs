@@ -35,6 +35,10 @@ pub enum Need {
     ForeignPtx,
     /// `pdftotext`.
     PdfToText,
+    /// Node.js.
+    Node,
+    /// Chromium.
+    Chromium,
     /// A git checkout.
     Git,
     /// The size of the L3 cache as reported by the system.
@@ -43,7 +47,7 @@ pub enum Need {
 
 impl Need {
     /// All needs.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Gpu,
         Self::Shader,
         Self::Cc,
@@ -55,6 +59,8 @@ impl Need {
         Self::Numpy,
         Self::ForeignPtx,
         Self::PdfToText,
+        Self::Node,
+        Self::Chromium,
         Self::Git,
         Self::CacheSize,
     ];
@@ -82,6 +88,8 @@ impl fmt::Display for Need {
             Self::Numpy => "numpy",
             Self::ForeignPtx => "foreign-ptx",
             Self::PdfToText => "pdftotext",
+            Self::Node => "node",
+            Self::Chromium => "chromium",
             Self::Git => "git",
             Self::CacheSize => "cache-size",
         })

@@ -115,15 +115,8 @@ impl Compilation<'_> {
     }
 
     fn command(&self, toolchain: &Toolchain) -> Command {
-        let mut command = Command::new(&toolchain.cargo);
-        for (name, _) in std::env::vars_os() {
-            if belongs_to_outer_build(&name) {
-                command.env_remove(name);
-            }
-        }
+        let mut command = toolchain.cargo_command();
         command.current_dir(&self.kernels.directory);
-        // Permits unstable features with a stable compiler, for this compilation only.
-        command.env("RUSTC", &toolchain.rustc).env("RUSTC_BOOTSTRAP", "1");
         command.env("CARGO_ENCODED_RUSTFLAGS", self.flags.0.join("\x1f"));
         for (key, value) in PROFILE {
             command.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
@@ -141,7 +134,7 @@ impl Compilation<'_> {
 /// Whether an environment variable belongs to the outer build, which runs the build script, and would change the inner
 /// one. The user's settings for network and registries are kept, and so is the jobserver, so that both builds share the
 /// cores.
-fn belongs_to_outer_build(name: &OsStr) -> bool {
+pub(crate) fn belongs_to_outer_build(name: &OsStr) -> bool {
     const KEPT: [&str; 3] = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTUP_HOME"];
     const KEPT_STARTS: [&str; 5] =
         ["CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_", "CARGO_REGISTRY_", "CARGO_SOURCE_"];

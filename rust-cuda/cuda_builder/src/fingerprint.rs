@@ -15,6 +15,22 @@ use crate::manifest::Manifest;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub(crate) String);
 
+impl Fingerprint {
+    /// The digest of labelled texts and of files, or of all files in directories, with their names, for something other
+    /// than PTX that is committed with the digest of its inputs.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn of(texts: &[(&str, &str)], paths: &[&Path]) -> Result<Self, BuilderError> {
+        let mut hasher = FingerprintHasher::default();
+        texts.iter().for_each(|(label, text)| hasher.field(label, text.as_bytes()));
+        for path in paths {
+            hasher.path(path)?;
+        }
+        Ok(hasher.finish())
+    }
+}
+
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.0)
@@ -96,5 +112,21 @@ mod tests {
         };
         assert_ne!(hash(&[("a", "bc")]), hash(&[("ab", "c")]));
         assert_ne!(hash(&[("a", "b"), ("c", "d")]), hash(&[("a", "bcd")]));
+    }
+
+    #[test]
+    fn a_digest_of_files_depends_on_texts_names_and_contents_but_not_on_the_directory() {
+        let digest = |text: &str, name: &str, content: &str| {
+            let directory = tempfile::tempdir().unwrap();
+            let file = directory.path().join(name);
+            std::fs::write(&file, content).unwrap();
+            Fingerprint::of(&[("flags", text)], &[&file]).unwrap()
+        };
+        let one = digest("-O", "a.rs", "fn a() {}\n");
+        assert_eq!(digest("-O", "a.rs", "fn a() {}\r\n"), one);
+        for other in [digest("", "a.rs", "fn a() {}\n"), digest("-O", "b.rs", "fn a() {}\n"), digest("-O", "a.rs", "")]
+        {
+            assert_ne!(other, one);
+        }
     }
 }

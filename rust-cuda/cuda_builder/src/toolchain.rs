@@ -2,6 +2,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::compile::belongs_to_outer_build;
 use crate::{Arch, TARGET};
 
 /// The oldest release of rustc with all unstable features that the kernels and the flags use.
@@ -69,6 +70,21 @@ pub struct Toolchain {
     pub sysroot: PathBuf,
     /// The compiler's name and version and LLVM's, in one line.
     pub compiler: String,
+}
+
+impl Toolchain {
+    /// A command that runs the toolchain's cargo, without the environment of the build or program that calls this, and
+    /// with permission to use unstable features.
+    pub fn cargo_command(&self) -> Command {
+        let mut command = Command::new(&self.cargo);
+        for (name, _) in std::env::vars_os() {
+            if belongs_to_outer_build(&name) {
+                command.env_remove(name);
+            }
+        }
+        command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
+        command
+    }
 }
 
 /// The first of the candidates that can build PTX for `arch`.

@@ -1,0 +1,36 @@
+//! The format of `parameters.bin`, in which [`crate::network`] has its weights.
+
+use crate::network::{PARAMETERS, SIZES, floats};
+
+/// The largest absolute value of a quantised weight.
+const MAX: f32 = 127.0;
+
+/// The parameters of a layer in the format of `parameters.bin`; `weights` are row-major, inputs × units.
+///
+/// Each unit has its own step, of which its weights are the nearest multiples.
+pub fn encode(weights: &[f32], biases: &[f32]) -> Vec<u8> {
+    let mut steps = vec![0.0_f32; biases.len()];
+    for row in weights.chunks(biases.len()) {
+        steps.iter_mut().zip(row).for_each(|(step, weight)| *step = step.max(weight.abs() / MAX));
+    }
+    // A unit whose weights are all zero has the step 0, and its weights are 0 / 0, which converts to 0.
+    let weights = weights.iter().zip(steps.iter().cycle()).map(|(weight, step)| (weight / step).round() as i8);
+    let floats = steps.iter().chain(biases).flat_map(|value| value.to_le_bytes());
+    weights.map(i8::cast_unsigned).chain(floats).collect()
+}
+
+/// The weights of the network's layers, row-major, inputs × units, and their biases.
+pub fn decode() -> Vec<(Vec<f32>, Vec<f32>)> {
+    let mut parameters = &PARAMETERS[..];
+    let layers = SIZES.windows(2).map(|sizes| {
+        let (inputs, units) = (sizes[0], sizes[1]);
+        let (layer, others) = parameters.split_at((inputs + 8) * units);
+        parameters = others;
+        let (weights, floats_of_units) = layer.split_at(inputs * units);
+        let mut steps: Vec<f32> = floats(floats_of_units).collect();
+        let biases = steps.split_off(units);
+        let weights = weights.iter().zip(steps.iter().cycle());
+        (weights.map(|(weight, step)| f32::from(weight.cast_signed()) * step).collect(), biases)
+    });
+    layers.collect()
+}

@@ -1,0 +1,65 @@
+//! The page in headless Chromium reads digits that are drawn with a mouse, a pen and a finger.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use serde_json::json;
+use test_skips::{Need, skip};
+
+use crate::module::{page, run_in_node};
+use crate::strokes::hundred_digits;
+use crate::{Answer, predictor, require_same};
+
+/// What the page shows after a drawing.
+#[derive(Deserialize)]
+struct Shown {
+    /// The text beside the field.
+    text: String,
+    /// The pixels that the network sees.
+    image: Vec<u8>,
+    outputs: Vec<f32>,
+    /// The text after Clear.
+    cleared: String,
+}
+
+/// What the script prints.
+#[derive(Deserialize)]
+struct Report {
+    /// The text before anything is drawn.
+    text: String,
+    shown: Vec<Shown>,
+    /// The URLs that the page loaded, itself included.
+    loaded: Vec<String>,
+    /// Messages of uncaught errors.
+    errors: Vec<String>,
+}
+
+#[test]
+fn drawn_digits_are_read_as_by_the_predictor() {
+    let chromium = std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);
+    let version = Command::new(&chromium).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !version.is_ok_and(|status| status.success()) {
+        return skip(Need::Chromium, &format!("there is no program {}: install Chromium", chromium.display()));
+    }
+    let digits = hundred_digits();
+    let drawings: Vec<_> = digits
+        .iter()
+        .zip(["mouse", "pen", "touch"].into_iter().cycle())
+        .map(|((_, strokes), pointer)| json!({ "pointer": pointer, "strokes": strokes }))
+        .collect();
+    let input = serde_json::to_vec(&drawings).unwrap();
+    let Some(output) = run_in_node("browser.mjs", &[&chromium, page()], &input) else { return };
+    let report: Report = serde_json::from_str(&output).unwrap();
+    assert_eq!((report.text.as_str(), report.errors), ("Nothing drawn", vec![]));
+    assert!(report.loaded.len() == 1 && report.loaded[0].ends_with("/docs/draw/index.html"), "{:?}", report.loaded);
+    assert_eq!(report.shown.len(), digits.len());
+    let (mut predictor, mut right) = (predictor(), 0);
+    for (shown, (drawn, _)) in report.shown.into_iter().zip(digits) {
+        let digit = shown.text.trim_start_matches("It reads ").parse().expect(&shown.text);
+        require_same(&mut predictor, &shown.image, &Answer { digit, outputs: shown.outputs });
+        assert_eq!(shown.cleared, "Nothing drawn");
+        right += usize::from(digit == drawn);
+    }
+    assert!(right >= 90, "{right} of 100 are right");
+}

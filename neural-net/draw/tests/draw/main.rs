@@ -1,0 +1,61 @@
+//! The prediction of the page in `docs/draw`, natively, in Node and in a browser, beside the CPU's predictor.
+
+mod browser;
+mod images;
+mod module;
+mod predictions;
+mod strokes;
+
+use draw::drawing::PIXELS;
+use ndarray::{Array1, Array2};
+use perceptron::network::argmax;
+use perceptron::preset::Preset;
+use perceptron::{Network, Predictor};
+use serde::Deserialize;
+
+/// A prediction of the page's network.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    digit: usize,
+    outputs: Vec<f32>,
+}
+
+/// The CPU's predictor with the page's weights.
+fn predictor() -> Predictor<f32> {
+    let shapes = draw::network::SIZES.windows(2).map(|sizes| (sizes[0], sizes[1]));
+    let layers = draw::quantised::decode().into_iter().zip(shapes);
+    let layers = layers
+        .map(|((weights, biases), shape)| (Array2::from_shape_vec(shape, weights).unwrap(), Array1::from(biases)));
+    let (weights, biases) = layers.unzip();
+    Predictor::new(&Network::new(Preset::Homework.architecture().unwrap(), weights, biases).unwrap())
+}
+
+/// Requires an answer to be the predictor's: the same digit, and each output to 10⁻⁵.
+fn require_same(predictor: &mut Predictor<f32>, image: &[u8], answer: &Answer) {
+    let inputs: Vec<f32> = image.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
+    let expected = predictor.predict(&inputs);
+    let is_near = |(found, expected): (&f32, &f32)| (found - expected).abs() < 1e-5;
+    let is_same = answer.outputs.len() == expected.len() && answer.outputs.iter().zip(expected).all(is_near);
+    assert!(is_same && answer.digit == argmax(expected), "{answer:?} instead of {expected:?}");
+}
+
+/// Images, each of [`PIXELS`] bytes, with their labels: 100 of the built-in digits.
+fn builtin_digits() -> (Vec<u8>, Vec<u8>) {
+    digits::builtin_digits::draw(100, 0)
+}
+
+/// MNIST's test images with their labels; without them the calling test is skipped.
+#[track_caller]
+fn mnist() -> Option<(Vec<u8>, Vec<u8>)> {
+    let directory = test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist)?;
+    let images = digits::idx::read_labelled_images(&directory, "t10k").unwrap();
+    Some((images.pixels.iter().copied().collect(), images.labels))
+}
+
+/// Requires answers to be the predictor's. Returns how many are the labels.
+fn require_all_same(images: &[u8], labels: &[u8], answers: &[Answer]) -> usize {
+    assert_eq!(answers.len(), labels.len());
+    let mut predictor = predictor();
+    images.chunks(PIXELS).zip(answers).for_each(|(image, answer)| require_same(&mut predictor, image, answer));
+    answers.iter().zip(labels).filter(|(answer, label)| answer.digit == usize::from(**label)).count()
+}
