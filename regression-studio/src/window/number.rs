@@ -21,14 +21,14 @@ pub(crate) fn short(value: f64) -> String {
     }
     match magnitude {
         0.0 => "0".to_owned(),
-        _ if !(1e-3..1e7).contains(&magnitude) => format!("{value:.3e}"),
+        _ if !(1e-3..1e7).contains(&magnitude) => format!("{value:.3e}").replace('-', "−"),
         _ if magnitude >= 1e4 => {
             let sign = if value < 0.0 { "−" } else { "" };
             format!("{sign}{}", count(magnitude.round() as usize))
         }
         _ => {
             let decimals = (3 - magnitude.log10().floor() as i32).clamp(0, 6) as usize;
-            format!("{value:.decimals$}")
+            format!("{value:.decimals$}").replace('-', "−")
         }
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     fn numbers_are_formatted_briefly() {
         assert_eq!([count(0), count(999), count(411_668), count(1_000_000)], ["0", "999", "411,668", "1,000,000"]);
         assert_eq!(short(0.123_456), "0.1235");
-        assert_eq!(short(-3.5), "-3.500");
+        assert_eq!(short(-3.5), "−3.500");
         assert_eq!(short(43_210.4), "43,210");
         assert_eq!(short(1.5e9), "1.500e9");
         assert_eq!(short(f64::NAN), "–");

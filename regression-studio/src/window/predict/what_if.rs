@@ -96,8 +96,11 @@ impl WhatIf {
         ui.label(RichText::new(text).heading().color(palette.blue));
         if self.row != self.start {
             let change = now - before;
-            let share =
-                if before == 0.0 { String::new() } else { format!(" ({:+.1} %)", 100.0 * change / before.abs()) };
+            let share = if before == 0.0 {
+                String::new()
+            } else {
+                format!(" ({:+.1} %)", 100.0 * change / before.abs()).replace('-', "−")
+            };
             let sign = if change > 0.0 { "+" } else { "" };
             ui.label(format!("{sign}{}{share} by these changes", number::short(change)));
         }
