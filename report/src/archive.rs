@@ -1,5 +1,8 @@
-//! hw1.zip: the homework's crates and its report, without any other files.
+//! hw1.zip: the homework's crates, the crates that they are built from, and the report.
 
+mod reduced;
+
+use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +15,10 @@ pub const CRATES: [&str; 3] = ["utils", "max_functions", "matmul_functions"];
 const FOLDERS: [&str; 4] = ["benches", "examples", "src", "tests"];
 /// The extensions of source files; files of editors and other programs have others.
 const EXTENSIONS: [&str; 3] = ["rs", "toml", "stderr"];
+/// The folders and the extensions of what a crate is built from.
+const BUILD_FOLDERS: [&str; 3] = ["build", "ptx", "src"];
+const BUILD_EXTENSIONS: [&str; 2] = ["rs", "ptx"];
+const README: &str = include_str!("../template/hw1-readme.md");
 
 /// The errors of [`archive`] and [`files`].
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +30,14 @@ pub enum ArchiveError {
         path: PathBuf,
         /// The cause.
         error: std::io::Error,
+    },
+    /// A file of the workspace lacks what the archive needs.
+    #[error("cannot pack {}: {reason}", path.display())]
+    Unusable {
+        /// Its path.
+        path: PathBuf,
+        /// What it lacks.
+        reason: String,
     },
     /// The archive could not be created.
     #[error("cannot create the archive: {0}")]
@@ -38,28 +53,54 @@ pub fn workspace() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// The archive's bytes: each crate's manifest and sources, and `pdf` as hw1.pdf. Equal files give equal bytes.
+/// The archive's bytes: the homework's crates, the crates that they are built from, and `pdf` as hw1.pdf. It builds
+/// without any other file of the workspace. Equal files give equal bytes.
 ///
 /// # Errors
-/// If a file cannot be read.
+/// If a file cannot be read, or the workspace's Cargo.toml or Cargo.lock lacks a crate.
 pub fn archive(workspace: &Path, pdf: &[u8]) -> Result<Vec<u8>, ArchiveError> {
+    let mut names = files(workspace)?;
+    let reduced = reduced::reduced(workspace)?;
+    let mut contents: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for (folder, manifest) in reduced.support {
+        for inner in BUILD_FOLDERS {
+            let path = workspace.join(&folder).join(inner);
+            if path.is_dir() {
+                add_folder(&path, &format!("{folder}/{inner}"), &BUILD_EXTENSIONS, &mut names)?;
+            }
+        }
+        let script = format!("{folder}/build.rs");
+        names.extend(workspace.join(&script).is_file().then_some(script));
+        contents.insert(format!("{folder}/Cargo.toml"), manifest.into_bytes());
+    }
+    names.push("rust-toolchain.toml".to_owned());
+    for name in names {
+        let bytes = read(workspace, &name)?;
+        contents.insert(name, bytes);
+    }
+    contents.insert("Cargo.toml".to_owned(), reduced.manifest.into_bytes());
+    contents.insert("Cargo.lock".to_owned(), reduced.lock.into_bytes());
+    contents.insert("README.md".to_owned(), README.as_bytes().to_vec());
+    contents.insert("hw1.pdf".to_owned(), pdf.to_vec());
+
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .last_modified_time(DateTime::default())
         .unix_permissions(0o644);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for name in files(workspace)? {
-        let path = workspace.join(&name);
-        let bytes = std::fs::read(&path).map_err(|error| ArchiveError::Read { path, error })?;
+    for (name, bytes) in contents {
         zip.start_file(name, options)?;
         zip.write_all(&bytes)?;
     }
-    zip.start_file("hw1.pdf", options)?;
-    zip.write_all(pdf)?;
     Ok(zip.finish()?.into_inner())
 }
 
-/// The paths of the sources relative to the workspace, with slashes, sorted.
+fn read(workspace: &Path, name: &str) -> Result<Vec<u8>, ArchiveError> {
+    let path = workspace.join(name);
+    std::fs::read(&path).map_err(|error| ArchiveError::Read { path, error })
+}
+
+/// The paths of the homework's sources relative to the workspace, with slashes, sorted.
 ///
 /// # Errors
 /// If a crate's manifest or folder cannot be read.
@@ -72,7 +113,7 @@ pub fn files(workspace: &Path) -> Result<Vec<String>, ArchiveError> {
         for folder in FOLDERS {
             let path = workspace.join(name).join(folder);
             if path.is_dir() {
-                add_folder(&path, &format!("{name}/{folder}"), &mut files)?;
+                add_folder(&path, &format!("{name}/{folder}"), &EXTENSIONS, &mut files)?;
             }
         }
     }
@@ -80,17 +121,18 @@ pub fn files(workspace: &Path) -> Result<Vec<String>, ArchiveError> {
     Ok(files)
 }
 
-fn add_folder(path: &Path, name: &str, files: &mut Vec<String>) -> Result<(), ArchiveError> {
+/// Adds the files below a folder that have one of the extensions.
+fn add_folder(path: &Path, name: &str, extensions: &[&str], files: &mut Vec<String>) -> Result<(), ArchiveError> {
     let read = |error| ArchiveError::Read { path: path.to_path_buf(), error };
     for entry in std::fs::read_dir(path).map_err(read)? {
         let entry = entry.map_err(read)?;
         let (path, file) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         let name = format!("{name}/{file}");
-        let is_source = path.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known));
+        let is_source = path.extension().is_some_and(|extension| extensions.iter().any(|known| extension == *known));
         // The entry's own type: links are not followed, since they may point outside the workspace.
         let kind = entry.file_type().map_err(read)?;
         if kind.is_dir() {
-            add_folder(&path, &name, files)?;
+            add_folder(&path, &name, extensions, files)?;
         } else if kind.is_file() && is_source && !file.starts_with('.') {
             files.push(name);
         }

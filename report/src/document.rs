@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::charts::{self, Chart, ChartError};
 use crate::excerpts::{self, MarkerError};
 use crate::figures::{Counts, Figures, Gpu};
+use crate::notes::Block;
 use crate::statements::{self, Section, Statement};
 use crate::timed::Table;
 use crate::{tables, words};
@@ -29,22 +30,25 @@ pub enum DocumentError {
     Chart(#[from] ChartError),
 }
 
-/// The document for the given figures, with the author's name if given.
+/// The document for the given figures, with the author's name if given, and the author's explanation, which may be
+/// empty.
 ///
 /// # Errors
 /// If a source file lacks a marker, or a chart cannot be drawn.
-pub fn document(figures: &Figures, author: Option<&str>) -> Result<Document, DocumentError> {
+pub fn document(figures: &Figures, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError> {
     let charts = charts::all(figures)?;
     let excerpts = excerpts::all()?;
     let named = |excerpt: excerpts::Excerpt| (excerpt.name.to_owned(), json!(excerpt));
     let value = json!({
         "author": author,
+        "notes": notes,
         "date": figures.made.date,
         "quick": figures.made.quick,
         "measured_in": words::seconds(figures.made.seconds),
         "rounds": figures.made.rounds,
         "checked_on": figures.made.checked_on,
         "threads": thread_counts(figures),
+        "cores": words::counted(figures.machine.cores, "core"),
         "processor": figures.machine.processor,
         "gpu": gpu(figures),
         "counted": counted(figures),
@@ -75,6 +79,7 @@ fn all_tables(figures: &Figures) -> Map<String, Value> {
         ("roofs", tables::roofs(figures)),
         ("threads", tables::by_threads(figures)),
         ("counts", tables::counts(figures)),
+        ("shapes", tables::shapes(figures)),
         ("training", tables::training(figures)),
         ("steps", tables::steps(figures)),
     ];

@@ -45,6 +45,7 @@ sources![
     ("matmul_buffered", "kernels-gpu/src/product/rung5_double_buffered.rs"),
     ("activate", "activation_functions/src/trivial.rs"),
     ("fused_kernel", "kernels-gpu/src/greyscale.rs"),
+    ("random_weights", "utils/src/weights.rs"),
     ("gradients", "neural-net/perceptron/src/reference.rs"),
 ];
 

@@ -2,7 +2,7 @@
 //!
 //! [`measure`] measures the [`Figures`] on this machine; [`statements`] derives sentences from them; [`document`]
 //! combines both into the template's JSON input; [`typeset`] typesets it with Typst, in process and without a network,
-//! as PDF or HTML; [`archive`] packs the homework.
+//! as PDF or HTML; [`archive`] packs the homework. [`notes`] reads the author's explanation.
 
 pub mod archive;
 mod charts;
@@ -12,6 +12,7 @@ pub mod excerpts;
 pub mod figures;
 pub mod machine;
 pub mod measure;
+pub mod notes;
 pub mod peers;
 pub mod recorded;
 pub mod statements;

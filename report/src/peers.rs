@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::Times;
 use crate::figures::{Exercise, PeerTime, Peers};
-use crate::words::threads as on_threads;
+use crate::words::{listed, threads as on_threads};
 
 /// Environment variables from which BLAS, OpenMP and Numba read their number of threads when they are loaded.
 const THREAD_VARIABLES: [&str; 5] =
@@ -61,6 +61,16 @@ struct Job {
     labels: &'static [&'static str],
 }
 
+impl Job {
+    fn name(&self) -> String {
+        self.script.file_name().unwrap_or_default().display().to_string()
+    }
+
+    fn on_its_threads(&self) -> String {
+        format!("{} on {}", self.name(), on_threads(self.threads))
+    }
+}
+
 /// Measures the peers; `progress` is called with each script's name before it runs.
 pub fn measure(options: &PeerOptions, mut progress: impl FnMut(&str)) -> Peers {
     let mut peers = Peers::default();
@@ -70,11 +80,18 @@ pub fn measure(options: &PeerOptions, mut progress: impl FnMut(&str)) -> Peers {
     };
     let jobs = jobs(options);
     let start = Instant::now();
-    for job in &jobs {
-        let name = job.script.file_name().unwrap_or_default().display().to_string();
+    let over = format!("the {} s for all of Python's scripts were over", options.budget.as_secs_f64());
+    for (index, job) in jobs.iter().enumerate() {
+        let name = job.name();
+        let left = options.budget.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            let rest: Vec<String> = jobs[index..].iter().map(Job::on_its_threads).collect();
+            let were = if rest.len() == 1 { "was" } else { "were" };
+            peers.missing.push(format!("{} {were} not started: {over}", listed(&rest)));
+            break;
+        }
         progress(&name);
-        let limit = options.limit.min(options.budget.saturating_sub(start.elapsed()));
-        match run(python, job, limit) {
+        match run(python, job, options.limit.min(left)) {
             Ok(output) => {
                 let without_numpy = output.missing.values().any(|package| package == "numpy");
                 take(&mut peers, job, output);
@@ -92,8 +109,15 @@ pub fn measure(options: &PeerOptions, mut progress: impl FnMut(&str)) -> Peers {
                     .push(format!("Python, NumPy and Numba were not measured: {python} cannot be started ({error})"));
                 break;
             }
+            Err(Failure::TimeLimit) => {
+                let reason = match left < options.limit {
+                    true => over.clone(),
+                    false => format!("it was stopped after its time limit of {} s", options.limit.as_secs_f64()),
+                };
+                peers.missing.push(format!("{} was not measured: {reason}", job.on_its_threads()));
+            }
             Err(Failure::Script(reason)) => {
-                peers.missing.push(format!("{name} on {} was not measured: {reason}", on_threads(job.threads)));
+                peers.missing.push(format!("{} was not measured: {reason}", job.on_its_threads()));
             }
         }
     }
@@ -157,6 +181,7 @@ fn take(peers: &mut Peers, job: &Job, output: Output) {
 
 enum Failure {
     NoPython(std::io::Error),
+    TimeLimit,
     Script(String),
 }
 
@@ -183,7 +208,7 @@ fn run(python: &OsStr, job: &Job, limit: Duration) -> Result<Output, Failure> {
             // Errors are ignored: if the script has just ended, its output is discarded as well.
             let _ = child.kill();
             let _ = child.wait();
-            return Err(Failure::Script(format!("it was stopped after {:.1} s", limit.as_secs_f64())));
+            return Err(Failure::TimeLimit);
         }
         std::thread::sleep(Duration::from_millis(5));
     };
@@ -209,9 +234,13 @@ mod tests {
 
     /// The peers as measured by the shell script `script` in place of each Python script.
     ///
-    /// The interpreter is `sh`, not an executable file written here: a process that another test starts at the same time inherits
-    /// the descriptor of a file being written, and Linux does not execute a file that is open for writing.
+    /// The interpreter is `sh`, not an executable file written here: a process that another test starts at the same time
+    /// inherits the descriptor of a file being written, and Linux does not execute a file that is open for writing.
     fn peers_of(script: &str, limit: Duration) -> Peers {
+        peers_within(script, limit, 10 * limit)
+    }
+
+    fn peers_within(script: &str, limit: Duration, budget: Duration) -> Peers {
         let folder = tempfile::tempdir().unwrap();
         for name in ["python_max.py", "max.py", "matmul.py", "activation.py"] {
             std::fs::write(folder.path().join(name), script).unwrap();
@@ -220,7 +249,7 @@ mod tests {
             python: Some("sh".into()),
             scripts: Scripts { xtask: folder.path().into(), report: folder.path().into() },
             limit,
-            budget: 10 * limit,
+            budget,
             repeats: [2, 1],
             cores: 2,
         };
@@ -259,7 +288,21 @@ mod tests {
         let peers = peers_of("exec sleep 60", Duration::from_millis(100));
         assert!(start.elapsed() < Duration::from_secs(30));
         assert!(peers.times.is_empty());
-        assert_eq!(peers.missing[0], "python_max.py on 1 thread was not measured: it was stopped after 0.1 s");
+        let reason = "python_max.py on 1 thread was not measured: it was stopped after its time limit of 0.1 s";
+        assert_eq!(peers.missing[0], reason);
+    }
+
+    #[test]
+    fn scripts_without_time_left_are_named_and_not_started() {
+        let limit = Duration::from_millis(300);
+        let peers = peers_within("exec sleep 60", limit, 2 * limit);
+        let reasons = [
+            "python_max.py on 1 thread was not measured: it was stopped after its time limit of 0.3 s",
+            "max.py on 1 thread was not measured: the 0.6 s for all of Python's scripts were over",
+            "max.py on 2 threads, matmul.py on 1 thread, activation.py on 1 thread and matmul.py on 2 threads were not started: the 0.6 s \
+             for all of Python's scripts were over",
+        ];
+        assert_eq!(peers.missing, reasons);
     }
 
     #[test]

@@ -10,11 +10,11 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use gpu::{Device, DeviceChoice};
 use neural_net::data::Dataset;
-use neural_net::files::{require_writable, write_atomically};
+use neural_net::files::{create_directory, require_writable, write_atomically};
 use report::document::{Document, document};
 use report::measure::{MeasureError, Plan};
 use report::peers::{PeerOptions, Scripts};
-use report::{Figures, archive, measure, recorded, typeset};
+use report::{Figures, archive, measure, notes, recorded, statements, typeset};
 use timing::program::{self, CHECK_FAILED, one_of};
 
 use self::progress::Progress;
@@ -26,13 +26,16 @@ struct Arguments {
     /// Few repeats, two training runs, a smaller product to count: under 30 seconds instead of one to two minutes
     #[arg(long)]
     quick: bool,
-    /// Output file [default: report/hw1.pdf in the workspace]
+    /// Output file; missing folders are created [default: report/hw1.pdf in the workspace]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Author's name, below the title
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
-    /// Also write hw1.zip next to the report: the homework's three crates and the report
+    /// Your own explanation, as a part of the report: a text file with paragraphs and # headings, at most 64 KiB
+    #[arg(long, value_name = "FILE")]
+    notes: Option<PathBuf>,
+    /// Also write hw1.zip next to the report: the report and the homework's three crates, ready to build
     #[arg(long)]
     zip: bool,
     /// Also write the report as one self-contained HTML page next to it
@@ -74,12 +77,20 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     if out.extension().is_some_and(|extension| extension == "html" || extension == "zip") {
         bail!("{} must be a PDF file: give --out a name that ends in .pdf", out.display());
     }
-    for file in &files {
-        require_writable(file)
-            .with_context(|| format!("cannot write {}: choose another path with --out", file.display()))?;
+    if arguments.author.as_deref().is_some_and(|author| author.contains(char::is_control)) {
+        bail!("--author has a control character: give a name in plain text");
     }
-    let figures = match &arguments.figures {
-        Some(file) => read_figures(file)?,
+    let notes = arguments.notes.as_deref().map(notes::read).transpose()?.unwrap_or_default();
+    let given = arguments.figures.as_deref().map(read_figures).transpose()?;
+    let cannot_write = |file: &Path| format!("cannot write {}: choose another path with --out", file.display());
+    if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        create_directory(folder).with_context(|| cannot_write(&out))?;
+    }
+    for file in &files {
+        require_writable(file).with_context(|| cannot_write(file))?;
+    }
+    let figures = match given {
+        Some(figures) => figures,
         None => match measured(arguments)? {
             Ok(figures) => figures,
             Err(error) => {
@@ -88,8 +99,11 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
         },
     };
-    let document = document(&figures, arguments.author.as_deref())?;
+    let document = document(&figures, arguments.author.as_deref(), &notes)?;
     write(arguments, &out, &document)?;
+    if let Some(noise) = statements::noise(&figures) {
+        timing::note!("[*] {noise} Measure again while nothing else runs.");
+    }
     if arguments.json {
         timing::say!("{}", serde_json::to_string(&figures)?);
     }
@@ -105,6 +119,12 @@ fn read_figures(file: &Path) -> Result<Figures> {
 /// Measures the figures. The outer error is invalid input, the inner one a failed measurement.
 fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
     let dataset = Dataset::find(arguments.data.as_deref())?;
+    if !dataset.is_mnist {
+        timing::note!(
+            "[*] MNIST was not found, so the network trains on built-in digits. `cargo run -p neural-net -- --download` fetches it, \
+             --data DIR names its folder."
+        );
+    }
     let device = Device::open(arguments.device, gpu::KERNELS)?;
     let named = || arguments.python.clone().or_else(|| std::env::var_os("PYTHON"));
     let quick = arguments.quick;
@@ -144,7 +164,11 @@ fn write(arguments: &Arguments, out: &Path, document: &Document) -> Result<()> {
     if arguments.zip {
         let file = out.with_extension("zip");
         keep(&file, &archive::archive(&archive::workspace(), &pdf.bytes)?)?;
-        timing::note!("[*] {}: {} and the report", file.display(), archive::CRATES.join(", "));
+        timing::note!(
+            "[*] {}: {}, what they are built from, and the report",
+            file.display(),
+            archive::CRATES.join(", ")
+        );
     }
     Ok(())
 }

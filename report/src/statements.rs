@@ -5,10 +5,12 @@ mod conclusions;
 pub(crate) mod cores;
 mod gpu;
 mod maximum;
+mod noise;
 mod product;
 mod training;
 
 pub(crate) use self::gpu::needed_share;
+pub use self::noise::noise;
 pub(crate) use self::training::seeds;
 use crate::figures::{Exercise, Figures, OnThreads};
 use crate::timed::{self, Table, Timed, on_threads};
@@ -124,13 +126,13 @@ fn compared_with_peers(
         let peers = figures.peers.of(exercise).filter(|peer| peer.threads == on.threads);
         let mut objects = others.to_vec();
         objects.extend(peers.map(timed::peer));
-        comparison(table, &on_threads(name, on), &objects)
+        comparison(table, &on_threads(name, on, figures.machine.cores), &objects)
     };
     chosen.into_iter().map(sentence).collect()
 }
 
-/// Attributes the gain over loops to the code on one thread, by `ideas`, or to parallelism. None without a gain or with
-/// one core.
+/// Attributes the gain over loops to the code on one thread, which has the `ideas`, or to parallelism. None without a
+/// gain or with one core.
 fn single_thread_gain(figures: &Figures, ladder: &[OnThreads], loops: &Timed, ideas: &str) -> Option<Statement> {
     let (one, all) = (ladder.first()?, on_all_cores(ladder, figures.machine.cores)?);
     let gains = |on: &OnThreads| matches!(compare(&on.times, &loops.times), Verdict::Faster(_));
@@ -138,7 +140,11 @@ fn single_thread_gain(figures: &Figures, ladder: &[OnThreads], loops: &Timed, id
         return None;
     }
     let text = match gains(one) {
-        true => format!("The gain of one thread over {} is not due to parallelism but to {ideas}.", loops.label),
+        true => format!(
+            "The gain of one thread over {} is that of the code, not of parallelism: the code has {ideas}, whose shares of the gain \
+             were not measured.",
+            loops.label
+        ),
         false => format!("One thread gains nothing over {}: the gain is due to parallelism.", loops.label),
     };
     Some(text.into())

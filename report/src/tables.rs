@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::figures::{Counts, Figures};
+use crate::figures::{Counts, Figures, Training};
 use crate::statements::{cores, needed_share};
 use crate::timed::{Table, rows};
-use crate::words::{bandwidth, grouped, operations, percent, seconds, significant, threads};
+use crate::words::{bandwidth, grouped, operations, percent, seconds, significant, threads_on};
 
 /// A table of formatted cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -48,7 +48,8 @@ pub fn times(figures: &Figures, table: Table) -> FormattedTable {
     shown
 }
 
-/// The speed-ups and serial fractions of maximum and product by number of threads.
+/// The speed-ups and serial fractions of maximum and product by number of threads. More threads than cores have no
+/// serial fraction, since Amdahl's law has a processor for each.
 pub(crate) fn by_threads(figures: &Figures) -> FormattedTable {
     let mut shown =
         FormattedTable::new(["threads", "max: speed-up", "serial fraction", "X·Xᵀ: speed-up", "serial fraction"]);
@@ -57,8 +58,13 @@ pub(crate) fn by_threads(figures: &Figures) -> FormattedTable {
     for on in maximum {
         let Some(same) = product.iter().find(|product| product.threads == on.threads) else { continue };
         let [a, b] = [cores::speedup(one, on), cores::speedup(other, same)];
-        let fraction = |speedup| cores::serial_fraction(speedup, on.threads).map_or("–".to_owned(), significant);
-        shown.push([on.threads.to_string(), significant(a), fraction(a), significant(b), fraction(b)]);
+        let is_oversubscribed = on.threads > figures.machine.cores;
+        let fraction = |speedup| {
+            let fraction = cores::serial_fraction(speedup, on.threads).filter(|_| !is_oversubscribed);
+            fraction.map_or("–".to_owned(), significant)
+        };
+        let note = if is_oversubscribed { " (over-subscribed)" } else { "" };
+        shown.push([format!("{}{note}", on.threads), significant(a), fraction(a), significant(b), fraction(b)]);
     }
     shown
 }
@@ -68,7 +74,7 @@ pub(crate) fn roofs(figures: &Figures) -> FormattedTable {
     let mut shown = FormattedTable::new(["threads", "reading", "multiply-adds, f32", "n"]);
     for roofs in &figures.roofs {
         shown.push([
-            threads(roofs.threads),
+            threads_on(roofs.threads, figures.machine.cores),
             bandwidth(roofs.bytes_per_second()),
             operations(roofs.operations_per_second()),
             roofs.reading.repeats.to_string(),
@@ -92,6 +98,26 @@ pub(crate) fn counts(figures: &Figures) -> FormattedTable {
                 percent(needed_share(counts, index)),
             ]);
         }
+    }
+    shown
+}
+
+/// The shapes of the network's matrices, by layer.
+pub(crate) fn shapes(figures: &Figures) -> FormattedTable {
+    let mut shown = FormattedTable::new(["layer", "inputs", "weights", "biases", "activations", "parameters"]);
+    let Training { sizes, batch, .. } = &figures.training;
+    for (index, pair) in sizes.windows(2).enumerate() {
+        let (inputs, outputs) = (pair[0], pair[1]);
+        let shape = |rows: usize, columns: usize| format!("{rows} × {columns}");
+        let parameters = (inputs as u128 + 1) * outputs as u128;
+        shown.push([
+            (index + 1).to_string(),
+            shape(*batch, inputs),
+            shape(inputs, outputs),
+            shape(1, outputs),
+            shape(*batch, outputs),
+            grouped(&parameters.to_string()),
+        ]);
     }
     shown
 }

@@ -1,8 +1,8 @@
 //! The timed versions, by the labels that tables, charts and sentences show.
 
 use crate::Times;
-use crate::figures::{Exercise, Figures, GpuMaximum, GpuProduct, OnThreads, PeerTime};
-use crate::words::threads;
+use crate::figures::{Exercise, Figures, Gpu, GpuMaximum, GpuProduct, OnThreads, PeerTime};
+use crate::words::{threads, threads_on};
 
 /// A table of times. Its rows' labels are defined here and used by every sentence about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,9 +54,9 @@ impl Timed {
     }
 }
 
-/// A version on a number of threads.
-pub(crate) fn on_threads(name: &str, on: &OnThreads) -> Timed {
-    Timed::new(format!("{name} ({})", threads(on.threads)), on.times)
+/// A version on a number of threads of a machine with `cores` cores.
+pub(crate) fn on_threads(name: &str, on: &OnThreads, cores: usize) -> Timed {
+    Timed::new(format!("{name} ({})", threads_on(on.threads, cores)), on.times)
 }
 
 /// A peer on its number of threads.
@@ -71,10 +71,17 @@ pub(crate) const ONE_PASS: &str = "one pass";
 
 /// The rows of a table, starting with the baseline; none without measurements.
 pub fn rows(figures: &Figures, table: Table) -> Vec<Timed> {
-    let ladder =
-        |name: &'static str, ladder: &[OnThreads]| ladder.iter().map(|on| on_threads(name, on)).collect::<Vec<_>>();
+    let cores = figures.machine.cores;
+    let ladder = |name: &'static str, ladder: &[OnThreads]| {
+        ladder.iter().map(|on| on_threads(name, on, cores)).collect::<Vec<_>>()
+    };
     let peers = |exercise| figures.peers.of(exercise).map(peer);
     let run = figures.gpu.run();
+    let gpu_cores = match figures.gpu {
+        Gpu::Measured(_) => cores,
+        // The number of threads is that of the other machine's cores.
+        Gpu::Recorded { .. } | Gpu::Missing(_) => usize::MAX,
+    };
     match table {
         Table::Maximum => {
             let mut rows = vec![Timed::new("max_cpu", figures.maximum.cpu)];
@@ -95,12 +102,16 @@ pub fn rows(figures: &Figures, table: Table) -> Vec<Timed> {
             rows.extend(peers(Exercise::Activation));
             rows
         }
-        Table::GpuMaximum => run.and_then(|run| run.maximum.as_ref()).map(gpu_maximum).unwrap_or_default(),
-        Table::GpuProduct => run.and_then(|run| run.product.as_ref()).map(gpu_product).unwrap_or_default(),
+        Table::GpuMaximum => {
+            run.and_then(|run| run.maximum.as_ref()).map(|gpu| gpu_maximum(gpu, gpu_cores)).unwrap_or_default()
+        }
+        Table::GpuProduct => {
+            run.and_then(|run| run.product.as_ref()).map(|gpu| gpu_product(gpu, gpu_cores)).unwrap_or_default()
+        }
         Table::GpuActivation => {
             let Some(gpu) = run.and_then(|run| run.activation.as_ref()) else { return Vec::new() };
             vec![
-                on_threads(ONE_PASS, &gpu.rayon_fused),
+                on_threads(ONE_PASS, &gpu.rayon_fused, gpu_cores),
                 Timed::new("three kernels (alone)", gpu.three_kernels),
                 Timed::new("one kernel (alone)", gpu.fused_kernel),
                 Timed::new("one kernel (with copies)", gpu.fused_with_copies),
@@ -110,17 +121,18 @@ pub fn rows(figures: &Figures, table: Table) -> Vec<Timed> {
     }
 }
 
-fn gpu_maximum(gpu: &GpuMaximum) -> Vec<Timed> {
+fn gpu_maximum(gpu: &GpuMaximum, cores: usize) -> Vec<Timed> {
     vec![
         Timed::new("max_cpu", gpu.cpu),
-        on_threads(MAX_RAYON, &gpu.rayon),
+        on_threads(MAX_RAYON, &gpu.rayon, cores),
         Timed::new("max_gpu (kernel alone)", gpu.kernel),
         Timed::new("max_gpu (with copies)", gpu.with_copies),
     ]
 }
 
-fn gpu_product(gpu: &GpuProduct) -> Vec<Timed> {
-    let mut rows = vec![Timed::new("matmul_transpose_trivial", gpu.trivial), on_threads(MATMUL_RAYON, &gpu.rayon)];
+fn gpu_product(gpu: &GpuProduct, cores: usize) -> Vec<Timed> {
+    let mut rows =
+        vec![Timed::new("matmul_transpose_trivial", gpu.trivial), on_threads(MATMUL_RAYON, &gpu.rayon, cores)];
     rows.extend(gpu.rungs.iter().map(|rung| Timed::new(format!("rung {}", rung.name), rung.times)));
     rows.push(Timed::new("matmul_transpose_gpu (with copies)", gpu.with_copies));
     rows

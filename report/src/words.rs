@@ -48,6 +48,11 @@ pub(crate) fn threads(count: usize) -> String {
     counted(count, "thread")
 }
 
+/// "2 threads", and for more threads than cores "8 threads on 2 cores".
+pub(crate) fn threads_on(count: usize, cores: usize) -> String {
+    if count > cores { format!("{} on {}", threads(count), counted(cores, "core")) } else { threads(count) }
+}
+
 /// The count and the noun, in the plural unless the count is 1.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
@@ -106,6 +111,7 @@ mod tests {
     #[test]
     fn words_agree_with_their_numbers() {
         assert_eq!([threads(1), threads(8)], ["1 thread", "8 threads"]);
+        assert_eq!([threads_on(2, 2), threads_on(4, 1)], ["2 threads", "4 threads on 1 core"]);
         assert_eq!(listed(&["1".into(), "2".into(), "4".into()]), "1, 2 and 4");
         assert_eq!([bytes(48 << 10), bytes(5 << 29), bytes(100)], ["48 KiB", "2.5 GiB", "100 bytes"]);
     }

@@ -49,10 +49,12 @@ pub fn random_weights<A: Element>(
     rng: &mut (impl Rng + ?Sized),
 ) -> Result<Vec<Array2<A>>, UtilsError> {
     UtilsError::check_layers("random_weights", sizes)?;
+    // report: begin random_weights
     let mut layer = |pair: &[usize]| {
         let (fan_in, fan_out) = (pair[0], pair[1]);
         let bound = A::from_count(fan_in).sqrt().recip();
         Array2::from_shape_simple_fn((fan_in, fan_out), || rng.random_range(-bound..=bound))
     };
     Ok(sizes.windows(2).map(&mut layer).collect())
+    // report: end random_weights
 }

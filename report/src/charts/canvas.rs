@@ -41,6 +41,9 @@ pub(crate) enum Side {
     Right,
 }
 
+/// The page's font, and for browsers without it others of about its width.
+const FONTS: &str = "Libertinus Serif, Times New Roman, Liberation Serif, Nimbus Roman, Times, serif";
+
 type Drawn = Result<(), ChartError>;
 
 /// A picture in points, with the origin at the upper left.
@@ -111,7 +114,7 @@ impl Canvas<'_> {
         };
         // plotters divides font sizes by this factor.
         const FACTOR: f64 = 1.24;
-        let style = ("Libertinus Serif", SCALE * size * FACTOR).into_font().color(&colour);
+        let style = (FONTS, SCALE * size * FACTOR).into_font().color(&colour);
         let style = style.pos(Pos::new(horizontal, VPos::Center));
         self.area.draw_text(text, &style, rounded(at)).map_err(ChartError::new)
     }

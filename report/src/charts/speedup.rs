@@ -54,6 +54,7 @@ pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError>
         if cores > 1 && cores < max_threads {
             let at = x(cores as f64);
             canvas.dashes((at, TOP), (at, BOTTOM), GREY)?;
+            canvas.text("over-subscribed", (at + 5.0, BOTTOM - 7.0), Side::Right, 8.5, GREY)?;
         }
         for (_, colour, ladder) in lines {
             let Some(one) = ladder.first() else { continue };

@@ -1,10 +1,10 @@
 //! The abstract and the conclusions.
 
 use super::cores::{Demand, MAX_SHARE, share_of_roof};
-use super::{Statement, Verdict, compare, comparison, gpu, on_all_cores, training};
-use crate::figures::{Figures, OnThreads, Roofs};
-use crate::timed::{MATMUL_RAYON, MAX_RAYON, ONE_PASS, THREE_PASSES, Table, Timed, on_threads};
-use crate::words::{counted, listed, percent, significant, threads};
+use super::{Statement, Verdict, compare, comparison, gpu, noise, on_all_cores, training};
+use crate::figures::{Exercise, Figures, OnThreads, Roofs};
+use crate::timed::{self, MATMUL_RAYON, MAX_RAYON, ONE_PASS, THREE_PASSES, Table, Timed, on_threads};
+use crate::words::{counted, percent, significant, threads};
 
 /// The abstract.
 pub(super) fn summary(figures: &Figures) -> Vec<Statement> {
@@ -14,14 +14,15 @@ pub(super) fn summary(figures: &Figures) -> Vec<Statement> {
     ];
     let cpu = Timed::new("max_cpu", maximum.cpu);
     if let Some(on) = on_all_cores(&maximum.rayon, machine.cores) {
-        sentences.push(comparison(Table::Maximum, &on_threads(MAX_RAYON, on), [&cpu]));
+        sentences.push(comparison(Table::Maximum, &on_threads(MAX_RAYON, on, machine.cores), [&cpu]));
     }
     let trivial = Timed::new("matmul_transpose_trivial", product.trivial);
     if let Some(on) = on_all_cores(&product.rayon, machine.cores) {
-        sentences.push(comparison(Table::Product, &on_threads(MATMUL_RAYON, on), [&trivial]));
+        sentences.push(comparison(Table::Product, &on_threads(MATMUL_RAYON, on, machine.cores), [&trivial]));
     }
     sentences.push(training::result(&figures.training));
     sentences.push(gpu::in_short(figures));
+    sentences.extend(noise(figures).map(Statement::from));
     sentences
 }
 
@@ -32,45 +33,67 @@ fn processor_name(processor: &str) -> String {
 
 /// The last section, one item per statement.
 pub(super) fn conclusions(figures: &Figures) -> Vec<Statement> {
+    let Figures { maximum, product, activation, .. } = figures;
     let cores = figures.machine.cores;
-    let mut items = vec![threads_help(figures).into()];
+    let gains = [
+        code_and_threads(MAX_RAYON, &maximum.rayon, &Timed::new("max_cpu", maximum.cpu), cores),
+        code_and_threads(MATMUL_RAYON, &product.rayon, &Timed::new("matmul_transpose_trivial", product.trivial), cores),
+        code_and_threads(
+            "the activation in one pass",
+            &activation.fused,
+            &Timed::new("one loop per step", activation.cpu),
+            cores,
+        ),
+    ];
+    let mut items: Vec<Statement> = gains.into_iter().flatten().map(Statement::from).collect();
     items.extend(roofs(figures).map(Statement::from));
+    items.extend(fastest_peers(figures));
     items.push(oversubscription(figures).into());
     if let (Some(fused), Some(passes)) =
-        (on_all_cores(&figures.activation.fused, cores), on_all_cores(&figures.activation.three_passes, cores))
+        (on_all_cores(&activation.fused, cores), on_all_cores(&activation.three_passes, cores))
     {
-        let mut item = comparison(Table::Activation, &on_threads(ONE_PASS, fused), [&on_threads(THREE_PASSES, passes)]);
-        if let Verdict::Faster(_) = compare(&fused.times, &passes.times) {
-            item.text.push_str(" Fusion keeps intermediates in registers instead of memory.");
-        }
+        let [fused, passes] = [(ONE_PASS, fused), (THREE_PASSES, passes)].map(|(name, on)| on_threads(name, on, cores));
+        let mut item = comparison(Table::Activation, &fused, [&passes]);
+        item.text.push_str(" One pass moves 3 floats per value, three passes move 7.");
         items.push(item);
     }
-    items.push(training::result(&figures.training));
-    items.push(gpu::in_short(figures));
+    items.push(training::conclusion(&figures.training).into());
+    items.extend(gpu::conclusions(figures));
     items
 }
 
-/// The speed-up of the maximum and the product with one thread per core.
-fn threads_help(figures: &Figures) -> String {
-    let cores = figures.machine.cores;
-    let named = [("the maximum", &figures.maximum.rayon), ("X·Xᵀ", &figures.product.rayon)];
-    let gains: Vec<String> = named
-        .into_iter()
-        .filter_map(|(name, ladder)| {
-            let (on, gain) = gpu::best_speedup(ladder, cores)?;
-            Some(match compare(&on_all_cores(ladder, cores)?.times, &ladder.first()?.times) {
-                Verdict::Faster(_) => format!("{name} is {} times as fast on {}", significant(gain), threads(on)),
-                Verdict::Slower(factor) => {
-                    format!("{name} takes {} times as long on {}", significant(factor), threads(on))
-                }
-                Verdict::NoClearDifference => format!("{name} does not clearly change on {}", threads(on)),
-            })
-        })
-        .collect();
-    match gains.is_empty() {
-        true => "With one core, no gain by threads could be measured.".to_owned(),
-        false => format!("Compared with one thread, {}.", listed(&gains)),
+/// The gain over the loops by the code, on one thread, and by threads. None if nothing was measured.
+fn code_and_threads(name: &str, ladder: &[OnThreads], loops: &Timed, cores: usize) -> Option<String> {
+    let (one, all) = (ladder.first()?, on_all_cores(ladder, cores)?);
+    let code = match compare(&one.times, &loops.times) {
+        Verdict::Faster(factor) => format!("gains a factor of {} over {}", significant(factor), loops.label),
+        Verdict::Slower(factor) => format!("takes {} times the time of {}", significant(factor), loops.label),
+        Verdict::NoClearDifference => format!("does not clearly differ from {}", loops.label),
+    };
+    let mut text = format!("On one thread {name} {code}");
+    if all.threads > one.threads {
+        let n = threads(all.threads);
+        text.push_str(&match compare(&all.times, &one.times) {
+            Verdict::Faster(factor) => format!("; {n} gain a further factor of {}", significant(factor)),
+            Verdict::Slower(factor) => format!("; {n} take {} times as long as one", significant(factor)),
+            Verdict::NoClearDifference => format!("; {n} do not clearly differ from one"),
+        });
     }
+    Some(text + ".")
+}
+
+/// The parallel maximum and product on all cores, each compared with the fastest peer.
+fn fastest_peers(figures: &Figures) -> Vec<Statement> {
+    let cores = figures.machine.cores;
+    let versions = [
+        (Table::Maximum, MAX_RAYON, &figures.maximum.rayon, Exercise::Maximum),
+        (Table::Product, MATMUL_RAYON, &figures.product.rayon, Exercise::Product),
+    ];
+    let compared = versions.into_iter().filter_map(|(table, name, ladder, exercise)| {
+        let fastest = figures.peers.of(exercise).min_by(|a, b| a.times.median.total_cmp(&b.times.median))?;
+        Some(comparison(table, &on_threads(name, on_all_cores(ladder, cores)?, cores), [&timed::peer(fastest)]))
+    });
+    compared.collect()
 }
 
 /// The shares of the roofs that the maximum and the product reach.
@@ -80,13 +103,17 @@ fn roofs(figures: &Figures) -> Option<String> {
         let on = on_all_cores(ladder, cores)?;
         let at: &Roofs = figures.roofs.iter().find(|roofs| roofs.threads == on.threads)?;
         let share = share_of_roof(on, at, demand);
-        (share <= MAX_SHARE).then(|| (threads(on.threads), percent(share)))
+        (share <= MAX_SHARE).then(|| (threads(on.threads), share))
     };
     let (n, memory) = share(&figures.maximum.rayon, Demand::Memory(figures.maximum.operand_bytes()))?;
     let (_, arithmetic) = share(&figures.product.rayon, Demand::Arithmetic(figures.product.operations()))?;
     Some(format!(
-        "On {n} the maximum reaches {memory} of the memory roof and X·Xᵀ {arithmetic} of the compute roof; the rest is the headroom \
-         on this processor."
+        "On {n} the maximum reaches {} of the memory roof and X·Xᵀ {} of the compute roof: at the roofs they would be {} and {} times \
+         as fast.",
+        percent(memory),
+        percent(arithmetic),
+        significant(1.0 / memory.min(1.0)),
+        significant(1.0 / arithmetic.min(1.0))
     ))
 }
 
@@ -107,12 +134,11 @@ fn oversubscription(figures: &Figures) -> String {
             };
             let more = threads(n);
             format!(
-                "More threads than cores add no parallelism: compared with one thread per core ({available}), on {more} the maximum {} \
-                 and X·Xᵀ {}.",
+                "Over-subscribed, with {more} on {available}, the maximum {} and X·Xᵀ {}, compared with one thread per core.",
                 words(a),
                 words(b)
             )
         }
-        _ => format!("Oversubscription of the {available} was not measured."),
+        _ => format!("The effect of more threads than the {available} was not measured."),
     }
 }

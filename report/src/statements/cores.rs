@@ -1,6 +1,6 @@
 //! Sentences about scaling with threads.
 
-use super::{Statement, Verdict, comparison, on_all_cores};
+use super::{Statement, Verdict, compare, comparison, on_all_cores};
 use crate::figures::{Figures, OnThreads, Roofs};
 use crate::timed::{Table, on_threads};
 use crate::words::{bandwidth, counted, operations, percent, significant, threads};
@@ -16,10 +16,8 @@ pub(crate) enum Demand {
 
 /// Minimum share of the roof of a version that is bound by it.
 const BOUND_SHARE: f64 = 0.6;
-/// Maximum plausible share of the roof; above it, the measurement of the roof was disturbed.
+/// Maximum plausible share of the roof; above it, the roof was measured too low.
 pub(crate) const MAX_SHARE: f64 = 1.05;
-/// Below this share of the roof, other work dominates.
-const MINOR_SHARE: f64 = 0.3;
 
 /// The sentences about a version on ascending numbers of threads.
 pub(super) fn explain(
@@ -35,7 +33,7 @@ pub(super) fn explain(
     };
     let mut sentences: Vec<Statement> = Vec::new();
     for on in more.iter().filter(|on| on.threads <= cores) {
-        sentences.push(comparison(table, &on_threads(name, on), [&on_threads(name, one)]));
+        sentences.push(comparison(table, &on_threads(name, on, cores), [&on_threads(name, one, cores)]));
         sentences.push(efficiency_sentence(one, on).into());
         sentences.extend(fastest_call_sentence(one, on).map(Statement::from));
     }
@@ -49,34 +47,35 @@ pub(crate) fn speedup(one: &OnThreads, on: &OnThreads) -> f64 {
     one.times.median / on.times.median
 }
 
-/// Karp and Flatt's experimentally determined serial fraction: (1/S − 1/p) / (1 − 1/p).
+/// Karp and Flatt's experimentally determined serial fraction: (1/S − 1/p) / (1 − 1/p). None outside 0 … 1: below it
+/// the speed-up exceeds the number of threads, above it more threads were slower.
 pub(crate) fn serial_fraction(speedup: f64, threads: usize) -> Option<f64> {
     let processors = threads as f64;
-    (threads > 1).then(|| (1.0 / speedup - 1.0 / processors) / (1.0 - 1.0 / processors))
+    let fraction = (1.0 / speedup - 1.0 / processors) / (1.0 - 1.0 / processors);
+    (threads > 1 && (0.0..=1.0).contains(&fraction)).then_some(fraction)
 }
 
 fn efficiency_sentence(one: &OnThreads, on: &OnThreads) -> String {
+    let is_slower = matches!(compare(&on.times, &one.times), Verdict::Slower(_));
     let speedup = speedup(one, on);
     let share = percent(speedup / on.threads as f64);
     let ideal = format!("The speed-up of {} is {share} of the ideal {}", significant(speedup), on.threads);
     match serial_fraction(speedup, on.threads) {
-        Some(fraction) if fraction > 0.0 => {
-            format!("{ideal}; the Karp-Flatt serial fraction is {}.", significant(fraction))
-        }
-        _ => format!(
-            "{ideal}: no serial fraction is measurable, and any excess comes from the larger total cache or from noise."
-        ),
+        Some(fraction) => format!("{ideal}; the Karp-Flatt serial fraction is {}.", significant(fraction)),
+        None if is_slower => format!("{ideal}: more threads were slower, and there is no serial fraction."),
+        None => format!("{ideal}."),
     }
 }
 
-/// If the speed-up of the fastest calls is much larger than that of the medians, the likely cause of the variation.
+/// The speed-up of the fastest calls, if it is much larger than that of the medians.
 fn fastest_call_sentence(one: &OnThreads, on: &OnThreads) -> Option<String> {
     let (usual, best) = (speedup(one, on), one.times.min / on.times.min);
     (best > 1.2 * usual).then(|| {
         format!(
-            "Between the fastest calls it is {}: idle worker threads sleep, and for such short work their wake-up latency varies from \
-             call to call.",
-            significant(best)
+            "Between the fastest calls it is {}: on {} the median call takes {} times as long as the fastest.",
+            significant(best),
+            threads(on.threads),
+            significant(on.times.median / on.times.min)
         )
     })
 }
@@ -104,19 +103,18 @@ fn bound_sentence(figures: &Figures, ladder: &[OnThreads], demand: Demand) -> St
             operations(roofs.operations_per_second())
         ),
     };
-    let (bound, work, rest) = match demand {
-        Demand::Memory(_) => ("memory-bound", "reading the operands", "writing the result and scheduling"),
-        Demand::Arithmetic(_) => ("compute-bound", "arithmetic", "packing, mirroring and scheduling"),
+    let bound = match demand {
+        Demand::Memory(_) => "memory-bound",
+        Demand::Arithmetic(_) => "compute-bound",
     };
+    let factor = significant(1.0 / share);
     let verdict = match share {
         s if s > MAX_SHARE => {
-            return format!(
-                "{of_the_roof}. The measurement of the roof was therefore disturbed, and no bound is stated."
-            );
+            return format!("{of_the_roof}: the roof was measured too low, and no bound is stated.");
         }
-        s if s >= BOUND_SHARE => format!("it is {bound}"),
-        s if s >= MINOR_SHARE => format!("{work} takes a large part of the time, and {rest} the rest"),
-        _ => format!("{rest} take more time than {work}"),
+        s if s >= 1.0 => format!("it is {bound}, and at the roof"),
+        s if s >= BOUND_SHARE => format!("it is {bound}; at the roof it would be {factor} times as fast"),
+        _ => format!("it is not {bound}; at the roof it would be {factor} times as fast"),
     };
     let scaling =
         if on.threads > 1 { format!(" {}", roof_scaling(on.threads, roofs, one, demand)) } else { String::new() };
@@ -126,22 +124,14 @@ fn bound_sentence(figures: &Figures, ladder: &[OnThreads], demand: Demand) -> St
 /// The sentence about the ratio of the roof on all cores to that on one, which limits the speed-up of a version at the
 /// roof.
 fn roof_scaling(threads: usize, all: &Roofs, one: &Roofs, demand: Demand) -> String {
-    let (growth, what, shared) = match demand {
-        Demand::Memory(_) => {
-            (all.bytes_per_second() / one.bytes_per_second(), "when only reading", "the memory bandwidth of one")
-        }
-        Demand::Arithmetic(_) => (
-            all.operations_per_second() / one.operations_per_second(),
-            "with only multiply-adds",
-            "the arithmetic units of one core",
-        ),
+    let (growth, what) = match demand {
+        Demand::Memory(_) => (all.bytes_per_second() / one.bytes_per_second(), "when only reading"),
+        Demand::Arithmetic(_) => (all.operations_per_second() / one.operations_per_second(), "with only multiply-adds"),
     };
     let gain = format!("{what}, {threads} threads reach {} times the rate of one", significant(growth));
     match growth {
         g if g < 1.0 + 0.25 * (threads as f64 - 1.0) => {
-            format!(
-                "The roof itself hardly scales: {gain}, as if the threads shared {shared}; no version at the roof gains more."
-            )
+            format!("The roof itself hardly scales: {gain}, and no version at the roof gains more.")
         }
         g if g < 0.85 * threads as f64 => format!("The roof itself scales less than ideally: {gain}."),
         _ => format!("The roof itself scales with the threads: {gain}."),
@@ -162,27 +152,13 @@ fn oversubscription_sentences(table: Table, name: &str, ladder: &[OnThreads], co
     let oversubscribed = ladder.iter().filter(|on| on.threads > cores).max_by_key(|on| on.threads);
     let (Some(oversubscribed), Some(all)) = (oversubscribed, on_all_cores(ladder, cores)) else {
         return vec![
-            format!("The machine has {available}, at least one per thread: there was no oversubscription.").into(),
+            format!("The machine has {available}, at least one per thread: it was not over-subscribed.").into(),
         ];
     };
-    let compared = comparison(table, &on_threads(name, oversubscribed), [&on_threads(name, all)]);
-    let verdict = compared.comparisons.first().map(|comparison| comparison.verdict);
+    let [subject, object] = [oversubscribed, all].map(|on| on_threads(name, on, cores));
     let (n, spread) = (threads(oversubscribed.threads), spread_note(all, oversubscribed));
-    let why = match verdict {
-        Some(Verdict::Slower(_)) => format!(
-            "With {n} on {available} the threads are time-sliced: tasks wait for descheduled threads, and each context switch costs \
-             time and cached data{spread}."
-        ),
-        Some(Verdict::Faster(_)) => format!(
-            "With {n} on {available} there is no more parallelism; it can be faster because one of the extra threads is already awake, \
-             or because other programs compete for the cores and more threads get a larger share{spread}."
-        ),
-        _ => format!(
-            "With {n} on {available} the threads are time-sliced, without more parallelism; work stealing avoids a clear cost, since a \
-             running thread takes over the tasks of a descheduled one{spread}."
-        ),
-    };
-    vec![compared, why.into()]
+    let meaning = format!("With {n} the {available} are over-subscribed: the threads share them{spread}.");
+    vec![comparison(table, &subject, [&object]), meaning.into()]
 }
 
 /// The growth of the spread under oversubscription; empty if a spread is unknown or does not clearly grow.
@@ -206,5 +182,7 @@ mod tests {
         let fraction = serial_fraction(1.0 / (0.1 + 0.9 / 4.0), 4).unwrap();
         assert!((fraction - 0.1).abs() < 1e-12, "{fraction}");
         assert_eq!(serial_fraction(1.0, 1), None);
+        assert_eq!((serial_fraction(1.0, 4), serial_fraction(4.0, 4)), (Some(1.0), Some(0.0)));
+        assert_eq!((serial_fraction(0.9, 4), serial_fraction(4.1, 4)), (None, None));
     }
 }

@@ -1,6 +1,5 @@
 //! Sentences about a GPU's times, or the reason why there are none.
 
-use super::cores::speedup;
 use super::{Statement, comparison};
 use crate::figures::{Counts, Figures, Gpu, GpuRun, KernelCounts, PeerTime};
 use crate::timed::{Table, Timed, rows};
@@ -213,8 +212,33 @@ pub(super) fn in_short(figures: &Figures) -> Statement {
     }
 }
 
-/// The maximum number of threads that does not exceed the cores, and the speed-up on it.
-pub(super) fn best_speedup(ladder: &[crate::figures::OnThreads], cores: usize) -> Option<(usize, f64)> {
-    let (one, all) = (ladder.first()?, super::on_all_cores(ladder, cores)?);
-    (all.threads > one.threads).then(|| (all.threads, speedup(one, all)))
+/// The GPU's maximum against the processor's, without and with the copies; without a GPU, what was counted.
+pub(super) fn conclusions(figures: &Figures) -> Vec<Statement> {
+    let rows = rows(figures, Table::GpuMaximum);
+    let (Some(run), [_, rayon, kernel, whole]) = (figures.gpu.run(), rows.as_slice()) else {
+        return vec![without_times(figures).into()];
+    };
+    let place = match &figures.gpu {
+        Gpu::Recorded { date, .. } => format!(", recorded on {date}"),
+        _ => String::new(),
+    };
+    let compared = [kernel, whole].map(|version| {
+        let mut sentence = comparison(Table::GpuMaximum, version, [rayon]);
+        sentence.text = format!("On the {}{place}: {}", run.gpu.name, sentence.text);
+        sentence
+    });
+    compared.into()
+}
+
+fn without_times(figures: &Figures) -> String {
+    let nothing = "Nothing is said about a GPU's times, since the maximum was not measured on one";
+    let Counts::Counted(counts) = &figures.counts else { return format!("{nothing}.") };
+    let (Some(first), Some(last)) = (counts.rungs.first(), counts.rungs.last()) else { return format!("{nothing}.") };
+    format!(
+        "{nothing}; of the instructions that the ladder issues, the result needs {} in {} and {} in {}.",
+        percent(needed_share(counts, 0)),
+        rung(&first.name),
+        percent(needed_share(counts, counts.rungs.len() - 1)),
+        rung(&last.name)
+    )
 }

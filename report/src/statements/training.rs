@@ -14,8 +14,8 @@ pub(super) fn sentences(figures: &Figures) -> Vec<Statement> {
     sentences
 }
 
-/// The sentences about a step on one thread and on all cores: the loss of each phase against the ideal time, which is that
-/// on one thread divided by the number of threads.
+/// The sentences about a step on one thread and on all cores: the loss of each phase against the ideal time, which is
+/// that on one thread divided by the number of threads.
 pub(super) fn cores(figures: &Figures) -> Vec<Statement> {
     let steps = &figures.training.steps;
     let (Some(one), Some(team)) = (steps.first(), steps.last()) else {
@@ -45,11 +45,11 @@ fn speedup_of_step(one: &StepTimes, team: &StepTimes) -> String {
         significant(speedup)
     );
     match serial_fraction(speedup, team.threads) {
-        Some(fraction) if (0.0..=1.0).contains(&fraction) => format!(
-            "{takes}: as much as Amdahl's law gives for a serial fraction of {}, although every phase is divided among the threads.",
-            significant(fraction)
-        ),
-        _ => format!("{takes}."),
+        Some(fraction) => {
+            format!("{takes}; the Karp-Flatt serial fraction is {}.", significant(fraction))
+        }
+        None if speedup < 1.0 => format!("{takes}: more threads were slower."),
+        None => format!("{takes}."),
     }
 }
 
@@ -64,6 +64,24 @@ fn losses_of_step(one: &StepTimes, team: &StepTimes) -> String {
     let losses =
         losses.map(|(phase, loss)| format!("{phase} {}{}", if loss < 0.0 { "−" } else { "" }, seconds(loss.abs())));
     format!("Ideal would be {}; the difference by phase: {}.", seconds(one.seconds() / members), listed(&losses))
+}
+
+/// The target, the time to reach it, and the speed-up of a step.
+pub(super) fn conclusion(training: &Training) -> String {
+    let mut sentences = vec![target(training)];
+    sentences.extend(to_target(training).filter(|_| training.is_mnist));
+    if let (Some(one), Some(team)) = (training.steps.first(), training.steps.last())
+        && team.threads > 1
+    {
+        let (whole, waiting) = (team.seconds(), team.meetings / team.seconds());
+        sentences.push(format!(
+            "A step on {} has a speed-up of {}, and waits {} of its time at the barrier.",
+            threads(team.threads),
+            significant(one.seconds() / whole),
+            percent(waiting)
+        ));
+    }
+    sentences.join(" ")
 }
 
 /// Time and test accuracy of the training runs, in one sentence.
@@ -142,8 +160,7 @@ fn rise(training: &Training) -> Option<String> {
     (total > 0.0 && last.epochs > 1.0).then(|| {
         let share = significant(100.0 * (epoch.accuracy - first.accuracy) / total);
         format!(
-            "From seed {} the validation accuracy rises from {} to {}; {share} % of the rise is in the first epoch, while the \
-             gradients are still large.",
+            "From seed {} the validation accuracy rises from {} to {}; {share} % of the rise is in the first epoch.",
             run.seed,
             accuracy(first.accuracy),
             accuracy(last.accuracy)
@@ -198,9 +215,14 @@ mod tests {
              and waiting at the barrier 1.500 µs."
         );
         assert!(
-            speedup_of_step(&one, &team).contains("a speed-up of 1.55: as much as"),
+            speedup_of_step(&one, &team).contains("a speed-up of 1.55; the Karp-Flatt serial fraction is 0.292."),
             "{}",
             speedup_of_step(&one, &team)
+        );
+        let slower = step(2, [9e-6, 9e-6, 7e-6, 1.5e-6]);
+        assert_eq!(
+            speedup_of_step(&one, &slower),
+            "On 2 threads it takes 26.50 µs, a speed-up of 0.906: more threads were slower."
         );
     }
 }

@@ -1,25 +1,100 @@
-//! hw1.zip contains exactly the homework's files.
+//! hw1.zip contains exactly the homework's files and those that they are built from.
 
 use std::io::Cursor;
+use std::path::Path;
 use std::process::Command;
 
 use report::archive::{CRATES, archive, files, workspace};
 use test_skips::{Need, skip};
 
+/// Cargo.toml and Cargo.lock of a workspace in which max_functions depends on `support`, and nothing on `other`.
+const MANIFEST: &str = r#"[workspace]
+members = ["utils", "max_functions", "matmul_functions", "support", "other", "tests-only"]
+[workspace.dependencies]
+support = { path = "deep/support" }
+tests-only = { path = "tests-only" }
+rayon = "1"
+typst = "0.15"
+# About another crate.
+[profile.dev]
+opt-level = 3
+[profile.dev.package]
+"*".opt-level = 0
+rayon.opt-level = 3
+other.opt-level = 0
+[profile.attack]
+inherits = "release"
+"#;
+const LOCK: &str = r#"# Generated.
+version = 4
+
+[[package]]
+name = "matmul_functions"
+version = "0.1.0"
+
+[[package]]
+name = "max_functions"
+version = "0.1.0"
+dependencies = [
+ "support",
+]
+
+[[package]]
+name = "other"
+version = "0.1.0"
+dependencies = [
+ "rayon 1.11.0",
+]
+
+[[package]]
+name = "rayon"
+version = "1.11.0"
+source = "registry"
+
+[[package]]
+name = "rayon"
+version = "1.12.0"
+source = "registry"
+
+[[package]]
+name = "support"
+version = "0.1.0"
+dependencies = [
+ "rayon 1.12.0",
+ "tests-only",
+]
+
+[[package]]
+name = "tests-only"
+version = "0.1.0"
+
+[[package]]
+name = "utils"
+version = "0.1.0"
+"#;
+const SUPPORT: &str = r#"[package]
+name = "support"
+[dependencies]
+rayon.workspace = true
+[dev-dependencies]
+tests-only.workspace = true
+"#;
+
 #[test]
-fn the_archive_has_only_the_sources_and_the_report() {
+fn the_archive_has_only_the_homework_and_what_it_is_built_from() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str| {
+    let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, name).unwrap();
+        std::fs::write(path, text).unwrap();
     };
-    let mut expected = Vec::new();
+    let mut expected: Vec<String> =
+        ["Cargo.lock", "Cargo.toml", "README.md", "hw1.pdf", "rust-toolchain.toml"].map(str::to_owned).to_vec();
     for name in CRATES {
         for file in
             ["Cargo.toml", "src/lib.rs", "src/deep/er.rs", "tests/promise.rs", "benches/time.rs", "examples/show.rs"]
         {
-            write(&format!("{name}/{file}"));
+            write(&format!("{name}/{file}"), file);
             expected.push(format!("{name}/{file}"));
         }
         for file in [
@@ -31,23 +106,74 @@ fn the_archive_has_only_the_sources_and_the_report() {
             "secret.env",
             "Cargo.lock",
         ] {
-            write(&format!("{name}/{file}"));
+            write(&format!("{name}/{file}"), file);
         }
     }
-    write("neural-net/src/lib.rs");
-    write("hw1.pdf");
+    for file in ["src/lib.rs", "build.rs", "build/settings.rs", "ptx/kernels.ptx"] {
+        write(&format!("deep/support/{file}"), file);
+        expected.push(format!("deep/support/{file}"));
+    }
+    expected.push("deep/support/Cargo.toml".to_owned());
+    for (file, text) in [
+        ("Cargo.toml", MANIFEST),
+        ("Cargo.lock", LOCK),
+        ("rust-toolchain.toml", "[toolchain]"),
+        ("deep/support/Cargo.toml", SUPPORT),
+        ("deep/support/tests/promise.rs", ""),
+        ("deep/support/src/.hidden.rs", ""),
+        ("other/src/lib.rs", ""),
+        ("tests-only/src/lib.rs", ""),
+        ("hw1.pdf", "old"),
+    ] {
+        write(file, text);
+    }
     expected.sort();
-    expected.push("hw1.pdf".to_owned());
 
     let bytes = archive(folder.path(), b"%PDF-the report").unwrap();
     assert_eq!(bytes, archive(folder.path(), b"%PDF-the report").unwrap(), "equal files give equal bytes");
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let names: Vec<String> = (0..zip.len()).map(|index| zip.by_index(index).unwrap().name().to_owned()).collect();
     assert_eq!(names, expected);
-    let content = std::io::read_to_string(zip.by_name("utils/src/lib.rs").unwrap()).unwrap();
-    assert_eq!(content, "utils/src/lib.rs");
-    let report = std::io::read_to_string(zip.by_name("hw1.pdf").unwrap()).unwrap();
-    assert_eq!(report, "%PDF-the report");
+    let mut content = |name: &str| std::io::read_to_string(zip.by_name(name).unwrap()).unwrap();
+    assert_eq!(content("utils/src/lib.rs"), "src/lib.rs");
+    assert_eq!(content("hw1.pdf"), "%PDF-the report");
+    assert!(!content("deep/support/Cargo.toml").contains("tests-only"));
+    let manifest = content("Cargo.toml");
+    let has =
+        ["\"deep/support\"", "support = {", "rayon = \"1\"", "opt-level = 3", "\"*\".opt-level", "rayon.opt-level"];
+    let has_not = ["other", "tests-only", "typst", "attack", "inherits", "#"];
+    assert!(has.into_iter().all(|text| manifest.contains(text)), "{manifest}");
+    assert!(!has_not.into_iter().any(|text| manifest.contains(text)), "{manifest}");
+    let lock = content("Cargo.lock");
+    assert!(lock.starts_with("# Generated.\nversion = 4\n\n[[package]]\nname = \"matmul_functions\"\n"), "{lock}");
+    assert!(lock.contains("version = \"1.12.0\"") && !lock.contains("version = \"1.11.0\""), "{lock}");
+
+    write("Cargo.lock", &LOCK.replace("name = \"utils\"", "name = \"tools\""));
+    let error = archive(folder.path(), b"").unwrap_err().to_string();
+    assert!(error.contains("Cargo.lock: it has no package utils"), "{error}");
+}
+
+/// The archive in a folder of its own is a workspace that cargo builds. The folder is always the same, so that a second
+/// run finds its dependencies compiled.
+#[test]
+fn the_archive_builds_by_itself() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hw1");
+    let target = folder.with_file_name("hw1-target");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+    let bytes = archive(&workspace(), b"%PDF-the report").unwrap();
+    zip::ZipArchive::new(Cursor::new(bytes)).unwrap().extract(&folder).unwrap();
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["check", "--offline", "--target-dir"]).arg(target).current_dir(&folder);
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && stderr.contains("--offline") {
+        return skip(Need::Network, "hw1.zip is not built: cargo lacks a library, and must not download it");
+    }
+    assert!(output.status.success(), "{stderr}");
+    assert!(!stderr.contains("warning"), "{stderr}");
 }
 
 #[test]

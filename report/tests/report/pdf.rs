@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use report::figures::{Counts, Gpu};
 use report::timed::Table;
-use report::{Figures, document, statements, tables, typeset};
+use report::{Figures, document, excerpts, notes, statements, tables, typeset};
 use test_skips::{Need, skip};
 
 use super::figures::{with_measured_gpu, with_recorded_gpu, without_gpu};
@@ -13,9 +13,9 @@ use super::figures::{with_measured_gpu, with_recorded_gpu, without_gpu};
 /// Number of pages of a report, with and without a GPU's figures.
 const PAGES: std::ops::RangeInclusive<usize> = 8..=12;
 
-/// The PDF's text without whitespace and hyphens, which line breaks add and remove; None, with a skip message, if
-/// pdftotext is missing.
-fn text_of(pdf: &typeset::Pdf) -> Option<String> {
+/// The text of each page without whitespace and hyphens, which line breaks add and remove; None, with a skip message,
+/// if pdftotext is missing.
+fn pages_of(pdf: &typeset::Pdf) -> Option<Vec<String>> {
     let mut command = Command::new("pdftotext");
     let child = command.args(["-enc", "UTF-8", "-", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let Ok(mut child) = child else {
@@ -31,7 +31,8 @@ fn text_of(pdf: &typeset::Pdf) -> Option<String> {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
     assert!(output.status.success());
-    Some(squeezed(&String::from_utf8(output.stdout).unwrap()))
+    let text = String::from_utf8(output.stdout).unwrap();
+    Some(text.trim_end_matches('\u{c}').split('\u{c}').map(squeezed).collect())
 }
 
 fn squeezed(text: &str) -> String {
@@ -40,11 +41,17 @@ fn squeezed(text: &str) -> String {
 
 /// Typesets the figures and checks what must hold for every report; returns the PDF's text.
 fn report_of(figures: &Figures) -> Option<String> {
-    let document = document::document(figures, Some("Ada Student")).unwrap();
+    let document = document::document(figures, Some("Ada Student"), &[]).unwrap();
     let pdf = typeset::pdf(&document).unwrap();
     assert!(pdf.bytes.starts_with(b"%PDF-"));
     assert!(PAGES.contains(&pdf.pages), "{} pages", pdf.pages);
-    let text = text_of(&pdf)?;
+    let pages = pages_of(&pdf)?;
+    let last = pages.last().unwrap();
+    assert!(
+        last.contains("References") && !last.starts_with("References"),
+        "the last page has references only: {last}"
+    );
+    let text = pages.concat();
     let must_contain = |words: &str| assert!(text.contains(&squeezed(words)), "{words} is missing in {text}");
     must_contain("Introduction to Parallel Deep Neural Networks, homework 1");
     must_contain("Ada Student");
@@ -103,6 +110,19 @@ fn a_measured_gpu_has_the_homeworks_speed_ups() {
     assert!(text.contains(&squeezed("rung 5 (wide, buffered) reaches 31 % of it")), "{text}");
 }
 
+#[test]
+fn the_authors_explanation_is_a_part_only_if_given() {
+    let figures = without_gpu();
+    let pages = |notes: &[notes::Block]| {
+        let document = document::document(&figures, None, notes).unwrap();
+        pages_of(&typeset::pdf(&document).unwrap())
+    };
+    let Some(without) = pages(&[]) else { return };
+    assert!(!without.concat().contains("Explanation"));
+    let with = pages(&notes::blocks("My own words.\n\n# Why\nBecause *two* cores")).unwrap().concat();
+    assert!(with.contains("7ExplanationMyownwords.7.1WhyBecause*two*cores"), "{with}");
+}
+
 /// Markup of Typst, HTML, JSON, XML and shells.
 const HOSTILE: &str = r##"$x^2$ #panic() _a_ <b> *c* `d` @e \u{41} [f] {g} //h /*i*/ "j" 'k' &amp; ]]> %s ~ = + 𝒜Ω"##;
 
@@ -127,15 +147,17 @@ fn no_name_can_break_the_report() {
     if let Counts::Counted(counts) = &mut figures.counts {
         HOSTILE.clone_into(&mut counts.rungs[0].name);
     }
-    let document = document::document(&figures, Some(HOSTILE)).unwrap();
+    let notes = notes::blocks(&format!("# {HOSTILE}\n{HOSTILE}\n#### {HOSTILE}"));
+    let document = document::document(&figures, Some(HOSTILE), &notes).unwrap();
     let pdf = typeset::pdf(&document).unwrap();
     assert!((8..=14).contains(&pdf.pages), "{} pages", pdf.pages);
     let html = typeset::html(&document).unwrap();
     assert!(html.contains("&lt;b"));
     assert!(tags_of(&html).all(|tag| tag != "b"), "the name is markup");
-    if let Some(text) = text_of(&pdf) {
+    if let Some(pages) = pages_of(&pdf) {
+        let text = pages.concat();
         let times = text.matches(&squeezed(r"$x^2$ #panic() _a_ <b> *c* `d` @e \u{41} [f] {g} //h /*i*/")).count();
-        assert!(times >= 8, "the name occurs {times} times in {text}");
+        assert!(times >= 11, "the name occurs {times} times in {text}");
     }
 }
 
@@ -158,19 +180,38 @@ fn tags_of(html: &str) -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn the_html_page_has_every_sentence_and_image() {
+fn the_html_page_has_every_part_of_the_report() {
+    let notes = notes::blocks("# What I learned\nThreads that wait\ndo not compute.");
     for figures in [without_gpu(), with_recorded_gpu()] {
-        let document = document::document(&figures, None).unwrap();
+        let document = document::document(&figures, Some("Ada Student"), &notes).unwrap();
         let html = typeset::html(&document).unwrap();
         assert!(!html.contains("src=\"http") && !html.contains("<link "), "the page is not self-contained");
         assert_eq!(html.matches("<img ").count(), document.charts.len());
+        for part in [
+            "<h1>Introduction to Parallel Deep Neural Networks, homework 1</h1>",
+            "<p>Ada Student</p><p>2026-11-21</p>",
+            "Explanation</h2>",
+            "What I learned</h3>",
+            "<p>Threads that wait do not compute.</p>",
+        ] {
+            assert!(html.contains(part), "{part} is missing");
+        }
+        let equations: Vec<&str> = html.split("class=\"equation\"").skip(1).collect();
+        assert_eq!(equations.len(), 4);
+        for (index, equation) in equations.into_iter().enumerate() {
+            let (_, number) = equation.split_once("</math><p><span>").unwrap();
+            assert!(number.starts_with(&format!("({})</span></p></div>", index + 1)), "{number}");
+        }
         // Without tags, since names of functions have markup.
         let mut text = String::new();
         for part in html.split('<') {
             text.push_str(part.split_once('>').map_or(part, |(_, text)| text));
         }
         let text =
-            squeezed(&text.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'"));
+            squeezed(&text.replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'").replace("&amp;", "&"));
+        for excerpt in excerpts::all().unwrap() {
+            assert!(text.contains(&squeezed(&excerpt.source)), "the listing {} is missing in {text}", excerpt.name);
+        }
         for (section, sentences) in statements::all(&figures) {
             for sentence in sentences {
                 assert!(text.contains(&squeezed(&sentence.text)), "{section:?}: {} is missing", sentence.text);

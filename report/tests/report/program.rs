@@ -28,13 +28,16 @@ fn figures_become_a_report_a_page_an_archive_and_the_same_figures() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let figures = with_recorded_gpu();
     std::fs::write(path("figures.json"), serde_json::to_string(&figures).unwrap()).unwrap();
-    let arguments = ["--figures", &path("figures.json"), "--out", &path("my report.pdf"), "--html", "--zip", "--json"];
+    std::fs::write(path("notes.md"), "# Why\nBecause.").unwrap();
+    let (figures_file, out, notes) = (path("figures.json"), path("new/folder/my report.pdf"), path("notes.md"));
+    let arguments = ["--figures", &figures_file, "--out", &out, "--html", "--zip", "--json", "--notes", &notes];
     let (code, stdout, stderr) = run(&arguments);
     assert_eq!(code, Some(0), "{stderr}");
-    assert_eq!(names_in(folder.path()), ["figures.json", "my report.html", "my report.pdf", "my report.zip"]);
+    let path = |name: &str| path(&format!("new/folder/{name}"));
+    assert_eq!(names_in(&folder.path().join("new/folder")), ["my report.html", "my report.pdf", "my report.zip"]);
     assert_eq!(serde_json::from_str::<Figures>(&stdout).unwrap(), figures);
     assert!(std::fs::read(path("my report.pdf")).unwrap().starts_with(b"%PDF-"));
-    assert!(std::fs::read_to_string(path("my report.html")).unwrap().contains("Test Processor 9000"));
+    assert!(std::fs::read_to_string(path("my report.html")).unwrap().contains("Because."));
     let zip = std::fs::File::open(path("my report.zip")).unwrap();
     assert!(zip::ZipArchive::new(zip).unwrap().by_name("hw1.pdf").is_ok());
 }
@@ -74,13 +77,20 @@ fn invalid_input_is_rejected_in_one_line_and_writes_nothing() {
     let mut zero = serde_json::to_value(with_recorded_gpu()).unwrap();
     zero["maximum"]["cpu"]["min"] = 0.0.into();
     std::fs::write(path("zero.json"), zero.to_string()).unwrap();
+    std::fs::write(path("good.json"), serde_json::to_string(&with_recorded_gpu()).unwrap()).unwrap();
+    std::fs::write(path("long.md"), "words ".repeat(20_000)).unwrap();
     let before = names_in(folder.path());
-    let (nowhere, out) = (path("nowhere/hw1.pdf"), path("hw1.pdf"));
-    let cases: [(&[&str], &str); 5] = [
+    let (below_file, out, good) = (path("bad.json/hw1.pdf"), path("new/hw1.pdf"), path("good.json"));
+    let (missing_notes, long_notes) = (path("missing.md"), path("long.md"));
+    let cases: [(&[&str], &str); 9] = [
         (&["--figures", &path("missing.json"), "--out", &out], "cannot read the figures in"),
         (&["--figures", &path("bad.json"), "--out", &out], "is not the output of --json"),
         (&["--figures", &path("zero.json"), "--out", &out], "are not valid times"),
-        (&["--figures", &path("zero.json"), "--out", &nowhere], "choose another path with --out"),
+        (&["--figures", &good, "--out", &below_file], "choose another path with --out"),
+        (&["--figures", &good, "--out", folder.path().to_str().unwrap()], "choose another path with --out"),
+        (&["--figures", &good, "--out", &out, "--author", "\u{1b}[31m"], "--author has a control character"),
+        (&["--figures", &good, "--out", &out, "--notes", &missing_notes], "missing.md: No such file"),
+        (&["--figures", &good, "--out", &out, "--notes", &long_notes], "long.md is larger than 64 KiB"),
         (&["--figures", &path("zero.json"), "--out", &path("hw1.zip")], "give --out a name that ends in .pdf"),
     ];
     for (arguments, words) in cases {

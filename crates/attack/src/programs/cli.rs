@@ -193,6 +193,7 @@ const FORMS: &[Form] = &[
             ("--figures", Takes::Input),
             ("--out", Takes::Output),
             ("--author", Takes::One(&["A. Uthor", "#set page", "\u{1b}[31m", ""])),
+            ("--notes", Takes::Input),
             ("--html", Takes::Nothing),
             ("--json", Takes::Nothing),
             ("--quick", Takes::Nothing),

@@ -54,7 +54,7 @@ impl Reader for FigureFiles {
             Ok(Err(error)) => return Verdict::rejected(error, ""),
             Err(error) => return Verdict::rejected(error, ""),
         };
-        match document(&figures, Some("An author")) {
+        match document(&figures, Some("An author"), &[]) {
             Ok(_) => {}
             Err(error) => return Verdict::rejected(error, ""),
         }
