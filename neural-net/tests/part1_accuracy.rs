@@ -22,7 +22,7 @@ fn test_accuracy(arguments: &[&str], mnist: &PathBuf) -> f64 {
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{arguments:?}: {stdout}{stderr}");
     let line = stdout.lines().find_map(|line| line.strip_prefix("Test Accuracy: ")).expect("a line with the accuracy");
-    line.split('%').next().and_then(|percent| percent.parse().ok()).expect("a number")
+    line.split(" %").next().and_then(|percent| percent.parse().ok()).expect("a number")
 }
 
 #[test]

@@ -104,40 +104,40 @@ pub(crate) enum DeviceArgument {
 /// Flags that override a preset.
 #[derive(Debug, Args)]
 pub(crate) struct SettingsArguments {
-    /// Units of each layer, from the inputs to the outputs, e.g. 784,128,64,10
+    /// Units of each layer, from the inputs to the outputs [default: 784,128,64,10, for the notebook 784,10,10]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size)]
     pub(crate) layers: Option<Vec<NonZeroUsize>>,
-    /// Activation of the hidden layers
+    /// Activation of the hidden layers [default: sigmoid, for the notebook relu]
     #[arg(long, value_parser = one_of(&Activation::ALL, Activation::name, Activation::description))]
     pub(crate) activation: Option<Activation>,
-    /// Activation of the output layer
+    /// Activation of the output layer [default: sigmoid, for the notebook softmax]
     #[arg(long, value_parser = one_of(&Activation::ALL, Activation::name, Activation::description))]
     pub(crate) output_activation: Option<Activation>,
-    /// Loss function
+    /// Loss function [default: squared-error, for the notebook cross-entropy]
     #[arg(long, value_parser = one_of(&Loss::ALL, Loss::name, Loss::description))]
     pub(crate) loss: Option<Loss>,
-    /// Step size
+    /// Step size [default: 0.1]
     #[arg(long, value_name = "RATE", value_parser = parse_positive)]
     pub(crate) learning_rate: Option<f64>,
-    /// Share of the last change that is added to the next, 0 to below 1
+    /// Share of the last change that is added to the next, 0 to below 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = parse_momentum)]
     pub(crate) momentum: Option<f64>,
-    /// Weight decay: coefficient of the decay of each weight towards 0
+    /// Weight decay: coefficient of the decay of each weight towards 0 [default: 0]
     #[arg(long, value_name = "DECAY", value_parser = parse_not_negative)]
     pub(crate) weight_decay: Option<f64>,
-    /// Images in a batch, or "full"
+    /// Images in a batch, or "full" [default: 16, for the notebook full]
     #[arg(long, value_name = "N", value_parser = parse_batch_size)]
     pub(crate) batch_size: Option<BatchSize>,
-    /// Reduction of the gradients over a batch
+    /// Reduction of the gradients over a batch [default: sum, for the notebook mean]
     #[arg(long, value_parser = one_of(&GradientScale::ALL, GradientScale::name, GradientScale::description))]
     pub(crate) gradient: Option<GradientScale>,
-    /// Number of passes over the training images
+    /// Number of passes over the training images [default: 5, for the notebook 1000]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) epochs: Option<NonZeroUsize>,
-    /// Whether each epoch has a new permutation of the images
+    /// Whether each epoch has a new permutation of the images [default: true, for the notebook false]
     #[arg(long, value_name = "BOOL")]
     pub(crate) shuffle: Option<bool>,
-    /// Number of epochs between measurements of the accuracy
+    /// Number of epochs between measurements of the accuracy [default: 1, for the notebook 50]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) report_every: Option<NonZeroUsize>,
     /// Stop as soon as the accuracy on the validation images reaches this many percent; the homework's network on MNIST
@@ -147,16 +147,17 @@ pub(crate) struct SettingsArguments {
     /// Number of images between two measurements for --stop-at [default: 5000]; a measurement takes some time
     #[arg(long, value_name = "N", value_parser = parse_count, requires = "stop_at")]
     pub(crate) check_every: Option<NonZeroUsize>,
-    /// Distribution of the initial weights
+    /// Distribution of the initial weights [default: xavier, for the notebook normal]
     #[arg(long, value_parser = one_of(&Initialization::ALL, Initialization::name, Initialization::description))]
     pub(crate) initialization: Option<Initialization>,
-    /// Seed of the initial weights and the permutations
+    /// Seed of the initial weights and the permutations [default: 0]
     #[arg(long, value_name = "SEED")]
     pub(crate) seed: Option<u64>,
-    /// Number of training images, the first ones of the training set
+    /// Number of training images, the first ones of the training set [default: 50000, for the notebook 10000]
     #[arg(long, value_name = "N", value_parser = parse_size)]
     pub(crate) train_images: Option<NonZeroUsize>,
-    /// Number of validation images, those after the training images; with 0 the accuracy is that on the training images
+    /// Number of validation images, those after the training images; with 0 the accuracy is that on the training
+    /// images [default: 10000, for the notebook 0]
     #[arg(long, value_name = "N")]
     pub(crate) validation_images: Option<usize>,
 }
@@ -254,5 +255,51 @@ fn parse_batch_size(text: &str) -> Result<BatchSize, String> {
     match text {
         "full" => Ok(BatchSize(None)),
         _ => Ok(BatchSize(Some(parse_count(text).map_err(|error| format!("{error}, or \"full\""))?.get()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The values of a preset, by flag.
+    fn values(preset: Preset) -> Vec<(&'static str, String)> {
+        let (hyperparameters, architecture) = (preset.hyperparameters(), preset.architecture().unwrap());
+        let (train, validation) = preset.images();
+        let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
+        vec![
+            ("layers", sizes.join(",")),
+            ("activation", architecture.hidden_activation().name().to_owned()),
+            ("output-activation", architecture.output_activation().name().to_owned()),
+            ("loss", hyperparameters.loss.name().to_owned()),
+            ("learning-rate", hyperparameters.learning_rate.to_string()),
+            ("momentum", hyperparameters.momentum.to_string()),
+            ("weight-decay", hyperparameters.weight_decay.to_string()),
+            ("batch-size", hyperparameters.batch_size.map_or("full".to_owned(), |size| size.to_string())),
+            ("gradient", hyperparameters.gradient.name().to_owned()),
+            ("epochs", hyperparameters.epochs.to_string()),
+            ("shuffle", hyperparameters.shuffle.to_string()),
+            ("report-every", hyperparameters.report_every.to_string()),
+            ("initialization", hyperparameters.initialization.name().to_owned()),
+            ("seed", hyperparameters.seed.to_string()),
+            ("train-images", train.to_string()),
+            ("validation-images", validation.to_string()),
+        ]
+    }
+
+    #[test]
+    fn part1_the_help_shows_the_presets_values() {
+        let command = Arguments::command();
+        for ((flag, homework), (_, notebook)) in values(Preset::Homework).into_iter().zip(values(Preset::Notebook)) {
+            let argument = command.get_arguments().find(|argument| argument.get_long() == Some(flag)).expect(flag);
+            let help = argument.get_help().expect(flag).to_string();
+            let expected = match homework == notebook {
+                true => format!("[default: {homework}]"),
+                false => format!("[default: {homework}, for the notebook {notebook}]"),
+            };
+            assert!(help.ends_with(&expected), "--{flag}: {expected} is not at the end of {help:?}");
+        }
     }
 }

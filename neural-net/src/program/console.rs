@@ -81,10 +81,7 @@ impl<E: Engine<f32>> Observer<f32, E> for Console<'_> {
         // A stop within an epoch is reported by `train::stop`.
         if !self.quiet && samples.is_none() {
             let word = self.preset.epoch_word();
-            self.bar.suspend(|| match self.preset {
-                Preset::Homework => timing::say!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy),
-                Preset::Notebook => timing::say!("{word} {epoch}: Accuracy = {accuracy:.4}"),
-            });
+            self.bar.suspend(|| timing::say!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy));
         }
         match &self.checkpoint {
             Some(directory) => self.save_checkpoint(directory, training),

@@ -25,6 +25,12 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
         let evaluation = engine.evaluate_training_samples()?;
         Ok((dataset, origin, evaluation))
     })??;
+    if model.dataset != dataset.name {
+        let (trained, tested) = (&model.dataset, &dataset.name);
+        timing::note!(
+            "warning: the network was trained on {trained}, but the test images are {tested}: give --data DIR"
+        );
+    }
     if arguments.json {
         let object = json!({
             "program": "neural-net evaluate",
@@ -39,7 +45,7 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
         timing::say!("{origin}");
         timing::say!("Trained on: {}", model.dataset);
         let percent = 100.0 * evaluation.accuracy();
-        timing::say!("Test Accuracy: {percent:.2}% ({}, {} images)", dataset.name, evaluation.count);
+        timing::say!("Test Accuracy: {percent:.2} % ({}, {} images)", dataset.name, evaluation.count);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -167,7 +167,7 @@ impl TrainingRun<'_> {
             timing::say!("{}", result.to_json(&training.engine().device()));
         } else {
             timing::say!("Time to train: {:.2} seconds", result.seconds());
-            timing::say!("Test Accuracy: {:.2}% ({}, {} images)", 100.0 * accuracy, dataset.name, dataset.test.len());
+            timing::say!("Test Accuracy: {:.2} % ({}, {} images)", 100.0 * accuracy, dataset.name, dataset.test.len());
         }
         Ok(result.verdict(arguments.target_accuracy))
     }

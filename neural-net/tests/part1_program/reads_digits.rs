@@ -41,9 +41,15 @@ fn part1_program_evaluates_what_it_saved_to_the_same_accuracy() {
 
     let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits", "--json", "-c", "1"]).success();
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
-    let percent = format!("Test Accuracy: {:.2}%", 100.0 * object["test_accuracy"].as_f64().unwrap());
+    let percent = format!("Test Accuracy: {:.2} %", 100.0 * object["test_accuracy"].as_f64().unwrap());
     assert!(accuracy.starts_with(&percent), "{accuracy} and {percent}");
     assert_eq!(object["test_images"], 200);
+
+    // Without --data the images are the built-in digits, on which it was not trained.
+    let run = sandbox.run(&["evaluate", "model.safetensors"]);
+    assert_eq!(run.code, Some(0));
+    let warning = "warning: the network was trained on MNIST, but the test images are built-in digits: give --data DIR";
+    assert_eq!(run.stderr.trim_end(), warning);
 }
 
 #[test]
