@@ -19,6 +19,8 @@ pub struct Predictions {
     pub truth: Option<Vec<Option<f64>>>,
     /// The metrics over the rows with a prediction and a true value, if there are any.
     pub metrics: Option<Metrics>,
+    /// The number of rows without a prediction.
+    pub skipped: usize,
     /// The text columns with categories that did not occur in training.
     pub unseen: Vec<Unseen>,
 }
@@ -50,18 +52,14 @@ impl Predictions {
             pairs.filter_map(|(predicted, truth)| Some(((*truth)?, (*predicted)?))).unzip();
         let is_log = model.transform.target_scale.log;
         let metrics = (!known.is_empty()).then(|| results::metrics(&known, &of_known, is_log));
-        Ok(Self { target: target.clone(), predicted, truth, metrics, unseen: unseen(model, table) })
-    }
-
-    /// The number of rows without a prediction.
-    pub fn skipped(&self) -> usize {
-        self.predicted.iter().filter(|prediction| prediction.is_none()).count()
+        let skipped = predicted.iter().filter(|prediction| prediction.is_none()).count();
+        Ok(Self { target: target.clone(), predicted, truth, metrics, skipped, unseen: unseen(model, table) })
     }
 
     /// What a user should know about these predictions, one line each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let (skipped, rows) = (self.skipped(), self.predicted.len());
+        let (skipped, rows) = (self.skipped, self.predicted.len());
         if skipped > 0 {
             notes.push(format!("{skipped} of {rows} rows have no prediction: a feature is missing or not a number"));
         }

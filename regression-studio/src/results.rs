@@ -4,6 +4,7 @@ use neural_net::Predictor;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Model;
+use crate::importance::{self, Importance};
 use crate::prepared::{Part, Prepared, Transform, signed_log};
 
 /// The metrics of one epoch.
@@ -91,6 +92,9 @@ pub struct Results {
     pub notes: Vec<String>,
     /// Training, validation and test part.
     pub parts: [PartResult; 3],
+    /// The importance of each feature on the test part, the largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub importance: Vec<Importance>,
 }
 
 /// True and predicted values in the target's unit.
@@ -184,6 +188,11 @@ pub(crate) fn of(
         dropped: prepared.dropped,
         notes: prepared.notes.clone(),
         parts,
+        importance: importance::of(
+            model,
+            prepared.test.samples.inputs().view(),
+            prepared.test.samples.targets().view(),
+        ),
     }
 }
 

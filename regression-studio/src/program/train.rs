@@ -213,6 +213,11 @@ fn show(results: &Results, state: &State) {
     if let Some(typical) = test.network.relative_error {
         say!("Half of the predictions of the test part are within {:.2} % of the true value.", 100.0 * typical);
     }
+    if !results.importance.is_empty() {
+        let features: Vec<String> =
+            results.importance.iter().map(|of| format!("{} × {:.2}", of.column, of.error_factor)).collect();
+        say!("Importance, by the error if a feature's values are exchanged between rows: {}.", features.join(", "));
+    }
 }
 
 /// R² with four decimals, or a bound if it is far below 0.

@@ -187,7 +187,7 @@ impl Predict {
 fn summary(ui: &mut Ui, shown: &Shown) {
     let palette = theme::palette(ui);
     let predictions = &shown.predictions;
-    let predicted = predictions.predicted.len() - predictions.skipped();
+    let predicted = predictions.predicted.len() - predictions.skipped;
     ui.label(format!("{}: {} rows predicted", shown.name, number::count(predicted)));
     if let Some(metrics) = predictions.metrics {
         ui.label(format!(

@@ -1,8 +1,9 @@
 //! The results tile: metrics of the network and the baselines.
 
-use eframe::egui::{self, Align, Layout, Margin, RichText, Ui, vec2};
+use eframe::egui::{self, Align, Layout, Margin, RichText, Sense, Ui, vec2};
 
 use super::{number, theme};
+use crate::importance::Importance;
 use crate::results::{Metrics, PartResult, Results};
 
 /// Draws the results.
@@ -26,6 +27,7 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
         }
         ui.add_space(2.0);
         table(ui, results);
+        importance(ui, &results.importance);
         ui.add_space(4.0);
         let (best, epochs) = (results.best_epoch, results.epochs);
         let dropped = match results.dropped {
@@ -42,6 +44,34 @@ pub(crate) fn show(ui: &mut Ui, results: &Results, target: &str) {
             ui.label(RichText::new(note).small().weak());
         }
     });
+}
+
+/// The features that the network relies on, with a bar for the growth of the error without each.
+fn importance(ui: &mut Ui, features: &[Importance]) {
+    let Some(largest) = features.first() else { return };
+    let palette = theme::palette(ui);
+    ui.add_space(6.0);
+    let title = ui.label(RichText::new("Importance of the features").small().color(palette.grey));
+    title.on_hover_text(
+        "Growth of the error on the test part if a feature's values are exchanged between rows. Features that tell the same share their \
+         importance.",
+    );
+    let scale = (largest.error_factor - 1.0).max(f64::MIN_POSITIVE);
+    for Importance { column, error_factor } in features {
+        ui.horizontal(|ui| {
+            let width = ui.available_width();
+            let name = egui::Label::new(RichText::new(column.as_str()).small()).truncate();
+            ui.allocate_ui_with_layout(vec2(width * 0.4, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+                ui.set_min_width(width * 0.4);
+                ui.add(name);
+            });
+            let (bar, _) = ui.allocate_exact_size(vec2(width * 0.36, 8.0), Sense::hover());
+            let share = ((error_factor - 1.0) / scale).clamp(0.0, 1.0) as f32;
+            let filled = bar.with_max_x(bar.left() + bar.width() * share);
+            ui.painter().rect_filled(filled, 2.0, palette.blue);
+            ui.label(RichText::new(format!("error × {}", number::short(*error_factor))).small().color(palette.grey));
+        });
+    }
 }
 
 /// An error, beside that of the mean: a linear model of logarithms may be off by powers of ten.

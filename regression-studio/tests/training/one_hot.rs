@@ -99,3 +99,17 @@ fn predictions_count_the_rows_of_unseen_categories_and_agree_with_single_rows() 
     let predictions = Predictions::of(model, &bare).unwrap();
     assert_eq!((predictions.truth, predictions.metrics), (None, None));
 }
+
+#[test]
+fn a_feature_that_the_target_depends_on_is_more_important_than_one_it_does_not() {
+    let mut settings = small_settings();
+    settings.data.features = ["noise", "x", "direction"].map(str::to_owned).to_vec();
+    let table = crate::support::small_table(600, 4);
+    let noise = (0..600).map(|row| f64::from((row * 7919) % 101)).collect();
+    let columns = table.columns().iter().cloned().chain([Column::of_numbers("noise", noise)]).collect();
+    let snapshot = trained(Table::new("with noise", columns), settings);
+    let importance = &snapshot.results.as_ref().unwrap().importance;
+    let names: Vec<&str> = importance.iter().map(|of| of.column.as_str()).collect();
+    assert_eq!(names, ["x", "direction", "noise"], "{importance:?}");
+    assert!(importance[2].error_factor < 1.2 && importance[1].error_factor > 1.5, "{importance:?}");
+}
