@@ -22,25 +22,25 @@ struct View<'a> {
     has_run: bool,
     snapshot: &'a Snapshot,
     settings: &'a Settings,
-    /// Whether a logarithm would suit the data.
-    lacks_logarithms: bool,
+    /// What could improve the result.
+    suggestions: &'a [Action],
 }
 
 /// Draws the view. Without a run, it shows the network of the settings. Returns the action that the user has chosen;
-/// `lacks_logarithms` tells whether one would suit the data.
+/// `suggestions` are what could improve the result.
 pub(crate) fn show(
     ui: &mut Ui,
     watched: Option<&Watched>,
     chosen: &Settings,
     scale: &mut ErrorScale,
-    lacks_logarithms: bool,
+    suggestions: &[Action],
 ) -> Option<Action> {
     let empty = std::sync::Arc::new(Snapshot::default());
     let view = View {
         has_run: watched.is_some(),
         snapshot: watched.map_or(&*empty, |watched| watched.snapshot()),
         settings: watched.map_or(chosen, Watched::settings),
-        lacks_logarithms,
+        suggestions,
     };
     let right = ui.max_rect().right();
     theme::card(ui, |ui| status(ui, view.has_run, view.snapshot));
@@ -56,7 +56,7 @@ pub(crate) fn show(
 impl View<'_> {
     /// Draws the four tiles at these places.
     fn tiles(&self, ui: &mut Ui, places: [Rect; 4], scale: &mut ErrorScale) -> Option<Action> {
-        let Self { has_run, snapshot, settings, lacks_logarithms } = *self;
+        let Self { has_run, snapshot, settings, suggestions } = *self;
         let [network, errors, results, predicted] = places;
         let mut action = None;
         tile(
@@ -93,10 +93,10 @@ impl View<'_> {
             |_| (),
             |ui| match (&snapshot.results, &snapshot.state) {
                 (Some(results), State::Finished(_)) => {
-                    if lacks_logarithms {
-                        let button = theme::primary_button(ui, Action::UseLogarithms.label());
-                        if ui.add(button).on_hover_text(Action::UseLogarithms.tooltip(ui.ctx())).clicked() {
-                            action = Some(Action::UseLogarithms);
+                    for &suggestion in suggestions {
+                        let button = theme::primary_button(ui, suggestion.label());
+                        if ui.add(button).on_hover_text(suggestion.tooltip(ui.ctx())).clicked() {
+                            action = Some(suggestion);
                         }
                     }
                     results_card::show(ui, results, target);

@@ -103,6 +103,13 @@ impl Watched {
         self.snapshot.run.as_ref().filter(|run| !run.history.is_empty())
     }
 
+    /// The run, if all its epochs are done and the last one was the best.
+    pub(crate) fn improving_run(&self) -> Option<&Arc<SavedRun>> {
+        let is_done = self.snapshot.state == State::Finished(Ending::AllEpochs);
+        let is_improving = self.snapshot.results.as_ref().is_some_and(|results| results.best_epoch == results.epochs);
+        self.snapshot.run.as_ref().filter(|_| is_done && is_improving)
+    }
+
     /// The run, if it was stopped and has epochs left.
     pub(crate) fn stopped_run(&self) -> Option<&Arc<SavedRun>> {
         let is_stopped = self.snapshot.state == State::Finished(Ending::Stopped);

@@ -70,3 +70,30 @@ fn a_failed_preparation_shows_a_dialog() {
     assert!(window.shows("Failed"));
     assert!(window.is_enabled("▶ Start"), "to try other settings");
 }
+
+#[test]
+fn a_run_that_still_improves_goes_on_and_keeps_its_name() {
+    let mut window = Window::open(small());
+    window.train();
+    assert!(window.shows("3 / 3") && window.shows("Still improving: train longer"));
+    window.click("Still improving: train longer");
+    window.wait_until("six epochs are done", |window| window.shows("6 / 6") && window.shows_part("Finished"));
+    assert_eq!(window.settings().training.epochs, 6);
+    window.press(eframe::egui::Modifiers::COMMAND, eframe::egui::Key::Num4);
+    assert!(window.shows_part("A comparison needs two runs"), "it is the same run");
+}
+
+#[test]
+fn logarithms_are_suggested_and_used_by_a_button() {
+    let mut settings = small();
+    (settings.data.log_target, settings.data.log_features) = (false, false);
+    let mut window = Window::open(settings);
+    assert!(window.shows("Suggested: the target spans several powers of ten."));
+    window.train();
+    window.click("Use logarithms and retrain");
+    window.wait_until("the second run has ended", |window| window.shows_part("of the logarithm's variance"));
+    assert!(window.settings().data.log_target && window.settings().data.log_features);
+    assert!(!window.shows("Use logarithms and retrain"));
+    assert!(window.shows_part("Half of the predictions of unseen rows are within"));
+    assert!(window.shows("Importance of the features"));
+}

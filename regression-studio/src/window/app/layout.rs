@@ -37,9 +37,14 @@ impl App {
                 match self.tab {
                     Tab::Data => self.preview.show(ui, self.table.as_deref(), self.form.settings()),
                     Tab::Training => {
-                        let (watched, form) = (self.watched.as_ref(), &self.form);
-                        let lacks_logarithms = form.lacks_logarithms() && self.loading.is_none();
-                        let chosen = dashboard::show(ui, watched, form.settings(), &mut self.scale, lacks_logarithms);
+                        let lacks_logarithms = self.form.lacks_logarithms();
+                        let mut suggestions = [Action::UseLogarithms, Action::TrainLonger].to_vec();
+                        suggestions.retain(|&suggestion| {
+                            let suits = suggestion != Action::UseLogarithms || lacks_logarithms;
+                            suits && self.disabled_reason(suggestion).is_none()
+                        });
+                        let (watched, settings) = (self.watched.as_ref(), self.form.settings());
+                        let chosen = dashboard::show(ui, watched, settings, &mut self.scale, &suggestions);
                         action = action.or(chosen);
                     }
                     Tab::Predict => {

@@ -8,6 +8,7 @@ use neural_net::model_file::Loaded;
 
 use super::{App, Closing};
 use crate::run_folder::{self, RunFolderError};
+use crate::saved_run::SavedRun;
 use crate::session::State;
 use crate::settings::Source;
 use crate::window::action::{Action, Tab};
@@ -51,6 +52,10 @@ impl App {
             Action::SavePredictions => reason_if(!self.predict.has_predictions(), "There are no predictions to save."),
             Action::CancelLoading => reason_if(self.loading.is_none(), "No data are loading."),
             Action::UseLogarithms => self.start_disabled_reason(),
+            Action::TrainLonger => match self.watched.as_ref().and_then(Watched::improving_run) {
+                Some(run) => self.data_disabled_reason(run),
+                None => Some("The last epoch of this run was not the best.".to_owned()),
+            },
             Action::Show(_) | Action::SwitchTheme | Action::Help | Action::Quit => None,
         }
     }
@@ -74,6 +79,11 @@ impl App {
         let Some(run) = self.watched.as_ref().and_then(Watched::stopped_run) else {
             return Some("No run is paused or stopped.".to_owned());
         };
+        self.data_disabled_reason(run)
+    }
+
+    /// The reason why this run cannot go on with the data that are loaded.
+    fn data_disabled_reason(&self, run: &SavedRun) -> Option<String> {
         if self.loading.is_some() {
             return Some("The data are still loading.".to_owned());
         }
@@ -106,6 +116,7 @@ impl App {
                 let name = self.watched.as_ref().map_or_else(|| "run".to_owned(), |watched| self.runs.name_of(watched));
                 self.ask(Purpose::SaveRun, self.folder_for(&name).display().to_string(), context);
             }
+            Action::TrainLonger => self.train_longer(context),
             Action::UseLogarithms => {
                 if let Some(table) = &self.table {
                     self.form.take_suggested(table);
@@ -181,16 +192,31 @@ impl App {
     fn resume(&mut self, context: &Context) {
         let Some(watched) = &self.watched else { return };
         match (watched.stopped_run(), &self.table) {
-            (Some(run), Some(table)) => {
-                let (run, listed) = (Arc::unwrap_or_clone(Arc::clone(run)), watched.listed);
-                let mut resumed = Watched::resume(Arc::clone(table), run, context);
-                resumed.listed = listed;
-                self.form = Form::new(resumed.settings().clone());
-                self.watched = Some(resumed);
-                self.tab = Tab::Training;
+            (Some(run), Some(_)) => {
+                let run = Arc::unwrap_or_clone(Arc::clone(run));
+                self.go_on(run, context);
             }
             _ => self.session().into_iter().for_each(Session::unpause),
         }
+    }
+
+    /// Goes on for as many epochs as were trained.
+    fn train_longer(&mut self, context: &Context) {
+        let Some(run) = self.watched.as_ref().and_then(Watched::improving_run) else { return };
+        let mut run = Arc::unwrap_or_clone(Arc::clone(run));
+        run.settings.training.epochs += run.history.len();
+        self.go_on(run, context);
+    }
+
+    /// Resumes a run on the table that is loaded, under the name that it has.
+    fn go_on(&mut self, run: SavedRun, context: &Context) {
+        let Some(table) = self.table.clone() else { return };
+        let listed = self.watched.as_ref().and_then(|watched| watched.listed);
+        let mut resumed = Watched::resume(table, run, context);
+        resumed.listed = listed;
+        self.form = Form::new(resumed.settings().clone());
+        self.watched = Some(resumed);
+        self.tab = Tab::Training;
     }
 
     fn open_run(&mut self, folder: &Path, context: &Context) {
