@@ -57,7 +57,7 @@ fn exit_code(body: impl FnOnce() -> anyhow::Result<ExitCode>, show: impl FnOnce(
 #[derive(Clone, Debug, clap::Args)]
 pub struct HomeworkOptions {
     /// Worker threads of the parallel version, at most 1024 [default: one for each core]
-    #[arg(short, long, value_name = "N", value_parser = parse_cores)]
+    #[arg(short, long, visible_short_alias = 't', visible_alias = "threads", value_name = "N", value_parser = parse_cores)]
     pub cores: Option<NonZeroUsize>,
     /// Timed calls of each version, after one warm-up call; at most 1000000
     #[arg(long, value_name = "N", default_value = "20", value_parser = parse_repeats)]

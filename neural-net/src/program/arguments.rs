@@ -59,7 +59,7 @@ pub(crate) struct TrainArguments {
     #[command(flatten)]
     pub(crate) settings: SettingsArguments,
     /// Worker threads [default: one for each core]; the weights do not depend on their number
-    #[arg(short, long, value_name = "N", value_parser = parse_cores)]
+    #[arg(short, long, visible_short_alias = 't', visible_alias = "threads", value_name = "N", value_parser = parse_cores)]
     pub(crate) cores: Option<NonZeroUsize>,
     /// Device that trains the network
     #[arg(long, value_enum, default_value_t)]
@@ -174,7 +174,7 @@ pub(crate) struct EvaluateArguments {
     #[command(flatten)]
     pub(crate) data: DataArguments,
     /// Worker threads [default: one for each core]
-    #[arg(short, long, value_name = "N", value_parser = parse_cores)]
+    #[arg(short, long, visible_short_alias = 't', visible_alias = "threads", value_name = "N", value_parser = parse_cores)]
     pub(crate) cores: Option<NonZeroUsize>,
     /// Print one JSON object instead of text
     #[arg(long)]

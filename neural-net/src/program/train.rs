@@ -1,13 +1,12 @@
 //! `neural-net`: trains a network.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::{Dataset, ToSamples};
 use neural_net::engine::{DeviceError, Engine, Parameters};
-use neural_net::files::{DirectoryLock, create_new_directory};
+use neural_net::files::DirectoryLock;
 use neural_net::model_file::{self, Model};
 use neural_net::preset::Preset;
 use neural_net::training::{EpochRecord, Outcome, Progress, Training, TrainingError, Validation, initial_parameters};
@@ -22,9 +21,6 @@ use super::device::{ChosenEngine, TrainingDevice};
 use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
 use super::with_warning;
-
-/// The checkpoint directory of an interrupted training run without `--checkpoint`.
-const RESCUE_DIRECTORY: &str = "neural-net-interrupted";
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     // Held from before the checkpoint is read until the last one is written.
@@ -270,41 +266,22 @@ fn shown_sizes(architecture: &Architecture) -> String {
     architecture.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join("-")
 }
 
-/// Saves a training run that Ctrl-C interrupted and prints how to resume it.
+/// Saves a training run that Ctrl-C interrupted to its checkpoint, if it has one, and prints how to resume it.
 fn interrupted<E: Engine<f32>>(console: &Console, training: &Training<E>) -> Result<ExitCode> {
-    let directory = match &console.checkpoint {
-        Some(directory) => directory.clone(),
-        None => {
-            free_directory(Path::new(RESCUE_DIRECTORY)).context("the interrupted training run could not be saved")?
-        }
-    };
-    let saved = console.save_checkpoint(&directory, training);
-    if saved.is_err() && console.checkpoint.is_none() {
-        let _ = std::fs::remove_dir(&directory); // it is empty
-    }
-    saved.context("the interrupted training run could not be saved")?;
     let Progress { epoch, step, .. } = training.progress();
-    timing::note!(
-        "Interrupted after epoch {epoch} and {step} steps, and saved. To resume: the same command with --checkpoint {} --resume",
-        directory.display()
-    );
-    Ok(ExitCode::from(INTERRUPTED))
-}
-
-/// Creates a new directory at the path, or at the path with the first free number from 2 on as a suffix. No other
-/// process gets the same one, even if several are interrupted at the same time.
-fn free_directory(path: &Path) -> Result<PathBuf> {
-    let numbered = (2..).map(|number| PathBuf::from(format!("{}-{number}", path.display())));
-    for directory in std::iter::once(path.to_path_buf()).chain(numbered) {
-        match create_new_directory(&directory) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            created => {
-                created.with_context(|| format!("{}: cannot create", directory.display()))?;
-                return Ok(directory);
-            }
+    let where_to = format!("after epoch {epoch} and {step} steps");
+    match &console.checkpoint {
+        Some(directory) => {
+            let saved = console.save_checkpoint(directory, training);
+            saved.context("the interrupted training run could not be saved")?;
+            timing::note!(
+                "Interrupted {where_to}, and saved. To resume: the same command with --checkpoint {} --resume",
+                directory.display()
+            );
         }
+        None => timing::note!("Interrupted {where_to}. Nothing was saved: a run with --checkpoint DIR can be resumed"),
     }
-    unreachable!("the sequence of names is infinite")
+    Ok(ExitCode::from(INTERRUPTED))
 }
 
 /// The results of a finished training run.

@@ -46,15 +46,6 @@ pub fn create_directory(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(missing)
 }
 
-/// Creates a directory that must not exist, durably. If several processes try to, one succeeds.
-///
-/// # Errors
-/// If it cannot be created, or exists.
-pub fn create_new_directory(path: &Path) -> io::Result<()> {
-    fs::create_dir(path)?;
-    sync_directory_of(path)
-}
-
 /// Makes the directory entry of `path` durable, by syncing its directory.
 fn sync_directory_of(path: &Path) -> io::Result<()> {
     // On other systems, directories cannot be opened as files.
