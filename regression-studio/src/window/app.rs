@@ -143,13 +143,13 @@ impl App {
     fn poll_background(&mut self) {
         match self.loading.as_mut().and_then(Loading::poll) {
             None => {}
-            Some(LoadOutcome::Table(table, source, settings)) => {
+            Some(LoadOutcome::Table(table, statistics, source, settings)) => {
                 self.loading = None;
                 if let Some(settings) = settings {
                     self.form = Form::new(*settings);
                 }
                 self.form.take_table(source, &table);
-                self.preview = Preview::default();
+                self.preview = Preview::of(statistics);
                 self.table = Some(table);
             }
             Some(LoadOutcome::Cancelled) => self.loading = None,

@@ -5,9 +5,11 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use eframe::egui::Context;
+use rayon::prelude::*;
 
 use super::form::source_name;
 use crate::settings::{Source, SourceError};
+use crate::table::Statistics;
 use crate::{Settings, Table};
 
 /// A load in progress.
@@ -18,13 +20,13 @@ pub(crate) struct Loading {
     /// Progress in thousandths.
     progress: Arc<AtomicU32>,
     cancel: Arc<AtomicBool>,
-    result: mpsc::Receiver<Result<Table, SourceError>>,
+    result: mpsc::Receiver<Result<(Table, Vec<Statistics>), SourceError>>,
 }
 
 /// The result of loading.
 pub(crate) enum LoadOutcome {
-    /// The table, its source, and the settings to apply.
-    Table(Arc<Table>, Source, Option<Box<Settings>>),
+    /// The table, summaries of its columns, its source, and the settings to apply.
+    Table(Arc<Table>, Vec<Statistics>, Source, Option<Box<Settings>>),
     /// A one-line message.
     Failed(String),
     /// Cancelled by the user.
@@ -51,7 +53,11 @@ impl Loading {
                     context.request_repaint_after(Duration::from_millis(30));
                 }
             };
-            let table = source.table_with(&report, &cancel);
+            let with_statistics = |table: Table| {
+                let statistics = table.columns().par_iter().map(Statistics::of).collect();
+                (table, statistics)
+            };
+            let table = source.table_with(&report, &cancel).map(with_statistics);
             // The receiver is gone if the user has cancelled.
             let _ = sender.send(table);
             context.request_repaint();
@@ -65,8 +71,9 @@ impl Loading {
             return Some(LoadOutcome::Cancelled);
         }
         match self.result.try_recv() {
-            Ok(Ok(table)) => {
-                Some(LoadOutcome::Table(Arc::new(table), self.source.clone(), self.settings.take().map(Box::new)))
+            Ok(Ok((table, statistics))) => {
+                let settings = self.settings.take().map(Box::new);
+                Some(LoadOutcome::Table(Arc::new(table), statistics, self.source.clone(), settings))
             }
             Ok(Err(error)) => Some(LoadOutcome::Failed(error.to_string())),
             Err(mpsc::TryRecvError::Empty) => None,

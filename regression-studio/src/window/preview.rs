@@ -4,11 +4,14 @@ use eframe::egui::{self, Align2, Color32, FontId, Rect, RichText, Sense, TextSty
 
 use super::form::describe;
 use super::{number, theme};
-use crate::table::{Column, Kind};
+use crate::table::statistics::BARS;
+use crate::table::{Column, Kind, Statistics};
 use crate::{Settings, Table};
 
 const ROW_HEIGHT: f32 = 24.0;
-const HEADER_HEIGHT: f32 = 46.0;
+const HEADER_HEIGHT: f32 = 70.0;
+/// Height of the histograms in the header.
+const BARS_HEIGHT: f32 = 20.0;
 const NUMBER_WIDTH: f32 = 76.0;
 const PADDING: f32 = 10.0;
 /// Number of rows measured to choose a column's width.
@@ -19,9 +22,15 @@ const MEASURED_ROWS: usize = 200;
 pub(crate) struct Preview {
     /// Column widths, measured when a table is first shown.
     widths: Vec<f32>,
+    statistics: Vec<Statistics>,
 }
 
 impl Preview {
+    /// The preview of a table whose columns have these summaries.
+    pub(crate) fn of(statistics: Vec<Statistics>) -> Self {
+        Self { widths: Vec::new(), statistics }
+    }
+
     /// Shows the table, with features and target coloured.
     pub(crate) fn show(&mut self, ui: &mut Ui, table: Option<&Table>, settings: &Settings) {
         theme::card(ui, |ui| {
@@ -104,7 +113,7 @@ impl Preview {
         let place = pos2(left + NUMBER_WIDTH - PADDING, area.top() + 12.0);
         ui.painter().text(place, Align2::RIGHT_CENTER, "row", small.clone(), palette.grey);
         let mut left = left + NUMBER_WIDTH;
-        for (column, &width) in table.columns().iter().zip(&self.widths) {
+        for (index, (column, &width)) in table.columns().iter().zip(&self.widths).enumerate() {
             let cell = Rect::from_min_size(pos2(left, area.top()), vec2(width, HEADER_HEIGHT));
             left += width;
             if !cell.intersects(area) {
@@ -129,11 +138,46 @@ impl Preview {
                 small.clone(),
                 note_color(column, palette),
             );
+            let statistics = self.statistics.get(index);
+            if let Some(statistics) = statistics {
+                bars(&painter, cell, statistics.bars(), color.gamma_multiply(0.6));
+            }
             let response = ui.interact(cell.intersect(area), ui.scope_id().with(column.name()), Sense::hover());
             let spoken = format!("{}: {}", column.name(), describe(column));
             response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::ColumnHeader, true, &spoken));
-            response.on_hover_text(if role.is_empty() { spoken.clone() } else { format!("{spoken} ({role})") });
+            let role = if role.is_empty() { String::new() } else { format!(" ({role})") };
+            let summary = statistics.map(in_words).unwrap_or_default();
+            response.on_hover_text(format!("{spoken}{role}{summary}"));
         }
+    }
+}
+
+/// A histogram at the bottom of a header cell.
+fn bars(painter: &egui::Painter, cell: Rect, shares: &[f32], color: Color32) {
+    let largest = shares.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    let width = (cell.width() - 2.0 * PADDING) / BARS as f32;
+    for (index, share) in shares.iter().enumerate() {
+        let left = cell.left() + PADDING + index as f32 * width;
+        let bottom = cell.bottom() - 3.0;
+        let bar = Rect::from_min_max(
+            pos2(left, bottom - BARS_HEIGHT * share / largest),
+            pos2(left + (width - 1.0).max(1.0), bottom),
+        );
+        painter.rect_filled(bar, 0.0, color);
+    }
+}
+
+/// A summary for the tooltip, beginning with a line break.
+fn in_words(statistics: &Statistics) -> String {
+    match statistics {
+        Statistics::Numbers { min, median, mean, max, .. } => {
+            let [min, median, mean, max] = [min, median, mean, max].map(|value| number::short(*value));
+            format!("\nsmallest {min}, median {median}, mean {mean}, largest {max}")
+        }
+        Statistics::Texts { usual, shares } => {
+            format!("\nmost frequent: {usual}, {:.1} %", 100.0 * shares.first().copied().unwrap_or_default())
+        }
+        Statistics::Empty => "\nevery cell is missing".to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tables: named columns of equal length, from a CSV file or generated.
 
 pub mod csv;
+pub mod statistics;
 pub mod synthetic;
 
 mod column;
@@ -9,6 +10,7 @@ mod texts;
 
 pub use self::column::{Categories, Column, Kind};
 pub(crate) use self::lines::Lines;
+pub use self::statistics::Statistics;
 pub use self::texts::Texts;
 
 /// Columns of equal length. Share it by `Arc`.
