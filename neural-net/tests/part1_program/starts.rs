@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use crate::support::program::{ProgramRun, Sandbox, training};
 use neural_net::model_file;
+use neural_net::preset::Preset;
 use serde_json::{Value, json};
 
 /// The number between `start` and `end` of a line, if it has `decimals` digits after the point.
@@ -159,4 +160,44 @@ fn part1_program_does_not_panic_if_its_output_is_closed() {
     let stderr = String::from_utf8(program.wait_with_output().unwrap().stderr).unwrap();
     assert_eq!(&first, b"Data:");
     assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+/// The values of a preset, by flag.
+fn values(preset: Preset) -> Vec<(&'static str, String)> {
+    let (hyperparameters, architecture) = (preset.hyperparameters(), preset.architecture().unwrap());
+    let (train, validation) = preset.images();
+    let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
+    vec![
+        ("layers", sizes.join(",")),
+        ("activation", architecture.hidden_activation().name().to_owned()),
+        ("output-activation", architecture.output_activation().name().to_owned()),
+        ("loss", hyperparameters.loss.name().to_owned()),
+        ("learning-rate", hyperparameters.learning_rate.to_string()),
+        ("momentum", hyperparameters.momentum.to_string()),
+        ("weight-decay", hyperparameters.weight_decay.to_string()),
+        ("batch-size", hyperparameters.batch_size.map_or("full".to_owned(), |size| size.to_string())),
+        ("gradient", hyperparameters.gradient.name().to_owned()),
+        ("epochs", hyperparameters.epochs.to_string()),
+        ("shuffle", hyperparameters.shuffle.to_string()),
+        ("report-every", hyperparameters.report_every.to_string()),
+        ("initialization", hyperparameters.initialization.name().to_owned()),
+        ("seed", hyperparameters.seed.to_string()),
+        ("train-images", train.to_string()),
+        ("validation-images", validation.to_string()),
+    ]
+}
+
+#[test]
+fn part1_program_shows_the_presets_values_in_its_help() {
+    let run = Sandbox::empty().run(&["--help"]).success();
+    let help = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for ((flag, homework), (_, notebook)) in values(Preset::Homework).into_iter().zip(values(Preset::Notebook)) {
+        let (_, after) = help.split_once(&format!(" --{flag} <")).expect(flag);
+        let own = after.split(" --").next().expect("a text has a first part");
+        let expected = match homework == notebook {
+            true => format!("[default: {homework}]"),
+            false => format!("[default: {homework}, for the notebook {notebook}]"),
+        };
+        assert!(own.contains(&expected), "--{flag}: {expected} is not in {own:?}");
+    }
 }
