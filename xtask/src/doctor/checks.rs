@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Command;
 
 use neural_net::data::{Dataset, find_mnist};
@@ -93,7 +95,25 @@ fn vulkan() -> State {
         (!names.is_empty()).then(|| names.join("; "))
     };
     let fix = "on Debian or Ubuntu run: apt-get install mesa-vulkan-drivers vulkan-tools";
-    of_command(Command::new("vulkaninfo").arg("--summary"), describe, fix)
+    let devices = of_command(Command::new("vulkaninfo").arg("--summary"), describe, fix);
+    // The tool is not needed: the loader finds the drivers by these files.
+    let folders = ["/usr/share", "/usr/local/share", "/etc"].map(|folder| PathBuf::from(folder).join("vulkan/icd.d"));
+    let drivers = vulkan_drivers(&folders);
+    match devices {
+        State::Missing { .. } if !drivers.is_empty() => {
+            State::Found(format!("drivers {}; vulkaninfo, of vulkan-tools, names their devices", drivers.join(", ")))
+        }
+        devices => devices,
+    }
+}
+
+/// The names of the Vulkan drivers with a manifest in one of the folders, sorted.
+fn vulkan_drivers(folders: &[PathBuf]) -> Vec<String> {
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let manifests = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let manifests = manifests.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let names = manifests.filter_map(|path| Some(path.file_stem()?.to_string_lossy().split('_').next()?.to_owned()));
+    names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn numpy() -> State {
@@ -125,4 +145,19 @@ fn of_command(command: &mut Command, describe: impl Fn(&str) -> Option<String>, 
 
 fn missing(reason: &str, fix: &str) -> State {
     State::Missing { reason: reason.to_owned(), fix: fix.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vulkan_drivers_are_found_by_their_manifests() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["lvp_icd.x86_64.json", "radeon_icd.json", "readme.txt"] {
+            std::fs::write(folder.path().join(name), "{}").unwrap();
+        }
+        let folders = [folder.path().join("missing"), folder.path().to_path_buf()];
+        assert_eq!(vulkan_drivers(&folders), ["lvp", "radeon"]);
+    }
 }
