@@ -18,6 +18,9 @@ use crate::settings::{BadRows, DeviceSetting, Field, HiddenActivation, Problem, 
 use crate::table::Kind;
 use crate::{Settings, Table};
 
+/// Neurons of the first hidden layer that the button adds.
+const FIRST_LAYER: usize = 32;
+
 /// The settings being edited, and the texts of their input fields.
 pub(crate) struct Form {
     settings: Settings,
@@ -208,6 +211,7 @@ impl Form {
 
     fn network(&mut self, ui: &mut Ui) {
         self.typed(ui, Field::Hidden);
+        self.layers(ui);
         let choices = [
             (HiddenActivation::Sigmoid, "sigmoid"),
             (HiddenActivation::Tanh, "tanh"),
@@ -219,6 +223,28 @@ impl Form {
             self.typed(ui, Field::Gain);
             self.typed(ui, Field::Threshold);
         });
+    }
+
+    /// Buttons that add and remove a hidden layer.
+    fn layers(&mut self, ui: &mut Ui) {
+        let mut hidden = self.settings.network.hidden.clone();
+        ui.horizontal(|ui| {
+            // Half of the last layer's neurons, as networks usually narrow towards their output.
+            let units = hidden.last().map_or(FIRST_LAYER, |units| (units / 2).max(1));
+            let add = ui.small_button("Add layer").on_hover_text(format!("Add a hidden layer of {units} neurons"));
+            if add.clicked() {
+                hidden.push(units);
+            }
+            let remove = ui.add_enabled(!hidden.is_empty(), egui::Button::new("Remove layer").small());
+            if remove.on_hover_text("Remove the last hidden layer").clicked() {
+                hidden.pop();
+            }
+        });
+        if hidden != self.settings.network.hidden {
+            self.settings.network.hidden = hidden;
+            self.texts.insert(Field::Hidden, typed::text_of(&self.settings, Field::Hidden));
+            self.read(Field::Hidden);
+        }
     }
 
     fn training(&mut self, ui: &mut Ui) {

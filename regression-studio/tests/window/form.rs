@@ -101,3 +101,17 @@ fn f1_lists_the_keys_and_escape_closes_the_list() {
     window.press(Modifiers::NONE, Key::Escape);
     assert!(!window.shows("Ctrl+O"));
 }
+
+#[test]
+fn layers_are_added_and_removed_by_buttons() {
+    let mut window = Window::open(small());
+    let hidden = |window: &Window| (window.settings().network.hidden, window.text_in("Neurons per layer"));
+    window.click("Add layer");
+    assert_eq!(hidden(&window), (vec![4, 2], "4, 2".to_owned()));
+    window.click("Remove layer");
+    window.click("Remove layer");
+    assert_eq!(hidden(&window).0, Vec::<usize>::new());
+    assert!(!window.is_enabled("Remove layer") && window.is_enabled("▶ Start"), "a linear model");
+    window.click("Add layer");
+    assert_eq!(hidden(&window).0, [32]);
+}
