@@ -1,7 +1,6 @@
 //! Permutation importance of the features (L. Breiman, "Random Forests", Machine Learning 45, 2001).
 
 use ndarray::{Array2, ArrayView2, Axis};
-use neural_net::Predictor;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
@@ -33,7 +32,7 @@ pub(crate) fn of(model: &Model, inputs: ArrayView2<f32>, targets: ArrayView2<f32
     let (inputs, targets) = (inputs.select(Axis(0), &rows), targets.select(Axis(0), &rows));
     let mut permuted_rows: Vec<usize> = (0..rows.len()).collect();
     permuted_rows.shuffle(&mut ChaCha8Rng::seed_from_u64(SEED));
-    let predictor = Predictor::new(&model.neuron.fold(&model.network));
+    let predictor = model.predictor();
     let error = |inputs: &Array2<f32>| {
         let outputs = predictor.predict_all(inputs.view());
         let squares = outputs.iter().zip(&targets).map(|(&output, &target)| f64::from(output - target).powi(2));

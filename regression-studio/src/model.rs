@@ -61,9 +61,14 @@ impl Model {
     /// If the table lacks a feature column, or a numeric feature is a text column there.
     pub fn predict(&self, table: &Table) -> Result<Vec<Option<f64>>, PredictError> {
         let (inputs, complete) = self.transform.inputs(table)?;
-        let outputs = Predictor::new(&self.neuron.fold(&self.network)).predict_all(inputs.view());
+        let outputs = self.predictor().predict_all(inputs.view());
         let mut outputs = outputs.iter().map(|&output| self.transform.target_of(output));
         Ok(complete.into_iter().map(|is_complete| if is_complete { outputs.next() } else { None }).collect())
+    }
+
+    /// The network that maps standardised inputs to the standardised output.
+    pub(crate) fn predictor(&self) -> Predictor<f32> {
+        Predictor::new(&self.neuron.fold(&self.network))
     }
 
     /// Writes the model atomically.

@@ -134,7 +134,7 @@ impl Model {
         };
         let inputs: Vec<f32> = self.transform.inputs.iter().map(input).collect();
         let inputs = ndarray::Array2::from_shape_vec((1, inputs.len()), inputs).expect("one row");
-        let outputs = neural_net::Predictor::new(&self.neuron.fold(&self.network)).predict_all(inputs.view());
+        let outputs = self.predictor().predict_all(inputs.view());
         self.transform.target_of(outputs[[0, 0]])
     }
 }

@@ -1,6 +1,5 @@
 //! What a training run measures: the errors of its epochs, and the metrics of its network and of the baselines.
 
-use neural_net::Predictor;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Model;
@@ -164,7 +163,7 @@ pub(crate) fn of(
     best_epoch: usize,
     device: String,
 ) -> Results {
-    let predictor = Predictor::new(&model.neuron.fold(&model.network));
+    let predictor = model.predictor();
     let (scale, baselines) = (prepared.transform.target_scale, &prepared.baselines);
     let parts = prepared.parts().map(|(name, part)| {
         let inputs = part.samples.inputs().view();

@@ -391,10 +391,10 @@ impl Settings {
     }
 
     fn with_value(&self, assignment: &str) -> Result<Self, String> {
-        let (path, text) =
-            assignment.split_once('=').ok_or("expected section.key=value, such as training.epochs=50")?;
+        const FORM: &str = "expected section.key=value, such as training.epochs=50";
+        let (path, text) = assignment.split_once('=').ok_or(FORM)?;
         let (path, text) = (path.trim(), text.trim());
-        let (section, key) = path.rsplit_once('.').ok_or("expected section.key=value, such as training.epochs=50")?;
+        let (section, key) = path.rsplit_once('.').ok_or(FORM)?;
         let mut all = toml::Table::try_from(self).map_err(|error| in_words(&error.to_string()))?;
         let mut table = &mut all;
         for name in section.split('.') {

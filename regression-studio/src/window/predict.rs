@@ -92,9 +92,14 @@ impl Predict {
         Ok(())
     }
 
-    /// Draws the view for a run named `name`. Returns the action that the user has chosen; `loaded` tells whether a table is
-    /// loaded.
-    pub(crate) fn show(&mut self, ui: &mut Ui, run: Option<(&str, &Arc<SavedRun>)>, loaded: bool) -> Option<Action> {
+    /// Draws the view for a run of this name, with these buttons and the reasons for which they are disabled. Returns the
+    /// action that the user has chosen.
+    pub(crate) fn show(
+        &mut self,
+        ui: &mut Ui,
+        run: Option<(&str, &Arc<SavedRun>)>,
+        buttons: &[(Action, Option<String>)],
+    ) -> Option<Action> {
         let Some((name, run)) = run else {
             return theme::card(ui, |ui| {
                 ui.set_min_size(ui.available_size());
@@ -122,14 +127,20 @@ impl Predict {
             });
         };
         let mut action = None;
-        card(ui, rows, "rows", &mut |ui| action = self.rows(ui, name, run, loaded));
+        card(ui, rows, "rows", &mut |ui| action = self.rows(ui, name, run, buttons));
         card(ui, one_row, "one row", &mut |ui| self.what_if.show(ui, run));
         ui.advance_cursor_after_rect(area);
         action
     }
 
     /// Buttons, summary and the rows.
-    fn rows(&mut self, ui: &mut Ui, name: &str, run: &SavedRun, loaded: bool) -> Option<Action> {
+    fn rows(
+        &mut self,
+        ui: &mut Ui,
+        name: &str,
+        run: &SavedRun,
+        buttons: &[(Action, Option<String>)],
+    ) -> Option<Action> {
         let mut action = None;
         let target = &run.model.transform.target;
         ui.horizontal(|ui| {
@@ -137,22 +148,21 @@ impl Predict {
             ui.label(RichText::new(format!("with {name}")).weak());
         });
         ui.horizontal_wrapped(|ui| {
-            for (button, is_enabled) in [
-                (Action::PredictLoaded, loaded && !self.is_busy()),
-                (Action::PredictFile, !self.is_busy()),
-                (Action::SavePredictions, self.has_predictions()),
-            ] {
-                let is_next = match button {
+            for (button, reason) in buttons {
+                let is_next = match *button {
                     Action::SavePredictions => self.shown.as_ref().is_some_and(|shown| shown.is_unsaved),
-                    _ => button == Action::PredictLoaded && self.shown.is_none(),
+                    _ => *button == Action::PredictLoaded && self.shown.is_none(),
                 };
-                let widget = match is_next && is_enabled {
+                let widget = match is_next && reason.is_none() {
                     true => theme::primary_button(ui, button.label()),
                     false => egui::Button::new(button.label()),
                 };
-                let response = ui.add_enabled(is_enabled, widget).on_hover_text(button.tooltip(ui.ctx()));
+                let tooltip = button.tooltip(ui.ctx());
+                let response = ui.add_enabled(reason.is_none(), widget).on_hover_text(&tooltip);
+                let why = reason.as_deref().unwrap_or_default();
+                let response = response.on_disabled_hover_text(format!("{tooltip}\n{why}"));
                 if response.clicked() {
-                    action = Some(button);
+                    action = Some(*button);
                 }
             }
         });

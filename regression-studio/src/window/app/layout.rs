@@ -37,21 +37,19 @@ impl App {
                 match self.tab {
                     Tab::Data => self.preview.show(ui, self.table.as_deref(), self.form.settings()),
                     Tab::Training => {
-                        let lacks_logarithms = self.form.lacks_logarithms();
-                        let mut suggestions = [Action::UseLogarithms, Action::TrainLonger].to_vec();
-                        suggestions.retain(|&suggestion| {
-                            let suits = suggestion != Action::UseLogarithms || lacks_logarithms;
-                            suits && self.disabled_reason(suggestion).is_none()
-                        });
+                        let mut suggestions = vec![Action::UseLogarithms, Action::TrainLonger];
+                        suggestions.retain(|&suggestion| self.disabled_reason(suggestion).is_none());
                         let (watched, settings) = (self.watched.as_ref(), self.form.settings());
                         let chosen = dashboard::show(ui, watched, settings, &mut self.scale, &suggestions);
                         action = action.or(chosen);
                     }
                     Tab::Predict => {
+                        let buttons = [Action::PredictLoaded, Action::PredictFile, Action::SavePredictions];
+                        let buttons = buttons.map(|button| (button, self.disabled_reason(button)));
                         let run = self.watched.as_ref().and_then(|watched| Some((watched, watched.trained_run()?)));
                         let named = run.map(|(watched, run)| (self.runs.name_of(watched), run));
                         let named = named.as_ref().map(|(name, run)| (name.as_str(), *run));
-                        action = action.or(self.predict.show(ui, named, self.table.is_some()));
+                        action = action.or(self.predict.show(ui, named, &buttons));
                     }
                     Tab::Compare => compare::show(ui, &mut self.runs, &mut self.scale),
                 }

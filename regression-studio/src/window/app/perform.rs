@@ -51,6 +51,9 @@ impl App {
             }
             Action::SavePredictions => reason_if(!self.predict.has_predictions(), "There are no predictions to save."),
             Action::CancelLoading => reason_if(self.loading.is_none(), "No data are loading."),
+            Action::UseLogarithms if !self.form.lacks_logarithms() => {
+                Some("No other logarithm suits the data.".to_owned())
+            }
             Action::UseLogarithms => self.start_disabled_reason(),
             Action::TrainLonger => match self.watched.as_ref().and_then(Watched::improving_run) {
                 Some(run) => self.data_disabled_reason(run),
@@ -261,20 +264,21 @@ impl App {
     /// Saves all unsaved runs to new folders. Returns false if one could not be saved, after a message.
     pub(super) fn save_all(&mut self) -> bool {
         let unsaved: Vec<_> = self.runs.unsaved().map(|(name, run)| (name.to_owned(), Arc::clone(run))).collect();
-        for (name, run) in unsaved {
-            match run_folder::save(&self.folder_for(&name), &run) {
-                Ok(()) => self.runs.mark_saved(&run),
-                Err(error) => {
-                    self.fail(
-                        "The run could not be saved",
-                        with_causes(error),
-                        "Choose another folder and save again.",
-                    );
-                    return false;
-                }
+        unsaved.into_iter().all(|(name, run)| self.save(&run, &self.folder_for(&name)))
+    }
+
+    /// Saves a run to a folder. Returns false if it could not be saved, after a message.
+    fn save(&mut self, run: &Arc<SavedRun>, folder: &Path) -> bool {
+        match run_folder::save(folder, run) {
+            Ok(()) => {
+                self.runs.mark_saved(run);
+                true
+            }
+            Err(error) => {
+                self.fail("The run could not be saved", with_causes(error), "Choose another folder and save again.");
+                false
             }
         }
-        true
     }
 
     /// Shows the run that a process has left behind.
@@ -289,14 +293,8 @@ impl App {
 
     fn save_run(&mut self, folder: &Path) {
         let Some(run) = self.watched.as_ref().and_then(|watched| watched.snapshot().run.clone()) else { return };
-        match run_folder::save(folder, &run) {
-            Ok(()) => {
-                self.runs.mark_saved(&run);
-                self.notice = format!("Saved to {}", folder.display());
-            }
-            Err(error) => {
-                self.fail("The run could not be saved", with_causes(error), "Choose another folder and save again.");
-            }
+        if self.save(&run, folder) {
+            self.notice = format!("Saved to {}", folder.display());
         }
     }
 }

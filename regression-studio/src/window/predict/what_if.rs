@@ -24,6 +24,16 @@ pub(super) struct WhatIf {
     start: Vec<(String, Cell)>,
     /// "Mean row", or the row of a table that was taken.
     name: String,
+    predicted: Option<Predicted>,
+}
+
+/// The predictions for the row before and after the changes, with what they were computed from.
+struct Predicted {
+    run: Arc<SavedRun>,
+    start: Vec<(String, Cell)>,
+    row: Vec<(String, Cell)>,
+    before: f64,
+    now: f64,
 }
 
 impl WhatIf {
@@ -71,16 +81,29 @@ impl WhatIf {
         }
     }
 
+    /// The predictions for the row before and after the changes; computed again only after a change.
+    fn predictions(&mut self, run: &Arc<SavedRun>) -> (f64, f64) {
+        let is_fresh = self.predicted.as_ref().is_some_and(|predicted| {
+            Arc::ptr_eq(&predicted.run, run) && predicted.row == self.row && predicted.start == self.start
+        });
+        if !is_fresh {
+            let predict = |row: &[(String, Cell)]| {
+                run.model.predict_row(|column| {
+                    let found = row.iter().find(|(name, _)| name == column);
+                    found.map_or(Cell::Number(f64::NAN), |(_, cell)| cell.clone())
+                })
+            };
+            let (before, now) = (predict(&self.start), predict(&self.row));
+            let (start, row) = (self.start.clone(), self.row.clone());
+            self.predicted = Some(Predicted { run: Arc::clone(run), start, row, before, now });
+        }
+        self.predicted.as_ref().map_or((f64::NAN, f64::NAN), |predicted| (predicted.before, predicted.now))
+    }
+
     /// The prediction, and a slider or a choice for each feature.
     pub(super) fn show(&mut self, ui: &mut Ui, run: &Arc<SavedRun>) {
         let (model, palette) = (&run.model, theme::palette(ui));
-        let predict = |row: &[(String, Cell)]| {
-            model.predict_row(|column| {
-                let found = row.iter().find(|(name, _)| name == column);
-                found.map_or(Cell::Number(f64::NAN), |(_, cell)| cell.clone())
-            })
-        };
-        let (now, before) = (predict(&self.row), predict(&self.start));
+        let (before, now) = self.predictions(run);
         ui.horizontal(|ui| {
             ui.heading("What if");
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
