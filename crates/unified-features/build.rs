@@ -1,0 +1,2 @@
+//! Empty: Cargo reads `build-dependencies` only beside a build script.
+fn main() {}
