@@ -120,7 +120,8 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     let (transform, mut notes) = transform::fit(table, data, &train)?;
     if dropped > 0 {
         let used = train.len() + validation.len() + test.len() + dropped;
-        notes.insert(0, format!("{dropped} of {used} rows are incomplete and were dropped"));
+        let reason = if data.bad_rows.fills() { "lack the target" } else { "are incomplete" };
+        notes.insert(0, format!("{dropped} of {used} rows {reason} and were dropped"));
     }
     let part = |rows: Vec<u32>| part(table, data, &transform, rows);
     let (train, validation, test) = (part(train), part(validation), part(test));

@@ -1,5 +1,6 @@
 //! What a training run measures: the errors of its epochs, and the metrics of its network and of the baselines.
 
+use neural_net::training::InvalidValue;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Model;
@@ -109,6 +110,59 @@ pub struct Predicted {
     /// True value and prediction, of rows sampled evenly from the part.
     #[serde(deserialize_with = "pairs_or_nan")]
     pub pairs: Vec<[f64; 2]>,
+}
+
+/// The rows of a run's table: the part of each, and what the network predicts for those of the test part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableRows {
+    /// A letter of [`PART_LETTERS`] for each row up to the last that is used, `-` for a row that is not.
+    parts: String,
+    /// True value and prediction of each test row, in the table's order and the target's unit.
+    #[serde(deserialize_with = "pairs_or_nan")]
+    test: Vec<[f64; 2]>,
+}
+
+/// The letters of the parts, in the order of [`Prepared::parts`].
+const PART_LETTERS: [(u8, &str); 3] = [(b'l', "training"), (b'v', "validation"), (b't', "test")];
+
+impl TableRows {
+    /// The rows of prepared samples; `outputs` are the network's for the test part.
+    pub(crate) fn of(prepared: &Prepared, outputs: &[f32]) -> Self {
+        let parts = prepared.parts();
+        let last = parts.iter().filter_map(|(_, part)| part.rows.last()).max();
+        let mut letters = vec![b'-'; last.map_or(0, |&row| row as usize + 1)];
+        for ((_, part), (letter, _)) in parts.iter().zip(PART_LETTERS) {
+            part.rows.iter().for_each(|&row| letters[row as usize] = letter);
+        }
+        let pair = |(&truth, &output): (&f64, &f32)| [truth, prepared.transform.target_of(output)];
+        let test = prepared.test.truth.iter().zip(outputs).map(pair).collect();
+        Self { parts: letters.into_iter().map(char::from).collect(), test }
+    }
+
+    /// Number and part of each row that is used, counted from 0.
+    pub fn parts(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        self.parts.bytes().enumerate().filter_map(|(row, letter)| {
+            let (_, name) = PART_LETTERS.iter().find(|(of_part, _)| *of_part == letter)?;
+            Some((row, *name))
+        })
+    }
+
+    /// Number, true value and prediction of each test row, counted from 0.
+    pub fn test(&self) -> impl Iterator<Item = (usize, [f64; 2])> {
+        let rows = self.parts().filter(|(_, part)| *part == "test").map(|(row, _)| row);
+        rows.zip(self.test.iter().copied())
+    }
+
+    /// Checks that there is a pair for each test row.
+    ///
+    /// # Errors
+    /// If there is not.
+    pub(crate) fn validate(&self) -> Result<(), InvalidValue> {
+        let rows = self.parts().filter(|(_, part)| *part == "test").count();
+        let pairs = self.test.len();
+        InvalidValue::unless(rows == pairs, "rows.test", &pairs, &format!("the number of test rows, {rows}"))
+    }
 }
 
 /// Deserialises a number of the target's unit; JSON's null becomes NaN. JSON has no infinities, but with a logarithmic

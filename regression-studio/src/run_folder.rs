@@ -6,7 +6,9 @@
 //! | `settings.toml` | the settings, with the data file's absolute path; a copy reproduces the run |
 //! | `history.csv` | one line per epoch |
 //! | `results.toml` | the ending and the metrics of each part; only for a run that has ended |
-//! | `errors.svg`, `predicted.svg`, `predicted.csv` | the plots, and the second one's points |
+//! | `errors.svg`, `predicted.svg` | the plots |
+//! | `predicted.csv`, `split.csv` | the predictions for all test rows; the part of each row |
+//! | `model-card.md` | what the network predicts, from what, how well, and where it must not be trusted |
 //! | `model.safetensors` | the best epoch's network and its transform, for predictions |
 //! | `checkpoint.safetensors` | the whole run, to resume and to open it |
 //!
@@ -15,6 +17,7 @@
 //! one list for the folder would be wrong between the first and the last of several renames. `settings.toml` and
 //! `results.toml` have theirs on the first line: if edited, they are rejected, since they no longer describe the run.
 
+mod card;
 mod checkpoint;
 mod export;
 
@@ -48,7 +51,7 @@ pub enum RunFolderError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// "read", "write", "replace" or "remove".
+        /// "read", "write" or "remove".
         action: &'static str,
         /// The underlying error.
         source: std::io::Error,
@@ -102,6 +105,18 @@ pub const MODEL: &str = "model.safetensors";
 const HISTORY: &str = "history.csv";
 /// The results' file name in a run's folder.
 const RESULTS: &str = "results.toml";
+/// The files that only the folder of a run that has ended contains.
+const OF_THE_END: [&str; 6] = [RESULTS, PREDICTED, SPLIT, CARD, ERRORS_PLOT, PREDICTED_PLOT];
+/// The file name of the test part's predictions.
+const PREDICTED: &str = "predicted.csv";
+/// The file name of the rows' parts.
+const SPLIT: &str = "split.csv";
+/// The model card's file name.
+const CARD: &str = "model-card.md";
+/// The file name of the plot of the epochs' errors.
+const ERRORS_PLOT: &str = "errors.svg";
+/// The file name of the plot of predictions.
+const PREDICTED_PLOT: &str = "predicted.svg";
 
 /// Whether `folder` contains a run.
 pub fn holds_run(folder: &Path) -> bool {
@@ -152,20 +167,25 @@ impl RunFolder {
                 let drawn = |plot: Result<String, plots::PlotError>, name: &str| {
                     plot.map_err(|error| RunFolderError::Damaged { path: folder.join(name), reason: error.to_string() })
                 };
-                write("predicted.csv", &export::predicted(&run.predicted))?;
-                write("errors.svg", &drawn(plots::errors(&run.history), "errors.svg")?)?;
-                write("predicted.svg", &drawn(plots::predicted(&run.predicted), "predicted.svg")?)?;
+                if let Some(rows) = &run.rows {
+                    write(PREDICTED, &export::predicted(rows))?;
+                    write(SPLIT, &export::split(rows))?;
+                }
+                write(CARD, &card::text(run, *ending, of_run))?;
+                write(ERRORS_PLOT, &drawn(plots::errors(&run.history), ERRORS_PLOT)?)?;
+                write(PREDICTED_PLOT, &drawn(plots::predicted(&run.predicted), PREDICTED_PLOT)?)?;
                 let ended = Ended { ending: *ending, results: of_run.clone() };
                 let text = toml::to_string(&ended).map_err(|error| damaged(&results, &error))?;
                 write(RESULTS, &checksum::seal_text(&text))?;
                 Some(text)
             }
-            // The run was resumed, so its earlier results are obsolete.
-            None if results.exists() => {
-                std::fs::remove_file(&results).map_err(io_error(&results, "replace"))?;
+            // If the run was resumed, its earlier results are obsolete.
+            None => {
+                for name in OF_THE_END {
+                    remove_if_there(&folder.join(name))?;
+                }
                 None
             }
-            None => None,
         };
         checkpoint::save(folder, run, ended)
     }
@@ -177,13 +197,16 @@ impl RunFolder {
     pub fn remove(&self) -> Result<(), RunFolderError> {
         // The checkpoint first: without it, the folder contains no run.
         for name in [checkpoint::FILE_NAME, MODEL, HISTORY, SETTINGS] {
-            let path = self.path.join(name);
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                removed => removed.map_err(io_error(&path, "remove"))?,
-            }
+            remove_if_there(&self.path.join(name))?;
         }
         Ok(())
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<(), RunFolderError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(io_error(path, "remove")),
     }
 }
 

@@ -1,10 +1,12 @@
 //! A training run as it is saved: its settings, its results so far, and the state to resume from.
 
+use std::sync::Arc;
+
 use neural_net::engine::Parameters;
 use neural_net::training::InvalidValue;
 use serde::{Deserialize, Serialize};
 
-use crate::results::{Ending, EpochErrors, Predicted, Results};
+use crate::results::{Ending, EpochErrors, Predicted, Results, TableRows};
 use crate::sigmoid::Neuron;
 use crate::{Model, Settings};
 
@@ -21,6 +23,8 @@ pub struct SavedRun {
     pub predicted: Predicted,
     /// The ending and the results; `None` before the run has ended.
     pub ended: Option<(Ending, Results)>,
+    /// The table's rows; `None` before the run has ended, and if it was saved by an earlier version.
+    pub rows: Option<Arc<TableRows>>,
     /// The state to resume from.
     pub checkpoint: Checkpoint,
 }
@@ -79,6 +83,9 @@ impl SavedRun {
             for (field, value) in values {
                 require(is_sum(*value), &name(field), value, "0 or more and finite")?;
             }
+        }
+        if let Some(rows) = &self.rows {
+            rows.validate()?;
         }
         let best_epoch = self.ended.as_ref().map_or(0, |(_, results)| results.best_epoch);
         require(best_epoch <= *epoch, "results.best_epoch", &best_epoch, &format!("one of the {epoch} epochs recorded"))

@@ -79,7 +79,20 @@ pub enum Source {
     },
 }
 
-/// Treatment of rows in which a value is missing or not numeric.
+impl Source {
+    /// The file's name, or the generator's.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => {
+                path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+            }
+            Self::Synthetic { .. } => "Synthetic market data".to_owned(),
+        }
+    }
+}
+
+/// Treatment of rows in which a feature is missing or not numeric. Where the target is, a row is always dropped, except by
+/// [`BadRows::Error`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BadRows {
@@ -88,6 +101,17 @@ pub enum BadRows {
     Drop,
     /// Fails at the first one, with its line and column.
     Error,
+    /// Replaces a number by the mean of its column in the training part; a text is encoded as no category.
+    Mean,
+    /// As [`BadRows::Mean`], with the median, which a few large values do not move.
+    Median,
+}
+
+impl BadRows {
+    /// Whether rows that lack a feature are kept.
+    pub fn fills(self) -> bool {
+        matches!(self, Self::Mean | Self::Median)
+    }
 }
 
 /// The split into a part to train on, one to select the best epoch, and one for the final metrics.

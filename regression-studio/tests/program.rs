@@ -51,15 +51,17 @@ device = "cpu"
 "#;
 
 /// The files in a finished run's folder.
-const RUN_FILES: [&str; 8] = [
+const RUN_FILES: [&str; 10] = [
     "checkpoint.safetensors",
     "errors.svg",
     "history.csv",
+    "model-card.md",
     "model.safetensors",
     "predicted.csv",
     "predicted.svg",
     "results.toml",
     "settings.toml",
+    "split.csv",
 ];
 
 /// A temporary folder with data.csv and config.toml.

@@ -31,8 +31,10 @@ pub(super) fn complete(table: &Table, data: &DataSettings) -> Result<(Vec<u32>, 
     Ok((complete, dropped))
 }
 
+/// The columns whose value a row must have.
 fn columns<'a>(table: &'a Table, data: &'a DataSettings) -> impl Iterator<Item = &'a Column> {
-    data.features.iter().chain([&data.target]).filter_map(|name| table.column(name))
+    let features = if data.bad_rows.fills() { &[][..] } else { &data.features };
+    features.iter().chain([&data.target]).filter_map(|name| table.column(name))
 }
 
 /// Clears the flags of rows in which the column's value is missing, or not numeric in a numeric column.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{PrepareError, rows};
 use crate::Table;
 use crate::model::PredictError;
-use crate::settings::DataSettings;
+use crate::settings::{BadRows, DataSettings};
 use crate::table::{Column, Kind};
 
 /// The map from columns to inputs and from the output to the target.
@@ -33,6 +33,9 @@ pub enum Input {
         column: String,
         /// Its standardisation.
         scale: Scale,
+        /// The value in place of a missing one; `None` if rows that lack it are incomplete.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fill: Option<f64>,
     },
     /// One category of a text column, one-hot encoded: 1 or 0.
     Text {
@@ -42,6 +45,9 @@ pub enum Input {
         text: String,
         /// The standardisation of 1 and 0.
         scale: Scale,
+        /// Whether a row may lack the text, and then has no category.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_be_missing: bool,
     },
 }
 
@@ -137,9 +143,18 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
         let (mut inputs, mut notes) = (vec![], vec![]);
         match column.categories() {
             None => {
-                let values = numbers(column, train);
+                let mut values = numbers(column, train);
+                let missing = values.iter().filter(|value| !value.is_finite()).count();
+                if missing == values.len() {
+                    return Ok((vec![], vec![format!("{name} is missing in the whole training part and was removed")]));
+                }
+                let fill = replacement(&values, data.bad_rows);
+                if let Some(fill) = fill.filter(|_| missing > 0) {
+                    values.iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = fill);
+                    notes.push(format!("{missing} rows of the training part lack {name}, filled in as {fill}"));
+                }
                 match fit(name, &values, data.log_features)? {
-                    Some(scale) => inputs.push(Input::Number { column: name.clone(), scale }),
+                    Some(scale) => inputs.push(Input::Number { column: name.clone(), scale, fill }),
                     None => {
                         notes
                             .push(format!("{name} is {} in every row of the training part and was removed", values[0]));
@@ -154,7 +169,8 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
                     let is_text = |&row: &u32| f64::from(u8::from(categories.indices[row as usize] == index));
                     let values: Vec<f64> = train.iter().map(is_text).collect();
                     if let Some(scale) = fit(name, &values, false)? {
-                        inputs.push(Input::Text { column: name.clone(), text: text.to_owned(), scale });
+                        let (text, may_be_missing) = (text.to_owned(), data.bad_rows.fills());
+                        inputs.push(Input::Text { column: name.clone(), text, scale, may_be_missing });
                     }
                 }
                 if inputs.is_empty() {
@@ -180,6 +196,17 @@ pub(super) fn fit(table: &Table, data: &DataSettings, train: &[u32]) -> Result<(
 
 fn numbers(column: &Column, rows: &[u32]) -> Vec<f64> {
     rows.iter().map(|&row| column.number(row as usize).unwrap_or(f64::NAN)).collect()
+}
+
+/// The value in place of a column's missing values, by those that are there; `None` if `bad_rows` fills in none.
+fn replacement(values: &[f64], bad_rows: BadRows) -> Option<f64> {
+    let mut present: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    let (count, middle) = (present.len(), present.len() / 2);
+    match bad_rows {
+        BadRows::Drop | BadRows::Error => None,
+        BadRows::Mean => Some(present.iter().sum::<f64>() / count as f64),
+        BadRows::Median => Some(*present.select_nth_unstable_by(middle, f64::total_cmp).1),
+    }
 }
 
 fn is_heavy_tailed(values: Vec<f64>) -> bool {
@@ -209,6 +236,11 @@ impl Transform {
                 "greater than 0 and finite",
             )?;
         }
+        for input in &self.inputs {
+            if let Input::Number { column, fill: Some(fill), .. } = input {
+                InvalidValue::unless(fill.is_finite(), &format!("fill of {column:?}"), fill, "finite")?;
+            }
+        }
         Ok(())
     }
 
@@ -231,14 +263,16 @@ impl Transform {
                     "column {name:?} is a text column, but the model was trained with numbers in it"
                 )));
             }
-            rows::mark_incomplete(column, &mut is_complete);
+            if !input.may_be_missing() {
+                rows::mark_incomplete(column, &mut is_complete);
+            }
         }
         let rows: Vec<u32> =
             (0..).zip(&is_complete).filter(|(_, is_complete)| **is_complete).map(|(row, _)| row).collect();
         Ok((self.encode(table, &rows), is_complete))
     }
 
-    /// Encodes complete rows as inputs, rows × inputs.
+    /// Encodes rows as inputs, rows × inputs; they lack only what may be missing.
     pub(super) fn encode(&self, table: &Table, rows: &[u32]) -> Array2<f32> {
         let mut inputs = Array2::zeros((rows.len(), self.inputs.len()));
         for (index, input) in self.inputs.iter().enumerate() {
@@ -248,7 +282,10 @@ impl Transform {
                 out.iter_mut().zip(rows).for_each(|(out, &row)| *out = value(row as usize));
             };
             match (input, column.numbers(), column.categories()) {
-                (Input::Number { scale, .. }, Some(numbers), _) => write(&|row| scale.standardised(numbers[row])),
+                (Input::Number { scale, fill, .. }, Some(numbers), _) => write(&|row| {
+                    let value = Some(numbers[row]).filter(|value| value.is_finite()).or(*fill);
+                    scale.standardised(value.unwrap_or(f64::NAN))
+                }),
                 (Input::Text { text, scale, .. }, _, Some(categories)) => {
                     let index = categories.names.iter().position(|name| name == text);
                     let index = index.and_then(|index| u32::try_from(index).ok());
@@ -277,6 +314,14 @@ impl Input {
     pub fn column(&self) -> &str {
         match self {
             Self::Number { column, .. } | Self::Text { column, .. } => column,
+        }
+    }
+
+    /// Whether a row without a value in the column is complete.
+    pub fn may_be_missing(&self) -> bool {
+        match self {
+            Self::Number { fill, .. } => fill.is_some(),
+            Self::Text { may_be_missing, .. } => *may_be_missing,
         }
     }
 

@@ -112,6 +112,6 @@ mod tests {
                 tried += 1;
             }
         }
-        assert_eq!(tried, 2 + 2 + 2 + 2 + 3 + 4, "switches, rows, order, activation, device");
+        assert_eq!(tried, 2 + 2 + 4 + 2 + 3 + 4, "switches, rows, order, activation, device");
     }
 }

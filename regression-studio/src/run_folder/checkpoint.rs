@@ -1,6 +1,7 @@
 //! The checkpoint file, which contains a whole run.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use neural_net::model_file::{self, Format, Loaded, ModelFileError, TensorFile, network_tensors, parameter_tensors};
 
@@ -26,7 +27,7 @@ const FORMAT: Format = Format {
         "predicted",
         "settings",
     ],
-    optional: &["ended"],
+    optional: &["ended", "rows"],
 };
 /// The earlier format, without a checksum, settings and results.
 const UNVERIFIED: Format = Format {
@@ -54,7 +55,8 @@ pub(super) fn save(folder: &Path, run: &SavedRun, ended: Option<String>) -> Resu
         ("predicted", to_json(predicted)),
         ("settings", with_full_path(&run.settings).to_toml()),
     ];
-    let values = values.into_iter().chain(ended.map(|text| ("ended", text)));
+    let rows = run.rows.as_ref().map(|rows| ("rows", to_json(&**rows)));
+    let values = values.into_iter().chain(ended.map(|text| ("ended", text))).chain(rows);
     metadata.extend(values.map(|(name, value)| (name.to_owned(), value)));
     Ok(model_file::write_tensors(&folder.join(FILE_NAME), &tensors, metadata)?)
 }
@@ -103,7 +105,11 @@ pub(super) fn run(
     };
     let (history, predicted) = (from_json(file, "history")?, from_json(file, "predicted")?);
     let ended = ended.map(|Ended { ending, results }| (ending, results));
-    let run = SavedRun { settings, history, model, predicted, ended, checkpoint };
+    let rows = match file.metadata("rows") {
+        Ok(_) => Some(Arc::new(from_json(file, "rows")?)),
+        Err(_) => None,
+    };
+    let run = SavedRun { settings, history, model, predicted, ended, rows, checkpoint };
     if let Some(problem) = run.settings.problems(None).into_iter().next() {
         return Err(RunFolderError::RunSettings { path: file.path().to_path_buf(), problem });
     }

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::results::EpochErrors;
-use crate::results::Predicted;
+use crate::results::{EpochErrors, TableRows};
 
 /// One line per epoch.
 pub(super) fn history(history: &[EpochErrors]) -> String {
@@ -16,11 +15,20 @@ pub(super) fn history(history: &[EpochErrors]) -> String {
     text
 }
 
-/// One line per pair.
-pub(super) fn predicted(predicted: &Predicted) -> String {
-    let mut text = "true,predicted\n".to_owned();
-    for [truth, predicted] in &predicted.pairs {
-        let _ = writeln!(text, "{truth},{predicted}");
+/// One line per test row, counted from 1.
+pub(super) fn predicted(rows: &TableRows) -> String {
+    let mut text = "row,true,predicted\n".to_owned();
+    for (row, [truth, predicted]) in rows.test() {
+        let _ = writeln!(text, "{},{truth},{predicted}", row + 1);
+    }
+    text
+}
+
+/// One line per row that is used, counted from 1.
+pub(super) fn split(rows: &TableRows) -> String {
+    let mut text = "row,part\n".to_owned();
+    for (row, part) in rows.parts() {
+        let _ = writeln!(text, "{},{part}", row + 1);
     }
     text
 }

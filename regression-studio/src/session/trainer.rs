@@ -12,7 +12,7 @@ use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use super::control::Shared;
 use super::{Snapshot, State, device};
 use crate::prepared::{Part, Prepared, prepare};
-use crate::results::{self, Ending, EpochErrors, Predicted};
+use crate::results::{self, Ending, EpochErrors, Predicted, TableRows};
 use crate::saved_run::{Checkpoint, RunProgress, SavedRun};
 use crate::sigmoid::Neuron;
 use crate::{Model, Settings, Table};
@@ -230,9 +230,15 @@ impl<'a> Trainer<'a> {
         let model = self.model();
         let results = results::of(self.prepared, &model, &self.history, self.progress.best_epoch, self.device.clone());
         let test = &self.prepared.test;
-        self.predicted = Arc::new(self.pairs("test", test, &self.outputs_of_best(test)));
+        let outputs = self.outputs_of_best(test);
+        self.predicted = Arc::new(self.pairs("test", test, &outputs));
+        let rows = Arc::new(TableRows::of(self.prepared, &outputs));
         let mut snapshot = self.snapshot(State::Finished(ending))?;
-        let run = snapshot.run.take().map(|run| SavedRun { ended: Some((ending, results.clone())), ..(*run).clone() });
+        let run = snapshot.run.take().map(|run| SavedRun {
+            ended: Some((ending, results.clone())),
+            rows: Some(Arc::clone(&rows)),
+            ..(*run).clone()
+        });
         snapshot.run = run.map(Arc::new);
         snapshot.results = Some(Arc::new(results));
         self.shared.publish(snapshot);
@@ -308,6 +314,7 @@ impl<'a> Trainer<'a> {
                 model: self.model(),
                 predicted: (*self.predicted).clone(),
                 ended: None,
+                rows: None,
                 checkpoint: Checkpoint { parameters, progress: self.progress, data_checksum: self.checksum },
             })),
             history,

@@ -85,7 +85,7 @@ impl Field {
     pub fn values_in_file(self) -> &'static str {
         match self {
             Self::LogTarget | Self::LogFeatures => "true or false",
-            Self::BadRows => "\"drop\", or \"error\" to stop",
+            Self::BadRows => "\"drop\", \"mean\" or \"median\" to fill them in, or \"error\" to stop",
             Self::SplitOrder => "\"shuffled\" or \"time\"",
             Self::Activation => "\"sigmoid\", \"tanh\" or \"relu\"",
             Self::Device => "\"auto\", \"cpu\", \"cuda\" or \"simulator\"",
@@ -143,8 +143,9 @@ impl Field {
             Self::BadRows => (
                 "Rows with missing values",
                 "",
-                "drop, or stop with an error",
-                "Treatment of rows in which a feature or the target is missing or not a number.",
+                "drop, mean, median, or stop with an error",
+                "Treatment of rows in which a feature is missing or not a number: dropped, or kept with the mean or \
+                 median that the column has in the training part. Where the target is missing, a row is always dropped.",
             ),
             Self::OneHotLimit => (
                 "Max. categories per text column",

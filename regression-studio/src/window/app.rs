@@ -13,7 +13,7 @@ use super::action::{self, Action, Tab};
 use super::compare::Runs;
 use super::curves::ErrorScale;
 use super::dialogs::{self, Failure, PathDialog};
-use super::form::{Form, source_name};
+use super::form::Form;
 use super::loading::{LoadOutcome, Loading};
 use super::predict::{Predict, Rows};
 use super::preview::Preview;
@@ -211,7 +211,7 @@ impl App {
                 format!(
                     "The program ended before a run was saved: {} epochs on {}.",
                     run.history.len(),
-                    source_name(&run.settings.data.source)
+                    run.settings.data.source.name()
                 ),
                 "Open it to view, resume or save it.".to_owned(),
             ];

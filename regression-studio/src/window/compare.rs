@@ -5,7 +5,6 @@ use std::sync::Arc;
 use eframe::egui::{self, RichText, Ui};
 
 use super::curves::{self, ErrorScale};
-use super::form::source_name;
 use super::typed::{self, TYPED};
 use super::watched::Watched;
 use super::{number, theme};
@@ -174,7 +173,7 @@ fn line(ui: &mut Ui, name: &str, values: [String; 2]) {
 fn value(settings: &Settings, field: Field) -> String {
     let on = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
     match field {
-        Field::Source => source_name(&settings.data.source),
+        Field::Source => settings.data.source.name(),
         Field::Features => settings.data.features.join(", "),
         Field::Target => settings.data.target.clone(),
         Field::LogTarget => on(settings.data.log_target),

@@ -149,7 +149,7 @@ impl Form {
             });
             return action;
         }
-        let name = source_name(&self.settings.data.source);
+        let name = self.settings.data.source.name();
         let row = Row::new(self, Field::Source);
         row.show(ui, |ui| ui.add(egui::Label::new(RichText::new(name).strong()).truncate()));
         if let Some(table) = table {
@@ -183,7 +183,12 @@ impl Form {
         if self.suggested.features && !self.settings.data.log_features {
             suggestion(ui, "Suggested: a feature spans several powers of ten.");
         }
-        let choices = [(BadRows::Drop, "drop"), (BadRows::Error, "stop with an error")];
+        let choices = [
+            (BadRows::Drop, "drop"),
+            (BadRows::Mean, "fill in the mean"),
+            (BadRows::Median, "fill in the median"),
+            (BadRows::Error, "stop with an error"),
+        ];
         field::choice(ui, Field::BadRows, &mut self.settings.data.bad_rows, &choices);
         self.typed(ui, Field::OneHotLimit);
     }
@@ -308,16 +313,6 @@ impl Form {
 
 fn suggestion(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).small().color(theme::palette(ui).blue));
-}
-
-/// Name shown for the data set.
-pub(crate) fn source_name(source: &Source) -> String {
-    match source {
-        Source::File(path) => {
-            path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
-        }
-        Source::Synthetic { .. } => "Synthetic market data".to_owned(),
-    }
 }
 
 fn section(ui: &mut Ui, title: &str, add_contents: impl FnOnce(&mut Ui)) {

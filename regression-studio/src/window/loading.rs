@@ -7,7 +7,6 @@ use std::time::Duration;
 use eframe::egui::Context;
 use rayon::prelude::*;
 
-use super::form::source_name;
 use crate::settings::{Source, SourceError};
 use crate::table::Statistics;
 use crate::{Settings, Table};
@@ -85,7 +84,7 @@ impl Loading {
 
     /// Name shown for the data set.
     pub(crate) fn name(&self) -> String {
-        source_name(&self.source)
+        self.source.name()
     }
 
     /// The fraction loaded, 0 … 1; `None` for synthetic data, which report no progress.

@@ -184,7 +184,7 @@ fn in_words(statistics: &Statistics) -> String {
 fn summary(ui: &mut Ui, table: &Table, settings: &Settings) {
     let palette = theme::palette(ui);
     ui.horizontal(|ui| {
-        ui.heading(super::form::source_name(&settings.data.source));
+        ui.heading(settings.data.source.name());
         let missing: usize = table.columns().iter().map(|column| column.missing() + column.not_numeric()).sum();
         let size = format!("{} rows, {} columns", number::count(table.rows()), table.columns().len());
         ui.label(RichText::new(size).weak());

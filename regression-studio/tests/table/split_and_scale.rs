@@ -3,7 +3,7 @@
 use crate::support::{small_settings, small_table};
 use ndarray::Axis;
 use proptest::prelude::*;
-use regression_studio::prepared::{PrepareError, Scale, part_sizes, prepare, split};
+use regression_studio::prepared::{Input, PrepareError, Scale, part_sizes, prepare, split};
 use regression_studio::settings::{BadRows, SplitOrder, SplitSettings};
 use regression_studio::table::{Column, Table};
 
@@ -155,6 +155,68 @@ fn incomplete_rows_are_dropped_and_counted_or_reported() {
     assert!(message.starts_with("t.csv, row 11, column \"x\": the value is missing:"), "{message}");
     settings.data.samples = Some(10);
     assert!(prepare(&table, &settings).is_ok(), "the bad rows are not used");
+}
+
+#[test]
+fn missing_features_are_filled_in_from_the_training_part() {
+    let mut columns = small_table(60, 1).columns().to_vec();
+    let mut x = columns[0].numbers().unwrap().to_vec();
+    (x[10], x[20], x[30]) = (f64::NAN, f64::INFINITY, 1000.0);
+    columns[0] = Column::of_numbers("x", x.clone());
+    let mut texts: Vec<String> = (0..60).map(|row| columns[2].text(row).into_owned()).collect();
+    texts[5].clear();
+    columns[2] = Column::of_texts("direction", &texts);
+    let target = small_settings().data.target;
+    let position = columns.iter().position(|column| column.name() == target).unwrap();
+    let mut targets = columns[position].numbers().unwrap().to_vec();
+    targets[7] = f64::NAN;
+    columns[position] = Column::of_numbers(&target, targets);
+    let table = Table::new("t.csv", columns);
+
+    for bad_rows in [BadRows::Mean, BadRows::Median] {
+        let mut settings = small_settings();
+        settings.data.bad_rows = bad_rows;
+        let prepared = prepare(&table, &settings).unwrap();
+        assert_eq!((prepared.dropped, &*prepared.notes[0]), (1, "1 of 60 rows lack the target and were dropped"));
+        assert_eq!(prepared.parts().iter().map(|(_, part)| part.rows.len()).sum::<usize>(), 59);
+
+        let mut present: Vec<f64> =
+            prepared.train.rows.iter().map(|&row| x[row as usize]).filter(|x| x.is_finite()).collect();
+        present.sort_by(f64::total_cmp);
+        let expected = match bad_rows {
+            BadRows::Mean => present.iter().sum::<f64>() / present.len() as f64,
+            _ => present[present.len() / 2],
+        };
+        let Input::Number { scale, fill: Some(fill), .. } = &prepared.transform.inputs[0] else {
+            panic!("{:?}", prepared.transform.inputs[0])
+        };
+        assert!((fill - expected).abs() <= 1e-12 * expected.abs(), "{bad_rows:?}: {fill} instead of {expected}");
+        for (_, part) in prepared.parts() {
+            for (inputs, &row) in part.samples.inputs().rows().into_iter().zip(part.rows.iter()) {
+                let value = Some(x[row as usize]).filter(|x| x.is_finite()).unwrap_or(*fill);
+                assert_eq!(inputs[0], scale.standardised(value), "row {row}");
+                if row == 5 {
+                    let is_no_category = |(input, value): (&Input, &f32)| match input {
+                        Input::Text { scale, .. } => *value == scale.standardised(0.0),
+                        Input::Number { .. } => true,
+                    };
+                    assert!(prepared.transform.inputs.iter().zip(inputs).all(is_no_category));
+                }
+            }
+        }
+        // The same rows are complete in a prediction, which needs no target.
+        let (inputs, is_complete) = prepared.transform.inputs(&table).unwrap();
+        assert!(is_complete.iter().all(|is_complete| *is_complete) && inputs.iter().all(|input| input.is_finite()));
+    }
+
+    // Only the last row, of the test part, has a value.
+    let only_last = Column::of_numbers("x", [vec![f64::NAN; 59], vec![1.0]].concat());
+    let table = Table::new("t.csv", [vec![only_last], table.columns()[1..].to_vec()].concat());
+    let mut settings = small_settings();
+    settings.data.bad_rows = BadRows::Mean;
+    settings.split.order = SplitOrder::Time;
+    let prepared = prepare(&table, &settings).unwrap();
+    assert!(prepared.notes.iter().any(|note| note == "x is missing in the whole training part and was removed"));
 }
 
 proptest! {

@@ -116,7 +116,7 @@ fn a_run_of_format_1_is_read_with_a_warning() {
     let without_checksum = |format: &'static str| {
         move |bytes: Vec<u8>| {
             with_metadata(&bytes, |metadata| {
-                metadata.retain(|key, _| !["checksum", "settings", "ended"].contains(&key.as_str()));
+                metadata.retain(|key, _| !["checksum", "settings", "ended", "rows"].contains(&key.as_str()));
                 metadata.insert("format".to_owned(), format.to_owned());
             })
         }
@@ -124,7 +124,7 @@ fn a_run_of_format_1_is_read_with_a_warning() {
     rewrite("model.safetensors", &without_checksum("regression-studio 1"));
     rewrite("checkpoint.safetensors", &without_checksum("regression-studio checkpoint 1"));
     let loaded = run_folder::read(folder.path()).unwrap();
-    assert_eq!(loaded.content, run);
+    assert_eq!(loaded.content, SavedRun { rows: None, ..run.clone() });
     assert!(loaded.unverified.unwrap().to_string().contains("without a checksum"));
     let model = Model::read(&folder.path().join("model.safetensors")).unwrap();
     assert_eq!(model.content, run.model);
@@ -158,6 +158,8 @@ fn an_inconsistent_run_is_rejected_by_the_values_name() {
         ("transform", "/inputs/0/number/scale/mean", json!(null), "transform"),
         ("transform", "/inputs/0/number/columm", json!("y"), "columm"),
         ("predicted", "/names", json!("y"), "names"),
+        ("rows", "/parts", json!("lvt"), "rows.test"),
+        ("rows", "/test", json!([]), "rows.test"),
     ];
     for (key, path, value, name) in cases {
         let bytes = with_metadata(&good, |metadata| {

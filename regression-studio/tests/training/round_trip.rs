@@ -62,21 +62,30 @@ fn rows_with_a_missing_feature_have_no_prediction_and_other_columns_are_ignored(
     assert_eq!(message(texts), expected);
 }
 
+/// A CSV line that begins with a row's number.
+fn row_and_text(line: &str) -> (usize, String) {
+    let (row, text) = line.split_once(',').unwrap();
+    (row.parse().unwrap(), text.to_owned())
+}
+
 #[test]
 fn a_run_is_read_as_saved() {
     let folder = tempfile::tempdir().unwrap();
-    let run = (**trained(small_table(300, 1), small_settings()).run.as_ref().unwrap()).clone();
+    let table = small_table(300, 1);
+    let run = (**trained(table.clone(), small_settings()).run.as_ref().unwrap()).clone();
     run_folder::save(folder.path(), &run).unwrap();
     assert_eq!(run_folder::open(folder.path()).unwrap(), run);
     let names = [
         "checkpoint.safetensors",
         "errors.svg",
         "history.csv",
+        "model-card.md",
         "model.safetensors",
         "predicted.csv",
         "predicted.svg",
         "results.toml",
         "settings.toml",
+        "split.csv",
     ];
     assert_eq!(names_in(folder.path()), names);
     assert_eq!(Model::load(&folder.path().join("model.safetensors")).unwrap(), run.model);
@@ -84,12 +93,35 @@ fn a_run_is_read_as_saved() {
     assert_eq!(history.lines().count(), 13);
     let last: Vec<f64> = history.lines().last().unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();
     assert_eq!(last[3], run.history[11].validation_rmse);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let parts: Vec<(usize, String)> = read("split.csv").lines().skip(1).map(row_and_text).collect();
+    let (_, results) = run.ended.as_ref().unwrap();
+    for part in &results.parts {
+        assert_eq!(parts.iter().filter(|(_, name)| *name == part.name).count(), part.rows);
+    }
+    let of_table = run.model.predict(&table).unwrap();
+    let tests: Vec<usize> = parts.iter().filter(|(_, name)| name == "test").map(|(row, _)| *row).collect();
+    let predicted: Vec<(usize, String)> = read("predicted.csv").lines().skip(1).map(row_and_text).collect();
+    assert_eq!(predicted.iter().map(|(row, _)| *row).collect::<Vec<_>>(), tests);
+    for (row, values) in predicted {
+        let truth = table.column("target").unwrap().number(row - 1).unwrap();
+        assert_eq!(values, format!("{truth},{}", of_table[row - 1].unwrap()), "row {row}");
+    }
+    let card = read("model-card.md");
+    let r2 = format!("| test | the network | {:.4} |", results.parts[2].network.r2);
+    for part in ["# A network that predicts target", &r2, "| direction |", "## Limits"] {
+        assert!(card.contains(part), "{part:?} is not in\n{card}");
+    }
     for plot in ["errors.svg", "predicted.svg"] {
         let svg = fs::read_to_string(folder.path().join(plot)).unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>") && svg.contains("<circle"), "{plot}");
     }
     // A run that has not ended has no results.
     run_folder::save(folder.path(), &regression_studio::SavedRun { ended: None, ..run.clone() }).unwrap();
+    assert_eq!(
+        names_in(folder.path()),
+        ["checkpoint.safetensors", "history.csv", "model.safetensors", "settings.toml"]
+    );
     assert_eq!(run_folder::open(folder.path()).unwrap(), regression_studio::SavedRun { ended: None, ..run });
 }
 

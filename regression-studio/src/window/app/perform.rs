@@ -13,7 +13,7 @@ use crate::session::State;
 use crate::settings::Source;
 use crate::window::action::{Action, Tab};
 use crate::window::dialogs::{PathDialog, Purpose};
-use crate::window::form::{Form, source_name};
+use crate::window::form::Form;
 use crate::window::loading::Loading;
 use crate::window::predict::Rows;
 use crate::window::unsaved::{self, Recovered};
@@ -127,7 +127,7 @@ impl App {
                 }
             }
             Action::PredictLoaded => {
-                let name = source_name(&self.form.settings().data.source);
+                let name = self.form.settings().data.source.name();
                 let rows = self.table.clone().map(|table| Rows::Loaded(table, name));
                 rows.into_iter().for_each(|rows| self.predict_rows(rows, context));
             }

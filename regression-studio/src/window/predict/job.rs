@@ -7,7 +7,6 @@ use eframe::egui::Context;
 
 use crate::saved_run::SavedRun;
 use crate::settings::Source;
-use crate::window::form::source_name;
 use crate::{Predictions, Table};
 
 /// The rows to predict.
@@ -33,7 +32,7 @@ impl Job {
         let context = context.clone();
         let name = match &rows {
             Rows::Loaded(_, name) => name.clone(),
-            Rows::File(path) => source_name(&Source::File(path.clone())),
+            Rows::File(path) => Source::File(path.clone()).name(),
         };
         std::thread::spawn(move || {
             // The receiver is gone if the window was closed.

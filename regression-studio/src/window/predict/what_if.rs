@@ -68,9 +68,11 @@ impl WhatIf {
     pub(super) fn take_row(&mut self, table: &Table, row: usize) {
         let of_table = |(name, before): &(String, Cell)| {
             let column = table.column(name)?;
-            let cell = match before {
-                Cell::Number(_) => Cell::Number(column.number(row)?),
-                Cell::Text(_) => Cell::Text(column.text(row).into_owned()),
+            let input = self.transform.as_ref()?.inputs.iter().find(|input| input.column() == name);
+            let cell = match (before, input?) {
+                (Cell::Number(_), Input::Number { fill, .. }) => Cell::Number(column.number(row).or(*fill)?),
+                (Cell::Number(_), Input::Text { .. }) => return None,
+                (Cell::Text(_), _) => Cell::Text(column.text(row).into_owned()),
             };
             Some((name.clone(), cell))
         };
@@ -158,7 +160,7 @@ impl WhatIf {
 
 fn scale_of(transform: &Transform, name: &str) -> Option<Scale> {
     transform.inputs.iter().find_map(|input| match input {
-        Input::Number { column, scale } if column == name => Some(*scale),
+        Input::Number { column, scale, .. } if column == name => Some(*scale),
         _ => None,
     })
 }

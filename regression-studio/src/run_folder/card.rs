@@ -1,0 +1,158 @@
+//! The model card: a page that goes with a network to whoever uses it (M. Mitchell et al., "Model Cards for Model Reporting",
+//! FAT* 2019).
+
+use std::fmt::Write;
+
+use crate::prepared::{Input, Scale};
+use crate::results::{Ending, Metrics, PartResult, Results};
+use crate::saved_run::SavedRun;
+use crate::settings::{HiddenActivation, SplitOrder};
+
+/// The card of a run that has ended, as Markdown.
+pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String {
+    let (settings, transform) = (&run.settings, &run.model.transform);
+    let architecture = run.model.network.architecture();
+    let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
+    let activation = match settings.network.activation {
+        HiddenActivation::Relu => "ReLU".to_owned(),
+        HiddenActivation::Tanh => "tanh".to_owned(),
+        HiddenActivation::Sigmoid => {
+            format!("sigmoid of gain {} and threshold {}", settings.network.gain, settings.network.threshold)
+        }
+    };
+    let target = escaped(&transform.target);
+    let logarithm = if transform.target_scale.log { ", learned as its logarithm" } else { "" };
+    let how_ended = match ending {
+        Ending::AllEpochs => "all epochs were trained",
+        Ending::EarlyStopped => "stopped early, since the validation error no longer decreased",
+        Ending::Stopped => "stopped by the user",
+    };
+    let order = match settings.split.order {
+        SplitOrder::Shuffled => format!("drawn at random (seed {})", settings.split.seed),
+        SplitOrder::Time => "in the table's order, the test part last".to_owned(),
+    };
+    let training = &settings.training;
+    let mut text = format!(
+        "# A network that predicts {target}\n\n\
+         - **Predicts** {target}{logarithm}, from the columns below; by regression-studio {}.\n\
+         - **Network**: {} units per layer, {activation}, {} weights and biases.\n\
+         - **Training**: stochastic gradient descent in batches of {}, learning rate {}, momentum {}, regularization {}, \
+         seed {}, on {}. {} epochs; {how_ended}. The weights are those of epoch {}, whose validation error was the smallest.\n\
+         - **Data**: {}; {} rows for training, {} for validation, {} for the test, {order}.\n",
+        env!("CARGO_PKG_VERSION"),
+        sizes.join("-"),
+        architecture.sizes().windows(2).map(|pair| (pair[0] + 1) * pair[1]).sum::<usize>(),
+        training.batch_size,
+        training.learning_rate,
+        training.momentum,
+        training.regularization,
+        training.seed,
+        escaped(results.device.split(" (").next().unwrap_or_default()),
+        results.epochs,
+        results.best_epoch,
+        escaped(&settings.data.source.name()),
+        results.parts[0].rows,
+        results.parts[1].rows,
+        results.parts[2].rows,
+    );
+    for note in &results.notes {
+        _ = writeln!(text, "- {}.", escaped(note));
+    }
+    errors(&mut text, &target, &results.parts);
+    if !results.importance.is_empty() {
+        text += "\n## What it relies on\n\n\
+                 The growth of the error on the test part if a column's values are exchanged between rows.\n\n\
+                 | column | error |\n|---|---:|\n";
+        for importance in &results.importance {
+            _ = writeln!(text, "| {} | × {} |", escaped(&importance.column), number(importance.error_factor));
+        }
+    }
+    inputs(&mut text, &transform.inputs);
+    _ = write!(
+        text,
+        "\n## Limits\n\n\
+         The errors above hold for rows like those of the test part. Values far outside the usual ones, categories that did not \
+         occur, and times in which the data behave differently are extrapolations, whose error is not known.{}\n",
+        match settings.split.order {
+            SplitOrder::Shuffled =>
+                " The test part was drawn at random: rows of the same time are in all parts, so that the errors say \
+                 nothing about forecasts.",
+            SplitOrder::Time => "",
+        }
+    );
+    text
+}
+
+/// A table of the metrics of each part, of the network and its baselines.
+fn errors(text: &mut String, target: &str, parts: &[PartResult; 3]) {
+    _ = write!(
+        text,
+        "\n## Errors\n\nRMSE and MAE in the unit of {target}; R² is 1 for perfect predictions and 0 for the mean.\n\n\
+         | part | predicted by | R² | RMSE | MAE |\n|---|---|---:|---:|---:|\n"
+    );
+    for part in parts {
+        let rows = [("the network", part.network), ("linear least squares", part.linear), ("the mean", part.mean)];
+        for (name, Metrics { r2, rmse, mae, .. }) in rows {
+            let [r2, rmse, mae] = [r2, rmse, mae].map(number);
+            _ = writeln!(text, "| {} | {name} | {r2} | {rmse} | {mae} |", part.name);
+        }
+    }
+    if let Some(error) = parts[2].network.relative_error {
+        _ = writeln!(
+            text,
+            "\nHalf of the test part's predictions are within {:.2} % of the true value.",
+            100.0 * error
+        );
+    }
+}
+
+/// A table of the columns with their usual values, or their categories.
+fn inputs(text: &mut String, inputs: &[Input]) {
+    *text += "\n## Columns\n\n| column | values in training |\n|---|---|\n";
+    let mut columns: Vec<&str> = inputs.iter().map(Input::column).collect();
+    columns.dedup();
+    for name in columns {
+        let of_column = inputs.iter().filter(|input| input.column() == name);
+        let values: Vec<String> = of_column
+            .map(|input| match input {
+                Input::Text { text, .. } => escaped(text),
+                Input::Number { scale, fill, .. } => {
+                    let [low, high] = [-2.0, 2.0].map(|deviations| number(scale.original(deviations)));
+                    let Scale { log, .. } = scale;
+                    let of = if *log { " of its logarithm" } else { "" };
+                    let filled = fill.map(|fill| format!("; {} if missing", number(fill))).unwrap_or_default();
+                    format!("{low} to {high}: the mean ± 2 standard deviations{of}{filled}")
+                }
+            })
+            .collect();
+        _ = writeln!(text, "| {} | {} |", escaped(name), values.join(", "));
+    }
+}
+
+/// A number with four significant digits.
+fn number(value: f64) -> String {
+    match value {
+        _ if value.is_nan() => "–".to_owned(),
+        _ if value == 0.0 || (0.001..1e6).contains(&value.abs()) => {
+            let digits = 3 - value.abs().max(1e-3).log10().floor() as i32;
+            format!("{value:.*}", digits.max(0) as usize)
+        }
+        _ => format!("{value:.3e}"),
+    }
+}
+
+/// Text from outside, so that it is one line and no Markdown.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        match character {
+            _ if character.is_control() => escaped.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '&' => {
+                escaped.push('\\');
+                escaped.push(character);
+            }
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
