@@ -7,7 +7,7 @@ use neural_net::data::{Dataset, ToSamples};
 use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuEngineError, GpuOptions, GpuPath};
 use neural_net::engine::{NotPersistent, Parameters};
 use neural_net::preset::Preset;
-use neural_net::training::{EpochRecord, Observer, Progress, Training, Validation, initial_parameters};
+use neural_net::training::{EpochRecord, Observer, Progress, Schedule, Training, Validation, initial_parameters};
 use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples};
 use support::{mnist_directory, small_dataset};
 
@@ -70,6 +70,7 @@ fn part1_gpu_training_reaches_the_weights_of_the_cpu() {
     let hyperparameters = Hyperparameters {
         loss: Loss::CrossEntropy,
         learning_rate: 0.02,
+        schedule: Schedule::Cosine,
         momentum: 0.5,
         weight_decay: 1e-4,
         epochs: 3,

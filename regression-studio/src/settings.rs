@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use neural_net::checksum::{self, Seal};
+use neural_net::training::Schedule;
 use serde::{Deserialize, Serialize};
 use timing::program::{available_memory, require_memory};
 
@@ -173,8 +174,11 @@ pub enum HiddenActivation {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingSettings {
-    /// Learning rate η.
+    /// Learning rate η of the first epoch.
     pub learning_rate: f64,
+    /// The learning rate of later epochs; constant in files of versions that did not know it.
+    #[serde(default)]
+    pub schedule: Schedule,
     /// Momentum α.
     pub momentum: f64,
     /// Weight decay λ, for weights but not for biases.
@@ -275,6 +279,7 @@ impl Default for TrainingSettings {
     fn default() -> Self {
         Self {
             learning_rate: 0.05,
+            schedule: Schedule::Constant,
             momentum: 0.9,
             regularization: 0.0,
             batch_size: 256,

@@ -69,6 +69,9 @@ pub trait Engine<F: Scalar> {
     /// The device's name, for printed results.
     fn device(&self) -> String;
 
+    /// Sets the learning rate of the next steps; before, it is that of the hyperparameters.
+    fn set_learning_rate(&mut self, learning_rate: f64);
+
     /// Trains on the training samples in the given order, batch by batch, one step each, from step `first_step` on.
     /// After each step, `observe` receives the step's index in `order`, counted from 0, and the batch's summed loss
     /// before the step; it may stop the training run there.

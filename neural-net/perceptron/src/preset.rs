@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::display_and_parse_names;
 use crate::network::{ArchitectureError, Initialization};
-use crate::training::{GradientScale, Hyperparameters};
+use crate::training::{GradientScale, Hyperparameters, Schedule};
 use crate::{Activation, Architecture, Loss};
 
 /// A predefined network and its hyperparameters.
@@ -81,6 +81,7 @@ impl Preset {
             loss: Loss::SquaredError,
             learning_rate: 0.1,
             learning_rate_factors: vec![],
+            schedule: Schedule::Constant,
             momentum: 0.0,
             weight_decay: 0.0,
             batch_size: Some(16),

@@ -1,5 +1,6 @@
 //! Training runs: epochs, sample permutations, history, stopping and resuming.
 
+mod schedule;
 mod stop_at;
 mod validate;
 
@@ -16,6 +17,7 @@ use crate::names::display_and_parse_names;
 use crate::network::Initialization;
 use crate::{Architecture, Loss, Network, Samples, Scalar};
 
+pub use self::schedule::Schedule;
 use self::stop_at::Batches;
 pub use self::stop_at::StopAt;
 pub use self::validate::InvalidValue;
@@ -64,8 +66,11 @@ impl GradientScale {
 pub struct Hyperparameters {
     /// The loss function.
     pub loss: Loss,
-    /// The step size, above 0.
+    /// The step size, above 0: the learning rate of the first epoch.
     pub learning_rate: f64,
+    /// The learning rate of later epochs.
+    #[serde(default, skip_serializing_if = "Schedule::is_constant")]
+    pub schedule: Schedule,
     /// The factor of the gradients of each layer with weights, from the inputs on; 1 beyond the list's end. Weight
     /// decay and momentum are not scaled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -360,6 +365,7 @@ impl<E> Training<E> {
     {
         let (batches, epoch) = (self.batches(), self.progress.epoch + 1);
         let start = Instant::now();
+        self.engine.set_learning_rate(self.hyperparameters.learning_rate_of_epoch(self.progress.epoch));
         let progress = &mut self.progress;
         let trained = self.engine.train(&order[..batches.seen(end)], progress.step, &mut |step, loss| {
             progress.step = step + 1;

@@ -6,7 +6,7 @@ use neural_net::engine::GpuPath;
 use neural_net::network::Initialization;
 use neural_net::png::Background;
 use neural_net::preset::Preset;
-use neural_net::training::GradientScale;
+use neural_net::training::{GradientScale, Schedule};
 use neural_net::{Activation, Loss};
 use timing::program::{one_of, parse_cores, parse_count, parse_size};
 
@@ -119,6 +119,9 @@ pub(crate) struct SettingsArguments {
     /// Step size [default: 0.1]
     #[arg(long, value_name = "RATE", value_parser = parse_positive)]
     pub(crate) learning_rate: Option<f64>,
+    /// Learning rate of later epochs [default: constant]
+    #[arg(long, value_parser = one_of(&Schedule::ALL, Schedule::name, Schedule::description))]
+    pub(crate) schedule: Option<Schedule>,
     /// Share of the last change that is added to the next, 0 to below 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = parse_momentum)]
     pub(crate) momentum: Option<f64>,

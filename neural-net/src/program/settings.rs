@@ -70,6 +70,7 @@ impl Settings {
         let hyperparameters = Hyperparameters {
             loss: flags.loss.unwrap_or(old.loss),
             learning_rate: flags.learning_rate.unwrap_or(old.learning_rate),
+            schedule: flags.schedule.unwrap_or(old.schedule),
             learning_rate_factors: old.learning_rate_factors.clone(),
             momentum: flags.momentum.unwrap_or(old.momentum),
             weight_decay: flags.weight_decay.unwrap_or(old.weight_decay),
@@ -103,6 +104,7 @@ fn first_difference(a: &Settings, b: &Settings) -> Option<&'static str> {
         ("--output-activation", a.architecture.output_activation() == b.architecture.output_activation()),
         ("--loss", x.loss == y.loss),
         ("--learning-rate", x.learning_rate == y.learning_rate),
+        ("--schedule", x.schedule == y.schedule),
         ("--momentum", x.momentum == y.momentum),
         ("--weight-decay", x.weight_decay == y.weight_decay),
         ("--batch-size", x.batch_size == y.batch_size),

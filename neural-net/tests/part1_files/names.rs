@@ -7,7 +7,7 @@ use neural_net::engine::GpuPath;
 use neural_net::names::UnknownName;
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
-use neural_net::training::GradientScale;
+use neural_net::training::{GradientScale, Schedule};
 use neural_net::{Activation, Loss};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -53,6 +53,7 @@ fn part1_choices_are_read_by_their_names() {
     check_in_files(&Loss::ALL, Loss::name);
     check_in_files(&Initialization::ALL, Initialization::name);
     check_in_files(&GradientScale::ALL, GradientScale::name);
+    check_in_files(&Schedule::ALL, Schedule::name);
     check_in_files(&Preset::ALL, Preset::name);
     check(&GpuPath::ALL, GpuPath::name);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ndarray::Array2;
 use neural_net::checkpoint::{self, Checkpoint, Run};
@@ -95,6 +95,9 @@ fn part1_a_damaged_checkpoint_is_an_error_that_names_the_file() {
     }
 }
 
+/// Number of epochs of a run that is killed.
+const EPOCHS: usize = 40;
+
 /// Writes four IDX files of built-in digits.
 fn write_small_data(directory: &Path) {
     let idx_bytes = |magic: u32, sizes: &[u32], bytes: &[u8]| -> Vec<u8> {
@@ -110,16 +113,36 @@ fn write_small_data(directory: &Path) {
     idx::read_labelled_images(directory, "train").unwrap();
 }
 
-fn program(data: &Path, directory: &Path, save: Option<&Path>) -> Command {
+fn program(data: &Path, directory: &Path, cores: usize, save: Option<&Path>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_neural-net"));
     command.arg("--data").arg(data).args(["--train-images", "1000", "--validation-images", "200"]);
-    command.args(["--epochs", "40", "--momentum", "0.5", "--target-accuracy", "0", "-c", "1"]);
-    command.arg("--checkpoint").arg(directory).arg("--resume");
+    command.args([
+        "--epochs",
+        &EPOCHS.to_string(),
+        "--momentum",
+        "0.5",
+        "--schedule",
+        "cosine",
+        "--target-accuracy",
+        "0",
+    ]);
+    command.args(["-c", &cores.to_string(), "--resume", "--checkpoint"]).arg(directory);
     if let Some(save) = save {
         command.arg("--save").arg(save);
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command
+}
+
+/// The number of complete epochs in a directory's checkpoint.
+fn epoch_in(directory: &Path) -> usize {
+    checkpoint::load(directory).unwrap().map_or(0, |checkpoint| checkpoint.run.progress.epoch)
+}
+
+/// Whether a process has threads of a team, which train together; false where that cannot be found out.
+fn has_team(process: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    threads.flat_map(|thread| fs::read(thread.path().join("comm"))).any(|name| name.starts_with(b"team"))
 }
 
 #[test]
@@ -129,28 +152,31 @@ fn part1_a_training_run_killed_at_any_moment_resumes_to_the_same_weights() {
     fs::create_dir(path("data")).unwrap();
     write_small_data(&path("data"));
 
-    let start = Instant::now();
-    let output = program(&path("data"), &path("unbroken"), Some(&path("unbroken.safetensors"))).output().unwrap();
-    let duration = start.elapsed();
+    let output = program(&path("data"), &path("unbroken"), 1, Some(&path("unbroken.safetensors"))).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let unbroken = model_file::load(&path("unbroken.safetensors")).unwrap();
 
     let mut rng = ChaCha8Rng::seed_from_u64(20);
-    let (mut killed_in_between, mut killed_twice) = (0, 0);
+    let (mut killed, mut killed_in_between, mut with_team) = (0, 0, 0);
     for attempt in 0..20 {
         let (directory, save) = (path(&format!("killed-{attempt}")), path(&format!("resumed-{attempt}.safetensors")));
-        // Each run is killed at a random moment, and half of them a second time.
-        for _ in 0..1 + attempt % 2 {
-            let mut child = program(&path("data"), &directory, None).spawn().unwrap();
-            std::thread::sleep(duration.mul_f64(rng.random_range(0.0..1.0)).max(Duration::from_millis(1)));
+        let cores = 1 + attempt % 2;
+        // Each run is killed in a random epoch, and half of them a second time.
+        for _ in 0..1 + attempt / 2 % 2 {
+            let mut child = program(&path("data"), &directory, cores, None).spawn().unwrap();
+            let epoch = rng.random_range(epoch_in(&directory)..EPOCHS);
+            while epoch_in(&directory) < epoch && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            std::thread::sleep(Duration::from_micros(rng.random_range(0..3000)));
+            with_team += usize::from(has_team(child.id()));
             child.kill().unwrap();
-            let in_time = !child.wait().unwrap().success();
-            killed_twice += usize::from(in_time && attempt % 2 == 1);
+            killed += usize::from(!child.wait().unwrap().success());
         }
-        let epoch = checkpoint::load(&directory).unwrap().map_or(0, |checkpoint| checkpoint.run.progress.epoch);
-        killed_in_between += usize::from((1..40).contains(&epoch));
+        let epoch = epoch_in(&directory);
+        killed_in_between += usize::from((1..EPOCHS).contains(&epoch));
 
-        let output = program(&path("data"), &directory, Some(&save)).output().unwrap();
+        let output = program(&path("data"), &directory, 3 - cores, Some(&save)).output().unwrap();
         assert!(output.status.success(), "attempt {attempt}: {}", String::from_utf8_lossy(&output.stderr));
         let resumed = model_file::load(&save).unwrap();
         assert!(resumed == unbroken, "attempt {attempt}, killed after epoch {epoch}: other weights");
@@ -158,7 +184,7 @@ fn part1_a_training_run_killed_at_any_moment_resumes_to_the_same_weights() {
         assert_eq!(files, [checkpoint::FILE_NAME], "no temporary file is left");
     }
     println!(
-        "{killed_in_between} of 20 were killed between two checkpoints, {killed_twice} kills hit runs killed twice"
+        "{killed} of 30 runs were killed, {with_team} with a team; {killed_in_between} of 20 directories in between"
     );
     assert!(killed_in_between >= 5, "kills must hit the training itself: {killed_in_between} of 20 did");
 }

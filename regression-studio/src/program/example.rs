@@ -65,6 +65,7 @@ fn field(section: &str, key: &str) -> Option<Field> {
         ("network", "gain") => Field::Gain,
         ("network", "threshold") => Field::Threshold,
         ("training", "learning_rate") => Field::LearningRate,
+        ("training", "schedule") => Field::Schedule,
         ("training", "momentum") => Field::Momentum,
         ("training", "regularization") => Field::Regularization,
         ("training", "batch_size") => Field::BatchSize,
@@ -112,6 +113,6 @@ mod tests {
                 tried += 1;
             }
         }
-        assert_eq!(tried, 2 + 2 + 4 + 2 + 3 + 4, "switches, rows, order, activation, device");
+        assert_eq!(tried, 2 + 2 + 4 + 2 + 3 + 2 + 4, "switches, rows, order, activation, schedule, device");
     }
 }

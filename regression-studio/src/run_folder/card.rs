@@ -36,7 +36,7 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
         "# A network that predicts {target}\n\n\
          - **Predicts** {target}{logarithm}, from the columns below; by regression-studio {}.\n\
          - **Network**: {} units per layer, {activation}, {} weights and biases.\n\
-         - **Training**: stochastic gradient descent in batches of {}, learning rate {}, momentum {}, regularization {}, \
+         - **Training**: stochastic gradient descent in batches of {}, learning rate {} ({}), momentum {}, regularization {}, \
          seed {}, on {}. {} epochs; {how_ended}. The weights are those of epoch {}, whose validation error was the smallest.\n\
          - **Data**: {}; {} rows for training, {} for validation, {} for the test, {order}.\n",
         env!("CARGO_PKG_VERSION"),
@@ -44,6 +44,7 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
         architecture.sizes().windows(2).map(|pair| (pair[0] + 1) * pair[1]).sum::<usize>(),
         training.batch_size,
         training.learning_rate,
+        training.schedule.name(),
         training.momentum,
         training.regularization,
         training.seed,

@@ -146,6 +146,7 @@ impl<'a> Trainer<'a> {
     fn train_until_interrupted(&mut self) -> Result<(), State> {
         let count = self.prepared.train.samples.len();
         let order = order_of_epoch(&self.hyperparameters, count, self.progress.epoch);
+        self.engine.set_learning_rate(self.hyperparameters.learning_rate_of_epoch(self.progress.epoch));
         let (steps, batch_size) = (self.steps(), self.settings.training.batch_size);
         while self.progress.step < steps {
             let (first, start) = (self.progress.step, Instant::now());
@@ -332,6 +333,7 @@ fn hyperparameters(settings: &Settings, neuron: &Neuron) -> Hyperparameters {
     Hyperparameters {
         loss: Loss::SquaredError,
         learning_rate: training.learning_rate,
+        schedule: training.schedule,
         learning_rate_factors: neuron.learning_rate_factors(settings.network.hidden.len() + 1),
         momentum: training.momentum,
         weight_decay: training.regularization,

@@ -22,6 +22,7 @@ pub enum Field {
     Gain,
     Threshold,
     LearningRate,
+    Schedule,
     Momentum,
     Regularization,
     BatchSize,
@@ -37,7 +38,7 @@ type FieldTexts = (&'static str, &'static str, &'static str, &'static str);
 
 impl Field {
     /// All fields, in the form's order.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Source,
         Self::Samples,
         Self::Features,
@@ -56,6 +57,7 @@ impl Field {
         Self::Gain,
         Self::Threshold,
         Self::LearningRate,
+        Self::Schedule,
         Self::Momentum,
         Self::Regularization,
         Self::BatchSize,
@@ -89,6 +91,7 @@ impl Field {
             Self::SplitOrder => "\"shuffled\" or \"time\"",
             Self::Activation => "\"sigmoid\", \"tanh\" or \"relu\"",
             Self::Device => "\"auto\", \"cpu\", \"cuda\" or \"simulator\"",
+            Self::Schedule => "\"constant\" or \"cosine\"",
             Self::Features => "a list of column names in quotes",
             _ => self.range(),
         }
@@ -215,6 +218,13 @@ impl Field {
                 "",
                 "greater than 0 and at most 10",
                 "Step size along the gradient. Too small is slow; too large makes the error oscillate or diverge.",
+            ),
+            Self::Schedule => (
+                "Schedule",
+                "",
+                "constant or cosine",
+                "The learning rate over the epochs: constant, or falling to almost 0 in the last epoch along half a cosine, so \
+                 that the error settles.",
             ),
             Self::Momentum => (
                 "Momentum",

@@ -6,6 +6,7 @@ mod field;
 use std::collections::HashMap;
 
 use eframe::egui::{self, RichText, Ui};
+use neural_net::training::Schedule;
 
 pub(super) use self::columns::describe;
 use self::field::Row;
@@ -253,7 +254,10 @@ impl Form {
     }
 
     fn training(&mut self, ui: &mut Ui) {
-        for field in [Field::LearningRate, Field::Momentum, Field::Regularization, Field::BatchSize] {
+        self.typed(ui, Field::LearningRate);
+        let choices = Schedule::ALL.map(|schedule| (schedule, schedule.name()));
+        field::choice(ui, Field::Schedule, &mut self.settings.training.schedule, &choices);
+        for field in [Field::Momentum, Field::Regularization, Field::BatchSize] {
             self.typed(ui, field);
         }
         for field in [Field::Epochs, Field::Patience, Field::Seed] {

@@ -1,12 +1,13 @@
 //! A training run gives the bits of an explicit loop over epochs and steps, from the start and after a resumption.
 
+use std::f64::consts::PI;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::support::{small_settings, small_table, trained};
 use neural_net::engine::{CpuEngine, Engine, Parameters};
 use neural_net::network::Initialization;
-use neural_net::training::{GradientScale, initial_parameters, order_of_epoch};
+use neural_net::training::{GradientScale, Schedule, initial_parameters, order_of_epoch};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use regression_studio::prepared::prepare;
 use regression_studio::results::Ending;
@@ -32,6 +33,7 @@ fn explicit_loop(rows: usize, settings: &Settings) -> Expected {
     let hyperparameters = Hyperparameters {
         loss: Loss::SquaredError,
         learning_rate: training.learning_rate,
+        schedule: Schedule::Constant,
         learning_rate_factors: neuron.learning_rate_factors(network.hidden.len() + 1),
         momentum: training.momentum,
         weight_decay: training.regularization,
@@ -46,9 +48,8 @@ fn explicit_loop(rows: usize, settings: &Settings) -> Expected {
     };
     let architecture = neuron.architecture(prepared.transform.inputs.len(), &network.hidden).unwrap();
     let mut best = initial_parameters(architecture, &hyperparameters).network;
-    let start = Parameters { network: neuron.fold(&best), velocities: None };
+    let mut parameters = Parameters { network: neuron.fold(&best), velocities: None };
     let samples = &prepared.train.samples;
-    let mut engine = CpuEngine::new(samples, &start, &hyperparameters);
     let (mut best_epoch, mut errors) = (0, Vec::<[f64; 2]>::new());
     for epoch in 0..training.epochs {
         let mut loss = 0.0;
@@ -57,21 +58,30 @@ fn explicit_loop(rows: usize, settings: &Settings) -> Expected {
             loss += of_step;
             ControlFlow::Continue(())
         };
+        let learning_rate = match training.schedule {
+            Schedule::Constant => training.learning_rate,
+            Schedule::Cosine => {
+                training.learning_rate * 0.5 * (1.0 + (PI * epoch as f64 / training.epochs as f64).cos())
+            }
+        };
+        let of_epoch = Hyperparameters { learning_rate, ..hyperparameters.clone() };
+        let mut engine = CpuEngine::new(samples, &parameters, &of_epoch);
         engine.train(&order, 0, &mut add).unwrap();
-        let folded = engine.parameters().unwrap().network;
+        parameters = engine.parameters().unwrap();
+        let folded = &parameters.network;
         let validation = &prepared.validation.samples;
-        let outputs = Predictor::new(&folded).predict_all(validation.inputs().view());
+        let outputs = Predictor::new(folded).predict_all(validation.inputs().view());
         let squares = outputs.iter().zip(validation.targets()).map(|(&a, &y)| (f64::from(a) - f64::from(y)).powi(2));
         let of_validation = (squares.sum::<f64>() / validation.len() as f64).sqrt();
         if errors.iter().all(|[_, before]| of_validation < *before) {
-            (best, best_epoch) = (neuron.unfold(&folded), epoch + 1);
+            (best, best_epoch) = (neuron.unfold(folded), epoch + 1);
         }
         errors.push([(2.0 * loss / samples.len() as f64).sqrt(), of_validation]);
         if training.patience.is_some_and(|patience| epoch + 1 - best_epoch >= patience) {
             break;
         }
     }
-    Expected { parameters: engine.parameters().unwrap(), best, best_epoch, errors }
+    Expected { parameters, best, best_epoch, errors }
 }
 
 fn state_of(snapshot: &Snapshot) -> Expected {
@@ -89,10 +99,13 @@ fn state_of(snapshot: &Snapshot) -> Expected {
 #[test]
 fn a_run_gives_the_bits_of_an_explicit_loop() {
     // Batches that divide the 350 training rows, that do not, and one batch of all rows.
-    for (batch_size, momentum) in [(35, 0.0), (32, 0.9), (200, 0.5), (350, 0.9), (1000, 0.9)] {
+    let (constant, cosine) = (Schedule::Constant, Schedule::Cosine);
+    let cases = [(35, 0.0, constant), (32, 0.9, cosine), (200, 0.5, constant), (350, 0.9, cosine), (1000, 0.9, cosine)];
+    for (batch_size, momentum, schedule) in cases {
         let mut settings = small_settings();
         settings.training.batch_size = batch_size;
         settings.training.momentum = momentum;
+        settings.training.schedule = schedule;
         let snapshot = trained(small_table(500, 1), settings.clone());
         assert_eq!(snapshot.state, State::Finished(Ending::AllEpochs));
         assert_eq!(state_of(&snapshot), explicit_loop(500, &settings), "batches of {batch_size}");
@@ -112,7 +125,8 @@ fn early_stopping_gives_the_bits_of_an_explicit_loop() {
 
 #[test]
 fn a_resumed_run_gives_the_bits_of_an_explicit_loop() {
-    let (table, settings) = (Arc::new(small_table(2000, 1)), small_settings());
+    let (table, mut settings) = (Arc::new(small_table(2000, 1)), small_settings());
+    settings.training.schedule = Schedule::Cosine;
     let expected = explicit_loop(2000, &settings);
     // Stopped at an arbitrary step, possibly in the first epoch.
     let session = Session::start(Arc::clone(&table), settings);

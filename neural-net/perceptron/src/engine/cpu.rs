@@ -256,6 +256,10 @@ impl<F: Scalar> Engine<F> for CpuEngine<'_, F> {
         format!("CPU, {} threads, {}", rayon::current_num_threads(), self.model.instruction_set.name())
     }
 
+    fn set_learning_rate(&mut self, learning_rate: f64) {
+        self.hyperparameters.learning_rate = learning_rate;
+    }
+
     fn train(
         &mut self,
         order: &[u32],

@@ -233,6 +233,10 @@ impl Engine<f32> for GpuEngine {
         }
     }
 
+    fn set_learning_rate(&mut self, learning_rate: f64) {
+        self.hyperparameters.learning_rate = learning_rate;
+    }
+
     fn train(
         &mut self,
         order: &[u32],
