@@ -279,12 +279,12 @@ impl Default for TrainingSettings {
     fn default() -> Self {
         Self {
             learning_rate: 0.05,
-            schedule: Schedule::Constant,
+            schedule: Schedule::Cosine,
             momentum: 0.9,
             regularization: 0.0,
             batch_size: 256,
-            epochs: 20,
-            patience: Some(5),
+            epochs: 50,
+            patience: Some(10),
             seed: 0,
             device: DeviceSetting::Auto,
             threads: None,

@@ -1,6 +1,7 @@
 //! Accuracy on the real stock file, compared with PyTorch's.
 
 use crate::support::{stocks, trained};
+use neural_net::training::Schedule;
 use regression_studio::settings::{DeviceSetting, HiddenActivation, Settings, Source};
 use regression_studio::table::synthetic::FEATURES;
 
@@ -18,6 +19,7 @@ fn trade_value_is_predicted_as_accurately_as_by_pytorch_after_six_epochs() {
     settings.network.activation = HiddenActivation::Tanh;
     settings.training.batch_size = 256;
     settings.training.learning_rate = 0.05;
+    settings.training.schedule = Schedule::Constant;
     settings.training.momentum = 0.9;
     settings.training.epochs = 6;
     settings.training.patience = None;

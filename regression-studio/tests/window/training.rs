@@ -1,6 +1,7 @@
 //! Training runs from the first click to the results.
 
 use eframe::egui::{Key, Modifiers};
+use neural_net::training::Schedule;
 
 use crate::harness::{Window, small};
 
@@ -73,7 +74,9 @@ fn a_failed_preparation_shows_a_dialog() {
 
 #[test]
 fn a_run_that_still_improves_goes_on_and_keeps_its_name() {
-    let mut window = Window::open(small());
+    let mut settings = small();
+    settings.training.schedule = Schedule::Constant;
+    let mut window = Window::open(settings);
     window.train();
     assert!(window.shows("3 / 3") && window.shows("Still improving: train longer"));
     window.click("Still improving: train longer");
