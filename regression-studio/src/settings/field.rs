@@ -246,7 +246,7 @@ impl Field {
             ),
             Self::Epochs => ("Epochs", "epochs", "1 … 1,000,000", "Maximum number of passes over the training part."),
             Self::Patience => (
-                "Patience",
+                "Stop early after",
                 "epochs",
                 "1 or more, or 0 for never",
                 "Training stops early after this number of epochs without a smaller validation error. The best epoch's \

@@ -33,6 +33,9 @@ pub(crate) enum Action {
     PredictLoaded,
     PredictFile,
     SavePredictions,
+    Undo,
+    Redo,
+    Reset,
     Show(Tab),
     SwitchTheme,
     Help,
@@ -43,10 +46,12 @@ const CTRL: Modifiers = Modifiers::COMMAND;
 const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
 
 /// All keyboard shortcuts. A shortcut with Shift precedes the same one without, which would match too.
-pub(crate) const KEYS: [(KeyboardShortcut, Action); 16] = [
+pub(crate) const KEYS: [(KeyboardShortcut, Action); 18] = [
     (KeyboardShortcut::new(CTRL_SHIFT, Key::O), Action::OpenRun),
     (KeyboardShortcut::new(CTRL, Key::O), Action::OpenData),
     (KeyboardShortcut::new(CTRL, Key::S), Action::SaveRun),
+    (KeyboardShortcut::new(CTRL_SHIFT, Key::Z), Action::Redo),
+    (KeyboardShortcut::new(CTRL, Key::Z), Action::Undo),
     (KeyboardShortcut::new(Modifiers::SHIFT, Key::F5), Action::Stop),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F5), Action::Start),
     (KeyboardShortcut::new(Modifiers::NONE, Key::F6), Action::Pause),
@@ -81,6 +86,9 @@ impl Action {
             Self::PredictLoaded => "Predict the loaded table",
             Self::PredictFile => "Predict a file…",
             Self::SavePredictions => "Save predictions…",
+            Self::Undo => "Undo",
+            Self::Redo => "Redo",
+            Self::Reset => "Reset",
             Self::Show(Tab::Data) => "Data",
             Self::Show(Tab::Training) => "Training",
             Self::Show(Tab::Predict) => "Predict",
@@ -105,10 +113,13 @@ impl Action {
             Self::OpenRun => "Open a saved run, to view, compare or resume it",
             Self::SaveRun => "Save settings, curves, plots and the trained model to a folder",
             Self::UseLogarithms => "Take the logarithm of columns that span several powers of ten, and train again",
-            Self::TrainLonger => "The last epoch was the best: go on for as many epochs again",
+            Self::TrainLonger => "The error was still falling: go on for as many epochs again",
             Self::PredictLoaded => "Predict every row of the table that is loaded",
             Self::PredictFile => "Open another table and predict its rows",
             Self::SavePredictions => "Save the predictions as CSV: row, prediction, and true value if there is one",
+            Self::Undo => "Undo the last change of a setting",
+            Self::Redo => "Make an undone change again",
+            Self::Reset => "Set all settings except data set, target and features to their defaults",
             Self::Show(Tab::Data) => "Show the table's rows",
             Self::Show(Tab::Training) => "Show network, curves and results",
             Self::Show(Tab::Predict) => "Predict rows with the trained network, and vary one row",
@@ -133,9 +144,14 @@ impl Action {
     }
 }
 
-/// The action whose key was pressed. Escape has an action only while data are loading.
+/// The action whose key was pressed. Escape has an action only while data are loading; a text field undoes its own changes.
 pub(crate) fn pressed(context: &Context, is_loading: bool) -> Option<Action> {
-    let is_active = |action| action != Action::CancelLoading || is_loading;
+    let is_typing = context.egui_wants_keyboard_input();
+    let is_active = |action| match action {
+        Action::CancelLoading => is_loading,
+        Action::Undo | Action::Redo => !is_typing,
+        _ => true,
+    };
     context.input_mut(|input| {
         let pressed = KEYS.iter().find(|(key, action)| is_active(*action) && input.consume_shortcut(key));
         pressed.map(|(_, action)| *action)

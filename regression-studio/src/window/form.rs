@@ -5,6 +5,7 @@ mod field;
 
 use std::collections::HashMap;
 
+use eframe::egui::util::undoer::Undoer;
 use eframe::egui::{self, RichText, Ui};
 use neural_net::training::Schedule;
 
@@ -15,7 +16,7 @@ use super::loading::Loading;
 use super::typed::{self, TYPED};
 use super::{number, theme};
 use crate::prepared::{Logarithms, suggested_logarithms};
-use crate::settings::{BadRows, DeviceSetting, Field, HiddenActivation, Problem, Source, SplitOrder};
+use crate::settings::{BadRows, DataSettings, DeviceSetting, Field, HiddenActivation, Problem, Source, SplitOrder};
 use crate::table::Kind;
 use crate::{Settings, Table};
 
@@ -34,19 +35,66 @@ pub(crate) struct Form {
     checked: Option<(Settings, Option<*const Table>)>,
     /// The logarithms that suit the table, cached as the problems are.
     suggested: Logarithms,
+    /// Earlier settings for the same data set, to undo changes.
+    undoer: Undoer<Settings>,
+    /// Whether the rarely changed inputs are shown.
+    shows_advanced: bool,
 }
 
 impl Form {
     pub(crate) fn new(settings: Settings) -> Self {
-        let texts = TYPED.into_iter().map(|field| (field, typed::text_of(&settings, field))).collect();
         Self {
+            texts: texts_of(&settings),
             settings,
-            texts,
             unread: Vec::new(),
             problems: Vec::new(),
             checked: None,
             suggested: Logarithms::default(),
+            undoer: Undoer::default(),
+            shows_advanced: false,
         }
+    }
+
+    /// Whether there is a change to undo.
+    pub(crate) fn can_undo(&self) -> bool {
+        self.undoer.has_undo(&self.settings)
+    }
+
+    /// Whether an undone change can be made again.
+    pub(crate) fn can_redo(&self) -> bool {
+        self.undoer.has_redo(&self.settings)
+    }
+
+    /// Takes the last change back.
+    pub(crate) fn undo(&mut self) {
+        if let Some(before) = self.undoer.undo(&self.settings).cloned() {
+            self.replace(before);
+        }
+    }
+
+    /// Makes the change again that was undone last.
+    pub(crate) fn redo(&mut self) {
+        if let Some(after) = self.undoer.redo(&self.settings).cloned() {
+            self.replace(after);
+        }
+    }
+
+    /// Sets everything except data set, target and features to its default, and the logarithms to those that suit the table.
+    pub(crate) fn reset(&mut self, table: Option<&Table>) {
+        self.undoer.add_undo(&self.settings);
+        let DataSettings { source, features, target, .. } = self.settings.data.clone();
+        let defaults = Settings::default();
+        let data = DataSettings { source, features, target, ..defaults.data };
+        self.replace(Settings { data, ..defaults });
+        if let Some(table) = table {
+            self.take_suggested(table);
+        }
+        self.undoer.add_undo(&self.settings);
+    }
+
+    fn replace(&mut self, settings: Settings) {
+        self.texts = texts_of(&settings);
+        (self.settings, self.unread, self.checked) = (settings, Vec::new(), None);
     }
 
     /// The edited settings; valid only if there are no problems.
@@ -75,6 +123,10 @@ impl Form {
     /// Adopts a loaded table. If it lacks a chosen column, or no feature is chosen, its last numeric column becomes the
     /// target and the other numeric ones become the features.
     pub(crate) fn take_table(&mut self, source: Source, table: &Table) {
+        if self.settings.data.source != source {
+            // Columns of another table cannot be brought back.
+            self.undoer = Undoer::default();
+        }
         let data = &mut self.settings.data;
         data.source = source;
         let is_there = |name: &String| table.column(name).is_some();
@@ -99,6 +151,14 @@ impl Form {
         (self.settings.data.log_target, self.settings.data.log_features) = (target, features);
     }
 
+    /// Adds a column of the table to the features, or removes it; the target stays what it is.
+    pub(crate) fn toggle_feature(&mut self, name: &str, table: &Table) {
+        let data = &mut self.settings.data;
+        if data.target != name {
+            columns::toggle(&mut data.features, name, table);
+        }
+    }
+
     /// Whether a logarithm suits the table that is not used.
     pub(crate) fn lacks_logarithms(&self) -> bool {
         let data = &self.settings.data;
@@ -119,6 +179,7 @@ impl Form {
             ui.label(RichText::new("Locked during training: stop it to change settings.").small().weak());
         }
         let mut action = None;
+        self.undoer.feed_state(ui.input(|input| input.time), &self.settings);
         ui.add_enabled_ui(!is_training, |ui| {
             section(ui, "Data", |ui| {
                 action = self.data_set(ui, table, loading);
@@ -130,6 +191,7 @@ impl Form {
             section(ui, "Split", |ui| self.split(ui));
             section(ui, "Network", |ui| self.network(ui));
             section(ui, "Training", |ui| self.training(ui));
+            section(ui, "Advanced", |ui| self.advanced(ui));
         });
         action
     }
@@ -191,7 +253,6 @@ impl Form {
             (BadRows::Error, "stop with an error"),
         ];
         field::choice(ui, Field::BadRows, &mut self.settings.data.bad_rows, &choices);
-        self.typed(ui, Field::OneHotLimit);
     }
 
     fn split(&mut self, ui: &mut Ui) {
@@ -211,8 +272,6 @@ impl Form {
         }
         let choices = [(SplitOrder::Shuffled, "shuffled"), (SplitOrder::Time, "time")];
         field::choice(ui, Field::SplitOrder, &mut self.settings.split.order, &choices);
-        let is_shuffled = self.settings.split.order == SplitOrder::Shuffled;
-        ui.add_enabled_ui(is_shuffled, |ui| self.typed(ui, Field::SplitSeed));
     }
 
     fn network(&mut self, ui: &mut Ui) {
@@ -224,11 +283,6 @@ impl Form {
             (HiddenActivation::Relu, "ReLU"),
         ];
         field::choice(ui, Field::Activation, &mut self.settings.network.activation, &choices);
-        let is_sigmoid = self.settings.network.activation == HiddenActivation::Sigmoid;
-        ui.add_enabled_ui(is_sigmoid, |ui| {
-            self.typed(ui, Field::Gain);
-            self.typed(ui, Field::Threshold);
-        });
     }
 
     /// Buttons that add and remove a hidden layer.
@@ -257,10 +311,44 @@ impl Form {
         self.typed(ui, Field::LearningRate);
         let choices = Schedule::ALL.map(|schedule| (schedule, schedule.name()));
         field::choice(ui, Field::Schedule, &mut self.settings.training.schedule, &choices);
-        for field in [Field::Momentum, Field::Regularization, Field::BatchSize] {
+        for field in [Field::BatchSize, Field::Epochs, Field::Patience] {
             self.typed(ui, field);
         }
-        for field in [Field::Epochs, Field::Patience, Field::Seed] {
+    }
+
+    /// What is rarely changed, behind a button; always visible if one of these inputs is wrong.
+    fn advanced(&mut self, ui: &mut Ui) {
+        const FIELDS: [Field; 9] = [
+            Field::OneHotLimit,
+            Field::SplitSeed,
+            Field::Gain,
+            Field::Threshold,
+            Field::Momentum,
+            Field::Regularization,
+            Field::Seed,
+            Field::Device,
+            Field::Threads,
+        ];
+        let is_wrong = FIELDS.into_iter().any(|field| self.is_wrong(field));
+        let is_shown = self.shows_advanced || is_wrong;
+        let label = if is_shown { "Show less" } else { "Show more" };
+        let button = ui.add_enabled(!is_wrong, egui::Button::new(label).small());
+        let what = "Gain and threshold of the sigmoid, momentum, regularization, seeds, device and threads";
+        if button.on_hover_text(what).on_disabled_hover_text("One of these inputs is wrong.").clicked() {
+            self.shows_advanced = !self.shows_advanced;
+        }
+        if !is_shown {
+            return;
+        }
+        self.typed(ui, Field::OneHotLimit);
+        let is_shuffled = self.settings.split.order == SplitOrder::Shuffled;
+        ui.add_enabled_ui(is_shuffled, |ui| self.typed(ui, Field::SplitSeed));
+        let is_sigmoid = self.settings.network.activation == HiddenActivation::Sigmoid;
+        ui.add_enabled_ui(is_sigmoid, |ui| {
+            self.typed(ui, Field::Gain);
+            self.typed(ui, Field::Threshold);
+        });
+        for field in [Field::Momentum, Field::Regularization, Field::Seed] {
             self.typed(ui, field);
         }
         let choices = [
@@ -313,6 +401,11 @@ impl Form {
             ui.label(RichText::new(format!("⚠ {problem}")).small().color(color));
         }
     }
+}
+
+/// The contents of the text fields.
+fn texts_of(settings: &Settings) -> HashMap<Field, String> {
+    TYPED.into_iter().map(|field| (field, typed::text_of(settings, field))).collect()
 }
 
 fn suggestion(ui: &mut Ui, text: &str) {

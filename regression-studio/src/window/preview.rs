@@ -1,10 +1,12 @@
 //! Preview of the table; only visible rows are drawn.
 
+use std::cell::OnceCell;
+
 use eframe::egui::{self, Align2, Color32, FontId, Rect, RichText, Sense, TextStyle, Ui, pos2, vec2};
 
 use super::form::describe;
 use super::{number, theme};
-use crate::table::statistics::BARS;
+use crate::table::statistics::{BARS, rank_correlation};
 use crate::table::{Column, Kind, Statistics};
 use crate::{Settings, Table};
 
@@ -23,34 +25,41 @@ pub(crate) struct Preview {
     /// Column widths, measured when a table is first shown.
     widths: Vec<f32>,
     statistics: Vec<Statistics>,
+    /// The target, and the columns' rank correlations with it, computed when a column is first visible.
+    correlations: (String, Vec<OnceCell<Option<f64>>>),
 }
 
 impl Preview {
     /// The preview of a table whose columns have these summaries.
     pub(crate) fn of(statistics: Vec<Statistics>) -> Self {
-        Self { widths: Vec::new(), statistics }
+        Self { statistics, ..Self::default() }
     }
 
-    /// Shows the table, with features and target coloured.
-    pub(crate) fn show(&mut self, ui: &mut Ui, table: Option<&Table>, settings: &Settings) {
+    /// Shows the table, with features and target coloured. Returns the name of the column on whose header the user clicked.
+    pub(crate) fn show(&mut self, ui: &mut Ui, table: Option<&Table>, settings: &Settings) -> Option<String> {
         theme::card(ui, |ui| {
             ui.set_min_size(ui.available_size());
             let Some(table) = table else {
                 ui.centered_and_justified(|ui| ui.label("Loading data…"));
-                return;
+                return None;
             };
             summary(ui, table, settings);
             if self.widths.len() != table.columns().len() {
                 self.widths = table.columns().iter().map(|column| width(ui, column, table.rows())).collect();
             }
-            self.rows(ui, table, settings);
-        });
+            if self.correlations.0 != settings.data.target || self.correlations.1.len() != table.columns().len() {
+                let unknown = vec![OnceCell::new(); table.columns().len()];
+                self.correlations = (settings.data.target.clone(), unknown);
+            }
+            self.rows(ui, table, settings)
+        })
     }
 
-    fn rows(&self, ui: &mut Ui, table: &Table, settings: &Settings) {
+    fn rows(&self, ui: &mut Ui, table: &Table, settings: &Settings) -> Option<String> {
         let size =
             vec2(NUMBER_WIDTH + self.widths.iter().sum::<f32>(), HEADER_HEIGHT + ROW_HEIGHT * table.rows() as f32);
-        egui::ScrollArea::both().id_salt("preview").auto_shrink(false).show_viewport(ui, |ui, viewport| {
+        let scroll = egui::ScrollArea::both().id_salt("preview").auto_shrink(false);
+        let scrolled = scroll.show_viewport(ui, |ui, viewport| {
             ui.set_min_size(size);
             let palette = theme::palette(ui);
             let clip = ui.clip_rect();
@@ -71,8 +80,9 @@ impl Preview {
                 ui.painter().text(place, Align2::RIGHT_CENTER, text, font.clone(), palette.grey);
                 self.row(ui, table, row, origin.x, area, &font);
             }
-            self.header(ui, table, settings, origin.x, clip);
+            self.header(ui, table, settings, origin.x, clip)
         });
+        scrolled.inner
     }
 
     fn row(&self, ui: &Ui, table: &Table, row: usize, left: f32, area: Rect, font: &FontId) {
@@ -103,8 +113,9 @@ impl Preview {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Row, true, &spoken));
     }
 
-    /// Names, kinds and missing values; always visible.
-    fn header(&self, ui: &Ui, table: &Table, settings: &Settings, left: f32, clip: Rect) {
+    /// Names, kinds and missing values; always visible. Returns the name of the column that was clicked.
+    fn header(&self, ui: &Ui, table: &Table, settings: &Settings, left: f32, clip: Rect) -> Option<String> {
+        let mut clicked = None;
         let palette = theme::palette(ui);
         let area = Rect::from_min_size(clip.min, vec2(clip.width(), HEADER_HEIGHT));
         ui.painter().rect_filled(area, 0.0, palette.card);
@@ -120,6 +131,7 @@ impl Preview {
                 continue;
             }
             let role = role(column, settings);
+            let correlation = if role == "target" { None } else { self.correlation(table, index) };
             let color = match role {
                 "target" => palette.orange,
                 "feature" => palette.blue,
@@ -134,7 +146,7 @@ impl Preview {
             painter.text(
                 pos2(x, area.top() + 31.0),
                 align,
-                note(column, role),
+                note(column, role) + &correlation.map(|of| format!(", ρ {}", two_digits(of))).unwrap_or_default(),
                 small.clone(),
                 note_color(column, palette),
             );
@@ -142,13 +154,31 @@ impl Preview {
             if let Some(statistics) = statistics {
                 bars(&painter, cell, statistics.bars(), color.gamma_multiply(0.6));
             }
-            let response = ui.interact(cell.intersect(area), ui.scope_id().with(column.name()), Sense::hover());
+            let response = ui.interact(cell.intersect(area), ui.scope_id().with(column.name()), Sense::click());
             let spoken = format!("{}: {}", column.name(), describe(column));
             response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::ColumnHeader, true, &spoken));
             let role = if role.is_empty() { String::new() } else { format!(" ({role})") };
-            let summary = statistics.map(in_words).unwrap_or_default();
-            response.on_hover_text(format!("{spoken}{role}{summary}"));
+            let mut text = format!("{spoken}{role}{}", statistics.map(in_words).unwrap_or_default());
+            if let Some(correlation) = correlation {
+                text += &format!("\nrank correlation with {}: {}", settings.data.target, two_digits(correlation));
+            }
+            if settings.data.target != column.name() {
+                text += "\nClick to use it as a feature, or not.";
+            }
+            if response.on_hover_text(text).clicked() {
+                clicked = Some(column.name().to_owned());
+            }
         }
+        clicked
+    }
+
+    /// The rank correlation of a column with the target.
+    fn correlation(&self, table: &Table, index: usize) -> Option<f64> {
+        let (target, known) = &self.correlations;
+        *known[index].get_or_init(|| {
+            let (target, column) = (table.column(target)?.numbers()?, table.columns()[index].numbers()?);
+            rank_correlation(column, target)
+        })
     }
 }
 
@@ -179,6 +209,12 @@ fn in_words(statistics: &Statistics) -> String {
         }
         Statistics::Empty => "\nevery cell is missing".to_owned(),
     }
+}
+
+/// A correlation with two decimals.
+fn two_digits(correlation: f64) -> String {
+    // The sum turns −0 into 0.
+    format!("{:.2}", (100.0 * correlation).round() / 100.0 + 0.0).replace('-', "−")
 }
 
 fn summary(ui: &mut Ui, table: &Table, settings: &Settings) {
@@ -228,6 +264,7 @@ fn width(ui: &Ui, column: &Column, rows: usize) -> f32 {
     let wide =
         |text: String, font: &FontId| ui.painter().layout_no_wrap(text, font.clone(), Color32::PLACEHOLDER).size().x;
     let cells = (0..rows.min(MEASURED_ROWS)).map(|row| wide(column.text(row).into_owned(), &body));
-    let widest = cells.fold(wide(column.name().to_owned(), &body), f32::max).max(wide(note(column, ""), &small));
+    let widest =
+        cells.fold(wide(column.name().to_owned(), &body), f32::max).max(wide(note(column, "") + ", ρ −0.00", &small));
     (widest + 2.0 * PADDING).clamp(60.0, 260.0)
 }

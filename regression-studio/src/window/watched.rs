@@ -103,11 +103,17 @@ impl Watched {
         self.snapshot.run.as_ref().filter(|run| !run.history.is_empty())
     }
 
-    /// The run, if all its epochs are done and the last one was the best.
+    /// The run, if all its epochs are done, the last one was the best, and the validation error has fallen by at least one
+    /// percent in the last tenth of them.
     pub(crate) fn improving_run(&self) -> Option<&Arc<SavedRun>> {
         let is_done = self.snapshot.state == State::Finished(Ending::AllEpochs);
-        let is_improving = self.snapshot.results.as_ref().is_some_and(|results| results.best_epoch == results.epochs);
-        self.snapshot.run.as_ref().filter(|_| is_done && is_improving)
+        let is_best = self.snapshot.results.as_ref().is_some_and(|results| results.best_epoch == results.epochs);
+        let errors = &self.snapshot.history;
+        let last = errors.last().map(|record| record.validation_rmse);
+        let before =
+            errors.len().checked_sub(1 + (errors.len() / 10).max(1)).map(|epoch| errors[epoch].validation_rmse);
+        let is_falling = last.zip(before).is_some_and(|(last, before)| last <= 0.99 * before);
+        self.snapshot.run.as_ref().filter(|_| is_done && is_best && is_falling)
     }
 
     /// The run, if it was stopped and has epochs left.

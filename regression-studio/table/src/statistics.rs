@@ -54,6 +54,34 @@ impl Statistics {
     }
 }
 
+/// Maximum number of rows of a rank correlation.
+const MAX_RANKED: usize = 2000;
+
+/// Spearman's rank correlation of two columns, −1 … 1: the correlation of their ranks, which a few large values do not decide.
+/// Of up to 2000 evenly spaced rows; `None` if fewer than three have both numbers, or if a column is constant.
+pub fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
+    let both = || a.iter().zip(b).filter(|(a, b)| a.is_finite() && b.is_finite());
+    let every = both().count().div_ceil(MAX_RANKED).max(1);
+    let (a, b): (Vec<f64>, Vec<f64>) = both().step_by(every).unzip();
+    let (a, b, mean) = (ranks(&a), ranks(&b), (a.len() as f64 - 1.0) / 2.0);
+    let product = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - mean) * (y - mean)).sum::<f64>();
+    let correlation = product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt();
+    Some(correlation).filter(|correlation| a.len() >= 3 && correlation.is_finite())
+}
+
+/// The rank of each value, counted from 0; equal values have the mean of their ranks.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut first = 0;
+    for equal in order.chunk_by(|&a, &b| values[a] == values[b]) {
+        equal.iter().for_each(|&index| ranks[index] = first as f64 + (equal.len() as f64 - 1.0) / 2.0);
+        first += equal.len();
+    }
+    ranks
+}
+
 fn of_numbers(numbers: &[f64]) -> Statistics {
     let known = || numbers.iter().copied().filter(|number| number.is_finite());
     let (mut count, mut sum, mut min, mut max) = (0_usize, 0.0, f64::INFINITY, f64::NEG_INFINITY);
@@ -113,6 +141,20 @@ mod tests {
         assert!((histogram.iter().sum::<f32>() - 1.0).abs() < 1e-5);
         // The outlier is in the last bar, and does not compress the others.
         assert!(histogram.iter().all(|&share| (0.04..0.09).contains(&share)), "{histogram:?}");
+    }
+
+    #[test]
+    fn the_rank_correlation_is_that_of_the_ranks() {
+        let cubes: Vec<f64> = (0..5000).map(|x| f64::from(x).powi(3)).collect();
+        let falling: Vec<f64> = (0..5000).map(|x| -f64::from(x)).collect();
+        assert!((rank_correlation(&cubes, &cubes).unwrap() - 1.0).abs() < 1e-12);
+        assert!((rank_correlation(&cubes, &falling).unwrap() + 1.0).abs() < 1e-12);
+        // Ranks 0, 1.5, 1.5, 3 and 1, 0, 2, 3: the products of their deviations add to 3, 4.5 and 5.
+        let (a, b) = ([1.0, 2.0, 2.0, 9.0, f64::NAN], [5.0, 1.0, 7.0, 8.0, 3.0]);
+        assert!((rank_correlation(&a, &b).unwrap() - 3.0 / 22.5_f64.sqrt()).abs() < 1e-12);
+        for (a, b) in [(&a[..], &[3.0; 5][..]), (&a[..2], &b[..2]), (&[][..], &[][..]), (&a[4..], &b[4..])] {
+            assert_eq!(rank_correlation(a, b), None);
+        }
     }
 
     #[test]

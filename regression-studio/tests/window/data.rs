@@ -27,6 +27,18 @@ fn a_file_is_opened_and_its_columns_are_chosen() {
     assert!(window.shows("name: 3 categories, nothing missing"));
     assert!(window.shows_part("Row 8, a , b 15, name n1, y 21"), "a row, the first of its cells missing");
     assert!(window.is_enabled("▶ Start"));
+    // A click on a column's header makes it a feature or not; the target stays what it is.
+    for (header, features) in [
+        ("name: 3 categories, nothing missing", &["a", "b", "name"][..]),
+        ("a: numbers, 1 missing", &["b", "name"]),
+        ("y: numbers, nothing missing", &["b", "name"]),
+        ("a: numbers, 1 missing", &["a", "b", "name"]),
+    ] {
+        window.click(header);
+        let data = window.settings().data;
+        assert_eq!(data.target, "y");
+        assert_eq!(data.features, features, "{header}");
+    }
     window.click("Synthetic market data");
     window.wait_until("the synthetic data are loaded", |window| window.shows_part("800,000 rows, "));
     assert!(window.is_enabled("▶ Start"));

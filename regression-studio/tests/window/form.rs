@@ -2,6 +2,8 @@
 
 use eframe::egui::{Key, Modifiers};
 
+use regression_studio::Settings;
+
 use crate::harness::{Window, small};
 
 #[test]
@@ -28,8 +30,10 @@ fn an_invalid_value_is_marked_and_disables_start() {
 
     window.fill("Learning rate", "11");
     assert!(window.shows_part("⚠ Learning rate: 11 is out of range"));
+    window.click("Show more");
     window.fill("Momentum", "1");
     assert!(window.shows_part("(and 1 more)"));
+    assert!(!window.is_enabled("Show less"), "a wrong input stays visible");
     window.fill("Momentum", "0.5");
     window.fill("Learning rate", "0.02");
     assert!(window.is_enabled("▶ Start") && !window.shows_part("⚠"));
@@ -39,11 +43,14 @@ fn an_invalid_value_is_marked_and_disables_start() {
 
 #[test]
 fn every_input_has_its_label() {
-    let window = Window::open(small());
+    let mut window = Window::open(small());
+    assert!(!window.shows("Momentum"), "behind a button");
+    window.click("Show more");
     for field in ["Samples", "Neurons per layer", "Gain", "Threshold", "Learning rate", "Momentum", "Regularization"] {
         window.text_in(field);
     }
-    for field in ["Training part", "Validation part", "Test part", "Batch size", "Epochs", "Patience", "Training seed"]
+    for field in
+        ["Training part", "Validation part", "Test part", "Batch size", "Epochs", "Stop early after", "Training seed"]
     {
         window.text_in(field);
     }
@@ -114,4 +121,31 @@ fn layers_are_added_and_removed_by_buttons() {
     assert!(!window.is_enabled("Remove layer") && window.is_enabled("▶ Start"), "a linear model");
     window.click("Add layer");
     assert_eq!(hidden(&window).0, [32]);
+}
+
+#[test]
+fn changes_are_undone_and_settings_reset() {
+    let mut window = Window::open(small());
+    assert!(!window.is_enabled("Undo") && !window.is_enabled("Redo"));
+    let before = window.settings();
+    window.click("Add layer");
+    window.wait_until("the change is an undo point", |window| window.is_enabled("Undo"));
+    let after = window.settings();
+    assert_ne!(after, before);
+    window.click("Undo");
+    assert_eq!(window.settings(), before);
+    assert_eq!(window.text_in("Neurons per layer"), "4");
+    window.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z);
+    assert_eq!(window.settings(), after);
+    window.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(window.settings(), before);
+
+    window.click("Reset");
+    let defaults = Settings::default();
+    let reset = window.settings();
+    assert_eq!((reset.network, reset.split, reset.training), (defaults.network, defaults.split, defaults.training));
+    assert_eq!((&reset.data.source, &reset.data.features), (&before.data.source, &before.data.features));
+    assert_eq!(window.text_in("Epochs"), "50");
+    window.click("Undo");
+    assert_eq!(window.settings(), before);
 }

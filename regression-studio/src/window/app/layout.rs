@@ -25,6 +25,11 @@ impl App {
                 let scroll = egui::ScrollArea::vertical().id_salt("form").auto_shrink(false);
                 let inner = scroll.content_margin(Margin { right: 10, ..Margin::ZERO }).show(ui, |ui| {
                     let is_active = self.watched.as_ref().is_some_and(super::Watched::is_active);
+                    ui.horizontal(|ui| {
+                        for button in [Action::Undo, Action::Redo, Action::Reset] {
+                            self.button(ui, button, &mut action);
+                        }
+                    });
                     self.form.show(ui, self.table.as_deref(), self.loading.as_ref(), is_active)
                 });
                 action = action.or(inner.inner);
@@ -35,7 +40,13 @@ impl App {
                 action = action.or(self.tabs(ui));
                 ui.add_space(4.0);
                 match self.tab {
-                    Tab::Data => self.preview.show(ui, self.table.as_deref(), self.form.settings()),
+                    Tab::Data => {
+                        let clicked = self.preview.show(ui, self.table.as_deref(), self.form.settings());
+                        let is_active = self.watched.as_ref().is_some_and(super::Watched::is_active);
+                        if let (Some(name), Some(table), false) = (clicked, &self.table, is_active) {
+                            self.form.toggle_feature(&name, table);
+                        }
+                    }
                     Tab::Training => {
                         let mut suggestions = vec![Action::UseLogarithms, Action::TrainLonger];
                         suggestions.retain(|&suggestion| self.disabled_reason(suggestion).is_none());

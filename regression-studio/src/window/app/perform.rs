@@ -57,8 +57,17 @@ impl App {
             Action::UseLogarithms => self.start_disabled_reason(),
             Action::TrainLonger => match self.watched.as_ref().and_then(Watched::improving_run) {
                 Some(run) => self.data_disabled_reason(run),
-                None => Some("The last epoch of this run was not the best.".to_owned()),
+                None => Some("The error no longer falls, or the run has not ended.".to_owned()),
             },
+            Action::Undo | Action::Redo | Action::Reset => {
+                let is_possible = match action {
+                    Action::Undo => self.form.can_undo(),
+                    Action::Redo => self.form.can_redo(),
+                    _ => true,
+                };
+                reason_if(is_active, "Training is running: stop it to change settings.")
+                    .or_else(|| reason_if(!is_possible, "There is nothing to do."))
+            }
             Action::Show(_) | Action::SwitchTheme | Action::Help | Action::Quit => None,
         }
     }
@@ -120,6 +129,9 @@ impl App {
                 self.ask(Purpose::SaveRun, self.folder_for(&name).display().to_string(), context);
             }
             Action::TrainLonger => self.train_longer(context),
+            Action::Undo => self.form.undo(),
+            Action::Redo => self.form.redo(),
+            Action::Reset => self.form.reset(self.table.as_deref()),
             Action::UseLogarithms => {
                 if let Some(table) = &self.table {
                     self.form.take_suggested(table);

@@ -67,14 +67,20 @@ pub(super) fn features(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
 fn feature(ui: &mut Ui, features: &mut Vec<String>, column: &Column, table: &Table) {
     let mut is_chosen = features.iter().any(|feature| feature == column.name());
     let label = egui::Checkbox::new(&mut is_chosen, column.name());
-    let response = ui.add(label).on_hover_text(describe(column));
-    if response.changed() && is_chosen {
-        features.push(column.name().to_owned());
-        // In the table's order, so that the network does not depend on the order of the clicks.
-        let place = |name: &String| table.columns().iter().position(|column| column.name() == name);
-        features.sort_by_key(place);
-    } else if response.changed() {
-        features.retain(|feature| feature != column.name());
+    if ui.add(label).on_hover_text(describe(column)).changed() {
+        toggle(features, column.name(), table);
+    }
+}
+
+/// Adds a column to the features, or removes it.
+pub(super) fn toggle(features: &mut Vec<String>, name: &str, table: &Table) {
+    match features.iter().position(|feature| feature == name) {
+        Some(index) => drop(features.remove(index)),
+        None => {
+            features.push(name.to_owned());
+            // In the table's order, so that the network does not depend on the order of the clicks.
+            features.sort_by_key(|name| table.columns().iter().position(|column| column.name() == name));
+        }
     }
 }
 
