@@ -16,6 +16,8 @@ const HEADER_HEIGHT: f32 = 70.0;
 const BARS_HEIGHT: f32 = 20.0;
 const NUMBER_WIDTH: f32 = 76.0;
 const PADDING: f32 = 10.0;
+/// Width of the legend of the colours.
+const LEGEND_WIDTH: f32 = 90.0;
 /// Number of rows measured to choose a column's width.
 const MEASURED_ROWS: usize = 200;
 
@@ -227,10 +229,12 @@ fn summary(ui: &mut Ui, table: &Table, settings: &Settings) {
         if missing > 0 {
             ui.label(RichText::new(format!("{} missing values", number::count(missing))).color(palette.orange));
         }
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.label(RichText::new("target").color(palette.orange).small());
-            ui.label(RichText::new("feature").color(palette.blue).small());
-        });
+        if ui.available_width() >= LEGEND_WIDTH {
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                ui.label(RichText::new("target").color(palette.orange).small());
+                ui.label(RichText::new("feature").color(palette.blue).small());
+            });
+        }
     });
     ui.add_space(2.0);
 }
