@@ -11,7 +11,7 @@ pub(crate) enum Tab {
     Training,
     /// Predictions with the network of the run.
     Predict,
-    /// Comparison of two runs.
+    /// Comparison of runs.
     Compare,
 }
 
@@ -123,7 +123,7 @@ impl Action {
             Self::Show(Tab::Data) => "Show the table's rows",
             Self::Show(Tab::Training) => "Show network, curves and results",
             Self::Show(Tab::Predict) => "Predict rows with the trained network, and vary one row",
-            Self::Show(Tab::Compare) => "Compare curves, settings and results of two runs",
+            Self::Show(Tab::Compare) => "Compare curves, settings and results of up to six runs",
             Self::SwitchTheme => "Switch between light and dark theme",
             Self::Help => "List all keys",
             Self::Quit => "Close the window",

@@ -1,8 +1,8 @@
-//! Comparison of two runs: error curves, differing settings, results.
+//! Comparison of runs: error curves, differing settings, results.
 
 use std::sync::Arc;
 
-use eframe::egui::{self, RichText, Ui};
+use eframe::egui::{self, Color32, RichText, Ui};
 
 use super::curves::{self, ErrorScale};
 use super::typed::{self, TYPED};
@@ -19,24 +19,37 @@ struct Listed {
     run: Arc<SavedRun>,
     /// Its state on disk.
     saved: Option<Arc<SavedRun>>,
+    /// Whether it is in the comparison.
+    is_chosen: bool,
 }
+
+/// Width of the input of a name.
+const NAME_WIDTH: f32 = 110.0;
+/// Maximum number of runs in a comparison, which have a colour each.
+const MAX_CHOSEN: usize = 6;
 
 /// All runs trained or opened in this window.
 #[derive(Default)]
 pub(crate) struct Runs {
     runs: Vec<Listed>,
     trained: usize,
-    /// Indices of the two compared runs.
-    chosen: [usize; 2],
 }
 
 impl Runs {
-    /// Adds a run and selects it with the previous one for comparison; `saved` is its state on disk. Returns its index.
+    /// Adds a run to the comparison, in place of the oldest if that is full; `saved` is its state on disk. Returns its index.
     pub(crate) fn add(&mut self, name: String, run: Arc<SavedRun>, saved: Option<Arc<SavedRun>>) -> usize {
-        self.runs.push(Listed { name, run, saved });
-        let last = self.runs.len() - 1;
-        self.chosen = [last.saturating_sub(1), last];
-        last
+        self.runs.push(Listed { name, run, saved, is_chosen: true });
+        if self.chosen().count() > MAX_CHOSEN
+            && let Some(oldest) = self.runs.iter_mut().find(|listed| listed.is_chosen)
+        {
+            oldest.is_chosen = false;
+        }
+        self.runs.len() - 1
+    }
+
+    /// The runs in the comparison.
+    fn chosen(&self) -> impl Iterator<Item = &Listed> {
+        self.runs.iter().filter(|listed| listed.is_chosen)
     }
 
     /// Adds the current run, or updates it in the list.
@@ -82,66 +95,72 @@ pub(crate) fn show(ui: &mut Ui, runs: &mut Runs, scale: &mut ErrorScale) {
         });
         return;
     }
-    let palette = theme::palette(ui);
-    let colors = [palette.blue, palette.orange];
+    let colors = theme::palette(ui).of_runs();
     theme::card(ui, |ui| {
-        let target = runs.runs[runs.chosen[1]].run.settings.data.target.clone();
+        let target = runs.runs.last().map(|listed| listed.run.settings.data.target.clone()).unwrap_or_default();
         ui.horizontal(|ui| {
-            for (side, color) in colors.into_iter().enumerate() {
-                let label = ui.label(RichText::new(["First", "Second"][side]).color(color).strong());
-                choose(ui, runs, side, label.id);
-            }
+            ui.label(RichText::new("Validation error; dashed: training error").weak());
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| scale.show(ui, &target));
         });
-        let pair = runs.chosen.map(|place| &runs.runs[place]);
-        let epochs = pair.iter().map(|listed| listed.run.history.len()).max().unwrap_or(0);
-        let of_run = |(side, Listed { name, run, .. }): (usize, &Listed)| {
-            let names = [format!("{name}, training (dashed)"), format!("{name}, validation")];
-            curves::of_history(&run.history, *scale, names, [colors[side]; 2])
+        choose(ui, runs);
+        let chosen: Vec<&Listed> = runs.chosen().collect();
+        let epochs = chosen.iter().map(|listed| listed.run.history.len()).max().unwrap_or(0);
+        let of_run = |(Listed { name, run, .. }, color): (&&Listed, Color32)| {
+            // Curves of one name share their entry in the legend.
+            curves::of_history(&run.history, *scale, [name.clone(), name.clone()], [color; 2])
         };
-        let lines = pair.into_iter().enumerate().flat_map(of_run).collect();
+        let lines = chosen.iter().zip(colors).flat_map(of_run).collect();
         let height = (ui.available_height() * 0.58).max(160.0);
         ui.allocate_ui(egui::vec2(ui.available_width(), height), |ui| {
-            curves::show(ui, "of two runs", *scale, epochs, None, lines);
+            curves::show(ui, "of the runs", *scale, epochs, None, lines);
         });
         ui.add_space(6.0);
-        egui::ScrollArea::vertical().id_salt("differences").auto_shrink(false).show(ui, |ui| {
-            differences(ui, pair);
+        egui::ScrollArea::both().id_salt("differences").auto_shrink(false).show(ui, |ui| {
+            differences(ui, runs, &colors);
         });
     });
 }
 
-fn choose(ui: &mut Ui, runs: &mut Runs, side: usize, label: egui::Id) {
-    let mut chosen = runs.chosen[side];
-    let combo = egui::ComboBox::from_id_salt(("run", side)).selected_text(&runs.runs[chosen].name).width(140.0);
-    let response = combo.show_ui(ui, |ui| {
-        for (place, listed) in runs.runs.iter().enumerate() {
-            ui.selectable_value(&mut chosen, place, &listed.name);
-        }
+/// A check box for each run; no more can be chosen than there are colours.
+fn choose(ui: &mut Ui, runs: &mut Runs) {
+    let mut colors = theme::palette(ui).of_runs().into_iter();
+    let is_full = runs.chosen().count() >= MAX_CHOSEN;
+    egui::ScrollArea::horizontal().id_salt("runs").auto_shrink([false, true]).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            for listed in &mut runs.runs {
+                let color = if listed.is_chosen { colors.next() } else { None };
+                let name = RichText::new(&listed.name).color(color.unwrap_or(ui.visuals().weak_text_color()));
+                let can_change = listed.is_chosen || !is_full;
+                ui.add_enabled(can_change, egui::Checkbox::new(&mut listed.is_chosen, name.strong()))
+                    .on_disabled_hover_text(format!(
+                        "At most {MAX_CHOSEN} runs are compared: clear another one first."
+                    ));
+            }
+        });
     });
-    response.response.labelled_by(label);
-    runs.chosen[side] = chosen;
 }
 
 /// A metric's name and accessor.
 type Figure = (&'static str, fn(&Metrics) -> Option<f64>);
 
-/// The table of differing settings, followed by the test part's metrics.
-fn differences(ui: &mut Ui, pair: [&Listed; 2]) {
-    let palette = theme::palette(ui);
-    egui::Grid::new("differences").num_columns(3).spacing([32.0, 4.0]).striped(true).show(ui, |ui| {
-        ui.label("");
-        for (Listed { name, .. }, color) in pair.into_iter().zip([palette.blue, palette.orange]) {
-            ui.label(RichText::new(name).color(color).strong());
+/// The table of differing settings, followed by the test part's metrics; the names can be edited.
+fn differences(ui: &mut Ui, runs: &mut Runs, colors: &[Color32]) {
+    let count = runs.chosen().count();
+    egui::Grid::new("differences").num_columns(1 + count).spacing([24.0, 4.0]).striped(true).show(ui, |ui| {
+        ui.label(RichText::new("Name").color(theme::palette(ui).grey));
+        for (listed, color) in runs.runs.iter_mut().filter(|listed| listed.is_chosen).zip(colors) {
+            let edit = egui::TextEdit::singleline(&mut listed.name).text_color(*color).desired_width(NAME_WIDTH);
+            ui.add(edit).on_hover_text("A name for this run");
         }
         ui.end_row();
+        let chosen: Vec<&Listed> = runs.chosen().collect();
         for field in Field::ALL {
-            let values = pair.map(|listed| value(&listed.run.settings, field));
-            if values[0] != values[1] {
+            let values: Vec<String> = chosen.iter().map(|listed| value(&listed.run.settings, field)).collect();
+            if values.iter().any(|value| *value != values[0]) {
                 line(ui, field.label(), values);
             }
         }
-        line(ui, "Epochs trained", pair.map(|listed| number::count(listed.run.history.len())));
+        line(ui, "Epochs trained", chosen.iter().map(|listed| number::count(listed.run.history.len())).collect());
         let figures: [Figure; 4] = [
             ("Test RMSE", |test| Some(test.rmse)),
             ("Test MAE", |test| Some(test.mae)),
@@ -149,19 +168,20 @@ fn differences(ui: &mut Ui, pair: [&Listed; 2]) {
             ("Test R² (log)", |test| test.r2_log),
         ];
         for (name, figure) in figures {
-            let of_run = |listed: &Listed| {
+            let of_run = |listed: &&Listed| {
                 let (_, results) = listed.run.ended.as_ref()?;
                 figure(&results.parts[2].network)
             };
-            let values = pair.map(of_run);
+            let values: Vec<Option<f64>> = chosen.iter().map(of_run).collect();
             if values.iter().any(Option::is_some) {
-                line(ui, name, values.map(|value| value.map_or_else(|| "–".to_owned(), number::short)));
+                let shown = values.into_iter().map(|value| value.map_or_else(|| "–".to_owned(), number::short));
+                line(ui, name, shown.collect());
             }
         }
     });
 }
 
-fn line(ui: &mut Ui, name: &str, values: [String; 2]) {
+fn line(ui: &mut Ui, name: &str, values: Vec<String>) {
     ui.label(RichText::new(name).color(theme::palette(ui).grey));
     for value in values {
         ui.label(value);

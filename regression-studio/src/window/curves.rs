@@ -1,4 +1,4 @@
-//! Error curves over the epochs, of one or two runs.
+//! Error curves over the epochs, of one or several runs.
 
 use std::ops::RangeInclusive;
 

@@ -13,7 +13,7 @@ use self::job::Job;
 pub(crate) use self::job::Rows;
 use self::what_if::WhatIf;
 use super::action::Action;
-use super::{number, theme};
+use super::{number, theme, unsaved};
 use crate::saved_run::SavedRun;
 use crate::{Predictions, Table};
 
@@ -75,7 +75,7 @@ impl Predict {
     /// The suggested file for the predictions: beside the run folders, named after the table.
     pub(crate) fn suggested_file(&self, folder: &Path) -> PathBuf {
         let name = self.shown.as_ref().map_or("table", |shown| shown.name.split('.').next().unwrap_or("table"));
-        folder.join(format!("{}-predicted.csv", name.to_lowercase().replace(' ', "-")))
+        folder.join(format!("{}-predicted.csv", unsaved::as_file_name(name)))
     }
 
     /// Writes the predictions.

@@ -15,6 +15,10 @@ pub(crate) struct Palette {
     pub(crate) green: Color32,
     /// Errors.
     pub(crate) red: Color32,
+    /// The fifth run of a comparison.
+    pub(crate) violet: Color32,
+    /// The sixth run of a comparison.
+    pub(crate) teal: Color32,
     /// Secondary lines and text.
     pub(crate) grey: Color32,
     /// Background of cards.
@@ -30,6 +34,8 @@ const LIGHT: Palette = Palette {
     orange: Color32::from_rgb(208, 96, 0),
     green: Color32::from_rgb(20, 122, 62),
     red: Color32::from_rgb(190, 25, 30),
+    violet: Color32::from_rgb(128, 60, 190),
+    teal: Color32::from_rgb(0, 120, 130),
     grey: Color32::from_rgb(98, 106, 120),
     card: Color32::WHITE,
     line: Color32::from_rgb(216, 221, 229),
@@ -41,11 +47,20 @@ const DARK: Palette = Palette {
     orange: Color32::from_rgb(251, 164, 72),
     green: Color32::from_rgb(96, 205, 140),
     red: Color32::from_rgb(252, 125, 120),
+    violet: Color32::from_rgb(196, 150, 255),
+    teal: Color32::from_rgb(80, 205, 215),
     grey: Color32::from_rgb(152, 162, 179),
     card: Color32::from_rgb(32, 36, 43),
     line: Color32::from_rgb(58, 64, 75),
     stripe: Color32::from_rgb(37, 42, 50),
 };
+
+impl Palette {
+    /// The colours of the runs in a comparison.
+    pub(crate) fn of_runs(&self) -> [Color32; 6] {
+        [self.blue, self.orange, self.green, self.red, self.violet, self.teal]
+    }
+}
 
 /// The current theme's palette.
 pub(crate) fn palette(ui: &Ui) -> Palette {

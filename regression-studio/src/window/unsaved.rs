@@ -43,6 +43,14 @@ impl Copy {
     }
 }
 
+/// A run's name as that of a file: lower-case letters, digits and hyphens.
+pub(crate) fn as_file_name(name: &str) -> String {
+    let hyphened = |character: char| if character.is_alphanumeric() { character } else { '-' };
+    let name: String = name.to_lowercase().chars().map(hyphened).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "run".to_owned() } else { name.to_owned() }
+}
+
 /// A run of a process that did not end in an orderly way.
 #[derive(Debug)]
 pub(crate) struct Recovered {
@@ -78,4 +86,18 @@ pub(crate) fn free_folder(parent: &Path, name: &str) -> PathBuf {
     let numbered = (2..).map(|number| parent.join(format!("{name}-{number}")));
     let mut names = std::iter::once(parent.join(name)).chain(numbered);
     names.find(|path| !path.exists()).expect("the numbers do not end")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_file_name;
+
+    #[test]
+    fn a_name_as_that_of_a_file_has_no_separators() {
+        for (name, expected) in
+            [("Run 1", "run-1"), ("../../etc/passwd", "etc-passwd"), (" ", "run"), ("Größe = 5", "größe---5")]
+        {
+            assert_eq!(as_file_name(name), expected);
+        }
+    }
 }

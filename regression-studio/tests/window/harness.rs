@@ -89,6 +89,12 @@ impl Window {
         self.step();
     }
 
+    /// Clicks on the first check box with this label; a plot's legend has check boxes, too.
+    pub(crate) fn check(&mut self, label: &str) {
+        self.0.get_all_by_role_and_label(Role::CheckBox, label).next().expect("get_all finds one").click();
+        self.step();
+    }
+
     /// Clicks the first widget whose label contains `part`.
     pub(crate) fn click_part(&mut self, part: &str) {
         self.0.query_all_by_label_contains(part).next().expect("a widget with this part of its label").click();

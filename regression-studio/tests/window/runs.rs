@@ -7,7 +7,7 @@ use crate::harness::{Window, small};
 const OPEN_HINT: &str = "Path of a run's folder";
 
 #[test]
-fn two_runs_are_compared() {
+fn runs_are_compared() {
     let mut window = Window::open(small());
     window.click("Compare runs");
     assert!(window.shows_part("A comparison needs two runs"));
@@ -15,10 +15,22 @@ fn two_runs_are_compared() {
     window.fill("Learning rate", "0.01");
     window.train();
     window.press(Modifiers::COMMAND, Key::Num4);
-    assert!(window.shows("Error curves of two runs"));
+    assert!(window.shows("Error curves of the runs"));
     assert!(window.shows("0.05") && window.shows("0.01"), "the differing values");
     assert!(window.shows("Test RMSE"));
     assert!(window.shows("Run 1") && window.shows("Run 2"));
+
+    // Of seven runs, the six latest are compared.
+    for epochs in ["4", "5", "6", "7", "8"] {
+        window.fill("Epochs", epochs);
+        window.train();
+    }
+    window.press(Modifiers::COMMAND, Key::Num4);
+    window.check("Run 1");
+    assert!(!window.shows("0.05"), "the first run's learning rate is not among those compared");
+    window.check("Run 3");
+    window.check("Run 1");
+    assert!(window.shows("0.05") && window.shows("0.01"));
 }
 
 #[test]

@@ -262,7 +262,7 @@ impl App {
 
     /// A new folder for a run of this name.
     fn folder_for(&self, name: &str) -> PathBuf {
-        unsaved::free_folder(&self.options.runs_folder, &name.to_lowercase().replace(' ', "-"))
+        unsaved::free_folder(&self.options.runs_folder, &unsaved::as_file_name(name))
     }
 
     /// Closes the window, after asking about unsaved runs.
