@@ -106,7 +106,6 @@ pub(crate) fn show(ui: &mut Ui, runs: &mut Runs, scale: &mut ErrorScale) {
         let chosen: Vec<&Listed> = runs.chosen().collect();
         let epochs = chosen.iter().map(|listed| listed.run.history.len()).max().unwrap_or(0);
         let of_run = |(Listed { name, run, .. }, color): (&&Listed, Color32)| {
-            // Curves of one name share their entry in the legend.
             curves::of_history(&run.history, *scale, [name.clone(), name.clone()], [color; 2])
         };
         let lines = chosen.iter().zip(colors).flat_map(of_run).collect();
@@ -149,8 +148,8 @@ fn differences(ui: &mut Ui, runs: &mut Runs, colors: &[Color32]) {
     egui::Grid::new("differences").num_columns(1 + count).spacing([24.0, 4.0]).striped(true).show(ui, |ui| {
         ui.label(RichText::new("Name").color(theme::palette(ui).grey));
         for (listed, color) in runs.runs.iter_mut().filter(|listed| listed.is_chosen).zip(colors) {
-            let edit = egui::TextEdit::singleline(&mut listed.name).text_color(*color).desired_width(NAME_WIDTH);
-            ui.add(edit).on_hover_text("A name for this run");
+            let edit = egui::TextEdit::singleline(&mut listed.name).text_color(*color);
+            ui.add_sized([NAME_WIDTH, ui.spacing().interact_size.y], edit).on_hover_text("A name for this run");
         }
         ui.end_row();
         let chosen: Vec<&Listed> = runs.chosen().collect();

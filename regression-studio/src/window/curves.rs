@@ -73,7 +73,8 @@ pub(crate) fn of_history(
     ]
 }
 
-/// Draws the plot over `epochs` epochs; `best` is the epoch to mark, unless 0, and the mark's colour.
+/// Draws the plot over `epochs` epochs. `best` is the epoch to mark, unless 0, and the mark's colour; without it, the colours are
+/// explained elsewhere and there is no legend.
 pub(crate) fn show(
     ui: &mut Ui,
     name: &str,
@@ -83,7 +84,6 @@ pub(crate) fn show(
     curves: Vec<Curve>,
 ) {
     let plot = Plot::new(name)
-        .legend(Legend::default().position(Corner::RightTop).follow_insertion_order(true))
         .x_axis_label("epoch")
         .show_background(false)
         .grid_color(theme::palette(ui).line)
@@ -103,6 +103,8 @@ pub(crate) fn show(
             }
             _ => None,
         });
+    let legend = Legend::default().position(Corner::RightTop).follow_insertion_order(true);
+    let plot = if best.is_some() { plot.legend(legend) } else { plot };
     let plot = if scale.is_logarithmic { plot.y_grid_spacer(decades) } else { plot.include_y(0.0) };
     let response = plot.show(ui, |plot| {
         if let Some((epoch, color)) = best.filter(|(epoch, _)| *epoch > 0) {

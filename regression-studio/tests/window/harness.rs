@@ -89,9 +89,9 @@ impl Window {
         self.step();
     }
 
-    /// Clicks on the first check box with this label; a plot's legend has check boxes, too.
+    /// Clicks on a check box.
     pub(crate) fn check(&mut self, label: &str) {
-        self.0.get_all_by_role_and_label(Role::CheckBox, label).next().expect("get_all finds one").click();
+        self.0.get_by_role_and_label(Role::CheckBox, label).click();
         self.step();
     }
 
