@@ -137,7 +137,7 @@ impl Form {
         let mut numbers: Vec<String> = table
             .columns()
             .iter()
-            .filter(|column| column.kind() == Kind::Number && column.missing() < table.rows())
+            .filter(|column| column.kind() == Kind::Number && !column.is_date() && column.missing() < table.rows())
             .map(|column| column.name().to_owned())
             .collect();
         data.target = numbers.pop().unwrap_or_default();

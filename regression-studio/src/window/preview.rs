@@ -252,6 +252,7 @@ fn note(column: &Column, role: &str) -> String {
     let gaps = column.missing() + column.not_numeric();
     let kind = match (column.kind(), role) {
         (_, "target") => "target",
+        (Kind::Number, _) if column.is_date() => "date",
         (Kind::Number, _) => "number",
         (Kind::Text, _) => "text",
     };

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use super::dates;
 use super::texts::{Dictionary, Texts};
 
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Numeric: more than half of the cells that are not missing are finite numbers.
+    /// Numeric: more than half of the cells that are not missing are finite numbers, or all of them are dates, which count as
+    /// the days since 1970-01-01.
     Number,
     /// Any other column, including one with only missing cells.
     Text,
@@ -31,6 +33,13 @@ enum Values {
     Texts {
         texts: Texts,
         indices: Vec<u32>,
+    },
+    /// Texts that are dates.
+    Dates {
+        texts: Texts,
+        indices: Vec<u32>,
+        /// Days since 1970-01-01, NaN in rows without a date.
+        days: Vec<f64>,
     },
 }
 
@@ -72,7 +81,7 @@ impl Column {
         Self::from_numbers(name.into(), values, missing, NotNumeric { cells, texts: dictionary.into_texts() })
     }
 
-    /// A text column; an empty string is a missing cell.
+    /// A text column, or dates if all texts are; an empty string is a missing cell.
     ///
     /// # Panics
     /// If there are 2³² rows or more.
@@ -93,7 +102,16 @@ impl Column {
 
     pub(crate) fn from_texts(name: String, texts: Texts, indices: Vec<u32>) -> Self {
         let missing = indices.iter().filter(|&&index| index == Categories::MISSING).count();
-        Self { name, missing, values: Values::Texts { texts, indices } }
+        let days_of_texts: Option<Vec<f64>> = texts.iter().map(dates::days).collect();
+        let values = match days_of_texts.filter(|days| !days.is_empty()) {
+            None => Values::Texts { texts, indices },
+            Some(days) => {
+                let of_row = |&index: &u32| days.get(index as usize).copied().unwrap_or(f64::NAN);
+                let days = indices.iter().map(of_row).collect();
+                Values::Dates { texts, indices, days }
+            }
+        };
+        Self { name, missing, values }
     }
 
     /// The column's name, from the header.
@@ -104,9 +122,14 @@ impl Column {
     /// The type of its values.
     pub fn kind(&self) -> Kind {
         match self.values {
-            Values::Numbers { .. } => Kind::Number,
+            Values::Numbers { .. } | Values::Dates { .. } => Kind::Number,
             Values::Texts { .. } => Kind::Text,
         }
+    }
+
+    /// Whether its numbers are dates: days since 1970-01-01.
+    pub fn is_date(&self) -> bool {
+        matches!(self.values, Values::Dates { .. })
     }
 
     /// The number of missing cells; [`super::csv`] lists the spellings of a missing value.
@@ -118,7 +141,7 @@ impl Column {
     pub fn not_numeric(&self) -> usize {
         match &self.values {
             Values::Numbers { not_numeric, .. } => not_numeric.cells.len(),
-            Values::Texts { .. } => 0,
+            Values::Texts { .. } | Values::Dates { .. } => 0,
         }
     }
 
@@ -127,14 +150,14 @@ impl Column {
         self.numbers()?.get(row).copied().filter(|value| !value.is_nan())
     }
 
-    /// The cell in row `row` as text: empty if it is missing, the original text if it is not numeric.
+    /// The cell in row `row` as text: empty if it is missing, the original text if it is a date or not numeric.
     pub fn text(&self, row: usize) -> Cow<'_, str> {
         match &self.values {
             Values::Numbers { values, not_numeric } => match values.get(row) {
                 Some(value) if !value.is_nan() => shown(*value).into(),
                 _ => not_numeric.text(row).unwrap_or_default().into(),
             },
-            Values::Texts { texts, indices } => {
+            Values::Texts { texts, indices } | Values::Dates { texts, indices, .. } => {
                 let text = indices.get(row).and_then(|&index| texts.get(index as usize));
                 text.unwrap_or_default().into()
             }
@@ -144,7 +167,7 @@ impl Column {
     /// The values of a numeric column, finite or NaN; `None` for a text column.
     pub fn numbers(&self) -> Option<&[f64]> {
         match &self.values {
-            Values::Numbers { values, .. } => Some(values),
+            Values::Numbers { values, .. } | Values::Dates { days: values, .. } => Some(values),
             Values::Texts { .. } => None,
         }
     }
@@ -152,7 +175,7 @@ impl Column {
     /// The categories of a text column; `None` for a numeric column.
     pub fn categories(&self) -> Option<Categories<'_>> {
         match &self.values {
-            Values::Numbers { .. } => None,
+            Values::Numbers { .. } | Values::Dates { .. } => None,
             Values::Texts { texts, indices } => Some(Categories { names: texts, indices }),
         }
     }
@@ -160,7 +183,7 @@ impl Column {
     pub(super) fn rows(&self) -> usize {
         match &self.values {
             Values::Numbers { values, .. } => values.len(),
-            Values::Texts { indices, .. } => indices.len(),
+            Values::Texts { indices, .. } | Values::Dates { indices, .. } => indices.len(),
         }
     }
 }
@@ -216,5 +239,20 @@ mod tests {
         let column = Column::of_numbers("value", values.clone());
         let shown: Vec<_> = (0..values.len()).map(|row| column.text(row).into_owned()).collect();
         assert_eq!(shown, ["0", "9500000000000000", "1e16", "-1.5e16", "0.00001", "9.5e-6", "-2e-300"]);
+    }
+
+    #[test]
+    fn texts_that_are_all_dates_are_numbers_of_days_shown_as_they_are() {
+        let column = Column::of_texts("date", &["02-Jan-1970", "", "1970-01-01 12:00", "02-Jan-1970"]);
+        assert_eq!(
+            (column.kind(), column.is_date(), column.missing(), column.not_numeric()),
+            (Kind::Number, true, 1, 0)
+        );
+        assert_eq!((0..4).map(|row| column.number(row)).collect::<Vec<_>>(), [Some(1.0), None, Some(0.5), Some(1.0)]);
+        assert_eq!([0, 1, 2].map(|row| column.text(row).into_owned()), ["02-Jan-1970", "", "1970-01-01 12:00"]);
+        assert!(column.categories().is_none());
+        for texts in [&["02-Jan-1970", "unknown"][..], &["", ""]] {
+            assert_eq!(Column::of_texts("date", texts).kind(), Kind::Text);
+        }
     }
 }

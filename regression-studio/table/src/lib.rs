@@ -5,6 +5,7 @@ pub mod statistics;
 pub mod synthetic;
 
 mod column;
+mod dates;
 mod lines;
 mod texts;
 

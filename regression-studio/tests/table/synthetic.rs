@@ -52,7 +52,7 @@ fn the_table_is_deterministic_in_the_seed() {
     let cells = |table: &Table| -> Vec<Vec<u64>> {
         let bits =
             |column: &Column| column.numbers().map(|numbers| numbers.iter().map(|number| number.to_bits()).collect());
-        table.columns().iter().filter_map(bits).collect()
+        table.columns().iter().filter(|column| !column.is_date()).filter_map(bits).collect()
     };
     let (first, again, other) =
         (synthetic::stock_market(3_000, 7), synthetic::stock_market(3_000, 7), synthetic::stock_market(3_000, 8));
@@ -67,7 +67,7 @@ fn the_table_is_the_same_on_every_machine() {
     let table = synthetic::stock_market(2_000, 42);
     let bits =
         |column: &Column| column.numbers().map(|numbers| numbers.iter().map(|number| number.to_bits()).collect());
-    let all: Vec<Vec<u64>> = table.columns().iter().filter_map(bits).collect();
+    let all: Vec<Vec<u64>> = table.columns().iter().filter(|column| !column.is_date()).filter_map(bits).collect();
     // FNV-1a over the numbers' bytes; NaN, which has many bit patterns, counts as zero.
     let number = |bits: u64| if f64::from_bits(bits).is_nan() { 0 } else { bits };
     let bytes = all.into_iter().flatten().flat_map(|bits| number(bits).to_le_bytes());

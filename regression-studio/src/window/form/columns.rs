@@ -44,9 +44,14 @@ pub(super) fn features(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
             if ui.small_button("none").on_hover_text("Clear the selection").clicked() {
                 form.settings.data.features.clear();
             }
-            if ui.small_button("numbers").on_hover_text("Select all numeric columns except the target").clicked() {
+            if ui
+                .small_button("numbers")
+                .on_hover_text("Select all numeric columns except dates and the target")
+                .clicked()
+            {
                 let target = &form.settings.data.target;
-                let names = numbers(Some(table)).map(Column::name).filter(|name| name != target);
+                let names = numbers(Some(table)).filter(|column| !column.is_date()).map(Column::name);
+                let names = names.filter(|name| name != target);
                 form.settings.data.features = names.map(str::to_owned).collect();
             }
         });
@@ -88,6 +93,7 @@ pub(super) fn toggle(features: &mut Vec<String>, name: &str, table: &Table) {
 pub(in crate::window) fn describe(column: &Column) -> String {
     let kind = match column.categories() {
         Some(categories) => format!("{} categories", number::count(categories.names.len())),
+        None if column.is_date() => "dates, used as days since 1970-01-01".to_owned(),
         None => "numbers".to_owned(),
     };
     let gaps = match (column.missing(), column.not_numeric()) {
