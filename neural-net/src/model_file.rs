@@ -270,7 +270,21 @@ fn serialize(
         .zip(&bytes)
         .map(|((name, shape, _), bytes)| Ok((name, TensorView::new(Dtype::F32, shape.clone(), bytes)?)));
     let views: Vec<(&String, TensorView)> = views.collect::<Result<_, safetensors::SafeTensorError>>()?;
-    safetensors::serialize(views, Some(metadata))
+    let mut file = safetensors::serialize(views, Some(metadata))?;
+    sort_header(&mut file);
+    Ok(file)
+}
+
+/// Sorts the keys in the header of a safetensors file, so that equal contents are equal files.
+fn sort_header(file: &mut [u8]) {
+    let (length, rest) = file.split_first_chunk_mut::<8>().expect("a safetensors file begins with its header's length");
+    let header = &mut rest[..u64::from_le_bytes(*length) as usize];
+    // A map of serde_json is sorted.
+    let keys: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(header).expect("the header is a JSON object");
+    let sorted = serde_json::to_vec(&keys).expect("JSON can be written as JSON");
+    header[..sorted.len()].copy_from_slice(&sorted);
+    header[sorted.len()..].fill(b' ');
 }
 
 /// Parses the bytes of a file of this program, whose metadata have the keys `keys` and may have the keys `optional`.

@@ -56,6 +56,16 @@ fn checkpoint_bytes() -> Vec<u8> {
     std::fs::read(checkpoint::path_in(directory.path())).unwrap()
 }
 
+#[test]
+fn part1_equal_models_and_checkpoints_are_equal_files() {
+    let (model, checkpoint) = (model_bytes(), checkpoint_bytes());
+    for _ in 0..10 {
+        assert!(model_bytes() == model && checkpoint_bytes() == checkpoint);
+    }
+    let header = String::from_utf8_lossy(&model[8..]).into_owned();
+    assert!(header.starts_with("{\"__metadata__\":{\"checksum\":"), "{header}");
+}
+
 const PATH: &str = "some/file.safetensors";
 
 fn read_model(bytes: Vec<u8>) -> Result<bool, ModelFileError> {
