@@ -59,16 +59,10 @@ impl View<'_> {
         let Self { has_run, snapshot, settings, suggestions } = *self;
         let [network, errors, results, predicted] = places;
         let mut action = None;
-        tile(
-            ui,
-            network,
-            "Network",
-            |_| (),
-            |ui| {
-                let drawing = Drawing::new(snapshot, settings);
-                network_drawing::show(ui, &drawing);
-            },
-        );
+        tile(ui, network, "Network", weights_legend, |ui| {
+            let drawing = Drawing::new(snapshot, settings);
+            network_drawing::show(ui, &drawing);
+        });
         let target = &settings.data.target;
         let shown = *scale;
         tile(
@@ -163,6 +157,14 @@ fn tile(ui: &mut Ui, area: Rect, title: &str, switches: impl FnOnce(&mut Ui), co
     });
 }
 
+/// What the colours of the drawn weights mean, from right to left.
+fn weights_legend(ui: &mut Ui) {
+    let palette = theme::palette(ui);
+    for (text, color) in [("negative", palette.orange), ("positive", palette.blue), ("weights:", palette.grey)] {
+        ui.label(RichText::new(text).small().color(color));
+    }
+}
+
 /// Contents of the results tile before the end: the errors of the last and the best epoch.
 fn so_far(ui: &mut Ui, snapshot: &Snapshot, target: &str) {
     hint(ui, "Shown after training: metrics of the network, linear least squares and the mean.");
@@ -227,7 +229,9 @@ fn status(ui: &mut Ui, has_run: bool, snapshot: &Snapshot) {
             ui.add_space(8.0);
             ui.spacing_mut().item_spacing = vec2(5.0, 0.0);
             ui.label(RichText::new(name).small().color(palette.grey));
-            let label = egui::Label::new(RichText::new(&value).strong()).truncate();
+            // Why CUDA is not used, in parentheses, is in the tooltip only.
+            let short = value.split(" (").next().unwrap_or_default();
+            let label = egui::Label::new(RichText::new(short).strong()).truncate();
             ui.add(label).on_hover_text(format!("{name}: {value}"));
         }
     });
