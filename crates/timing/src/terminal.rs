@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use clap::builder::styling::{AnsiColor, Style};
+
 use crate::program::BAD_INPUT;
 
 /// The characters that reorder a line around them: Unicode's bidirectional controls.
@@ -69,10 +71,21 @@ pub fn print_line(line: std::fmt::Arguments) {
     }
 }
 
+/// Beginnings of lines, with clap's colours for them.
+const COLOURED: [(&str, Style); 2] =
+    [("error:", AnsiColor::Red.on_default().bold()), ("warning:", AnsiColor::Yellow.on_default().bold())];
+
 /// Prints one line to stderr, escaped by [`printable_line`]. Use it through [`crate::note!`]. If stderr is closed, the
-/// line is lost.
+/// line is lost. On a terminal, and unless `NO_COLOR` is set, "error:" and "warning:" are coloured.
 pub fn note_line(line: std::fmt::Arguments) {
-    let _closed = writeln!(std::io::stderr(), "{}", printable_line(&line.to_string()));
+    let line = line.to_string();
+    let line = printable_line(&line);
+    let coloured = COLOURED.iter().find_map(|(word, style)| Some((word, style, line.strip_prefix(word)?)));
+    let mut stderr = anstream::stderr();
+    let _closed = match coloured {
+        Some((word, style, rest)) => writeln!(stderr, "{style}{word}{style:#}{rest}"),
+        None => writeln!(stderr, "{line}"),
+    };
 }
 
 #[cfg(test)]

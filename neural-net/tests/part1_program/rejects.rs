@@ -33,6 +33,21 @@ fn part1_program_rejects_a_missing_directory() {
 }
 
 #[test]
+fn part1_program_colours_errors_only_where_it_is_wanted() {
+    let sandbox = Sandbox::new();
+    let message = |name: &str, value: &str| {
+        let output = sandbox.command(&["--data", "gone"]).env_remove("NO_COLOR").env(name, value).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let coloured = message("CLICOLOR_FORCE", "1");
+    assert!(coloured.starts_with("\u{1b}[1m\u{1b}[31merror:\u{1b}[0m "), "{coloured:?}");
+    // Standard error is a pipe.
+    for plain in [message("TERM", "xterm-256color"), message("NO_COLOR", "1")] {
+        assert!(plain.starts_with("error: ") && !plain.contains('\u{1b}'), "{plain:?}");
+    }
+}
+
+#[test]
 fn part1_program_rejects_damaged_files() {
     let good = crate::support::files_of(&small_dataset());
     let changed = |from_the_end: usize| {
