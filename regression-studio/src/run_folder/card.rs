@@ -1,4 +1,4 @@
-//! The model card: a page that goes with a network to whoever uses it (M. Mitchell et al., "Model Cards for Model Reporting",
+//! The model card: a page for the users of a network (M. Mitchell et al., "Model Cards for Model Reporting",
 //! FAT* 2019).
 
 use std::fmt::Write;
