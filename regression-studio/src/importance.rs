@@ -14,8 +14,8 @@ use crate::Model;
 pub struct Importance {
     /// The feature's column.
     pub column: String,
-    /// RMSE of the standardised target with the column's values permuted among the rows, divided by the RMSE without: 1 for
-    /// a feature that the network does not use.
+    /// RMSE of the standardised target with the column's values permuted among the rows, divided by the RMSE without: 1
+    /// for a feature that the network does not use.
     pub error_factor: f64,
 }
 
@@ -24,8 +24,8 @@ const MAX_ROWS: usize = 5000;
 /// Seed of the permutation.
 const SEED: u64 = 0;
 
-/// The importance of each feature column, the largest first, on up to 5000 of these standardised rows: inputs, rows × inputs,
-/// and targets, rows × 1. Empty if the network makes no error.
+/// The importance of each feature column, the largest first, on up to 5000 of these standardised rows: inputs, rows ×
+/// inputs, and targets, rows × 1. Empty if the network makes no error.
 pub(crate) fn of(model: &Model, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Vec<Importance> {
     let every = inputs.nrows().div_ceil(MAX_ROWS).max(1);
     let rows: Vec<usize> = (0..inputs.nrows()).step_by(every).collect();

@@ -3,9 +3,10 @@
 //! - [`table`]: columns, read from a CSV file or generated. [`settings`]: all settings of a run.
 //! - [`prepared`]: samples from a table: split, standardised, one-hot encoded; and the baselines to compare with.
 //! - [`session`]: a training run in its own thread, observed through snapshots.
-//! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the trained
-//!   network with its column transform; [`prediction`]: what it predicts for a table.
-//! - [`saved_run`]: a run as it is saved; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and threshold.
+//! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the
+//!   trained network with its column transform; [`prediction`]: what it predicts for a table.
+//! - [`saved_run`]: a run as it is saved; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and
+//!   threshold.
 //!
 //! The default feature `window` is the desktop program on top of these. No other module depends on it, and the library
 //! prints nothing.

@@ -92,8 +92,8 @@ impl Source {
     }
 }
 
-/// Treatment of rows in which a feature is missing or not numeric. Where the target is, a row is always dropped, except by
-/// [`BadRows::Error`].
+/// Treatment of rows in which a feature is missing or not numeric. Where the target is, a row is always dropped, except
+/// by [`BadRows::Error`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BadRows {

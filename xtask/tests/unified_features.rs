@@ -1,5 +1,5 @@
-//! What `cargo test --workspace` compiles is not compiled again for one program: the packages agree on the features of their
-//! shared dependencies (crates/unified-features).
+//! What `cargo test --workspace` compiles is not compiled again for one program: the packages agree on the features of
+//! their shared dependencies (crates/unified-features).
 
 // The dependencies of other systems have other features.
 #![cfg(target_os = "linux")]

@@ -84,8 +84,8 @@ pub(crate) struct TrainArguments {
     pub(crate) json: bool,
 }
 
-/// The value of `--device`. It differs from [`gpu::DeviceChoice`]: it includes the CPU, which `auto` chooses where there
-/// is no GPU.
+/// The value of `--device`. It differs from [`gpu::DeviceChoice`]: it includes the CPU, which `auto` chooses where
+/// there is no GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum DeviceArgument {
     /// CUDA if there is a usable GPU, otherwise the CPU

@@ -144,7 +144,8 @@ impl Action {
     }
 }
 
-/// The action whose key was pressed. Escape has an action only while data are loading; a text field undoes its own changes.
+/// The action whose key was pressed. Escape has an action only while data are loading; a text field undoes its own
+/// changes.
 pub(crate) fn pressed(context: &Context, is_loading: bool) -> Option<Action> {
     let is_typing = context.egui_wants_keyboard_input();
     let is_active = |action| match action {

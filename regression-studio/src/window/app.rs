@@ -30,8 +30,8 @@ pub struct Options {
     pub uses_system_dialogs: bool,
     /// The folder that is suggested for saved runs and predictions.
     pub runs_folder: PathBuf,
-    /// The folder for copies of unsaved runs, from which they are recovered if the program ends unexpectedly; `None` for
-    /// no copies.
+    /// The folder for copies of unsaved runs, from which they are recovered if the program ends unexpectedly; `None`
+    /// for no copies.
     pub copies_folder: Option<PathBuf>,
 }
 

@@ -36,7 +36,8 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Adds a run to the comparison, in place of the oldest if that is full; `saved` is its state on disk. Returns its index.
+    /// Adds a run to the comparison, in place of the oldest if that is full; `saved` is its state on disk. Returns its
+    /// index.
     pub(crate) fn add(&mut self, name: String, run: Arc<SavedRun>, saved: Option<Arc<SavedRun>>) -> usize {
         self.runs.push(Listed { name, run, saved, is_chosen: true });
         if self.chosen().count() > MAX_CHOSEN

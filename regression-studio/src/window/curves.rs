@@ -73,8 +73,8 @@ pub(crate) fn of_history(
     ]
 }
 
-/// Draws the plot over `epochs` epochs. `best` is the epoch to mark, unless 0, and the mark's colour; without it, the colours are
-/// explained elsewhere and there is no legend.
+/// Draws the plot over `epochs` epochs. `best` is the epoch to mark, unless 0, and the mark's colour; without it, the
+/// colours are explained elsewhere and there is no legend.
 pub(crate) fn show(
     ui: &mut Ui,
     name: &str,

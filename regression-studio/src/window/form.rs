@@ -79,7 +79,8 @@ impl Form {
         }
     }
 
-    /// Sets everything except data set, target and features to its default, and the logarithms to those that suit the table.
+    /// Sets everything except data set, target and features to its default, and the logarithms to those that suit the
+    /// table.
     pub(crate) fn reset(&mut self, table: Option<&Table>) {
         self.undoer.add_undo(&self.settings);
         let DataSettings { source, features, target, .. } = self.settings.data.clone();

@@ -92,8 +92,8 @@ impl Predict {
         Ok(())
     }
 
-    /// Draws the view for a run of this name, with these buttons and the reasons for which they are disabled. Returns the
-    /// action that the user has chosen.
+    /// Draws the view for a run of this name, with these buttons and the reasons for which they are disabled. Returns
+    /// the action that the user has chosen.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,

@@ -37,7 +37,8 @@ impl Preview {
         Self { statistics, ..Self::default() }
     }
 
-    /// Shows the table, with features and target coloured. Returns the name of the column on whose header the user clicked.
+    /// Shows the table, with features and target coloured. Returns the name of the column on whose header the user
+    /// clicked.
     pub(crate) fn show(&mut self, ui: &mut Ui, table: Option<&Table>, settings: &Settings) -> Option<String> {
         theme::card(ui, |ui| {
             ui.set_min_size(ui.available_size());

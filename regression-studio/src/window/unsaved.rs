@@ -1,5 +1,5 @@
-//! Runs that have not been saved: the question when the window closes, and their copy on disk in case the program does not
-//! end in an orderly way.
+//! Runs that have not been saved: the question when the window closes, and their copy on disk in case the program does
+//! not end in an orderly way.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

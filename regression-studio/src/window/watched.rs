@@ -103,8 +103,8 @@ impl Watched {
         self.snapshot.run.as_ref().filter(|run| !run.history.is_empty())
     }
 
-    /// The run, if all its epochs are done, the last one was the best, and the validation error has fallen by at least one
-    /// percent in the last tenth of them.
+    /// The run, if all its epochs are done, the last one was the best, and the validation error has fallen by at least
+    /// one percent in the last tenth of them.
     pub(crate) fn improving_run(&self) -> Option<&Arc<SavedRun>> {
         let is_done = self.snapshot.state == State::Finished(Ending::AllEpochs);
         let is_best = self.snapshot.results.as_ref().is_some_and(|results| results.best_epoch == results.epochs);

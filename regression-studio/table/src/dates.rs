@@ -1,9 +1,11 @@
 //! Dates as numbers of days.
 
-/// The days from 1970-01-01 to a date, negative before it, with the time as a part of a day; `None` if the text is no date.
+/// The days from 1970-01-01 to a date, negative before it, with the time as a part of a day; `None` if the text is no
+/// date.
 ///
-/// Dates are 2025-01-31, 2025/01/31, 31-Jan-2025, 31 Jan 2025 and 31.01.2025, and may be followed by a space or T and a time, 14:30 or
-/// 14:30:15. Dates such as 01/02/2025 are none, since their order of day and month differs between countries.
+/// Dates are 2025-01-31, 2025/01/31, 31-Jan-2025, 31 Jan 2025 and 31.01.2025, and may be followed by a space or T and a
+/// time, 14:30 or 14:30:15. Dates such as 01/02/2025 are none, since their order of day and month differs between
+/// countries.
 pub(crate) fn days(text: &str) -> Option<f64> {
     let text = text.trim();
     let (date, time) = match text.find(':') {
@@ -48,8 +50,8 @@ fn part_of_day(time: &str) -> Option<f64> {
     is_time.then_some(((hours * 60 + minutes) * 60 + seconds) as f64 / 86_400.0)
 }
 
-/// The days from 1970-01-01 to a day of the Gregorian calendar; `None` if there is no such day. Counts in years from March on, so
-/// that the leap day is the last (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+/// The days from 1970-01-01 to a day of the Gregorian calendar; `None` if there is no such day. Counts in years from
+/// March on, so that the leap day is the last (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let length = match month {

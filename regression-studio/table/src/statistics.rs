@@ -57,8 +57,8 @@ impl Statistics {
 /// Maximum number of rows of a rank correlation.
 const MAX_RANKED: usize = 2000;
 
-/// Spearman's rank correlation of two columns, −1 … 1: the correlation of their ranks, which a few large values do not decide.
-/// Of up to 2000 evenly spaced rows; `None` if fewer than three have both numbers, or if a column is constant.
+/// Spearman's rank correlation of two columns, −1 … 1: the correlation of their ranks, which a few large values do not
+/// decide. Of up to 2000 evenly spaced rows; `None` if fewer than three have both numbers, or if a column is constant.
 pub fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     let both = || a.iter().zip(b).filter(|(a, b)| a.is_finite() && b.is_finite());
     let every = both().count().div_ceil(MAX_RANKED).max(1);

@@ -1,9 +1,9 @@
 //! Training on the CPU.
 //!
 //! A batch of up to [`CHUNK`] samples is one chunk: its gradients update the weights directly from registers. A larger
-//! batch is cut into chunks, distributed to up to [`GROUPS`] groups. The gradients of each group's chunks are added in order;
-//! then the groups' gradients are added in order. The chunks and groups do not depend on the number of threads, and the order
-//! of no sum does, so the weights have the same bits for any number of threads ([`steps`]).
+//! batch is cut into chunks, distributed to up to [`GROUPS`] groups. The gradients of each group's chunks are added in
+//! order; then the groups' gradients are added in order. The chunks and groups do not depend on the number of threads,
+//! and the order of no sum does, so the weights have the same bits for any number of threads ([`steps`]).
 //!
 //! If most inputs are zero, the first layer's products skip the zeros, which changes no bit of the results
 //! ([`kernels_cpu::nonzero_product`]).
@@ -45,8 +45,8 @@ const GROUPS: usize = 16;
 /// Maximum share of nonzero inputs at which skipping the zeros is faster than dense products.
 const NONZERO_SHARE: f64 = 0.4;
 
-/// Trains on the CPU: steps on a team of threads, or on one thread if that is faster ([`Threads`]); evaluations on rayon's
-/// current thread pool.
+/// Trains on the CPU: steps on a team of threads, or on one thread if that is faster ([`Threads`]); evaluations on
+/// rayon's current thread pool.
 #[derive(Debug)]
 pub struct CpuEngine<'a, F> {
     samples: &'a Samples<F>,

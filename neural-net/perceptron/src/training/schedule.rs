@@ -14,8 +14,8 @@ pub enum Schedule {
     /// It does not.
     #[default]
     Constant,
-    /// It falls along half a cosine: in epoch e of E, counted from 0, it is η · (1 + cos(π e / E)) / 2 (I. Loshchilov and
-    /// F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", ICLR 2017, without restarts).
+    /// It falls along half a cosine: in epoch e of E, counted from 0, it is η · (1 + cos(π e / E)) / 2 (I. Loshchilov
+    /// and F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", ICLR 2017, without restarts).
     Cosine,
 }
 

@@ -66,8 +66,8 @@ impl Split {
         share(count, 1, self.members, member)
     }
 
-    /// The time of a step on such a batch without its meetings, divided by that on one thread: the largest share of the work
-    /// that a member has. `first_layer` is the share of the first layer's forward pass.
+    /// The time of a step on such a batch without its meetings, divided by that on one thread: the largest share of the
+    /// work that a member has. `first_layer` is the share of the first layer's forward pass.
     ///
     /// With M members, the pipeline of the first layer has 2 M − 1 slots of 1 / M² of that pass.
     pub(super) fn relative_time(&self, batch_size: usize, first_layer: f64) -> f64 {
