@@ -15,7 +15,9 @@ const [chromium, page] = process.argv.slice(2);
 const drawings = JSON.parse(readFileSync(0, "utf8"));
 const profile = mkdtempSync(join(tmpdir(), "draw-"));
 const options = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", `--user-data-dir=${profile}`];
-const browser = spawn(chromium, options, { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+// Its temporary files are in the profile, which is removed at the end.
+const env = { ...process.env, TMPDIR: profile };
+const browser = spawn(chromium, options, { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"], env });
 const [, , , requests, responses] = browser.stdio;
 const ended = new Promise(resolve => browser.on("exit", resolve));
 
