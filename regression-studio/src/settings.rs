@@ -269,6 +269,17 @@ impl Default for SplitSettings {
     }
 }
 
+impl NetworkSettings {
+    /// The hidden layers' activation, with the parameters that it has.
+    pub fn activation_in_words(&self) -> String {
+        match self.activation {
+            HiddenActivation::Sigmoid => format!("sigmoid (gain {}, threshold {})", self.gain, self.threshold),
+            HiddenActivation::Tanh => "tanh".to_owned(),
+            HiddenActivation::Relu => "ReLU".to_owned(),
+        }
+    }
+}
+
 impl Default for NetworkSettings {
     fn default() -> Self {
         Self { hidden: vec![32, 16], activation: HiddenActivation::Relu, gain: 2.0, threshold: 0.0 }

@@ -3,23 +3,18 @@
 
 use std::fmt::Write;
 
+use crate::Model;
 use crate::prepared::{Input, Scale};
 use crate::results::{Ending, Metrics, PartResult, Results};
 use crate::saved_run::SavedRun;
-use crate::settings::{HiddenActivation, SplitOrder};
+use crate::settings::SplitOrder;
 
 /// The card of a run that has ended, as Markdown.
 pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String {
     let (settings, transform) = (&run.settings, &run.model.transform);
     let architecture = run.model.network.architecture();
     let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
-    let activation = match settings.network.activation {
-        HiddenActivation::Relu => "ReLU".to_owned(),
-        HiddenActivation::Tanh => "tanh".to_owned(),
-        HiddenActivation::Sigmoid => {
-            format!("sigmoid of gain {} and threshold {}", settings.network.gain, settings.network.threshold)
-        }
-    };
+    let activation = settings.network.activation_in_words();
     let target = escaped(&transform.target);
     let logarithm = if transform.target_scale.log { ", learned as its logarithm" } else { "" };
     let how_ended = match ending {
@@ -68,7 +63,7 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
             _ = writeln!(text, "| {} | × {} |", escaped(&importance.column), number(importance.error_factor));
         }
     }
-    inputs(&mut text, &transform.inputs);
+    inputs(&mut text, &run.model);
     _ = write!(
         text,
         "\n## Limits\n\n\
@@ -108,12 +103,10 @@ fn errors(text: &mut String, target: &str, parts: &[PartResult; 3]) {
 }
 
 /// A table of the columns with their usual values, or their categories.
-fn inputs(text: &mut String, inputs: &[Input]) {
+fn inputs(text: &mut String, model: &Model) {
     *text += "\n## Columns\n\n| column | values in training |\n|---|---|\n";
-    let mut columns: Vec<&str> = inputs.iter().map(Input::column).collect();
-    columns.dedup();
-    for name in columns {
-        let of_column = inputs.iter().filter(|input| input.column() == name);
+    for name in model.columns() {
+        let of_column = model.transform.inputs.iter().filter(|input| input.column() == name);
         let values: Vec<String> = of_column
             .map(|input| match input {
                 Input::Text { text, .. } => escaped(text),

@@ -237,7 +237,7 @@ impl<'a> Trainer<'a> {
         let mut snapshot = self.snapshot(State::Finished(ending))?;
         let run = snapshot.run.take().map(|run| SavedRun {
             ended: Some((ending, results.clone())),
-            rows: Some(Arc::clone(&rows)),
+            rows: Some(rows),
             ..(*run).clone()
         });
         snapshot.run = run.map(Arc::new);

@@ -10,7 +10,6 @@ use neural_net::Network;
 
 use self::layout::{Columns, RADIUS};
 use super::theme::{self, Palette};
-use crate::settings::HiddenActivation;
 use crate::{Settings, Snapshot};
 
 /// The network to draw: layer sizes, names, and weights if training has started.
@@ -34,13 +33,7 @@ impl<'a> Drawing<'a> {
             Some(network) => network.architecture().sizes().to_vec(),
             None => std::iter::once(inputs.len()).chain(settings.network.hidden.iter().copied()).chain([1]).collect(),
         };
-        let neuron = match settings.network.activation {
-            HiddenActivation::Sigmoid => {
-                format!("sigmoid (gain {}, threshold {})", settings.network.gain, settings.network.threshold)
-            }
-            HiddenActivation::Tanh => "tanh".to_owned(),
-            HiddenActivation::Relu => "ReLU".to_owned(),
-        };
+        let neuron = settings.network.activation_in_words();
         Self { sizes, inputs, target: &settings.data.target, neuron, network }
     }
 

@@ -85,10 +85,10 @@ impl WhatIf {
 
     /// The predictions for the row before and after the changes; computed again only after a change.
     fn predictions(&mut self, run: &Arc<SavedRun>) -> (f64, f64) {
-        let is_fresh = self.predicted.as_ref().is_some_and(|predicted| {
+        let kept = self.predicted.take().filter(|predicted| {
             Arc::ptr_eq(&predicted.run, run) && predicted.row == self.row && predicted.start == self.start
         });
-        if !is_fresh {
+        let predicted = kept.unwrap_or_else(|| {
             let predict = |row: &[(String, Cell)]| {
                 run.model.predict_row(|column| {
                     let found = row.iter().find(|(name, _)| name == column);
@@ -96,10 +96,11 @@ impl WhatIf {
                 })
             };
             let (before, now) = (predict(&self.start), predict(&self.row));
-            let (start, row) = (self.start.clone(), self.row.clone());
-            self.predicted = Some(Predicted { run: Arc::clone(run), start, row, before, now });
-        }
-        self.predicted.as_ref().map_or((f64::NAN, f64::NAN), |predicted| (predicted.before, predicted.now))
+            Predicted { run: Arc::clone(run), start: self.start.clone(), row: self.row.clone(), before, now }
+        });
+        let values = (predicted.before, predicted.now);
+        self.predicted = Some(predicted);
+        values
     }
 
     /// The prediction, and a slider or a choice for each feature.
