@@ -8,7 +8,8 @@
 //! | `targets` | the expected outputs, *N* × outputs |
 //! | `order` | the sample permutation of the epoch: sample indices |
 //! | `parameters` | for each layer its weights, inputs × units row by row, then its biases: (inputs + 1) × units |
-//! | `velocities` | the parameters' last updates, in the same layout; empty without momentum |
+//! | `velocities` | the parameters' last updates, in the same layout; empty without momentum; with Adam, the mean gradients m |
+//! | `squares` | with Adam, the mean squared gradients v, in the same layout |
 //! | `activations`, `errors` | one buffer per layer: batch × units, where the error is ∂loss/∂z |
 //! | `state` | one integer: the step, counted from the start of `order` |
 //! | `losses` | for each step one partial sum per [`ROWS_PER_BLOCK`] samples of a batch |
@@ -24,7 +25,8 @@
 //!    below.
 //! 4. `network_update` for each layer: xᵀ · δ, with the weight update fused. For large batches, where there are too few
 //!    tiles to occupy the GPU, `network_gradient` computes partial sums over slices of the batch (split-K) and
-//!    [`network_update_from_parts`] adds them in order.
+//!    [`network_update_from_parts`] adds them in order. With Adam, `network_gradient` and [`network_update_by_adam`]
+//!    follow each other for every batch.
 //! 5. [`network_next_step`].
 //!
 //! An evaluation is `network_forward` for each layer, [`network_evaluate`] and [`network_next_step`], with a large
@@ -38,6 +40,7 @@
 #![allow(clippy::too_many_arguments, reason = "a kernel's buffers are passed one by one")]
 
 pub mod activation;
+mod adam;
 mod backward;
 mod batch;
 mod forward;
@@ -48,11 +51,12 @@ mod shape;
 mod tile;
 mod update;
 
+pub use adam::network_update_by_adam;
 pub use backward::{network_backward_16, network_backward_64};
 pub use batch::network_next_step;
 pub use forward::{network_forward_16, network_forward_64};
 pub use output::{ROWS_PER_BLOCK, network_evaluate, network_output};
-pub use shape::{Batches, LayerShape, OutputLayer, UpdateRule};
+pub use shape::{AdamRule, Batches, LayerShape, OutputLayer, UpdateRule};
 pub use tile::THREADS;
 pub use update::{
     network_gradient_16, network_gradient_64, network_update_16, network_update_64, network_update_from_parts,

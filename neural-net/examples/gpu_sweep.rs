@@ -171,7 +171,7 @@ impl Problem {
         let images = Array2::from_shape_simple_fn((count, inputs), pixel);
         let mut targets = Array2::zeros((count, outputs));
         targets.outer_iter_mut().for_each(|mut target| target[rng.random_range(0..outputs)] = 1.0);
-        let (samples, parameters) = (Samples::new(images, targets)?, Parameters { network, velocities: None });
+        let (samples, parameters) = (Samples::new(images, targets)?, Parameters::new(network));
         Ok(Self { hyperparameters, samples, parameters, order: (0..end).collect(), steps })
     }
 }

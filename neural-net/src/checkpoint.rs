@@ -1,4 +1,4 @@
-//! Checkpoints of training runs: one safetensors file with the network, the velocities and the progress. It is written
+//! Checkpoints of training runs: one safetensors file with the network, the optimizer's state and the progress. It is written
 //! atomically, so that the last checkpoint remains valid if the process is killed at any moment.
 //!
 //! A process that writes checkpoints holds a lock of the directory from before it reads the existing one until it has
@@ -19,7 +19,7 @@ pub const FILE_NAME: &str = "checkpoint.safetensors";
 /// The state of a training run that can be resumed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The network and its velocities.
+    /// The network and the optimizer's state.
     pub parameters: Parameters<f32>,
     /// The settings and the progress.
     pub run: Run,
@@ -115,11 +115,9 @@ pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Checkpoint>, ModelFil
     let has_velocities = momentum
         .parse()
         .map_err(|_| file.not_ours(format!("its momentum is {momentum:?} instead of \"true\" or \"false\"")))?;
-    let parameters = file.parameters(&architecture, has_velocities)?;
-    let prefixes = if has_velocities { &["layers", "velocities"][..] } else { &["layers"] };
-    file.reject_other_tensors(prefixes, architecture.layers())?;
     let run: Run = serde_json::from_str(file.metadata("run")?)
         .map_err(|error| file.not_ours(format!("its run cannot be read: {error}")))?;
     run.validate().map_err(|invalid| ModelFileError::Run { path: path.to_path_buf(), invalid })?;
+    let parameters = file.parameters(&architecture, has_velocities, run.hyperparameters.optimizer, &[])?;
     Ok(file.loaded(Checkpoint { parameters, run }))
 }

@@ -181,7 +181,7 @@ pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Model>, ModelFileErro
     let file = parse_ours(path, bytes, &KEYS, &CHECKPOINT_KEYS)?;
     let architecture = file.architecture()?;
     let network = file.network("layers", architecture)?;
-    file.reject_other_tensors(&["layers", "velocities"], network.architecture().layers())?;
+    file.reject_other_tensors(&["layers", "velocities", "squares"], network.architecture().layers())?;
     Ok(file.loaded(Model { network, dataset: file.metadata("dataset")?.to_owned() }))
 }
 
@@ -210,11 +210,12 @@ pub fn network_tensors(prefix: &str, network: &Network<f32>) -> Vec<NamedTensor>
     layer_tensors(prefix, network.weights().iter().zip(network.biases()))
 }
 
-/// The tensors of a network and, with momentum, of its velocities.
+/// The tensors of a network and of its optimizer's state.
 pub fn parameter_tensors(parameters: &Parameters<f32>) -> Vec<NamedTensor> {
     let mut tensors = network_tensors("layers", &parameters.network);
-    if let Some(velocities) = &parameters.velocities {
-        tensors.extend(layer_tensors("velocities", velocities.iter().map(|(weights, biases)| (weights, biases))));
+    for (prefix, state) in [("velocities", &parameters.velocities), ("squares", &parameters.squares)] {
+        let layers = state.iter().flatten().map(|(weights, biases)| (weights, biases));
+        tensors.extend(layer_tensors(prefix, layers));
     }
     tensors
 }

@@ -12,11 +12,12 @@ use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuOptions, 
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::reference;
+use neural_net::training::Optimizer;
 use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use support::cases::{Case, assert_close, case, random_samples, train_by_reference_observed};
+use support::cases::{Case, assert_close, case, random_samples, start, train_by_reference_observed};
 
 /// Trains in the given order, and returns the parameters and the steps' losses.
 fn train(engine: &mut dyn Engine<f32>, order: &[u32]) -> (Parameters<f32>, Vec<f64>) {
@@ -54,7 +55,8 @@ fn check(device: &Device, case: &Case) -> Result<(), TestCaseError> {
     let persistent = |max_blocks| GpuOptions { path: GpuPath::Persistent, max_blocks: NonZeroU32::new(max_blocks) };
     check_with(device, case, &GpuOptions { path: GpuPath::Steps, max_blocks: None })?;
     let batch_size = case.hyperparameters.batch_size.unwrap_or(case.count).min(case.count);
-    let is_small = batch_size <= 64 && case.architecture.sizes().iter().all(|&size| size < 100);
+    let is_sgd = case.hyperparameters.optimizer == Optimizer::Sgd;
+    let is_small = is_sgd && batch_size <= 64 && case.architecture.sizes().iter().all(|&size| size < 100);
     if is_small {
         check_with(device, case, &persistent([0, 3, 1][case.count % 3]))?;
     }
@@ -67,15 +69,20 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), 
     let network = Network::random(architecture.clone(), Initialization::Xavier, &mut rng);
     let samples = random_samples(*count, architecture.inputs(), architecture.outputs(), &mut rng);
     let order: Vec<u32> = (0..*count as u32).rev().collect();
-    let parameters = Parameters { network: network.clone(), velocities: None };
+    let parameters = start(network.clone(), hyperparameters);
 
     let mut engine = GpuEngine::new(device, &samples, &parameters, hyperparameters, options).unwrap();
     let (trained, losses) = train(&mut engine, &order);
     let (exact_network, exact_samples) = in_double_precision(&network, &samples);
     let mut is_at_kink = false;
     let before_step = |network: &_, batch: &_| is_at_kink |= is_at_a_kink_of_relu(network, batch);
-    let (expected, expected_loss) =
-        train_by_reference_observed(&exact_samples, &exact_network, hyperparameters, &order, before_step);
+    let (expected, expected_loss) = train_by_reference_observed(
+        &exact_samples,
+        &start(exact_network, hyperparameters),
+        hyperparameters,
+        &order,
+        before_step,
+    );
     if is_at_kink {
         return Err(TestCaseError::reject("rounding decides the sign of a pre-activation of ReLU"));
     }
@@ -83,7 +90,9 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), 
     assert_close(&got, &expected, 2e-6)?;
     let loss: f64 = losses.iter().sum();
     prop_assert!((loss - expected_loss).abs() <= 2e-6 * expected_loss.max(1.0), "{} not {}", loss, expected_loss);
-    prop_assert_eq!(trained.velocities.is_some(), hyperparameters.momentum != 0.0);
+    let is_adam = hyperparameters.optimizer == Optimizer::Adam;
+    prop_assert_eq!(trained.velocities.is_some(), is_adam || hyperparameters.momentum != 0.0);
+    prop_assert_eq!(trained.squares.is_some(), is_adam);
 
     let evaluation = engine.evaluate_training_samples().unwrap();
     let mut cpu = CpuEngine::new(&samples, &trained, hyperparameters);
@@ -132,8 +141,10 @@ fn check_every_activation_and_loss(device: &Device) {
                 let sizes = sizes[combination % sizes.len()].clone();
                 combination += 1;
                 let momentum = if combination % 3 == 0 { 0.5 } else { 0.0 };
+                let optimizer = if combination % 4 == 0 { Optimizer::Adam } else { Optimizer::Sgd };
                 let hyperparameters = Hyperparameters {
                     loss,
+                    optimizer,
                     learning_rate: 0.05,
                     momentum,
                     weight_decay: 0.1,
@@ -203,14 +214,17 @@ fn part1_the_gpu_engine_is_right_with_large_tiles() {
 fn check_sizes(device: &Device, sizes_and_counts: &[(Vec<usize>, usize)]) {
     for (sizes, count) in sizes_and_counts.iter().cloned() {
         let architecture = Architecture::new(sizes, Activation::Tanh, Activation::Softmax).unwrap();
-        let hyperparameters = Hyperparameters {
-            batch_size: None,
-            loss: Loss::CrossEntropy,
-            learning_rate: 0.01,
-            momentum: 0.9,
-            ..Preset::Homework.hyperparameters()
-        };
-        check(device, &Case { architecture, hyperparameters, count, seed: 3 }).unwrap();
+        for (optimizer, learning_rate) in [(Optimizer::Sgd, 0.01), (Optimizer::Adam, 0.001)] {
+            let hyperparameters = Hyperparameters {
+                batch_size: None,
+                loss: Loss::CrossEntropy,
+                optimizer,
+                learning_rate,
+                momentum: 0.9,
+                ..Preset::Homework.hyperparameters()
+            };
+            check(device, &Case { architecture: architecture.clone(), hyperparameters, count, seed: 3 }).unwrap();
+        }
     }
 }
 
@@ -229,7 +243,7 @@ fn stops_at_a_loss_that_is_not_finite(path: GpuPath) {
     let samples = random_samples(400, 3, 2, &mut rng);
     let order: Vec<u32> = (0..400).collect();
     let hyperparameters = Hyperparameters { learning_rate: 1e6, ..Preset::Homework.hyperparameters() };
-    let parameters = Parameters { network, velocities: None };
+    let parameters = Parameters::new(network);
     let mut engine = GpuEngine::new(&Device::simulator(), &samples, &parameters, &hyperparameters, &options).unwrap();
     let mut steps = 0;
     let outcome = engine.train(&order, 0, &mut |_, loss| {
@@ -245,20 +259,21 @@ fn stops_at_a_loss_that_is_not_finite(path: GpuPath) {
 /// Wherever it is stopped, training resumes after the last step that `observe` received.
 #[test]
 fn part1_the_gpu_engine_resumes_after_the_last_observed_step() {
-    for path in [GpuPath::Steps, GpuPath::Persistent] {
-        resumes_after_the_last_observed_step(path);
-    }
+    resumes_after_the_last_observed_step(GpuPath::Steps, Optimizer::Sgd);
+    resumes_after_the_last_observed_step(GpuPath::Steps, Optimizer::Adam);
+    resumes_after_the_last_observed_step(GpuPath::Persistent, Optimizer::Sgd);
 }
 
-fn resumes_after_the_last_observed_step(path: GpuPath) {
+fn resumes_after_the_last_observed_step(path: GpuPath, optimizer: Optimizer) {
     let options = GpuOptions { path, max_blocks: None };
     let architecture = Architecture::new(vec![6, 4, 3], Activation::Sigmoid, Activation::Softmax).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);
     let samples = random_samples(200, 6, 3, &mut rng);
     let order: Vec<u32> = (0..200).collect();
-    let hyperparameters = Hyperparameters { batch_size: Some(2), momentum: 0.5, ..Preset::Homework.hyperparameters() };
-    let mut parameters = Parameters { network, velocities: None };
+    let hyperparameters =
+        Hyperparameters { batch_size: Some(2), optimizer, momentum: 0.5, ..Preset::Homework.hyperparameters() };
+    let mut parameters = Parameters::new(network);
     let engine = |parameters: &Parameters<f32>| {
         GpuEngine::new(&Device::simulator(), &samples, parameters, &hyperparameters, &options).unwrap()
     };

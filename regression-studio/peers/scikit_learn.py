@@ -2,7 +2,7 @@
 
     python scikit_learn.py RUN
 
-RUN is the folder of a run that has ended, with numeric features. The multilayer perceptron has the run's hidden layers and
+RUN is the folder of a run that has ended. Columns of text are one-hot encoded. The multilayer perceptron has the run's hidden layers and
 number of epochs, and scikit-learn's defaults otherwise (Adam, learning rate 0.001, batches of 200).
 """
 
@@ -27,21 +27,29 @@ def signed_log(values):
     return np.sign(values) * np.log1p(np.abs(values))
 
 
-def columns(path, names):
-    """The named columns of a CSV file, rows × columns; NaN for what is not a number."""
-
-    def number(text):
-        try:
-            return float(text)
-        except ValueError:
-            return np.nan
-
+def texts(path, names):
+    """The named columns of a CSV file, each a list of texts."""
     opened = gzip.open(path, "rt") if path.suffix == ".gz" else open(path)
     with opened as file:
         rows = csv.reader(file, skipinitialspace=True)
         header = [name.strip() for name in next(rows)]
         places = [header.index(name) for name in names]
-        return np.array([[number(row[place]) for place in places] for row in rows])
+        return list(zip(*([row[place].strip() for place in places] for row in rows)))
+
+
+def number(text):
+    """The number, or NaN for an empty text."""
+    return float(text) if text else np.nan
+
+
+def encoded(column, is_log):
+    """The inputs of a column, rows × inputs: its numbers, or one input for each of its texts."""
+    try:
+        numbers = np.array([[number(text)] for text in column])
+        return signed_log(numbers) if is_log else numbers
+    except ValueError:
+        categories = sorted(set(column))
+        return np.array([[float(text == category) for category in categories] for text in column])
 
 
 def main():
@@ -49,10 +57,9 @@ def main():
     settings = tomllib.loads((run / "settings.toml").read_text())
     results = tomllib.loads((run / "results.toml").read_text())
     data = settings["data"]
-    values = columns(pathlib.Path(data["source"]["file"]), [*data["features"], data["target"]])
-    inputs, targets = values[:, :-1], values[:, -1]
-    if data["log_features"]:
-        inputs = signed_log(inputs)
+    *features, target = texts(pathlib.Path(data["source"]["file"]), [*data["features"], data["target"]])
+    inputs = np.hstack([encoded(column, data["log_features"]) for column in features])
+    targets = np.array([number(text) for text in target])
     learned = signed_log(targets) if data["log_target"] else targets
     with open(run / "split.csv") as file:
         parts = [(int(row) - 1, part) for row, part in list(csv.reader(file))[1:]]

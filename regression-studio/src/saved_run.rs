@@ -32,7 +32,7 @@ pub struct SavedRun {
 /// The state of a training run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The folded network W', b' and its velocities; see [`crate::sigmoid`].
+    /// The folded network W', b' and the optimizer's state; see [`crate::sigmoid`].
     pub parameters: Parameters<f32>,
     /// Epochs and steps done.
     pub progress: RunProgress,

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use neural_net::checksum::{self, Seal};
-use neural_net::training::Schedule;
+use neural_net::training::{Optimizer, Schedule};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use timing::program::{available_memory, require_memory};
 
@@ -169,15 +170,16 @@ pub enum HiddenActivation {
     Relu,
 }
 
-/// Hyperparameters of Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w, where E is half the squared error, averaged over a batch;
-/// and the device.
+/// Hyperparameters and the device. By [`Optimizer::Sgd`], Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w, where E is half the squared
+/// error, averaged over a batch; by [`Optimizer::Adam`], α is β₁.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingSettings {
+    /// The update rule.
+    pub optimizer: Optimizer,
     /// Learning rate η of the first epoch.
     pub learning_rate: f64,
-    /// The learning rate of later epochs; constant in files of versions that did not know it.
-    #[serde(default)]
+    /// The learning rate of later epochs.
     pub schedule: Schedule,
     /// Momentum α.
     pub momentum: f64,
@@ -289,7 +291,8 @@ impl Default for NetworkSettings {
 impl Default for TrainingSettings {
     fn default() -> Self {
         Self {
-            learning_rate: 0.05,
+            optimizer: Optimizer::Adam,
+            learning_rate: default_learning_rate(Optimizer::Adam),
             schedule: Schedule::Cosine,
             momentum: 0.9,
             regularization: 0.0,
@@ -299,6 +302,52 @@ impl Default for TrainingSettings {
             seed: 0,
             device: DeviceSetting::Auto,
             threads: None,
+        }
+    }
+}
+
+/// The learning rate with which to begin.
+pub fn default_learning_rate(optimizer: Optimizer) -> f64 {
+    match optimizer {
+        Optimizer::Sgd => 0.05,
+        Optimizer::Adam => 0.003,
+    }
+}
+
+/// The keys of a settings file on which the defaults of others depend.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Given {
+    training: GivenTraining,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct GivenTraining {
+    optimizer: Option<IgnoredAny>,
+    learning_rate: Option<IgnoredAny>,
+    schedule: Option<IgnoredAny>,
+}
+
+impl TrainingSettings {
+    /// Changes the optimizer, and the learning rate with it if that is the old optimizer's default.
+    pub fn set_optimizer(&mut self, optimizer: Optimizer) {
+        if self.learning_rate == default_learning_rate(self.optimizer) {
+            self.learning_rate = default_learning_rate(optimizer);
+        }
+        self.optimizer = optimizer;
+    }
+
+    /// Sets the values that a file omits and whose defaults depend on those that it has. A learning rate without optimizer
+    /// or schedule is that of a version that had constant rates and SGD only.
+    fn complete(&mut self, given: &GivenTraining) {
+        match given.learning_rate {
+            Some(_) if given.optimizer.is_none() => self.optimizer = Optimizer::Sgd,
+            Some(_) => {}
+            None => self.learning_rate = default_learning_rate(self.optimizer),
+        }
+        if given.learning_rate.is_some() && given.schedule.is_none() {
+            self.schedule = Schedule::Constant;
         }
     }
 }
@@ -409,13 +458,16 @@ impl Settings {
             return Err(format!("longer than {} MiB: are these settings?", MAX_BYTES >> 20));
         }
         depth::check(text)?;
-        toml::from_str(text).map_err(|error| {
+        let mut settings: Self = toml::from_str(text).map_err(|error| {
             let message = in_words(error.message());
             match error.span() {
                 Some(span) => format!("line {}: {message}", 1 + text[..span.start].matches('\n').count()),
                 None => message,
             }
-        })
+        })?;
+        let Given { training } = toml::from_str(text).map_err(|error| in_words(error.message()))?;
+        settings.training.complete(&training);
+        Ok(settings)
     }
 
     /// These settings with some values replaced, each given as `section.key=value`, as in a settings file.
@@ -444,7 +496,13 @@ impl Settings {
         // A text needs no quotes here.
         let value = format!("value = {text}").parse::<toml::Table>().ok().and_then(|mut parsed| parsed.remove("value"));
         table.insert(key.to_owned(), value.unwrap_or_else(|| toml::Value::String(text.to_owned())));
-        all.try_into().map_err(|error: toml::de::Error| in_words(error.message()))
+        let changed: Self = all.try_into().map_err(|error: toml::de::Error| in_words(error.message()))?;
+        if changed.training.optimizer == self.training.optimizer {
+            return Ok(changed);
+        }
+        let mut settings = self.clone();
+        settings.training.set_optimizer(changed.training.optimizer);
+        Ok(settings)
     }
 
     /// The settings as TOML for [`Settings::from_toml`]; empty if the data file's path is not Unicode.

@@ -44,6 +44,30 @@ cuda_std::plain_data! {
 }
 
 cuda_std::plain_data! {
+    /// The update rule of a parameter w by Adam, from the gradient summed over a batch, g = scale · gradient:
+    ///
+    /// m ← beta_1 · m + (1 − beta_1) · g;  v ← beta_2 · v + (1 − beta_2) · g²
+    ///
+    /// w ← (1 − decay) · w − scale · η · m̂ / (√v̂ + epsilon), with the bias-corrected m̂ and v̂
+    pub struct AdamRule {
+        /// The share of m that remains after a step.
+        pub beta_1: f32,
+        /// The share of v that remains after a step.
+        pub beta_2: f32,
+        /// 1 − beta_2, rounded once: the difference of rounded values has an error of 10⁻⁵ of it.
+        pub one_minus_beta_2: f32,
+        /// Keeps the denominator above 0.
+        pub epsilon: f32,
+        /// The factor of the layer's gradients and changes.
+        pub scale: f32,
+        /// Learning rate η · weight decay.
+        pub decay: f32,
+        /// If not 0, the gradient is divided by the batch's number of samples.
+        pub is_mean: u32,
+    }
+}
+
+cuda_std::plain_data! {
     /// The update rule of a parameter, from the gradient summed over a batch:
     ///
     /// v ← momentum · v − decay · w − rate · gradient;  w ← w + v

@@ -136,16 +136,23 @@ pub fn network_update_from_parts(
     let size = (shape.features + 1) * shape.units;
     let index = thread::index_1d();
     if index < size {
-        let mut sum = 0.0;
-        let mut part = 0;
-        while part < count {
-            sum += parts[part as usize * size as usize + index as usize];
-            part += 1;
-        }
+        let sum = sum_of_parts(parts, count, size, index);
         let rule = Rule::new(rule, batch.rows);
         let target = Target { parameters, velocities, shape };
         target.update(index / shape.units, index % shape.units, sum, rule);
     }
+}
+
+/// The gradient of parameter `index`: the sum of its `count` parts, in order, of `size` parameters each.
+#[inline(always)]
+pub(super) fn sum_of_parts(parts: Global<f32>, count: u32, size: u32, index: u32) -> f32 {
+    let mut sum = 0.0;
+    let mut part = 0;
+    while part < count {
+        sum += parts[part as usize * size as usize + index as usize];
+        part += 1;
+    }
+    sum
 }
 
 /// Parameters and velocities of the layer to update.

@@ -15,13 +15,25 @@ use crate::{Network, Samples, Scalar};
 pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent};
 pub use cpu::{CpuEngine, PhaseTimes, Threads};
 
-/// A network and, if it is trained with momentum, the last changes of its parameters.
+/// The weights and biases of each layer, or values of their shapes.
+pub type LayerArrays<F> = Vec<(Array2<F>, Array1<F>)>;
+
+/// A network and the state of the optimizer that trains it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters<F> {
     /// The network.
     pub network: Network<F>,
-    /// The last changes of each layer's weights and biases.
-    pub velocities: Option<Vec<(Array2<F>, Array1<F>)>>,
+    /// With momentum, the last changes of the parameters; with Adam, their mean gradients m.
+    pub velocities: Option<LayerArrays<F>>,
+    /// With Adam, the mean squared gradients v.
+    pub squares: Option<LayerArrays<F>>,
+}
+
+impl<F> Parameters<F> {
+    /// A network before the first step.
+    pub fn new(network: Network<F>) -> Self {
+        Self { network, velocities: None, squares: None }
+    }
 }
 
 /// Loss and accuracy of a network on a set of samples.
@@ -69,8 +81,9 @@ pub trait Engine<F: Scalar> {
     /// The device's name, for printed results.
     fn device(&self) -> String;
 
-    /// Sets the learning rate of the next steps; before, it is that of the hyperparameters.
-    fn set_learning_rate(&mut self, learning_rate: f64);
+    /// Sets the learning rate of the next epoch's steps, and the number of steps in the epochs before it. Before the first
+    /// call, they are that of the hyperparameters and 0.
+    fn start_epoch(&mut self, learning_rate: f64, steps_before: usize);
 
     /// Trains on the training samples in the given order, batch by batch, one step each, from step `first_step` on.
     /// After each step, `observe` receives the step's index in `order`, counted from 0, and the batch's summed loss

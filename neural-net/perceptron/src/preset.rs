@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::display_and_parse_names;
 use crate::network::{ArchitectureError, Initialization};
-use crate::training::{GradientScale, Hyperparameters, Schedule};
+use crate::training::{GradientScale, Hyperparameters, Optimizer, Schedule};
 use crate::{Activation, Architecture, Loss};
 
 /// A predefined network and its hyperparameters.
@@ -79,6 +79,7 @@ impl Preset {
     pub fn hyperparameters(self) -> Hyperparameters {
         let homework = Hyperparameters {
             loss: Loss::SquaredError,
+            optimizer: Optimizer::Sgd,
             learning_rate: 0.1,
             learning_rate_factors: vec![],
             schedule: Schedule::Constant,

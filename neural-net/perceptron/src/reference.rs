@@ -1,8 +1,8 @@
 //! The plain computation of a training step, against which every engine is checked.
 
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array, Array1, Array2, Axis, Dimension};
 
-use crate::training::{GradientScale, Hyperparameters};
+use crate::training::{EPSILON, GradientScale, Hyperparameters, Optimizer, SQUARES_DECAY};
 use crate::{Network, Samples, Scalar};
 
 /// The derivatives of a batch's loss: one matrix and one vector for each layer with weights.
@@ -65,14 +65,31 @@ pub fn gradients<F: Scalar>(network: &Network<F>, samples: &Samples<F>, loss: cr
     gradients
 }
 
-/// One step on all of `samples` as a batch, by the rule that [`Hyperparameters`] documents. `velocities` holds the last
-/// step's changes; before the first step, zeros of the parameters' shapes.
+/// The state of the optimizer.
+#[derive(Clone, Debug)]
+pub struct State<F> {
+    /// The last changes of the parameters; with Adam, their mean gradients m.
+    pub velocities: Gradients<F>,
+    /// With Adam, the mean squared gradients v.
+    pub squares: Gradients<F>,
+    /// Number of steps done.
+    pub steps: usize,
+}
+
+impl<F: Scalar> State<F> {
+    /// The state before the first step on a network.
+    pub fn new(network: &Network<F>) -> Self {
+        Self { velocities: Gradients::zeros(network), squares: Gradients::zeros(network), steps: 0 }
+    }
+}
+
+/// One step on all of `samples` as a batch, by the rule that [`Hyperparameters`] documents.
 ///
 /// # Panics
-/// If `velocities` does not have the network's shapes.
+/// If `state` does not have the network's shapes.
 pub fn step<F: Scalar>(
     network: &Network<F>,
-    velocities: &mut Gradients<F>,
+    state: &mut State<F>,
     samples: &Samples<F>,
     hyperparameters: &Hyperparameters,
 ) -> Network<F> {
@@ -85,19 +102,55 @@ pub fn step<F: Scalar>(
     let rate = F::from_f64(hyperparameters.learning_rate);
     let momentum = F::from_f64(hyperparameters.momentum);
     let decay = F::from_f64(hyperparameters.weight_decay);
+    let State { velocities, squares, steps } = state;
+    *steps += 1;
     let (mut weights, mut biases) = (network.weights().to_vec(), network.biases().to_vec());
     for layer in 0..weights.len() {
         let factor = F::from_f64(hyperparameters.learning_rate_factor(layer));
-        let change = (&gradients.weights[layer] * factor + &(&weights[layer] * decay)) * rate;
-        velocities.weights[layer] = &velocities.weights[layer] * momentum - change;
-        weights[layer] += &velocities.weights[layer];
-        velocities.biases[layer] = &velocities.biases[layer] * momentum - &gradients.biases[layer] * (factor * rate);
-        biases[layer] += &velocities.biases[layer];
+        match hyperparameters.optimizer {
+            Optimizer::Sgd => {
+                let change = (&gradients.weights[layer] * factor + &(&weights[layer] * decay)) * rate;
+                velocities.weights[layer] = &velocities.weights[layer] * momentum - change;
+                weights[layer] += &velocities.weights[layer];
+                let change = &gradients.biases[layer] * (factor * rate);
+                velocities.biases[layer] = &velocities.biases[layer] * momentum - change;
+                biases[layer] += &velocities.biases[layer];
+            }
+            Optimizer::Adam => {
+                let (t, scale) = (*steps, factor.sqrt());
+                let moments = (&mut velocities.weights[layer], &mut squares.weights[layer]);
+                let change = adam_change(&gradients.weights[layer], moments, t, hyperparameters, scale);
+                let change = change + &weights[layer] * (rate * decay);
+                weights[layer] -= &change;
+                let moments = (&mut velocities.biases[layer], &mut squares.biases[layer]);
+                biases[layer] -= &adam_change(&gradients.biases[layer], moments, t, hyperparameters, scale);
+            }
+        }
     }
     match Network::new(network.architecture().clone(), weights, biases) {
         Ok(network) => network,
         Err(error) => unreachable!("a step keeps every shape: {error}"),
     }
+}
+
+/// The change of parameters by step `t` of Adam, counted from 1, without decay; `scale` is the root of the layer's factor.
+fn adam_change<F: Scalar, D: Dimension>(
+    gradients: &Array<F, D>,
+    (m, v): (&mut Array<F, D>, &mut Array<F, D>),
+    t: usize,
+    hyperparameters: &Hyperparameters,
+    scale: F,
+) -> Array<F, D> {
+    let Hyperparameters { momentum, learning_rate, .. } = *hyperparameters;
+    let [beta_1, beta_2] = [momentum, SQUARES_DECAY].map(F::from_f64);
+    let [new_1, new_2] = [1.0 - momentum, 1.0 - SQUARES_DECAY].map(F::from_f64);
+    let [rate, epsilon] = [learning_rate, EPSILON].map(F::from_f64);
+    let gradients = gradients * scale;
+    *m = &*m * beta_1 + &gradients * new_1;
+    *v = &*v * beta_2 + &gradients * &gradients * new_2;
+    let corrections = [momentum, SQUARES_DECAY].map(|beta| F::from_f64(1.0 - beta.powf(t as f64)));
+    let (m_corrected, v_corrected) = (&*m / corrections[0], &*v / corrections[1]);
+    m_corrected / (v_corrected.mapv(F::sqrt) + epsilon) * (rate * scale)
 }
 
 impl<F: Scalar> Gradients<F> {

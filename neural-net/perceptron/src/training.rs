@@ -1,5 +1,6 @@
 //! Training runs: epochs, sample permutations, history, stopping and resuming.
 
+mod optimizer;
 mod schedule;
 mod stop_at;
 mod validate;
@@ -17,6 +18,8 @@ use crate::names::display_and_parse_names;
 use crate::network::Initialization;
 use crate::{Architecture, Loss, Network, Samples, Scalar};
 
+pub use self::optimizer::Optimizer;
+pub(crate) use self::optimizer::{CorrectedStep, EPSILON, SQUARES_DECAY};
 pub use self::schedule::Schedule;
 use self::stop_at::Batches;
 pub use self::stop_at::StopAt;
@@ -55,27 +58,36 @@ impl GradientScale {
     }
 }
 
-/// The hyperparameters of a training run. One step on a batch adds v to each weight w, and likewise for each bias,
-/// without decay:
+/// The hyperparameters of a training run. By [`Optimizer::Sgd`], one step on a batch adds v to each weight w, and likewise
+/// for each bias, without decay:
 ///
 /// v ← momentum · v − learning_rate · (factor · ∂loss/∂w + weight_decay · w)
 ///
-/// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], 1 by default.
+/// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], 1 by default. By [`Optimizer::Adam`], with
+/// β₁ = momentum, β₂ = 0.999, ε = 10⁻⁸ and s = √factor, step t, counted from 1, is
+///
+/// m ← β₁ · m + (1 − β₁) · s · ∂loss/∂w;  v ← β₂ · v + (1 − β₂) · (s · ∂loss/∂w)²
+///
+/// w ← w − learning_rate · (s · m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + ε) + weight_decay · w)
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hyperparameters {
     /// The loss function.
     pub loss: Loss,
+    /// The update rule.
+    #[serde(default, skip_serializing_if = "Optimizer::is_sgd")]
+    pub optimizer: Optimizer,
     /// The step size, above 0: the learning rate of the first epoch.
     pub learning_rate: f64,
     /// The learning rate of later epochs.
     #[serde(default, skip_serializing_if = "Schedule::is_constant")]
     pub schedule: Schedule,
-    /// The factor of the gradients of each layer with weights, from the inputs on; 1 beyond the list's end. Weight
-    /// decay and momentum are not scaled.
+    /// The factor of the gradients of each layer with weights, from the inputs on; 1 beyond the list's end. A step is that
+    /// of a layer whose parameters are w / √factor. Weight decay and momentum are not scaled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learning_rate_factors: Vec<f64>,
-    /// The share of the last change that is added to the next, 0 ≤ momentum < 1.
+    /// The share of the last change that is added to the next, 0 ≤ momentum < 1; by Adam, the share of the mean gradient
+    /// that remains after a step.
     pub momentum: f64,
     /// The coefficient of the decay of each weight towards 0.
     pub weight_decay: f64,
@@ -221,7 +233,7 @@ pub struct Training<E> {
 pub fn initial_parameters<F: Scalar>(architecture: Architecture, hyperparameters: &Hyperparameters) -> Parameters<F> {
     let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);
     let network = Network::random(architecture, hyperparameters.initialization, &mut rng);
-    Parameters { network, velocities: None }
+    Parameters::new(network)
 }
 
 /// The sample permutation of an epoch, counted from 0. It depends on the seed and the epoch only, so that a training
@@ -363,9 +375,9 @@ impl<E> Training<E> {
     where
         E: Engine<F>,
     {
-        let (batches, epoch) = (self.batches(), self.progress.epoch + 1);
-        let start = Instant::now();
-        self.engine.set_learning_rate(self.hyperparameters.learning_rate_of_epoch(self.progress.epoch));
+        let (batches, done) = (self.batches(), self.progress.epoch);
+        let (epoch, start) = (done + 1, Instant::now());
+        self.engine.start_epoch(self.hyperparameters.learning_rate_of_epoch(done), done * batches.steps());
         let progress = &mut self.progress;
         let trained = self.engine.train(&order[..batches.seen(end)], progress.step, &mut |step, loss| {
             progress.step = step + 1;

@@ -12,7 +12,8 @@ use serde::{Deserialize, Deserializer};
 
 use super::{Loaded, ModelFileError, Unverified, io_error};
 use crate::checksum::{self, Seal};
-use crate::engine::Parameters;
+use crate::engine::{LayerArrays, Parameters};
+use crate::training::Optimizer;
 use crate::{Architecture, Network};
 
 /// A program's file format: the identification and the metadata keys of one kind of its files.
@@ -42,9 +43,6 @@ pub struct TensorFile {
     metadata: HashMap<String, String>,
     is_verified: bool,
 }
-
-/// A layer's weights and biases, or their velocities.
-type LayerArrays = (Array2<f32>, Array1<f32>);
 
 impl TensorFile {
     /// Reads a file in one of a program's formats. The first is the format that it writes.
@@ -171,25 +169,38 @@ impl TensorFile {
             .map_err(|source| ModelFileError::Shape { path: self.path.clone(), source })
     }
 
-    /// The parameters that [`parameter_tensors`](super::parameter_tensors) converted to tensors.
+    /// The parameters that [`parameter_tensors`](super::parameter_tensors) converted to tensors, which the file's other
+    /// tensors in a layer of `others` accompany.
     ///
     /// # Errors
-    /// If a tensor is missing, does not fit the architecture, or has a value that is not finite.
+    /// If a tensor is missing or surplus, does not fit the architecture, or has a value that is not finite, or below 0 in
+    /// `squares`.
     pub fn parameters(
         &self,
         architecture: &Architecture,
         has_velocities: bool,
+        optimizer: Optimizer,
+        others: &[&str],
     ) -> Result<Parameters<f32>, ModelFileError> {
         let network = self.network("layers", architecture.clone())?;
-        let velocities = match has_velocities {
-            // Velocities have a network's shapes, and are checked like one.
-            true => {
-                let changes = self.network("velocities", architecture.clone())?;
-                Some(changes.weights().iter().cloned().zip(changes.biases().iter().cloned()).collect())
-            }
-            false => None,
+        let has_squares = optimizer == Optimizer::Adam;
+        // The optimizer's state has a network's shapes, and is checked like one.
+        let state = |prefix: &str, is_there: bool| -> Result<Option<LayerArrays<f32>>, ModelFileError> {
+            let Some(state) = is_there.then(|| self.network(prefix, architecture.clone())).transpose()? else {
+                return Ok(None);
+            };
+            Ok(Some(state.weights().iter().cloned().zip(state.biases().iter().cloned()).collect()))
         };
-        Ok(Parameters { network, velocities })
+        let (velocities, squares) = (state("velocities", has_velocities)?, state("squares", has_squares)?);
+        let mut values = squares.iter().flatten().flat_map(|(weights, biases)| weights.iter().chain(biases));
+        if let Some(negative) = values.find(|square| **square < 0.0) {
+            return Err(self.not_ours(format!("its mean squared gradients contain {negative}, which is below 0")));
+        }
+        let states = [("velocities", has_velocities), ("squares", has_squares)];
+        let states = states.into_iter().filter_map(|(prefix, is_there)| is_there.then_some(prefix));
+        let prefixes: Vec<&str> = ["layers"].into_iter().chain(states).chain(others.iter().copied()).collect();
+        self.reject_other_tensors(&prefixes, architecture.layers())?;
+        Ok(Parameters { network, velocities, squares })
     }
 
     fn tensors(&self) -> Result<SafeTensors<'_>, ModelFileError> {
@@ -198,7 +209,7 @@ impl TensorFile {
     }
 
     /// The matrix and the vector of `count` layers whose tensors' names begin with `prefix`.
-    fn layers(&self, prefix: &str, count: usize) -> Result<Vec<LayerArrays>, ModelFileError> {
+    fn layers(&self, prefix: &str, count: usize) -> Result<LayerArrays<f32>, ModelFileError> {
         let tensors = self.tensors()?;
         let tensor = |name: String, dimensions: usize| {
             let tensor = tensors.tensor(&name).map_err(|_| self.not_ours(format!("it has no tensor {name:?}")))?;

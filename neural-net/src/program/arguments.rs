@@ -6,7 +6,7 @@ use neural_net::engine::GpuPath;
 use neural_net::network::Initialization;
 use neural_net::png::Background;
 use neural_net::preset::Preset;
-use neural_net::training::{GradientScale, Schedule};
+use neural_net::training::{GradientScale, Optimizer, Schedule};
 use neural_net::{Activation, Loss};
 use timing::program::{one_of, parse_cores, parse_count, parse_size};
 
@@ -116,13 +116,17 @@ pub(crate) struct SettingsArguments {
     /// Loss function [default: squared-error, for the notebook cross-entropy]
     #[arg(long, value_parser = one_of(&Loss::ALL, Loss::name, Loss::description))]
     pub(crate) loss: Option<Loss>,
-    /// Step size [default: 0.1]
+    /// Update rule [default: sgd]
+    #[arg(long, value_parser = one_of(&Optimizer::ALL, Optimizer::name, Optimizer::description))]
+    pub(crate) optimizer: Option<Optimizer>,
+    /// Step size, 0.001 if omitted with Adam [default: 0.1]
     #[arg(long, value_name = "RATE", value_parser = parse_positive)]
     pub(crate) learning_rate: Option<f64>,
     /// Learning rate of later epochs [default: constant]
     #[arg(long, value_parser = one_of(&Schedule::ALL, Schedule::name, Schedule::description))]
     pub(crate) schedule: Option<Schedule>,
-    /// Share of the last change that is added to the next, 0 to below 1 [default: 0]
+    /// Share of the last change that is added to the next, 0 to below 1, 0.9 if omitted with Adam
+    /// [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = parse_momentum)]
     pub(crate) momentum: Option<f64>,
     /// Weight decay: coefficient of the decay of each weight towards 0 [default: 0]

@@ -15,7 +15,7 @@ use super::{dataset, with_warning};
 
 pub(crate) fn run(arguments: &EvaluateArguments) -> Result<ExitCode> {
     let model = with_warning(model_file::read(&arguments.model)?);
-    let parameters = Parameters { network: model.network, velocities: None };
+    let parameters = Parameters::new(model.network);
     let (dataset, origin, evaluation) = with_worker_threads(arguments.cores, |_| -> Result<_> {
         let (dataset, origin) = dataset::load(&arguments.data)?;
         dataset::require_fit(&dataset, parameters.network.architecture())?;

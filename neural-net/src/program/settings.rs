@@ -5,13 +5,16 @@ use std::num::NonZeroUsize;
 use anyhow::{Result, bail};
 use neural_net::checkpoint::Run;
 use neural_net::preset::Preset;
-use neural_net::training::StopAt;
+use neural_net::training::{Optimizer, StopAt};
 use neural_net::{Architecture, Hyperparameters};
 
 use super::arguments::SettingsArguments;
 
 /// Default number of images between two measurements for `--stop-at`.
 const CHECK_EVERY: NonZeroUsize = NonZeroUsize::new(5000).unwrap();
+
+/// Default learning rate and momentum of `--optimizer adam` (Kingma and Ba, 2015).
+const ADAM: (f64, f64) = (0.001, 0.9);
 
 /// The settings that a training run's result depends on, except the images.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,12 +70,18 @@ impl Settings {
         let output = flags.output_activation.unwrap_or(architecture.output_activation());
         let architecture = Architecture::new(sizes, hidden, output)?;
         let old = hyperparameters;
+        let optimizer = flags.optimizer.unwrap_or(old.optimizer);
+        let (learning_rate, momentum) = match optimizer {
+            Optimizer::Adam if old.optimizer != Optimizer::Adam => ADAM,
+            _ => (old.learning_rate, old.momentum),
+        };
         let hyperparameters = Hyperparameters {
             loss: flags.loss.unwrap_or(old.loss),
-            learning_rate: flags.learning_rate.unwrap_or(old.learning_rate),
+            optimizer,
+            learning_rate: flags.learning_rate.unwrap_or(learning_rate),
             schedule: flags.schedule.unwrap_or(old.schedule),
             learning_rate_factors: old.learning_rate_factors.clone(),
-            momentum: flags.momentum.unwrap_or(old.momentum),
+            momentum: flags.momentum.unwrap_or(momentum),
             weight_decay: flags.weight_decay.unwrap_or(old.weight_decay),
             batch_size: flags.batch_size.map_or(old.batch_size, |batch_size| batch_size.0),
             gradient: flags.gradient.unwrap_or(old.gradient),
@@ -103,6 +112,7 @@ fn first_difference(a: &Settings, b: &Settings) -> Option<&'static str> {
         ("--activation", a.architecture.hidden_activation() == b.architecture.hidden_activation()),
         ("--output-activation", a.architecture.output_activation() == b.architecture.output_activation()),
         ("--loss", x.loss == y.loss),
+        ("--optimizer", x.optimizer == y.optimizer),
         ("--learning-rate", x.learning_rate == y.learning_rate),
         ("--schedule", x.schedule == y.schedule),
         ("--momentum", x.momentum == y.momentum),

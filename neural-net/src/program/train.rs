@@ -9,7 +9,9 @@ use neural_net::engine::{DeviceError, Engine, Parameters};
 use neural_net::files::DirectoryLock;
 use neural_net::model_file::{self, Model};
 use neural_net::preset::Preset;
-use neural_net::training::{EpochRecord, Outcome, Progress, Training, TrainingError, Validation, initial_parameters};
+use neural_net::training::{
+    EpochRecord, Optimizer, Outcome, Progress, Training, TrainingError, Validation, initial_parameters,
+};
 use neural_net::{Architecture, Samples};
 use serde_json::json;
 use timing::program::{CHECK_FAILED, require_memory, with_worker_threads};
@@ -228,22 +230,23 @@ fn description(settings: &Settings, device: &str) -> String {
     let Settings { architecture, hyperparameters, images, .. } = settings;
     let batch = hyperparameters.batch_size.map_or("full batch".to_owned(), |size| format!("batches of {size}"));
     format!(
-        "Network: {}, {} then {}, {}; learning rate {}, {batch}, {} images; {device}.",
+        "Network: {}, {} then {}, {}; {}learning rate {}, {batch}, {} images; {device}.",
         shown_sizes(architecture),
         architecture.hidden_activation().name(),
         architecture.output_activation().name(),
         hyperparameters.loss.name(),
+        if hyperparameters.optimizer == Optimizer::Adam { "Adam, " } else { "" },
         hyperparameters.learning_rate,
         images.0,
     )
 }
 
-/// The bytes of the weights: the parameters, their velocities, and the engine's copies of both with a transpose. None
+/// The bytes of the weights: the parameters, the optimizer's state, and the engine's copies of both with a transpose. None
 /// on overflow.
 fn bytes_needed(architecture: &Architecture) -> Option<u64> {
     let mut weights = architecture.sizes().windows(2).map(|pair| pair[0].checked_mul(pair[1]));
     let weights = weights.try_fold(0_usize, |total, weights| total.checked_add(weights?))?;
-    u64::try_from(weights.checked_mul(5 * size_of::<f32>())?).ok()
+    u64::try_from(weights.checked_mul(7 * size_of::<f32>())?).ok()
 }
 
 /// One line on where `--stop-at` stopped the training run, or that it did not.

@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::cases::{Case, assert_close, case, random_samples, train_by_reference};
+use crate::support::cases::{Case, assert_close, case, random_samples, start, train_by_reference_observed};
 use ndarray::ArcArray2;
 use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters, Threads};
 use neural_net::network::{Initialization, argmax};
 use neural_net::preset::Preset;
+use neural_net::training::Optimizer;
 use neural_net::{Activation, Architecture, Hyperparameters, Network, Samples, Scalar};
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
@@ -39,10 +40,11 @@ fn check<F: Scalar>(case: &Case, tolerance: f64) -> Result<(), TestCaseError> {
     let network = Network::<F>::random(architecture.clone(), Initialization::Xavier, &mut rng);
     let samples = random_samples::<F>(*count, architecture.inputs(), architecture.outputs(), &mut rng);
     let order: Vec<u32> = (0..*count as u32).rev().collect();
-    let parameters = Parameters { network: network.clone(), velocities: None };
+    let parameters = start(network, hyperparameters);
 
     let (trained, loss) = train(&samples, &parameters, hyperparameters, &order, 1);
-    let (expected, expected_loss) = train_by_reference(&samples, &network, hyperparameters, &order);
+    let (expected, expected_loss) =
+        train_by_reference_observed(&samples, &parameters, hyperparameters, &order, |_, _| ());
     assert_close(&trained.network, &expected, tolerance)?;
     prop_assert!((loss - expected_loss).abs() <= tolerance * expected_loss.max(1.0), "{} not {}", loss, expected_loss);
 
@@ -78,7 +80,7 @@ proptest! {
         let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
         let samples = random_samples::<f32>(count, architecture.inputs(), architecture.outputs(), &mut rng);
         let order: Vec<u32> = (0..count as u32).collect();
-        let parameters = Parameters { network, velocities: None };
+        let parameters = Parameters::new(network);
         let (expected, loss) = train(&samples, &parameters, &hyperparameters, &order, 1);
         for threads in [2, 3, 5, 8] {
             let (got, got_loss) = train(&samples, &parameters, &hyperparameters, &order, threads);
@@ -106,14 +108,15 @@ proptest! {
         let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
         let (bytes, floats) = images(count, architecture.inputs(), architecture.outputs(), &mut rng);
         let order: Vec<u32> = (0..count as u32).rev().collect();
-        let parameters = Parameters { network: network.clone(), velocities: None };
+        let parameters = start(network, &hyperparameters);
 
         let trained = train(&bytes, &parameters, &hyperparameters, &order, 1);
         for threads in [1, 2, 3, 5, 8] {
             prop_assert!(train(&bytes, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
             prop_assert!(train(&floats, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
         }
-        let (expected, _) = train_by_reference(&floats, &network, &hyperparameters, &order);
+        let (expected, _) =
+            train_by_reference_observed(&floats, &parameters, &hyperparameters, &order, |_, _| ());
         assert_close(&trained.0.network, &expected, 2e-4)?;
 
         let evaluate = |samples| {
@@ -131,13 +134,17 @@ fn part1_a_large_layer_has_the_same_bits_for_any_number_of_threads() {
     let network = Network::<f32>::random(architecture, Initialization::Xavier, &mut rng);
     let samples = random_samples::<f32>(150, 900, 10, &mut rng);
     let order: Vec<u32> = (0..150).collect();
-    let parameters = Parameters { network, velocities: None };
-    for (batch_size, momentum) in [(Some(60), 0.0), (Some(60), 0.5), (None, 0.0), (None, 0.5)] {
-        let hyperparameters = Hyperparameters { batch_size, momentum, ..Preset::Homework.hyperparameters() };
+    let parameters = Parameters::new(network);
+    let (sgd, adam) = (Optimizer::Sgd, Optimizer::Adam);
+    let rules = [(sgd, 0.0), (sgd, 0.5), (adam, 0.9)];
+    for (batch_size, (optimizer, momentum)) in
+        [Some(60), None].into_iter().flat_map(|size| rules.map(|rule| (size, rule)))
+    {
+        let hyperparameters = Hyperparameters { batch_size, optimizer, momentum, ..Preset::Homework.hyperparameters() };
         let expected = train(&samples, &parameters, &hyperparameters, &order, 1);
         for threads in [2, 3, 5, 8] {
             let got = train(&samples, &parameters, &hyperparameters, &order, threads);
-            assert!(got == expected, "{threads} threads, batch {batch_size:?}, momentum {momentum}");
+            assert!(got == expected, "{threads} threads, batch {batch_size:?}, {optimizer}, momentum {momentum}");
         }
     }
 }
@@ -150,7 +157,7 @@ fn part1_a_loss_that_is_not_finite_stops_training() {
     let samples = random_samples::<f32>(400, 3, 2, &mut rng);
     let order: Vec<u32> = (0..400).collect();
     let hyperparameters = Hyperparameters { learning_rate: 1e6, ..Preset::Homework.hyperparameters() };
-    let mut engine = CpuEngine::new(&samples, &Parameters { network, velocities: None }, &hyperparameters);
+    let mut engine = CpuEngine::new(&samples, &Parameters::new(network), &hyperparameters);
     let mut steps = 0;
     let outcome = engine.train(&order, 0, &mut |_, loss| {
         assert!(loss.is_finite());

@@ -20,7 +20,7 @@ fn train<F: Scalar>(
     threads: usize,
 ) -> (Parameters<F>, f64) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let parameters = Parameters { network: network.clone(), velocities: None };
+    let parameters = Parameters::new(network.clone());
     pool.install(|| {
         let mut engine = CpuEngine::new(samples, &parameters, hyperparameters);
         let mut losses = 0.0;
@@ -125,7 +125,7 @@ fn part1_full_batch_gradients_are_within_1e_5_of_the_largest() {
             gradient: GradientScale::Sum,
             ..Preset::Notebook.hyperparameters()
         };
-        let parameters = Parameters { network: network.clone(), velocities: None };
+        let parameters = Parameters::new(network.clone());
         let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
         let order: Vec<u32> = (0..5003).collect();
         engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
@@ -174,7 +174,7 @@ fn part1_a_full_batch_with_a_nan_input_diverges() {
     let mut inputs = samples.inputs().clone();
     inputs[[399, 2]] = f32::NAN;
     let samples = Samples::new(inputs, samples.targets().clone()).unwrap();
-    let parameters = Parameters { network, velocities: None };
+    let parameters = Parameters::new(network);
     let mut engine = CpuEngine::new(&samples, &parameters, &Preset::Notebook.hyperparameters());
     let order: Vec<u32> = (0..400).collect();
     let outcome = engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(()));

@@ -11,7 +11,7 @@ use neural_net::engine::{
 };
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
-use neural_net::reference::{self, Gradients};
+use neural_net::reference::{self, State};
 use neural_net::training::GradientScale;
 use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples};
 use rand::rngs::ChaCha8Rng;
@@ -34,7 +34,7 @@ fn hyperparameters(batch_size: Option<usize>, momentum: f64, weight_decay: f64) 
 
 fn network(sizes: &[usize], rng: &mut ChaCha8Rng) -> Parameters<f64> {
     let architecture = Architecture::new(sizes.to_vec(), Activation::Tanh, Activation::Identity).unwrap();
-    Parameters { network: Network::random(architecture, Initialization::Normal, rng), velocities: None }
+    Parameters::new(Network::random(architecture, Initialization::Normal, rng))
 }
 
 fn trained(engine: &mut impl Engine<f64>, count: usize) -> Network<f64> {
@@ -69,10 +69,7 @@ fn part1_the_cpu_engine_multiplies_each_layers_gradients_by_its_factor() {
 fn part1_the_gpu_engine_multiplies_each_layers_gradients_by_its_factor() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let architecture = Architecture::new(vec![8, 20, 6, 2], Activation::Tanh, Activation::Identity).unwrap();
-    let parameters = Parameters {
-        network: Network::<f32>::random(architecture, Initialization::Normal, &mut rng),
-        velocities: None,
-    };
+    let parameters = Parameters::new(Network::<f32>::random(architecture, Initialization::Normal, &mut rng));
     let samples = random_samples::<f32>(150, 8, 2, &mut rng);
     let order: Vec<u32> = (0..150).collect();
     for (path, batch_size) in [(GpuPath::Steps, Some(16)), (GpuPath::Auto, Some(16)), (GpuPath::Steps, None)] {
@@ -90,10 +87,7 @@ fn part1_the_gpu_engine_multiplies_each_layers_gradients_by_its_factor() {
 fn part1_one_launch_for_many_steps_rejects_learning_rate_factors() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let architecture = Architecture::new(vec![3, 4, 2], Activation::Tanh, Activation::Identity).unwrap();
-    let parameters = Parameters {
-        network: Network::<f32>::random(architecture, Initialization::Normal, &mut rng),
-        velocities: None,
-    };
+    let parameters = Parameters::new(Network::<f32>::random(architecture, Initialization::Normal, &mut rng));
     let samples = random_samples::<f32>(20, 3, 2, &mut rng);
     let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None };
     let make =
@@ -113,7 +107,7 @@ fn part1_the_references_step_agrees_with_central_differences() {
     let targets = Array2::from_shape_simple_fn((6, 2), || rng.random_range(-1.0..1.0));
     let samples = Samples::new(inputs, targets).unwrap();
     let hyperparameters = hyperparameters(None, 0.0, 0.03);
-    let stepped = reference::step(&network, &mut Gradients::zeros(&network), &samples, &hyperparameters);
+    let stepped = reference::step(&network, &mut State::new(&network), &samples, &hyperparameters);
     for (layer, factor) in FACTORS.into_iter().enumerate() {
         let (rows, columns) = network.weights()[layer].dim();
         for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {

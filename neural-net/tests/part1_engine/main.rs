@@ -1,5 +1,6 @@
 //! The CPU engine and the predictor, against the reference; and training by the engine.
 
+mod adam;
 mod engine;
 mod full_batch;
 mod learning_rate_factors;

@@ -146,15 +146,17 @@ fn part1_a_training_step_agrees_with_scalar_formulas() {
         gradient: GradientScale::Sum,
         ..Preset::Homework.hyperparameters()
     };
-    let parameters = Parameters { network: network(w1, b1, w2, b2), velocities: Some(velocities.clone()) };
+    let velocities_before = Some(velocities.clone());
+    let parameters = Parameters { velocities: velocities_before, ..Parameters::new(network(w1, b1, w2, b2)) };
 
     let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
     engine.train(&[0, 1], 0, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
     assert_close(&engine.parameters().unwrap().network, &expected, 1e-14);
 
     let (weights, biases) = velocities.into_iter().unzip();
-    let mut velocities = reference::Gradients { weights, biases, loss: 0.0 };
-    assert_close(&reference::step(&parameters.network, &mut velocities, &samples, &hyperparameters), &expected, 1e-14);
+    let velocities = reference::Gradients { weights, biases, loss: 0.0 };
+    let mut state = reference::State { velocities, ..reference::State::new(&parameters.network) };
+    assert_close(&reference::step(&parameters.network, &mut state, &samples, &hyperparameters), &expected, 1e-14);
 }
 
 fn assert_close(got: &Network<f64>, expected: &Network<f64>, tolerance: f64) {

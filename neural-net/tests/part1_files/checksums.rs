@@ -8,7 +8,7 @@ use neural_net::checksum::{self, Seal};
 use neural_net::model_file::{self, Model, ModelFileError};
 use neural_net::network::{Initialization, Network};
 use neural_net::preset::Preset;
-use neural_net::training::{EpochRecord, Progress, StopAt};
+use neural_net::training::{EpochRecord, Optimizer, Progress, StopAt};
 use neural_net::{Activation, Architecture, Hyperparameters};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -24,11 +24,13 @@ fn network() -> Network<f32> {
 fn checkpoint() -> Checkpoint {
     let network = network();
     let layers = network.weights().iter().cloned().zip(network.biases().iter().cloned());
-    let velocities = Some(layers.map(|(weights, biases)| (weights * 0.5, biases * 0.25)).collect());
+    let velocities = Some(layers.clone().map(|(weights, biases)| (weights * 0.5, biases * 0.25)).collect());
+    let squares = Some(layers.map(|(weights, biases)| (weights.mapv(|w| w * w), biases.mapv(|b| b * b))).collect());
     let record = |epoch| EpochRecord { epoch, samples: None, seconds: 0.5, loss: 1.25, accuracy: 0.75 };
     let run = Run {
         preset: Preset::Homework,
         hyperparameters: Hyperparameters {
+            optimizer: Optimizer::Adam,
             momentum: 0.5,
             batch_size: Some(8),
             epochs: 5,
@@ -40,7 +42,7 @@ fn checkpoint() -> Checkpoint {
         images: (50, 10),
         progress: Progress { epoch: 2, step: 3, loss: 4.5, seconds: 0.25, history: vec![record(1), record(2)] },
     };
-    Checkpoint { parameters: neural_net::engine::Parameters { network, velocities }, run }
+    Checkpoint { parameters: neural_net::engine::Parameters { network, velocities, squares }, run }
 }
 
 fn model_bytes() -> Vec<u8> {
@@ -287,7 +289,7 @@ fn part1_checkpoint_with_wrong_metadata_is_rejected_by_the_keys_name() {
 
 #[test]
 fn part1_checkpoint_and_model_with_values_that_are_not_finite_are_rejected_by_the_tensors_name() {
-    for tensor in ["layers.0.weight", "layers.1.bias", "velocities.1.weight"] {
+    for tensor in ["layers.0.weight", "layers.1.bias", "velocities.1.weight", "squares.0.bias"] {
         for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut bytes = checkpoint_bytes();
             let data = SafeTensors::deserialize(&bytes).unwrap().tensor(tensor).unwrap().data().as_ptr();
@@ -298,6 +300,17 @@ fn part1_checkpoint_and_model_with_values_that_are_not_finite_are_rejected_by_th
             assert!(line.contains(tensor) && line.contains("not finite"), "{line}");
         }
     }
+}
+
+#[test]
+fn part1_checkpoint_with_a_negative_mean_squared_gradient_is_rejected() {
+    let mut checkpoint = checkpoint();
+    checkpoint.parameters.squares.as_mut().unwrap()[1].1[0] = -0.5;
+    let directory = tempfile::tempdir().unwrap();
+    checkpoint::save(directory.path(), &checkpoint).unwrap();
+    let bytes = std::fs::read(checkpoint::path_in(directory.path())).unwrap();
+    let line = assert_one_line(&read_checkpoint(bytes).unwrap_err());
+    assert!(line.contains("its mean squared gradients contain -0.5, which is below 0"), "{line}");
 }
 
 #[test]

@@ -119,6 +119,8 @@ fn program(data: &Path, directory: &Path, cores: usize, save: Option<&Path>) -> 
     command.args([
         "--epochs",
         &EPOCHS.to_string(),
+        "--optimizer",
+        "adam",
         "--momentum",
         "0.5",
         "--schedule",

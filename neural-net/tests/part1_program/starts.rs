@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 use crate::support::program::{ProgramRun, Sandbox, training};
+use neural_net::checkpoint;
 use neural_net::model_file;
 use neural_net::preset::Preset;
 use serde_json::{Value, json};
@@ -162,6 +163,21 @@ fn part1_program_does_not_panic_if_its_output_is_closed() {
     assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
+#[test]
+fn part1_program_trains_by_adam_with_its_usual_rate_and_momentum() {
+    let sandbox = Sandbox::new();
+    let adam = ["--optimizer", "adam", "--checkpoint", "run", "--target-accuracy", "0"];
+    let run = sandbox.run(&training(2, &adam)).success();
+    assert!(run.stdout.contains("; Adam, learning rate 0.001, batches of"), "{}", run.stdout);
+    let checkpoint = checkpoint::load(&sandbox.path("run")).unwrap().expect("a checkpoint");
+    assert_eq!(checkpoint.run.hyperparameters.momentum, 0.9);
+    assert!(checkpoint.parameters.squares.is_some());
+
+    let resumed = ["--optimizer", "sgd", "--checkpoint", "run", "--resume"];
+    let line = sandbox.rejection(&training(2, &resumed));
+    assert!(line.contains("--optimizer differs from the checkpoint"), "{line}");
+}
+
 /// The values of a preset, by flag.
 fn values(preset: Preset) -> Vec<(&'static str, String)> {
     let (hyperparameters, architecture) = (preset.hyperparameters(), preset.architecture().unwrap());
@@ -172,6 +188,8 @@ fn values(preset: Preset) -> Vec<(&'static str, String)> {
         ("activation", architecture.hidden_activation().name().to_owned()),
         ("output-activation", architecture.output_activation().name().to_owned()),
         ("loss", hyperparameters.loss.name().to_owned()),
+        ("optimizer", hyperparameters.optimizer.name().to_owned()),
+        ("schedule", hyperparameters.schedule.name().to_owned()),
         ("learning-rate", hyperparameters.learning_rate.to_string()),
         ("momentum", hyperparameters.momentum.to_string()),
         ("weight-decay", hyperparameters.weight_decay.to_string()),

@@ -64,6 +64,7 @@ fn field(section: &str, key: &str) -> Option<Field> {
         ("network", "activation") => Field::Activation,
         ("network", "gain") => Field::Gain,
         ("network", "threshold") => Field::Threshold,
+        ("training", "optimizer") => Field::Optimizer,
         ("training", "learning_rate") => Field::LearningRate,
         ("training", "schedule") => Field::Schedule,
         ("training", "momentum") => Field::Momentum,
@@ -113,6 +114,10 @@ mod tests {
                 tried += 1;
             }
         }
-        assert_eq!(tried, 2 + 2 + 4 + 2 + 3 + 2 + 4, "switches, rows, order, activation, schedule, device");
+        assert_eq!(
+            tried,
+            2 + 2 + 4 + 2 + 3 + 2 + 2 + 4,
+            "switches, rows, order, activation, optimizer, schedule, device"
+        );
     }
 }

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use neural_net::training::Optimizer;
+
 use crate::Model;
 use crate::prepared::{Input, Scale};
 use crate::results::{Ending, Metrics, PartResult, Results};
@@ -31,12 +33,16 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
         "# A network that predicts {target}\n\n\
          - **Predicts** {target}{logarithm}, from the columns below; by regression-studio {}.\n\
          - **Network**: {} units per layer, {activation}, {} weights and biases.\n\
-         - **Training**: stochastic gradient descent in batches of {}, learning rate {} ({}), momentum {}, regularization {}, \
+         - **Training**: {} in batches of {}, learning rate {} ({}), momentum {}, regularization {}, \
          seed {}, on {}. {} epochs; {how_ended}. The weights are those of epoch {}, whose validation error was the smallest.\n\
          - **Data**: {}; {} rows for training, {} for validation, {} for the test, {order}.\n",
         env!("CARGO_PKG_VERSION"),
         sizes.join("-"),
         architecture.sizes().windows(2).map(|pair| (pair[0] + 1) * pair[1]).sum::<usize>(),
+        match training.optimizer {
+            Optimizer::Sgd => "stochastic gradient descent",
+            Optimizer::Adam => "Adam",
+        },
         training.batch_size,
         training.learning_rate,
         training.schedule.name(),

@@ -38,7 +38,7 @@ const UNVERIFIED: Format = Format {
     ..FORMAT
 };
 
-/// Writes a checkpoint: the tensors `layers` and `velocities` are the training state, `best` is the model. `ended` is
+/// Writes a checkpoint: the tensors `layers`, `velocities` and `squares` are the training state, `best` is the model. `ended` is
 /// the text of `results.toml`.
 pub(super) fn save(folder: &Path, run: &SavedRun, ended: Option<String>) -> Result<(), RunFolderError> {
     let SavedRun { model, history, predicted, checkpoint: Checkpoint { parameters, progress, data_checksum }, .. } =
@@ -95,9 +95,8 @@ pub(super) fn run(
     let model = Model::from_file(file, "best")?;
     let architecture = model::architecture(file, &model.neuron)?;
     let has_velocities = from_json(file, "has_velocities")?;
-    let parameters = file.parameters(&architecture, has_velocities)?;
-    let prefixes = if has_velocities { &["best", "layers", "velocities"][..] } else { &["best", "layers"] };
-    file.reject_other_tensors(prefixes, architecture.layers())?;
+    let optimizer = settings.training.optimizer;
+    let parameters = file.parameters(&architecture, has_velocities, optimizer, &["best"])?;
     let checkpoint = Checkpoint {
         parameters,
         progress: from_json(file, "progress")?,

@@ -89,7 +89,7 @@ impl<'a> Trainer<'a> {
                 let architecture = neuron.architecture(inputs, &settings.network.hidden);
                 let architecture = architecture.map_err(|error| State::Failed(error.to_string()))?;
                 let initial: Network<f32> = initial_parameters(architecture, &hyperparameters).network;
-                let parameters = Parameters { network: neuron.fold(&initial), velocities: None };
+                let parameters = Parameters::new(neuron.fold(&initial));
                 (parameters, RunProgress::default(), vec![], initial)
             }
         };
@@ -146,8 +146,9 @@ impl<'a> Trainer<'a> {
     fn train_until_interrupted(&mut self) -> Result<(), State> {
         let count = self.prepared.train.samples.len();
         let order = order_of_epoch(&self.hyperparameters, count, self.progress.epoch);
-        self.engine.set_learning_rate(self.hyperparameters.learning_rate_of_epoch(self.progress.epoch));
         let (steps, batch_size) = (self.steps(), self.settings.training.batch_size);
+        let done = self.progress.epoch;
+        self.engine.start_epoch(self.hyperparameters.learning_rate_of_epoch(done), done * steps);
         while self.progress.step < steps {
             let (first, start) = (self.progress.step, Instant::now());
             let (progress, shared) = (&mut self.progress, self.shared);
@@ -332,6 +333,7 @@ fn hyperparameters(settings: &Settings, neuron: &Neuron) -> Hyperparameters {
     let training = &settings.training;
     Hyperparameters {
         loss: Loss::SquaredError,
+        optimizer: training.optimizer,
         learning_rate: training.learning_rate,
         schedule: training.schedule,
         learning_rate_factors: neuron.learning_rate_factors(settings.network.hidden.len() + 1),

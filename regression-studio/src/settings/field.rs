@@ -21,6 +21,7 @@ pub enum Field {
     Activation,
     Gain,
     Threshold,
+    Optimizer,
     LearningRate,
     Schedule,
     Momentum,
@@ -38,7 +39,7 @@ type FieldTexts = (&'static str, &'static str, &'static str, &'static str);
 
 impl Field {
     /// All fields, in the form's order.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Source,
         Self::Samples,
         Self::Features,
@@ -56,6 +57,7 @@ impl Field {
         Self::Activation,
         Self::Gain,
         Self::Threshold,
+        Self::Optimizer,
         Self::LearningRate,
         Self::Schedule,
         Self::Momentum,
@@ -91,6 +93,7 @@ impl Field {
             Self::SplitOrder => "\"shuffled\" or \"time\"",
             Self::Activation => "\"sigmoid\", \"tanh\" or \"relu\"",
             Self::Device => "\"auto\", \"cpu\", \"cuda\" or \"simulator\"",
+            Self::Optimizer => "\"sgd\" or \"adam\"",
             Self::Schedule => "\"constant\" or \"cosine\"",
             Self::Features => "a list of column names in quotes",
             _ => self.range(),
@@ -213,6 +216,12 @@ impl Field {
                 "−100 … 100",
                 "The weighted sum at which the sigmoid is 0; above it the neuron's output is positive.",
             ),
+            Self::Optimizer => (
+                "Optimizer",
+                "",
+                "SGD or Adam",
+                "The rule of a step. SGD goes along the gradient; Adam scales the step of each weight by its recent gradients,                  and needs a learning rate about ten times smaller.",
+            ),
             Self::LearningRate => (
                 "Learning rate",
                 "",
@@ -230,7 +239,8 @@ impl Field {
                 "Momentum",
                 "",
                 "at least 0 and less than 1",
-                "Fraction of the previous step that is added to the next. 0.9 is common.",
+                "Fraction of the previous step that is added to the next; with Adam, of the mean gradient that is kept. 0.9 is \
+                 common.",
             ),
             Self::Regularization => (
                 "Regularization",

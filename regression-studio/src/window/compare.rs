@@ -200,6 +200,7 @@ fn value(settings: &Settings, field: Field) -> String {
         Field::LogFeatures => on(settings.data.log_features),
         Field::BadRows => format!("{:?}", settings.data.bad_rows).to_lowercase(),
         Field::SplitOrder => format!("{:?}", settings.split.order).to_lowercase(),
+        Field::Optimizer => settings.training.optimizer.name().to_owned(),
         Field::Schedule => settings.training.schedule.name().to_owned(),
         Field::Activation => format!("{:?}", settings.network.activation).to_lowercase(),
         Field::Device => format!("{:?}", settings.training.device).to_lowercase(),

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use eframe::egui::util::undoer::Undoer;
 use eframe::egui::{self, RichText, Ui};
-use neural_net::training::Schedule;
+use neural_net::training::{Optimizer, Schedule};
 
 pub(super) use self::columns::describe;
 use self::field::Row;
@@ -309,6 +309,13 @@ impl Form {
     }
 
     fn training(&mut self, ui: &mut Ui) {
+        let mut optimizer = self.settings.training.optimizer;
+        field::choice(ui, Field::Optimizer, &mut optimizer, &[(Optimizer::Sgd, "SGD"), (Optimizer::Adam, "Adam")]);
+        if optimizer != self.settings.training.optimizer {
+            self.settings.training.set_optimizer(optimizer);
+            self.texts.insert(Field::LearningRate, typed::text_of(&self.settings, Field::LearningRate));
+            self.read(Field::LearningRate);
+        }
         self.typed(ui, Field::LearningRate);
         let choices = Schedule::ALL.map(|schedule| (schedule, schedule.name()));
         field::choice(ui, Field::Schedule, &mut self.settings.training.schedule, &choices);

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use neural_net::training::Schedule;
+use neural_net::training::{Optimizer, Schedule};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use regression_studio::settings::{DeviceSetting, HiddenActivation, Settings};
@@ -39,6 +39,7 @@ pub(crate) fn small_settings() -> Settings {
     settings.network.activation = HiddenActivation::Sigmoid;
     settings.network.gain = 1.5;
     settings.network.threshold = 0.25;
+    settings.training.set_optimizer(Optimizer::Sgd);
     settings.training.schedule = Schedule::Constant;
     settings.training.batch_size = 32;
     settings.training.epochs = 12;

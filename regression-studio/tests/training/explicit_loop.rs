@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::support::{small_settings, small_table, trained};
 use neural_net::engine::{CpuEngine, Engine, Parameters};
 use neural_net::network::Initialization;
-use neural_net::training::{GradientScale, Schedule, initial_parameters, order_of_epoch};
+use neural_net::training::{GradientScale, Optimizer, Schedule, initial_parameters, order_of_epoch};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use regression_studio::prepared::prepare;
 use regression_studio::results::Ending;
@@ -32,6 +32,7 @@ fn explicit_loop(rows: usize, settings: &Settings) -> Expected {
     let neuron = Neuron::of(network);
     let hyperparameters = Hyperparameters {
         loss: Loss::SquaredError,
+        optimizer: training.optimizer,
         learning_rate: training.learning_rate,
         schedule: Schedule::Constant,
         learning_rate_factors: neuron.learning_rate_factors(network.hidden.len() + 1),
@@ -48,7 +49,7 @@ fn explicit_loop(rows: usize, settings: &Settings) -> Expected {
     };
     let architecture = neuron.architecture(prepared.transform.inputs.len(), &network.hidden).unwrap();
     let mut best = initial_parameters(architecture, &hyperparameters).network;
-    let mut parameters = Parameters { network: neuron.fold(&best), velocities: None };
+    let mut parameters = Parameters::new(neuron.fold(&best));
     let samples = &prepared.train.samples;
     let (mut best_epoch, mut errors) = (0, Vec::<[f64; 2]>::new());
     for epoch in 0..training.epochs {
@@ -66,6 +67,7 @@ fn explicit_loop(rows: usize, settings: &Settings) -> Expected {
         };
         let of_epoch = Hyperparameters { learning_rate, ..hyperparameters.clone() };
         let mut engine = CpuEngine::new(samples, &parameters, &of_epoch);
+        engine.start_epoch(learning_rate, epoch * samples.len().div_ceil(training.batch_size));
         engine.train(&order, 0, &mut add).unwrap();
         parameters = engine.parameters().unwrap();
         let folded = &parameters.network;
@@ -99,11 +101,20 @@ fn state_of(snapshot: &Snapshot) -> Expected {
 #[test]
 fn a_run_gives_the_bits_of_an_explicit_loop() {
     // Batches that divide the 350 training rows, that do not, and one batch of all rows.
-    let (constant, cosine) = (Schedule::Constant, Schedule::Cosine);
-    let cases = [(35, 0.0, constant), (32, 0.9, cosine), (200, 0.5, constant), (350, 0.9, cosine), (1000, 0.9, cosine)];
-    for (batch_size, momentum, schedule) in cases {
+    let (constant, cosine, sgd, adam) = (Schedule::Constant, Schedule::Cosine, Optimizer::Sgd, Optimizer::Adam);
+    let cases = [
+        (35, sgd, 0.0, constant),
+        (32, sgd, 0.9, cosine),
+        (32, adam, 0.9, cosine),
+        (200, sgd, 0.5, constant),
+        (350, sgd, 0.9, cosine),
+        (1000, sgd, 0.9, cosine),
+        (1000, adam, 0.5, constant),
+    ];
+    for (batch_size, optimizer, momentum, schedule) in cases {
         let mut settings = small_settings();
         settings.training.batch_size = batch_size;
+        settings.training.set_optimizer(optimizer);
         settings.training.momentum = momentum;
         settings.training.schedule = schedule;
         let snapshot = trained(small_table(500, 1), settings.clone());

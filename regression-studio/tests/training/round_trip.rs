@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::support::{names_in, small_settings, small_table, trained};
+use neural_net::training::{Optimizer, Schedule};
 use regression_studio::table::{Column, Table};
 use regression_studio::{Model, Settings, run_folder};
 
@@ -196,4 +197,27 @@ fn settings_are_read_as_written() {
     let wrong = settings.to_toml().replace("momentum", "momemtum");
     let message = Settings::from_toml(&wrong).unwrap_err();
     assert!(message.starts_with("line ") && message.contains("momemtum") && !message.contains('\n'), "{message}");
+}
+
+#[test]
+fn omitted_training_settings_follow_from_those_that_are_there() {
+    let training = |lines: &str| {
+        let data = "[data]\nsource.file = \"a.csv\"\nfeatures = [\"x\"]\ntarget = \"y\"\n";
+        let training = Settings::from_toml(&format!("{data}[training]\n{lines}")).unwrap().training;
+        (training.optimizer, training.learning_rate, training.schedule)
+    };
+    let (constant, cosine) = (Schedule::Constant, Schedule::Cosine);
+    assert_eq!(training("epochs = 3"), (Optimizer::Adam, 0.003, cosine));
+    assert_eq!(training("optimizer = \"sgd\""), (Optimizer::Sgd, 0.05, cosine));
+    // As written by versions with one optimizer and, before them, with one schedule.
+    assert_eq!(training("learning_rate = 0.1\nschedule = \"cosine\""), (Optimizer::Sgd, 0.1, cosine));
+    assert_eq!(training("learning_rate = 0.1"), (Optimizer::Sgd, 0.1, constant));
+
+    let changed = |values: &[&str]| {
+        let training = Settings::default().with_values(values).unwrap().training;
+        (training.optimizer, training.learning_rate)
+    };
+    assert_eq!(changed(&["training.optimizer=sgd"]), (Optimizer::Sgd, 0.05));
+    assert_eq!(changed(&["training.learning_rate=0.2", "training.optimizer=sgd"]), (Optimizer::Sgd, 0.2));
+    assert_eq!(changed(&["training.optimizer=sgd", "training.learning_rate=0.2"]), (Optimizer::Sgd, 0.2));
 }

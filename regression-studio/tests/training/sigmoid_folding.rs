@@ -154,7 +154,7 @@ fn training_the_folded_network_trains_the_sigmoid_network() {
             gradient: GradientScale::Mean,
             ..Preset::Homework.hyperparameters()
         };
-        let parameters = Parameters { network: neuron.fold(&network), velocities: None };
+        let parameters = Parameters::new(neuron.fold(&network));
         let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
         let order: Vec<u32> = (0..48).collect();
         let mut naive = naive(&network, &neuron);

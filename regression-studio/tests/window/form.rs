@@ -73,6 +73,17 @@ fn layers_and_samples_are_parsed_while_typing() {
 }
 
 #[test]
+fn the_learning_rate_follows_the_optimizer_unless_it_was_changed() {
+    let mut window = Window::open(small());
+    assert_eq!(window.text_in("Learning rate"), "0.003");
+    window.click("SGD");
+    assert_eq!((window.text_in("Learning rate"), window.settings().training.learning_rate), ("0.05".to_owned(), 0.05));
+    window.fill("Learning rate", "0.07");
+    window.click("Adam");
+    assert_eq!((window.text_in("Learning rate"), window.settings().training.learning_rate), ("0.07".to_owned(), 0.07));
+}
+
+#[test]
 fn a_check_box_removes_a_feature() {
     let mut window = Window::open(small());
     let before = window.settings().data.features;

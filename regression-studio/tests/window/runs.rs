@@ -16,7 +16,7 @@ fn runs_are_compared() {
     window.train();
     window.press(Modifiers::COMMAND, Key::Num4);
     assert!(window.shows("Error curves of the runs"));
-    assert!(window.shows("0.05") && window.shows("0.01"), "the differing values");
+    assert!(window.shows("0.003") && window.shows("0.01"), "the differing values");
     assert!(window.shows("Test RMSE"));
     assert!(window.shows("Run 1") && window.shows("Run 2"));
 
@@ -27,10 +27,10 @@ fn runs_are_compared() {
     }
     window.press(Modifiers::COMMAND, Key::Num4);
     window.check("Run 1");
-    assert!(!window.shows("0.05"), "the first run's learning rate is not among those compared");
+    assert!(!window.shows("0.003"), "the first run's learning rate is not among those compared");
     window.check("Run 3");
     window.check("Run 1");
-    assert!(window.shows("0.05") && window.shows("0.01"));
+    assert!(window.shows("0.003") && window.shows("0.01"));
 }
 
 #[test]

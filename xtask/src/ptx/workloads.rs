@@ -10,6 +10,7 @@ use ndarray::Array2;
 use neural_net::engine::{Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
+use neural_net::training::Optimizer;
 use neural_net::{Architecture, Hyperparameters, Network, Samples};
 use ptx_interpreter::LaunchReport;
 use rand::SeedableRng;
@@ -47,7 +48,7 @@ const GREYSCALE: [&str; 5] = [
 ];
 
 /// The kernels of network training.
-const NETWORK: [&str; 13] = [
+const NETWORK: [&str; 14] = [
     "network_forward_16",
     "network_forward_64",
     "network_backward_16",
@@ -57,6 +58,7 @@ const NETWORK: [&str; 13] = [
     "network_gradient_16",
     "network_gradient_64",
     "network_update_from_parts",
+    "network_update_by_adam",
     "network_output",
     "network_evaluate",
     "network_next_step",
@@ -134,7 +136,8 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
     };
     for (sizes, steps, batch_size) in sizes_and_steps {
         let path = if kernel == "network_train_persistently" { GpuPath::Persistent } else { GpuPath::Steps };
-        train(device, path, &sizes, steps * batch_size, batch_size)?;
+        let optimizer = if kernel == "network_update_by_adam" { Optimizer::Adam } else { Optimizer::Sgd };
+        train(device, path, optimizer, &sizes, steps * batch_size, batch_size)?;
         if let Some(report) = first_report(device, kernel) {
             let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
             let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
@@ -145,7 +148,14 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
     Ok(None)
 }
 
-fn train(device: &Device, path: GpuPath, sizes: &[usize], count: usize, batch_size: usize) -> Result<()> {
+fn train(
+    device: &Device,
+    path: GpuPath,
+    optimizer: Optimizer,
+    sizes: &[usize],
+    count: usize,
+    batch_size: usize,
+) -> Result<()> {
     let preset = Preset::Homework;
     let architecture = Architecture::new(sizes.to_vec(), preset.hidden_activation(), preset.output_activation())?;
     let mut rng = ChaCha8Rng::seed_from_u64(0);
@@ -155,8 +165,8 @@ fn train(device: &Device, path: GpuPath, sizes: &[usize], count: usize, batch_si
     let inputs = Array2::from_shape_fn((count, inputs), |(i, p)| if (i + p) % 5 == 0 { 0.5 } else { 0.0 });
     let targets = Array2::from_shape_fn((count, outputs), |(i, k)| if i % outputs == k { 1.0 } else { 0.0 });
     let samples = Samples::new(inputs, targets)?;
-    let hyperparameters = Hyperparameters { batch_size: Some(batch_size), ..preset.hyperparameters() };
-    let parameters = Parameters { network, velocities: None };
+    let hyperparameters = Hyperparameters { optimizer, batch_size: Some(batch_size), ..preset.hyperparameters() };
+    let parameters = Parameters::new(network);
     let options = GpuOptions { path, ..GpuOptions::default() };
     let mut engine = GpuEngine::new(device, &samples, &parameters, &hyperparameters, &options)?;
     let order: Vec<u32> = (0..count as u32).collect();

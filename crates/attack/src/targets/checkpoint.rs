@@ -11,7 +11,7 @@ use neural_net::checkpoint::{self, Checkpoint};
 use neural_net::engine::Parameters;
 use neural_net::model_file::ModelFileError;
 use neural_net::preset::Preset;
-use neural_net::training::{EpochRecord, Observer, Progress, Validation, initial_parameters};
+use neural_net::training::{EpochRecord, Observer, Optimizer, Progress, Validation, initial_parameters};
 use neural_net::{Activation, Architecture, CpuEngine, Engine, Hyperparameters, Samples, Training};
 use regression_studio::{SavedRun, run_folder};
 
@@ -129,7 +129,7 @@ impl Checkpoints {
     fn run(&self, run: &SavedRun, is_written: bool) -> Result<(), Wrong> {
         require_studio_model(&run.model, &self.folder.join("copy.safetensors"))?;
         require_usable_network(&run.checkpoint.parameters.network)?;
-        finite_velocities(&run.checkpoint.parameters)?;
+        finite_state(&run.checkpoint.parameters)?;
         let values = run.history.iter().flat_map(|record| [record.seconds, record.train_rmse, record.validation_rmse]);
         let mut values = values.chain([run.checkpoint.progress.loss, run.checkpoint.progress.seconds]);
         require(values.all(f64::is_finite), "numbers of a run are finite", "one is not")?;
@@ -152,10 +152,17 @@ impl Checkpoints {
 
 /// The checkpoint of a training run on [`SAMPLES`] samples after one epoch of five and one step.
 fn base_checkpoint() -> Result<Checkpoint> {
-    let hyperparameters = Hyperparameters { batch_size: Some(3), momentum: 0.5, ..Preset::Homework.hyperparameters() };
+    let hyperparameters = Hyperparameters {
+        optimizer: Optimizer::Adam,
+        batch_size: Some(3),
+        momentum: 0.5,
+        ..Preset::Homework.hyperparameters()
+    };
     let architecture = Architecture::new(vec![4, 3, 10], Activation::Sigmoid, Activation::Sigmoid)?;
     let network = initial_parameters(architecture, &hyperparameters).network;
-    let velocities = network.weights().iter().cloned().zip(network.biases().iter().cloned()).collect();
+    let layers = network.weights().iter().cloned().zip(network.biases().iter().cloned());
+    let velocities = Some(layers.clone().collect());
+    let squares = Some(layers.map(|(weights, biases)| (weights.mapv(|w| w * w), biases.mapv(|b| b * b))).collect());
     let record = EpochRecord { epoch: 1, samples: None, seconds: 0.5, loss: 0.25, accuracy: 0.5 };
     let run = checkpoint::Run {
         preset: Preset::Homework,
@@ -165,7 +172,7 @@ fn base_checkpoint() -> Result<Checkpoint> {
         images: (SAMPLES, 0),
         progress: Progress { epoch: 1, step: 1, loss: 0.25, seconds: 0.125, history: vec![record] },
     };
-    Ok(Checkpoint { parameters: Parameters { network, velocities: Some(velocities) }, run })
+    Ok(Checkpoint { parameters: Parameters { network, velocities, squares }, run })
 }
 
 /// A file of a run folder, converted to the format without checksums.
@@ -177,16 +184,16 @@ fn without_checksum(file: &[u8]) -> Vec<u8> {
     }
 }
 
-fn finite_velocities(parameters: &Parameters<f32>) -> Result<(), Wrong> {
-    let velocities = parameters.velocities.iter().flatten();
+fn finite_state(parameters: &Parameters<f32>) -> Result<(), Wrong> {
+    let velocities = parameters.velocities.iter().chain(&parameters.squares).flatten();
     let mut all = velocities.flat_map(|(weights, biases)| weights.iter().chain(biases));
-    require(all.all(|velocity| velocity.is_finite()), "velocities are finite", "one is not")
+    require(all.all(|velocity| velocity.is_finite()), "the optimizer's state is finite", "one is not")
 }
 
 /// Checks that every value is finite and in its range.
 fn require_usable_checkpoint(Checkpoint { parameters, run }: &Checkpoint) -> Result<(), Wrong> {
     require_usable_network(&parameters.network)?;
-    finite_velocities(parameters)?;
+    finite_state(parameters)?;
     let Hyperparameters { learning_rate, momentum, weight_decay, .. } = run.hyperparameters;
     let hyperparameters = [learning_rate, momentum, weight_decay, run.progress.loss, run.progress.seconds];
     require(hyperparameters.iter().all(|number| number.is_finite()), "numbers of a run are finite", "one is not")?;

@@ -31,7 +31,7 @@ use self::layer::{Layer, UpdateRule};
 pub use self::pace::Threads;
 use self::pace::{Pace, Remaining};
 pub use self::phases::PhaseTimes;
-use self::steps::{Leader, OrderedBatches, Steps};
+use self::steps::{Leader, OrderedBatches, Rules, Steps};
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;
 use crate::padded::{unpad, unpad_row};
@@ -51,6 +51,8 @@ const NONZERO_SHARE: f64 = 0.4;
 pub struct CpuEngine<'a, F> {
     samples: &'a Samples<F>,
     hyperparameters: Hyperparameters,
+    /// Number of steps in the epochs before this one.
+    steps_before: usize,
     model: Model,
     layers: Vec<Layer<F>>,
     pace: Pace,
@@ -88,14 +90,12 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
         assert_eq!(samples.input_count(), architecture.inputs(), "samples and network differ in inputs");
         assert_eq!(samples.targets().ncols(), architecture.outputs(), "samples and network differ in outputs");
 
-        let layers = network.weights().iter().zip(network.biases()).enumerate().map(|(index, (weights, biases))| {
-            let velocities = parameters.velocities.as_ref().and_then(|velocities| velocities.get(index));
-            Layer::new(weights, biases, velocities, index, hyperparameters)
-        });
+        let layers = (0..architecture.layers()).map(|index| Layer::new(parameters, index, hyperparameters));
         let nonzero_share = Some(nonzero_share(samples)).filter(|&share| share <= NONZERO_SHARE);
         Self {
             samples,
             hyperparameters: hyperparameters.clone(),
+            steps_before: 0,
             layers: layers.collect(),
             model: Model { architecture, instruction_set: InstructionSet::detect(), nonzero_share },
             pace: Pace::new(Threads::Fastest),
@@ -138,7 +138,7 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
             let ended = if self.is_full_batch(batch) {
                 let step = steps.start;
                 steps.start += 1;
-                observe(step, self.full_batch_step(batch.len()))
+                observe(step, self.full_batch_step(step, batch.len()))
             } else {
                 self.train_batches(order, batch_size, &mut steps, &mut observe)
             };
@@ -149,9 +149,9 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
         Ok(())
     }
 
-    /// One step on all samples; returns their summed loss before the step.
-    fn full_batch_step(&mut self, count: usize) -> f64 {
-        let rule = UpdateRule::new(&self.hyperparameters, count);
+    /// Step `step` of the epoch, on all samples; returns their summed loss before the step.
+    fn full_batch_step(&mut self, step: usize, count: usize) -> f64 {
+        let rule = UpdateRule::new(&self.hyperparameters, self.steps_before + step, count);
         let (samples, loss) = (self.samples, self.hyperparameters.loss);
         let full_batch = self.full_batch.get_or_insert_with(|| FullBatch::new(&self.model, samples, loss));
         full_batch.step(&mut self.layers, rule)
@@ -175,8 +175,9 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
             nonzero_share: self.model.nonzero_share,
         });
         let members = split.members;
-        let Self { samples, hyperparameters, model, layers, pace, phases, .. } = self;
-        let team = Steps::new(model, layers, samples, hyperparameters, split, capacity);
+        let Self { samples, hyperparameters, steps_before, model, layers, pace, phases, .. } = self;
+        let rules = Rules { hyperparameters, steps_before: *steps_before };
+        let team = Steps::new(model, layers, samples, rules, split, capacity);
         let mut ended = ControlFlow::Continue(());
         let mut resumed = Instant::now();
         let mut after_step = |step: usize, loss: f64| {
@@ -256,8 +257,9 @@ impl<F: Scalar> Engine<F> for CpuEngine<'_, F> {
         format!("CPU, {} threads, {}", rayon::current_num_threads(), self.model.instruction_set.name())
     }
 
-    fn set_learning_rate(&mut self, learning_rate: f64) {
+    fn start_epoch(&mut self, learning_rate: f64, steps_before: usize) {
         self.hyperparameters.learning_rate = learning_rate;
+        self.steps_before = steps_before;
     }
 
     fn train(
@@ -285,11 +287,8 @@ impl<F: Scalar> Engine<F> for CpuEngine<'_, F> {
             Ok(network) => network,
             Err(error) => unreachable!("the engine keeps every shape: {error}"),
         };
-        let velocities = layers.iter().map(|layer| {
-            let (weights, biases) = layer.velocities()?;
-            Some((unpad(weights), unpad_row(biases)))
-        });
-        Ok(Parameters { network, velocities: velocities.collect() })
+        let velocities = layers.iter().map(Layer::velocities).collect();
+        Ok(Parameters { network, velocities, squares: layers.iter().map(Layer::squares).collect() })
     }
 }
 

@@ -23,7 +23,8 @@ pub use self::persistent::NotPersistent;
 use self::persistent::{Persistent, PersistentRun};
 use self::samples::SamplesOnDevice;
 use self::steps::{Rule, StepBuffers, StepKernels, StepRun};
-use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
+use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, LayerArrays, Parameters};
+use crate::training::{CorrectedStep, Optimizer};
 use crate::{Hyperparameters, Network, Samples};
 
 /// Maximum batch size of an evaluation: enough to occupy a large GPU.
@@ -39,13 +40,19 @@ const EVALUATED_AT_ONCE: usize = 4096;
 pub struct GpuEngine {
     device: Device,
     hyperparameters: Hyperparameters,
+    /// Number of steps in the epochs before this one.
+    steps_before: usize,
     layout: Layout,
     kernels: StepKernels,
     /// The persistent kernel's launch, if it is used.
     persistent: Option<Persistent>,
     parameters: Buffer<f32>,
-    /// Empty without momentum.
+    /// Empty without momentum; with Adam, the mean gradients.
     velocities: Buffer<f32>,
+    /// With Adam, the mean squared gradients; else empty.
+    squares: Buffer<f32>,
+    /// With Adam, what each step of the epoch makes of the bias correction; else empty.
+    adam_steps: Buffer<f32>,
     samples: SamplesOnDevice,
     /// The samples of the last evaluation, kept because the next one usually has the same.
     evaluated: Option<SamplesOnDevice>,
@@ -83,10 +90,13 @@ impl GpuEngine {
         layout.require_batch(batch_size, samples.len())?;
 
         let device = device.clone();
-        let has_momentum = parameters.velocities.is_some() || hyperparameters.momentum != 0.0;
-        let persistent = || match hyperparameters.learning_rate_factors.iter().all(|&factor| factor == 1.0) {
-            true => Persistent::new(&device, &layout, batch_size, has_momentum, options),
-            false => Err(NotPersistent::LearningRateFactors.into()),
+        let is_adam = hyperparameters.optimizer == Optimizer::Adam;
+        let has_momentum = is_adam || parameters.velocities.is_some() || hyperparameters.momentum != 0.0;
+        let has_one_rate = hyperparameters.learning_rate_factors.iter().all(|&factor| factor == 1.0);
+        let persistent = || match (is_adam, has_one_rate) {
+            (true, _) => Err(NotPersistent::Adam.into()),
+            (false, false) => Err(NotPersistent::LearningRateFactors.into()),
+            (false, true) => Persistent::new(&device, &layout, batch_size, has_momentum, options),
         };
         let persistent = match options.path {
             GpuPath::Steps => None,
@@ -98,11 +108,13 @@ impl GpuEngine {
             },
         };
         let scratch_rows = if persistent.is_some() { 0 } else { batch_size };
-        let velocities = match &parameters.velocities {
-            Some(velocities) => layout.pack(velocities.iter().map(|(weights, biases)| (weights, biases))),
-            None if has_momentum => vec![0.0; layout.parameters()],
-            None => vec![],
+        let state = |of_layers: &Option<LayerArrays<f32>>, is_needed: bool| match of_layers {
+            Some(of_layers) if is_needed => layout.pack(of_layers.iter().map(|(weights, biases)| (weights, biases))),
+            None if is_needed => vec![0.0; layout.parameters()],
+            _ => vec![],
         };
+        let velocities = state(&parameters.velocities, has_momentum);
+        let squares = state(&parameters.squares, is_adam);
         let network = &parameters.network;
         let for_network = GpuEngineError::allocating("the network", "smaller --layers");
         let for_samples = GpuEngineError::allocating("the training images", "fewer --train-images");
@@ -113,15 +125,18 @@ impl GpuEngine {
             persistent,
             parameters: device.buffer_from_slice(&parameters).map_err(&for_network)?,
             velocities: device.buffer_from_slice(&velocities).map_err(&for_network)?,
+            squares: device.buffer_from_slice(&squares).map_err(&for_network)?,
+            adam_steps: device.uninitialized(0)?,
             samples: SamplesOnDevice::new(&device, samples).map_err(for_samples)?,
             evaluated: None,
             order: device.uninitialized(0)?,
             state: device.zeroed(1).map_err(&for_network)?,
             losses: device.uninitialized(0)?,
-            scratch: StepBuffers::for_training(&device, &layout, scratch_rows).map_err(for_batch)?,
+            scratch: StepBuffers::for_training(&device, &layout, scratch_rows, is_adam).map_err(for_batch)?,
             evaluation_scratch: None,
             pace: Pace::default(),
             hyperparameters: hyperparameters.clone(),
+            steps_before: 0,
             layout,
             device,
         })
@@ -130,6 +145,10 @@ impl GpuEngine {
     /// The batch size for `samples` samples.
     fn batch_size(&self, samples: usize) -> usize {
         self.hyperparameters.batch_size.unwrap_or(samples).clamp(1, samples.max(1))
+    }
+
+    fn is_adam(&self) -> bool {
+        self.hyperparameters.optimizer == Optimizer::Adam
     }
 
     /// The persistent kernel's launch, if it is used for batches of this size.
@@ -170,6 +189,8 @@ impl GpuEngine {
                     order: &self.order,
                     parameters: &mut self.parameters,
                     velocities: &mut self.velocities,
+                    squares: &mut self.squares,
+                    adam_steps: &self.adam_steps,
                     state: &mut self.state,
                     losses: &mut self.losses,
                     scratch: &mut self.scratch,
@@ -205,6 +226,8 @@ impl GpuEngine {
             order: samples.in_order(),
             parameters: &mut self.parameters,
             velocities: &mut self.velocities,
+            squares: &mut self.squares,
+            adam_steps: &self.adam_steps,
             state: &mut self.state,
             losses: &mut losses,
             scratch,
@@ -233,8 +256,9 @@ impl Engine<f32> for GpuEngine {
         }
     }
 
-    fn set_learning_rate(&mut self, learning_rate: f64) {
+    fn start_epoch(&mut self, learning_rate: f64, steps_before: usize) {
         self.hyperparameters.learning_rate = learning_rate;
+        self.steps_before = steps_before;
     }
 
     fn train(
@@ -254,7 +278,12 @@ impl Engine<f32> for GpuEngine {
             self.order = self.device.buffer_from_slice(order)?;
         }
         if self.persistent_for(batch_size).is_none() && batch_size > self.scratch.rows() {
-            self.scratch = StepBuffers::for_training(&self.device, &self.layout, batch_size)?;
+            self.scratch = StepBuffers::for_training(&self.device, &self.layout, batch_size, self.is_adam())?;
+        }
+        if self.is_adam() {
+            let corrected = (0..steps).map(|step| CorrectedStep::new(&self.hyperparameters, self.steps_before + step));
+            let values: Vec<f32> = corrected.flat_map(|step| [step.rate as f32, step.root as f32]).collect();
+            self.adam_steps = self.device.buffer_from_slice(&values)?;
         }
         let losses = steps * self.parts_of_loss(batch_size);
         if self.losses.len() != losses {
@@ -306,10 +335,10 @@ impl Engine<f32> for GpuEngine {
             Ok(network) => network,
             Err(error) => unreachable!("the engine keeps every shape: {error}"),
         };
-        let velocities = match self.velocities.is_empty() {
-            true => None,
-            false => Some(self.layout.unpack(&self.velocities.to_vec()?)),
+        let state = |buffer: &Buffer<f32>| match buffer.is_empty() {
+            true => Ok(None),
+            false => buffer.to_vec().map(|values| Some(self.layout.unpack(&values))),
         };
-        Ok(Parameters { network, velocities })
+        Ok(Parameters { network, velocities: state(&self.velocities)?, squares: state(&self.squares)? })
     }
 }

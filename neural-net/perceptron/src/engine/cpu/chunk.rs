@@ -49,7 +49,7 @@ impl<F: Scalar> Copies<F> {
             layer.weights.padded().len() <= MAX_COPIED && (index > 0 || model.nonzero_share.is_none())
         };
         let layers = layers.iter().enumerate();
-        let small = layers.map(|(index, layer)| is_copied(index, layer).then(|| layer.without_velocities())).collect();
+        let small = layers.map(|(index, layer)| is_copied(index, layer).then(|| layer.without_state())).collect();
         Self { small, ..Self::of_transposed(&model.architecture) }
     }
 

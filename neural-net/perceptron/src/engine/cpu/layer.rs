@@ -7,8 +7,9 @@ use kernels_cpu::product::{PaddedMatrix, Sink, product_of_transpose};
 use kernels_cpu::{InstructionSet, Simd, WithSimd};
 use ndarray::{Array1, Array2};
 
-use crate::padded::{pad, pad_row};
-use crate::training::{GradientScale, Hyperparameters};
+use crate::engine::{LayerArrays, Parameters};
+use crate::padded::{pad, pad_row, unpad, unpad_row};
+use crate::training::{CorrectedStep, EPSILON, GradientScale, Hyperparameters, Optimizer, SQUARES_DECAY};
 use crate::{Activation, Scalar};
 
 /// The parameters of a layer, or of a part of it by inputs, padded to whole cache lines.
@@ -22,8 +23,12 @@ pub(super) struct Layer<F> {
     pub(super) biases: PaddedMatrix<F>,
     /// Whether the biases are up to date: of the parts of a layer, only the last one's are.
     pub(super) owns_biases: bool,
-    /// The last changes of the weights and the biases, with momentum only.
-    velocities: Option<(PaddedMatrix<F>, PaddedMatrix<F>)>,
+    /// Of the weights and the biases: the last changes with momentum, the mean gradients with Adam.
+    velocities: Option<WeightsAndBiases<F>>,
+    /// The mean squared gradients, with Adam only.
+    squares: Option<WeightsAndBiases<F>>,
+    /// With Adam, a buffer for the gradients of the weights.
+    gradients: Option<PaddedMatrix<F>>,
     /// The factor of its gradients.
     rate_factor: F,
     /// The gradients of the biases, one row.
@@ -59,29 +64,26 @@ impl<F: Scalar> Left<'_, F> {
 }
 
 impl<F: Scalar> Layer<F> {
-    /// A whole layer; with momentum, velocities that are not given are zero.
-    pub(super) fn new(
-        weights: &Array2<F>,
-        biases: &Array1<F>,
-        velocities: Option<&(Array2<F>, Array1<F>)>,
-        index: usize,
-        hyperparameters: &Hyperparameters,
-    ) -> Self {
-        let (weights, biases) = (pad(weights), pad_row(biases));
+    /// Layer `index` of a network; parts of the optimizer's state that it needs and `parameters` lack are zero.
+    pub(super) fn new(parameters: &Parameters<F>, index: usize, hyperparameters: &Hyperparameters) -> Self {
+        let network = &parameters.network;
+        let (weights, biases) = (pad(&network.weights()[index]), pad_row(&network.biases()[index]));
         let (rows, columns) = (weights.rows(), weights.columns());
-        let velocities = match velocities {
-            Some((weights, biases)) => Some((pad(weights), pad_row(biases))),
-            None if hyperparameters.momentum != 0.0 => {
-                Some((PaddedMatrix::zeros(rows, columns), PaddedMatrix::zeros(1, columns)))
-            }
-            None => None,
+        let state = |of_layers: &Option<LayerArrays<F>>, is_needed: bool| match of_layers {
+            Some(of_layers) => Some((pad(&of_layers[index].0), pad_row(&of_layers[index].1))),
+            None => is_needed.then(|| (PaddedMatrix::zeros(rows, columns), PaddedMatrix::zeros(1, columns))),
         };
+        let is_adam = hyperparameters.optimizer == Optimizer::Adam;
+        let velocities = state(&parameters.velocities, is_adam || hyperparameters.momentum != 0.0);
+        let squares = state(&parameters.squares, is_adam).filter(|_| is_adam);
         Self {
             rows: 0..rows,
             weights,
             biases,
             owns_biases: true,
             velocities,
+            squares,
+            gradients: is_adam.then(|| PaddedMatrix::zeros(rows, columns)),
             rate_factor: F::from_f64(hyperparameters.learning_rate_factor(index)),
             bias_gradients: PaddedMatrix::zeros(1, columns),
         }
@@ -90,20 +92,25 @@ impl<F: Scalar> Layer<F> {
     /// A copy of the part with the given inputs.
     pub(super) fn part(&self, rows: Range<usize>, owns_biases: bool) -> Self {
         let copy = |matrix: &PaddedMatrix<F>| rows_of(matrix, rows.clone());
+        let copy_state = |state: &Option<WeightsAndBiases<F>>| {
+            state.as_ref().map(|(weights, biases)| (copy(weights), biases.clone()))
+        };
         Self {
             weights: copy(&self.weights),
             biases: self.biases.clone(),
             owns_biases,
-            velocities: self.velocities.as_ref().map(|(weights, biases)| (copy(weights), biases.clone())),
+            velocities: copy_state(&self.velocities),
+            squares: copy_state(&self.squares),
+            gradients: self.gradients.as_ref().map(copy),
             rate_factor: self.rate_factor,
             bias_gradients: self.bias_gradients.clone(),
             rows,
         }
     }
 
-    /// A copy that cannot be trained with momentum.
-    pub(super) fn without_velocities(&self) -> Self {
-        Self { velocities: None, ..self.clone() }
+    /// A copy of the parameters, without the optimizer's state.
+    pub(super) fn without_state(&self) -> Self {
+        Self { velocities: None, squares: None, gradients: None, ..self.clone() }
     }
 
     /// Copies a part back into this whole layer.
@@ -113,23 +120,30 @@ impl<F: Scalar> Layer<F> {
             to.padded_mut()[start..start + from.padded().len()].copy_from_slice(from.padded());
         };
         copy(&mut self.weights, &part.weights);
-        if let (Some((weights, _)), Some((of_part, _))) = (&mut self.velocities, &part.velocities) {
-            copy(weights, of_part);
-        }
         if part.owns_biases {
             self.biases.clone_from(&part.biases);
-            if let (Some((_, biases)), Some((_, of_part))) = (&mut self.velocities, &part.velocities) {
-                biases.clone_from(of_part);
+        }
+        let states = [(&mut self.velocities, &part.velocities), (&mut self.squares, &part.squares)];
+        for (state, of_part) in states {
+            let (Some((weights, biases)), Some((weights_of_part, biases_of_part))) = (state, of_part) else { continue };
+            copy(weights, weights_of_part);
+            if part.owns_biases {
+                biases.clone_from(biases_of_part);
             }
         }
     }
 
-    /// The velocities of the weights and the biases.
-    pub(super) fn velocities(&self) -> Option<&(PaddedMatrix<F>, PaddedMatrix<F>)> {
-        self.velocities.as_ref()
+    /// The state in [`Parameters::velocities`], of the weights and the biases.
+    pub(super) fn velocities(&self) -> Option<(Array2<F>, Array1<F>)> {
+        self.velocities.as_ref().map(|(weights, biases)| (unpad(weights), unpad_row(biases)))
     }
 
-    /// Updates the weights by the layer's inputs and errors, directly from registers.
+    /// The state in [`Parameters::squares`], of the weights and the biases.
+    pub(super) fn squares(&self) -> Option<(Array2<F>, Array1<F>)> {
+        self.squares.as_ref().map(|(weights, biases)| (unpad(weights), unpad_row(biases)))
+    }
+
+    /// Updates the weights by the layer's inputs and errors: without Adam, directly from registers.
     pub(super) fn update(
         &mut self,
         set: InstructionSet,
@@ -139,15 +153,16 @@ impl<F: Scalar> Layer<F> {
     ) {
         let rule = rule.for_layer(self.rate_factor);
         let stride = self.weights.stride();
-        let velocities = self.velocities.as_mut().map(|(weights, _)| weights.padded_mut());
+        let [target, _] = targets(&mut self.weights, &mut self.biases, &mut self.velocities, &mut self.squares);
+        let Target { weights, velocities, squares: None } = target else {
+            let gradients = self.gradients.as_mut().expect("with Adam, a layer has a buffer of gradients");
+            gradients.padded_mut().fill(F::zero());
+            left.gradient(set, errors, true, Accumulate { gradients: gradients.padded_mut(), stride });
+            return rule.apply(set, target, gradients.padded());
+        };
         // Without momentum and decay, a zero gradient changes nothing.
         let only_nonzero = velocities.is_none() && rule.decay == F::zero();
-        left.gradient(
-            set,
-            errors,
-            only_nonzero,
-            Update { weights: self.weights.padded_mut(), velocities, stride, rule },
-        );
+        left.gradient(set, errors, only_nonzero, Update { weights, velocities, stride, rule });
     }
 
     /// Updates the biases by the first `count` rows of the layer's errors.
@@ -160,8 +175,9 @@ impl<F: Scalar> Layer<F> {
     ) {
         sum_of_rows(set, errors, count, &mut self.bias_gradients);
         let rule = rule.for_layer(self.rate_factor).without_decay();
-        let velocities = self.velocities.as_mut().map(|(_, biases)| biases.padded_mut());
-        rule.apply(set, self.biases.padded_mut(), velocities, self.bias_gradients.padded());
+        let gradients = &self.bias_gradients;
+        let [_, target] = targets(&mut self.weights, &mut self.biases, &mut self.velocities, &mut self.squares);
+        rule.apply(set, target, gradients.padded());
     }
 
     /// Updates all parameters by their gradients; `biases` is one row.
@@ -173,15 +189,40 @@ impl<F: Scalar> Layer<F> {
         biases: &PaddedMatrix<F>,
     ) {
         let rule = rule.for_layer(self.rate_factor);
-        let (weight_velocities, bias_velocities) = match &mut self.velocities {
-            Some((weights, biases)) => (Some(weights.padded_mut()), Some(biases.padded_mut())),
-            None => (None, None),
-        };
-        rule.apply(set, self.weights.padded_mut(), weight_velocities, weights.padded());
+        let [target, target_of_biases] =
+            targets(&mut self.weights, &mut self.biases, &mut self.velocities, &mut self.squares);
+        rule.apply(set, target, weights.padded());
         if self.owns_biases {
-            rule.without_decay().apply(set, self.biases.padded_mut(), bias_velocities, biases.padded());
+            rule.without_decay().apply(set, target_of_biases, biases.padded());
         }
     }
+}
+
+/// Values of the weights and the biases, padded.
+type WeightsAndBiases<F> = (PaddedMatrix<F>, PaddedMatrix<F>);
+
+/// Parameters and their part of the optimizer's state; the slices have the same length.
+struct Target<'a, F> {
+    weights: &'a mut [F],
+    velocities: Option<&'a mut [F]>,
+    squares: Option<&'a mut [F]>,
+}
+
+/// The weights and the biases of a layer as targets.
+fn targets<'a, F: Scalar>(
+    weights: &'a mut PaddedMatrix<F>,
+    biases: &'a mut PaddedMatrix<F>,
+    velocities: &'a mut Option<WeightsAndBiases<F>>,
+    squares: &'a mut Option<WeightsAndBiases<F>>,
+) -> [Target<'a, F>; 2] {
+    let split = |state: &'a mut Option<WeightsAndBiases<F>>| {
+        state.as_mut().map(|(weights, biases)| (weights.padded_mut(), biases.padded_mut())).unzip()
+    };
+    let (velocities, squares) = (split(velocities), split(squares));
+    [
+        Target { weights: weights.padded_mut(), velocities: velocities.0, squares: squares.0 },
+        Target { weights: biases.padded_mut(), velocities: velocities.1, squares: squares.1 },
+    ]
 }
 
 /// A copy of some rows of a matrix.
@@ -195,31 +236,58 @@ fn rows_of<F: Scalar>(matrix: &PaddedMatrix<F>, rows: Range<usize>) -> PaddedMat
 /// The update rule of a parameter; see [`crate::Hyperparameters`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UpdateRule<F> {
-    /// The learning rate, divided by the batch size if gradients are means.
+    /// The learning rate: without Adam divided by the batch size if gradients are means, with Adam corrected for the bias.
     rate: F,
     momentum: F,
     /// Learning rate · weight decay.
     decay: F,
+    adam: Option<AdamRule<F>>,
+}
+
+/// What Adam needs besides.
+#[derive(Clone, Copy, Debug)]
+struct AdamRule<F> {
+    /// The factor of the gradients.
+    scale: F,
+    /// [`CorrectedStep::root`].
+    root: F,
 }
 
 impl<F: Scalar> UpdateRule<F> {
-    /// The rule of the weights after a batch of `count` samples, without a layer's factor.
-    pub(super) fn new(hyperparameters: &Hyperparameters, count: usize) -> Self {
+    /// The rule of the weights after a batch of `count` samples, in step `step` of the training run, without a layer's
+    /// factor.
+    pub(super) fn new(hyperparameters: &Hyperparameters, step: usize, count: usize) -> Self {
         let rate = hyperparameters.learning_rate;
-        let scale = match hyperparameters.gradient {
+        let count = match hyperparameters.gradient {
             GradientScale::Sum => 1.0,
             GradientScale::Mean => count as f64,
         };
+        let (rate_of_step, adam) = match hyperparameters.optimizer {
+            Optimizer::Sgd => (rate / count, None),
+            Optimizer::Adam => {
+                let corrected = CorrectedStep::new(hyperparameters, step);
+                let adam = AdamRule { scale: F::from_f64(1.0 / count), root: F::from_f64(corrected.root) };
+                (corrected.rate, Some(adam))
+            }
+        };
         Self {
-            rate: F::from_f64(rate / scale),
+            rate: F::from_f64(rate_of_step),
             momentum: F::from_f64(hyperparameters.momentum),
             decay: F::from_f64(rate * hyperparameters.weight_decay),
+            adam,
         }
     }
 
     /// The rule for a layer whose gradients are multiplied by `factor`.
     fn for_layer(self, factor: F) -> Self {
-        Self { rate: self.rate * factor, ..self }
+        match self.adam {
+            None => Self { rate: self.rate * factor, ..self },
+            Some(adam) => {
+                let factor = factor.sqrt();
+                let adam = AdamRule { scale: adam.scale * factor, ..adam };
+                Self { rate: self.rate * factor, adam: Some(adam), ..self }
+            }
+        }
     }
 
     /// The rule for biases, which do not decay.
@@ -227,9 +295,16 @@ impl<F: Scalar> UpdateRule<F> {
         Self { decay: F::zero(), ..self }
     }
 
-    /// Updates `weights` by their gradients; the slices have the same length, a multiple of a cache line.
-    fn apply(self, set: InstructionSet, weights: &mut [F], velocities: Option<&mut [F]>, gradients: &[F]) {
-        set.dispatch(UpdateAll { weights, velocities, gradients, rule: self });
+    /// Updates the target by the gradients; the slices have the same length, a multiple of a cache line.
+    fn apply(self, set: InstructionSet, target: Target<'_, F>, gradients: &[F]) {
+        let Target { weights, velocities, squares } = target;
+        match (squares, self.adam) {
+            (None, _) => set.dispatch(UpdateAll { weights, velocities, gradients, rule: self }),
+            (Some(squares), adam) => {
+                let (adam, velocities) = adam.zip(velocities).expect("squares are Adam's, and so are velocities");
+                set.dispatch(UpdateByAdam { weights, velocities, squares, gradients, rule: self, adam });
+            }
+        }
     }
 
     /// Updates `weights` by their gradients, which are in registers.
@@ -282,6 +357,37 @@ impl<F: Scalar> WithSimd for UpdateAll<'_, F> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         self.rule.apply_vectors(simd, self.weights, self.velocities, F::as_vectors::<S>(self.gradients));
+    }
+}
+
+/// m ← β₁ · m + (1 − β₁) · g;  v ← β₂ · v + (1 − β₂) · g²;  w ← (1 − decay) · w − rate · m / (root · √v + ε)
+struct UpdateByAdam<'a, F> {
+    weights: &'a mut [F],
+    /// m
+    velocities: &'a mut [F],
+    /// v
+    squares: &'a mut [F],
+    gradients: &'a [F],
+    rule: UpdateRule<F>,
+    adam: AdamRule<F>,
+}
+
+impl<F: Scalar> WithSimd for UpdateByAdam<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let (UpdateRule { rate, momentum: beta_1, decay, .. }, AdamRule { scale, root }) = (self.rule, self.adam);
+        // 1 − β₂ is rounded once: the difference of rounded values has an error of 10⁻⁵ of it.
+        let [beta_2, one_minus_beta_2, epsilon] = [SQUARES_DECAY, 1.0 - SQUARES_DECAY, EPSILON].map(F::from_f64);
+        let one = F::one();
+        let state = self.velocities.iter_mut().zip(self.squares);
+        for ((weight, (m, v)), &gradient) in self.weights.iter_mut().zip(state).zip(self.gradients) {
+            let gradient = scale * gradient;
+            *m = beta_1 * *m + (one - beta_1) * gradient;
+            *v = beta_2 * *v + one_minus_beta_2 * gradient * gradient;
+            *weight = (one - decay) * *weight - rate * *m / (root * v.sqrt() + epsilon);
+        }
     }
 }
 

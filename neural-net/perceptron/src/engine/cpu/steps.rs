@@ -35,12 +35,27 @@ use super::{CHUNK, GROUPS, Model};
 use crate::training::Hyperparameters;
 use crate::{Samples, Scalar};
 
+/// The update rules of an epoch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules<'a> {
+    pub(super) hyperparameters: &'a Hyperparameters,
+    /// Number of steps in the epochs before.
+    pub(super) steps_before: usize,
+}
+
+impl Rules<'_> {
+    /// The rule of step `step` of the epoch, on a batch of `count` samples.
+    pub(super) fn of_step<F: Scalar>(self, step: usize, count: usize) -> UpdateRule<F> {
+        UpdateRule::new(self.hyperparameters, self.steps_before + step, count)
+    }
+}
+
 /// The data of a team that trains on batches of one size.
 #[derive(Debug)]
 pub(super) struct Steps<'a, F> {
     model: &'a Model,
     samples: &'a Samples<F>,
-    hyperparameters: &'a Hyperparameters,
+    rules: Rules<'a>,
     split: Split,
     /// Written by their members in parameter phases, read in sample phases.
     shares: Vec<RwLock<Share<F>>>,
@@ -137,7 +152,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
         model: &'a Model,
         layers: &mut Vec<Layer<F>>,
         samples: &'a Samples<F>,
-        hyperparameters: &'a Hyperparameters,
+        rules: Rules<'a>,
         split: Split,
         batch_size: usize,
     ) -> Self {
@@ -194,7 +209,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
             Layout::Samples => (0..members).map(sums).collect(),
             Layout::Chunks => Vec::new(),
         };
-        Self { model, samples, hyperparameters, split, shares, work, sums }
+        Self { model, samples, rules, split, shares, work, sums }
     }
 
     /// Writes the trained parameters back to the layers that [`Self::new`] received.
@@ -264,7 +279,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
             stopwatch.end(Phase::OtherLayers);
             member.wait()?;
             stopwatch.end(Phase::Meetings);
-            self.update(me, &inputs, batch.len());
+            self.update(me, &inputs, step, batch.len());
             stopwatch.end(Phase::Update);
             stopwatch.end_step();
             std::mem::swap(&mut inputs, &mut next_inputs);
@@ -317,12 +332,12 @@ impl<'a, F: Scalar> Steps<'a, F> {
         copies.copy(shares.as_slice());
         chunk.later_layers(self.model, &WithCopies { parts: shares.as_slice(), copies });
         let indices = batch[samples].iter().map(|&index| index as usize);
-        chunk.backward(self.model, copies, self.samples, indices, self.hyperparameters.loss);
+        chunk.backward(self.model, copies, self.samples, indices, self.rules.hyperparameters.loss);
     }
 
-    /// Updates the parameters of a member by the gradients of a batch of `count` samples.
-    fn update(&self, member: usize, inputs: &Inputs<F>, count: usize) {
-        let (set, rule) = (self.model.instruction_set, UpdateRule::new(self.hyperparameters, count));
+    /// Updates the parameters of a member by the gradients of step `step`, of `count` samples.
+    fn update(&self, member: usize, inputs: &Inputs<F>, step: usize, count: usize) {
+        let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
         let mut share = write(&self.shares[member]);
         let Share { layers, gathered, .. } = &mut *share;
         let Gathered { left, errors } = gathered.as_mut().expect("several members have the samples of the chunk");
@@ -388,8 +403,8 @@ impl<'a, F: Scalar> Steps<'a, F> {
                 member.wait()?;
                 stopwatch.end(Phase::Meetings);
                 match chunks.count {
-                    1 => self.update_by_chunk(me, batch.len()),
-                    _ => self.add_gradients(me, batch.len(), chunks, round.clone()),
+                    1 => self.update_by_chunk(me, step, batch.len()),
+                    _ => self.add_gradients(me, self.rules.of_step(step, batch.len()), chunks, round.clone()),
                 }
                 stopwatch.end(Phase::Update);
                 if round.end == chunks.count {
@@ -432,7 +447,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
             stopwatch.end(Phase::FirstLayer);
             chunk.later_layers(self.model, &layers);
             let indices = batch.iter().map(|&index| index as usize);
-            chunk.backward(self.model, copies, self.samples, indices, self.hyperparameters.loss);
+            chunk.backward(self.model, copies, self.samples, indices, self.rules.hyperparameters.loss);
             stopwatch.end(Phase::OtherLayers);
         }
     }
@@ -453,8 +468,8 @@ impl<'a, F: Scalar> Steps<'a, F> {
     }
 
     /// Updates all parameters by the gradients of a batch of one chunk, which one member has.
-    fn update_by_chunk(&self, member: usize, count: usize) {
-        let (set, rule) = (self.model.instruction_set, UpdateRule::new(self.hyperparameters, count));
+    fn update_by_chunk(&self, member: usize, step: usize, count: usize) {
+        let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
         let mut share = write(&self.shares[member]);
         self.each_chunk(&read_all(&self.work), 0..1, |_, inputs, chunk| {
             for (index, layer) in share.layers.iter_mut().enumerate() {
@@ -467,8 +482,8 @@ impl<'a, F: Scalar> Steps<'a, F> {
 
     /// Adds the gradients of a round's chunks to those of the batch, group by group, for a member's parameters. After the
     /// last round, updates them.
-    fn add_gradients(&self, member: usize, count: usize, chunks: Chunks, round: Range<usize>) {
-        let (set, rule) = (self.model.instruction_set, UpdateRule::new(self.hyperparameters, count));
+    fn add_gradients(&self, member: usize, rule: UpdateRule<F>, chunks: Chunks, round: Range<usize>) {
+        let set = self.model.instruction_set;
         let mut share = write(&self.shares[member]);
         let Share { layers, gradients, .. } = &mut *share;
         let work = read_all(&self.work);

@@ -3,13 +3,13 @@
 mod shape;
 
 use ::gpu::{Buffer, Device, LaunchConfig, Recorder};
-use kernels_gpu::network::{self, Batches, OutputLayer, ROWS_PER_BLOCK, THREADS, UpdateRule};
+use kernels_gpu::network::{self, AdamRule, Batches, OutputLayer, ROWS_PER_BLOCK, THREADS, UpdateRule};
 
 use self::shape::{TileGrid, parts_of_batch};
 use super::layout::{LayerLayout, Layout, loss_code};
 use super::samples::SamplesOnDevice;
 use crate::engine::DeviceError;
-use crate::training::GradientScale;
+use crate::training::{EPSILON, GradientScale, Optimizer, SQUARES_DECAY};
 use crate::{Hyperparameters, Loss};
 
 /// The update rule in the form of the kernels' arguments.
@@ -17,8 +17,7 @@ use crate::{Hyperparameters, Loss};
 pub(super) struct Rule<'a> {
     /// The rule of layers whose rate has the factor 1.
     pub(super) common: UpdateRule,
-    /// The factor of each layer's rate.
-    factors: &'a [f64],
+    hyperparameters: &'a Hyperparameters,
 }
 
 impl<'a> Rule<'a> {
@@ -30,13 +29,27 @@ impl<'a> Rule<'a> {
             decay: (learning_rate * weight_decay) as f32,
             is_mean: u32::from(gradient == GradientScale::Mean),
         };
-        Self { common, factors: &hyperparameters.learning_rate_factors }
+        Self { common, hyperparameters }
     }
 
     /// The rule of layer `layer` with weights.
     fn of_layer(self, layer: usize) -> UpdateRule {
-        let rate = self.factors.get(layer).map_or(self.common.rate, |&factor| self.common.rate * factor as f32);
+        let rate = self.common.rate * self.hyperparameters.learning_rate_factor(layer) as f32;
         UpdateRule { rate, ..self.common }
+    }
+
+    /// Adam's rule of layer `layer` with weights, if it is the optimizer.
+    fn by_adam(self, layer: usize) -> Option<AdamRule> {
+        let UpdateRule { momentum, decay, is_mean, .. } = self.common;
+        (self.hyperparameters.optimizer == Optimizer::Adam).then(|| AdamRule {
+            beta_1: momentum,
+            beta_2: SQUARES_DECAY as f32,
+            one_minus_beta_2: (1.0 - SQUARES_DECAY) as f32,
+            epsilon: EPSILON as f32,
+            scale: self.hyperparameters.learning_rate_factor(layer).sqrt() as f32,
+            decay,
+            is_mean,
+        })
     }
 }
 
@@ -60,19 +73,25 @@ pub(super) struct StepBuffers {
     activations: Vec<Buffer<f32>>,
     /// Empty for evaluations.
     errors: Vec<Buffer<f32>>,
-    /// The gradients' parts of the layer with the maximum size of them; empty if no layer has several parts.
+    /// The gradients' parts of the layer with the maximum size of them; empty if no layer has several parts, except with
+    /// Adam.
     parts: Buffer<f32>,
 }
 
 impl StepBuffers {
     /// Buffers for training on batches of up to `rows` samples.
-    pub(super) fn for_training(device: &Device, layout: &Layout, rows: usize) -> Result<Self, DeviceError> {
+    pub(super) fn for_training(
+        device: &Device,
+        layout: &Layout,
+        rows: usize,
+        is_adam: bool,
+    ) -> Result<Self, DeviceError> {
         let mut scratch = Self::for_evaluation(device, layout, rows)?;
         let layers = || layout.layers().iter();
         scratch.errors =
             layers().map(|layer| device.uninitialized(rows * layer.units as usize)).collect::<Result<_, _>>()?;
         let parts = layers().map(|layer| match parts_of_batch(rows as u32, layer) {
-            1 => 0,
+            1 if !is_adam => 0,
             parts => parts as usize * layer.parameters() as usize,
         });
         scratch.parts = device.uninitialized(parts.max().unwrap_or(0))?;
@@ -105,6 +124,8 @@ pub(super) struct StepRun<'a> {
     pub(super) order: &'a Buffer<u32>,
     pub(super) parameters: &'a mut Buffer<f32>,
     pub(super) velocities: &'a mut Buffer<f32>,
+    pub(super) squares: &'a mut Buffer<f32>,
+    pub(super) adam_steps: &'a Buffer<f32>,
     pub(super) state: &'a mut Buffer<u32>,
     pub(super) losses: &'a mut Buffer<f32>,
     pub(super) scratch: &'a mut StepBuffers,
@@ -221,7 +242,8 @@ impl StepRun<'_> {
 
     fn update(&mut self, recorder: &Recorder, index: usize, rule: Rule) -> Result<(), DeviceError> {
         let layer = self.layout.layers()[index];
-        let (shape, batches, rule) = (layer.shape(), self.batches(), rule.of_layer(index));
+        let (shape, batches) = (layer.shape(), self.batches());
+        let (adam, rule) = (rule.by_adam(index), rule.of_layer(index));
         let (inputs, order) = match index.checked_sub(1) {
             None => (self.samples.inputs(), self.order),
             Some(below) => (&self.scratch.activations[below], &self.kernels.no_order),
@@ -229,25 +251,24 @@ impl StepRun<'_> {
         let (errors, state) = (&self.scratch.errors[index], &*self.state);
         let tiles = TileGrid::of(shape.features + 1, shape.units);
         let parts = parts_of_batch(self.batch_size, &layer);
-        if parts > 1 {
+        if parts > 1 || adam.is_some() {
             let arguments = (inputs, order, state, errors, &mut self.scratch.parts, shape, batches);
             match tiles.in_parts(parts) {
                 TileGrid::Small(config) => recorder.launch(&network::network_gradient_16, config, arguments)?,
                 TileGrid::Large(config) => recorder.launch(&network::network_gradient_64, config, arguments)?,
             };
-            let arguments = (
-                &self.scratch.parts,
-                order,
-                state,
-                &mut *self.parameters,
-                &mut *self.velocities,
-                parts,
-                shape,
-                batches,
-                rule,
-            );
             let config = LaunchConfig::for_elements(layer.parameters() as usize, THREADS);
-            recorder.launch(&network::network_update_from_parts, config, arguments)?;
+            let (gradients, parameters) = (&self.scratch.parts, &mut *self.parameters);
+            let velocities = &mut *self.velocities;
+            if let Some(rule) = adam {
+                let (steps, squares) = (self.adam_steps, &mut *self.squares);
+                let arguments =
+                    (gradients, order, state, steps, parameters, velocities, squares, parts, shape, batches, rule);
+                recorder.launch(&network::network_update_by_adam, config, arguments)?;
+            } else {
+                let arguments = (gradients, order, state, parameters, velocities, parts, shape, batches, rule);
+                recorder.launch(&network::network_update_from_parts, config, arguments)?;
+            }
             return Ok(());
         }
         let arguments =

@@ -32,6 +32,9 @@ pub enum NotPersistent {
     /// The kernel has one learning rate for all layers.
     #[error("layers with different learning rates need launches for each step")]
     LearningRateFactors,
+    /// The kernel has no rule for Adam.
+    #[error("Adam needs launches for each step")]
+    Adam,
     /// The device does not support the cooperative launch.
     #[error("{0}")]
     Device(String),

@@ -1,0 +1,68 @@
+//! The update rules.
+
+use serde::{Deserialize, Serialize};
+
+use super::Hyperparameters;
+use crate::names::display_and_parse_names;
+
+/// How a step changes the parameters; [`Hyperparameters`] has the formulas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Optimizer {
+    /// Gradient descent with momentum.
+    #[default]
+    Sgd,
+    /// Adam with decoupled weight decay (D. P. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015;
+    /// I. Loshchilov and F. Hutter, "Decoupled Weight Decay Regularization", ICLR 2019).
+    Adam,
+}
+
+display_and_parse_names!(Optimizer, "optimizer");
+
+impl Optimizer {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 2] = [Self::Sgd, Self::Adam];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sgd => "sgd",
+            Self::Adam => "adam",
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Sgd => "Gradient descent with momentum",
+            Self::Adam => "Steps whose size does not depend on the scale of the gradients",
+        }
+    }
+
+    pub(crate) fn is_sgd(&self) -> bool {
+        *self == Self::Sgd
+    }
+}
+
+/// β₂ of [`Optimizer::Adam`]: the share of the mean squared gradient that remains after a step.
+pub(crate) const SQUARES_DECAY: f64 = 0.999;
+/// ε of [`Optimizer::Adam`], which is added to the root of the mean squared gradient.
+pub(crate) const EPSILON: f64 = 1e-8;
+
+/// What the bias correction makes of step t of [`Optimizer::Adam`]: η · m̂ / (√v̂ + ε) = rate · m / (root · √v + ε).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CorrectedStep {
+    /// η / (1 − β₁ᵗ).
+    pub(crate) rate: f64,
+    /// 1 / √(1 − β₂ᵗ).
+    pub(crate) root: f64,
+}
+
+impl CorrectedStep {
+    /// Step `step` of a training run, counted from 0.
+    pub(crate) fn new(hyperparameters: &Hyperparameters, step: usize) -> Self {
+        let t = step as f64 + 1.0;
+        let rate = hyperparameters.learning_rate / (1.0 - hyperparameters.momentum.powf(t));
+        Self { rate, root: 1.0 / (1.0 - SQUARES_DECAY.powf(t)).sqrt() }
+    }
+}
