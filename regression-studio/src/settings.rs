@@ -2,7 +2,7 @@
 
 mod depth;
 mod field;
-mod problems;
+pub(crate) mod problems;
 
 use std::fs::File;
 use std::io::Read;

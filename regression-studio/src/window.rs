@@ -18,6 +18,7 @@ mod network_drawing;
 mod number;
 mod predict;
 mod preview;
+mod recent;
 mod results_card;
 mod scatter;
 mod theme;

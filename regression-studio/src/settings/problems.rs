@@ -21,7 +21,7 @@ impl std::fmt::Display for Problem {
 
 /// Maximum numbers of hidden layers and of neurons per layer.
 const MAX_LAYERS: usize = 8;
-const MAX_NEURONS: usize = 1024;
+pub(crate) const MAX_NEURONS: usize = 1024;
 /// Minimum number of rows: two to train on, one to validate, one to test.
 pub(crate) const MIN_ROWS: usize = 4;
 

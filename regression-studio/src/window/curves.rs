@@ -3,9 +3,7 @@
 use std::ops::RangeInclusive;
 
 use eframe::egui::{self, Color32, Rangef, Ui};
-use egui_plot::{
-    AxisHints, Corner, GridInput, GridMark, HoverPosition, Legend, Line, LineStyle, Plot, PlotPoints, VLine,
-};
+use egui_plot::{AxisHints, GridInput, GridMark, HoverPosition, Line, LineStyle, Plot, PlotPoints, VLine};
 
 use super::{number, theme};
 use crate::results::EpochErrors;
@@ -103,8 +101,9 @@ pub(crate) fn show(
             }
             _ => None,
         });
-    let legend = Legend::default().position(Corner::RightTop).follow_insertion_order(true);
-    let plot = if best.is_some() { plot.legend(legend) } else { plot };
+    if let Some((epoch, color)) = best {
+        legend(ui, &curves, (epoch > 0).then_some(color));
+    }
     let plot = if scale.is_logarithmic { plot.y_grid_spacer(decades) } else { plot.include_y(0.0) };
     let response = plot.show(ui, |plot| {
         if let Some((epoch, color)) = best.filter(|(epoch, _)| *epoch > 0) {
@@ -118,6 +117,19 @@ pub(crate) fn show(
     });
     let spoken = format!("Error curves {name}");
     response.response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Image, true, &spoken));
+}
+
+/// Explains the colours, above the plot so that no curve is covered; `best` is the colour of the best epoch's mark.
+fn legend(ui: &mut Ui, curves: &[Curve], best: Option<Color32>) {
+    ui.horizontal(|ui| {
+        let curves = curves.iter().map(|curve| (curve.color, curve.name.as_str()));
+        for (color, name) in curves.chain(best.map(|color| (color, "best epoch"))) {
+            let (line, _) = ui.allocate_exact_size(egui::vec2(16.0, 8.0), egui::Sense::hover());
+            ui.painter().hline(line.x_range(), line.center().y, egui::Stroke::new(2.0, color));
+            ui.label(egui::RichText::new(name).small());
+            ui.add_space(6.0);
+        }
+    });
 }
 
 /// Grid spacing for integers: every 1, 5 or 10 epochs, times a power of ten.
@@ -144,8 +156,7 @@ pub(crate) fn decades(input: GridInput) -> Vec<GridMark> {
 fn error_axis(scale: ErrorScale) -> AxisHints<'static> {
     let name = if scale.is_in_unit { "error (RMSE, in the target's unit)" } else { "error (RMSE, standardised)" };
     let axis = AxisHints::new_y().label(name).min_thickness(44.0);
-    let axis = axis.formatter(move |mark, shown| axis_label(scale, mark, shown));
-    if scale.is_logarithmic { axis.label_spacing(Rangef::new(12.0, 24.0)) } else { axis }
+    axis.formatter(move |mark, shown| axis_label(scale, mark, shown)).label_spacing(Rangef::new(12.0, 24.0))
 }
 
 fn axis_label(scale: ErrorScale, mark: GridMark, shown: &RangeInclusive<f64>) -> String {

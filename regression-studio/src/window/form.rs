@@ -2,6 +2,7 @@
 
 mod columns;
 mod field;
+mod presets;
 
 use std::collections::HashMap;
 
@@ -16,10 +17,13 @@ use super::loading::Loading;
 use super::typed::{self, TYPED};
 use super::{number, theme};
 use crate::prepared::{Logarithms, suggested_logarithms};
+use crate::settings::problems::MAX_NEURONS;
 use crate::settings::{BadRows, DataSettings, DeviceSetting, Field, HiddenActivation, Problem, Source, SplitOrder};
 use crate::table::Kind;
 use crate::{Settings, Table};
 
+/// Number of hidden layers whose neurons have buttons.
+const MAX_LAYERS_WITH_BUTTONS: usize = 8;
 /// Neurons of the first hidden layer that the button adds.
 const FIRST_LAYER: usize = 32;
 
@@ -286,9 +290,27 @@ impl Form {
         field::choice(ui, Field::Activation, &mut self.settings.network.activation, &choices);
     }
 
-    /// Buttons that add and remove a hidden layer.
+    /// Buttons that add and remove a hidden layer, and neurons of each.
     fn layers(&mut self, ui: &mut Ui) {
         let mut hidden = self.settings.network.hidden.clone();
+        ui.horizontal_wrapped(|ui| {
+            for (index, units) in hidden.iter_mut().enumerate().take(MAX_LAYERS_WITH_BUTTONS) {
+                let layer = index + 1;
+                let step = (*units / 8).max(1);
+                let fewer = ui.add_enabled(*units > 1, egui::Button::new("−").small());
+                let tooltip = format!("Fewer neurons in layer {layer}");
+                if fewer.on_hover_text(&tooltip).accessible_name(&tooltip).clicked() {
+                    *units -= step;
+                }
+                ui.label(RichText::new(units.to_string()).small());
+                let tooltip = format!("More neurons in layer {layer}");
+                let more = ui.add_enabled(*units < MAX_NEURONS, egui::Button::new("+").small());
+                if more.on_hover_text(&tooltip).accessible_name(&tooltip).clicked() {
+                    *units = (*units + step).min(MAX_NEURONS);
+                }
+                ui.add_space(6.0);
+            }
+        });
         ui.horizontal(|ui| {
             // Half of the last layer's neurons, as networks usually narrow towards their output.
             let units = hidden.last().map_or(FIRST_LAYER, |units| (units / 2).max(1));

@@ -2,7 +2,9 @@
 
 use eframe::egui::{Key, Modifiers};
 
+use neural_net::training::Optimizer;
 use regression_studio::Settings;
+use regression_studio::settings::HiddenActivation;
 
 use crate::harness::{Window, small};
 
@@ -76,10 +78,10 @@ fn layers_and_samples_are_parsed_while_typing() {
 fn the_learning_rate_follows_the_optimizer_unless_it_was_changed() {
     let mut window = Window::open(small());
     assert_eq!(window.text_in("Learning rate"), "0.003");
-    window.click("SGD");
+    window.choose("Optimizer", "SGD");
     assert_eq!((window.text_in("Learning rate"), window.settings().training.learning_rate), ("0.05".to_owned(), 0.05));
     window.fill("Learning rate", "0.07");
-    window.click("Adam");
+    window.choose("Optimizer", "Adam");
     assert_eq!((window.text_in("Learning rate"), window.settings().training.learning_rate), ("0.07".to_owned(), 0.07));
 }
 
@@ -132,6 +134,31 @@ fn layers_are_added_and_removed_by_buttons() {
     assert!(!window.is_enabled("Remove layer") && window.is_enabled("▶ Start"), "a linear model");
     window.click("Add layer");
     assert_eq!(hidden(&window).0, [32]);
+    window.click("More neurons in layer 1");
+    assert_eq!(hidden(&window), (vec![36], "36".to_owned()));
+    window.fill("Neurons per layer", "1, 2");
+    window.click("Fewer neurons in layer 2");
+    assert_eq!(hidden(&window).0, [1, 1]);
+    assert!(!window.is_enabled("Fewer neurons in layer 1"));
+}
+
+#[test]
+fn presets_set_network_and_training() {
+    let mut settings = small();
+    settings.training.seed = 7;
+    let mut window = Window::open(settings);
+    let before = window.settings();
+    window.click("Presets");
+    window.click("Sigmoids, as in the paper");
+    let after = window.settings();
+    assert_eq!((after.network.activation, after.network.hidden), (HiddenActivation::Sigmoid, vec![16]));
+    let training = after.training;
+    assert_eq!((training.optimizer, training.learning_rate, training.momentum), (Optimizer::Sgd, 0.05, 0.9));
+    assert_eq!((training.seed, after.data, after.split), (7, before.data.clone(), before.split));
+    assert_eq!(window.text_in("Learning rate"), "0.05");
+    assert!(window.is_enabled("▶ Start"));
+    window.click("Undo");
+    assert_eq!(window.settings(), before);
 }
 
 #[test]

@@ -89,6 +89,13 @@ impl Window {
         self.step();
     }
 
+    /// Chooses a value from a drop-down list.
+    pub(crate) fn choose(&mut self, list: &str, value: &str) {
+        self.0.get_by_role_and_label(Role::ComboBox, list).click();
+        self.step();
+        self.click(value);
+    }
+
     /// Clicks on a check box.
     pub(crate) fn check(&mut self, label: &str) {
         self.0.get_by_role_and_label(Role::CheckBox, label).click();

@@ -1,8 +1,9 @@
 //! Saving, opening and comparison of runs.
 
 use eframe::egui::{Key, Modifiers};
+use regression_studio::settings::Source;
 
-use crate::harness::{Window, small};
+use crate::harness::{Window, file, small};
 
 const OPEN_HINT: &str = "Path of a run's folder";
 
@@ -53,6 +54,37 @@ fn a_saved_run_is_opened_in_another_window() {
     assert!(other.shows_part("On unseen rows the network explains"));
     assert!(other.shows("3 / 3"));
     assert_eq!(other.settings(), small(), "with the settings it was trained with");
+}
+
+#[test]
+fn recently_opened_tables_and_saved_runs_are_opened_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let run = folder.path().join("first run");
+    let mut text = "a,b,y\n".to_owned();
+    (0..50).for_each(|row| text += &format!("{row},{},{}\n", row * row % 17, 3 * row));
+    let tables = ["one.csv", "two.csv", "three.csv"].map(|name| file(&folder, name, text.as_bytes()));
+    let mut window = Window::open(small());
+    window.click("Recent");
+    assert!(window.shows("No table or run was opened yet."));
+    window.press(Modifiers::NONE, Key::Escape);
+
+    for table in &tables {
+        window.press(Modifiers::COMMAND, Key::O);
+        window.type_path("Path of a .csv, .tsv or .csv.gz file", table, "Open");
+        window.wait_until("the file is loaded", |window| window.settings().data.source == Source::File(table.clone()));
+    }
+    window.train();
+    window.press(Modifiers::COMMAND, Key::S);
+    window.type_path("Path of a new folder", &run, "Save");
+    std::fs::remove_file(&tables[1]).expect("the second table");
+    window.click("Recent");
+    assert!(window.shows("one.csv") && window.shows("first run"));
+    assert!(!window.shows("two.csv"), "it no longer exists");
+    window.click("one.csv");
+    window.wait_until("the file is loaded", |window| window.settings().data.source == Source::File(tables[0].clone()));
+    window.click("Recent");
+    window.click("first run");
+    window.wait_until("the run is shown", |window| window.shows("Finished"));
 }
 
 #[test]

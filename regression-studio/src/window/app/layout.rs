@@ -4,7 +4,7 @@ use eframe::egui::{self, Align, Layout, Margin, RichText, Ui};
 
 use super::App;
 use crate::window::action::{Action, Tab};
-use crate::window::{compare, dashboard, theme};
+use crate::window::{compare, dashboard, recent, theme};
 
 /// Width of the form in points.
 const FORM_WIDTH: f32 = 376.0;
@@ -29,6 +29,7 @@ impl App {
                         for button in [Action::Undo, Action::Redo, Action::Reset] {
                             self.button(ui, button, &mut action);
                         }
+                        ui.add_enabled_ui(!is_active, |ui| self.form.presets(ui));
                     });
                     self.form.show(ui, self.table.as_deref(), self.loading.as_ref(), is_active)
                 });
@@ -79,6 +80,10 @@ impl App {
             ui.separator();
             for button in [Action::OpenRun, Action::SaveRun] {
                 self.button(ui, button, &mut action);
+            }
+            let may_open = self.disabled_reason(Action::OpenRun).is_none();
+            if let Some((purpose, path)) = recent::menu(ui, may_open) {
+                self.use_path(purpose, path, ui.ctx());
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 self.button(ui, Action::Help, &mut action);

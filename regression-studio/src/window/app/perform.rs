@@ -16,6 +16,7 @@ use crate::window::dialogs::{PathDialog, Purpose};
 use crate::window::form::Form;
 use crate::window::loading::Loading;
 use crate::window::predict::Rows;
+use crate::window::recent;
 use crate::window::unsaved::{self, Recovered};
 use crate::window::watched::Watched;
 use crate::{Session, Settings};
@@ -161,9 +162,12 @@ impl App {
     /// Opens or saves at a path that the user has chosen.
     pub(super) fn use_path(&mut self, purpose: Purpose, path: PathBuf, context: &Context) {
         match purpose {
-            Purpose::OpenData => self.load(Source::File(path), None, context),
+            Purpose::OpenData => {
+                recent::remember(purpose, &path, context);
+                self.load(Source::File(path), None, context);
+            }
             Purpose::OpenRun => self.open_run(&path, context),
-            Purpose::SaveRun => self.save_run(&path),
+            Purpose::SaveRun => self.save_run(&path, context),
             Purpose::PredictFile => self.predict_rows(Rows::File(path), context),
             Purpose::SavePredictions => match self.predict.save(&path) {
                 Ok(()) => self.notice = format!("Saved {}", path.display()),
@@ -237,6 +241,7 @@ impl App {
     fn open_run(&mut self, folder: &Path, context: &Context) {
         match run_folder::read(folder) {
             Ok(Loaded { content: run, unverified }) => {
+                recent::remember(Purpose::OpenRun, folder, context);
                 let run = Arc::new(run);
                 let name =
                     folder.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
@@ -303,9 +308,10 @@ impl App {
         self.load(run.settings.data.source.clone(), Some(run.settings.clone()), context);
     }
 
-    fn save_run(&mut self, folder: &Path) {
+    fn save_run(&mut self, folder: &Path, context: &Context) {
         let Some(run) = self.watched.as_ref().and_then(|watched| watched.snapshot().run.clone()) else { return };
         if self.save(&run, folder) {
+            recent::remember(Purpose::SaveRun, folder, context);
             self.notice = format!("Saved to {}", folder.display());
         }
     }
