@@ -296,7 +296,7 @@ impl Default for TrainingSettings {
             schedule: Schedule::Cosine,
             momentum: 0.9,
             regularization: 0.0,
-            batch_size: 256,
+            batch_size: 128,
             epochs: 50,
             patience: Some(10),
             seed: 0,
@@ -309,7 +309,7 @@ impl Default for TrainingSettings {
 /// The learning rate with which to begin.
 pub fn default_learning_rate(optimizer: Optimizer) -> f64 {
     match optimizer {
-        Optimizer::Sgd => 0.05,
+        Optimizer::Sgd => 0.02,
         Optimizer::Adam => 0.003,
     }
 }

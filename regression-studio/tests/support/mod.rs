@@ -39,7 +39,7 @@ pub(crate) fn small_settings() -> Settings {
     settings.network.activation = HiddenActivation::Sigmoid;
     settings.network.gain = 1.5;
     settings.network.threshold = 0.25;
-    settings.training.set_optimizer(Optimizer::Sgd);
+    (settings.training.optimizer, settings.training.learning_rate) = (Optimizer::Sgd, 0.05);
     settings.training.schedule = Schedule::Constant;
     settings.training.batch_size = 32;
     settings.training.epochs = 12;

@@ -114,7 +114,7 @@ fn a_run_gives_the_bits_of_an_explicit_loop() {
     for (batch_size, optimizer, momentum, schedule) in cases {
         let mut settings = small_settings();
         settings.training.batch_size = batch_size;
-        settings.training.set_optimizer(optimizer);
+        settings.training.optimizer = optimizer;
         settings.training.momentum = momentum;
         settings.training.schedule = schedule;
         let snapshot = trained(small_table(500, 1), settings.clone());

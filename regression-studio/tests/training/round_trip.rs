@@ -208,7 +208,7 @@ fn omitted_training_settings_follow_from_those_that_are_there() {
     };
     let (constant, cosine) = (Schedule::Constant, Schedule::Cosine);
     assert_eq!(training("epochs = 3"), (Optimizer::Adam, 0.003, cosine));
-    assert_eq!(training("optimizer = \"sgd\""), (Optimizer::Sgd, 0.05, cosine));
+    assert_eq!(training("optimizer = \"sgd\""), (Optimizer::Sgd, 0.02, cosine));
     // As written by versions with one optimizer and, before them, with one schedule.
     assert_eq!(training("learning_rate = 0.1\nschedule = \"cosine\""), (Optimizer::Sgd, 0.1, cosine));
     assert_eq!(training("learning_rate = 0.1"), (Optimizer::Sgd, 0.1, constant));
@@ -217,7 +217,7 @@ fn omitted_training_settings_follow_from_those_that_are_there() {
         let training = Settings::default().with_values(values).unwrap().training;
         (training.optimizer, training.learning_rate)
     };
-    assert_eq!(changed(&["training.optimizer=sgd"]), (Optimizer::Sgd, 0.05));
+    assert_eq!(changed(&["training.optimizer=sgd"]), (Optimizer::Sgd, 0.02));
     assert_eq!(changed(&["training.learning_rate=0.2", "training.optimizer=sgd"]), (Optimizer::Sgd, 0.2));
     assert_eq!(changed(&["training.optimizer=sgd", "training.learning_rate=0.2"]), (Optimizer::Sgd, 0.2));
 }

@@ -18,7 +18,7 @@ fn trade_value_is_predicted_as_accurately_as_by_pytorch_after_six_epochs() {
     settings.network.hidden = vec![32, 16];
     settings.network.activation = HiddenActivation::Tanh;
     settings.training.batch_size = 256;
-    settings.training.set_optimizer(Optimizer::Sgd);
+    (settings.training.optimizer, settings.training.learning_rate) = (Optimizer::Sgd, 0.05);
     settings.training.schedule = Schedule::Constant;
     settings.training.momentum = 0.9;
     settings.training.epochs = 6;

@@ -79,7 +79,7 @@ fn the_learning_rate_follows_the_optimizer_unless_it_was_changed() {
     let mut window = Window::open(small());
     assert_eq!(window.text_in("Learning rate"), "0.003");
     window.choose("Optimizer", "SGD");
-    assert_eq!((window.text_in("Learning rate"), window.settings().training.learning_rate), ("0.05".to_owned(), 0.05));
+    assert_eq!((window.text_in("Learning rate"), window.settings().training.learning_rate), ("0.02".to_owned(), 0.02));
     window.fill("Learning rate", "0.07");
     window.choose("Optimizer", "Adam");
     assert_eq!((window.text_in("Learning rate"), window.settings().training.learning_rate), ("0.07".to_owned(), 0.07));
@@ -153,9 +153,9 @@ fn presets_set_network_and_training() {
     let after = window.settings();
     assert_eq!((after.network.activation, after.network.hidden), (HiddenActivation::Sigmoid, vec![16]));
     let training = after.training;
-    assert_eq!((training.optimizer, training.learning_rate, training.momentum), (Optimizer::Sgd, 0.05, 0.9));
+    assert_eq!((training.optimizer, training.learning_rate, training.momentum), (Optimizer::Sgd, 0.02, 0.9));
     assert_eq!((training.seed, after.data, after.split), (7, before.data.clone(), before.split));
-    assert_eq!(window.text_in("Learning rate"), "0.05");
+    assert_eq!(window.text_in("Learning rate"), "0.02");
     assert!(window.is_enabled("▶ Start"));
     window.click("Undo");
     assert_eq!(window.settings(), before);
