@@ -10,7 +10,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 9] = [
+    "distributed_functions",
     "max_functions",
     "matmul_functions",
     "activation_functions",

@@ -39,6 +39,8 @@ pub enum Need {
     Node,
     /// Chromium.
     Chromium,
+    /// An MPI installation, with mpiexec.
+    Mpi,
     /// A git checkout.
     Git,
     /// The size of the L3 cache as reported by the system.
@@ -47,7 +49,7 @@ pub enum Need {
 
 impl Need {
     /// All needs.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Gpu,
         Self::Shader,
         Self::Cc,
@@ -61,6 +63,7 @@ impl Need {
         Self::PdfToText,
         Self::Node,
         Self::Chromium,
+        Self::Mpi,
         Self::Git,
         Self::CacheSize,
     ];
@@ -90,6 +93,7 @@ impl fmt::Display for Need {
             Self::PdfToText => "pdftotext",
             Self::Node => "node",
             Self::Chromium => "chromium",
+            Self::Mpi => "mpi",
             Self::Git => "git",
             Self::CacheSize => "cache-size",
         })

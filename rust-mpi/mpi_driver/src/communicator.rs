@@ -1,0 +1,227 @@
+//! A group of ranks that exchange messages.
+
+use crate::element::{Element, Operation};
+use crate::error::Error;
+use crate::mpi::MpiCommunicator;
+use crate::scope::{self, Scope};
+use crate::threads::ThreadCommunicator;
+
+/// Maximum tag of a message: the least that the standard guarantees.
+pub const MAX_TAG: u16 = 32_767;
+
+/// A group of ranks that exchange messages: processes of MPI, or threads of this process.
+#[derive(Debug)]
+pub struct Communicator {
+    pub(crate) backend: Backend,
+}
+
+#[derive(Debug)]
+pub(crate) enum Backend {
+    Mpi(MpiCommunicator),
+    Threads(ThreadCommunicator),
+}
+
+/// The sender of a message to receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// This rank.
+    Rank(usize),
+    /// Any rank.
+    Any,
+}
+
+impl Source {
+    pub(crate) fn rank(self) -> Option<usize> {
+        match self {
+            Self::Rank(rank) => Some(rank),
+            Self::Any => None,
+        }
+    }
+}
+
+/// A message that was received, or that can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Its sender.
+    pub source: usize,
+    /// Number of its elements.
+    pub count: usize,
+}
+
+/// Calls the same function of either backend.
+macro_rules! on_backend {
+    ($communicator:expr, $backend:ident => $call:expr) => {
+        match &$communicator.backend {
+            Backend::Mpi($backend) => $call,
+            Backend::Threads($backend) => $call,
+        }
+    };
+}
+
+impl Communicator {
+    /// This rank, from 0.
+    pub fn rank(&self) -> usize {
+        on_backend!(self, backend => backend.rank())
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> usize {
+        on_backend!(self, backend => backend.size())
+    }
+
+    /// Whether the ranks are threads of this process.
+    pub fn is_threads(&self) -> bool {
+        matches!(self.backend, Backend::Threads(_))
+    }
+
+    /// Waits until every rank has called it.
+    ///
+    /// # Errors
+    /// If a rank has ended, or MPI fails.
+    pub fn barrier(&self) -> Result<(), Error> {
+        on_backend!(self, backend => backend.barrier())
+    }
+
+    /// Copies the buffer of rank `root` to that of every rank; all buffers have the same length.
+    ///
+    /// # Errors
+    /// If `root` is not a rank, the lengths differ, a rank has ended, or MPI fails.
+    pub fn broadcast<T: Element>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
+        self.require_rank("MPI_Bcast", root)?;
+        on_backend!(self, backend => backend.broadcast(buffer, root))
+    }
+
+    /// Combines the ranks' buffers `send` element by element; every rank receives the result. All buffers have the same
+    /// length. Threads combine in the order of the ranks; MPI may choose another order, which rounds sums differently.
+    ///
+    /// # Errors
+    /// If the lengths differ, a rank has ended, or MPI fails.
+    pub fn all_reduce<T: Element>(&self, send: &[T], receive: &mut [T], operation: Operation) -> Result<(), Error> {
+        if send.len() != receive.len() {
+            let reason = format!("{} elements are sent, but {} received", send.len(), receive.len());
+            return Err(Error { operation: "MPI_Allreduce", peer: None, reason });
+        }
+        on_backend!(self, backend => backend.all_reduce(Some(send), receive, operation))
+    }
+
+    /// [`Self::all_reduce`] with one buffer for both.
+    ///
+    /// # Errors
+    /// Those of [`Self::all_reduce`].
+    pub fn all_reduce_in_place<T: Element>(&self, buffer: &mut [T], operation: Operation) -> Result<(), Error> {
+        on_backend!(self, backend => backend.all_reduce(None, buffer, operation))
+    }
+
+    /// Concatenates the ranks' buffers, all of the same length, in the order of the ranks. Rank `root` receives the result,
+    /// the others None.
+    ///
+    /// # Errors
+    /// If `root` is not a rank, the lengths differ, a rank has ended, or MPI fails.
+    pub fn gather<T: Element>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
+        self.require_rank("MPI_Gather", root)?;
+        on_backend!(self, backend => backend.gather(send, root))
+    }
+
+    /// Sends a message. It may return before the message is received, and may not.
+    ///
+    /// # Errors
+    /// If `to` is not a rank, `tag` is above [`MAX_TAG`], or MPI fails.
+    pub fn send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
+        self.require_message("MPI_Send", Some(to), tag)?;
+        on_backend!(self, backend => backend.send(buffer, to, tag))
+    }
+
+    /// Receives a message of at most the buffer's length into its start.
+    ///
+    /// # Errors
+    /// If the source is not a rank, `tag` is above [`MAX_TAG`], the message is longer than the buffer or of another type,
+    /// the source has ended, or MPI fails.
+    pub fn receive<T: Element>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
+        self.require_message("MPI_Recv", from.rank(), tag)?;
+        on_backend!(self, backend => backend.receive(buffer, from, tag))
+    }
+
+    /// Sends to one rank and receives from one, possibly the same, at the same time.
+    ///
+    /// # Errors
+    /// Those of [`Self::send`] and [`Self::receive`].
+    pub fn send_receive<T: Element>(
+        &self,
+        (send, to): (&[T], usize),
+        (receive, from): (&mut [T], Source),
+        tag: u16,
+    ) -> Result<Received, Error> {
+        self.require_message("MPI_Sendrecv", Some(to), tag)?;
+        self.require_message("MPI_Sendrecv", from.rank(), tag)?;
+        on_backend!(self, backend => backend.send_receive((send, to), (receive, from), tag))
+    }
+
+    /// The message that [`Self::receive`] would receive, if one has arrived; `T` is the type of its elements.
+    ///
+    /// # Errors
+    /// If the source is not a rank, `tag` is above [`MAX_TAG`], or MPI fails.
+    pub fn probe<T: Element>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
+        self.require_message("MPI_Iprobe", from.rank(), tag)?;
+        on_backend!(self, backend => backend.probe::<T>(from, tag))
+    }
+
+    /// Runs `body`, which can start non-blocking operations on buffers that outlive it. Those that it did not wait for are
+    /// completed before `scope` returns: receives are cancelled unless their message has arrived; sends wait for their
+    /// receiver.
+    ///
+    /// # Panics
+    /// If `body` does. With MPI, a panic while sends or receives are pending ends all ranks.
+    pub fn scope<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
+        scope::run(self, body)
+    }
+
+    /// The communicator of the ranks with the same `color`, in the order of their `key`, and of their ranks if those are
+    /// equal. Every rank must call it.
+    ///
+    /// # Errors
+    /// If `color` or `key` is above 2³¹ − 1, a rank has ended, or MPI fails.
+    pub fn split(&self, color: u32, key: usize) -> Result<Self, Error> {
+        let too_large = || Error {
+            operation: "MPI_Comm_split",
+            peer: None,
+            reason: format!("color {color} or key {key} is above {}", i32::MAX),
+        };
+        let color = i32::try_from(color).map_err(|_| too_large())?;
+        let key = i32::try_from(key).map_err(|_| too_large())?;
+        Ok(Self {
+            backend: match &self.backend {
+                Backend::Mpi(backend) => Backend::Mpi(backend.split(color, key)?),
+                Backend::Threads(backend) => Backend::Threads(backend.split(color, key)?),
+            },
+        })
+    }
+
+    /// Seconds since some time in the past, which may differ between ranks.
+    pub fn wall_time(&self) -> f64 {
+        on_backend!(self, backend => backend.wall_time())
+    }
+
+    /// Ends all ranks. Processes exit with `code`, as far as the launcher passes it on; of threads, the calling one panics,
+    /// and the others' operations fail.
+    ///
+    /// # Panics
+    /// Always, on threads.
+    pub fn abort(&self, code: u8) -> ! {
+        on_backend!(self, backend => backend.abort(code))
+    }
+
+    pub(crate) fn require_message(&self, operation: &'static str, peer: Option<usize>, tag: u16) -> Result<(), Error> {
+        if tag > MAX_TAG {
+            return Err(Error { operation, peer, reason: format!("tag {tag} is above {MAX_TAG}") });
+        }
+        peer.map_or(Ok(()), |peer| self.require_rank(operation, peer))
+    }
+
+    fn require_rank(&self, operation: &'static str, rank: usize) -> Result<(), Error> {
+        let size = self.size();
+        match rank < size {
+            true => Ok(()),
+            false => Err(Error { operation, peer: None, reason: format!("rank {rank} is not below the size {size}") }),
+        }
+    }
+}

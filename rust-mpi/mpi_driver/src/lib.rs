@@ -1,0 +1,46 @@
+//! MPI, loaded at run time, so that a program with it builds, links and starts where no MPI is installed.
+//!
+//! [`Universe::initialize`] opens the MPI library of the machine: one with the standard ABI of MPI 5, MPICH, or Open MPI.
+//! [`threads`] runs the same code on threads of one process, each of which is a rank: for machines without MPI, and as the
+//! reference in tests. A [`Communicator`] does not tell which of them it is of, except by its speed.
+//!
+//! ```
+//! use mpi_driver::{Operation, threads};
+//!
+//! let sums = threads(3, |world| {
+//!     let mut value = [world.rank() as f64];
+//!     world.all_reduce_in_place(&mut value, Operation::Sum)?;
+//!     Ok::<f64, mpi_driver::Error>(value[0])
+//! });
+//! assert!(sums.into_iter().all(|sum| sum == Ok(3.0)));
+//! ```
+//!
+//! # Errors
+//!
+//! Operations return errors as values, with the operation and the other rank ([`Error`]). After an error in MPI, what other
+//! ranks see is undefined: call [`Communicator::abort`]. A panic on one rank ends all.
+//!
+//! # Safety
+//!
+//! Buffers are slices, so that no message is written beyond one, and non-blocking operations borrow their buffers for a
+//! [scope](Communicator::scope) that completes them. The ranks of a collective operation must agree on its arguments: the
+//! threads check it; an MPI library reports most differences as errors, but need not.
+
+mod communicator;
+mod element;
+mod error;
+mod launcher;
+mod library;
+mod mpi;
+mod scope;
+mod start;
+mod threads;
+
+pub use communicator::{Communicator, MAX_TAG, Received, Source};
+pub use element::{Element, Operation};
+pub use error::{Error, Unavailable};
+pub use launcher::{Launcher, launcher};
+pub use mpi::Universe;
+pub use scope::{ReceiveRequest, Scope, SendRequest};
+pub use start::{mpiexec, ranks_by};
+pub use threads::threads;

@@ -1,0 +1,278 @@
+//! The MPI library, opened at run time: its functions, and the constants in which implementations differ.
+//!
+//! | | MPI 5's ABI | MPICH | Open MPI |
+//! |---|---|---|---|
+//! | library | `libmpi_abi.so.1` | `libmpi.so.12` | `libmpi.so.40` |
+//! | handles | small integers | integers of 32 bits | addresses of symbols |
+//!
+//! A handle is passed as `usize`. Where it is an integer of 32 bits, the calling conventions of the supported processors
+//! ignore the register's upper half.
+
+#![allow(unsafe_code, reason = "symbols of the MPI library and their calls")]
+
+use std::ffi::{CStr, c_char, c_double, c_int, c_void};
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+use crate::element::{Kind, Operation};
+use crate::error::{Error, Unavailable};
+use crate::launcher::{Launcher, launcher};
+
+/// A handle of any kind.
+pub(crate) type Handle = usize;
+
+/// What the standard leaves to implementations.
+#[derive(Debug)]
+pub(crate) struct Constants {
+    pub(crate) world: Handle,
+    errors_return: Handle,
+    /// Of `u8`, `i32`, `f32`, `f64`.
+    types: [Handle; 4],
+    /// Of sum, product, minimum, maximum.
+    operations: [Handle; 4],
+    pub(crate) any_source: c_int,
+    pub(crate) in_place: usize,
+    /// Place of the source in a status; the tag follows it.
+    source_in_status: usize,
+    pub(crate) thread_funneled: c_int,
+}
+
+impl Constants {
+    pub(crate) fn type_of(&self, kind: Kind) -> Handle {
+        self.types[match kind {
+            Kind::U8 => 0,
+            Kind::I32 => 1,
+            Kind::F32 => 2,
+            Kind::F64 => 3,
+        }]
+    }
+
+    pub(crate) fn operation(&self, operation: Operation) -> Handle {
+        self.operations[match operation {
+            Operation::Sum => 0,
+            Operation::Product => 1,
+            Operation::Minimum => 2,
+            Operation::Maximum => 3,
+        }]
+    }
+}
+
+/// `MPI_Status` of any implementation: at most 40 bytes.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Status([c_int; 16]);
+
+impl Status {
+    pub(crate) fn source(self, constants: &Constants) -> usize {
+        usize::try_from(self.0[constants.source_in_status]).expect("a message has a source")
+    }
+}
+
+macro_rules! functions {
+    ($($field:ident: $name:literal ($($argument:ty),*);)*) => {
+        /// The functions that are used.
+        #[derive(Debug)]
+        pub(crate) struct Functions {
+            $(pub(crate) $field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+            pub(crate) wtime: unsafe extern "C" fn() -> c_double,
+        }
+
+        impl Functions {
+            /// Looks all functions up.
+            ///
+            /// # Safety
+            /// The library must be an MPI library.
+            unsafe fn of(library: &Library, name: &str) -> Result<Self, Unavailable> {
+                let missing = |function| Unavailable::MissingFunction { library: name.to_owned(), function };
+                Ok(Self {
+                    $(
+                        // SAFETY: an MPI library's function of this name has this signature.
+                        $field: *unsafe { library.get(concat!($name, "\0").as_bytes()) }.map_err(|_| missing($name))?,
+                    )*
+                    // SAFETY: as above.
+                    wtime: *unsafe { library.get(b"MPI_Wtime\0") }.map_err(|_| missing("MPI_Wtime"))?,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    init_thread: "MPI_Init_thread" (*mut c_int, *mut c_void, c_int, *mut c_int);
+    finalize: "MPI_Finalize" ();
+    abort: "MPI_Abort" (Handle, c_int);
+    set_errhandler: "MPI_Comm_set_errhandler" (Handle, Handle);
+    error_string: "MPI_Error_string" (c_int, *mut c_char, *mut c_int);
+    get_library_version: "MPI_Get_library_version" (*mut c_char, *mut c_int);
+    comm_rank: "MPI_Comm_rank" (Handle, *mut c_int);
+    comm_size: "MPI_Comm_size" (Handle, *mut c_int);
+    comm_split: "MPI_Comm_split" (Handle, c_int, c_int, *mut Handle);
+    comm_free: "MPI_Comm_free" (*mut Handle);
+    barrier: "MPI_Barrier" (Handle);
+    bcast: "MPI_Bcast" (*mut c_void, c_int, Handle, c_int, Handle);
+    allreduce: "MPI_Allreduce" (*const c_void, *mut c_void, c_int, Handle, Handle, Handle);
+    gather: "MPI_Gather" (*const c_void, c_int, Handle, *mut c_void, c_int, Handle, c_int, Handle);
+    send: "MPI_Send" (*const c_void, c_int, Handle, c_int, c_int, Handle);
+    recv: "MPI_Recv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Status);
+    sendrecv: "MPI_Sendrecv" (*const c_void, c_int, Handle, c_int, c_int, *mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Status);
+    isend: "MPI_Isend" (*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+    irecv: "MPI_Irecv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+    wait: "MPI_Wait" (*mut Handle, *mut Status);
+    cancel: "MPI_Cancel" (*mut Handle);
+    iprobe: "MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut Status);
+    get_count: "MPI_Get_count" (*const Status, Handle, *mut c_int);
+}
+
+/// An opened library.
+#[derive(Debug)]
+pub(crate) struct Mpi {
+    pub(crate) functions: Functions,
+    pub(crate) constants: Constants,
+    /// The library's file name or path.
+    pub(crate) name: String,
+    /// Keeps the functions valid.
+    _library: Library,
+}
+
+const ABI: &str = "libmpi_abi.so.1";
+const MPICH: &str = "libmpi.so.12";
+const OPEN_MPI: &str = "libmpi.so.40";
+
+impl Mpi {
+    /// The library, opened at the first call. It stays open until the process ends.
+    pub(crate) fn open() -> Result<&'static Self, Unavailable> {
+        static LIBRARY: OnceLock<Result<Mpi, Unavailable>> = OnceLock::new();
+        LIBRARY.get_or_init(Self::find).as_ref().map_err(Clone::clone)
+    }
+
+    fn find() -> Result<Self, Unavailable> {
+        let names = match (std::env::var("MPI_LIBRARY"), launcher()) {
+            (Ok(name), _) => vec![name],
+            (Err(_), Some(Launcher { is_open_mpi: true, .. })) => [OPEN_MPI, ABI, MPICH].map(str::to_owned).to_vec(),
+            _ => [ABI, "libmpi_abi.so.0", MPICH, OPEN_MPI].map(str::to_owned).to_vec(),
+        };
+        let mut reason = String::new();
+        for name in names {
+            match open_globally(&name) {
+                Ok(library) => return Self::of(library, name),
+                Err(error) => reason = one_line(&error.to_string()),
+            }
+        }
+        Err(Unavailable::NoLibrary { reason })
+    }
+
+    fn of(library: Library, name: String) -> Result<Self, Unavailable> {
+        // SAFETY: the library's name is that of an MPI library, or the user has named it as one.
+        let functions = unsafe { Functions::of(&library, &name) }?;
+        let is_open_mpi = symbol(&library, "ompi_mpi_comm_world").is_some();
+        let constants = match (is_open_mpi, name.contains("mpi_abi")) {
+            (true, _) => Constants::of_open_mpi(&library)
+                .map_err(|function| Unavailable::MissingFunction { library: name.clone(), function })?,
+            (false, true) => Constants {
+                world: 0x101,
+                errors_return: 0x143,
+                types: [0x247, 0x250, 0x210, 0x214],
+                operations: [0x21, 0x24, 0x22, 0x23],
+                any_source: -1,
+                in_place: 1,
+                source_in_status: 0,
+                thread_funneled: 1024,
+            },
+            (false, false) => Constants {
+                world: 0x4400_0000,
+                errors_return: 0x5400_0001,
+                types: [0x4c00_010d, 0x4c00_0439, 0x4c00_040a, 0x4c00_080b],
+                operations: [0x5800_0003, 0x5800_0004, 0x5800_0002, 0x5800_0001],
+                any_source: -2,
+                in_place: usize::MAX,
+                source_in_status: 2,
+                thread_funneled: 1,
+            },
+        };
+        Ok(Self { functions, constants, name, _library: library })
+    }
+
+    /// A result code as a value.
+    pub(crate) fn check(&self, code: c_int, operation: &'static str, peer: Option<usize>) -> Result<(), Error> {
+        if code == 0 {
+            return Ok(());
+        }
+        let (mut text, mut length) = ([0 as c_char; 1024], 0);
+        // SAFETY: an error's text has at most 512 bytes.
+        let failed = unsafe { (self.functions.error_string)(code, text.as_mut_ptr(), &raw mut length) } != 0;
+        let reason = if failed { format!("error {code}") } else { text_of(&text) };
+        Err(Error { operation, peer, reason })
+    }
+
+    /// The library's version in one line.
+    pub(crate) fn version(&self) -> String {
+        let (mut text, mut length) = ([0 as c_char; 8192 + 1], 0);
+        // SAFETY: a version has at most 8192 bytes, and can be asked for at any time.
+        match unsafe { (self.functions.get_library_version)(text.as_mut_ptr(), &raw mut length) } {
+            0 => text_of(&text),
+            code => format!("an MPI that does not tell its version (error {code})"),
+        }
+    }
+
+    /// Makes the operations of a communicator return their errors.
+    pub(crate) fn return_errors(&self, communicator: Handle) -> Result<(), Error> {
+        // SAFETY: both handles are valid.
+        let code = unsafe { (self.functions.set_errhandler)(communicator, self.constants.errors_return) };
+        self.check(code, "MPI_Comm_set_errhandler", None)
+    }
+}
+
+impl Constants {
+    /// Open MPI's handles: addresses of symbols. Fails with the name of a missing one.
+    fn of_open_mpi(library: &Library) -> Result<Self, &'static str> {
+        let get = |name: &'static str| symbol(library, name).ok_or(name);
+        Ok(Self {
+            world: get("ompi_mpi_comm_world")?,
+            errors_return: get("ompi_mpi_errors_return")?,
+            types: [get("ompi_mpi_byte")?, get("ompi_mpi_int32_t")?, get("ompi_mpi_float")?, get("ompi_mpi_double")?],
+            operations: [
+                get("ompi_mpi_op_sum")?,
+                get("ompi_mpi_op_prod")?,
+                get("ompi_mpi_op_min")?,
+                get("ompi_mpi_op_max")?,
+            ],
+            any_source: -1,
+            in_place: 1,
+            source_in_status: 0,
+            thread_funneled: 1,
+        })
+    }
+}
+
+/// The address of a symbol.
+fn symbol(library: &Library, name: &str) -> Option<usize> {
+    // SAFETY: the symbol's address is taken as a pointer, which is not dereferenced.
+    let symbol = unsafe { library.get::<*const c_void>(format!("{name}\0").as_bytes()) };
+    symbol.ok().map(|symbol| symbol.addr()).filter(|&address| address != 0)
+}
+
+/// Opens a library with its symbols visible to those that it loads later: Open MPI's components need them.
+#[cfg(unix)]
+fn open_globally(name: &str) -> Result<Library, libloading::Error> {
+    use libloading::os::unix;
+    // SAFETY: MPI libraries may be loaded at any time, in any thread.
+    unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | unix::RTLD_GLOBAL) }.map(Into::into)
+}
+
+#[cfg(not(unix))]
+fn open_globally(name: &str) -> Result<Library, libloading::Error> {
+    // SAFETY: MPI libraries may be loaded at any time, in any thread.
+    unsafe { Library::new(name) }
+}
+
+/// The text before the first zero.
+fn text_of(text: &[c_char]) -> String {
+    // SAFETY: the text was zeroed, and its last byte is not written.
+    let text = unsafe { CStr::from_ptr(text.as_ptr()) };
+    one_line(&text.to_string_lossy())
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+}

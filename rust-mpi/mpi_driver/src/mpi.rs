@@ -1,0 +1,362 @@
+//! The ranks of an MPI library.
+
+#![allow(unsafe_code, reason = "calls of the MPI library")]
+
+use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::communicator::{Backend, Communicator, Received, Source};
+use crate::element::{Element, Operation};
+use crate::error::{Error, Unavailable};
+use crate::launcher::launcher;
+use crate::library::{Handle, Mpi, Status};
+
+/// MPI, initialised. It is finalised when this and all communicators are dropped; if that is because of a panic, all ranks
+/// are ended, since the others might wait for this one.
+#[derive(Debug)]
+pub struct Universe {
+    world: Communicator,
+    mpi: &'static Mpi,
+}
+
+impl Universe {
+    /// Opens the MPI library and initialises it, for use by this thread.
+    ///
+    /// # Errors
+    /// If there is no library, it was initialised before, or it fails.
+    pub fn initialize() -> Result<Self, Unavailable> {
+        static INITIALISED: AtomicBool = AtomicBool::new(false);
+        let mpi = Mpi::open()?;
+        if INITIALISED.swap(true, Ordering::Relaxed) {
+            return Err(Unavailable::Again);
+        }
+        let mut provided = 0;
+        let level = mpi.constants.thread_funneled;
+        // SAFETY: this is the first call in the process; null pointers stand for absent arguments of the program.
+        let code = unsafe { (mpi.functions.init_thread)(ptr::null_mut(), ptr::null_mut(), level, &raw mut provided) };
+        mpi.check(code, "MPI_Init_thread", None)?;
+        let environment = Rc::new(Environment { mpi, of_one_thread: PhantomData });
+        let world = MpiCommunicator::new(environment, mpi.constants.world, false)?;
+        let (seen, library) = (world.size(), mpi.name.clone());
+        match launcher() {
+            Some(launcher) if launcher.processes != seen => {
+                Err(Unavailable::OtherLauncher { started: launcher.processes, seen, library })
+            }
+            _ => Ok(Self { world: Communicator { backend: Backend::Mpi(world) }, mpi }),
+        }
+    }
+
+    /// All ranks: `MPI_COMM_WORLD`.
+    pub fn world(&self) -> &Communicator {
+        &self.world
+    }
+
+    /// The library's version, in its own words.
+    pub fn version(&self) -> String {
+        self.mpi.version()
+    }
+
+    /// The library that [`Self::initialize`] would use, and its version, without initialising it.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn available() -> Result<(&'static str, String), Unavailable> {
+        let mpi = Mpi::open()?;
+        Ok((&mpi.name, mpi.version()))
+    }
+}
+
+/// Finalises MPI when the last communicator is gone.
+#[derive(Debug)]
+struct Environment {
+    mpi: &'static Mpi,
+    /// MPI was initialised for calls from one thread.
+    of_one_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        // SAFETY: MPI is initialised, and no communicator is left.
+        unsafe {
+            if std::thread::panicking() {
+                (self.mpi.functions.abort)(self.mpi.constants.world, 101);
+            } else {
+                (self.mpi.functions.finalize)();
+            }
+        }
+    }
+}
+
+/// A communicator of MPI.
+#[derive(Debug)]
+pub(crate) struct MpiCommunicator {
+    environment: Rc<Environment>,
+    handle: Handle,
+    /// Whether it is freed when it is dropped.
+    is_owned: bool,
+    rank: usize,
+    size: usize,
+}
+
+impl Drop for MpiCommunicator {
+    fn drop(&mut self) {
+        if self.is_owned && !std::thread::panicking() {
+            // SAFETY: the handle is valid, and not used afterwards.
+            unsafe { (self.mpi().functions.comm_free)(&raw mut self.handle) };
+        }
+    }
+}
+
+impl MpiCommunicator {
+    fn new(environment: Rc<Environment>, handle: Handle, is_owned: bool) -> Result<Self, Error> {
+        let mpi = environment.mpi;
+        mpi.return_errors(handle)?;
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: the handle is valid, and both are valid out-pointers.
+        let codes = unsafe {
+            [(mpi.functions.comm_rank)(handle, &raw mut rank), (mpi.functions.comm_size)(handle, &raw mut size)]
+        };
+        mpi.check(codes[0], "MPI_Comm_rank", None)?;
+        mpi.check(codes[1], "MPI_Comm_size", None)?;
+        let [rank, size] = [rank, size].map(|value| usize::try_from(value).expect("ranks are not negative"));
+        Ok(Self { environment, handle, is_owned, rank, size })
+    }
+
+    fn mpi(&self) -> &'static Mpi {
+        self.environment.mpi
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn barrier(&self) -> Result<(), Error> {
+        // SAFETY: the communicator is valid.
+        let code = unsafe { (self.mpi().functions.barrier)(self.handle) };
+        self.mpi().check(code, "MPI_Barrier", None)
+    }
+
+    pub(crate) fn broadcast<T: Element>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
+        const NAME: &str = "MPI_Bcast";
+        let (mpi, count) = (self.mpi(), count_of(buffer, NAME)?);
+        let data = buffer.as_mut_ptr().cast();
+        // SAFETY: the buffer has `count` elements of the type, and any bits are one.
+        let code = unsafe { (mpi.functions.bcast)(data, count, self.type_of::<T>(), rank_of(root), self.handle) };
+        mpi.check(code, NAME, Some(root))
+    }
+
+    /// Without `send`, in place.
+    pub(crate) fn all_reduce<T: Element>(
+        &self,
+        send: Option<&[T]>,
+        receive: &mut [T],
+        operation: Operation,
+    ) -> Result<(), Error> {
+        const NAME: &str = "MPI_Allreduce";
+        let (mpi, count) = (self.mpi(), count_of(receive, NAME)?);
+        let send = match send {
+            Some(send) => send.as_ptr().cast(),
+            None => ptr::without_provenance(mpi.constants.in_place),
+        };
+        let (kind, operation) = (self.type_of::<T>(), mpi.constants.operation(operation));
+        let data = receive.as_mut_ptr().cast();
+        // SAFETY: both buffers have `count` elements of the type, or the first is MPI_IN_PLACE.
+        let code = unsafe { (mpi.functions.allreduce)(send, data, count, kind, operation, self.handle) };
+        mpi.check(code, NAME, None)
+    }
+
+    pub(crate) fn gather<T: Element>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
+        const NAME: &str = "MPI_Gather";
+        let (mpi, count, kind) = (self.mpi(), count_of(send, NAME)?, self.type_of::<T>());
+        let mut all = vec![T::zeroed(); if self.rank == root { send.len() * self.size } else { 0 }];
+        let (from, to) = (send.as_ptr().cast(), all.as_mut_ptr().cast());
+        // SAFETY: `send` has `count` elements, and the root's buffer that many for each rank.
+        let code = unsafe { (mpi.functions.gather)(from, count, kind, to, count, kind, rank_of(root), self.handle) };
+        mpi.check(code, NAME, Some(root))?;
+        Ok((self.rank == root).then_some(all))
+    }
+
+    pub(crate) fn send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
+        const NAME: &str = "MPI_Send";
+        let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
+        let data = buffer.as_ptr().cast();
+        // SAFETY: the buffer has `count` elements of the type.
+        let code = unsafe { (mpi.functions.send)(data, count, kind, rank_of(to), tag.into(), self.handle) };
+        mpi.check(code, NAME, Some(to))
+    }
+
+    pub(crate) fn receive<T: Element>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
+        const NAME: &str = "MPI_Recv";
+        let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
+        let (mut status, source) = (Status::default(), self.source(from));
+        let data = buffer.as_mut_ptr().cast();
+        // SAFETY: the buffer has `count` elements of the type, and any bits are one; a longer message is an error.
+        let code = unsafe { (mpi.functions.recv)(data, count, kind, source, tag.into(), self.handle, &raw mut status) };
+        mpi.check(code, NAME, from.rank())?;
+        self.received(&status, kind)
+    }
+
+    pub(crate) fn send_receive<T: Element>(
+        &self,
+        (send, to): (&[T], usize),
+        (receive, from): (&mut [T], Source),
+        tag: u16,
+    ) -> Result<Received, Error> {
+        const NAME: &str = "MPI_Sendrecv";
+        let (mpi, kind) = (self.mpi(), self.type_of::<T>());
+        let (sent, room) = (count_of(send, NAME)?, count_of(receive, NAME)?);
+        let (mut status, source, tag) = (Status::default(), self.source(from), c_int::from(tag));
+        let (from_data, to_data) = (send.as_ptr().cast(), receive.as_mut_ptr().cast());
+        // SAFETY: both buffers have as many elements of the type as is said, and they do not overlap.
+        let code = unsafe {
+            (mpi.functions.sendrecv)(
+                from_data,
+                sent,
+                kind,
+                rank_of(to),
+                tag,
+                to_data,
+                room,
+                kind,
+                source,
+                tag,
+                self.handle,
+                &raw mut status,
+            )
+        };
+        mpi.check(code, NAME, Some(to))?;
+        self.received(&status, kind)
+    }
+
+    pub(crate) fn probe<T: Element>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
+        let mpi = self.mpi();
+        let (mut status, mut is_there, source) = (Status::default(), 0, self.source(from));
+        // SAFETY: the out-pointers are valid.
+        let code =
+            unsafe { (mpi.functions.iprobe)(source, tag.into(), self.handle, &raw mut is_there, &raw mut status) };
+        mpi.check(code, "MPI_Iprobe", from.rank())?;
+        (is_there != 0).then(|| self.received(&status, self.type_of::<T>())).transpose()
+    }
+
+    pub(crate) fn split(&self, color: i32, key: i32) -> Result<Self, Error> {
+        let mut handle = 0;
+        // SAFETY: the out-pointer is valid.
+        let code = unsafe { (self.mpi().functions.comm_split)(self.handle, color, key, &raw mut handle) };
+        self.mpi().check(code, "MPI_Comm_split", None)?;
+        Self::new(Rc::clone(&self.environment), handle, true)
+    }
+
+    pub(crate) fn wall_time(&self) -> f64 {
+        // SAFETY: it has no preconditions.
+        unsafe { (self.mpi().functions.wtime)() }
+    }
+
+    pub(crate) fn abort(&self, code: u8) -> ! {
+        // SAFETY: MPI is initialised.
+        unsafe { (self.mpi().functions.abort)(self.mpi().constants.world, code.into()) };
+        std::process::exit(code.into())
+    }
+
+    /// Starts a send.
+    ///
+    /// # Safety
+    /// The buffer must stay valid and unchanged until [`Self::wait`] or [`Self::cancel`] returns for the request.
+    pub(crate) unsafe fn start_send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<Handle, Error> {
+        const NAME: &str = "MPI_Isend";
+        let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
+        let (mut request, data) = (0, buffer.as_ptr().cast());
+        // SAFETY: the buffer has `count` elements, for as long as the caller guarantees.
+        let code =
+            unsafe { (mpi.functions.isend)(data, count, kind, rank_of(to), tag.into(), self.handle, &raw mut request) };
+        mpi.check(code, NAME, Some(to)).map(|()| request)
+    }
+
+    /// Starts a receive.
+    ///
+    /// # Safety
+    /// The buffer must stay valid and unused until [`Self::wait`] or [`Self::cancel`] returns for the request.
+    pub(crate) unsafe fn start_receive<T: Element>(
+        &self,
+        buffer: &mut [T],
+        from: Source,
+        tag: u16,
+    ) -> Result<Handle, Error> {
+        const NAME: &str = "MPI_Irecv";
+        let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
+        let (mut request, data) = (0, buffer.as_mut_ptr().cast::<c_void>());
+        // SAFETY: the buffer has `count` elements, for as long as the caller guarantees.
+        let code = unsafe {
+            (mpi.functions.irecv)(data, count, kind, self.source(from), tag.into(), self.handle, &raw mut request)
+        };
+        mpi.check(code, NAME, from.rank()).map(|()| request)
+    }
+
+    /// Waits for a request's completion. The result tells of a receive only; `T` is the type of its elements.
+    pub(crate) fn wait<T: Element>(
+        &self,
+        mut request: Handle,
+        peer: Option<usize>,
+        receives: bool,
+    ) -> Result<Received, Error> {
+        let mut status = Status::default();
+        // SAFETY: the request was started and is waited for once.
+        let code = unsafe { (self.mpi().functions.wait)(&raw mut request, &raw mut status) };
+        self.mpi().check(code, "MPI_Wait", peer)?;
+        match receives {
+            true => self.received(&status, self.type_of::<T>()),
+            false => Ok(Received { source: self.rank, count: 0 }),
+        }
+    }
+
+    /// Cancels a receive, and waits until it is cancelled or, if its message had arrived, completed.
+    pub(crate) fn cancel(&self, mut request: Handle) {
+        let mut status = Status::default();
+        // SAFETY: the request is that of a receive, and is waited for once.
+        unsafe {
+            (self.mpi().functions.cancel)(&raw mut request);
+            (self.mpi().functions.wait)(&raw mut request, &raw mut status);
+        }
+    }
+
+    fn type_of<T: Element>(&self) -> Handle {
+        self.mpi().constants.type_of(T::KIND)
+    }
+
+    fn source(&self, from: Source) -> c_int {
+        from.rank().map_or(self.mpi().constants.any_source, rank_of)
+    }
+
+    fn received(&self, status: &Status, kind: Handle) -> Result<Received, Error> {
+        let mut count = 0;
+        // SAFETY: the status is that of a message, and the out-pointer is valid.
+        let code = unsafe { (self.mpi().functions.get_count)(status, kind, &raw mut count) };
+        let source = status.source(&self.mpi().constants);
+        self.mpi().check(code, "MPI_Get_count", Some(source))?;
+        let count = usize::try_from(count).map_err(|_| Error {
+            operation: "MPI_Get_count",
+            peer: Some(source),
+            reason: "the message is not a whole number of elements: is it of another type?".to_owned(),
+        })?;
+        Ok(Received { source, count })
+    }
+}
+
+/// A rank below a communicator's size, which is a `c_int`.
+fn rank_of(rank: usize) -> c_int {
+    c_int::try_from(rank).expect("a rank was compared with the size")
+}
+
+fn count_of<T>(buffer: &[T], operation: &'static str) -> Result<c_int, Error> {
+    c_int::try_from(buffer.len()).map_err(|_| Error {
+        operation,
+        peer: None,
+        reason: format!("{} elements are more than {}, the maximum of a message", buffer.len(), c_int::MAX),
+    })
+}

@@ -1,0 +1,392 @@
+//! Ranks that are threads of this process.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::communicator::{Backend, Communicator, Received, Source};
+use crate::element::{Element, Kind, Operation};
+use crate::error::Error;
+
+/// Runs `body` on `ranks` threads, each with its communicator of all of them; returns the results in the order of the
+/// ranks.
+///
+/// # Panics
+/// If `body` panics on a rank, after all ranks have ended: operations of the others that need that rank fail. Also if
+/// `ranks` is 0.
+pub fn threads<R: Send>(ranks: usize, body: impl Fn(&Communicator) -> R + Sync) -> Vec<R> {
+    assert!(ranks > 0, "a world needs a rank");
+    let world = Arc::new(World::new(ranks));
+    let run = |rank: usize| {
+        let group = ThreadCommunicator { world: Arc::clone(&world), context: 0, members: (0..ranks).collect(), rank };
+        let communicator = Communicator { backend: Backend::Threads(group) };
+        let result = catch_unwind(AssertUnwindSafe(|| body(&communicator)));
+        world.end(rank, result.is_err());
+        result
+    };
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..ranks)
+            .map(|rank| {
+                let thread = std::thread::Builder::new().name(format!("rank {rank}"));
+                let run = &run;
+                thread.spawn_scoped(scope, move || run(rank)).expect("a thread can be started")
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("a rank catches its panic")).collect()
+    });
+    let first = world.panicked.load(Ordering::Relaxed);
+    let mut ended = Vec::with_capacity(ranks);
+    let mut panic = None;
+    for (rank, result) in results.into_iter().enumerate() {
+        match result {
+            Ok(result) => ended.push(result),
+            // Later panics may follow from the first one.
+            Err(payload) if rank == first || panic.is_none() => panic = Some(payload),
+            Err(_) => {}
+        }
+    }
+    match panic {
+        Some(payload) => resume_unwind(payload),
+        None => ended,
+    }
+}
+
+/// What all ranks share.
+#[derive(Debug)]
+struct World {
+    mailboxes: Vec<Mailbox>,
+    ended: Vec<AtomicBool>,
+    /// The first rank that panicked.
+    panicked: AtomicUsize,
+    /// The context of the next communicator.
+    contexts: AtomicU64,
+    start: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Mailbox {
+    messages: Mutex<VecDeque<Message>>,
+    changed: Condvar,
+}
+
+/// A message in its receiver's mailbox.
+#[derive(Debug)]
+struct Message {
+    context: u64,
+    /// Its sender's rank in the world.
+    source: usize,
+    tag: u32,
+    kind: Kind,
+    bytes: Vec<u8>,
+}
+
+/// Tag of collective operations; those of messages are smaller.
+const COLLECTIVE: u32 = 1 << 16;
+
+impl World {
+    fn new(ranks: usize) -> Self {
+        Self {
+            mailboxes: (0..ranks).map(|_| Mailbox::default()).collect(),
+            ended: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
+            panicked: AtomicUsize::new(usize::MAX),
+            contexts: AtomicU64::new(1),
+            start: Instant::now(),
+        }
+    }
+
+    /// Records that a rank sends no more messages.
+    fn end(&self, rank: usize, has_panicked: bool) {
+        if has_panicked {
+            let none = usize::MAX;
+            _ = self.panicked.compare_exchange(none, rank, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        self.ended[rank].store(true, Ordering::Release);
+        for mailbox in &self.mailboxes {
+            // A receiver between its check and its wait holds the lock.
+            drop(mailbox.lock());
+            mailbox.changed.notify_all();
+        }
+    }
+}
+
+impl Mailbox {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Message>> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A group of threads.
+#[derive(Debug)]
+pub(crate) struct ThreadCommunicator {
+    world: Arc<World>,
+    /// Distinguishes the messages of groups with common members.
+    context: u64,
+    /// The members' ranks in the world.
+    members: Vec<usize>,
+    rank: usize,
+}
+
+impl ThreadCommunicator {
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    pub(crate) fn barrier(&self) -> Result<(), Error> {
+        const NAME: &str = "MPI_Barrier";
+        self.gathered::<u8>(&[], 0, NAME)?;
+        self.spread::<u8>(&mut [], 0, NAME)
+    }
+
+    pub(crate) fn broadcast<T: Element>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
+        self.spread(buffer, root, "MPI_Bcast")
+    }
+
+    /// Without `send`, in place.
+    pub(crate) fn all_reduce<T: Element>(
+        &self,
+        send: Option<&[T]>,
+        receive: &mut [T],
+        operation: Operation,
+    ) -> Result<(), Error> {
+        const NAME: &str = "MPI_Allreduce";
+        if let Some(send) = send {
+            receive.copy_from_slice(send);
+        }
+        if let Some(all) = self.gathered(receive, 0, NAME)? {
+            for others in all[receive.len()..].chunks_exact(receive.len().max(1)) {
+                receive.iter_mut().zip(others).for_each(|(total, &other)| *total = operation.apply(*total, other));
+            }
+        }
+        self.spread(receive, 0, NAME)
+    }
+
+    pub(crate) fn gather<T: Element>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
+        self.gathered(send, root, "MPI_Gather")
+    }
+
+    pub(crate) fn send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
+        self.post(buffer, to, tag.into());
+        Ok(())
+    }
+
+    pub(crate) fn receive<T: Element>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
+        self.take(bytemuck::cast_slice_mut(buffer), T::KIND, from, tag.into(), "MPI_Recv")
+    }
+
+    pub(crate) fn send_receive<T: Element>(
+        &self,
+        (send, to): (&[T], usize),
+        (receive, from): (&mut [T], Source),
+        tag: u16,
+    ) -> Result<Received, Error> {
+        self.post(send, to, tag.into());
+        self.take(bytemuck::cast_slice_mut(receive), T::KIND, from, tag.into(), "MPI_Sendrecv")
+    }
+
+    pub(crate) fn probe<T: Element>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
+        let messages = self.world.mailboxes[self.members[self.rank]].lock();
+        let found = messages.iter().find(|message| self.matches(message, from, tag.into()));
+        Ok(found.map(|message| Received {
+            source: self.rank_of(message.source),
+            count: message.bytes.len() / size_of::<T>(),
+        }))
+    }
+
+    pub(crate) fn split(&self, color: i32, key: i32) -> Result<Self, Error> {
+        const NAME: &str = "MPI_Comm_split";
+        let size = self.size();
+        let mut all = self.gathered(&[color, key], 0, NAME)?.unwrap_or_else(|| vec![0; 2 * size]);
+        self.spread(&mut all, 0, NAME)?;
+        let mut context = match self.rank {
+            // One for each color, which is not above the number of ranks.
+            0 => self.world.contexts.fetch_add(size as u64, Ordering::Relaxed).to_le_bytes(),
+            _ => [0; 8],
+        };
+        self.spread(&mut context, 0, NAME)?;
+        let mut colors: Vec<i32> = all.chunks_exact(2).map(|of_rank| of_rank[0]).collect();
+        let mut members: Vec<usize> = (0..size).filter(|&rank| colors[rank] == color).collect();
+        // The sort is stable: equal keys keep the order of the ranks.
+        members.sort_by_key(|&rank| all[2 * rank + 1]);
+        let rank = members.iter().position(|&rank| rank == self.rank).expect("a rank has its own color");
+        colors.sort_unstable();
+        colors.dedup();
+        let place = colors.iter().position(|&other| other == color).expect("a rank has its own color");
+        Ok(Self {
+            world: Arc::clone(&self.world),
+            context: u64::from_le_bytes(context) + place as u64,
+            members: members.into_iter().map(|rank| self.members[rank]).collect(),
+            rank,
+        })
+    }
+
+    pub(crate) fn wall_time(&self) -> f64 {
+        self.world.start.elapsed().as_secs_f64()
+    }
+
+    pub(crate) fn abort(&self, code: u8) -> ! {
+        panic!("rank {} aborts with code {code}", self.rank)
+    }
+
+    /// Receives the message of a receive that was posted.
+    ///
+    /// # Safety
+    /// Its buffer must be valid and unused.
+    #[allow(unsafe_code, reason = "the buffer of an operation that runs until its scope completes it")]
+    pub(crate) unsafe fn complete(&self, posted: &PostedReceive) -> Result<Received, Error> {
+        // SAFETY: the caller guarantees it.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(posted.data, posted.bytes) };
+        self.take(buffer, posted.kind, posted.from, posted.tag.into(), "MPI_Wait")
+    }
+
+    /// Puts a message into a member's mailbox.
+    fn post<T: Element>(&self, buffer: &[T], to: usize, tag: u32) {
+        let bytes = bytemuck::cast_slice(buffer).to_vec();
+        let source = self.members[self.rank];
+        let mailbox = &self.world.mailboxes[self.members[to]];
+        mailbox.lock().push_back(Message { context: self.context, source, tag, kind: T::KIND, bytes });
+        mailbox.changed.notify_all();
+    }
+
+    /// Takes the first matching message out of this rank's mailbox.
+    fn take(
+        &self,
+        buffer: &mut [u8],
+        kind: Kind,
+        from: Source,
+        tag: u32,
+        operation: &'static str,
+    ) -> Result<Received, Error> {
+        let mailbox = &self.world.mailboxes[self.members[self.rank]];
+        let mut messages = mailbox.lock();
+        let message = loop {
+            // Whether a message can still come is found out before it is looked for.
+            let silent = self.silent(from);
+            if let Some(place) = messages.iter().position(|message| self.matches(message, from, tag)) {
+                break messages.remove(place).expect("its place was found");
+            }
+            if let Some(reason) = silent {
+                return Err(Error { operation, peer: from.rank(), reason });
+            }
+            messages = mailbox.changed.wait(messages).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(messages);
+        let source = self.rank_of(message.source);
+        let failed = |reason: String| Error { operation, peer: Some(source), reason };
+        if message.kind != kind {
+            return Err(failed(format!("the message is of type {:?}, not {kind:?}", message.kind)));
+        }
+        let Some(start) = buffer.get_mut(..message.bytes.len()) else {
+            let reason = format!("the message has {} bytes, the buffer {}", message.bytes.len(), buffer.len());
+            return Err(failed(reason));
+        };
+        start.copy_from_slice(&message.bytes);
+        Ok(Received { source, count: message.bytes.len() / size_of_kind(kind) })
+    }
+
+    fn matches(&self, message: &Message, from: Source, tag: u32) -> bool {
+        let is_from = from.rank().is_none_or(|rank| message.source == self.members[rank]);
+        message.context == self.context && message.tag == tag && is_from
+    }
+
+    /// The reason why no further message can come from a source.
+    fn silent(&self, from: Source) -> Option<String> {
+        let has_ended = |rank: usize| self.world.ended[self.members[rank]].load(Ordering::Acquire);
+        let panicked = self.world.panicked.load(Ordering::Relaxed);
+        let is_silent = match from {
+            Source::Rank(rank) => has_ended(rank),
+            Source::Any => (0..self.size()).filter(|&rank| rank != self.rank).all(has_ended),
+        };
+        match self.members.iter().position(|&member| member == panicked) {
+            Some(rank) => Some(format!("rank {rank} has panicked")),
+            None => is_silent.then(|| "the rank has ended".to_owned()),
+        }
+    }
+
+    /// The rank in this group of a rank in the world.
+    fn rank_of(&self, in_world: usize) -> usize {
+        self.members.iter().position(|&member| member == in_world).expect("messages come from members")
+    }
+
+    /// The buffers of all ranks, in their order, at the root.
+    fn gathered<T: Element>(
+        &self,
+        buffer: &[T],
+        root: usize,
+        operation: &'static str,
+    ) -> Result<Option<Vec<T>>, Error> {
+        if self.rank != root {
+            self.post(buffer, root, COLLECTIVE);
+            return Ok(None);
+        }
+        let mut all = vec![T::zeroed(); buffer.len() * self.size()];
+        for rank in 0..self.size() {
+            let part = &mut all[rank * buffer.len()..(rank + 1) * buffer.len()];
+            match rank == root {
+                true => part.copy_from_slice(buffer),
+                false => self.take_whole(part, rank, operation)?,
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// Copies the root's buffer to all ranks.
+    fn spread<T: Element>(&self, buffer: &mut [T], root: usize, operation: &'static str) -> Result<(), Error> {
+        if self.rank != root {
+            return self.take_whole(buffer, root, operation);
+        }
+        (0..self.size()).filter(|&rank| rank != root).for_each(|rank| self.post(buffer, rank, COLLECTIVE));
+        Ok(())
+    }
+
+    fn take_whole<T: Element>(&self, buffer: &mut [T], from: usize, operation: &'static str) -> Result<(), Error> {
+        let length = buffer.len();
+        let bytes = bytemuck::cast_slice_mut(buffer);
+        let Received { count, .. } = self.take(bytes, T::KIND, Source::Rank(from), COLLECTIVE, operation)?;
+        match count == length {
+            true => Ok(()),
+            false => {
+                let reason = format!("the ranks' lengths differ: {count} and {length}");
+                Err(Error { operation, peer: Some(from), reason })
+            }
+        }
+    }
+}
+
+fn size_of_kind(kind: Kind) -> usize {
+    match kind {
+        Kind::U8 => 1,
+        Kind::I32 | Kind::F32 => 4,
+        Kind::F64 => 8,
+    }
+}
+
+/// A receive that was started, but whose message was not taken yet.
+#[derive(Debug)]
+pub(crate) struct PostedReceive {
+    data: *mut u8,
+    bytes: usize,
+    kind: Kind,
+    from: Source,
+    tag: u16,
+}
+
+impl PostedReceive {
+    pub(crate) fn new<T: Element>(buffer: &mut [T], from: Source, tag: u16) -> Self {
+        Self { data: buffer.as_mut_ptr().cast(), bytes: size_of_val(buffer), kind: T::KIND, from, tag }
+    }
+
+    /// Whether a message may match both.
+    pub(crate) fn may_match(&self, other: &Self) -> bool {
+        let is_same_source = match (self.from, other.from) {
+            (Source::Rank(a), Source::Rank(b)) => a == b,
+            _ => true,
+        };
+        self.tag == other.tag && is_same_source
+    }
+}

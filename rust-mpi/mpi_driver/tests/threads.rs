@@ -1,0 +1,55 @@
+//! Ranks that are threads.
+
+mod checks;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mpi_driver::{Operation, Source, threads};
+
+#[test]
+fn every_check_passes_on_threads() {
+    for ranks in 1..=9 {
+        assert!(threads(ranks, checks::run).into_iter().all(|result| result == Ok(())), "{ranks} ranks");
+    }
+}
+
+#[test]
+fn lengths_that_differ_between_ranks_are_an_error() {
+    let errors = threads(2, |world| world.broadcast(&mut vec![0.0_f32; 3 + world.rank()], 0).err());
+    assert_eq!(errors[0], None);
+    let error = errors[1].as_ref().expect("the lengths differ");
+    assert_eq!(error.to_string(), "MPI_Bcast with rank 0: the ranks' lengths differ: 3 and 4");
+}
+
+#[test]
+fn a_message_of_another_type_is_an_error() {
+    let results = threads(2, |world| match world.rank() {
+        0 => world.send(&[1.0_f32], 1, 0).err(),
+        _ => world.receive(&mut [0_i32], Source::Rank(0), 0).err(),
+    });
+    let error = results[1].as_ref().expect("the types differ");
+    assert_eq!(error.to_string(), "MPI_Recv with rank 0: the message is of type F32, not I32");
+}
+
+#[test]
+fn a_rank_that_ends_early_fails_those_that_wait_for_it() {
+    let results = threads(3, |world| match world.rank() {
+        1 => Ok(()),
+        _ => world.barrier(),
+    });
+    assert!(results[1].is_ok());
+    assert_eq!(results[0].as_ref().unwrap_err().to_string(), "MPI_Barrier with rank 1: the rank has ended");
+    assert!(results[2].is_err());
+}
+
+#[test]
+fn a_panic_ends_all_ranks_and_is_passed_on() {
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        threads(4, |world| {
+            assert_ne!(world.rank(), 2, "two fails");
+            world.all_reduce_in_place(&mut [1.0_f64], Operation::Sum).expect("rank 2 takes part");
+        })
+    }));
+    let payload = caught.expect_err("it panics");
+    assert!(payload.downcast_ref::<String>().is_some_and(|text| text.contains("two fails")));
+}
