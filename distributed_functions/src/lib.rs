@@ -11,13 +11,15 @@
 mod model;
 mod naive;
 mod ring;
+mod sum;
 mod verify;
 
 use mpi_driver::Error;
 
 pub use model::Model;
 pub use naive::naive_allreduce;
-pub use ring::ring_allreduce;
+pub use ring::{ring_allreduce, ring_allreduce_in_place};
+pub use sum::AllReduce;
 pub use verify::{Mismatch, buffer_of, verify};
 
 /// What a rank has sent.

@@ -22,17 +22,29 @@ pub fn ring_allreduce<T: Element>(
 ) -> Result<Sent, Error> {
     require_equal_lengths("ring_allreduce", send, receive)?;
     receive.copy_from_slice(send);
+    ring_allreduce_in_place(receive, communicator, operation)
+}
+
+/// [`ring_allreduce`] with one buffer for both.
+///
+/// # Errors
+/// If a rank has ended, or MPI fails.
+pub fn ring_allreduce_in_place<T: Element>(
+    receive: &mut [T],
+    communicator: &Communicator,
+    operation: impl Fn(T, T) -> T,
+) -> Result<Sent, Error> {
+    let length = receive.len();
     let (rank, size) = (communicator.rank(), communicator.size());
     let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
     let mut sent = Sent::default();
     // Empty parts, if there are fewer elements than ranks, are not sent.
-    let mut buffer = receive[part(send.len(), 0, size)].to_vec();
-    buffer.resize(send.len().div_ceil(size), T::zeroed());
+    let mut buffer = vec![T::zeroed(); length.div_ceil(size)];
 
     // Reduce-scatter: in each step a rank passes on the part that it has just combined, the first step its own.
     for step in 0..size - 1 {
-        let to_send = part(send.len(), (rank + size - step) % size, size);
-        let to_combine = part(send.len(), (rank + 2 * size - step - 1) % size, size);
+        let to_send = part(length, (rank + size - step) % size, size);
+        let to_combine = part(length, (rank + 2 * size - step - 1) % size, size);
         let arrived = &mut buffer[..to_combine.len()];
         exchange(communicator, (&receive[to_send], right), (arrived, left), &mut sent)?;
         let own = receive[to_combine].iter_mut().zip(arrived.iter());
@@ -40,8 +52,8 @@ pub fn ring_allreduce<T: Element>(
     }
     // All-gather: in each step a rank passes on the part of the result that it has got last.
     for step in 0..size - 1 {
-        let to_send = part(send.len(), (rank + 1 + size - step) % size, size);
-        let to_store = part(send.len(), (rank + size - step) % size, size);
+        let to_send = part(length, (rank + 1 + size - step) % size, size);
+        let to_store = part(length, (rank + size - step) % size, size);
         let arrived = &mut buffer[..to_store.len()];
         exchange(communicator, (&receive[to_send], right), (arrived, left), &mut sent)?;
         receive[to_store].copy_from_slice(arrived);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Parameters;
-use crate::model_file::{self, Loaded, Model, ModelFileError, io_error, metadata, parameter_tensors, write_tensors};
+use crate::model_file::{self, Loaded, Model, ModelFileError, io_error, metadata, parameter_tensors};
 use crate::training::{Hyperparameters, InvalidValue, Progress};
 
 /// The file's name in the checkpoint directory.
@@ -74,14 +74,23 @@ pub fn path_in(directory: &Path) -> PathBuf {
 pub fn save(directory: &Path, checkpoint: &Checkpoint) -> Result<(), ModelFileError> {
     let path = path_in(directory);
     crate::files::create_directory(directory).map_err(io_error(directory, "create"))?;
+    let bytes = to_bytes(&path, checkpoint)?;
+    crate::files::write_atomically(&path, &bytes).map_err(io_error(&path, "write"))
+}
+
+/// The bytes of a checkpoint file, which [`parse`] reads; errors name `path`.
+///
+/// # Errors
+/// If a value is not finite.
+pub fn to_bytes(path: &Path, checkpoint: &Checkpoint) -> Result<Vec<u8>, ModelFileError> {
     let Checkpoint { parameters, run } = checkpoint;
     let tensors = parameter_tensors(parameters);
     let model = Model { network: parameters.network.clone(), dataset: run.dataset.clone() };
     let mut metadata = metadata(&model);
-    let run = serde_json::to_string(run).map_err(|error| io_error(&path, "write")(error.into()))?;
+    let run = serde_json::to_string(run).map_err(|error| io_error(path, "write")(error.into()))?;
     metadata.insert("run".to_owned(), run);
     metadata.insert("momentum".to_owned(), parameters.velocities.is_some().to_string());
-    write_tensors(&path, &tensors, metadata)
+    model_file::sealed(path, &tensors, metadata)
 }
 
 /// Reads the checkpoint in `directory`; None if there is none.

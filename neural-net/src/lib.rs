@@ -4,6 +4,7 @@
 //!   implementation.
 //! - [`engine`]: the interface to the CPU and GPU implementations. [`predictor`] is the fast path for inference alone.
 //! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
+//! - [`distributed`]: training by ranks that exchange messages.
 //! - [`data`]: MNIST's files, their download, and synthetic digits.
 //! - [`model_file`], [`checkpoint`]: networks and training runs on disk, with a [`checksum`]. [`files`] writes them.
 //! - [`png`]: PNG images of a digit.
@@ -15,6 +16,7 @@
 pub mod checkpoint;
 pub mod checksum;
 pub mod data;
+pub mod distributed;
 pub mod model_file;
 pub mod png;
 

@@ -241,8 +241,17 @@ fn layer_tensors<'a>(
 pub fn write_tensors(
     path: &Path,
     tensors: &[NamedTensor],
-    mut metadata: HashMap<String, String>,
+    metadata: HashMap<String, String>,
 ) -> Result<(), ModelFileError> {
+    write_atomically(path, &sealed(path, tensors, metadata)?).map_err(io_error(path, "write"))
+}
+
+/// The bytes that [`write_tensors`] writes; errors name `path`.
+pub(crate) fn sealed(
+    path: &Path,
+    tensors: &[NamedTensor],
+    mut metadata: HashMap<String, String>,
+) -> Result<Vec<u8>, ModelFileError> {
     // Reading rejects values that are not finite.
     if let Some((tensor, ..)) = tensors.iter().find(|(_, _, elements)| !elements.iter().all(|value| value.is_finite()))
     {
@@ -252,7 +261,7 @@ pub fn write_tensors(
     let mut bytes = serialize(tensors, metadata)
         .map_err(|source| ModelFileError::NotSafetensors { path: path.to_path_buf(), source })?;
     assert!(checksum::seal(&mut bytes), "the metadata have the key of the checksum");
-    write_atomically(path, &bytes).map_err(io_error(path, "write"))
+    Ok(bytes)
 }
 
 /// Serializes tensors and metadata to the bytes of a safetensors file.

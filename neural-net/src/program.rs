@@ -7,6 +7,7 @@ mod console;
 mod dataset;
 mod device;
 pub(crate) mod digits;
+mod distributed;
 pub(crate) mod evaluate;
 mod failure;
 pub(crate) mod predict;

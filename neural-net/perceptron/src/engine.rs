@@ -13,7 +13,7 @@ use ndarray::{Array1, Array2};
 use crate::{Network, Samples, Scalar};
 
 pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent};
-pub use cpu::{CpuEngine, PhaseTimes, Threads};
+pub use cpu::{CpuEngine, PhaseTimes, Ranks, ShardEngine, Threads};
 
 /// The weights and biases of each layer, or values of their shapes.
 pub type LayerArrays<F> = Vec<(Array2<F>, Array1<F>)>;
@@ -74,6 +74,12 @@ pub enum EngineError {
     /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A message to or from another rank failed.
+    #[error("{reason}")]
+    Communication {
+        /// The operation, the rank and the reason, in one line.
+        reason: String,
+    },
 }
 
 /// An implementation of training and evaluation on a device.

@@ -206,6 +206,14 @@ pub enum TrainingError<O> {
         /// The device's error.
         error: DeviceError,
     },
+    /// Another rank could not be reached.
+    #[error("training failed in epoch {epoch}: {reason}")]
+    Communication {
+        /// The epoch, counted from 1.
+        epoch: usize,
+        /// The operation, the rank and the reason.
+        reason: String,
+    },
     /// The observer's error.
     #[error(transparent)]
     Observer(O),
@@ -216,6 +224,7 @@ impl<O> TrainingError<O> {
         match error {
             EngineError::Diverged(diverged) => Self::Diverged { epoch, diverged },
             EngineError::Device(error) => Self::Device { epoch, error },
+            EngineError::Communication { reason } => Self::Communication { epoch, reason },
         }
     }
 }

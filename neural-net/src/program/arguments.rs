@@ -2,6 +2,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use distributed_functions::AllReduce;
 use neural_net::engine::GpuPath;
 use neural_net::network::Initialization;
 use neural_net::png::Background;
@@ -61,6 +62,15 @@ pub(crate) struct TrainArguments {
     /// Worker threads [default: one for each core]; the weights do not depend on their number
     #[arg(short, long, visible_short_alias = 't', visible_alias = "threads", value_name = "N", value_parser = parse_cores)]
     pub(crate) cores: Option<NonZeroUsize>,
+    /// Share the training among ranks, which are processes of MPI, or threads where there is none
+    #[arg(long, value_name = "MODE", value_enum)]
+    pub(crate) distributed: Option<Distributed>,
+    /// Number of ranks with --distributed, at most 256; under mpiexec, its number of processes counts
+    #[arg(short = 'n', long, value_name = "N", default_value = "2", value_parser = parse_ranks, requires = "distributed")]
+    pub(crate) ranks: NonZeroUsize,
+    /// Sum of the ranks' gradients
+    #[arg(long, default_value_t, value_parser = one_of(&AllReduce::ALL, AllReduce::name, AllReduce::description), requires = "distributed")]
+    pub(crate) allreduce: AllReduce,
     /// Device that trains the network
     #[arg(long, value_enum, default_value_t)]
     pub(crate) device: DeviceArgument,
@@ -82,6 +92,21 @@ pub(crate) struct TrainArguments {
     /// Print one JSON object instead of text; times in seconds
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The value of `--distributed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Distributed {
+    /// Each rank has a share of every batch; the gradients are summed over the ranks in each step
+    Sync,
+}
+
+/// Maximum number of ranks that the program starts.
+const MAX_RANKS: usize = 256;
+
+fn parse_ranks(text: &str) -> Result<NonZeroUsize, String> {
+    let ranks = text.parse().ok().filter(|ranks: &NonZeroUsize| ranks.get() <= MAX_RANKS);
+    ranks.ok_or_else(|| format!("at least 1 rank is needed, at most {MAX_RANKS}"))
 }
 
 /// The value of `--device`. It differs from [`gpu::DeviceChoice`]: it includes the CPU, which `auto` chooses where

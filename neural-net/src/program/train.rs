@@ -1,11 +1,16 @@
 //! `neural-net`: trains a network.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
+use mpi_driver::Communicator;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::{Dataset, ToSamples};
-use neural_net::engine::{DeviceError, Engine, Parameters};
+use neural_net::distributed::CommunicatorRanks;
+use neural_net::engine::{DeviceError, Engine, Parameters, ShardEngine};
 use neural_net::files::DirectoryLock;
 use neural_net::model_file::{self, Model};
 use neural_net::preset::Preset;
@@ -16,34 +21,56 @@ use neural_net::{Architecture, Samples};
 use serde_json::json;
 use timing::program::{CHECK_FAILED, require_memory, with_worker_threads};
 
-use super::arguments::TrainArguments;
+use super::arguments::{Distributed, TrainArguments};
 use super::console::{Console, INTERRUPTED, LazyRun, interrupt_flag, progress_bar};
 use super::dataset;
 use super::device::{ChosenEngine, TrainingDevice};
+use super::distributed;
 use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
 use super::with_warning;
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
+    match arguments.distributed {
+        Some(Distributed::Sync) => distributed::run(arguments),
+        None => run_on(arguments, None, interrupt_flag()?),
+    }
+}
+
+/// Trains; on a rank of `world` with the others. Only rank 0 prints, and reads and writes files other than images.
+pub(super) fn run_on(
+    arguments: &TrainArguments,
+    world: Option<&Communicator>,
+    interrupted: Arc<AtomicBool>,
+) -> Result<ExitCode> {
+    let is_first = world.is_none_or(|world| world.rank() == 0);
+    let quiet = arguments.json || !is_first;
+    let directory = arguments.checkpoint.as_deref().filter(|_| is_first);
     // Held from before the checkpoint is read until the last one is written.
-    let _lock = arguments.checkpoint.as_deref().map(DirectoryLock::acquire).transpose()?;
-    let kept = kept_checkpoint(arguments)?;
+    let mut _lock = None;
+    let mut read = || {
+        _lock = directory.map(DirectoryLock::acquire).transpose()?;
+        kept_checkpoint(arguments)
+    };
+    let kept = match world {
+        None => read()?,
+        Some(world) => distributed::shared_checkpoint(world, read)?,
+    };
     let settings = match &kept {
         Some(Checkpoint { parameters, run }) => {
             Settings::of_checkpoint(parameters.network.architecture(), run, arguments.preset, &arguments.settings)?
         }
         None => Settings::new(arguments.preset.unwrap_or(Preset::Homework), &arguments.settings)?,
     };
-    if let Some(file) = &arguments.save {
+    if let Some(file) = arguments.save.as_ref().filter(|_| is_first) {
         model_file::require_writable(file)?;
     }
     let what = format!("training a {} network", shown_sizes(&settings.architecture));
     require_memory(&what, bytes_needed(&settings.architecture))?;
-    let interrupted = interrupt_flag()?;
-    with_worker_threads(arguments.cores, |threads| {
+    let train = |threads: usize, world: Option<&Communicator>| {
         let device = TrainingDevice::open(arguments.device, arguments.gpu_path)?;
         let (dataset, origin) = dataset::load(&arguments.data)?;
-        if !arguments.json {
+        if !quiet {
             timing::say!("{origin}");
             if let Some(line) = device.remark() {
                 timing::say!("{line}");
@@ -52,20 +79,39 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         dataset::require_fit(&dataset, &settings.architecture)?;
         let console = Console {
             preset: settings.preset,
-            quiet: arguments.json,
-            bar: progress_bar(steps_done(&settings, settings.hyperparameters.epochs, 0), arguments.json),
+            quiet,
+            bar: progress_bar(steps_done(&settings, settings.hyperparameters.epochs, 0), quiet),
             interrupted,
-            checkpoint: arguments.checkpoint.clone(),
+            checkpoint: directory.map(Path::to_path_buf),
             run: LazyRun::new(Box::new(|| run_of(&settings, &dataset))),
         };
         let (train, validation) = split(&dataset, settings.images)?;
         let (parameters, progress) = start(&settings, &console.run, kept)?;
-        let run = TrainingRun { arguments, settings: &settings, dataset: &dataset, validation, console, threads };
+        if let Some(world) = world {
+            distributed::require_equal(world, digest(&console.run, &progress, &settings))?;
+        }
+        let run =
+            TrainingRun { arguments, is_first, settings: &settings, dataset: &dataset, validation, console, threads };
+        if let Some(world) = world {
+            let ranks = Box::new(CommunicatorRanks::new(world, arguments.allreduce));
+            return run.train(ShardEngine::new(&train, &parameters, &settings.hyperparameters, ranks), progress);
+        }
         match device.engine(&train, &parameters, &settings.hyperparameters, arguments.gpu_path)? {
             ChosenEngine::Cpu(engine) => run.train(*engine, progress),
             ChosenEngine::Gpu(engine) => run.train(*engine, progress),
         }
-    })?
+    };
+    match world {
+        None => with_worker_threads(arguments.cores, |threads| train(threads, None))?,
+        // A communicator belongs to the thread that has got it.
+        Some(_) => train(1, world),
+    }
+}
+
+/// A digest of everything that a run's result depends on.
+fn digest(run: &Run, progress: &Progress, settings: &Settings) -> u32 {
+    let all = format!("{} {run:?} {progress:?} {settings:?}", env!("CARGO_PKG_VERSION"));
+    crc32fast::hash(all.as_bytes())
 }
 
 /// The checkpoint to resume from. An existing checkpoint without `--resume` is an error, because it would be
@@ -87,6 +133,8 @@ fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
 /// The inputs of a training run on any engine.
 struct TrainingRun<'a> {
     arguments: &'a TrainArguments,
+    /// Whether this is the only rank, or the one that prints and saves.
+    is_first: bool,
     settings: &'a Settings,
     dataset: &'a Dataset,
     validation: Option<Samples<f32>>,
@@ -96,9 +144,10 @@ struct TrainingRun<'a> {
 
 impl TrainingRun<'_> {
     fn train<E: Engine<f32>>(self, engine: E, progress: Progress) -> Result<ExitCode> {
-        let Self { arguments, settings, dataset, validation, mut console, threads } = self;
+        let Self { arguments, is_first, settings, dataset, validation, mut console, threads } = self;
+        let quiet = console.quiet;
         let mut training = Training::new(engine, settings.images.0, settings.hyperparameters.clone(), progress);
-        if !arguments.json {
+        if !quiet {
             timing::say!("{}", description(settings, &training.engine().device()));
             let Progress { epoch, step, .. } = training.progress();
             if (*epoch, *step) != (0, 0) {
@@ -122,12 +171,15 @@ impl TrainingRun<'_> {
         console.bar.finish_and_clear();
         match outcome {
             Ok(Outcome::Finished | Outcome::Reached) => {}
+            // Rank 0 says it, and saves.
+            Ok(Outcome::Stopped) | Err(TrainingError::Diverged { .. }) if !is_first => return Ok(ExitCode::SUCCESS),
             Ok(Outcome::Stopped) => return interrupted(&console, &training).or_else(|error| failed(&console, error)),
             Err(TrainingError::Observer(error)) => return failed(&console, error),
             Err(error @ TrainingError::Diverged { .. }) => {
                 timing::note!("error: {error}");
                 return Ok(ExitCode::from(CHECK_FAILED));
             }
+            Err(error @ TrainingError::Communication { .. }) => bail!("{error}"),
             Err(TrainingError::Device { epoch, error }) => {
                 let what = match error {
                     DeviceError::OutOfMemory { .. } => {
@@ -139,13 +191,11 @@ impl TrainingRun<'_> {
             }
         }
 
-        if !arguments.json
-            && let Some(line) = stop(settings, training.reached())
-        {
+        if !quiet && let Some(line) = stop(settings, training.reached()) {
             timing::say!("{line}");
         }
         // Saved before the measurement, so that a device that fails there does not lose the network.
-        if let Some(file) = &arguments.save {
+        if let Some(file) = arguments.save.as_ref().filter(|_| is_first) {
             let network = match training.engine().parameters() {
                 Ok(parameters) => parameters.network,
                 Err(error) => {
@@ -161,6 +211,9 @@ impl TrainingRun<'_> {
         };
         let (reached, history) = (training.reached(), &training.progress().history);
         let result = TrainingReport { settings, dataset, history, reached, accuracy, threads };
+        if !is_first {
+            return Ok(ExitCode::SUCCESS);
+        }
         if arguments.json {
             timing::say!("{}", result.to_json(&training.engine().device()));
         } else {

@@ -275,6 +275,9 @@ impl<'a> Trainer<'a> {
                 "training diverged in epoch {epoch}: {diverged}; choose a smaller learning rate"
             )),
             EngineError::Device(error) => State::Failed(format!("the device failed in epoch {epoch}: {error}")),
+            EngineError::Communication { reason } => {
+                State::Failed(format!("training failed in epoch {epoch}: {reason}"))
+            }
         }
     }
 

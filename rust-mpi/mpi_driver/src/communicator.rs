@@ -1,6 +1,6 @@
 //! A group of ranks that exchange messages.
 
-use crate::element::{Element, Operation};
+use crate::element::{Element, Number, Operation};
 use crate::error::Error;
 use crate::mpi::MpiCommunicator;
 use crate::scope::{self, Scope};
@@ -96,7 +96,7 @@ impl Communicator {
     ///
     /// # Errors
     /// If the lengths differ, a rank has ended, or MPI fails.
-    pub fn all_reduce<T: Element>(&self, send: &[T], receive: &mut [T], operation: Operation) -> Result<(), Error> {
+    pub fn all_reduce<T: Number>(&self, send: &[T], receive: &mut [T], operation: Operation) -> Result<(), Error> {
         if send.len() != receive.len() {
             let reason = format!("{} elements are sent, but {} received", send.len(), receive.len());
             return Err(Error { operation: "MPI_Allreduce", peer: None, reason });
@@ -108,7 +108,7 @@ impl Communicator {
     ///
     /// # Errors
     /// Those of [`Self::all_reduce`].
-    pub fn all_reduce_in_place<T: Element>(&self, buffer: &mut [T], operation: Operation) -> Result<(), Error> {
+    pub fn all_reduce_in_place<T: Number>(&self, buffer: &mut [T], operation: Operation) -> Result<(), Error> {
         on_backend!(self, backend => backend.all_reduce(None, buffer, operation))
     }
 

@@ -20,17 +20,23 @@ mod sealed {
         #[doc(hidden)]
         #[expect(private_interfaces, reason = "the trait is not accessible outside of the crate")]
         const KIND: Kind;
+    }
 
+    pub trait Combined: Sized {
         /// a ∘ b
         #[doc(hidden)]
         fn combined(operation: Operation, a: Self, b: Self) -> Self;
     }
 }
 
-pub(crate) use sealed::Sealed;
+pub(crate) use sealed::{Combined, Sealed};
 
 /// The types that messages are made of: `u8`, `i32`, `f32` and `f64`.
 pub trait Element: Pod + Debug + PartialEq + Send + Sync + Sealed {}
+
+/// The types that reductions combine: `i32`, `f32` and `f64`. Not `u8`: libraries differ in the sum of bytes, which some
+/// saturate at 255.
+pub trait Number: Element + Combined {}
 
 /// An associative and commutative operation of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,17 +53,30 @@ pub enum Operation {
 
 impl Operation {
     /// a ∘ b
-    pub fn apply<T: Element>(self, a: T, b: T) -> T {
+    pub fn apply<T: Number>(self, a: T, b: T) -> T {
         T::combined(self, a, b)
     }
 }
 
 macro_rules! element {
-    ($type:ty, $kind:ident, $sum:expr, $product:expr) => {
+    ($type:ty, $kind:ident) => {
         impl Sealed for $type {
             #[expect(private_interfaces, reason = "the trait is not accessible outside of the crate")]
             const KIND: Kind = Kind::$kind;
+        }
 
+        impl Element for $type {}
+    };
+}
+
+element!(u8, U8);
+element!(i32, I32);
+element!(f32, F32);
+element!(f64, F64);
+
+macro_rules! number {
+    ($type:ty, $sum:expr, $product:expr) => {
+        impl Combined for $type {
             fn combined(operation: Operation, a: Self, b: Self) -> Self {
                 match operation {
                     Operation::Sum => $sum(a, b),
@@ -80,11 +99,10 @@ macro_rules! element {
             }
         }
 
-        impl Element for $type {}
+        impl Number for $type {}
     };
 }
 
-element!(u8, U8, u8::wrapping_add, u8::wrapping_mul);
-element!(i32, I32, i32::wrapping_add, i32::wrapping_mul);
-element!(f32, F32, |a, b| a + b, |a, b| a * b);
-element!(f64, F64, |a, b| a + b, |a, b| a * b);
+number!(i32, i32::wrapping_add, i32::wrapping_mul);
+number!(f32, |a, b| a + b, |a, b| a * b);
+number!(f64, |a, b| a + b, |a, b| a * b);

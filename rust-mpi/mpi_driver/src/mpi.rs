@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::communicator::{Backend, Communicator, Received, Source};
-use crate::element::{Element, Operation};
+use crate::element::{Element, Number, Operation};
 use crate::error::{Error, Unavailable};
 use crate::launcher::launcher;
 use crate::library::{Handle, Mpi, Status};
@@ -146,14 +146,14 @@ impl MpiCommunicator {
     pub(crate) fn broadcast<T: Element>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
         const NAME: &str = "MPI_Bcast";
         let (mpi, count) = (self.mpi(), count_of(buffer, NAME)?);
-        let data = buffer.as_mut_ptr().cast();
+        let data = data_mut(buffer);
         // SAFETY: the buffer has `count` elements of the type, and any bits are one.
         let code = unsafe { (mpi.functions.bcast)(data, count, self.type_of::<T>(), rank_of(root), self.handle) };
         mpi.check(code, NAME, Some(root))
     }
 
     /// Without `send`, in place.
-    pub(crate) fn all_reduce<T: Element>(
+    pub(crate) fn all_reduce<T: Number>(
         &self,
         send: Option<&[T]>,
         receive: &mut [T],
@@ -162,11 +162,11 @@ impl MpiCommunicator {
         const NAME: &str = "MPI_Allreduce";
         let (mpi, count) = (self.mpi(), count_of(receive, NAME)?);
         let send = match send {
-            Some(send) => send.as_ptr().cast(),
+            Some(send) => data(send),
             None => ptr::without_provenance(mpi.constants.in_place),
         };
         let (kind, operation) = (self.type_of::<T>(), mpi.constants.operation(operation));
-        let data = receive.as_mut_ptr().cast();
+        let data = data_mut(receive);
         // SAFETY: both buffers have `count` elements of the type, or the first is MPI_IN_PLACE.
         let code = unsafe { (mpi.functions.allreduce)(send, data, count, kind, operation, self.handle) };
         mpi.check(code, NAME, None)
@@ -176,7 +176,7 @@ impl MpiCommunicator {
         const NAME: &str = "MPI_Gather";
         let (mpi, count, kind) = (self.mpi(), count_of(send, NAME)?, self.type_of::<T>());
         let mut all = vec![T::zeroed(); if self.rank == root { send.len() * self.size } else { 0 }];
-        let (from, to) = (send.as_ptr().cast(), all.as_mut_ptr().cast());
+        let (from, to) = (data(send), data_mut(&mut all));
         // SAFETY: `send` has `count` elements, and the root's buffer that many for each rank.
         let code = unsafe { (mpi.functions.gather)(from, count, kind, to, count, kind, rank_of(root), self.handle) };
         mpi.check(code, NAME, Some(root))?;
@@ -186,7 +186,7 @@ impl MpiCommunicator {
     pub(crate) fn send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
         const NAME: &str = "MPI_Send";
         let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
-        let data = buffer.as_ptr().cast();
+        let data = data(buffer);
         // SAFETY: the buffer has `count` elements of the type.
         let code = unsafe { (mpi.functions.send)(data, count, kind, rank_of(to), tag.into(), self.handle) };
         mpi.check(code, NAME, Some(to))
@@ -196,7 +196,7 @@ impl MpiCommunicator {
         const NAME: &str = "MPI_Recv";
         let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
         let (mut status, source) = (Status::default(), self.source(from));
-        let data = buffer.as_mut_ptr().cast();
+        let data = data_mut(buffer);
         // SAFETY: the buffer has `count` elements of the type, and any bits are one; a longer message is an error.
         let code = unsafe { (mpi.functions.recv)(data, count, kind, source, tag.into(), self.handle, &raw mut status) };
         mpi.check(code, NAME, from.rank())?;
@@ -213,7 +213,7 @@ impl MpiCommunicator {
         let (mpi, kind) = (self.mpi(), self.type_of::<T>());
         let (sent, room) = (count_of(send, NAME)?, count_of(receive, NAME)?);
         let (mut status, source, tag) = (Status::default(), self.source(from), c_int::from(tag));
-        let (from_data, to_data) = (send.as_ptr().cast(), receive.as_mut_ptr().cast());
+        let (from_data, to_data) = (data(send), data_mut(receive));
         // SAFETY: both buffers have as many elements of the type as is said, and they do not overlap.
         let code = unsafe {
             (mpi.functions.sendrecv)(
@@ -271,7 +271,7 @@ impl MpiCommunicator {
     pub(crate) unsafe fn start_send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<Handle, Error> {
         const NAME: &str = "MPI_Isend";
         let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
-        let (mut request, data) = (0, buffer.as_ptr().cast());
+        let (mut request, data) = (0, data(buffer));
         // SAFETY: the buffer has `count` elements, for as long as the caller guarantees.
         let code =
             unsafe { (mpi.functions.isend)(data, count, kind, rank_of(to), tag.into(), self.handle, &raw mut request) };
@@ -290,7 +290,7 @@ impl MpiCommunicator {
     ) -> Result<Handle, Error> {
         const NAME: &str = "MPI_Irecv";
         let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
-        let (mut request, data) = (0, buffer.as_mut_ptr().cast::<c_void>());
+        let (mut request, data) = (0, data_mut(buffer));
         // SAFETY: the buffer has `count` elements, for as long as the caller guarantees.
         let code = unsafe {
             (mpi.functions.irecv)(data, count, kind, self.source(from), tag.into(), self.handle, &raw mut request)
@@ -351,6 +351,17 @@ impl MpiCommunicator {
 /// A rank below a communicator's size, which is a `c_int`.
 fn rank_of(rank: usize) -> c_int {
     c_int::try_from(rank).expect("a rank was compared with the size")
+}
+
+/// The address of a buffer. That of an empty slice may be any, such as 1, which is MPI_IN_PLACE to most libraries.
+fn data<T>(buffer: &[T]) -> *const c_void {
+    static EMPTY: u64 = 0;
+    if buffer.is_empty() { (&raw const EMPTY).cast() } else { buffer.as_ptr().cast() }
+}
+
+/// [`data`], to write to; nothing is written to an empty buffer.
+fn data_mut<T>(buffer: &mut [T]) -> *mut c_void {
+    if buffer.is_empty() { data(buffer).cast_mut() } else { buffer.as_mut_ptr().cast() }
 }
 
 fn count_of<T>(buffer: &[T], operation: &'static str) -> Result<c_int, Error> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::communicator::{Backend, Communicator, Received, Source};
-use crate::element::{Element, Kind, Operation};
+use crate::element::{Element, Kind, Number, Operation};
 use crate::error::Error;
 
 /// Runs `body` on `ranks` threads, each with its communicator of all of them; returns the results in the order of the
@@ -148,7 +148,7 @@ impl ThreadCommunicator {
     }
 
     /// Without `send`, in place.
-    pub(crate) fn all_reduce<T: Element>(
+    pub(crate) fn all_reduce<T: Number>(
         &self,
         send: Option<&[T]>,
         receive: &mut [T],

@@ -15,6 +15,7 @@ mod full_batch;
 mod layer;
 mod pace;
 mod phases;
+mod shards;
 mod split;
 mod steps;
 
@@ -31,6 +32,7 @@ use self::layer::{Layer, UpdateRule};
 pub use self::pace::Threads;
 use self::pace::{Pace, Remaining};
 pub use self::phases::PhaseTimes;
+pub use self::shards::{Ranks, ShardEngine};
 use self::steps::{Leader, OrderedBatches, Rules, Steps};
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;

@@ -1,0 +1,105 @@
+//! `--distributed`: starts the ranks, and checks that they train the same.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use mpi_driver::{Communicator, Error, Operation, Universe, launcher, mpiexec, ranks_by, threads};
+use neural_net::checkpoint::{self, Checkpoint};
+use timing::program::BAD_INPUT;
+
+use super::arguments::{DeviceArgument, TrainArguments};
+use super::console::interrupt_flag;
+use super::train;
+
+/// Trains on ranks: those that `mpiexec` has started, else own ones.
+pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
+    if !matches!(arguments.device, DeviceArgument::Auto | DeviceArgument::Cpu) {
+        bail!("--distributed trains on the CPU: omit --device, or choose --device cpu");
+    }
+    let interrupted = interrupt_flag()?;
+    if launcher().is_some() {
+        let universe = Universe::initialize()?;
+        let world = universe.world();
+        return train::run_on(arguments, Some(world), interrupted).or_else(|error| {
+            timing::note!("error: rank {}: {error:#}", world.rank());
+            // The other ranks may wait for this one.
+            world.abort(BAD_INPUT)
+        });
+    }
+    let ranks = arguments.ranks.get();
+    match (Universe::available(), mpiexec()) {
+        (Ok(_), Some(mpiexec)) => start_ranks(&mpiexec, ranks),
+        (available, _) => {
+            let reason = available.err().map_or("there is no mpiexec".to_owned(), |reason| reason.to_string());
+            timing::note!("{reason}; the ranks are threads");
+            let run = |world: &Communicator| train::run_on(arguments, Some(world), interrupted.clone());
+            let mut ended = threads(ranks, run);
+            // The error of a rank by itself comes before those of ranks that waited for it.
+            let own = ended.iter().position(|result| result.as_ref().is_err_and(|error| !error.is::<Error>()));
+            ended.swap_remove(own.unwrap_or(0))
+        }
+    }
+}
+
+/// Runs this program by `mpiexec`, with the same arguments.
+fn start_ranks(mpiexec: &Path, ranks: usize) -> Result<ExitCode> {
+    let program = std::env::current_exe().context("the program's own path is unknown")?;
+    let mut command = ranks_by(mpiexec, ranks);
+    command.arg(program).args(std::env::args_os().skip(1));
+    let status = command.status().with_context(|| format!("{} cannot be started", mpiexec.display()))?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// The checkpoint that rank 0 resumes from, on every rank: the others need not have its file.
+pub(super) fn shared_checkpoint(
+    world: &Communicator,
+    read: impl FnOnce() -> Result<Option<Checkpoint>>,
+) -> Result<Option<Checkpoint>> {
+    if world.rank() > 0 {
+        let mut length = [0];
+        world.broadcast(&mut length, 0)?;
+        let Ok(length) = usize::try_from(length[0]) else {
+            let reason = "rank 0 has no valid checkpoint".to_owned();
+            return Err(Error { operation: "MPI_Bcast", peer: Some(0), reason }.into());
+        };
+        let mut bytes = vec![0; length];
+        world.broadcast(&mut bytes, 0)?;
+        let parse = |bytes| checkpoint::parse(Path::new("rank 0's checkpoint"), bytes);
+        return Ok((length > 0).then(|| parse(bytes)).transpose()?.map(|loaded| loaded.content));
+    }
+    let bytes_of = |kept: &Option<Checkpoint>| -> Result<Vec<u8>> {
+        let Some(checkpoint) = kept else { return Ok(Vec::new()) };
+        Ok(checkpoint::to_bytes(Path::new("the checkpoint"), checkpoint)?)
+    };
+    let kept = read().and_then(|kept| Ok((bytes_of(&kept)?, kept)));
+    // −1: the run ends.
+    let length = kept.as_ref().map_or(Ok(-1), |(bytes, _)| i32::try_from(bytes.len()));
+    world.broadcast(&mut [length.unwrap_or(-1)], 0)?;
+    let (mut bytes, kept) = kept?;
+    length.context("the checkpoint is larger than 2 GiB, which a message cannot be")?;
+    world.broadcast(&mut bytes, 0)?;
+    Ok(kept)
+}
+
+/// Checks that all ranks train the same: `digest` is of everything that the result depends on.
+pub(super) fn require_equal(world: &Communicator, digest: u32) -> Result<()> {
+    // As a signed number; the maximum of all complements is the complement of the minimum.
+    let digest = digest as i32;
+    let mut extremes = [digest, !digest];
+    world.all_reduce_in_place(&mut extremes, Operation::Maximum)?;
+    if extremes[0] == !extremes[1] {
+        return Ok(());
+    }
+    match world.gather(&[digest], 0)? {
+        Some(digests) => {
+            let rank = digests.iter().position(|&other| other != digest).context("the digests differ")?;
+            bail!("rank {rank} has other images, flags or another version than rank 0: start all ranks alike")
+        }
+        None => {
+            let reason = "the ranks differ".to_owned();
+            Err(Error { operation: "MPI_Gather", peer: Some(0), reason }.into())
+        }
+    }
+}

