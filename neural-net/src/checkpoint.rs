@@ -39,6 +39,9 @@ pub struct Run {
     pub data_checksum: u32,
     /// Numbers of training and validation images.
     pub images: (usize, usize),
+    /// Whether it trains on distorted images.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub augment: bool,
     /// The progress.
     pub progress: Progress,
 }

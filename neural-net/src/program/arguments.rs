@@ -62,6 +62,9 @@ pub(crate) struct TrainArguments {
     /// Worker threads [default: one for each core]; the weights do not depend on their number
     #[arg(short, long, visible_short_alias = 't', visible_alias = "threads", value_name = "N", value_parser = parse_cores)]
     pub(crate) cores: Option<NonZeroUsize>,
+    /// Threads that distort images ahead with --augment, 0 to 256; the weights do not depend on their number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=256))]
+    pub(crate) workers: u16,
     /// Share the training among ranks, which are processes of MPI, or threads where there is none
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) distributed: Option<Distributed>,
@@ -182,6 +185,9 @@ pub(crate) struct SettingsArguments {
     /// Distribution of the initial weights [default: xavier, for the notebook normal]
     #[arg(long, value_parser = one_of(&Initialization::ALL, Initialization::name, Initialization::description))]
     pub(crate) initialization: Option<Initialization>,
+    /// Train on a random rotation, shift and skew of each image, another one in each epoch
+    #[arg(long, conflicts_with = "distributed")]
+    pub(crate) augment: bool,
     /// Seed of the initial weights and the permutations [default: 0]
     #[arg(long, value_name = "SEED")]
     pub(crate) seed: Option<u64>,

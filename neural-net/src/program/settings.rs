@@ -24,6 +24,8 @@ pub(super) struct Settings {
     pub(super) hyperparameters: Hyperparameters,
     /// Numbers of training and validation images.
     pub(super) images: (usize, usize),
+    /// Whether the images are distorted.
+    pub(super) augment: bool,
 }
 
 impl Settings {
@@ -34,6 +36,7 @@ impl Settings {
             architecture: preset.architecture()?,
             hyperparameters: preset.hyperparameters(),
             images: preset.images(),
+            augment: false,
         };
         settings.overridden(flags)
     }
@@ -51,6 +54,7 @@ impl Settings {
             architecture: architecture.clone(),
             hyperparameters: run.hyperparameters.clone(),
             images: run.images,
+            augment: run.augment,
         };
         let mut wanted = kept.overridden(flags)?;
         wanted.preset = preset.unwrap_or(kept.preset);
@@ -61,7 +65,7 @@ impl Settings {
     }
 
     fn overridden(&self, flags: &SettingsArguments) -> Result<Self> {
-        let Self { preset, architecture, hyperparameters, images } = self;
+        let Self { preset, architecture, hyperparameters, images, augment } = self;
         let sizes = match &flags.layers {
             Some(layers) => layers.iter().map(|size| size.get()).collect(),
             None => architecture.sizes().to_vec(),
@@ -99,7 +103,13 @@ impl Settings {
         architecture.require_loss(hyperparameters.loss)?;
         let train = flags.train_images.map_or(images.0, NonZeroUsize::get);
         let validation = flags.validation_images.unwrap_or(images.1);
-        Ok(Self { preset: *preset, architecture, hyperparameters, images: (train, validation) })
+        Ok(Self {
+            preset: *preset,
+            architecture,
+            hyperparameters,
+            images: (train, validation),
+            augment: *augment || flags.augment,
+        })
     }
 }
 
@@ -122,6 +132,7 @@ fn first_difference(a: &Settings, b: &Settings) -> Option<&'static str> {
         ("--shuffle", x.shuffle == y.shuffle),
         ("--initialization", x.initialization == y.initialization),
         ("--seed", x.seed == y.seed),
+        ("--augment", a.augment == b.augment),
         ("--train-images", a.images.0 == b.images.0),
         ("--validation-images", a.images.1 == b.images.1),
     ];

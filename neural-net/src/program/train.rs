@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
+use augmentation::Distortion;
 use mpi_driver::Communicator;
+use neural_net::augmented::AugmentedEngine;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::{Dataset, ToSamples};
 use neural_net::distributed::CommunicatorRanks;
@@ -21,7 +23,7 @@ use neural_net::{Architecture, Samples};
 use serde_json::json;
 use timing::program::{CHECK_FAILED, require_memory, with_worker_threads};
 
-use super::arguments::{Distributed, TrainArguments};
+use super::arguments::{DeviceArgument, Distributed, TrainArguments};
 use super::console::{Console, INTERRUPTED, LazyRun, interrupt_flag, progress_bar};
 use super::dataset;
 use super::device::{ChosenEngine, TrainingDevice};
@@ -65,6 +67,10 @@ pub(super) fn run_on(
     if let Some(file) = arguments.save.as_ref().filter(|_| is_first) {
         model_file::require_writable(file)?;
     }
+    if settings.augment && (world.is_some() || !matches!(arguments.device, DeviceArgument::Auto | DeviceArgument::Cpu))
+    {
+        bail!("--augment trains on the CPU of one process: omit --device and --distributed");
+    }
     let what = format!("training a {} network", shown_sizes(&settings.architecture));
     require_memory(&what, bytes_needed(&settings.architecture))?;
     let train = |threads: usize, world: Option<&Communicator>| {
@@ -92,6 +98,12 @@ pub(super) fn run_on(
         }
         let run =
             TrainingRun { arguments, is_first, settings: &settings, dataset: &dataset, validation, console, threads };
+        if settings.augment {
+            let (distortion, workers) = (Distortion::default(), arguments.workers.into());
+            let hyperparameters = &settings.hyperparameters;
+            return run
+                .train(AugmentedEngine::new(&train, &parameters, hyperparameters, distortion, workers), progress);
+        }
         if let Some(world) = world {
             let ranks = Box::new(CommunicatorRanks::new(world, arguments.allreduce));
             return run.train(ShardEngine::new(&train, &parameters, &settings.hyperparameters, ranks), progress);
@@ -267,6 +279,7 @@ fn run_of(settings: &Settings, dataset: &Dataset) -> Run {
         dataset: dataset.name.clone(),
         data_checksum: checksum.finalize(),
         images: settings.images,
+        augment: settings.augment,
         progress: Progress::default(),
     }
 }
@@ -357,7 +370,7 @@ impl TrainingReport<'_> {
     }
 
     fn to_json(&self, device: &str) -> serde_json::Value {
-        let Settings { preset, architecture, hyperparameters, images } = self.settings;
+        let Settings { preset, architecture, hyperparameters, images, augment } = self.settings;
         json!({
             "program": "neural-net",
             "preset": preset,
@@ -369,6 +382,7 @@ impl TrainingReport<'_> {
             "hidden_activation": architecture.hidden_activation(),
             "output_activation": architecture.output_activation(),
             "hyperparameters": hyperparameters,
+            "augment": augment,
             "device": device,
             "cores": self.threads,
             "epochs": self.history,

@@ -40,6 +40,7 @@ fn checkpoint() -> Checkpoint {
         dataset: "digits".to_owned(),
         data_checksum: 7,
         images: (50, 10),
+        augment: false,
         progress: Progress { epoch: 2, step: 3, loss: 4.5, seconds: 0.25, history: vec![record(1), record(2)] },
     };
     Checkpoint { parameters: neural_net::engine::Parameters { network, velocities, squares }, run }

@@ -52,6 +52,7 @@ fn part1_a_training_run_stopped_at_any_step_resumes_bit_identically() {
         dataset: "random".to_owned(),
         data_checksum: 1,
         images: (50, 0),
+        augment: false,
         progress,
     };
     let train = |parameters, progress, steps| {

@@ -178,6 +178,31 @@ fn part1_program_trains_by_adam_with_its_usual_rate_and_momentum() {
     assert!(line.contains("--optimizer differs from the checkpoint"), "{line}");
 }
 
+#[test]
+fn part1_program_trains_on_distorted_images() {
+    let sandbox = Sandbox::new();
+    let augment = ["--augment", "--checkpoint", "run", "--target-accuracy", "0"];
+    let run = sandbox.run(&training(2, &[&augment[..], &["--workers", "2"]].concat())).success();
+    assert!(run.stdout.contains("2 workers that distort images"), "{}", run.stdout);
+    assert!(checkpoint::load(&sandbox.path("run")).unwrap().expect("a checkpoint").run.augment);
+    // It goes on with distorted images, said again or not, to the weights of an unbroken run.
+    let more = ["--checkpoint", "run", "--resume", "--save", "broken", "--target-accuracy", "0"];
+    sandbox.run(&training(3, &more)).success();
+    sandbox
+        .run(&training(3, &["--augment", "--workers", "0", "--save", "unbroken", "--target-accuracy", "0"]))
+        .success();
+    let [broken, unbroken] = ["broken", "unbroken"].map(|name| model_file::load(&sandbox.path(name)).unwrap());
+    assert_eq!(broken, unbroken);
+
+    sandbox.run(&training(1, &["--checkpoint", "plain", "--target-accuracy", "0"])).success();
+    let line = sandbox.rejection(&training(2, &["--checkpoint", "plain", "--resume", "--augment"]));
+    assert!(line.contains("--augment differs from the checkpoint"), "{line}");
+    let line = sandbox.rejection(&training(2, &["--augment", "--device", "simulator"]));
+    assert!(line.contains("--augment trains on the CPU of one process"), "{line}");
+    let line = sandbox.rejection(&training(2, &["--augment", "--distributed", "sync"]));
+    assert!(line.contains("cannot be used with"), "{line}");
+}
+
 /// The values of a preset, by flag.
 fn values(preset: Preset) -> Vec<(&'static str, String)> {
     let (hyperparameters, architecture) = (preset.hyperparameters(), preset.architecture().unwrap());

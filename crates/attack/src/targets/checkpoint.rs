@@ -170,6 +170,7 @@ fn base_checkpoint() -> Result<Checkpoint> {
         dataset: "built-in digits".to_owned(),
         data_checksum: 12345,
         images: (SAMPLES, 0),
+        augment: false,
         progress: Progress { epoch: 1, step: 1, loss: 0.25, seconds: 0.125, history: vec![record] },
     };
     Ok(Checkpoint { parameters: Parameters { network, velocities, squares }, run })
