@@ -1,4 +1,5 @@
-//! Assignment 2: distorted copies of images of digits, prepared by worker threads while a network trains on earlier ones.
+//! Assignment 2: distorted copies of images of digits, prepared by worker threads while a network trains on earlier
+//! ones.
 //!
 //! [`rotate`], [`shift`], [`skew`] and [`add_noise`] are the assignment's functions on images of 28 × 28 pixels from 0 to 1.
 //! [`Distortion`] draws a random combination of them. [`in_order`] runs workers that write to a bounded queue, which one
@@ -21,8 +22,8 @@ pub const PIXELS: usize = SIDE * SIDE;
 /// An image: pixels from 0 to 1, row by row.
 pub type Image = [f32; PIXELS];
 
-/// The image, turned by an angle in degrees around its centre, against the clock. Pixels are interpolated bilinearly; what
-/// comes from outside is 0.
+/// The image, turned by an angle in degrees around its centre, against the clock. Pixels are interpolated bilinearly;
+/// what comes from outside is 0.
 pub fn rotate(image: &Image, degrees: f32) -> Image {
     warp(image, Map::rotation(degrees))
 }
@@ -65,8 +66,8 @@ impl Default for Distortion {
 }
 
 impl Distortion {
-    /// A random distortion of an image of bytes, where 255 is 1. It is a function of the seed and the image's number in a
-    /// training run, whichever thread computes it.
+    /// A random distortion of an image of bytes, where 255 is 1. It is a function of the seed and the image's number in
+    /// a training run, whichever thread computes it.
     ///
     /// # Panics
     /// If one of the images does not have [`PIXELS`] pixels.

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::mpsc;
 
-/// Passes `make(0)`, `make(1)` … `make(count − 1)` to `read`, in this order, until it breaks. `workers` threads make them
-/// ahead, each at most two more than `read` has taken; without workers, they are made when they are needed.
+/// Passes `make(0)`, `make(1)` … `make(count − 1)` to `read`, in this order, until it breaks. `workers` threads make
+/// them ahead, each at most two more than `read` has taken; without workers, they are made when they are needed.
 ///
 /// # Panics
 /// If `make` or `read` panics.

@@ -1,5 +1,5 @@
-//! The time of a ring's all-reduce as a function of the buffer's length (R. W. Hockney, "The communication challenge for
-//! MPP", Parallel Computing 20, 1994).
+//! The time of a ring's all-reduce as a function of the buffer's length (R. W. Hockney, "The communication challenge
+//! for MPP", Parallel Computing 20, 1994).
 
 /// Time of a message of m bytes: latency + m / bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,9 +11,9 @@ pub struct Model {
 }
 
 impl Model {
-    /// Fits the times of a ring's all-reduce, given as (bytes of a buffer, seconds): a rank sends 2 (n − 1) messages, each
-    /// of 1/n of the buffer. Least squares of the relative errors. None for fewer than two ranks or lengths, or if the
-    /// times do not grow with the lengths.
+    /// Fits the times of a ring's all-reduce, given as (bytes of a buffer, seconds): a rank sends 2 (n − 1) messages,
+    /// each of 1/n of the buffer. Least squares of the relative errors. None for fewer than two ranks or lengths, or if
+    /// the times do not grow with the lengths.
     pub fn of_ring(ranks: usize, times: &[(f64, f64)]) -> Option<Self> {
         // Weighted by 1/t: minimises Σ ((a + b x − t) / t)², where x are bytes of a message.
         let (mut s, mut sx, mut sxx, mut st, mut sxt) = (0.0, 0.0, 0.0, 0.0, 0.0);

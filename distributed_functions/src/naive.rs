@@ -2,8 +2,8 @@ use mpi_driver::{Communicator, Element, Error, Source};
 
 use crate::{Sent, TAG, require_equal_lengths};
 
-/// All-reduce in which each rank sends its whole buffer to every other, and combines all buffers by itself, in the order of
-/// the ranks: the result has the same bits on every rank.
+/// All-reduce in which each rank sends its whole buffer to every other, and combines all buffers by itself, in the
+/// order of the ranks: the result has the same bits on every rank.
 ///
 /// # Errors
 /// If the lengths differ, a rank has ended, or MPI fails.

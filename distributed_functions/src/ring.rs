@@ -4,11 +4,11 @@ use mpi_driver::{Communicator, Element, Error, Source};
 
 use crate::{Sent, TAG, require_equal_lengths};
 
-/// All-reduce on a ring (P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
-/// J. Parallel Distrib. Comput. 69, 2009). The buffer has a part for each rank. In n − 1 steps, each rank passes a part on
-/// to its right neighbour, which combines it with its own; then each rank has one part of the result. In n − 1 further
-/// steps, the parts of the result go round. Messages have 1/n of the buffer, so that the time hardly depends on n where
-/// the bandwidth is the bound.
+/// All-reduce on a ring (P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+/// workstations", J. Parallel Distrib. Comput. 69, 2009). The buffer has a part for each rank. In n − 1 steps, each
+/// rank passes a part on to its right neighbour, which combines it with its own; then each rank has one part of the
+/// result. In n − 1 further steps, the parts of the result go round. Messages have 1/n of the buffer, so that the time
+/// hardly depends on n where the bandwidth is the bound.
 ///
 /// The result has the same bits on every rank: a part is combined on one rank after the other, once.
 ///

@@ -10,8 +10,8 @@ use perceptron::{CpuEngine, Hyperparameters, InputRow, Samples};
 /// Minimum number of images that are distorted together.
 const BLOCK: usize = 2048;
 
-/// Trains on the CPU, on a distortion of each image that worker threads compute ahead. An image's distortion follows from
-/// the seed, the epoch and the image's place in it, so that the weights do not depend on the number of workers.
+/// Trains on the CPU, on a distortion of each image that worker threads compute ahead. An image's distortion follows
+/// from the seed, the epoch and the image's place in it, so that the weights do not depend on the number of workers.
 /// Evaluations are on the images as they are.
 #[derive(Debug)]
 pub struct AugmentedEngine<'a> {

@@ -1,5 +1,5 @@
-//! Checkpoints of training runs: one safetensors file with the network, the optimizer's state and the progress. It is written
-//! atomically, so that the last checkpoint remains valid if the process is killed at any moment.
+//! Checkpoints of training runs: one safetensors file with the network, the optimizer's state and the progress. It is
+//! written atomically, so that the last checkpoint remains valid if the process is killed at any moment.
 //!
 //! A process that writes checkpoints holds a lock of the directory from before it reads the existing one until it has
 //! written its last: see [`DirectoryLock`](crate::files::DirectoryLock). Reading alone needs no lock.

@@ -170,8 +170,8 @@ pub enum HiddenActivation {
     Relu,
 }
 
-/// Hyperparameters and the device. By [`Optimizer::Sgd`], Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w, where E is half the squared
-/// error, averaged over a batch; by [`Optimizer::Adam`], α is β₁.
+/// Hyperparameters and the device. By [`Optimizer::Sgd`], Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w, where E is half the
+/// squared error, averaged over a batch; by [`Optimizer::Adam`], α is β₁.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingSettings {
@@ -338,8 +338,8 @@ impl TrainingSettings {
         self.optimizer = optimizer;
     }
 
-    /// Sets the values that a file omits and whose defaults depend on those that it has. A learning rate without optimizer
-    /// or schedule is that of a version that had constant rates and SGD only.
+    /// Sets the values that a file omits and whose defaults depend on those that it has. A learning rate without
+    /// optimizer or schedule is that of a version that had constant rates and SGD only.
     fn complete(&mut self, given: &GivenTraining) {
         match given.learning_rate {
             Some(_) if given.optimizer.is_none() => self.optimizer = Optimizer::Sgd,

@@ -87,8 +87,8 @@ pub trait Engine<F: Scalar> {
     /// The device's name, for printed results.
     fn device(&self) -> String;
 
-    /// Sets the learning rate of the next epoch's steps, and the number of steps in the epochs before it. Before the first
-    /// call, they are that of the hyperparameters and 0.
+    /// Sets the learning rate of the next epoch's steps, and the number of steps in the epochs before it. Before the
+    /// first call, they are that of the hyperparameters and 0.
     fn start_epoch(&mut self, learning_rate: f64, steps_before: usize);
 
     /// Trains on the training samples in the given order, batch by batch, one step each, from step `first_step` on.

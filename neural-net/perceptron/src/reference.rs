@@ -133,7 +133,8 @@ pub fn step<F: Scalar>(
     }
 }
 
-/// The change of parameters by step `t` of Adam, counted from 1, without decay; `scale` is the root of the layer's factor.
+/// The change of parameters by step `t` of Adam, counted from 1, without decay; `scale` is the root of the layer's
+/// factor.
 fn adam_change<F: Scalar, D: Dimension>(
     gradients: &Array<F, D>,
     (m, v): (&mut Array<F, D>, &mut Array<F, D>),

@@ -58,13 +58,13 @@ impl GradientScale {
     }
 }
 
-/// The hyperparameters of a training run. By [`Optimizer::Sgd`], one step on a batch adds v to each weight w, and likewise
-/// for each bias, without decay:
+/// The hyperparameters of a training run. By [`Optimizer::Sgd`], one step on a batch adds v to each weight w, and
+/// likewise for each bias, without decay:
 ///
 /// v ← momentum · v − learning_rate · (factor · ∂loss/∂w + weight_decay · w)
 ///
-/// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], 1 by default. By [`Optimizer::Adam`], with
-/// β₁ = momentum, β₂ = 0.999, ε = 10⁻⁸ and s = √factor, step t, counted from 1, is
+/// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], 1 by default. By [`Optimizer::Adam`],
+/// with β₁ = momentum, β₂ = 0.999, ε = 10⁻⁸ and s = √factor, step t, counted from 1, is
 ///
 /// m ← β₁ · m + (1 − β₁) · s · ∂loss/∂w;  v ← β₂ · v + (1 − β₂) · (s · ∂loss/∂w)²
 ///
@@ -82,12 +82,12 @@ pub struct Hyperparameters {
     /// The learning rate of later epochs.
     #[serde(default, skip_serializing_if = "Schedule::is_constant")]
     pub schedule: Schedule,
-    /// The factor of the gradients of each layer with weights, from the inputs on; 1 beyond the list's end. A step is that
-    /// of a layer whose parameters are w / √factor. Weight decay and momentum are not scaled.
+    /// The factor of the gradients of each layer with weights, from the inputs on; 1 beyond the list's end. A step is
+    /// that of a layer whose parameters are w / √factor. Weight decay and momentum are not scaled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learning_rate_factors: Vec<f64>,
-    /// The share of the last change that is added to the next, 0 ≤ momentum < 1; by Adam, the share of the mean gradient
-    /// that remains after a step.
+    /// The share of the last change that is added to the next, 0 ≤ momentum < 1; by Adam, the share of the mean
+    /// gradient that remains after a step.
     pub momentum: f64,
     /// The coefficient of the decay of each weight towards 0.
     pub weight_decay: f64,

@@ -173,8 +173,8 @@ impl TensorFile {
     /// tensors in a layer of `others` accompany.
     ///
     /// # Errors
-    /// If a tensor is missing or surplus, does not fit the architecture, or has a value that is not finite, or below 0 in
-    /// `squares`.
+    /// If a tensor is missing or surplus, does not fit the architecture, or has a value that is not finite, or below 0
+    /// in `squares`.
     pub fn parameters(
         &self,
         architecture: &Architecture,

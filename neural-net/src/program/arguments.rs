@@ -69,10 +69,12 @@ pub(crate) struct TrainArguments {
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) distributed: Option<Distributed>,
     /// Number of ranks with --distributed, at most 256; under mpiexec, its number of processes counts
-    #[arg(short = 'n', long, value_name = "N", default_value = "2", value_parser = parse_ranks, requires = "distributed")]
+    #[arg(short = 'n', long, value_name = "N", default_value = "2", value_parser = parse_ranks)]
+    #[arg(requires = "distributed")]
     pub(crate) ranks: NonZeroUsize,
     /// Sum of the ranks' gradients
-    #[arg(long, default_value_t, value_parser = one_of(&AllReduce::ALL, AllReduce::name, AllReduce::description), requires = "distributed")]
+    #[arg(long, default_value_t, value_parser = one_of(&AllReduce::ALL, AllReduce::name, AllReduce::description))]
+    #[arg(requires = "distributed")]
     pub(crate) allreduce: AllReduce,
     /// Device that trains the network
     #[arg(long, value_enum, default_value_t)]

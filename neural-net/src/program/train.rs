@@ -307,8 +307,8 @@ fn description(settings: &Settings, device: &str) -> String {
     )
 }
 
-/// The bytes of the weights: the parameters, the optimizer's state, and the engine's copies of both with a transpose. None
-/// on overflow.
+/// The bytes of the weights: the parameters, the optimizer's state, and the engine's copies of both with a transpose.
+/// None on overflow.
 fn bytes_needed(architecture: &Architecture) -> Option<u64> {
     let mut weights = architecture.sizes().windows(2).map(|pair| pair[0].checked_mul(pair[1]));
     let weights = weights.try_fold(0_usize, |total, weights| total.checked_add(weights?))?;

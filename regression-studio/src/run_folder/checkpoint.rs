@@ -38,8 +38,8 @@ const UNVERIFIED: Format = Format {
     ..FORMAT
 };
 
-/// Writes a checkpoint: the tensors `layers`, `velocities` and `squares` are the training state, `best` is the model. `ended` is
-/// the text of `results.toml`.
+/// Writes a checkpoint: the tensors `layers`, `velocities` and `squares` are the training state, `best` is the model.
+/// `ended` is the text of `results.toml`.
 pub(super) fn save(folder: &Path, run: &SavedRun, ended: Option<String>) -> Result<(), RunFolderError> {
     let SavedRun { model, history, predicted, checkpoint: Checkpoint { parameters, progress, data_checksum }, .. } =
         run;

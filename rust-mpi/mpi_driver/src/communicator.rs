@@ -112,8 +112,8 @@ impl Communicator {
         on_backend!(self, backend => backend.all_reduce(None, buffer, operation))
     }
 
-    /// Concatenates the ranks' buffers, all of the same length, in the order of the ranks. Rank `root` receives the result,
-    /// the others None.
+    /// Concatenates the ranks' buffers, all of the same length, in the order of the ranks. Rank `root` receives the
+    /// result, the others None.
     ///
     /// # Errors
     /// If `root` is not a rank, the lengths differ, a rank has ended, or MPI fails.
@@ -134,8 +134,8 @@ impl Communicator {
     /// Receives a message of at most the buffer's length into its start.
     ///
     /// # Errors
-    /// If the source is not a rank, `tag` is above [`MAX_TAG`], the message is longer than the buffer or of another type,
-    /// the source has ended, or MPI fails.
+    /// If the source is not a rank, `tag` is above [`MAX_TAG`], the message is longer than the buffer or of another
+    /// type, the source has ended, or MPI fails.
     pub fn receive<T: Element>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
         self.require_message("MPI_Recv", from.rank(), tag)?;
         on_backend!(self, backend => backend.receive(buffer, from, tag))
@@ -165,9 +165,9 @@ impl Communicator {
         on_backend!(self, backend => backend.probe::<T>(from, tag))
     }
 
-    /// Runs `body`, which can start non-blocking operations on buffers that outlive it. Those that it did not wait for are
-    /// completed before `scope` returns: receives are cancelled unless their message has arrived; sends wait for their
-    /// receiver.
+    /// Runs `body`, which can start non-blocking operations on buffers that outlive it. Those that it did not wait for
+    /// are completed before `scope` returns: receives are cancelled unless their message has arrived; sends wait for
+    /// their receiver.
     ///
     /// # Panics
     /// If `body` does. With MPI, a panic while sends or receives are pending ends all ranks.
@@ -175,8 +175,8 @@ impl Communicator {
         scope::run(self, body)
     }
 
-    /// The communicator of the ranks with the same `color`, in the order of their `key`, and of their ranks if those are
-    /// equal. Every rank must call it.
+    /// The communicator of the ranks with the same `color`, in the order of their `key`, and of their ranks if those
+    /// are equal. Every rank must call it.
     ///
     /// # Errors
     /// If `color` or `key` is above 2³¹ − 1, a rank has ended, or MPI fails.
@@ -201,8 +201,8 @@ impl Communicator {
         on_backend!(self, backend => backend.wall_time())
     }
 
-    /// Ends all ranks. Processes exit with `code`, as far as the launcher passes it on; of threads, the calling one panics,
-    /// and the others' operations fail.
+    /// Ends all ranks. Processes exit with `code`, as far as the launcher passes it on; of threads, the calling one
+    /// panics, and the others' operations fail.
     ///
     /// # Panics
     /// Always, on threads.

@@ -34,8 +34,8 @@ pub(crate) use sealed::{Combined, Sealed};
 /// The types that messages are made of: `u8`, `i32`, `f32` and `f64`.
 pub trait Element: Pod + Debug + PartialEq + Send + Sync + Sealed {}
 
-/// The types that reductions combine: `i32`, `f32` and `f64`. Not `u8`: libraries differ in the sum of bytes, which some
-/// saturate at 255.
+/// The types that reductions combine: `i32`, `f32` and `f64`. Not `u8`: libraries differ in the sum of bytes, which
+/// some saturate at 255.
 pub trait Number: Element + Combined {}
 
 /// An associative and commutative operation of a reduction.

@@ -17,14 +17,14 @@
 //!
 //! # Errors
 //!
-//! Operations return errors as values, with the operation and the other rank ([`Error`]). After an error in MPI, what other
-//! ranks see is undefined: call [`Communicator::abort`]. A panic on one rank ends all.
+//! Operations return errors as values, with the operation and the other rank ([`Error`]). After an error in MPI, what
+//! other ranks see is undefined: call [`Communicator::abort`]. A panic on one rank ends all.
 //!
 //! # Safety
 //!
 //! Buffers are slices, so that no message is written beyond one, and non-blocking operations borrow their buffers for a
-//! [scope](Communicator::scope) that completes them. The ranks of a collective operation must agree on its arguments: the
-//! threads check it; an MPI library reports most differences as errors, but need not.
+//! [scope](Communicator::scope) that completes them. The ranks of a collective operation must agree on its arguments:
+//! the threads check it; an MPI library reports most differences as errors, but need not.
 
 mod communicator;
 mod element;

@@ -5,8 +5,8 @@
 //! | library | `libmpi_abi.so.1` | `libmpi.so.12` | `libmpi.so.40` |
 //! | handles | small integers | integers of 32 bits | addresses of symbols |
 //!
-//! A handle is passed as `usize`. Where it is an integer of 32 bits, the calling conventions of the supported processors
-//! ignore the register's upper half.
+//! A handle is passed as `usize`. Where it is an integer of 32 bits, the calling conventions of the supported
+//! processors ignore the register's upper half.
 
 #![allow(unsafe_code, reason = "symbols of the MPI library and their calls")]
 

@@ -14,8 +14,8 @@ use crate::error::{Error, Unavailable};
 use crate::launcher::launcher;
 use crate::library::{Handle, Mpi, Status};
 
-/// MPI, initialised. It is finalised when this and all communicators are dropped; if that is because of a panic, all ranks
-/// are ended, since the others might wait for this one.
+/// MPI, initialised. It is finalised when this and all communicators are dropped; if that is because of a panic, all
+/// ranks are ended, since the others might wait for this one.
 #[derive(Debug)]
 pub struct Universe {
     world: Communicator,
@@ -35,7 +35,7 @@ impl Universe {
         }
         let mut provided = 0;
         let level = mpi.constants.thread_funneled;
-        // SAFETY: this is the first call in the process; null pointers stand for absent arguments of the program.
+        // SAFETY: this is the first call in the process; the program passes no arguments on.
         let code = unsafe { (mpi.functions.init_thread)(ptr::null_mut(), ptr::null_mut(), level, &raw mut provided) };
         mpi.check(code, "MPI_Init_thread", None)?;
         let environment = Rc::new(Environment { mpi, of_one_thread: PhantomData });

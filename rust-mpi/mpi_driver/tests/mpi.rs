@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use mpi_driver::{Universe, launcher, mpiexec, ranks_by};
 use test_skips::{Need, skip};
 
-/// The folders with `bin/mpiexec` and `lib` of the installations to test: `MPI_HOMES`, separated by colons; without it, the
-/// one of the `mpiexec` on the path.
+/// The folders with `bin/mpiexec` and `lib` of the installations to test: `MPI_HOMES`, separated by colons; without it,
+/// the one of the `mpiexec` on the path.
 fn homes() -> Vec<PathBuf> {
     if let Some(homes) = std::env::var_os("MPI_HOMES") {
         return std::env::split_paths(&homes).collect();

@@ -12,8 +12,8 @@ pub enum Optimizer {
     /// Gradient descent with momentum.
     #[default]
     Sgd,
-    /// Adam with decoupled weight decay (D. P. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015;
-    /// I. Loshchilov and F. Hutter, "Decoupled Weight Decay Regularization", ICLR 2019).
+    /// Adam with decoupled weight decay (D. P. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", ICLR
+    /// 2015; I. Loshchilov and F. Hutter, "Decoupled Weight Decay Regularization", ICLR 2019).
     Adam,
 }
 

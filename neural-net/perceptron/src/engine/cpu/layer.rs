@@ -236,7 +236,8 @@ fn rows_of<F: Scalar>(matrix: &PaddedMatrix<F>, rows: Range<usize>) -> PaddedMat
 /// The update rule of a parameter; see [`crate::Hyperparameters`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UpdateRule<F> {
-    /// The learning rate: without Adam divided by the batch size if gradients are means, with Adam corrected for the bias.
+    /// The learning rate: without Adam divided by the batch size if gradients are means, with Adam corrected for the
+    /// bias.
     rate: F,
     momentum: F,
     /// Learning rate · weight decay.

@@ -1,8 +1,8 @@
 //! Data-parallel training: each rank has the network and a share of every batch, and the gradients are summed over the
 //! ranks.
 //!
-//! The sums have the same bits on every rank, and so have the weights. They differ in rounding from those of one rank, since
-//! a batch's samples are added in another order.
+//! The sums have the same bits on every rank, and so have the weights. They differ in rounding from those of one rank,
+//! since a batch's samples are added in another order.
 
 use std::ops::ControlFlow;
 
@@ -76,8 +76,8 @@ impl<'a> ShardEngine<'a> {
         }
     }
 
-    /// One step: this rank's gradients, their sum over the ranks, and the update. Returns the batch's loss, and whether a
-    /// rank ends the run.
+    /// One step: this rank's gradients, their sum over the ranks, and the update. Returns the batch's loss, and whether
+    /// a rank ends the run.
     fn step(&mut self, step: usize, batch: &[u32], ends: bool) -> Result<(f64, bool), EngineError> {
         let (rank, size) = (self.ranks.rank(), self.ranks.size());
         let own = &batch[batch.len() * rank / size..batch.len() * (rank + 1) / size];

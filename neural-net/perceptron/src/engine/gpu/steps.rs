@@ -73,8 +73,8 @@ pub(super) struct StepBuffers {
     activations: Vec<Buffer<f32>>,
     /// Empty for evaluations.
     errors: Vec<Buffer<f32>>,
-    /// The gradients' parts of the layer with the maximum size of them; empty if no layer has several parts, except with
-    /// Adam.
+    /// The gradients' parts of the layer with the maximum size of them; empty if no layer has several parts, except
+    /// with Adam.
     parts: Buffer<f32>,
 }
 
