@@ -5,7 +5,7 @@
 //! - [`engine`]: the interface to the CPU and GPU implementations. [`predictor`] is the fast path for inference alone.
 //! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
 //! - [`augmented`]: training on distorted images.
-//! - [`distributed`]: training by ranks that exchange messages.
+//! - [`distributed`]: training by ranks that exchange messages; [`asynchronous`]: by workers and masters.
 //! - [`data`]: MNIST's files, their download, and synthetic digits.
 //! - [`model_file`], [`checkpoint`]: networks and training runs on disk, with a [`checksum`]. [`files`] writes them.
 //! - [`png`]: PNG images of a digit.
@@ -14,6 +14,7 @@
 //! does not depend on files, `digits` the data, and `whole_files` is [`files`]. They are separate crates so that the
 //! numerical code is optimised in every build profile while the rest compiles fast. Nothing in the library prints.
 
+pub mod asynchronous;
 pub mod augmented;
 pub mod checkpoint;
 pub mod checksum;

@@ -6,12 +6,13 @@ use std::ops::ControlFlow;
 
 use distributed_functions::AllReduce;
 use mpi_driver::{Communicator, threads};
+use neural_net::asynchronous::{CommunicatorMasters, Staleness, leave, serve};
 use neural_net::distributed::CommunicatorRanks;
-use neural_net::engine::{CpuEngine, Engine, Parameters, ShardEngine};
+use neural_net::engine::{CpuEngine, Engine, Parameters, ShardEngine, WorkerEngine};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::Optimizer;
-use neural_net::{Hyperparameters, Network, Samples};
+use neural_net::{Activation, Architecture, Hyperparameters, Network, Samples};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -134,4 +135,95 @@ fn part1_a_rank_that_fails_ends_the_others_with_an_error() {
     });
     assert_eq!(results[0].as_deref(), Some("MPI_Sendrecv with rank 2: the rank has ended"));
     assert!(results[1].is_some());
+}
+
+/// Trains asynchronously on `workers` ranks and `masters` more, with `after_step` on each worker; returns each worker's
+/// parameters or error, and the number of updates at all masters.
+fn trained_by_masters(
+    (workers, masters): (usize, usize),
+    staleness: Staleness,
+    samples: &Samples<f32>,
+    parameters: &Parameters<f32>,
+    hyperparameters: &Hyperparameters,
+    order: &[u32],
+    after_step: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
+) -> (Vec<Result<Parameters<f32>, String>>, i64) {
+    let results = threads(workers + masters, |world| {
+        let is_master = world.rank() >= workers;
+        let group = world.split(u32::from(is_master), world.rank()).unwrap();
+        if is_master {
+            let histogram = serve(world, masters, parameters, hyperparameters, staleness).unwrap();
+            return (None, histogram.iter().map(|&count| i64::from(count)).sum::<i64>());
+        }
+        let of_worker = Box::new(CommunicatorMasters::new(world, group, masters));
+        let mut engine = WorkerEngine::new(samples, parameters, hyperparameters, of_worker);
+        let trained = engine.train(order, 0, &mut |step, _| after_step(world.rank(), step));
+        leave(world, masters).unwrap();
+        let result = trained.map(|()| engine.parameters().unwrap()).map_err(|error| error.to_string());
+        (Some(result), 0)
+    });
+    let updates = results.iter().map(|(_, updates)| updates).sum();
+    (results.into_iter().filter_map(|(result, _)| result).collect(), updates)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// A single worker has fresh parameters in each step.
+    #[test]
+    fn part1_a_single_worker_trains_as_the_reference_does(case in case(), masters in 1_usize..4) {
+        let Case { architecture, hyperparameters, count, seed } = case;
+        let hyperparameters = Hyperparameters { optimizer: Optimizer::Sgd, ..hyperparameters };
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
+        let samples = random_samples::<f32>(count, architecture.inputs(), architecture.outputs(), &mut rng);
+        let order: Vec<u32> = (0..count as u32).rev().collect();
+        let parameters = start(network, &hyperparameters);
+        let go_on = |_, _| ControlFlow::Continue(());
+        let (results, updates) =
+            trained_by_masters((1, masters), Staleness::Aware, &samples, &parameters, &hyperparameters, &order, go_on);
+        let (expected, _) =
+            train_by_reference_observed(&samples, &parameters, &hyperparameters, &order, |_, _| ());
+        assert_close(&results[0].as_ref().unwrap().network, &expected, 2e-4)?;
+        let steps = count.div_ceil(hyperparameters.batch_size.unwrap_or(count));
+        prop_assert_eq!(updates, (steps * architecture.layers()) as i64);
+    }
+}
+
+#[test]
+fn part1_all_workers_have_the_same_network_at_the_end_and_every_batch_counts_once() {
+    let (samples, parameters, hyperparameters, order) = homework(Optimizer::Sgd);
+    for (workers, masters) in [(2, 1), (3, 2), (8, 2), (30, 1)] {
+        for staleness in Staleness::ALL {
+            let go_on = |_, _| ControlFlow::Continue(());
+            let ranks = (workers, masters);
+            let (results, updates) =
+                trained_by_masters(ranks, staleness, &samples, &parameters, &hyperparameters, &order, go_on);
+            assert_eq!(updates, 19 * 3, "19 batches of three layers");
+            let first = results[0].as_ref().unwrap();
+            assert!(results.iter().all(|result| result.as_ref() == Ok(first)) && *first != parameters);
+        }
+    }
+}
+
+#[test]
+fn part1_a_worker_that_ends_or_diverges_ends_all_workers() {
+    let (samples, parameters, hyperparameters, order) = homework(Optimizer::Sgd);
+    let end = |worker, step: usize| match worker == 1 && step >= 4 {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    let (results, updates) =
+        trained_by_masters((3, 2), Staleness::Aware, &samples, &parameters, &hyperparameters, &order, end);
+    assert!(results.iter().all(Result::is_ok) && updates < 19 * 3, "{updates}");
+
+    let hyperparameters = Hyperparameters { learning_rate: 1e38, ..hyperparameters };
+    let architecture = Architecture::new(vec![784, 5, 10], Activation::Identity, Activation::Identity).unwrap();
+    let parameters = neural_net::training::initial_parameters(architecture, &hyperparameters);
+    let go_on = |_, _| ControlFlow::Continue(());
+    let (results, _) =
+        trained_by_masters((3, 2), Staleness::Ignore, &samples, &parameters, &hyperparameters, &order, go_on);
+    for result in results {
+        assert!(result.is_err_and(|error| error.contains("the loss is no longer finite")));
+    }
 }

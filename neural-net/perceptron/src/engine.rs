@@ -13,7 +13,7 @@ use ndarray::{Array1, Array2};
 use crate::{Network, Samples, Scalar};
 
 pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent};
-pub use cpu::{CpuEngine, PhaseTimes, Ranks, ShardEngine, Threads};
+pub use cpu::{CpuEngine, MasterLayer, Masters, PhaseTimes, Ranks, Says, ShardEngine, Threads, WorkerEngine};
 
 /// The weights and biases of each layer, or values of their shapes.
 pub type LayerArrays<F> = Vec<(Array2<F>, Array1<F>)>;

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use distributed_functions::AllReduce;
+use neural_net::asynchronous::Staleness;
 use neural_net::engine::GpuPath;
 use neural_net::network::Initialization;
 use neural_net::png::Background;
@@ -72,6 +73,13 @@ pub(crate) struct TrainArguments {
     #[arg(short = 'n', long, value_name = "N", default_value = "2", value_parser = parse_ranks)]
     #[arg(requires = "distributed")]
     pub(crate) ranks: NonZeroUsize,
+    /// Number of masters with --distributed async, among the ranks
+    #[arg(long, value_name = "M", default_value = "1", value_parser = parse_ranks, requires = "distributed")]
+    pub(crate) masters: NonZeroUsize,
+    /// What masters do with gradients of parameters that have changed since
+    #[arg(long, default_value_t, value_parser = one_of(&Staleness::ALL, Staleness::name, Staleness::description))]
+    #[arg(requires = "distributed")]
+    pub(crate) staleness: Staleness,
     /// Sum of the ranks' gradients
     #[arg(long, default_value_t, value_parser = one_of(&AllReduce::ALL, AllReduce::name, AllReduce::description))]
     #[arg(requires = "distributed")]
@@ -104,6 +112,8 @@ pub(crate) struct TrainArguments {
 pub(crate) enum Distributed {
     /// Each rank has a share of every batch; the gradients are summed over the ranks in each step
     Sync,
+    /// Each worker has batches of its own; the last ranks are masters, which own the layers
+    Async,
 }
 
 /// Maximum number of ranks that the program starts.

@@ -5,11 +5,16 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use mpi_driver::{Communicator, Error, Operation, Universe, launcher, mpiexec, ranks_by, threads};
+use neural_net::Samples;
+use neural_net::asynchronous::{CommunicatorMasters, Histogram, MAX_LAYERS, leave, serve};
 use neural_net::checkpoint::{self, Checkpoint};
+use neural_net::engine::{Parameters, WorkerEngine};
+use neural_net::training::Optimizer;
 use timing::program::BAD_INPUT;
 
 use super::arguments::{DeviceArgument, TrainArguments};
 use super::console::interrupt_flag;
+use super::settings::Settings;
 use super::train;
 
 /// Trains on ranks: those that `mpiexec` has started, else own ones.
@@ -81,6 +86,56 @@ pub(super) fn shared_checkpoint(
     length.context("the checkpoint is larger than 2 GiB, which a message cannot be")?;
     world.broadcast(&mut bytes, 0)?;
     Ok(kept)
+}
+
+/// Trains asynchronously: workers by `train`, which gets their engine; masters answer them. Rank 0 prints the
+/// staleness.
+pub(super) fn by_masters<'a>(
+    arguments: &TrainArguments,
+    world: &'a Communicator,
+    settings: &Settings,
+    samples: &'a Samples<f32>,
+    parameters: &Parameters<f32>,
+    train: impl FnOnce(WorkerEngine<'a>) -> Result<ExitCode>,
+) -> Result<ExitCode> {
+    let (ranks, masters, hyperparameters) = (world.size(), arguments.masters.get(), &settings.hyperparameters);
+    if masters >= ranks {
+        bail!("{masters} masters of {ranks} ranks leave no worker: choose fewer --masters, or more --ranks");
+    }
+    if hyperparameters.optimizer != Optimizer::Sgd {
+        bail!("--distributed async trains by --optimizer sgd");
+    }
+    if settings.architecture.layers() > MAX_LAYERS {
+        bail!("--distributed async trains networks of at most {MAX_LAYERS} layers: choose smaller --layers");
+    }
+    let is_master = world.rank() >= ranks - masters;
+    let group = world.split(u32::from(is_master), world.rank())?;
+    let (ended, mut histogram) = match is_master {
+        true => (ExitCode::SUCCESS, serve(world, masters, parameters, hyperparameters, arguments.staleness)?),
+        false => {
+            let masters_of_worker = Box::new(CommunicatorMasters::new(world, group, masters));
+            let ended = train(WorkerEngine::new(samples, parameters, hyperparameters, masters_of_worker))?;
+            leave(world, masters)?;
+            (ended, [0; 64])
+        }
+    };
+    world.all_reduce_in_place(&mut histogram, Operation::Sum)?;
+    if world.rank() == 0 && !arguments.json {
+        timing::say!("{}", staleness_in_words(&histogram));
+    }
+    Ok(ended)
+}
+
+/// One line on the staleness of gradients.
+fn staleness_in_words(histogram: &Histogram) -> String {
+    let all: i64 = histogram.iter().map(|&count| i64::from(count)).sum();
+    let counted = histogram.iter().zip(0_i64..);
+    let sum: i64 = counted.clone().map(|(&count, staleness)| i64::from(count) * staleness).sum();
+    let shares = counted.filter(|(count, _)| **count > 0);
+    let shares: Vec<String> = shares
+        .map(|(&count, staleness)| format!("{staleness}: {:.1} %", 100.0 * f64::from(count) / all as f64))
+        .collect();
+    format!("Staleness of gradients: mean {:.2}; {}", sum as f64 / all.max(1) as f64, shares.join(", "))
 }
 
 /// Checks that all ranks train the same: `digest` is of everything that the result depends on.

@@ -34,7 +34,7 @@ use super::with_warning;
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     match arguments.distributed {
-        Some(Distributed::Sync) => distributed::run(arguments),
+        Some(_) => distributed::run(arguments),
         None => run_on(arguments, None, interrupt_flag()?),
     }
 }
@@ -103,6 +103,11 @@ pub(super) fn run_on(
             let hyperparameters = &settings.hyperparameters;
             return run
                 .train(AugmentedEngine::new(&train, &parameters, hyperparameters, distortion, workers), progress);
+        }
+        if let (Some(world), Some(Distributed::Async)) = (world, arguments.distributed) {
+            return distributed::by_masters(arguments, world, &settings, &train, &parameters, |engine| {
+                run.train(engine, progress)
+            });
         }
         if let Some(world) = world {
             let ranks = Box::new(CommunicatorRanks::new(world, arguments.allreduce));

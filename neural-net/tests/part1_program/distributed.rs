@@ -63,12 +63,35 @@ fn part1_program_resumes_with_another_number_of_ranks() {
 }
 
 #[test]
+fn part1_program_trains_by_workers_and_masters() {
+    let sandbox = Sandbox::new();
+    let more = ["--distributed", "async", "--target-accuracy", "0", "--checkpoint", "run"];
+    let run = on_threads(&sandbox, 3, &[&more[..], &["-n", "4", "--masters", "2"]].concat());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stdout.contains("2 workers of one thread"), "{}", run.stdout);
+    assert!(run.stdout.contains("Staleness of gradients: mean "), "{}", run.stdout);
+    assert_eq!(run.stdout.matches("Test Accuracy").count(), 1, "{}", run.stdout);
+    let run = on_threads(&sandbox, 4, &[&more[..], &["-n", "2", "--resume"]].concat());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stdout.contains("Resuming after epoch 3 and 0 steps."), "{}", run.stdout);
+    assert!(run.stdout.contains("mean 0.00; 0: 100.0 %"), "a single worker: {}", run.stdout);
+    for (flags, part) in [
+        (["-n", "2", "--masters", "2"], "2 masters of 2 ranks leave no worker"),
+        (["-n", "3", "--optimizer", "adam"], "--distributed async trains by --optimizer sgd"),
+    ] {
+        let run = on_threads(&sandbox, 1, &[&more[..4], &flags].concat());
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains(part), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn part1_program_rejects_flags_that_ranks_cannot_have() {
     let sandbox = Sandbox::new();
     for (more, part) in [
         (&["--distributed", "sync", "--device", "simulator"][..], "--distributed trains on the CPU"),
         (&["--distributed", "sync", "-n", "0"], "at least 1 rank is needed, at most 256"),
-        (&["--distributed", "together"], "possible values: sync"),
+        (&["--distributed", "together"], "possible values: sync, async"),
         (&["-n", "3"], "--distributed <MODE>"),
     ] {
         let run = sandbox.train(1, more);
@@ -100,6 +123,11 @@ fn part1_program_trains_on_the_ranks_of_mpiexec() {
         assert_eq!(run.stdout.matches("Test Accuracy").count(), 1, "{}", run.stdout);
         assert_eq!(accuracies(&run).len(), accuracies(&alone).len());
     }
+
+    let by_masters = ["--distributed", "async", "-n", "4", "--masters", "2", "--target-accuracy", "0"];
+    let run = sandbox.train(2, &by_masters);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stdout.contains("Staleness of gradients: mean "), "{}", run.stdout);
 
     // Ranks that do not train the same.
     let mut command = ranks_by(&mpiexec, 1);

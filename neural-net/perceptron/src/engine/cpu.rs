@@ -10,6 +10,7 @@
 //!
 //! Full-batch steps have a separate implementation if every layer has few units ([`full_batch`]).
 
+mod asynchronous;
 mod chunk;
 mod full_batch;
 mod layer;
@@ -26,6 +27,7 @@ use kernels_cpu::InstructionSet;
 use rayon::prelude::*;
 use team::Member;
 
+pub use self::asynchronous::{MasterLayer, Masters, Says, WorkerEngine};
 use self::chunk::{Chunk, Inputs, Purpose};
 use self::full_batch::FullBatch;
 use self::layer::{Layer, UpdateRule};

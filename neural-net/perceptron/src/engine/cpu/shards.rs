@@ -35,11 +35,7 @@ pub trait Ranks {
 pub struct ShardEngine<'a> {
     engine: CpuEngine<'a, f32>,
     ranks: Box<dyn Ranks + 'a>,
-    inputs: Inputs<f32>,
-    chunk: Chunk<f32>,
-    copies: Copies<f32>,
-    /// The gradients of each layer's weights and biases.
-    gradients: Vec<[PaddedMatrix<f32>; 2]>,
+    gradients: Gradients,
     /// The gradients of all biases, and [`END`] values more.
     small: Vec<f32>,
 }
@@ -59,21 +55,9 @@ impl<'a> ShardEngine<'a> {
         ranks: Box<dyn Ranks + 'a>,
     ) -> Self {
         let engine = CpuEngine::new(samples, parameters, hyperparameters);
-        let architecture = &engine.model.architecture;
-        let whole = 0..architecture.inputs();
-        let gradients = architecture.sizes().windows(2);
-        let gradients: Vec<_> =
-            gradients.map(|pair| [PaddedMatrix::zeros(pair[0], pair[1]), PaddedMatrix::zeros(1, pair[1])]).collect();
-        let biases: usize = gradients.iter().map(|[_, biases]| biases.padded().len()).sum();
-        Self {
-            ranks,
-            inputs: Inputs::new(&engine.model, samples, CHUNK, std::slice::from_ref(&whole)),
-            chunk: Chunk::new(architecture, CHUNK),
-            copies: Copies::of_transposed(architecture),
-            gradients,
-            small: vec![0.0; biases + END],
-            engine,
-        }
+        let gradients = Gradients::new(&engine);
+        let biases: usize = gradients.values.iter().map(|[_, biases]| biases.padded().len()).sum();
+        Self { ranks, gradients, small: vec![0.0; biases + END], engine }
     }
 
     /// One step: this rank's gradients, their sum over the ranks, and the update. Returns the batch's loss, and whether
@@ -81,15 +65,16 @@ impl<'a> ShardEngine<'a> {
     fn step(&mut self, step: usize, batch: &[u32], ends: bool) -> Result<(f64, bool), EngineError> {
         let (rank, size) = (self.ranks.rank(), self.ranks.size());
         let own = &batch[batch.len() * rank / size..batch.len() * (rank + 1) / size];
-        let loss = self.own_gradients(own);
+        let loss = self.gradients.compute(&self.engine, own);
+        let gradients = &mut self.gradients.values;
 
         // The most first: the first layer has most weights.
         let failed = |reason: String| EngineError::Communication { reason };
-        for [weights, _] in &mut self.gradients {
+        for [weights, _] in gradients.iter_mut() {
             self.ranks.sum(weights.padded_mut()).map_err(failed)?;
         }
         let mut rest = &mut self.small[..];
-        for [_, biases] in &self.gradients {
+        for [_, biases] in gradients.iter() {
             let (start, end) = rest.split_at_mut(biases.padded().len());
             start.copy_from_slice(biases.padded());
             rest = end;
@@ -98,7 +83,7 @@ impl<'a> ShardEngine<'a> {
         rest.copy_from_slice(&[high, (loss - f64::from(high)) as f32, f32::from(u8::from(ends))]);
         self.ranks.sum(&mut self.small).map_err(failed)?;
         let mut rest = &self.small[..];
-        for [_, biases] in &mut self.gradients {
+        for [_, biases] in gradients.iter_mut() {
             let (start, end) = rest.split_at(biases.padded().len());
             biases.padded_mut().copy_from_slice(start);
             rest = end;
@@ -106,17 +91,42 @@ impl<'a> ShardEngine<'a> {
 
         let CpuEngine { hyperparameters, steps_before, model, layers, .. } = &mut self.engine;
         let rule = UpdateRule::new(hyperparameters, *steps_before + step, batch.len());
-        for (layer, [weights, biases]) in layers.iter_mut().zip(&self.gradients) {
+        for (layer, [weights, biases]) in layers.iter_mut().zip(gradients.iter()) {
             layer.apply(model.instruction_set, rule, weights, biases);
         }
         Ok((f64::from(rest[0]) + f64::from(rest[1]), rest[2] > 0.0))
     }
+}
+
+/// The gradients of some samples, and the buffers of their computation.
+#[derive(Debug)]
+pub(super) struct Gradients {
+    inputs: Inputs<f32>,
+    chunk: Chunk<f32>,
+    copies: Copies<f32>,
+    /// The gradients of each layer's weights and biases.
+    pub(super) values: Vec<[PaddedMatrix<f32>; 2]>,
+}
+
+impl Gradients {
+    pub(super) fn new(engine: &CpuEngine<f32>) -> Self {
+        let architecture = &engine.model.architecture;
+        let whole = 0..architecture.inputs();
+        let sizes = architecture.sizes().windows(2);
+        let values = sizes.map(|pair| [PaddedMatrix::zeros(pair[0], pair[1]), PaddedMatrix::zeros(1, pair[1])]);
+        Self {
+            inputs: Inputs::new(&engine.model, engine.samples, CHUNK, std::slice::from_ref(&whole)),
+            chunk: Chunk::new(architecture, CHUNK),
+            copies: Copies::of_transposed(architecture),
+            values: values.collect(),
+        }
+    }
 
     /// Computes the gradients of the samples' summed loss, which is returned.
-    fn own_gradients(&mut self, samples: &[u32]) -> f64 {
-        let CpuEngine { samples: all, hyperparameters, model, layers, .. } = &self.engine;
+    pub(super) fn compute(&mut self, engine: &CpuEngine<f32>, samples: &[u32]) -> f64 {
+        let CpuEngine { samples: all, hyperparameters, model, layers, .. } = engine;
         let (set, layers) = (model.instruction_set, layers.as_slice());
-        self.gradients.iter_mut().flatten().for_each(|gradients| gradients.padded_mut().fill(0.0));
+        self.values.iter_mut().flatten().for_each(|gradients| gradients.padded_mut().fill(0.0));
         self.copies.copy(layers);
         let mut loss = 0.0;
         for batch in samples.chunks(CHUNK) {
@@ -126,7 +136,7 @@ impl<'a> ShardEngine<'a> {
             self.chunk.first_layer(model, &with_copies, &self.inputs, batch.len());
             self.chunk.later_layers(model, &with_copies);
             self.chunk.backward(model, &self.copies, all, indices(), hyperparameters.loss);
-            for (index, (layer, [weights, biases])) in layers.iter().zip(&mut self.gradients).enumerate() {
+            for (index, (layer, [weights, biases])) in layers.iter().zip(&mut self.values).enumerate() {
                 let errors = &self.chunk.errors[index];
                 self.chunk.with_left(&self.inputs, index, 0, &layer.rows, |left| {
                     let stride = weights.stride();

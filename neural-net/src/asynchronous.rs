@@ -1,0 +1,216 @@
+//! Asynchronous training by ranks: the first ones are workers, the last ones masters. Layer i belongs to master i mod
+//! M.
+
+use mpi_driver::{Communicator, Error, Operation, Source};
+
+use crate::Hyperparameters;
+use crate::engine::{MasterLayer, Masters, Parameters, Says};
+
+/// What a master does about the staleness of a gradient.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Staleness {
+    /// It divides the learning rate by the staleness, if that is above 1 (W. Zhang, S. Gupta, X. Lian and J. Liu,
+    /// "Staleness-aware Async-SGD for Distributed Deep Learning", IJCAI 2016).
+    #[default]
+    Aware,
+    /// Nothing.
+    Ignore,
+}
+
+impl Staleness {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 2] = [Self::Aware, Self::Ignore];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Aware => "aware",
+            Self::Ignore => "ignore",
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Aware => "Divide the learning rate by the staleness",
+            Self::Ignore => "Use stale gradients like fresh ones, as in the course, where training failed",
+        }
+    }
+
+    fn rate(self, learning_rate: f64, staleness: usize) -> f64 {
+        match self {
+            Self::Aware => learning_rate / staleness.max(1) as f64,
+            Self::Ignore => learning_rate,
+        }
+    }
+}
+
+impl std::fmt::Display for Staleness {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// Tags: what a worker asks of a master, its gradients, and the answers for layer 0; those for others follow.
+const REQUEST: u16 = 1;
+const GRADIENTS: u16 = 2;
+const ANSWERS: u16 = 16;
+
+/// Maximum number of layers: each has two tags.
+pub const MAX_LAYERS: usize = 1000;
+
+/// The layer of a request that ends the master's work for a worker.
+const END: i32 = -1;
+
+/// The masters of a communicator, for [`WorkerEngine`](crate::engine::WorkerEngine).
+#[derive(Debug)]
+pub struct CommunicatorMasters<'a> {
+    world: &'a Communicator,
+    workers: Communicator,
+    masters: usize,
+    /// The version of each layer's parameters that this worker has.
+    versions: Vec<i32>,
+}
+
+/// The tag of the answers for a layer: its version, and, one more, its parameters.
+fn answer(layer: usize) -> u16 {
+    ANSWERS + 2 * u16::try_from(layer).expect("the number of layers was checked")
+}
+
+impl<'a> CommunicatorMasters<'a> {
+    /// The last `masters` ranks of `world`. `workers` has the other ranks.
+    pub fn new(world: &'a Communicator, workers: Communicator, masters: usize) -> Self {
+        Self { world, workers, masters, versions: Vec::new() }
+    }
+
+    fn exchange_all(
+        &mut self,
+        learning_rate: f64,
+        count: usize,
+        gradients: &[Vec<f32>],
+        parameters: &mut [Vec<f32>],
+    ) -> Result<(), Error> {
+        let (world, first) = (self.world, self.world.size() - self.masters);
+        let master = |layer: usize| first + layer % self.masters;
+        self.versions.resize(gradients.len(), 0);
+        let requests: Vec<[i32; 3]> = (0..gradients.len())
+            .map(|layer| [layer as i32, self.versions[layer], i32::try_from(count).expect("a batch fits a message")])
+            .collect();
+        let rate = [learning_rate as f32];
+        let mut versions: Vec<[i32; 1]> = vec![[0]; gradients.len()];
+        world.scope(|scope| -> Result<(), Error> {
+            let mut answers = Vec::with_capacity(2 * gradients.len());
+            let mut sent = Vec::with_capacity(3 * gradients.len());
+            let mut received = Vec::with_capacity(gradients.len());
+            for (layer, (version, parameters)) in versions.iter_mut().zip(parameters).enumerate() {
+                answers.push(scope.receive(version, Source::Rank(master(layer)), answer(layer))?);
+                received.push(scope.receive(parameters, Source::Rank(master(layer)), answer(layer) + 1)?);
+            }
+            for (layer, request) in requests.iter().enumerate() {
+                sent.push(scope.send(request, master(layer), REQUEST)?);
+                if count > 0 {
+                    sent.push(scope.send(&rate, master(layer), GRADIENTS)?);
+                    sent.push(scope.send(&gradients[layer], master(layer), GRADIENTS)?);
+                }
+            }
+            for (version, parameters) in answers.into_iter().zip(received) {
+                version.wait()?;
+                parameters.wait()?;
+            }
+            sent.into_iter().try_for_each(|request| request.wait())
+        })?;
+        self.versions = versions.into_iter().map(|[version]| version).collect();
+        Ok(())
+    }
+}
+
+impl Masters for CommunicatorMasters<'_> {
+    fn worker(&self) -> usize {
+        self.workers.rank()
+    }
+
+    fn workers(&self) -> usize {
+        self.workers.size()
+    }
+
+    fn exchange(
+        &mut self,
+        learning_rate: f64,
+        count: usize,
+        gradients: &[Vec<f32>],
+        parameters: &mut [Vec<f32>],
+    ) -> Result<(), String> {
+        self.exchange_all(learning_rate, count, gradients, parameters).map_err(|error| error.to_string())
+    }
+
+    fn meet(&mut self, says: Says) -> Result<Says, String> {
+        const ALL: [Says; 3] = [Says::Done, Says::Ended, Says::Diverged];
+        let mut greatest = [says as i32];
+        let met = self.workers.all_reduce_in_place(&mut greatest, Operation::Maximum);
+        met.map_err(|error| error.to_string())?;
+        let said = ALL.into_iter().find(|&said| said as i32 == greatest[0]);
+        said.ok_or_else(|| format!("a worker says {}, which has no meaning", greatest[0]))
+    }
+}
+
+/// Tells all masters that this worker needs them no more.
+///
+/// # Errors
+/// If a message cannot be sent.
+pub fn leave(world: &Communicator, masters: usize) -> Result<(), Error> {
+    (world.size() - masters..world.size()).try_for_each(|master| world.send(&[END, 0, 0], master, REQUEST))
+}
+
+/// Numbers of updates by their staleness; the last element counts those of a larger one, too.
+pub type Histogram = [i32; 64];
+
+/// The work of a master, until all workers have left ([`leave`]): answers requests in the order of their arrival.
+/// Returns the staleness of its updates.
+///
+/// # Errors
+/// If a message cannot be sent or received.
+pub fn serve(
+    world: &Communicator,
+    masters: usize,
+    parameters: &Parameters<f32>,
+    hyperparameters: &Hyperparameters,
+    staleness: Staleness,
+) -> Result<Histogram, Error> {
+    let workers = world.size() - masters;
+    let own = world.rank() - workers;
+    let all = parameters.network.weights().len();
+    let mut layers: Vec<Option<MasterLayer>> = (0..all)
+        .map(|layer| (layer % masters == own).then(|| MasterLayer::new(parameters, layer, hyperparameters)))
+        .collect();
+    let longest = layers.iter().flatten().map(MasterLayer::values).max().unwrap_or(0);
+    let (mut buffer, mut rate, mut histogram, mut left) = (vec![0.0_f32; longest], [0.0_f32], [0; 64], 0);
+    while left < workers {
+        let mut request = [0; 3];
+        let worker = world.receive(&mut request, Source::Any, REQUEST)?.source;
+        let [index, version, count] = request;
+        if index == END {
+            left += 1;
+            continue;
+        }
+        let unknown = || Error {
+            operation: "a master's request",
+            peer: Some(worker),
+            reason: format!("layer {index} is not of this master"),
+        };
+        let index = usize::try_from(index).map_err(|_| unknown())?;
+        let layer = layers.get_mut(index).and_then(Option::as_mut).ok_or_else(unknown)?;
+        let values = &mut buffer[..layer.values()];
+        if count > 0 {
+            world.receive(&mut rate, Source::Rank(worker), GRADIENTS)?;
+            world.receive(values, Source::Rank(worker), GRADIENTS)?;
+            let stale = layer.version().saturating_sub(usize::try_from(version).unwrap_or(0));
+            histogram[stale.min(histogram.len() - 1)] += 1;
+            layer.update(staleness.rate(rate[0].into(), stale), count as usize, values);
+        }
+        layer.copy_to(values);
+        let version = i32::try_from(layer.version()).unwrap_or(i32::MAX);
+        world.send(&[version], worker, answer(index))?;
+        world.send(values, worker, answer(index) + 1)?;
+    }
+    Ok(histogram)
+}
