@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use distributed_functions::{Model, Sent, buffer_of, naive_allreduce, ring_allreduce, verify};
-use mpi_driver::{Communicator, Error, Operation, Universe, launcher, mpiexec, ranks_by, threads};
+use mpi_driver::{Communicator, Error, Operation, Universe, launcher, mpiexec, run_again_as_ranks, threads};
 use serde_json::json;
 use timing::program::{self, BAD_INPUT, CHECK_FAILED, parse_repeats, require_memory};
 use timing::{format_seconds, note, say};
@@ -69,7 +69,9 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         note!("warning: {ranks} ranks on a machine with {cores} cores: they share the cores");
     }
     match (available, mpiexec()) {
-        (Some(Ok(_)), Some(mpiexec)) => start_ranks(&mpiexec, ranks),
+        (Some(Ok(_)), Some(mpiexec)) => {
+            run_again_as_ranks(&mpiexec, ranks).with_context(|| format!("{} cannot be started", mpiexec.display()))
+        }
         (available, _) => {
             if let Some(Err(reason)) = available {
                 note!("{reason}; the ranks are threads");
@@ -79,16 +81,6 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             ended.into_iter().next().context("there is a rank 0")
         }
     }
-}
-
-/// Runs this program by `mpiexec`, with the same arguments.
-fn start_ranks(mpiexec: &std::path::Path, ranks: usize) -> Result<ExitCode> {
-    let program = std::env::current_exe().context("the program's own path is unknown")?;
-    let mut command = ranks_by(mpiexec, ranks);
-    command.arg(program).args(std::env::args_os().skip(1));
-    let status = command.status().with_context(|| format!("{} cannot be started", mpiexec.display()))?;
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// The functions, in the order of the columns.

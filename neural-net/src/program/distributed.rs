@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use mpi_driver::{Communicator, Error, Operation, Universe, launcher, mpiexec, ranks_by, threads};
+use mpi_driver::{Communicator, Error, Operation, Universe, launcher, mpiexec, run_again_as_ranks, threads};
 use neural_net::Samples;
 use neural_net::asynchronous::{CommunicatorMasters, Histogram, MAX_LAYERS, leave, serve};
 use neural_net::checkpoint::{self, Checkpoint};
@@ -34,7 +34,9 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     }
     let ranks = arguments.ranks.get();
     match (Universe::available(), mpiexec()) {
-        (Ok(_), Some(mpiexec)) => start_ranks(&mpiexec, ranks),
+        (Ok(_), Some(mpiexec)) => {
+            run_again_as_ranks(&mpiexec, ranks).with_context(|| format!("{} cannot be started", mpiexec.display()))
+        }
         (available, _) => {
             let reason = available.err().map_or("there is no mpiexec".to_owned(), |reason| reason.to_string());
             timing::note!("{reason}; the ranks are threads");
@@ -45,16 +47,6 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
             ended.swap_remove(own.unwrap_or(0))
         }
     }
-}
-
-/// Runs this program by `mpiexec`, with the same arguments.
-fn start_ranks(mpiexec: &Path, ranks: usize) -> Result<ExitCode> {
-    let program = std::env::current_exe().context("the program's own path is unknown")?;
-    let mut command = ranks_by(mpiexec, ranks);
-    command.arg(program).args(std::env::args_os().skip(1));
-    let status = command.status().with_context(|| format!("{} cannot be started", mpiexec.display()))?;
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// The checkpoint that rank 0 resumes from, on every rank: the others need not have its file.

@@ -1,7 +1,8 @@
 //! Starting a program's ranks.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 /// The `mpiexec` on the path.
 pub fn mpiexec() -> Option<PathBuf> {
@@ -19,4 +20,15 @@ pub fn ranks_by(mpiexec: &Path, ranks: usize) -> Command {
     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command
+}
+
+/// Runs this program, with its own arguments, as `ranks` ranks of `mpiexec`; returns its exit code.
+///
+/// # Errors
+/// If the program's path is unknown, or `mpiexec` cannot be started.
+pub fn run_again_as_ranks(mpiexec: &Path, ranks: usize) -> io::Result<ExitCode> {
+    let mut command = ranks_by(mpiexec, ranks);
+    let status = command.arg(std::env::current_exe()?).args(std::env::args_os().skip(1)).status()?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
