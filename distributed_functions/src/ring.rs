@@ -54,9 +54,9 @@ pub fn ring_allreduce_in_place<T: Element>(
     for step in 0..size - 1 {
         let to_send = part(length, (rank + 1 + size - step) % size, size);
         let to_store = part(length, (rank + size - step) % size, size);
-        let arrived = &mut buffer[..to_store.len()];
-        exchange(communicator, (&receive[to_send], right), (arrived, left), &mut sent)?;
-        receive[to_store].copy_from_slice(arrived);
+        let parts = receive.get_disjoint_mut([to_send, to_store]);
+        let [to_send, to_store] = parts.expect("different parts do not overlap");
+        exchange(communicator, (to_send, right), (to_store, left), &mut sent)?;
     }
     Ok(sent)
 }
