@@ -83,6 +83,10 @@ pub(super) fn run_on(
             }
         }
         dataset::require_fit(&dataset, &settings.architecture)?;
+        if settings.augment && dataset.train.shape != (augmentation::SIDE, augmentation::SIDE) {
+            let (rows, columns) = dataset.train.shape;
+            bail!("--augment distorts images of 28 × 28 pixels, and these have {rows} × {columns}: omit it");
+        }
         let console = Console {
             preset: settings.preset,
             quiet,

@@ -330,3 +330,13 @@ fn part1_program_escapes_control_characters_of_a_mirror() {
     assert_eq!(run.stderr.matches(name).count(), 2, "{}", run.stderr);
     assert_has(&run.rejection(), &[name]);
 }
+
+#[test]
+fn part1_program_distorts_images_of_28_by_28_only() {
+    let sandbox = Sandbox::new();
+    for (name, count) in [(NAMES[0], 600), (NAMES[2], 200)] {
+        sandbox.damage(name, &idx(&[count, 10, 10], &vec![0; 100 * count as usize]));
+    }
+    let message = sandbox.rejection(&training(1, &["--layers", "100,10", "--augment"]));
+    assert_has(&message, &["--augment distorts images of 28 × 28 pixels", "10 × 10"]);
+}

@@ -95,6 +95,7 @@ mod tests {
         let text = text();
         for field in Field::ALL.into_iter().filter(|field| ![Field::Samples, Field::Threads].contains(field)) {
             assert!(text.contains(field.explanation()), "{field:?}");
+            assert!(!field.explanation().contains("  "), "{field:?}: a run of spaces");
         }
     }
 

@@ -220,7 +220,8 @@ impl Field {
                 "Optimizer",
                 "",
                 "SGD or Adam",
-                "The rule of a step. SGD goes along the gradient; Adam scales the step of each weight by its recent gradients,                  and needs a learning rate about ten times smaller.",
+                "The rule of a step. SGD goes along the gradient; Adam scales the step of each weight by its recent \
+                 gradients, and needs a learning rate about ten times smaller.",
             ),
             Self::LearningRate => (
                 "Learning rate",
