@@ -14,8 +14,6 @@ mod ring;
 mod sum;
 mod verify;
 
-use mpi_driver::Error;
-
 pub use model::Model;
 pub use naive::naive_allreduce;
 pub use ring::{ring_allreduce, ring_allreduce_in_place};
@@ -40,13 +38,3 @@ impl Sent {
 
 /// Tag of the messages.
 const TAG: u16 = 1;
-
-fn require_equal_lengths<T>(operation: &'static str, send: &[T], receive: &[T]) -> Result<(), Error> {
-    match send.len() == receive.len() {
-        true => Ok(()),
-        false => {
-            let reason = format!("{} elements are sent, but {} received", send.len(), receive.len());
-            Err(Error { operation, peer: None, reason })
-        }
-    }
-}

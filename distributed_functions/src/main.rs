@@ -6,13 +6,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use distributed_functions::{Model, Sent, buffer_of, naive_allreduce, ring_allreduce, verify};
-use mpi_driver::{Communicator, Error, Operation, Universe, launcher, mpiexec, run_again_as_ranks, threads};
+use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, threads};
 use serde_json::json;
-use timing::program::{self, BAD_INPUT, CHECK_FAILED, parse_repeats, require_memory};
-use timing::{format_seconds, note, say};
-
-/// Maximum number of ranks that the program starts by itself.
-const MAX_RANKS: usize = 256;
+use timing::program::{self, BAD_INPUT, CHECK_FAILED, parse_ranks, parse_repeats, require_memory};
+use timing::{Measurement, format_seconds, note, say};
 
 /// All-reduce of f64 by messages, naive and on a ring, beside MPI's own. Starts its own ranks, unless mpiexec has
 #[derive(Parser)]
@@ -38,20 +35,17 @@ struct Arguments {
     json: bool,
 }
 
-fn parse_ranks(text: &str) -> Result<NonZeroUsize, String> {
-    let ranks = text.parse().ok().filter(|ranks: &NonZeroUsize| ranks.get() <= MAX_RANKS);
-    ranks.ok_or_else(|| format!("at least 1 rank is needed, at most {MAX_RANKS}"))
-}
-
 fn main() -> ExitCode {
     let arguments: Arguments = program::arguments();
     program::run(|| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let ranks = arguments.ranks.get();
-    if !arguments.threads && launcher().is_some() {
-        let universe = Universe::initialize()?;
+    let found = match arguments.threads {
+        true => None,
+        false => Some(Ranks::find()?),
+    };
+    if let Some(Ranks::Started(universe)) = found {
         let done = measure_all(arguments, universe.world(), &universe.version());
         return done.or_else(|error| {
             note!("error: {error}");
@@ -59,28 +53,26 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
             universe.world().abort(BAD_INPUT)
         });
     }
+    let ranks = arguments.ranks.get();
     let longest = arguments.lengths.iter().copied().max().unwrap_or(0);
     // A rank has its own buffer, the result, and what arrives; threads have the messages in transit, too.
     let bytes = longest.checked_mul(8).and_then(|bytes| bytes.checked_mul(ranks * (3 + ranks)));
     require_memory(&format!("all-reduce of {longest} f64 by {ranks} ranks"), bytes.map(|bytes| bytes as u64))?;
-    let available = if arguments.threads { None } else { Some(Universe::available()) };
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     if ranks > cores {
         note!("warning: {ranks} ranks on a machine with {cores} cores: they share the cores");
     }
-    match (available, mpiexec()) {
-        (Some(Ok(_)), Some(mpiexec)) => {
-            run_again_as_ranks(&mpiexec, ranks).with_context(|| format!("{} cannot be started", mpiexec.display()))
+    match found {
+        Some(Ranks::ByMpiexec(mpiexec)) => {
+            return run_again_as_ranks(&mpiexec, ranks)
+                .with_context(|| format!("{} cannot be started", mpiexec.display()));
         }
-        (available, _) => {
-            if let Some(Err(reason)) = available {
-                note!("{reason}; the ranks are threads");
-            }
-            let ended = threads(ranks, |world| measure_all(arguments, world, "threads of one process"));
-            let ended = ended.into_iter().collect::<Result<Vec<ExitCode>, Error>>()?;
-            ended.into_iter().next().context("there is a rank 0")
-        }
+        Some(Ranks::Threads(reason)) => note!("{reason}; the ranks are threads"),
+        Some(Ranks::Started(_)) | None => {}
     }
+    let ended = threads(ranks, |world| measure_all(arguments, world, "threads of one process"));
+    let ended = ended.into_iter().collect::<Result<Vec<ExitCode>, Error>>()?;
+    ended.into_iter().next().context("there is a rank 0")
 }
 
 /// The functions, in the order of the columns.
@@ -154,8 +146,7 @@ fn median_of_slowest(
         seconds.push(world.wall_time() - start);
     }
     world.all_reduce_in_place(&mut seconds, Operation::Maximum)?;
-    seconds.sort_by(f64::total_cmp);
-    Ok(seconds[seconds.len() / 2])
+    Ok(Measurement::of(seconds).expect("there is at least one repeat").median)
 }
 
 fn print(arguments: &Arguments, ranks: usize, library: &str, rows: &[Row], is_right: bool) {

@@ -1,6 +1,6 @@
 use mpi_driver::{Communicator, Element, Error, Source};
 
-use crate::{Sent, TAG, require_equal_lengths};
+use crate::{Sent, TAG};
 
 /// All-reduce in which each rank sends its whole buffer to every other, and combines all buffers by itself, in the
 /// order of the ranks: the result has the same bits on every rank.
@@ -13,7 +13,7 @@ pub fn naive_allreduce<T: Element>(
     communicator: &Communicator,
     operation: impl Fn(T, T) -> T,
 ) -> Result<Sent, Error> {
-    require_equal_lengths("naive_allreduce", send, receive)?;
+    Error::require_equal_lengths("naive_allreduce", send, receive)?;
     let (rank, size) = (communicator.rank(), communicator.size());
     let mut sent = Sent::default();
     let mut buffer = send.to_vec();

@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use mpi_driver::{Communicator, Element, Error, Source};
 
-use crate::{Sent, TAG, require_equal_lengths};
+use crate::{Sent, TAG};
 
 /// All-reduce on a ring (P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
 /// workstations", J. Parallel Distrib. Comput. 69, 2009). The buffer has a part for each rank. In n − 1 steps, each
@@ -20,7 +20,7 @@ pub fn ring_allreduce<T: Element>(
     communicator: &Communicator,
     operation: impl Fn(T, T) -> T,
 ) -> Result<Sent, Error> {
-    require_equal_lengths("ring_allreduce", send, receive)?;
+    Error::require_equal_lengths("ring_allreduce", send, receive)?;
     receive.copy_from_slice(send);
     ring_allreduce_in_place(receive, communicator, operation)
 }

@@ -15,17 +15,40 @@ const BLOCK: usize = 2048;
 /// Evaluations are on the images as they are.
 #[derive(Debug)]
 pub struct AugmentedEngine<'a> {
-    samples: &'a Samples<f32>,
+    images: Images<'a>,
     parameters: Parameters<f32>,
     hyperparameters: Hyperparameters,
-    distortion: Distortion,
     workers: usize,
     /// Number of steps in the epochs before this one.
     steps_before: usize,
 }
 
+/// What workers read.
+#[derive(Clone, Copy, Debug)]
+struct Images<'a> {
+    samples: &'a Samples<f32>,
+    distortion: Distortion,
+    seed: u64,
+}
+
 /// Distorted images, and their targets.
 type Block = (ArcArray2<u8>, Array2<f32>);
+
+impl Images<'_> {
+    /// The distorted images of these samples, the first of which has this number in the run.
+    fn block(self, samples: &[u32], first: u64) -> Block {
+        let mut images = Array2::zeros((samples.len(), PIXELS));
+        for ((mut out, &sample), number) in images.outer_iter_mut().zip(samples).zip(first..) {
+            let InputRow::Bytes(image, _) = self.samples.input_row(sample as usize) else {
+                unreachable!("the samples were checked to be bytes")
+            };
+            let out = out.as_slice_mut().expect("a row of a new array");
+            self.distortion.apply(image, out, self.seed, number);
+        }
+        let indices: Vec<usize> = samples.iter().map(|&sample| sample as usize).collect();
+        (images.into_shared(), self.samples.targets().select(Axis(0), &indices))
+    }
+}
 
 impl<'a> AugmentedEngine<'a> {
     /// An engine that trains the given parameters; without workers, the training thread distorts.
@@ -41,27 +64,12 @@ impl<'a> AugmentedEngine<'a> {
     ) -> Self {
         assert!(samples.byte_values().is_some() && samples.input_count() == PIXELS, "images of digits, in bytes");
         Self {
-            samples,
+            images: Images { samples, distortion, seed: hyperparameters.seed },
             parameters: parameters.clone(),
             hyperparameters: hyperparameters.clone(),
-            distortion,
             workers,
             steps_before: 0,
         }
-    }
-
-    /// The distorted images of these samples, the first of which has this number in the run.
-    fn block(&self, samples: &[u32], first: u64) -> Block {
-        let mut images = Array2::zeros((samples.len(), PIXELS));
-        for ((mut out, &sample), number) in images.outer_iter_mut().zip(samples).zip(first..) {
-            let InputRow::Bytes(image, _) = self.samples.input_row(sample as usize) else {
-                unreachable!("the samples were checked to be bytes")
-            };
-            let out = out.as_slice_mut().expect("a row of a new array");
-            self.distortion.apply(image, out, self.hyperparameters.seed, number);
-        }
-        let indices: Vec<usize> = samples.iter().map(|&sample| sample as usize).collect();
-        (images.into_shared(), self.samples.targets().select(Axis(0), &indices))
     }
 
     fn engine<'b>(&self, samples: &'b Samples<f32>) -> CpuEngine<'b, f32> {
@@ -72,7 +80,7 @@ impl<'a> AugmentedEngine<'a> {
 impl Engine<f32> for AugmentedEngine<'_> {
     fn device(&self) -> String {
         let plural = if self.workers == 1 { "" } else { "s" };
-        format!("{}, {} worker{plural} that distort images", self.engine(self.samples).device(), self.workers)
+        format!("{}, {} worker{plural} that distort images", self.engine(self.images.samples).device(), self.workers)
     }
 
     fn start_epoch(&mut self, learning_rate: f64, steps_before: usize) {
@@ -94,13 +102,11 @@ impl Engine<f32> for AugmentedEngine<'_> {
             let start = (first_step + block * steps_of_block) * batch_size;
             start..order.len().min(start + steps_of_block * batch_size)
         };
-        // What workers read does not change while they run.
-        let maker =
-            Self { parameters: self.parameters.clone(), hyperparameters: self.hyperparameters.clone(), ..*self };
+        let (images, before) = (self.images, self.steps_before * batch_size);
         let make = |block: usize| {
             let samples = samples_of(block);
-            let before = (maker.steps_before * batch_size + samples.start) as u64;
-            maker.block(&order[samples], before)
+            let first = (before + samples.start) as u64;
+            images.block(&order[samples], first)
         };
         let ended = in_order(blocks, self.workers, make, |block, (images, targets)| {
             let samples = match Samples::from_bytes(images, 255.0, targets) {
@@ -135,11 +141,11 @@ impl Engine<f32> for AugmentedEngine<'_> {
     }
 
     fn evaluate(&mut self, samples: &Samples<f32>) -> Result<Evaluation, DeviceError> {
-        self.engine(self.samples).evaluate(samples)
+        self.engine(self.images.samples).evaluate(samples)
     }
 
     fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError> {
-        self.engine(self.samples).evaluate_training_samples()
+        self.engine(self.images.samples).evaluate_training_samples()
     }
 
     fn parameters(&self) -> Result<Parameters<f32>, DeviceError> {

@@ -341,12 +341,14 @@ impl TrainingSettings {
     /// Sets the values that a file omits and whose defaults depend on those that it has. A learning rate without
     /// optimizer or schedule is that of a version that had constant rates and SGD only.
     fn complete(&mut self, given: &GivenTraining) {
-        match given.learning_rate {
-            Some(_) if given.optimizer.is_none() => self.optimizer = Optimizer::Sgd,
-            Some(_) => {}
-            None => self.learning_rate = default_learning_rate(self.optimizer),
+        if given.learning_rate.is_none() {
+            self.learning_rate = default_learning_rate(self.optimizer);
+            return;
         }
-        if given.learning_rate.is_some() && given.schedule.is_none() {
+        if given.optimizer.is_none() {
+            self.optimizer = Optimizer::Sgd;
+        }
+        if given.schedule.is_none() {
             self.schedule = Schedule::Constant;
         }
     }

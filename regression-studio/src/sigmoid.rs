@@ -1,10 +1,10 @@
 //! The scaled sigmoid with gain g and threshold θ, f(z) = 2 / (1 + e^(−g(z − θ))) − 1, as a network of tanh neurons.
 //!
-//! f(z) = tanh(g(z − θ) / 2). So a layer f(x·W + b) is exactly a layer tanh(x·W' + b') with W' = g·W/2 and b' = g·(b −
-//! θ)/2. A step Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w on W, multiplied by g/2, is a step on W' whose gradient ∂E/∂w' =
-//! (2/g) ∂E/∂w is scaled by (g/2)²; momentum and decay are unchanged. A step of Adam on W has the gradient ∂E/∂w =
-//! (g/2) ∂E/∂w' and is multiplied by g/2: both factors are the root of (g/2)². The threshold only shifts the biases,
-//! which do not decay.
+//! f(z) = tanh(g(z − θ) / 2). So a layer f(x·W + b) is exactly a layer tanh(x·W' + b') with W' = g·W/2 and
+//! b' = g·(b − θ)/2. A step Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w on W, multiplied by g/2, is a step on W' whose
+//! gradient ∂E/∂w' = (2/g) ∂E/∂w is scaled by (g/2)²; momentum and decay are unchanged. A step of Adam on W has the
+//! gradient ∂E/∂w = (g/2) ∂E/∂w' and is multiplied by g/2: both factors are the root of (g/2)². The threshold only
+//! shifts the biases, which do not decay.
 //!
 //! The window and the files use W, b, g and θ; training and prediction use the folded W' and b'. Only this module
 //! converts between the two.

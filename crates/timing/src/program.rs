@@ -18,6 +18,8 @@ pub const BAD_INPUT: u8 = 2;
 
 /// Maximum number of worker threads of a program. More would take minutes to start and exceed any machine's cores.
 pub const MAX_WORKER_THREADS: usize = 1024;
+/// Maximum number of ranks that a program starts by itself.
+pub const MAX_RANKS: usize = 256;
 /// Maximum number of repeats of a measurement.
 pub const MAX_REPEATS: usize = 1_000_000;
 /// Maximum count of steps, epochs or samples: the product of two fits 64 bits.
@@ -91,6 +93,14 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
 pub fn parse_cores(text: &str) -> Result<NonZeroUsize, String> {
     parse_up_to(text, MAX_WORKER_THREADS)
         .ok_or_else(|| format!("at least 1 worker thread is needed, at most {MAX_WORKER_THREADS}: 1, 2, 4, 8, …"))
+}
+
+/// Reads a number of ranks that a program starts.
+///
+/// # Errors
+/// If it is not a whole number from 1 to [`MAX_RANKS`].
+pub fn parse_ranks(text: &str) -> Result<NonZeroUsize, String> {
+    parse_up_to(text, MAX_RANKS).ok_or_else(|| format!("at least 1 rank is needed, at most {MAX_RANKS}"))
 }
 
 /// Reads the value of `--repeats`.

@@ -10,7 +10,7 @@ use neural_net::png::Background;
 use neural_net::preset::Preset;
 use neural_net::training::{GradientScale, Optimizer, Schedule};
 use neural_net::{Activation, Loss};
-use timing::program::{one_of, parse_cores, parse_count, parse_size};
+use timing::program::{one_of, parse_cores, parse_count, parse_ranks, parse_size};
 
 /// Trains a neural network to read handwritten digits
 #[derive(Debug, Parser)]
@@ -114,14 +114,6 @@ pub(crate) enum Distributed {
     Sync,
     /// Each worker has batches of its own; the last ranks are masters, which own the layers
     Async,
-}
-
-/// Maximum number of ranks that the program starts.
-const MAX_RANKS: usize = 256;
-
-fn parse_ranks(text: &str) -> Result<NonZeroUsize, String> {
-    let ranks = text.parse().ok().filter(|ranks: &NonZeroUsize| ranks.get() <= MAX_RANKS);
-    ranks.ok_or_else(|| format!("at least 1 rank is needed, at most {MAX_RANKS}"))
 }
 
 /// The value of `--device`. It differs from [`gpu::DeviceChoice`]: it includes the CPU, which `auto` chooses where

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use mpi_driver::{Communicator, Error, Operation, Universe, launcher, mpiexec, run_again_as_ranks, threads};
+use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, threads};
 use neural_net::Samples;
 use neural_net::asynchronous::{CommunicatorMasters, Histogram, MAX_LAYERS, leave, serve};
 use neural_net::checkpoint::{self, Checkpoint};
@@ -23,22 +23,20 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         bail!("--distributed trains on the CPU: omit --device, or choose --device cpu");
     }
     let interrupted = interrupt_flag()?;
-    if launcher().is_some() {
-        let universe = Universe::initialize()?;
-        let world = universe.world();
-        return train::run_on(arguments, Some(world), interrupted).or_else(|error| {
-            timing::note!("error: rank {}: {error:#}", world.rank());
-            // The other ranks may wait for this one.
-            world.abort(BAD_INPUT)
-        });
-    }
     let ranks = arguments.ranks.get();
-    match (Universe::available(), mpiexec()) {
-        (Ok(_), Some(mpiexec)) => {
+    match Ranks::find()? {
+        Ranks::Started(universe) => {
+            let world = universe.world();
+            train::run_on(arguments, Some(world), interrupted).or_else(|error| {
+                timing::note!("error: rank {}: {error:#}", world.rank());
+                // The other ranks may wait for this one.
+                world.abort(BAD_INPUT)
+            })
+        }
+        Ranks::ByMpiexec(mpiexec) => {
             run_again_as_ranks(&mpiexec, ranks).with_context(|| format!("{} cannot be started", mpiexec.display()))
         }
-        (available, _) => {
-            let reason = available.err().map_or("there is no mpiexec".to_owned(), |reason| reason.to_string());
+        Ranks::Threads(reason) => {
             timing::note!("{reason}; the ranks are threads");
             let run = |world: &Communicator| train::run_on(arguments, Some(world), interrupted.clone());
             let mut ended = threads(ranks, run);

@@ -74,7 +74,10 @@ pub(super) fn run_on(
     let what = format!("training a {} network", shown_sizes(&settings.architecture));
     require_memory(&what, bytes_needed(&settings.architecture))?;
     let train = |threads: usize, world: Option<&Communicator>| {
-        let device = TrainingDevice::open(arguments.device, arguments.gpu_path)?;
+        // Both train on the CPU: a GPU that no rank uses is not opened by all.
+        let is_on_cpu = settings.augment || world.is_some();
+        let device = if is_on_cpu { DeviceArgument::Cpu } else { arguments.device };
+        let device = TrainingDevice::open(device, arguments.gpu_path)?;
         let (dataset, origin) = dataset::load(&arguments.data)?;
         if !quiet {
             timing::say!("{origin}");

@@ -86,14 +86,21 @@ impl Form {
     /// Sets everything except data set, target and features to its default, and the logarithms to those that suit the
     /// table.
     pub(crate) fn reset(&mut self, table: Option<&Table>) {
-        self.undoer.add_undo(&self.settings);
         let DataSettings { source, features, target, .. } = self.settings.data.clone();
         let defaults = Settings::default();
         let data = DataSettings { source, features, target, ..defaults.data };
-        self.replace(Settings { data, ..defaults });
-        if let Some(table) = table {
-            self.take_suggested(table);
-        }
+        self.change(|form| {
+            form.replace(Settings { data, ..defaults });
+            if let Some(table) = table {
+                form.take_suggested(table);
+            }
+        });
+    }
+
+    /// Makes a change that is undone by itself.
+    fn change(&mut self, change: impl FnOnce(&mut Self)) {
+        self.undoer.add_undo(&self.settings);
+        change(self);
         self.undoer.add_undo(&self.settings);
     }
 
@@ -325,8 +332,7 @@ impl Form {
         });
         if hidden != self.settings.network.hidden {
             self.settings.network.hidden = hidden;
-            self.texts.insert(Field::Hidden, typed::text_of(&self.settings, Field::Hidden));
-            self.read(Field::Hidden);
+            self.retype(Field::Hidden);
         }
     }
 
@@ -335,8 +341,7 @@ impl Form {
         field::choice(ui, Field::Optimizer, &mut optimizer, &[(Optimizer::Sgd, "SGD"), (Optimizer::Adam, "Adam")]);
         if optimizer != self.settings.training.optimizer {
             self.settings.training.set_optimizer(optimizer);
-            self.texts.insert(Field::LearningRate, typed::text_of(&self.settings, Field::LearningRate));
-            self.read(Field::LearningRate);
+            self.retype(Field::LearningRate);
         }
         self.typed(ui, Field::LearningRate);
         let choices = Schedule::ALL.map(|schedule| (schedule, schedule.name()));
@@ -405,6 +410,12 @@ impl Form {
             self.read(field);
         }
         self.note(ui, field);
+    }
+
+    /// Shows the setting in its text field, in place of what was typed.
+    fn retype(&mut self, field: Field) {
+        self.texts.insert(field, typed::text_of(&self.settings, field));
+        self.read(field);
     }
 
     /// Parses a field's text into the settings, or records the problem.

@@ -97,10 +97,7 @@ impl Communicator {
     /// # Errors
     /// If the lengths differ, a rank has ended, or MPI fails.
     pub fn all_reduce<T: Number>(&self, send: &[T], receive: &mut [T], operation: Operation) -> Result<(), Error> {
-        if send.len() != receive.len() {
-            let reason = format!("{} elements are sent, but {} received", send.len(), receive.len());
-            return Err(Error { operation: "MPI_Allreduce", peer: None, reason });
-        }
+        Error::require_equal_lengths("MPI_Allreduce", send, receive)?;
         on_backend!(self, backend => backend.all_reduce(Some(send), receive, operation))
     }
 

@@ -23,6 +23,22 @@ impl fmt::Display for Error {
     }
 }
 
+impl Error {
+    /// Checks that as many elements are sent as are received.
+    ///
+    /// # Errors
+    /// If they are not, of this operation.
+    pub fn require_equal_lengths<T>(operation: &'static str, send: &[T], receive: &[T]) -> Result<(), Self> {
+        match send.len() == receive.len() {
+            true => Ok(()),
+            false => {
+                let reason = format!("{} elements are sent, but {} received", send.len(), receive.len());
+                Err(Self { operation, peer: None, reason })
+            }
+        }
+    }
+}
+
 /// The reason why MPI cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {

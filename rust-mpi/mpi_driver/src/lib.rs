@@ -42,5 +42,5 @@ pub use error::{Error, Unavailable};
 pub use launcher::{Launcher, launcher};
 pub use mpi::Universe;
 pub use scope::{ReceiveRequest, Scope, SendRequest};
-pub use start::{mpiexec, ranks_by, run_again_as_ranks};
+pub use start::{Ranks, mpiexec, ranks_by, run_again_as_ranks};
 pub use threads::threads;

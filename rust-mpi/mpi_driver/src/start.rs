@@ -4,6 +4,38 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::error::Unavailable;
+use crate::launcher::launcher;
+use crate::mpi::Universe;
+
+/// What the ranks of a program can be.
+#[derive(Debug)]
+pub enum Ranks {
+    /// This process is a rank: a launcher has started it.
+    Started(Universe),
+    /// Processes, which this `mpiexec` starts: [`run_again_as_ranks`].
+    ByMpiexec(PathBuf),
+    /// Threads of this process, for this reason: [`threads`](crate::threads()).
+    Threads(String),
+}
+
+impl Ranks {
+    /// What they can be in this process, on this machine.
+    ///
+    /// # Errors
+    /// If a launcher has started this process, but MPI cannot be initialised.
+    pub fn find() -> Result<Self, Unavailable> {
+        if launcher().is_some() {
+            return Universe::initialize().map(Self::Started);
+        }
+        Ok(match (Universe::available(), mpiexec()) {
+            (Ok(_), Some(mpiexec)) => Self::ByMpiexec(mpiexec),
+            (Ok(_), None) => Self::Threads("there is no mpiexec".to_owned()),
+            (Err(reason), _) => Self::Threads(reason.to_string()),
+        })
+    }
+}
+
 /// The `mpiexec` on the path.
 pub fn mpiexec() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

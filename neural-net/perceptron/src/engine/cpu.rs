@@ -30,7 +30,7 @@ use team::Member;
 pub use self::asynchronous::{MasterLayer, Masters, Says, WorkerEngine};
 use self::chunk::{Chunk, Inputs, Purpose};
 use self::full_batch::FullBatch;
-use self::layer::{Layer, UpdateRule};
+use self::layer::Layer;
 pub use self::pace::Threads;
 use self::pace::{Pace, Remaining};
 pub use self::phases::PhaseTimes;
@@ -153,9 +153,14 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
         Ok(())
     }
 
+    /// The update rules of this epoch.
+    fn rules(&self) -> Rules<'_> {
+        Rules { hyperparameters: &self.hyperparameters, steps_before: self.steps_before }
+    }
+
     /// Step `step` of the epoch, on all samples; returns their summed loss before the step.
     fn full_batch_step(&mut self, step: usize, count: usize) -> f64 {
-        let rule = UpdateRule::new(&self.hyperparameters, self.steps_before + step, count);
+        let rule = self.rules().of_step(step, count);
         let (samples, loss) = (self.samples, self.hyperparameters.loss);
         let full_batch = self.full_batch.get_or_insert_with(|| FullBatch::new(&self.model, samples, loss));
         full_batch.step(&mut self.layers, rule)

@@ -13,7 +13,7 @@ mod steps;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use ::gpu::{Buffer, Device};
+use ::gpu::{Buffer, Device, Element};
 use kernels_gpu::network::ROWS_PER_BLOCK;
 
 use self::layout::Layout;
@@ -241,6 +241,15 @@ impl GpuEngine {
     }
 }
 
+/// Copies values to a buffer, or to a new one if their number has changed.
+fn fill<T: Element>(device: &Device, buffer: &mut Buffer<T>, values: &[T]) -> Result<(), DeviceError> {
+    match buffer.len() == values.len() {
+        true => buffer.copy_from(values)?,
+        false => *buffer = device.buffer_from_slice(values)?,
+    }
+    Ok(())
+}
+
 /// Number of partial sums of a batch's loss if it has launches for each step: one per block.
 fn parts_of_step(batch_size: usize) -> usize {
     batch_size.div_ceil(ROWS_PER_BLOCK as usize)
@@ -272,18 +281,14 @@ impl Engine<f32> for GpuEngine {
         if first_step >= steps {
             return Ok(());
         }
-        if self.order.len() == order.len() {
-            self.order.copy_from(order)?;
-        } else {
-            self.order = self.device.buffer_from_slice(order)?;
-        }
+        fill(&self.device, &mut self.order, order)?;
         if self.persistent_for(batch_size).is_none() && batch_size > self.scratch.rows() {
             self.scratch = StepBuffers::for_training(&self.device, &self.layout, batch_size, self.is_adam())?;
         }
         if self.is_adam() {
             let corrected = (0..steps).map(|step| CorrectedStep::new(&self.hyperparameters, self.steps_before + step));
             let values: Vec<f32> = corrected.flat_map(|step| [step.rate as f32, step.root as f32]).collect();
-            self.adam_steps = self.device.buffer_from_slice(&values)?;
+            fill(&self.device, &mut self.adam_steps, &values)?;
         }
         let losses = steps * self.parts_of_loss(batch_size);
         if self.losses.len() != losses {

@@ -71,9 +71,7 @@ impl Form {
                 if ui.button(preset.label()).on_hover_text(preset.explanation()).clicked() {
                     let mut settings = self.settings.clone();
                     preset.apply(&mut settings);
-                    self.undoer.add_undo(&self.settings);
-                    self.replace(settings);
-                    self.undoer.add_undo(&self.settings);
+                    self.change(|form| form.replace(settings));
                 }
             }
         });

@@ -64,9 +64,23 @@ pub struct WorkerEngine<'a> {
     received: Vec<Vec<f32>>,
 }
 
-/// Splits a layer's values, as they are sent, into those of weights and biases.
-fn parts(layer: &Layer<f32>) -> usize {
-    layer.weights.padded().len()
+/// Number of a layer's values as they are sent: weights, then biases, padded.
+fn values(layer: &Layer<f32>) -> usize {
+    layer.weights.padded().len() + layer.biases.padded().len()
+}
+
+/// Copies a layer's values to a message.
+fn to_message(message: &mut [f32], weights: &PaddedMatrix<f32>, biases: &PaddedMatrix<f32>) {
+    let (of_weights, of_biases) = message.split_at_mut(weights.padded().len());
+    of_weights.copy_from_slice(weights.padded());
+    of_biases.copy_from_slice(biases.padded());
+}
+
+/// Copies a layer's values from a message.
+fn from_message(message: &[f32], weights: &mut PaddedMatrix<f32>, biases: &mut PaddedMatrix<f32>) {
+    let (of_weights, of_biases) = message.split_at(weights.padded().len());
+    weights.padded_mut().copy_from_slice(of_weights);
+    biases.padded_mut().copy_from_slice(of_biases);
 }
 
 impl<'a> WorkerEngine<'a> {
@@ -81,28 +95,23 @@ impl<'a> WorkerEngine<'a> {
         masters: Box<dyn Masters + 'a>,
     ) -> Self {
         let engine = CpuEngine::new(samples, parameters, hyperparameters);
-        let buffers = || -> Vec<Vec<f32>> {
-            let lengths = engine.layers.iter().map(|layer| parts(layer) + layer.biases.padded().len());
-            lengths.map(|length| vec![0.0; length]).collect()
-        };
+        let buffers = || engine.layers.iter().map(|layer| vec![0.0; values(layer)]).collect();
         let (sent, received) = (buffers(), buffers());
         Self { gradients: Gradients::new(&engine), engine, masters, sent, received }
     }
 
     /// Sends the gradients of `count` samples, and takes the masters' parameters.
     fn exchange(&mut self, count: usize) -> Result<(), EngineError> {
-        for (buffer, [weights, biases]) in self.sent.iter_mut().zip(&self.gradients.values) {
-            let (of_weights, of_biases) = buffer.split_at_mut(weights.padded().len());
-            of_weights.copy_from_slice(weights.padded());
-            of_biases.copy_from_slice(biases.padded());
+        if count > 0 {
+            for (message, [weights, biases]) in self.sent.iter_mut().zip(&self.gradients.values) {
+                to_message(message, weights, biases);
+            }
         }
         let rate = self.engine.hyperparameters.learning_rate;
         let exchanged = self.masters.exchange(rate, count, &self.sent, &mut self.received);
         exchanged.map_err(|reason| EngineError::Communication { reason })?;
-        for (layer, buffer) in self.engine.layers.iter_mut().zip(&self.received) {
-            let (weights, biases) = buffer.split_at(parts(layer));
-            layer.weights.padded_mut().copy_from_slice(weights);
-            layer.biases.padded_mut().copy_from_slice(biases);
+        for (layer, message) in self.engine.layers.iter_mut().zip(&self.received) {
+            from_message(message, &mut layer.weights, &mut layer.biases);
         }
         Ok(())
     }
@@ -141,7 +150,7 @@ impl Engine<f32> for WorkerEngine<'_> {
                     break;
                 }
                 self.exchange(batch.len())?;
-                // The loss of a batch stands for those of the other workers' batches.
+                // The other workers' batches are estimated to have the same loss.
                 if step + 1 < steps && observe(step, loss * workers as f64).is_break() {
                     says = Says::Ended;
                     break;
@@ -210,7 +219,7 @@ impl MasterLayer {
 
     /// Number of values that are sent: weights and biases, padded.
     pub fn values(&self) -> usize {
-        parts(&self.layer) + self.layer.biases.padded().len()
+        values(&self.layer)
     }
 
     /// Updates the layer by the gradients of `count` samples.
@@ -219,9 +228,7 @@ impl MasterLayer {
     /// If their number is not [`Self::values`].
     pub fn update(&mut self, learning_rate: f64, count: usize, gradients: &[f32]) {
         let [weights, biases] = &mut self.gradients;
-        let (of_weights, of_biases) = gradients.split_at(weights.padded().len());
-        weights.padded_mut().copy_from_slice(of_weights);
-        biases.padded_mut().copy_from_slice(of_biases);
+        from_message(gradients, weights, biases);
         self.hyperparameters.learning_rate = learning_rate;
         let rule = UpdateRule::new(&self.hyperparameters, self.version, count);
         self.layer.apply(self.set, rule, weights, biases);
@@ -233,8 +240,6 @@ impl MasterLayer {
     /// # Panics
     /// If it is not.
     pub fn copy_to(&self, out: &mut [f32]) {
-        let (weights, biases) = out.split_at_mut(parts(&self.layer));
-        weights.copy_from_slice(self.layer.weights.padded());
-        biases.copy_from_slice(self.layer.biases.padded());
+        to_message(out, &self.layer.weights, &self.layer.biases);
     }
 }

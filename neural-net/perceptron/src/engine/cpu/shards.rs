@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use kernels_cpu::product::PaddedMatrix;
 
 use super::chunk::{Chunk, Copies, Inputs, Purpose, WithCopies};
-use super::layer::{Accumulate, UpdateRule, add_sum_of_rows};
+use super::layer::{Accumulate, add_sum_of_rows};
 use super::{CHUNK, CpuEngine};
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::{Hyperparameters, Samples};
@@ -89,8 +89,8 @@ impl<'a> ShardEngine<'a> {
             rest = end;
         }
 
-        let CpuEngine { hyperparameters, steps_before, model, layers, .. } = &mut self.engine;
-        let rule = UpdateRule::new(hyperparameters, *steps_before + step, batch.len());
+        let rule = self.engine.rules().of_step(step, batch.len());
+        let CpuEngine { model, layers, .. } = &mut self.engine;
         for (layer, [weights, biases]) in layers.iter_mut().zip(gradients.iter()) {
             layer.apply(model.instruction_set, rule, weights, biases);
         }
