@@ -8,16 +8,18 @@
 //!
 //! `MPI_Allreduce` is [`Communicator::all_reduce`](mpi_driver::Communicator::all_reduce).
 
+mod chain;
 mod model;
 mod naive;
 mod ring;
 mod sum;
 mod verify;
 
+pub use chain::chain_allreduce;
 pub use model::Model;
 pub use naive::naive_allreduce;
-pub use ring::{ring_allreduce, ring_allreduce_in_place};
-pub use sum::AllReduce;
+pub use ring::{Rings, ring_allreduce, ring_allreduce_in_place};
+pub use sum::{AllReduce, sum_in_order};
 pub use verify::{Mismatch, buffer_of, verify};
 
 /// What a rank has sent.
@@ -36,5 +38,5 @@ impl Sent {
     }
 }
 
-/// Tag of the messages.
+/// Tag of the messages; several buffers on rings at the same time have tags from here on.
 const TAG: u16 = 1;

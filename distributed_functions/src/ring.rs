@@ -1,6 +1,7 @@
-use std::ops::Range;
+use std::convert::Infallible;
+use std::ops::{ControlFlow, Range};
 
-use mpi_driver::{Communicator, Element, Error, Source};
+use mpi_driver::{Communicator, Element, Error, ReceiveRequest, Scope, SendMutRequest, Source};
 
 use crate::{Sent, TAG};
 
@@ -34,31 +35,173 @@ pub fn ring_allreduce_in_place<T: Element>(
     communicator: &Communicator,
     operation: impl Fn(T, T) -> T,
 ) -> Result<Sent, Error> {
-    let length = receive.len();
-    let (rank, size) = (communicator.rank(), communicator.size());
-    let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
-    let mut sent = Sent::default();
-    // Empty parts, if there are fewer elements than ranks, are not sent.
-    let mut buffer = vec![T::zeroed(); length.div_ceil(size)];
-
-    // Reduce-scatter: in each step a rank passes on the part that it has just combined, the first step its own.
-    for step in 0..size - 1 {
-        let to_send = part(length, (rank + size - step) % size, size);
-        let to_combine = part(length, (rank + 2 * size - step - 1) % size, size);
-        let arrived = &mut buffer[..to_combine.len()];
-        exchange(communicator, (&receive[to_send], right), (arrived, left), &mut sent)?;
-        let own = receive[to_combine].iter_mut().zip(arrived.iter());
-        own.for_each(|(total, &x)| *total = operation(*total, x));
-    }
-    // All-gather: in each step a rank passes on the part of the result that it has got last.
-    for step in 0..size - 1 {
-        let to_send = part(length, (rank + 1 + size - step) % size, size);
-        let to_store = part(length, (rank + size - step) % size, size);
-        let parts = receive.get_disjoint_mut([to_send, to_store]);
-        let [to_send, to_store] = parts.expect("different parts do not overlap");
-        exchange(communicator, (to_send, right), (to_store, left), &mut sent)?;
-    }
+    let reduced =
+        Rings::new().all_reduce_each(&mut [receive], communicator, operation, |_, _| ControlFlow::Continue(()));
+    let ControlFlow::<Infallible, Sent>::Continue(sent) = reduced?;
     Ok(sent)
+}
+
+/// All-reduces of several buffers on a ring, each begun when its buffer is filled. Keeps its memory between calls.
+#[derive(Clone, Debug, Default)]
+pub struct Rings<T> {
+    /// For each buffer, the part that is being received.
+    arrived: Vec<Vec<T>>,
+}
+
+impl<T: Element> Rings<T> {
+    /// Without memory yet.
+    pub fn new() -> Self {
+        Self { arrived: Vec::new() }
+    }
+
+    /// Calls `fill` for each buffer and its index, in order, and combines it with those of the other ranks by
+    /// [`ring_allreduce`]. What is filled before is on its way while `fill` runs: it makes progress between two calls.
+    ///
+    /// If `fill` breaks, so does this: the buffers are not summed, and the other ranks wait for this one.
+    ///
+    /// # Errors
+    /// If a rank has ended, or MPI fails.
+    pub fn all_reduce_each<B>(
+        &mut self,
+        buffers: &mut [&mut [T]],
+        communicator: &Communicator,
+        operation: impl Fn(T, T) -> T,
+        mut fill: impl FnMut(usize, &mut [T]) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B, Sent>, Error> {
+        self.arrived.resize_with(buffers.len(), Vec::new);
+        let mut sent = Sent::default();
+        communicator.scope(|scope| {
+            let mut rings: Vec<Ring<'_, '_, '_, T>> = Vec::with_capacity(buffers.len());
+            for (index, (buffer, arrived)) in buffers.iter_mut().zip(&mut self.arrived).enumerate() {
+                if let ControlFlow::Break(end) = fill(index, buffer) {
+                    return Ok(ControlFlow::Break(end));
+                }
+                rings.push(Ring::start(scope, communicator, index, buffer, arrived, &mut sent)?);
+                for ring in &mut rings {
+                    ring.advance(&operation, Until::Unavailable, &mut sent)?;
+                }
+            }
+            rings.iter_mut().try_for_each(|ring| ring.advance(&operation, Until::Complete, &mut sent))?;
+            Ok(ControlFlow::Continue(sent))
+        })
+    }
+}
+
+/// How far a ring is brought on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// Until its next message has not arrived.
+    Unavailable,
+    /// Until it is complete.
+    Complete,
+}
+
+/// Tags after [`TAG`], of buffers that are reduced at the same time.
+const TAGS: usize = 16_384;
+
+/// The all-reduce of one buffer.
+struct Ring<'a, 'scope, 'env, T> {
+    scope: &'scope Scope<'scope, 'env>,
+    communicator: &'a Communicator,
+    tag: u16,
+    /// The parts of the buffer that no operation has borrowed.
+    parts: Vec<Option<&'scope mut [T]>>,
+    /// Room for a part, if no operation has borrowed it.
+    arrived: Option<&'scope mut [T]>,
+    /// Number of steps that were begun.
+    steps: usize,
+    /// Of the last step, those of parts that are not empty.
+    sending: Option<(usize, SendMutRequest<'scope, T>)>,
+    receiving: Option<(usize, ReceiveRequest<'scope, T>)>,
+}
+
+impl<'a, 'scope, 'env, T: Element> Ring<'a, 'scope, 'env, T> {
+    fn start(
+        scope: &'scope Scope<'scope, 'env>,
+        communicator: &'a Communicator,
+        index: usize,
+        buffer: &'scope mut [T],
+        arrived: &'scope mut Vec<T>,
+        sent: &mut Sent,
+    ) -> Result<Self, Error> {
+        let (size, length) = (communicator.size(), buffer.len());
+        arrived.resize(length.div_ceil(size), T::zeroed());
+        let mut parts = Vec::with_capacity(size);
+        let mut rest = buffer;
+        for index in 0..size {
+            let (first, others) = rest.split_at_mut(part(length, index, size).len());
+            parts.push(Some(first));
+            rest = others;
+        }
+        let tag = TAG + u16::try_from(index % TAGS).expect("it is below the number of tags");
+        let arrived = Some(&mut arrived[..]);
+        let mut ring = Self { scope, communicator, tag, parts, arrived, steps: 0, sending: None, receiving: None };
+        ring.begin(sent)?;
+        Ok(ring)
+    }
+
+    /// Number of steps of either half: reduce-scatter, and all-gather.
+    fn half(&self) -> usize {
+        self.communicator.size() - 1
+    }
+
+    /// Begins the next step, if there is one.
+    ///
+    /// Reduce-scatter: in each step a rank passes on the part that it has just combined, in the first step its own.
+    /// All-gather: in each step a rank passes on the part of the result that it has got last.
+    fn begin(&mut self, sent: &mut Sent) -> Result<(), Error> {
+        let (rank, size, half, step) = (self.communicator.rank(), self.parts.len(), self.half(), self.steps);
+        if step == 2 * half {
+            return Ok(());
+        }
+        let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
+        // In step `half`, part rank + 1 is the one that was combined last: the count goes on.
+        let (to_send, to_receive) = ((rank + 2 * size - step) % size, (rank + 2 * size - step - 1) % size);
+        let take = |part: &mut Option<&'scope mut [T]>| part.take().expect("no operation has the part");
+        // Empty parts, if there are fewer elements than ranks, are not sent; both ends know that.
+        if !is_empty(&self.parts[to_receive]) {
+            let buffer = take(if step < half { &mut self.arrived } else { &mut self.parts[to_receive] });
+            self.receiving = Some((to_receive, self.scope.receive(buffer, Source::Rank(left), self.tag)?));
+        }
+        if !is_empty(&self.parts[to_send]) {
+            let buffer = take(&mut self.parts[to_send]);
+            sent.add(buffer);
+            self.sending = Some((to_send, self.scope.send_mut(buffer, right, self.tag)?));
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    /// Brings the all-reduce on, by one step after the other.
+    fn advance(&mut self, operation: impl Fn(T, T) -> T, until: Until, sent: &mut Sent) -> Result<(), Error> {
+        while self.sending.is_some() || self.receiving.is_some() || self.steps < 2 * self.half() {
+            let has_arrived = self.receiving.as_ref().is_none_or(|(_, receiving)| receiving.is_complete());
+            let is_sent = self.sending.as_ref().is_none_or(|(_, sending)| sending.is_complete());
+            if until == Until::Unavailable && !(has_arrived && is_sent) {
+                return Ok(());
+            }
+            if let Some((index, receiving)) = self.receiving.take() {
+                let (message, buffer) = receiving.wait()?;
+                match &mut self.parts[index] {
+                    Some(own) => {
+                        let arrived = &buffer[..message.count];
+                        own.iter_mut().zip(arrived).for_each(|(total, &x)| *total = operation(*total, x));
+                        self.arrived = Some(buffer);
+                    }
+                    own => *own = Some(buffer),
+                }
+            }
+            if let Some((index, sending)) = self.sending.take() {
+                self.parts[index] = Some(sending.wait()?);
+            }
+            self.begin(sent)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_empty<T>(part: &Option<&mut [T]>) -> bool {
+    part.as_ref().is_none_or(|part| part.is_empty())
 }
 
 /// Part `index` of `length` elements in `parts`, whose lengths differ by 1 at most.
@@ -66,22 +209,4 @@ fn part(length: usize, index: usize, parts: usize) -> Range<usize> {
     // The products fit: a buffer is not larger than the address space.
     let start = |index: usize| (length as u128 * index as u128 / parts as u128) as usize;
     start(index)..start(index + 1)
-}
-
-/// Sends to the right and receives from the left, of messages that are not empty; both ends know their lengths.
-fn exchange<T: Element>(
-    communicator: &Communicator,
-    (send, right): (&[T], usize),
-    (receive, left): (&mut [T], usize),
-    sent: &mut Sent,
-) -> Result<(), Error> {
-    if !send.is_empty() {
-        sent.add(send);
-    }
-    match (send.is_empty(), receive.is_empty()) {
-        (true, true) => Ok(()),
-        (false, true) => communicator.send(send, right, TAG),
-        (true, false) => communicator.receive(receive, Source::Rank(left), TAG).map(drop),
-        (false, false) => communicator.send_receive((send, right), (receive, Source::Rank(left)), TAG).map(drop),
-    }
 }

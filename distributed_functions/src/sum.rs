@@ -1,8 +1,10 @@
 //! The sum of gradients.
 
+use std::ops::ControlFlow;
+
 use mpi_driver::{Communicator, Error, Operation};
 
-use crate::{naive_allreduce, ring_allreduce_in_place};
+use crate::{Rings, chain_allreduce, naive_allreduce};
 
 /// A way to sum buffers over the ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,20 +40,44 @@ impl AllReduce {
         }
     }
 
-    /// Adds the ranks' buffers, all of the same length, element by element; every rank receives the sum.
+    /// Calls `fill` for each buffer and its index, in order, and adds the ranks' buffers of each index, all of the same
+    /// length, element by element; every rank receives the sums. Those on rings are on their way while the next buffer
+    /// is filled ([`Rings::all_reduce_each`]). Breaks if `fill` does.
     ///
     /// # Errors
     /// If a rank has ended, or MPI fails.
-    pub fn sum(self, buffer: &mut [f32], communicator: &Communicator) -> Result<(), Error> {
-        match self {
-            Self::Naive => {
-                let send = buffer.to_vec();
-                naive_allreduce(&send, buffer, communicator, |a, b| a + b).map(drop)
-            }
-            Self::Ring => ring_allreduce_in_place(buffer, communicator, |a, b| a + b).map(drop),
-            Self::Mpi => communicator.all_reduce_in_place(buffer, Operation::Sum),
+    pub fn sum_each(
+        self,
+        rings: &mut Rings<f32>,
+        buffers: &mut [&mut [f32]],
+        communicator: &Communicator,
+        fill: &mut dyn FnMut(usize, &mut [f32]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
+        if self == Self::Ring {
+            let reduced = rings.all_reduce_each(buffers, communicator, |a, b| a + b, fill)?;
+            return Ok(reduced.map_continue(drop));
         }
+        for (index, buffer) in buffers.iter_mut().enumerate() {
+            if fill(index, buffer).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            if self == Self::Mpi {
+                communicator.all_reduce_in_place(buffer, Operation::Sum)?;
+            } else {
+                let send = buffer.to_vec();
+                naive_allreduce(&send, buffer, communicator, |a, b| a + b)?;
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
+}
+
+/// Adds parts of all ranks one after the other, by [`chain_allreduce`].
+///
+/// # Errors
+/// Those of [`chain_allreduce`].
+pub fn sum_in_order(parts: &[&[f32]], total: &mut [f32], communicator: &Communicator) -> Result<(), Error> {
+    chain_allreduce(parts, total, communicator, |a, b| a + b).map(drop)
 }
 
 impl std::fmt::Display for AllReduce {

@@ -1,6 +1,10 @@
 //! Both functions against a sum in the order of the ranks.
 
-use distributed_functions::{Mismatch, Sent, buffer_of, naive_allreduce, ring_allreduce, verify};
+use distributed_functions::{
+    AllReduce, Mismatch, Rings, Sent, buffer_of, chain_allreduce, naive_allreduce, ring_allreduce, verify,
+};
+use std::ops::ControlFlow;
+
 use mpi_driver::{Communicator, Element, Error, threads};
 use proptest::prelude::*;
 
@@ -73,6 +77,81 @@ proptest! {
         for of_rank in &sent {
             prop_assert_eq!(of_rank[0].1.messages, ranks - 1);
             prop_assert!(of_rank[1].1.messages <= 2 * (ranks - 1));
+        }
+    }
+}
+
+/// Several buffers of different lengths, on rings at the same time.
+#[test]
+fn buffers_that_are_filled_one_after_the_other_have_their_own_sums() {
+    for ranks in 1..6 {
+        let lengths = [1000, 0, 3, 70_000, 1];
+        let of_rank = |rank: usize, index: usize| -> Vec<f32> {
+            (0..lengths[index]).map(|i| ((rank + 1) * (index + 2) + i % 5) as f32).collect()
+        };
+        for all_reduce in AllReduce::ALL {
+            threads(ranks, |world| {
+                let mut rings = Rings::new();
+                for _ in 0..2 {
+                    let mut buffers = lengths.map(|length| vec![f32::NAN; length]);
+                    let mut slices: Vec<&mut [f32]> = buffers.iter_mut().map(Vec::as_mut_slice).collect();
+                    let mut filled = Vec::new();
+                    let mut fill = |index: usize, buffer: &mut [f32]| {
+                        filled.push(index);
+                        buffer.copy_from_slice(&of_rank(world.rank(), index));
+                        ControlFlow::Continue(())
+                    };
+                    assert!(all_reduce.sum_each(&mut rings, &mut slices, world, &mut fill).unwrap().is_continue());
+                    assert_eq!(filled, [0, 1, 2, 3, 4]);
+                    for (index, buffer) in buffers.iter().enumerate() {
+                        let all: Vec<Vec<f32>> = (0..ranks).map(|rank| of_rank(rank, index)).collect();
+                        assert_eq!(*buffer, in_order(&all, |a, b| a + b), "{all_reduce}, buffer {index}");
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// One rank breaks; the others get an error once it is gone.
+#[test]
+fn a_buffer_that_cannot_be_filled_ends_the_sums() {
+    let errors = threads(3, |world| {
+        let mut buffers = [vec![1.0_f32; 5000], vec![2.0; 5000]];
+        let mut slices: Vec<&mut [f32]> = buffers.iter_mut().map(Vec::as_mut_slice).collect();
+        let mut fill = |index, _: &mut [f32]| match (world.rank(), index) {
+            (1, 1) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        AllReduce::Ring.sum_each(&mut Rings::new(), &mut slices, world, &mut fill).map_err(|error| error.to_string())
+    });
+    assert_eq!(errors[1], Ok(ControlFlow::Break(())));
+    for other in [0, 2] {
+        assert!(errors[other].as_ref().is_err_and(|error| error.ends_with("the rank has ended")), "{errors:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// The bits are those of the sum in order, however the parts are distributed, also if some ranks have none.
+    #[test]
+    fn a_chain_has_the_bits_of_the_sum_in_order(
+        parts in (1_usize..20, prop_oneof![0_usize..9, 0_usize..20_000]).prop_flat_map(|(parts, length)| {
+            prop::collection::vec(any::<u64>().prop_map(move |seed| buffer_of(0, length, seed)), parts)
+        }),
+        ranks in 1_usize..10,
+    ) {
+        let expected = in_order(&parts, |a, b| a + b);
+        let count = parts.len();
+        let totals = threads(ranks, |world| {
+            let (first, end) = (count * world.rank() / ranks, count * (world.rank() + 1) / ranks);
+            let own: Vec<&[f64]> = parts[first..end].iter().map(Vec::as_slice).collect();
+            let mut total = vec![f64::NAN; expected.len()];
+            chain_allreduce(&own, &mut total, world, |a, b| a + b).map(|_| total)
+        });
+        for total in totals {
+            prop_assert!(total.unwrap() == expected);
         }
     }
 }

@@ -182,7 +182,7 @@ pub fn serve(
     let mut layers: Vec<Option<MasterLayer>> = (0..all)
         .map(|layer| (layer % masters == own).then(|| MasterLayer::new(parameters, layer, hyperparameters)))
         .collect();
-    let longest = layers.iter().flatten().map(MasterLayer::values).max().unwrap_or(0);
+    let longest = layers.iter().flatten().map(MasterLayer::values_of_state).max().unwrap_or(0);
     let (mut buffer, mut rate, mut histogram, mut left) = (vec![0.0_f32; longest], [0.0_f32], [0; 64], 0);
     while left < workers {
         let mut request = [0; 3];
@@ -199,7 +199,7 @@ pub fn serve(
         };
         let index = usize::try_from(index).map_err(|_| unknown())?;
         let layer = layers.get_mut(index).and_then(Option::as_mut).ok_or_else(unknown)?;
-        let values = &mut buffer[..layer.values()];
+        let values = &mut buffer[..if count > 0 { layer.values() } else { layer.values_of_state() }];
         if count > 0 {
             world.receive(&mut rate, Source::Rank(worker), GRADIENTS)?;
             world.receive(values, Source::Rank(worker), GRADIENTS)?;

@@ -1,22 +1,30 @@
 //! Data-parallel training by ranks that exchange messages.
 
-use distributed_functions::AllReduce;
-use mpi_driver::Communicator;
+use std::ops::ControlFlow;
 
-use crate::engine::Ranks;
+use distributed_functions::{AllReduce, Rings, sum_in_order};
+use mpi_driver::{Communicator, Error};
+
+use crate::engine::{EngineError, Fill, Ranks};
 
 /// The ranks of a communicator, for [`ShardEngine`](crate::engine::ShardEngine).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CommunicatorRanks<'a> {
     communicator: &'a Communicator,
     all_reduce: AllReduce,
+    rings: Rings<f32>,
 }
 
 impl<'a> CommunicatorRanks<'a> {
     /// The ranks of `communicator`, whose buffers are summed by `all_reduce`.
     pub fn new(communicator: &'a Communicator, all_reduce: AllReduce) -> Self {
-        Self { communicator, all_reduce }
+        Self { communicator, all_reduce, rings: Rings::new() }
     }
+}
+
+/// A failed message as an error of training.
+fn failed(error: Error) -> EngineError {
+    EngineError::Communication { reason: error.to_string() }
 }
 
 impl Ranks for CommunicatorRanks<'_> {
@@ -28,7 +36,17 @@ impl Ranks for CommunicatorRanks<'_> {
         self.communicator.size()
     }
 
-    fn sum(&mut self, buffer: &mut [f32]) -> Result<(), String> {
-        self.all_reduce.sum(buffer, self.communicator).map_err(|error| error.to_string())
+    fn sum_each(&mut self, buffers: &mut [&mut [f32]], fill: Fill) -> Result<(), EngineError> {
+        let mut filled = Ok(());
+        let mut fill = |index: usize, buffer: &mut [f32]| {
+            filled = fill(index, buffer);
+            if filled.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let summed = self.all_reduce.sum_each(&mut self.rings, buffers, self.communicator, &mut fill);
+        filled.and(summed.map(drop).map_err(failed))
+    }
+
+    fn sum_in_order(&mut self, parts: &[&[f32]], total: &mut [f32]) -> Result<(), EngineError> {
+        sum_in_order(parts, total, self.communicator).map_err(failed)
     }
 }

@@ -5,6 +5,7 @@ mod support;
 use std::ops::ControlFlow;
 
 use distributed_functions::AllReduce;
+use gpu::{Device, DeviceChoice};
 use mpi_driver::{Communicator, threads};
 use neural_net::asynchronous::{CommunicatorMasters, Staleness, leave, serve};
 use neural_net::distributed::CommunicatorRanks;
@@ -81,6 +82,97 @@ fn homework(optimizer: Optimizer) -> (Samples<f32>, Parameters<f32>, Hyperparame
     (samples, parameters, hyperparameters, (0..300).collect())
 }
 
+/// Where ranks compute.
+#[derive(Clone, Copy, Debug)]
+enum On {
+    Cpu,
+    Simulator,
+    Gpu,
+}
+
+/// Trains on this number of ranks, in order; returns the parameters, which have the same bits on each.
+fn trained_on(
+    on: On,
+    ranks: usize,
+    reproducible: bool,
+    samples: &Samples<f32>,
+    parameters: &Parameters<f32>,
+    hyperparameters: &Hyperparameters,
+) -> Parameters<f32> {
+    let order: Vec<u32> = (0..samples.len() as u32).collect();
+    let mut results = threads(ranks, |world| {
+        let ranks = Box::new(CommunicatorRanks::new(world, AllReduce::Ring));
+        let on_device = |device: Device| ShardEngine::on_gpu(&device, samples, parameters, hyperparameters, ranks);
+        let engine = match on {
+            On::Cpu => engine(world, AllReduce::Ring, samples, parameters, hyperparameters),
+            On::Simulator => on_device(Device::simulator()).unwrap(),
+            On::Gpu => on_device(Device::open_one(DeviceChoice::Cuda, gpu::KERNELS, world.rank()).unwrap()).unwrap(),
+        };
+        let mut engine = if reproducible { engine.reproducible() } else { engine };
+        engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        engine.parameters().unwrap()
+    });
+    assert!(results.iter().all(|result| *result == results[0]), "the same bits on every rank");
+    results.swap_remove(0)
+}
+
+/// A random network, its samples and its hyperparameters.
+fn of_case(case: Case) -> (Samples<f32>, Parameters<f32>, Hyperparameters) {
+    let Case { architecture, hyperparameters, count, seed } = case;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
+    let samples = random_samples::<f32>(count, architecture.inputs(), architecture.outputs(), &mut rng);
+    (samples, start(network, &hyperparameters), hyperparameters)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn part1_reproducible_ranks_have_the_same_bits_for_any_number_of_them(case in case()) {
+        let (samples, parameters, hyperparameters) = of_case(case);
+        let alone = trained_on(On::Cpu, 1, true, &samples, &parameters, &hyperparameters);
+        for ranks in [2, 3, 5, 8, 20] {
+            prop_assert!(trained_on(On::Cpu, ranks, true, &samples, &parameters, &hyperparameters) == alone);
+        }
+        let order: Vec<u32> = (0..samples.len() as u32).collect();
+        let (expected, _) = train_by_reference_observed(&samples, &parameters, &hyperparameters, &order, |_, _| ());
+        assert_close(&alone.network, &expected, 2e-4)?;
+    }
+}
+
+/// Ranks on GPUs train as those on the CPU do.
+fn check_on_gpus(on: On, case: Case, ranks: usize) -> Result<(), TestCaseError> {
+    let count = case.count.min(40);
+    let (samples, parameters, hyperparameters) = of_case(Case { count, ..case });
+    let order: Vec<u32> = (0..samples.len() as u32).collect();
+    let (expected, _) = train_by_reference_observed(&samples, &parameters, &hyperparameters, &order, |_, _| ());
+    let summed = trained_on(on, ranks, false, &samples, &parameters, &hyperparameters);
+    assert_close(&summed.network, &expected, 2e-4)?;
+    let in_order = trained_on(on, ranks, true, &samples, &parameters, &hyperparameters);
+    assert_close(&in_order.network, &expected, 2e-4)?;
+    let alone = trained_on(on, 1, true, &samples, &parameters, &hyperparameters);
+    prop_assert!(alone == in_order, "the same bits on one rank");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn part1_ranks_on_simulated_gpus_train_as_the_reference_does(case in case(), ranks in 2_usize..5) {
+        check_on_gpus(On::Simulator, case, ranks)?;
+    }
+}
+
+#[test]
+fn part1_ranks_on_gpus_train_as_the_reference_does_if_there_is_one() {
+    if gpu::require_gpu() {
+        let config = ProptestConfig::with_cases(8);
+        proptest!(config, |(case in case(), ranks in 2_usize..5)| check_on_gpus(On::Gpu, case, ranks)?);
+    }
+}
+
 #[test]
 fn part1_a_single_rank_has_the_bits_of_the_cpu_engine() {
     for optimizer in Optimizer::ALL {
@@ -133,7 +225,7 @@ fn part1_a_rank_that_fails_ends_the_others_with_an_error() {
         let mut engine = engine(world, AllReduce::Ring, &samples, &parameters, &hyperparameters);
         engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).err().map(|error| error.to_string())
     });
-    assert_eq!(results[0].as_deref(), Some("MPI_Sendrecv with rank 2: the rank has ended"));
+    assert_eq!(results[0].as_deref(), Some("MPI_Wait with rank 2: the rank has ended"));
     assert!(results[1].is_some());
 }
 
@@ -184,7 +276,21 @@ proptest! {
             trained_by_masters((1, masters), Staleness::Aware, &samples, &parameters, &hyperparameters, &order, go_on);
         let (expected, _) =
             train_by_reference_observed(&samples, &parameters, &hyperparameters, &order, |_, _| ());
-        assert_close(&results[0].as_ref().unwrap().network, &expected, 2e-4)?;
+        let trained = results[0].as_ref().unwrap();
+        assert_close(&trained.network, &expected, 2e-4)?;
+        // The optimizer's state comes back, too, to be kept in a checkpoint.
+        let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
+        engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        let by_engine = engine.parameters().unwrap();
+        prop_assert_eq!(trained.velocities.is_some(), hyperparameters.momentum != 0.0);
+        let velocities = |parameters: &Parameters<f32>| -> Vec<f32> {
+            let layers = parameters.velocities.iter().flatten();
+            layers.flat_map(|(weights, biases)| weights.iter().chain(biases).copied().collect::<Vec<_>>()).collect()
+        };
+        let pairs = velocities(trained).into_iter().zip(velocities(&by_engine));
+        for (got, expected) in pairs {
+            prop_assert!((got - expected).abs() <= 2e-4 * expected.abs().max(1.0), "{} not {}", got, expected);
+        }
         let steps = count.div_ceil(hyperparameters.batch_size.unwrap_or(count));
         prop_assert_eq!(updates, (steps * architecture.layers()) as i64);
     }

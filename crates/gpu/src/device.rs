@@ -38,6 +38,14 @@ impl Device {
     /// If a GPU is present and fails; for [`DeviceChoice::Cuda`] if there is none; for [`DeviceChoice::Ptx`] if the
     /// interpreter cannot load the PTX.
     pub fn open(choice: DeviceChoice, variants: &'static [PtxVariant]) -> Result<Self, OpenError> {
+        Self::open_one(choice, variants, 0)
+    }
+
+    /// [`Self::open`], but of several GPUs the one whose index is `index` modulo their number.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_one(choice: DeviceChoice, variants: &'static [PtxVariant], index: usize) -> Result<Self, OpenError> {
         match choice {
             DeviceChoice::Simulator => return Ok(Self::simulator()),
             DeviceChoice::Ptx => {
@@ -46,7 +54,7 @@ impl Device {
             }
             DeviceChoice::Auto | DeviceChoice::Cuda => {}
         }
-        match Cuda::open(variants) {
+        match Cuda::open(variants, index) {
             Ok(cuda) => Ok(Self { backend: Backend::Cuda(Rc::new(cuda)) }),
             Err(error) if choice == DeviceChoice::Auto && error.is_absence() => {
                 let options = SimulatorOptions::default();

@@ -26,7 +26,8 @@ impl<'a> Recorder<'a> {
         Self { target: Target::Graph(capture, RefCell::default()) }
     }
 
-    pub(crate) fn run_on(device: &'a Device) -> Self {
+    /// A recorder whose launches run on `device` at once.
+    pub fn run_on(device: &'a Device) -> Self {
         Self { target: Target::Device(device) }
     }
 

@@ -5,6 +5,7 @@
 
 mod cpu;
 mod gpu;
+mod ranks;
 
 use std::ops::ControlFlow;
 
@@ -13,7 +14,8 @@ use ndarray::{Array1, Array2};
 use crate::{Network, Samples, Scalar};
 
 pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent};
-pub use cpu::{CpuEngine, MasterLayer, Masters, PhaseTimes, Ranks, Says, ShardEngine, Threads, WorkerEngine};
+pub use cpu::{CpuEngine, MasterLayer, Masters, PhaseTimes, Says, Threads, WorkerEngine};
+pub use ranks::{Fill, Ranks, ShardEngine};
 
 /// The weights and biases of each layer, or values of their shapes.
 pub type LayerArrays<F> = Vec<(Array2<F>, Array1<F>)>;

@@ -84,7 +84,13 @@ pub(crate) struct TrainArguments {
     #[arg(long, default_value_t, value_parser = one_of(&AllReduce::ALL, AllReduce::name, AllReduce::description))]
     #[arg(requires = "distributed")]
     pub(crate) allreduce: AllReduce,
-    /// Device that trains the network
+    /// The same weights, to the last bit, for any number of ranks with --distributed sync; slower
+    #[arg(long, requires = "distributed", conflicts_with = "allreduce")]
+    pub(crate) reproducible: bool,
+    /// Images in a rank's share of a batch, instead of --batch-size: more ranks have larger batches
+    #[arg(long, value_name = "N", value_parser = parse_count, requires = "distributed", conflicts_with = "batch_size")]
+    pub(crate) batch_per_rank: Option<NonZeroUsize>,
+    /// Device that trains the network; with --distributed sync, GPU i mod G of G for rank i
     #[arg(long, value_enum, default_value_t)]
     pub(crate) device: DeviceArgument,
     /// Mapping of training steps to launches on a GPU
@@ -120,7 +126,7 @@ pub(crate) enum Distributed {
 /// there is no GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum DeviceArgument {
-    /// CUDA if there is a usable GPU, otherwise the CPU
+    /// CUDA if there is a usable GPU and one process, otherwise the CPU
     #[default]
     Auto,
     /// The CPU
@@ -134,7 +140,7 @@ pub(crate) enum DeviceArgument {
 }
 
 /// Flags that override a preset.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct SettingsArguments {
     /// Units of each layer, from the inputs to the outputs [default: 784,128,64,10, for the notebook 784,10,10]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = parse_size)]

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant};
-use neural_net::engine::{CpuEngine, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters};
+use neural_net::engine::{CpuEngine, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters, Ranks, ShardEngine};
 use neural_net::{Hyperparameters, Samples};
 
 use super::arguments::DeviceArgument;
@@ -22,9 +22,9 @@ pub(super) enum ChosenEngine<'a> {
 }
 
 impl TrainingDevice {
-    /// Opens the requested device.
-    pub(super) fn open(argument: DeviceArgument, path: GpuPath) -> Result<Self> {
-        let device = Self::open_any(argument)?;
+    /// Opens the requested device; of several GPUs, `rank` modulo their number.
+    pub(super) fn open(argument: DeviceArgument, path: GpuPath, rank: usize) -> Result<Self> {
+        let device = Self::open_any(argument, rank)?;
         if let Self::Cpu(reason) = &device
             && path == GpuPath::Persistent
         {
@@ -36,10 +36,10 @@ impl TrainingDevice {
         Ok(device)
     }
 
-    fn open_any(argument: DeviceArgument) -> Result<Self> {
+    fn open_any(argument: DeviceArgument, rank: usize) -> Result<Self> {
         match argument {
             DeviceArgument::Cpu => Ok(Self::Cpu(None)),
-            DeviceArgument::Cuda => Ok(Self::Gpu(Device::open(DeviceChoice::Cuda, gpu::KERNELS)?)),
+            DeviceArgument::Cuda => Ok(Self::Gpu(Device::open_one(DeviceChoice::Cuda, gpu::KERNELS, rank)?)),
             DeviceArgument::Simulator => Ok(Self::Gpu(Device::simulator())),
             DeviceArgument::Ptx => {
                 let newest = PtxVariant::newest(gpu::KERNELS).context("there is no PTX of the kernels")?;
@@ -78,14 +78,33 @@ impl TrainingDevice {
             Self::Cpu(_) => ChosenEngine::Cpu(Box::new(CpuEngine::new(samples, parameters, hyperparameters))),
             Self::Gpu(device) => {
                 let options = GpuOptions { path, ..GpuOptions::default() };
-                let engine = match GpuEngine::new(device, samples, parameters, hyperparameters, &options) {
-                    Err(error @ GpuEngineError::Device(_)) => {
-                        return Err(error).context("the network cannot be trained on the GPU; --device cpu needs none");
-                    }
-                    engine => engine?,
-                };
-                ChosenEngine::Gpu(Box::new(engine))
+                let engine = GpuEngine::new(device, samples, parameters, hyperparameters, &options);
+                ChosenEngine::Gpu(Box::new(with_way_out(engine)?))
             }
         })
+    }
+
+    /// An engine that trains them with other ranks.
+    pub(super) fn shard_engine<'a>(
+        &self,
+        samples: &'a Samples<f32>,
+        parameters: &Parameters<f32>,
+        hyperparameters: &Hyperparameters,
+        ranks: Box<dyn Ranks + 'a>,
+    ) -> Result<ShardEngine<'a>> {
+        match self {
+            Self::Cpu(_) => Ok(ShardEngine::new(samples, parameters, hyperparameters, ranks)),
+            Self::Gpu(device) => with_way_out(ShardEngine::on_gpu(device, samples, parameters, hyperparameters, ranks)),
+        }
+    }
+}
+
+/// Adds to a device's error how to train without it.
+fn with_way_out<E>(engine: Result<E, GpuEngineError>) -> Result<E> {
+    match engine {
+        Err(error @ GpuEngineError::Device(_)) => {
+            Err(error).context("the network cannot be trained on the GPU; --device cpu needs none")
+        }
+        engine => Ok(engine?),
     }
 }

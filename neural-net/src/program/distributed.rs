@@ -8,19 +8,27 @@ use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, thre
 use neural_net::Samples;
 use neural_net::asynchronous::{CommunicatorMasters, Histogram, MAX_LAYERS, leave, serve};
 use neural_net::checkpoint::{self, Checkpoint};
-use neural_net::engine::{Parameters, WorkerEngine};
+use neural_net::engine::{GpuPath, Parameters, WorkerEngine};
 use neural_net::training::Optimizer;
 use timing::program::BAD_INPUT;
 
-use super::arguments::{DeviceArgument, TrainArguments};
+use super::arguments::{BatchSize, DeviceArgument, Distributed, SettingsArguments, TrainArguments};
 use super::console::interrupt_flag;
 use super::settings::Settings;
 use super::train;
 
 /// Trains on ranks: those that `mpiexec` has started, else own ones.
 pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
-    if !matches!(arguments.device, DeviceArgument::Auto | DeviceArgument::Cpu) {
-        bail!("--distributed trains on the CPU: omit --device, or choose --device cpu");
+    if arguments.distributed == Some(Distributed::Async) {
+        if !matches!(arguments.device, DeviceArgument::Auto | DeviceArgument::Cpu) {
+            bail!("--distributed async trains on the CPU: omit --device, or choose --device cpu");
+        }
+        if arguments.reproducible {
+            bail!("--distributed async is never reproducible: omit --reproducible, or choose --distributed sync");
+        }
+    }
+    if arguments.gpu_path == GpuPath::Persistent {
+        bail!("--distributed trains by launches for each step: omit --gpu-path");
     }
     let interrupted = interrupt_flag()?;
     let ranks = arguments.ranks.get();
@@ -45,6 +53,24 @@ pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
             ended.swap_remove(own.unwrap_or(0))
         }
     }
+}
+
+/// The flags of the settings, with the batch size that follows from `--batch-per-rank`.
+pub(super) fn settings_flags(arguments: &TrainArguments, world: Option<&Communicator>) -> Result<SettingsArguments> {
+    let mut flags = arguments.settings.clone();
+    if let (Some(own), Some(world)) = (arguments.batch_per_rank, world) {
+        // An asynchronous worker's batch is its own.
+        let ranks = if arguments.distributed == Some(Distributed::Sync) { world.size() } else { 1 };
+        let whole = own.get().checked_mul(ranks).context("--batch-per-rank is too large")?;
+        flags.batch_size = Some(BatchSize(Some(whole)));
+    }
+    Ok(flags)
+}
+
+/// What all ranks must have in common besides the settings.
+pub(super) fn mode(arguments: &TrainArguments) -> String {
+    let TrainArguments { distributed, masters, staleness, allreduce, reproducible, device, .. } = arguments;
+    format!("{distributed:?} {masters} {staleness} {allreduce} {reproducible} {device:?}")
 }
 
 /// The checkpoint that rank 0 resumes from, on every rank: the others need not have its file.

@@ -127,7 +127,7 @@ fn first_difference(a: &Settings, b: &Settings) -> Option<&'static str> {
         ("--schedule", x.schedule == y.schedule),
         ("--momentum", x.momentum == y.momentum),
         ("--weight-decay", x.weight_decay == y.weight_decay),
-        ("--batch-size", x.batch_size == y.batch_size),
+        ("--batch-size or --batch-per-rank", x.batch_size == y.batch_size),
         ("--gradient", x.gradient == y.gradient),
         ("--shuffle", x.shuffle == y.shuffle),
         ("--initialization", x.initialization == y.initialization),

@@ -12,7 +12,7 @@ use neural_net::augmented::AugmentedEngine;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::{Dataset, ToSamples};
 use neural_net::distributed::CommunicatorRanks;
-use neural_net::engine::{DeviceError, Engine, Parameters, ShardEngine};
+use neural_net::engine::{DeviceError, Engine, Parameters};
 use neural_net::files::DirectoryLock;
 use neural_net::model_file::{self, Model};
 use neural_net::preset::Preset;
@@ -58,11 +58,12 @@ pub(super) fn run_on(
         None => read()?,
         Some(world) => distributed::shared_checkpoint(world, read)?,
     };
+    let flags = distributed::settings_flags(arguments, world)?;
     let settings = match &kept {
         Some(Checkpoint { parameters, run }) => {
-            Settings::of_checkpoint(parameters.network.architecture(), run, arguments.preset, &arguments.settings)?
+            Settings::of_checkpoint(parameters.network.architecture(), run, arguments.preset, &flags)?
         }
-        None => Settings::new(arguments.preset.unwrap_or(Preset::Homework), &arguments.settings)?,
+        None => Settings::new(arguments.preset.unwrap_or(Preset::Homework), &flags)?,
     };
     if let Some(file) = arguments.save.as_ref().filter(|_| is_first) {
         model_file::require_writable(file)?;
@@ -74,10 +75,12 @@ pub(super) fn run_on(
     let what = format!("training a {} network", shown_sizes(&settings.architecture));
     require_memory(&what, bytes_needed(&settings.architecture))?;
     let train = |threads: usize, world: Option<&Communicator>| {
-        // Both train on the CPU: a GPU that no rank uses is not opened by all.
-        let is_on_cpu = settings.augment || world.is_some();
-        let device = if is_on_cpu { DeviceArgument::Cpu } else { arguments.device };
-        let device = TrainingDevice::open(device, arguments.gpu_path)?;
+        let device = match arguments.device {
+            // A GPU that no rank uses is not opened by all.
+            DeviceArgument::Auto if settings.augment || world.is_some() => DeviceArgument::Cpu,
+            device => device,
+        };
+        let device = TrainingDevice::open(device, arguments.gpu_path, world.map_or(0, Communicator::rank))?;
         let (dataset, origin) = dataset::load(&arguments.data)?;
         if !quiet {
             timing::say!("{origin}");
@@ -101,7 +104,8 @@ pub(super) fn run_on(
         let (train, validation) = split(&dataset, settings.images)?;
         let (parameters, progress) = start(&settings, &console.run, kept)?;
         if let Some(world) = world {
-            distributed::require_equal(world, digest(&console.run, &progress, &settings))?;
+            let mode = distributed::mode(arguments);
+            distributed::require_equal(world, digest(&console.run, &progress, &settings, &mode))?;
         }
         let run =
             TrainingRun { arguments, is_first, settings: &settings, dataset: &dataset, validation, console, threads };
@@ -118,7 +122,8 @@ pub(super) fn run_on(
         }
         if let Some(world) = world {
             let ranks = Box::new(CommunicatorRanks::new(world, arguments.allreduce));
-            return run.train(ShardEngine::new(&train, &parameters, &settings.hyperparameters, ranks), progress);
+            let engine = device.shard_engine(&train, &parameters, &settings.hyperparameters, ranks)?;
+            return run.train(if arguments.reproducible { engine.reproducible() } else { engine }, progress);
         }
         match device.engine(&train, &parameters, &settings.hyperparameters, arguments.gpu_path)? {
             ChosenEngine::Cpu(engine) => run.train(*engine, progress),
@@ -133,8 +138,8 @@ pub(super) fn run_on(
 }
 
 /// A digest of everything that a run's result depends on.
-fn digest(run: &Run, progress: &Progress, settings: &Settings) -> u32 {
-    let all = format!("{} {run:?} {progress:?} {settings:?}", env!("CARGO_PKG_VERSION"));
+fn digest(run: &Run, progress: &Progress, settings: &Settings, mode: &str) -> u32 {
+    let all = format!("{} {run:?} {progress:?} {settings:?} {mode}", env!("CARGO_PKG_VERSION"));
     crc32fast::hash(all.as_bytes())
 }
 

@@ -62,6 +62,39 @@ fn part1_program_resumes_with_another_number_of_ranks() {
     assert!(run.stderr.contains("add --resume to resume from it"), "{}", run.stderr);
 }
 
+/// The saved networks are equal, byte for byte: on the CPU, and on simulated GPUs.
+#[test]
+fn part1_program_trains_reproducibly_on_any_number_of_ranks() {
+    let sandbox = Sandbox::new();
+    let small = ["--layers", "784,10", "--batch-size", "100"];
+    for (device, more) in [("cpu", &["--batch-size", "50", "--optimizer", "adam"][..]), ("simulator", &small)] {
+        let mut files = Vec::new();
+        for ranks in ["1", "2", "3"] {
+            let flags = ["--target-accuracy", "0", "--distributed", "sync", "-n", ranks, "--reproducible"];
+            let saved = ["--save", "net.safetensors", "--device", device];
+            let run = on_threads(&sandbox, 2, &[&flags[..], &saved, more].concat());
+            assert_eq!(run.code, Some(0), "{run:?}");
+            assert!(run.stdout.contains(if device == "cpu" { " of one thread" } else { " on GPU simulator" }));
+            files.push(std::fs::read(sandbox.path("net.safetensors")).unwrap());
+        }
+        assert!(files.windows(2).all(|pair| pair[0] == pair[1]), "{device}");
+    }
+}
+
+#[test]
+fn part1_program_has_larger_batches_on_more_ranks_if_their_share_is_given() {
+    let sandbox = Sandbox::new();
+    let more = ["--target-accuracy", "0", "--distributed", "sync", "--batch-per-rank", "25", "--checkpoint", "run"];
+    let run = on_threads(&sandbox, 1, &[&more[..], &["-n", "3"]].concat());
+    assert!(run.stdout.contains("batches of 75,"), "{run:?}");
+    let run = on_threads(&sandbox, 2, &[&more[..], &["-n", "2", "--resume"]].concat());
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("--batch-per-rank differs from the checkpoint"), "{}", run.stderr);
+    let more = ["--target-accuracy", "0", "--distributed", "async", "--batch-per-rank", "25"];
+    let run = on_threads(&sandbox, 1, &[&more[..], &["-n", "3"]].concat());
+    assert!(run.stdout.contains("batches of 25,"), "{run:?}");
+}
+
 #[test]
 fn part1_program_trains_by_workers_and_masters() {
     let sandbox = Sandbox::new();
@@ -89,7 +122,14 @@ fn part1_program_trains_by_workers_and_masters() {
 fn part1_program_rejects_flags_that_ranks_cannot_have() {
     let sandbox = Sandbox::new();
     for (more, part) in [
-        (&["--distributed", "sync", "--device", "simulator"][..], "--distributed trains on the CPU"),
+        (&["--distributed", "async", "--device", "simulator"][..], "--distributed async trains on the CPU"),
+        (&["--distributed", "async", "--reproducible"], "--distributed async is never reproducible"),
+        (&["--distributed", "sync", "--gpu-path", "persistent"], "--distributed trains by launches for each step"),
+        (
+            &["--distributed", "sync", "--reproducible", "--allreduce", "mpi"],
+            "'--reproducible' cannot be used with '--allreduce",
+        ),
+        (&["--distributed", "sync", "--batch-per-rank", "8", "--batch-size", "8"], "cannot be used with"),
         (&["--distributed", "sync", "-n", "0"], "at least 1 rank is needed, at most 256"),
         (&["--distributed", "together"], "possible values: sync, async"),
         (&["-n", "3"], "--distributed <MODE>"),

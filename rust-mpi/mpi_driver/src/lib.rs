@@ -41,6 +41,6 @@ pub use element::{Element, Number, Operation};
 pub use error::{Error, Unavailable};
 pub use launcher::{Launcher, launcher};
 pub use mpi::Universe;
-pub use scope::{ReceiveRequest, Scope, SendRequest};
+pub use scope::{ReceiveRequest, Scope, SendMutRequest, SendRequest};
 pub use start::{Ranks, mpiexec, ranks_by, run_again_as_ranks};
 pub use threads::threads;

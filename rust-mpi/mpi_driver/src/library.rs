@@ -119,6 +119,7 @@ functions! {
     isend: "MPI_Isend" (*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
     irecv: "MPI_Irecv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
     wait: "MPI_Wait" (*mut Handle, *mut Status);
+    test: "MPI_Test" (*mut Handle, *mut c_int, *mut Status);
     cancel: "MPI_Cancel" (*mut Handle);
     iprobe: "MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut Status);
     get_count: "MPI_Get_count" (*const Status, Handle, *mut c_int);

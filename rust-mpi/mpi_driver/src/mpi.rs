@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::communicator::{Backend, Communicator, Received, Source};
-use crate::element::{Element, Number, Operation};
+use crate::element::{Element, Kind, Number, Operation};
 use crate::error::{Error, Unavailable};
 use crate::launcher::launcher;
 use crate::library::{Handle, Mpi, Status};
@@ -88,6 +88,14 @@ impl Drop for Environment {
             }
         }
     }
+}
+
+/// What a request is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    /// The type of a received message's elements; None for a send, whose result tells nothing.
+    pub(crate) received: Option<Kind>,
+    pub(crate) peer: Option<usize>,
 }
 
 /// A communicator of MPI.
@@ -298,20 +306,30 @@ impl MpiCommunicator {
         mpi.check(code, NAME, from.rank()).map(|()| request)
     }
 
-    /// Waits for a request's completion. The result tells of a receive only; `T` is the type of its elements.
-    pub(crate) fn wait<T: Element>(
-        &self,
-        mut request: Handle,
-        peer: Option<usize>,
-        receives: bool,
-    ) -> Result<Received, Error> {
+    /// Waits for a request's completion.
+    pub(crate) fn wait(&self, mut request: Handle, of: Expected) -> Result<Received, Error> {
         let mut status = Status::default();
         // SAFETY: the request was started and is waited for once.
         let code = unsafe { (self.mpi().functions.wait)(&raw mut request, &raw mut status) };
-        self.mpi().check(code, "MPI_Wait", peer)?;
-        match receives {
-            true => self.received(&status, self.type_of::<T>()),
-            false => Ok(Received { source: self.rank, count: 0 }),
+        self.mpi().check(code, "MPI_Wait", of.peer)?;
+        self.completed(&status, of)
+    }
+
+    /// The result of a request if it is complete, which it then must not be waited for.
+    pub(crate) fn test(&self, request: &mut Handle, of: Expected) -> Option<Result<Received, Error>> {
+        let (mut status, mut is_complete) = (Status::default(), 0);
+        // SAFETY: the request was started and is not complete.
+        let code = unsafe { (self.mpi().functions.test)(request, &raw mut is_complete, &raw mut status) };
+        if let Err(error) = self.mpi().check(code, "MPI_Test", of.peer) {
+            return Some(Err(error));
+        }
+        (is_complete != 0).then(|| self.completed(&status, of))
+    }
+
+    fn completed(&self, status: &Status, of: Expected) -> Result<Received, Error> {
+        match of.received {
+            Some(kind) => self.received(status, self.mpi().constants.type_of(kind)),
+            None => Ok(Received { source: self.rank, count: 0 }),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::communicator::{Backend, Communicator, Received, Source};
 use crate::element::Element;
 use crate::error::Error;
 use crate::library::Handle;
+use crate::mpi::Expected;
 use crate::threads::PostedReceive;
 
 /// A scope of non-blocking operations; see [`Communicator::scope`].
@@ -75,7 +76,25 @@ impl<'scope> Scope<'scope, '_> {
                 Pending::Done
             }
         };
-        Ok(SendRequest { wait: self.waiter::<u8>(pending, Some(to)) })
+        Ok(SendRequest { waiter: self.waiter(pending, Expected { received: None, peer: Some(to) }) })
+    }
+
+    /// Starts to send a message from a buffer that is the scope's alone until the send is complete, and can be changed
+    /// then.
+    ///
+    /// # Errors
+    /// Those of [`Communicator::send`].
+    pub fn send_mut<T: Element>(
+        &'scope self,
+        buffer: &'scope mut [T],
+        to: usize,
+        tag: u16,
+    ) -> Result<SendMutRequest<'scope, T>, Error> {
+        let lent = Lent::new(buffer);
+        // SAFETY: the buffer is borrowed for the scope, and not changed before the request is complete.
+        let SendRequest { waiter } =
+            self.send(unsafe { std::slice::from_raw_parts(lent.data, lent.length) }, to, tag)?;
+        Ok(SendMutRequest { waiter, lent })
     }
 
     /// Starts to receive a message of at most the buffer's length.
@@ -89,28 +108,37 @@ impl<'scope> Scope<'scope, '_> {
         tag: u16,
     ) -> Result<ReceiveRequest<'scope, T>, Error> {
         self.communicator.require_message("MPI_Irecv", from.rank(), tag)?;
-        let (data, length) = (buffer.as_mut_ptr(), buffer.len());
+        let lent = Lent::new(buffer);
         let pending = match &self.communicator.backend {
             // SAFETY: the buffer is borrowed for the scope, which completes the request before it ends.
             Backend::Mpi(mpi) => Pending::MpiReceive(unsafe { mpi.start_receive(buffer, from, tag) }?),
             Backend::Threads(_) => Pending::ThreadsReceive(PostedReceive::new(buffer, from, tag)),
         };
-        Ok(ReceiveRequest { wait: self.waiter::<T>(pending, from.rank()), data, length, buffer: PhantomData })
+        let of = Expected { received: Some(T::KIND), peer: from.rank() };
+        Ok(ReceiveRequest { waiter: self.waiter(pending, of), lent })
     }
 
-    fn waiter<T: Element>(&'scope self, pending: Pending, peer: Option<usize>) -> Waiter<'scope> {
+    fn waiter(&'scope self, pending: Pending, of: Expected) -> Waiter<'scope> {
         let mut all = self.pending.borrow_mut();
         all.push(pending);
-        let index = all.len() - 1;
-        Waiter { wait: Box::new(move || self.wait::<T>(index, peer)) }
+        Waiter { operations: self, index: all.len() - 1, of }
     }
+}
 
-    fn wait<T: Element>(&self, index: usize, peer: Option<usize>) -> Result<Received, Error> {
+/// The operations of a scope, without the lifetime of its environment.
+trait Operations {
+    fn wait(&self, index: usize, of: Expected) -> Result<Received, Error>;
+
+    /// Whether [`Self::wait`] returns at once.
+    fn is_complete(&self, index: usize, of: Expected) -> bool;
+}
+
+impl Operations for Scope<'_, '_> {
+    fn wait(&self, index: usize, of: Expected) -> Result<Received, Error> {
         let mut all = self.pending.borrow_mut();
         match (&self.communicator.backend, std::mem::replace(&mut all[index], Pending::Done)) {
             (_, Pending::Completed(result)) => result,
-            (Backend::Mpi(mpi), Pending::MpiSend(request)) => mpi.wait::<T>(request, peer, false),
-            (Backend::Mpi(mpi), Pending::MpiReceive(request)) => mpi.wait::<T>(request, peer, true),
+            (Backend::Mpi(mpi), Pending::MpiSend(request) | Pending::MpiReceive(request)) => mpi.wait(request, of),
             (Backend::Threads(threads), Pending::ThreadsReceive(posted)) => {
                 // Messages go to receives in the order in which these were started.
                 for earlier in &mut all[..index] {
@@ -128,6 +156,29 @@ impl<'scope> Scope<'scope, '_> {
         }
     }
 
+    fn is_complete(&self, index: usize, of: Expected) -> bool {
+        let mut all = self.pending.borrow_mut();
+        match (&self.communicator.backend, &mut all[index]) {
+            (Backend::Mpi(mpi), Pending::MpiSend(request) | Pending::MpiReceive(request)) => {
+                let Some(result) = mpi.test(request, of) else { return false };
+                all[index] = Pending::Completed(result);
+            }
+            (Backend::Threads(threads), Pending::ThreadsReceive(_)) => {
+                let (earlier, rest) = all.split_at(index);
+                let Pending::ThreadsReceive(posted) = &rest[0] else { return true };
+                // A message goes to the receive that was started first; that one is waited for first, then.
+                let is_first = earlier
+                    .iter()
+                    .all(|earlier| !matches!(earlier, Pending::ThreadsReceive(other) if other.may_match(posted)));
+                return is_first && threads.is_there(posted);
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+impl Scope<'_, '_> {
     /// Completes or cancels everything that was not waited for.
     fn complete(&self) {
         let Backend::Mpi(mpi) = &self.communicator.backend else { return };
@@ -138,7 +189,7 @@ impl<'scope> Scope<'scope, '_> {
                     mpi.abort(101);
                 }
                 // An error ends the request, too.
-                Pending::MpiSend(request) => drop(mpi.wait::<u8>(request, None, false)),
+                Pending::MpiSend(request) => drop(mpi.wait(request, Expected { received: None, peer: None })),
                 Pending::MpiReceive(request) => mpi.cancel(request),
                 Pending::Done | Pending::Completed(_) | Pending::ThreadsReceive(_) => {}
             }
@@ -146,15 +197,50 @@ impl<'scope> Scope<'scope, '_> {
     }
 }
 
-/// Waits for one request of a scope.
+/// One request of a scope.
+#[derive(Clone, Copy)]
 struct Waiter<'scope> {
-    wait: Box<dyn FnOnce() -> Result<Received, Error> + 'scope>,
+    operations: &'scope dyn Operations,
+    index: usize,
+    of: Expected,
+}
+
+impl Waiter<'_> {
+    fn wait(self) -> Result<Received, Error> {
+        self.operations.wait(self.index, self.of)
+    }
+
+    fn is_complete(self) -> bool {
+        self.operations.is_complete(self.index, self.of)
+    }
+}
+
+/// A buffer that an operation has borrowed until it is complete.
+struct Lent<'scope, T> {
+    data: *mut T,
+    length: usize,
+    buffer: PhantomData<&'scope mut [T]>,
+}
+
+impl<'scope, T> Lent<'scope, T> {
+    fn new(buffer: &mut [T]) -> Self {
+        Self { data: buffer.as_mut_ptr(), length: buffer.len(), buffer: PhantomData }
+    }
+
+    /// The buffer.
+    ///
+    /// # Safety
+    /// It was borrowed for 'scope, and its operation must be complete.
+    unsafe fn back(self) -> &'scope mut [T] {
+        // SAFETY: the caller guarantees it.
+        unsafe { std::slice::from_raw_parts_mut(self.data, self.length) }
+    }
 }
 
 /// A send that was started.
 #[must_use = "the scope waits for a send that is dropped"]
 pub struct SendRequest<'scope> {
-    wait: Waiter<'scope>,
+    waiter: Waiter<'scope>,
 }
 
 impl SendRequest<'_> {
@@ -163,17 +249,39 @@ impl SendRequest<'_> {
     /// # Errors
     /// If MPI fails.
     pub fn wait(self) -> Result<(), Error> {
-        (self.wait.wait)().map(drop)
+        self.waiter.wait().map(drop)
+    }
+}
+
+/// A send that was started, which returns its buffer.
+#[must_use = "the scope waits for a send that is dropped"]
+pub struct SendMutRequest<'scope, T> {
+    waiter: Waiter<'scope>,
+    lent: Lent<'scope, T>,
+}
+
+impl<'scope, T: Element> SendMutRequest<'scope, T> {
+    /// Waits until the buffer was read, and returns it.
+    ///
+    /// # Errors
+    /// If MPI fails.
+    pub fn wait(self) -> Result<&'scope mut [T], Error> {
+        self.waiter.wait()?;
+        // SAFETY: the request has borrowed the buffer for 'scope, and is complete.
+        Ok(unsafe { self.lent.back() })
+    }
+
+    /// Whether [`Self::wait`] returns at once. MPI makes progress in such calls.
+    pub fn is_complete(&self) -> bool {
+        self.waiter.is_complete()
     }
 }
 
 /// A receive that was started.
 #[must_use = "the scope cancels a receive that is dropped"]
 pub struct ReceiveRequest<'scope, T> {
-    wait: Waiter<'scope>,
-    data: *mut T,
-    length: usize,
-    buffer: PhantomData<&'scope mut [T]>,
+    waiter: Waiter<'scope>,
+    lent: Lent<'scope, T>,
 }
 
 impl<'scope, T: Element> ReceiveRequest<'scope, T> {
@@ -182,8 +290,14 @@ impl<'scope, T: Element> ReceiveRequest<'scope, T> {
     /// # Errors
     /// Those of [`Communicator::receive`].
     pub fn wait(self) -> Result<(Received, &'scope mut [T]), Error> {
-        let received = (self.wait.wait)()?;
-        // SAFETY: the request has borrowed the buffer for 'scope, and is completed.
-        Ok((received, unsafe { std::slice::from_raw_parts_mut(self.data, self.length) }))
+        let received = self.waiter.wait()?;
+        // SAFETY: the request has borrowed the buffer for 'scope, and is complete.
+        Ok((received, unsafe { self.lent.back() }))
+    }
+
+    /// Whether [`Self::wait`] returns at once. MPI makes progress in such calls. Among threads, false while a receive
+    /// that was started earlier may take the message.
+    pub fn is_complete(&self) -> bool {
+        self.waiter.is_complete()
     }
 }

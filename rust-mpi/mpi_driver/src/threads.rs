@@ -244,6 +244,13 @@ impl ThreadCommunicator {
         self.take(buffer, posted.kind, posted.from, posted.tag.into(), "MPI_Wait")
     }
 
+    /// Whether [`Self::complete`] returns without waiting.
+    pub(crate) fn is_there(&self, posted: &PostedReceive) -> bool {
+        let messages = self.world.mailboxes[self.members[self.rank]].lock();
+        let is_silent = self.silent(posted.from).is_some();
+        is_silent || messages.iter().any(|message| self.matches(message, posted.from, posted.tag.into()))
+    }
+
     /// Puts a message into a member's mailbox.
     fn post<T: Element>(&self, buffer: &[T], to: usize, tag: u32) {
         let bytes = bytemuck::cast_slice(buffer).to_vec();

@@ -13,10 +13,10 @@
 mod asynchronous;
 mod chunk;
 mod full_batch;
+mod gradients;
 mod layer;
 mod pace;
 mod phases;
-mod shards;
 mod split;
 mod steps;
 
@@ -30,11 +30,11 @@ use team::Member;
 pub use self::asynchronous::{MasterLayer, Masters, Says, WorkerEngine};
 use self::chunk::{Chunk, Inputs, Purpose};
 use self::full_batch::FullBatch;
+pub(super) use self::gradients::CpuGradients;
 use self::layer::Layer;
 pub use self::pace::Threads;
 use self::pace::{Pace, Remaining};
 pub use self::phases::PhaseTimes;
-pub use self::shards::{Ranks, ShardEngine};
 use self::steps::{Leader, OrderedBatches, Rules, Steps};
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;

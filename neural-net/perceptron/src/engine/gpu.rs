@@ -3,6 +3,7 @@
 //! The samples, the parameters and all intermediate results stay in device memory. An epoch copies the sample
 //! permutation to the device, and the steps' losses back.
 
+mod gradients;
 mod layout;
 mod options;
 mod pace;
@@ -16,6 +17,7 @@ use std::time::Instant;
 use ::gpu::{Buffer, Device, Element};
 use kernels_gpu::network::ROWS_PER_BLOCK;
 
+pub(super) use self::gradients::GpuGradients;
 use self::layout::Layout;
 pub use self::options::{GpuEngineError, GpuOptions, GpuPath};
 use self::pace::Pace;

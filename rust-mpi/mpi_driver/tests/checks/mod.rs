@@ -143,10 +143,29 @@ fn non_blocking_operations_overlap(world: &Communicator) -> Result<(), Error> {
         assert_eq!(buffer[0], f64::from(value(from, 0)) + 1.0);
         assert!(buffer[1..].iter().enumerate().all(|(index, &x)| x == value(from, index + 1).into()));
     }
+    // A buffer that is sent, and changed once it was; the receive is polled.
+    let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
+    let (mut sent, mut received) = (vec![rank as i32; length], vec![-1; length]);
+    world.scope(|scope| -> Result<(), Error> {
+        let receive = scope.receive(&mut received, Source::Rank(left), 7)?;
+        if size > 1 {
+            assert!(!receive.is_complete(), "the left rank has not sent yet");
+        }
+        world.barrier()?;
+        let send = scope.send_mut(&mut sent, right, 7)?;
+        while !(receive.is_complete() && send.is_complete()) {
+            std::thread::yield_now();
+        }
+        send.wait()?.fill(-2);
+        let (message, buffer) = receive.wait()?;
+        assert_eq!((message.source, message.count), (left, length));
+        assert!(buffer.iter().all(|&x| x == left as i32));
+        Ok(())
+    })?;
+    assert!(sent.iter().all(|&x| x == -2));
     // Two receives from the same rank, waited for in the other order.
     let mut buffers = [[0_i32; 1]; 2];
     let [first, second] = &mut buffers;
-    let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
     world.scope(|scope| -> Result<(), Error> {
         let first = scope.receive(first, Source::Rank(left), 6)?;
         let second = scope.receive(second, Source::Rank(left), 6)?;
@@ -173,14 +192,19 @@ fn requests_that_are_dropped_end_with_their_scope(world: &Communicator) -> Resul
         drop(buffer);
         // A send that is not waited for arrives.
         let sent = vec![rank as i32; 2000];
+        let mut changeable = vec![rank as i32 + 1; 2000];
         let mut received = vec![-1; 2000];
         let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
         world.scope(|scope| -> Result<(), Error> {
             drop(scope.send(&sent, right, 78)?);
+            drop(scope.send_mut(&mut changeable, right, 79)?);
             let (_, received) = scope.receive(&mut received, Source::Rank(left), 78)?.wait()?;
             assert!(received.iter().all(|&x| x == left as i32));
+            let (_, received) = scope.receive(received, Source::Rank(left), 79)?.wait()?;
+            assert!(received.iter().all(|&x| x == left as i32 + 1));
             Ok(())
         })?;
+        changeable.fill(0);
     }
     world.barrier()
 }

@@ -6,11 +6,10 @@
 use std::ops::ControlFlow;
 
 use kernels_cpu::InstructionSet;
-use kernels_cpu::product::PaddedMatrix;
 
 use super::CpuEngine;
+use super::gradients::{Passes, values};
 use super::layer::{Layer, UpdateRule};
-use super::shards::Gradients;
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::{Hyperparameters, Samples};
 
@@ -23,7 +22,8 @@ pub trait Masters {
     fn workers(&self) -> usize;
 
     /// Sends each layer's gradients over `count` samples and the learning rate to the layer's master, and replaces the
-    /// layer's parameters by those after the update. With 0 samples the gradients are not used.
+    /// layer's parameters by those after the update. With 0 samples the gradients are not used, and the parameters are
+    /// followed by their velocities, if there is momentum.
     ///
     /// # Errors
     /// The reason in one line, if a message cannot be sent or received.
@@ -58,29 +58,40 @@ pub enum Says {
 pub struct WorkerEngine<'a> {
     engine: CpuEngine<'a, f32>,
     masters: Box<dyn Masters + 'a>,
-    gradients: Gradients,
-    /// Each layer's gradients and parameters: weights, then biases, padded.
+    passes: Passes,
+    /// Each layer's gradients and parameters: weights, then biases, padded; and these with the velocities of both.
     sent: Vec<Vec<f32>>,
     received: Vec<Vec<f32>>,
+    received_states: Vec<Vec<f32>>,
 }
 
-/// Number of a layer's values as they are sent: weights, then biases, padded.
-fn values(layer: &Layer<f32>) -> usize {
-    layer.weights.padded().len() + layer.biases.padded().len()
+/// Number of values of a layer's parameters and velocities.
+fn values_of_state(layer: &Layer<f32>) -> usize {
+    layer.parameters_and_velocities().map(|matrix| matrix.padded().len()).sum()
 }
 
-/// Copies a layer's values to a message.
-fn to_message(message: &mut [f32], weights: &PaddedMatrix<f32>, biases: &PaddedMatrix<f32>) {
-    let (of_weights, of_biases) = message.split_at_mut(weights.padded().len());
-    of_weights.copy_from_slice(weights.padded());
-    of_biases.copy_from_slice(biases.padded());
+/// Copies a layer's parameters to a message, and its velocities as well if that is long enough.
+fn to_message(message: &mut [f32], layer: &Layer<f32>) {
+    let mut rest = message;
+    for matrix in layer.parameters_and_velocities() {
+        if rest.is_empty() {
+            break;
+        }
+        let start = rest.split_off_mut(..matrix.padded().len()).expect("a message has whole matrices");
+        start.copy_from_slice(matrix.padded());
+    }
 }
 
-/// Copies a layer's values from a message.
-fn from_message(message: &[f32], weights: &mut PaddedMatrix<f32>, biases: &mut PaddedMatrix<f32>) {
-    let (of_weights, of_biases) = message.split_at(weights.padded().len());
-    weights.padded_mut().copy_from_slice(of_weights);
-    biases.padded_mut().copy_from_slice(of_biases);
+/// Copies a layer's parameters from a message, and its velocities as well if that has them.
+fn from_message(message: &[f32], layer: &mut Layer<f32>) {
+    let mut rest = message;
+    for matrix in layer.parameters_and_velocities_mut() {
+        if rest.is_empty() {
+            break;
+        }
+        let start = rest.split_off(..matrix.padded().len()).expect("a message has whole matrices");
+        matrix.padded_mut().copy_from_slice(start);
+    }
 }
 
 impl<'a> WorkerEngine<'a> {
@@ -95,23 +106,21 @@ impl<'a> WorkerEngine<'a> {
         masters: Box<dyn Masters + 'a>,
     ) -> Self {
         let engine = CpuEngine::new(samples, parameters, hyperparameters);
-        let buffers = || engine.layers.iter().map(|layer| vec![0.0; values(layer)]).collect();
-        let (sent, received) = (buffers(), buffers());
-        Self { gradients: Gradients::new(&engine), engine, masters, sent, received }
+        let buffers = |values: fn(&Layer<f32>) -> usize| {
+            engine.layers.iter().map(|layer| vec![0.0; values(layer)]).collect::<Vec<_>>()
+        };
+        let (sent, received, received_states) = (buffers(values), buffers(values), buffers(values_of_state));
+        Self { passes: Passes::new(&engine), engine, masters, sent, received, received_states }
     }
 
     /// Sends the gradients of `count` samples, and takes the masters' parameters.
     fn exchange(&mut self, count: usize) -> Result<(), EngineError> {
-        if count > 0 {
-            for (message, [weights, biases]) in self.sent.iter_mut().zip(&self.gradients.values) {
-                to_message(message, weights, biases);
-            }
-        }
         let rate = self.engine.hyperparameters.learning_rate;
-        let exchanged = self.masters.exchange(rate, count, &self.sent, &mut self.received);
+        let received = if count > 0 { &mut self.received } else { &mut self.received_states };
+        let exchanged = self.masters.exchange(rate, count, &self.sent, received);
         exchanged.map_err(|reason| EngineError::Communication { reason })?;
-        for (layer, message) in self.engine.layers.iter_mut().zip(&self.received) {
-            from_message(message, &mut layer.weights, &mut layer.biases);
+        for (layer, message) in self.engine.layers.iter_mut().zip(received) {
+            from_message(message, layer);
         }
         Ok(())
     }
@@ -144,7 +153,11 @@ impl Engine<f32> for WorkerEngine<'_> {
         self.exchange(0)?;
         for (step, batch) in order.chunks(batch_size).enumerate().skip(first_step) {
             if step % workers == worker {
-                let loss = self.gradients.compute(&self.engine, batch);
+                let Self { engine, passes, sent, .. } = self;
+                let loss = passes.start(engine, batch, sent.iter_mut().map(Vec::as_mut_slice));
+                for (layer, gradients) in sent.iter_mut().enumerate() {
+                    passes.finish(engine, layer, gradients);
+                }
                 if !loss.is_finite() {
                     (says, diverged) = (Says::Diverged, Diverged { step });
                     break;
@@ -191,7 +204,6 @@ pub struct MasterLayer {
     hyperparameters: Hyperparameters,
     /// Number of updates.
     version: usize,
-    gradients: [PaddedMatrix<f32>; 2],
     set: InstructionSet,
 }
 
@@ -202,14 +214,7 @@ impl MasterLayer {
     /// If there is no such layer.
     pub fn new(parameters: &Parameters<f32>, index: usize, hyperparameters: &Hyperparameters) -> Self {
         let layer = Layer::new(parameters, index, hyperparameters);
-        let (rows, columns) = (layer.weights.rows(), layer.weights.columns());
-        Self {
-            layer,
-            hyperparameters: hyperparameters.clone(),
-            version: 0,
-            gradients: [PaddedMatrix::zeros(rows, columns), PaddedMatrix::zeros(1, columns)],
-            set: InstructionSet::detect(),
-        }
+        Self { layer, hyperparameters: hyperparameters.clone(), version: 0, set: InstructionSet::detect() }
     }
 
     /// Number of updates.
@@ -222,24 +227,29 @@ impl MasterLayer {
         values(&self.layer)
     }
 
+    /// Number of values of the parameters and, with momentum, their velocities.
+    pub fn values_of_state(&self) -> usize {
+        values_of_state(&self.layer)
+    }
+
     /// Updates the layer by the gradients of `count` samples.
     ///
     /// # Panics
     /// If their number is not [`Self::values`].
     pub fn update(&mut self, learning_rate: f64, count: usize, gradients: &[f32]) {
-        let [weights, biases] = &mut self.gradients;
-        from_message(gradients, weights, biases);
+        let (weights, biases) = gradients.split_at(self.layer.weights.padded().len());
         self.hyperparameters.learning_rate = learning_rate;
         let rule = UpdateRule::new(&self.hyperparameters, self.version, count);
         self.layer.apply(self.set, rule, weights, biases);
         self.version += 1;
     }
 
-    /// Copies the parameters to `out`, which is as long as [`Self::values`].
+    /// Copies the parameters to `out`, if that is as long as [`Self::values_of_state`] with the velocities.
     ///
     /// # Panics
-    /// If it is not.
+    /// If it is neither that long nor as long as [`Self::values`].
     pub fn copy_to(&self, out: &mut [f32]) {
-        to_message(out, &self.layer.weights, &self.layer.biases);
+        assert!([self.values(), self.values_of_state()].contains(&out.len()), "{} values", out.len());
+        to_message(out, &self.layer);
     }
 }

@@ -164,7 +164,8 @@ impl<F: Scalar> FullBatch<F> {
         others.iter().for_each(|part| total.add(set, part));
         total.first_gradient.write_scaled(&mut total.weight_gradients[0], scale);
         for (index, layer) in layers.iter_mut().enumerate() {
-            layer.apply(set, rule, &total.weight_gradients[index], &total.bias_gradients[index]);
+            let (weights, biases) = (&total.weight_gradients[index], &total.bias_gradients[index]);
+            layer.apply(set, rule, weights.padded(), biases.padded());
         }
         let loss = total.loss;
         self.parts = parts;

@@ -133,6 +133,18 @@ impl<F: Scalar> Layer<F> {
         }
     }
 
+    /// The weights, the biases, and, with momentum or Adam, the velocities of both.
+    pub(super) fn parameters_and_velocities(&self) -> impl Iterator<Item = &PaddedMatrix<F>> {
+        let velocities = self.velocities.iter().flat_map(|(weights, biases)| [weights, biases]);
+        [&self.weights, &self.biases].into_iter().chain(velocities)
+    }
+
+    /// [`Self::parameters_and_velocities`], mutable.
+    pub(super) fn parameters_and_velocities_mut(&mut self) -> impl Iterator<Item = &mut PaddedMatrix<F>> {
+        let velocities = self.velocities.iter_mut().flat_map(|(weights, biases)| [weights, biases]);
+        [&mut self.weights, &mut self.biases].into_iter().chain(velocities)
+    }
+
     /// The state in [`Parameters::velocities`], of the weights and the biases.
     pub(super) fn velocities(&self) -> Option<(Array2<F>, Array1<F>)> {
         self.velocities.as_ref().map(|(weights, biases)| (unpad(weights), unpad_row(biases)))
@@ -180,20 +192,14 @@ impl<F: Scalar> Layer<F> {
         rule.apply(set, target, gradients.padded());
     }
 
-    /// Updates all parameters by their gradients; `biases` is one row.
-    pub(super) fn apply(
-        &mut self,
-        set: InstructionSet,
-        rule: UpdateRule<F>,
-        weights: &PaddedMatrix<F>,
-        biases: &PaddedMatrix<F>,
-    ) {
+    /// Updates all parameters by their gradients, which are padded.
+    pub(super) fn apply(&mut self, set: InstructionSet, rule: UpdateRule<F>, weights: &[F], biases: &[F]) {
         let rule = rule.for_layer(self.rate_factor);
         let [target, target_of_biases] =
             targets(&mut self.weights, &mut self.biases, &mut self.velocities, &mut self.squares);
-        rule.apply(set, target, weights.padded());
+        rule.apply(set, target, weights);
         if self.owns_biases {
-            rule.without_decay().apply(set, target_of_biases, biases.padded());
+            rule.without_decay().apply(set, target_of_biases, biases);
         }
     }
 }
@@ -438,18 +444,18 @@ impl<F: Scalar> WithSimd for AddBiasToRows<'_, F> {
 /// Writes the sum of the first `count` rows, in order, to the row `sums`.
 fn sum_of_rows<F: Scalar>(set: InstructionSet, matrix: &PaddedMatrix<F>, count: usize, sums: &mut PaddedMatrix<F>) {
     sums.padded_mut().fill(F::zero());
-    add_sum_of_rows(set, matrix, count, sums);
+    add_sum_of_rows(set, matrix, count, sums.padded_mut());
 }
 
-/// Adds the sum of the first `count` rows, in order, to the row `totals`.
+/// Adds the sum of the first `count` rows, in order, to `totals`, which is padded as a row.
 pub(super) fn add_sum_of_rows<F: Scalar>(
     set: InstructionSet,
     matrix: &PaddedMatrix<F>,
     count: usize,
-    totals: &mut PaddedMatrix<F>,
+    totals: &mut [F],
 ) {
     let rows = &matrix.padded()[..count * matrix.stride()];
-    set.dispatch(AddSumOfRows { rows, totals: totals.padded_mut() });
+    set.dispatch(AddSumOfRows { rows, totals });
 }
 
 struct AddSumOfRows<'a, F> {

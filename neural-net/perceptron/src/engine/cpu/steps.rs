@@ -503,7 +503,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
                     left.gradient(set, errors, true, sink);
                 });
                 if layer.owns_biases {
-                    add_sum_of_rows(set, errors, chunk.count, &mut into.biases);
+                    add_sum_of_rows(set, errors, chunk.count, into.biases.padded_mut());
                 }
                 if !is_first_group && chunks.per_group > 1 && chunks.ends_group(index) {
                     add_all(set, batch.weights.padded_mut(), group.weights.padded());
@@ -511,7 +511,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
                 }
             });
             if round.end == chunks.count {
-                layer.apply(set, rule, &batch.weights, &batch.biases);
+                layer.apply(set, rule, batch.weights.padded(), batch.biases.padded());
             }
         }
     }

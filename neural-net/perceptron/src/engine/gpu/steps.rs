@@ -73,25 +73,26 @@ pub(super) struct StepBuffers {
     activations: Vec<Buffer<f32>>,
     /// Empty for evaluations.
     errors: Vec<Buffer<f32>>,
-    /// The gradients' parts of the layer with the maximum size of them; empty if no layer has several parts, except
-    /// with Adam.
+    /// The gradients' parts of the layer with the maximum size of them; empty if no layer has several parts, unless
+    /// gradients are kept.
     parts: Buffer<f32>,
 }
 
 impl StepBuffers {
-    /// Buffers for training on batches of up to `rows` samples.
+    /// Buffers for training on batches of up to `rows` samples. `keeps_gradients` if gradients do not update the
+    /// parameters directly, as with Adam.
     pub(super) fn for_training(
         device: &Device,
         layout: &Layout,
         rows: usize,
-        is_adam: bool,
+        keeps_gradients: bool,
     ) -> Result<Self, DeviceError> {
         let mut scratch = Self::for_evaluation(device, layout, rows)?;
         let layers = || layout.layers().iter();
         scratch.errors =
             layers().map(|layer| device.uninitialized(rows * layer.units as usize)).collect::<Result<_, _>>()?;
         let parts = layers().map(|layer| match parts_of_batch(rows as u32, layer) {
-            1 if !is_adam => 0,
+            1 if !keeps_gradients => 0,
             parts => parts as usize * layer.parameters() as usize,
         });
         scratch.parts = device.uninitialized(parts.max().unwrap_or(0))?;
@@ -107,6 +108,11 @@ impl StepBuffers {
             errors: vec![],
             parts: device.uninitialized(0)?,
         })
+    }
+
+    /// The parts of the gradients that [`StepRun::gradient`] computed last.
+    pub(super) fn gradient_parts(&self) -> &Buffer<f32> {
+        &self.parts
     }
 
     /// Maximum batch size.
@@ -162,12 +168,34 @@ impl StepRun<'_> {
         })
     }
 
-    fn step(&mut self, recorder: &Recorder, rule: Rule) -> Result<(), DeviceError> {
+    /// The forward and backward pass of the batch, without a change of the parameters.
+    pub(super) fn passes(&mut self) -> Result<(), DeviceError> {
+        self.record_passes(&Recorder::run_on(self.device))
+    }
+
+    /// Computes the gradients of layer `index` after [`Self::passes`], in parts of the batch ([`StepBuffers`]); returns
+    /// the number of parts.
+    pub(super) fn gradient(&mut self, index: usize) -> Result<usize, DeviceError> {
+        let parts = parts_of_batch(self.batch_size, &self.layout.layers()[index]);
+        self.record_gradient(&Recorder::run_on(self.device), index, parts)?;
+        Ok(parts as usize)
+    }
+
+    /// Updates all layers by their gradients.
+    pub(super) fn update_all(&mut self, gradients: &[Buffer<f32>], rule: Rule) -> Result<(), DeviceError> {
+        let recorder = Recorder::run_on(self.device);
+        let mut layers = gradients.iter().enumerate();
+        layers.try_for_each(|(index, gradients)| self.update_from(&recorder, index, Some(gradients), rule))
+    }
+
+    fn record_passes(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
         self.forward(recorder)?;
         self.output(recorder)?;
-        for index in (1..self.layout.layers().len()).rev() {
-            self.backward(recorder, index)?;
-        }
+        (1..self.layout.layers().len()).rev().try_for_each(|index| self.backward(recorder, index))
+    }
+
+    fn step(&mut self, recorder: &Recorder, rule: Rule) -> Result<(), DeviceError> {
+        self.record_passes(recorder)?;
         for index in 0..self.layout.layers().len() {
             self.update(recorder, index, rule)?;
         }
@@ -242,41 +270,61 @@ impl StepRun<'_> {
 
     fn update(&mut self, recorder: &Recorder, index: usize, rule: Rule) -> Result<(), DeviceError> {
         let layer = self.layout.layers()[index];
-        let (shape, batches) = (layer.shape(), self.batches());
-        let (adam, rule) = (rule.by_adam(index), rule.of_layer(index));
-        let (inputs, order) = match index.checked_sub(1) {
-            None => (self.samples.inputs(), self.order),
-            Some(below) => (&self.scratch.activations[below], &self.kernels.no_order),
-        };
-        let (errors, state) = (&self.scratch.errors[index], &*self.state);
-        let tiles = TileGrid::of(shape.features + 1, shape.units);
         let parts = parts_of_batch(self.batch_size, &layer);
-        if parts > 1 || adam.is_some() {
-            let arguments = (inputs, order, state, errors, &mut self.scratch.parts, shape, batches);
-            match tiles.in_parts(parts) {
-                TileGrid::Small(config) => recorder.launch(&network::network_gradient_16, config, arguments)?,
-                TileGrid::Large(config) => recorder.launch(&network::network_gradient_64, config, arguments)?,
-            };
-            let config = LaunchConfig::for_elements(layer.parameters() as usize, THREADS);
-            let (gradients, parameters) = (&self.scratch.parts, &mut *self.parameters);
-            let velocities = &mut *self.velocities;
-            if let Some(rule) = adam {
-                let (steps, squares) = (self.adam_steps, &mut *self.squares);
-                let arguments =
-                    (gradients, order, state, steps, parameters, velocities, squares, parts, shape, batches, rule);
-                recorder.launch(&network::network_update_by_adam, config, arguments)?;
-            } else {
-                let arguments = (gradients, order, state, parameters, velocities, parts, shape, batches, rule);
-                recorder.launch(&network::network_update_from_parts, config, arguments)?;
-            }
-            return Ok(());
+        if parts > 1 || rule.by_adam(index).is_some() {
+            self.record_gradient(recorder, index, parts)?;
+            return self.update_from(recorder, index, None, rule);
         }
+        let (shape, batches, rule) = (layer.shape(), self.batches(), rule.of_layer(index));
+        let (inputs, order) = inputs_of(index, (self.samples, self.order), &self.scratch.activations, self.kernels);
+        let (errors, state) = (&self.scratch.errors[index], &*self.state);
         let arguments =
             (inputs, order, state, errors, &mut *self.parameters, &mut *self.velocities, shape, batches, rule);
-        match tiles {
+        match TileGrid::of(shape.features + 1, shape.units) {
             TileGrid::Small(config) => recorder.launch(&network::network_update_16, config, arguments)?,
             TileGrid::Large(config) => recorder.launch(&network::network_update_64, config, arguments)?,
         };
+        Ok(())
+    }
+
+    /// Computes the gradients of layer `index`, in `parts` parts of the batch.
+    fn record_gradient(&mut self, recorder: &Recorder, index: usize, parts: u32) -> Result<(), DeviceError> {
+        let (shape, batches) = (self.layout.layers()[index].shape(), self.batches());
+        let (inputs, order) = inputs_of(index, (self.samples, self.order), &self.scratch.activations, self.kernels);
+        let (errors, state) = (&self.scratch.errors[index], &*self.state);
+        let arguments = (inputs, order, state, errors, &mut self.scratch.parts, shape, batches);
+        match TileGrid::of(shape.features + 1, shape.units).in_parts(parts) {
+            TileGrid::Small(config) => recorder.launch(&network::network_gradient_16, config, arguments)?,
+            TileGrid::Large(config) => recorder.launch(&network::network_gradient_64, config, arguments)?,
+        };
+        Ok(())
+    }
+
+    /// Updates layer `index` by the given gradients, or by the parts that [`Self::record_gradient`] has computed.
+    fn update_from(
+        &mut self,
+        recorder: &Recorder,
+        index: usize,
+        gradients: Option<&Buffer<f32>>,
+        rule: Rule,
+    ) -> Result<(), DeviceError> {
+        let layer = self.layout.layers()[index];
+        let (shape, batches) = (layer.shape(), self.batches());
+        let parts = if gradients.is_some() { 1 } else { parts_of_batch(self.batch_size, &layer) };
+        let gradients = gradients.unwrap_or(&self.scratch.parts);
+        let (order, state) = (self.order, &*self.state);
+        let (parameters, velocities) = (&mut *self.parameters, &mut *self.velocities);
+        let config = LaunchConfig::for_elements(layer.parameters() as usize, THREADS);
+        if let Some(rule) = rule.by_adam(index) {
+            let (steps, squares) = (self.adam_steps, &mut *self.squares);
+            let arguments =
+                (gradients, order, state, steps, parameters, velocities, squares, parts, shape, batches, rule);
+            recorder.launch(&network::network_update_by_adam, config, arguments)?;
+        } else {
+            let rule = rule.of_layer(index);
+            let arguments = (gradients, order, state, parameters, velocities, parts, shape, batches, rule);
+            recorder.launch(&network::network_update_from_parts, config, arguments)?;
+        }
         Ok(())
     }
 
@@ -292,5 +340,18 @@ impl StepRun<'_> {
 
     fn batches(&self) -> Batches {
         Batches { size: self.batch_size, samples: self.order.len() as u32 }
+    }
+}
+
+/// The inputs of layer `index` with weights, and the order of their rows, empty if it is that of the batch.
+fn inputs_of<'a>(
+    index: usize,
+    (samples, order): (&'a SamplesOnDevice, &'a Buffer<u32>),
+    activations: &'a [Buffer<f32>],
+    kernels: &'a StepKernels,
+) -> (&'a Buffer<f32>, &'a Buffer<u32>) {
+    match index.checked_sub(1) {
+        None => (samples.inputs(), order),
+        Some(below) => (&activations[below], &kernels.no_order),
     }
 }

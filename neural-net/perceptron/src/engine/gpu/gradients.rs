@@ -1,0 +1,143 @@
+//! Gradients that are copied to the host, to be summed over ranks, and back.
+
+use ::gpu::{Buffer, Device};
+use kernels_cpu::product::PaddedMatrix;
+
+use super::steps::{Rule, StepBuffers, StepRun};
+use super::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, fill, parts_of_step};
+use crate::engine::ranks::Gradients;
+use crate::engine::{DeviceError, Engine, Parameters};
+use crate::training::{CorrectedStep, Optimizer};
+use crate::{Hyperparameters, Samples};
+
+/// Gradients on a GPU: of each layer (inputs + 1) × units, the last row the biases'.
+pub(in crate::engine) struct GpuGradients {
+    engine: GpuEngine,
+    /// Of the samples that [`Gradients::start`] got.
+    count: usize,
+    scratch: StepBuffers,
+    losses: Buffer<f32>,
+    /// For each layer, the gradients that update it.
+    sums: Vec<Buffer<f32>>,
+    /// An order as long as the number of samples of which these are the sums.
+    order_of_sums: Buffer<u32>,
+}
+
+impl GpuGradients {
+    pub(in crate::engine) fn new(
+        device: &Device,
+        samples: &Samples<f32>,
+        parameters: &Parameters<f32>,
+        hyperparameters: &Hyperparameters,
+    ) -> Result<Self, GpuEngineError> {
+        let options = GpuOptions { path: GpuPath::Steps, ..GpuOptions::default() };
+        let engine = GpuEngine::new(device, samples, parameters, hyperparameters, &options)?;
+        let sums = engine.layout.layers().iter().map(|layer| device.zeroed(layer.parameters() as usize));
+        Ok(Self {
+            count: 0,
+            scratch: StepBuffers::for_training(device, &engine.layout, 0, true)?,
+            losses: device.uninitialized(0)?,
+            sums: sums.collect::<Result<_, _>>()?,
+            order_of_sums: device.uninitialized(0)?,
+            engine,
+        })
+    }
+}
+
+/// The launches of a step on the samples of `order`.
+fn launches<'a>(
+    engine: &'a mut GpuEngine,
+    order: Option<&'a Buffer<u32>>,
+    losses: &'a mut Buffer<f32>,
+    scratch: &'a mut StepBuffers,
+) -> StepRun<'a> {
+    let order = order.unwrap_or(&engine.order);
+    StepRun {
+        device: &engine.device,
+        kernels: &engine.kernels,
+        layout: &engine.layout,
+        samples: &engine.samples,
+        order,
+        parameters: &mut engine.parameters,
+        velocities: &mut engine.velocities,
+        squares: &mut engine.squares,
+        adam_steps: &engine.adam_steps,
+        state: &mut engine.state,
+        losses,
+        scratch,
+        batch_size: order.len() as u32,
+        loss: engine.hyperparameters.loss,
+    }
+}
+
+impl Gradients for GpuGradients {
+    fn place(&self) -> String {
+        format!("on {}", self.engine.device())
+    }
+
+    fn engine(&self) -> &dyn Engine<f32> {
+        &self.engine
+    }
+
+    fn engine_mut(&mut self) -> &mut dyn Engine<f32> {
+        &mut self.engine
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        self.engine.layout.layers().iter().map(|layer| layer.parameters() as usize).collect()
+    }
+
+    fn start(&mut self, samples: &[u32], _gradients: &mut [PaddedMatrix<f32>]) -> Result<f64, DeviceError> {
+        self.count = samples.len();
+        if samples.is_empty() {
+            return Ok(0.0);
+        }
+        let GpuEngine { device, layout, order, state, .. } = &mut self.engine;
+        if samples.len() > self.scratch.rows() {
+            self.scratch = StepBuffers::for_training(device, layout, samples.len(), true)?;
+        }
+        let parts = parts_of_step(samples.len());
+        if self.losses.len() != parts {
+            self.losses = device.uninitialized(parts)?;
+        }
+        fill(device, order, samples)?;
+        state.copy_from(&[0])?;
+        launches(&mut self.engine, None, &mut self.losses, &mut self.scratch).passes()?;
+        Ok(self.losses.to_vec()?.into_iter().map(f64::from).sum())
+    }
+
+    fn finish(&mut self, layer: usize, gradients: &mut [f32]) -> Result<(), DeviceError> {
+        let length = self.sums[layer].len();
+        let gradients = &mut gradients[..length];
+        gradients.fill(0.0);
+        if self.count == 0 {
+            return Ok(());
+        }
+        let parts = launches(&mut self.engine, None, &mut self.losses, &mut self.scratch).gradient(layer)?;
+        let values = self.scratch.gradient_parts().to_vec_at(0..parts * length)?;
+        for part in values.chunks_exact(length) {
+            gradients.iter_mut().zip(part).for_each(|(total, &part)| *total += part);
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, step: usize, count: usize, gradients: &[PaddedMatrix<f32>]) -> Result<(), DeviceError> {
+        let GpuEngine { device, hyperparameters, adam_steps, steps_before, state, .. } = &mut self.engine;
+        for (sums, gradients) in self.sums.iter_mut().zip(gradients) {
+            sums.copy_from(&gradients.row(0)[..sums.len()])?;
+        }
+        if hyperparameters.optimizer == Optimizer::Adam {
+            let CorrectedStep { rate, root } = CorrectedStep::new(hyperparameters, *steps_before + step);
+            fill(device, adam_steps, &[rate as f32, root as f32])?;
+        }
+        state.copy_from(&[0])?;
+        // The kernel takes the number of samples from the order, whose elements it does not read.
+        if self.order_of_sums.len() != count {
+            self.order_of_sums = device.zeroed(count)?;
+        }
+        let hyperparameters = hyperparameters.clone();
+        let order = Some(&self.order_of_sums);
+        let mut run = launches(&mut self.engine, order, &mut self.losses, &mut self.scratch);
+        run.update_all(&self.sums, Rule::new(&hyperparameters))
+    }
+}
