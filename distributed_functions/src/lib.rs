@@ -12,6 +12,7 @@ mod chain;
 mod model;
 mod naive;
 mod ring;
+pub mod simulation;
 mod sum;
 mod verify;
 

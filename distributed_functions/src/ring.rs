@@ -205,7 +205,7 @@ fn is_empty<T>(part: &Option<&mut [T]>) -> bool {
 }
 
 /// Part `index` of `length` elements in `parts`, whose lengths differ by 1 at most.
-fn part(length: usize, index: usize, parts: usize) -> Range<usize> {
+pub(crate) fn part(length: usize, index: usize, parts: usize) -> Range<usize> {
     // The products fit: a buffer is not larger than the address space.
     let start = |index: usize| (length as u128 * index as u128 / parts as u128) as usize;
     start(index)..start(index + 1)

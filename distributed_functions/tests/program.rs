@@ -53,6 +53,34 @@ fn the_program_starts_its_own_ranks_or_is_started_by_mpiexec() {
 }
 
 #[test]
+fn a_simulation_has_a_row_for_each_number_of_ranks_and_a_plot() {
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("plot.svg");
+    let flags = ["simulate", "--ranks", "1,2,8", "--networks", "10:20,100:2", "--json", "--plot"];
+    let output = run(Command::new(PROGRAM).current_dir(folder.path()), &[&flags[..], &["plot.svg"]].concat());
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let networks = object["networks"].as_array().unwrap();
+    assert_eq!(networks.len(), 2);
+    for network in networks {
+        let rows = network["rows"].as_array().unwrap();
+        let ranks: Vec<u64> = rows.iter().map(|row| row["ranks"].as_u64().unwrap()).collect();
+        assert_eq!(ranks, [1, 2, 8]);
+        let speedup = |row: usize, of: &str| rows[row][of].as_f64().unwrap();
+        // One rank has no messages. It has other delays than the mean.
+        assert!((speedup(0, "strong_speedup") - 1.0).abs() < 0.02 && (speedup(0, "weak_speedup") - 1.0).abs() < 0.02);
+        assert!(speedup(2, "weak_speedup") > speedup(2, "strong_speedup"));
+    }
+    let of_8 = |network: usize| networks[network]["rows"][2]["weak_speedup"].as_f64().unwrap();
+    assert!(of_8(1) > of_8(0), "the faster network");
+    let svg = std::fs::read_to_string(plot).unwrap();
+    assert!(svg.starts_with("<svg") && svg.matches("100 Gbit/s").count() == 3);
+    assert_eq!(svg.matches("<circle").count(), 3 * 2 * 3);
+    let text = run(&mut Command::new(PROGRAM), &["simulate", "--ranks", "1,2", "--networks", "10:20"]).stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("10 Gbit/s, 20 µs:\n") && text.lines().count() == 6, "{text}");
+}
+
+#[test]
 fn invalid_input_is_rejected_in_one_line() {
     for (arguments, part) in [
         (&["-n", "0"][..], "at least 1 rank is needed, at most 256"),
@@ -60,6 +88,16 @@ fn invalid_input_is_rejected_in_one_line() {
         (&["--repeats", "0"], "at least 1 repeat is needed"),
         (&["--lengths", "x"], "invalid"),
         (&["--threads", "--lengths", "1000000000000"], "GiB of memory"),
+        (&["-n", "2", "simulate"], "cannot be used with"),
+        (&["simulate", "--ranks", "4097"], "must be a number from 1 to 4096"),
+        (&["simulate", "--networks", "10"], "must be GBIT:MICROSECONDS, as in 10:20"),
+        (&["simulate", "--networks", "0:20"], "must be a number from 0.000001"),
+        (&["simulate", "--layers", "784"], "--layers needs inputs and outputs"),
+        (&["simulate", "--layers", "99999999,99999999"], "choose smaller ones"),
+        (&["simulate", "--sample-time", "0", "--update-time", "0"], "a step takes no time"),
+        (&["simulate", "--ranks", "2", "--networks", "0.000001:1", "--layers", "100000,100000"], "more than a day"),
+        (&["simulate", "--plot", "plot.png"], ".svg"),
+        (&["simulate", "--ranks", "2", "--plot", "there/is/no/folder/plot.svg"], "cannot be written"),
     ] {
         let output = run(&mut Command::new(PROGRAM), arguments);
         let error = String::from_utf8_lossy(&output.stderr);

@@ -1,0 +1,5 @@
+//! The program.
+
+pub(crate) mod measure;
+mod plot;
+pub(crate) mod simulate;

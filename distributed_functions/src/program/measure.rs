@@ -1,0 +1,197 @@
+//! Times all-reduce by messages, naive and on a ring, beside MPI's own.
+
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use distributed_functions::{Model, Sent, buffer_of, naive_allreduce, ring_allreduce, verify};
+use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, threads};
+use serde_json::json;
+use timing::program::{BAD_INPUT, CHECK_FAILED, parse_ranks, parse_repeats, require_memory};
+use timing::{Measurement, format_seconds, note, say};
+
+#[derive(Args)]
+pub(crate) struct MeasureArguments {
+    /// Number of ranks, at most 256; under mpiexec, its number of processes counts
+    #[arg(short = 'n', long, value_name = "N", default_value = "4", value_parser = parse_ranks)]
+    ranks: NonZeroUsize,
+    /// Lengths of the buffers
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values = ["4096", "32768", "262144", "2097152"])]
+    lengths: Vec<usize>,
+    /// Timed calls of each function, after one that is checked; at most 1000000
+    #[arg(long, value_name = "N", default_value = "10", value_parser = parse_repeats)]
+    repeats: NonZeroUsize,
+    /// Seed of the random input
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    seed: u64,
+    /// Use threads of one process as ranks, even if there is an MPI
+    #[arg(long)]
+    threads: bool,
+    /// Print one JSON object instead of text; times in seconds per call
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &MeasureArguments) -> Result<ExitCode> {
+    let found = match arguments.threads {
+        true => None,
+        false => Some(Ranks::find()?),
+    };
+    if let Some(Ranks::Started(universe)) = found {
+        let done = measure_all(arguments, universe.world(), &universe.version());
+        return done.or_else(|error| {
+            note!("error: {error}");
+            // The other ranks may wait for this one.
+            universe.world().abort(BAD_INPUT)
+        });
+    }
+    let ranks = arguments.ranks.get();
+    let longest = arguments.lengths.iter().copied().max().unwrap_or(0);
+    // A rank has its own buffer, the result, and what arrives; threads have the messages in transit, too.
+    let bytes = longest.checked_mul(8).and_then(|bytes| bytes.checked_mul(ranks * (3 + ranks)));
+    require_memory(&format!("all-reduce of {longest} f64 by {ranks} ranks"), bytes.map(|bytes| bytes as u64))?;
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    if ranks > cores {
+        note!("warning: {ranks} ranks on a machine with {cores} cores: they share the cores");
+    }
+    match found {
+        Some(Ranks::ByMpiexec(mpiexec)) => {
+            return run_again_as_ranks(&mpiexec, ranks)
+                .with_context(|| format!("{} cannot be started", mpiexec.display()));
+        }
+        Some(Ranks::Threads(reason)) => note!("{reason}; the ranks are threads"),
+        Some(Ranks::Started(_)) | None => {}
+    }
+    let ended = threads(ranks, |world| measure_all(arguments, world, "threads of one process"));
+    let ended = ended.into_iter().collect::<Result<Vec<ExitCode>, Error>>()?;
+    ended.into_iter().next().context("there is a rank 0")
+}
+
+/// The functions, in the order of the columns.
+const FUNCTIONS: [&str; 3] = ["naive_allreduce", "ring_allreduce", "MPI_Allreduce"];
+
+/// The measurements of one length.
+struct Row {
+    length: usize,
+    /// Medians in seconds, of the slowest rank in each call.
+    seconds: [f64; 3],
+    /// By all ranks, for the first two functions.
+    sent: [u64; 2],
+}
+
+/// Checks and measures every function; rank 0 prints.
+fn measure_all(arguments: &MeasureArguments, world: &Communicator, library: &str) -> Result<ExitCode, Error> {
+    let (rank, ranks, seed) = (world.rank(), world.size(), arguments.seed);
+    let is_first = rank == 0;
+    if is_first && !arguments.json {
+        let plural = if ranks == 1 { "" } else { "s" };
+        say!("All-reduce of f64 by {ranks} rank{plural}: {library}");
+    }
+    let (mut rows, mut failed) = (Vec::new(), 0);
+    for &length in &arguments.lengths {
+        let send = buffer_of(rank, length, seed);
+        let mut receive = vec![0.0; length];
+        let (mut seconds, mut sent) = ([0.0; 3], [0; 2]);
+        for (index, name) in FUNCTIONS.iter().enumerate() {
+            let call = |receive: &mut [f64]| -> Result<Sent, Error> {
+                match index {
+                    0 => naive_allreduce(&send, receive, world, |a, b| a + b),
+                    1 => ring_allreduce(&send, receive, world, |a, b| a + b),
+                    _ => world.all_reduce(&send, receive, Operation::Sum).map(|()| Sent::default()),
+                }
+            };
+            let by_rank = call(&mut receive)?;
+            if let Some(sent) = sent.get_mut(index) {
+                // Below 2⁵³, so that the sum is exact.
+                let mut bytes = [by_rank.bytes as f64];
+                world.all_reduce_in_place(&mut bytes, Operation::Sum)?;
+                *sent = bytes[0] as u64;
+            }
+            let mismatch = verify(&receive, ranks, seed).err();
+            let mut wrong = [i32::from(mismatch.is_some())];
+            world.all_reduce_in_place(&mut wrong, Operation::Sum)?;
+            if let Some(mismatch) = mismatch {
+                note!("[-] {name} of {length}, rank {rank}: {mismatch}");
+            }
+            failed += wrong[0];
+            seconds[index] = median_of_slowest(arguments.repeats, world, || call(&mut receive).map(drop))?;
+        }
+        rows.push(Row { length, seconds, sent });
+    }
+    if is_first {
+        print(arguments, ranks, library, &rows, failed == 0);
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+}
+
+/// The median of the calls' times, each that of the slowest rank.
+fn median_of_slowest(
+    repeats: NonZeroUsize,
+    world: &Communicator,
+    mut call: impl FnMut() -> Result<(), Error>,
+) -> Result<f64, Error> {
+    let mut seconds = Vec::with_capacity(repeats.get());
+    for _ in 0..repeats.get() {
+        world.barrier()?;
+        let start = world.wall_time();
+        call()?;
+        seconds.push(world.wall_time() - start);
+    }
+    world.all_reduce_in_place(&mut seconds, Operation::Maximum)?;
+    Ok(Measurement::of(seconds).expect("there is at least one repeat").median)
+}
+
+fn print(arguments: &MeasureArguments, ranks: usize, library: &str, rows: &[Row], is_right: bool) {
+    let formulas = |length: usize| {
+        let bytes = 8 * length as u64;
+        let others = ranks as u64 - 1;
+        [ranks as u64 * others * bytes, 2 * others * bytes]
+    };
+    let times: Vec<(f64, f64)> = rows.iter().map(|row| (8.0 * row.length as f64, row.seconds[1])).collect();
+    let model = Model::of_ring(ranks, &times);
+    if arguments.json {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|Row { length, seconds, sent }| {
+                let [naive, ring] = formulas(*length);
+                json!({
+                    "length": length,
+                    "seconds": { "naive": seconds[0], "ring": seconds[1], "mpi": seconds[2] },
+                    "bytes_sent": { "naive": sent[0], "ring": sent[1] },
+                    "bytes_by_formula": { "naive": naive, "ring": ring },
+                })
+            })
+            .collect();
+        let model = model.map(|model| json!({ "latency": model.latency, "bandwidth": model.bandwidth }));
+        let object = json!({
+            "program": "distributed_functions", "ranks": ranks, "library": library, "seed": arguments.seed,
+            "passed": is_right, "rows": rows, "model": model,
+        });
+        return say!("{object}");
+    }
+    let mark = if is_right { "[+]" } else { "[-]" };
+    say!("{mark} every result on every rank is the sum in the order of the ranks, up to rounding");
+    say!("{:>10} {:>16} {:>16} {:>16}", "length", FUNCTIONS[0], FUNCTIONS[1], FUNCTIONS[2]);
+    for Row { length, seconds, .. } in rows {
+        let [naive, ring, mpi] = seconds.map(format_seconds);
+        say!("{length:>10} {naive:>16} {ring:>16} {mpi:>16}");
+    }
+    say!("Bytes that all ranks sent, and n (n − 1) L or 2 (n − 1) L:");
+    for Row { length, sent, .. } in rows {
+        let [naive, ring] = formulas(*length);
+        say!("{length:>10} naive {} ({naive}), ring {} ({ring})", sent[0], sent[1]);
+    }
+    if let Some(model @ Model { latency, bandwidth }) = model {
+        say!(
+            "Model of the ring: {} a message, {:.2} GB/s; it gives {}.",
+            format_seconds(latency),
+            bandwidth / 1e9,
+            times
+                .iter()
+                .map(|&(bytes, _)| format_seconds(model.of_length(ranks, bytes)))
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
+    }
+}
