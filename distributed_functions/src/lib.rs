@@ -9,6 +9,7 @@
 //! `MPI_Allreduce` is [`Communicator::all_reduce`](mpi_driver::Communicator::all_reduce).
 
 mod chain;
+mod measured;
 mod model;
 mod naive;
 mod ring;
@@ -17,6 +18,7 @@ mod sum;
 mod verify;
 
 pub use chain::chain_allreduce;
+pub use measured::{FUNCTIONS, Measured, bytes_by_formula, measure};
 pub use model::Model;
 pub use naive::naive_allreduce;
 pub use ring::{Rings, ring_allreduce, ring_allreduce_in_place};

@@ -10,9 +10,20 @@ use crate::statements::{self, Section, Statement};
 use crate::timed::Table;
 use crate::{tables, words};
 
+/// The report that a document is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Template {
+    /// hw1.pdf.
+    Homework1,
+    /// hw3.pdf.
+    Assignment3,
+}
+
 /// The template's input and the charts that it includes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
+    /// The template.
+    pub template: Template,
     /// The template's input.
     pub value: Value,
     /// The charts.
@@ -59,7 +70,7 @@ pub fn document(figures: &Figures, author: Option<&str>, notes: &[Block]) -> Res
         "charts": charts.iter().map(|chart| (chart.name.clone(), json!(chart.alt))).collect::<Map<_, _>>(),
         "code": excerpts.into_iter().map(named).collect::<Map<_, _>>(),
     });
-    Ok(Document { value, charts })
+    Ok(Document { template: Template::Homework1, value, charts })
 }
 
 /// The sentences by section.

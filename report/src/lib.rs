@@ -2,11 +2,13 @@
 //!
 //! [`measure`] measures the [`Figures`] on this machine; [`statements`] derives sentences from them; [`document`]
 //! combines both into the template's JSON input; [`typeset`] typesets it with Typst, in process and without a network,
-//! as PDF or HTML; [`archive`] packs the homework. [`notes`] reads the author's explanation.
+//! as PDF or HTML; [`archive`] packs the homework. [`notes`] reads the author's explanation. [`distributed`] is the
+//! report on assignment 3, hw3.pdf.
 
 pub mod archive;
 mod charts;
 mod diagrams;
+pub mod distributed;
 pub mod document;
 pub mod excerpts;
 pub mod figures;

@@ -11,10 +11,13 @@ use clap::Parser;
 use gpu::{Device, DeviceChoice};
 use neural_net::data::Dataset;
 use neural_net::files::{create_directory, require_writable, write_atomically};
+use report::distributed::job;
 use report::document::{Document, document};
 use report::measure::{MeasureError, Plan};
+use report::notes::Block;
 use report::peers::{PeerOptions, Scripts};
-use report::{Figures, archive, measure, notes, recorded, statements, typeset};
+use report::{Figures, archive, distributed, measure, notes, recorded, statements, typeset};
+use serde::de::DeserializeOwned;
 use timing::program::{self, CHECK_FAILED, one_of};
 
 use self::progress::Progress;
@@ -23,6 +26,9 @@ use self::progress::Progress;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
+    /// Assignment to report on: 1 measures the homework; 3 trains on ranks that exchange messages, and writes hw3.pdf
+    #[arg(long, value_name = "N", default_value = "1", value_parser = ["1", "3"])]
+    assignment: String,
     /// Few repeats, two training runs, a smaller product to count: under 30 seconds instead of one to two minutes
     #[arg(long)]
     quick: bool,
@@ -70,7 +76,18 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let out = arguments.out.clone().unwrap_or_else(|| archive::workspace().join("report/hw1.pdf"));
+    if let Some(done) = job::run_if_rank() {
+        return match done {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(error) => bail!("{error}"),
+        };
+    }
+    let is_third = arguments.assignment == "3";
+    if is_third && (arguments.zip || arguments.python.is_some() || arguments.device != DeviceChoice::default()) {
+        bail!("--zip, --python and --device are for assignment 1: omit them");
+    }
+    let name = if is_third { "report/hw3.pdf" } else { "report/hw1.pdf" };
+    let out = arguments.out.clone().unwrap_or_else(|| archive::workspace().join(name));
     let mut files = vec![out.clone()];
     files.extend(arguments.html.then(|| out.with_extension("html")));
     files.extend(arguments.zip.then(|| out.with_extension("zip")));
@@ -81,7 +98,14 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         bail!("--author has a control character: give a name in plain text");
     }
     let notes = arguments.notes.as_deref().map(notes::read).transpose()?.unwrap_or_default();
-    let given = arguments.figures.as_deref().map(read_figures).transpose()?;
+    let given = arguments.figures.as_deref().map(read).transpose()?;
+    if let Some(text) = &given {
+        // Before anything is written.
+        match is_third {
+            true => parsed::<distributed::Figures>(arguments, text).map(drop)?,
+            false => parsed::<Figures>(arguments, text).map(drop)?,
+        }
+    }
     let cannot_write = |file: &Path| format!("cannot write {}: choose another path with --out", file.display());
     if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         create_directory(folder).with_context(|| cannot_write(&out))?;
@@ -89,8 +113,11 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     for file in &files {
         require_writable(file).with_context(|| cannot_write(file))?;
     }
-    let figures = match given {
-        Some(figures) => figures,
+    if is_third {
+        return report_on_ranks(arguments, &out, &notes);
+    }
+    let figures: Figures = match given {
+        Some(text) => parsed(arguments, &text)?,
         None => match measured(arguments)? {
             Ok(figures) => figures,
             Err(error) => {
@@ -110,14 +137,46 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read_figures(file: &Path) -> Result<Figures> {
-    let name = file.display();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the figures in {name}"))?;
-    serde_json::from_str(&text).with_context(|| format!("{name} is not the output of --json"))
+/// The report on assignment 3.
+fn report_on_ranks(arguments: &Arguments, out: &Path, notes: &[Block]) -> Result<ExitCode> {
+    let figures = match &arguments.figures {
+        Some(file) => parsed(arguments, &read(file)?)?,
+        None => {
+            let dataset = found_dataset(arguments)?;
+            let plan = distributed::Plan { quick: arguments.quick, seed: arguments.seed, data: arguments.data.clone() };
+            let progress = Progress::new(&distributed::measure::STAGES);
+            let measured = distributed::measure::run(&plan, &dataset, &mut |stage, what| progress.stage(stage, what));
+            progress.finish();
+            match measured {
+                Ok(figures) => figures,
+                Err(error) => {
+                    timing::note!("error: {error}");
+                    return Ok(ExitCode::from(CHECK_FAILED));
+                }
+            }
+        }
+    };
+    let document = distributed::document(&figures, arguments.author.as_deref(), notes)?;
+    write(arguments, out, &document)?;
+    if arguments.json {
+        timing::say!("{}", serde_json::to_string(&figures)?);
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Measures the figures. The outer error is invalid input, the inner one a failed measurement.
-fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
+fn read(file: &Path) -> Result<String> {
+    std::fs::read_to_string(file).with_context(|| format!("cannot read the figures in {}", file.display()))
+}
+
+/// The figures in the text of the file `--figures`.
+fn parsed<F: DeserializeOwned>(arguments: &Arguments, text: &str) -> Result<F> {
+    let name = arguments.figures.as_deref().unwrap_or(Path::new("")).display();
+    let of = &arguments.assignment;
+    serde_json::from_str(text).with_context(|| format!("{name} is not the output of --assignment {of} --json"))
+}
+
+/// The images: MNIST, or the built-in digits with a note.
+fn found_dataset(arguments: &Arguments) -> Result<Dataset> {
     let dataset = Dataset::find(arguments.data.as_deref())?;
     if !dataset.is_mnist {
         timing::note!(
@@ -125,6 +184,12 @@ fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
              --data DIR names its folder."
         );
     }
+    Ok(dataset)
+}
+
+/// Measures the figures. The outer error is invalid input, the inner one a failed measurement.
+fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
+    let dataset = found_dataset(arguments)?;
     let device = Device::open(arguments.device, gpu::KERNELS)?;
     let named = || arguments.python.clone().or_else(|| std::env::var_os("PYTHON"));
     let quick = arguments.quick;
@@ -142,7 +207,7 @@ fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
         },
         recorded: recorded::folder(),
     };
-    let progress = Progress::new();
+    let progress = Progress::new(&measure::STAGES);
     let figures = measure::run(&plan, &device, &dataset, &mut |stage, what| progress.stage(stage, what));
     progress.finish();
     Ok(figures)

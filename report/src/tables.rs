@@ -17,11 +17,11 @@ pub struct FormattedTable {
 }
 
 impl FormattedTable {
-    fn new<const N: usize>(columns: [&str; N]) -> Self {
+    pub(crate) fn new<const N: usize>(columns: [&str; N]) -> Self {
         Self { columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
     }
 
-    fn push<const N: usize>(&mut self, cells: [String; N]) {
+    pub(crate) fn push<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.to_vec());
     }
 }

@@ -12,9 +12,17 @@ use typst_html::{HtmlDocument, HtmlOptions};
 use typst_layout::PagedDocument;
 use typst_pdf::PdfOptions;
 
-use crate::document::Document;
+use crate::document::{Document, Template};
 
-const TEMPLATE: &str = include_str!("../template/report.typ");
+const SHARED: &str = include_str!("../template/shared.typ");
+/// The template's file name and source.
+fn source_of(template: Template) -> (&'static str, &'static str) {
+    match template {
+        Template::Homework1 => ("report.typ", include_str!("../template/report.typ")),
+        Template::Assignment3 => ("hw3.typ", include_str!("../template/hw3.typ")),
+    }
+}
+
 const REFERENCES: &str = include_str!("../template/references.yml");
 
 /// An error of Typst: the template does not match its input. This is a bug in this crate, not in the figures.
@@ -58,6 +66,7 @@ struct TemplateWorld {
     book: LazyHash<FontBook>,
     fonts: Vec<Font>,
     template: Source,
+    shared: Source,
     files: HashMap<FileId, Bytes>,
 }
 
@@ -65,6 +74,7 @@ impl TemplateWorld {
     /// The world for a document and a target, `paged` or `html`.
     fn of(document: &Document, target: &str) -> Result<Self, TypesetError> {
         let inputs: Dict = [("target".into(), target.into_value())].into_iter().collect();
+        let (name, template) = source_of(document.template);
         let library = Library::builder().with_features([Feature::Html].into_iter().collect()).with_inputs(inputs);
         let fonts: Vec<Font> = typst_assets::fonts().flat_map(|font| Font::iter(Bytes::new(font))).collect();
         let mut files = HashMap::new();
@@ -77,7 +87,8 @@ impl TemplateWorld {
             library: LazyHash::new(library.build()),
             book: LazyHash::new(FontBook::from_fonts(&fonts)),
             fonts,
-            template: Source::new(file("report.typ")?, TEMPLATE.to_owned()),
+            template: Source::new(file(name)?, template.to_owned()),
+            shared: Source::new(file("shared.typ")?, SHARED.to_owned()),
             files,
         })
     }
@@ -85,12 +96,13 @@ impl TemplateWorld {
     /// The first error, with its line in the template.
     fn explained(&self, errors: &[SourceDiagnostic]) -> TypesetError {
         let Some(error) = errors.first() else { return TypesetError("Typst reported no reason".to_owned()) };
-        let is_template = error.span.id() == Some(self.template.id());
-        let range = self.range(error.span).filter(|_| is_template);
-        let line =
-            range.and_then(|range| self.template.text().get(..range.start)).map(|before| before.split('\n').count());
-        match line {
-            Some(line) => TypesetError(format!("report.typ, line {line}: {}", error.message)),
+        let source = [&self.template, &self.shared].into_iter().find(|source| error.span.id() == Some(source.id()));
+        let before = source.zip(self.range(error.span)).and_then(|(source, range)| source.text().get(..range.start));
+        match source.zip(before) {
+            Some((source, before)) => {
+                let (file, line) = (source.id().get().vpath().get_without_slash(), before.split('\n').count());
+                TypesetError(format!("{file}, line {line}: {}", error.message))
+            }
             None => TypesetError(error.message.to_string()),
         }
     }
@@ -115,7 +127,8 @@ impl World for TemplateWorld {
     }
 
     fn source(&self, id: FileId) -> FileResult<Source> {
-        if id == self.template.id() { Ok(self.template.clone()) } else { Err(FileError::NotSource) }
+        let sources = [&self.template, &self.shared];
+        sources.into_iter().find(|source| source.id() == id).cloned().ok_or(FileError::NotSource)
     }
 
     fn file(&self, id: FileId) -> FileResult<Bytes> {

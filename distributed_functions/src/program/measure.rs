@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use distributed_functions::{Model, Sent, buffer_of, naive_allreduce, ring_allreduce, verify};
-use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, threads};
+use distributed_functions::{FUNCTIONS, Measured, Model, bytes_by_formula, measure};
+use mpi_driver::{Communicator, Error, Ranks, run_again_as_ranks, threads};
 use serde_json::json;
 use timing::program::{BAD_INPUT, CHECK_FAILED, parse_ranks, parse_repeats, require_memory};
-use timing::{Measurement, format_seconds, note, say};
+use timing::{format_seconds, note, say};
 
 #[derive(Args)]
 pub(crate) struct MeasureArguments {
@@ -68,92 +68,35 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<ExitCode> {
     ended.into_iter().next().context("there is a rank 0")
 }
 
-/// The functions, in the order of the columns.
-const FUNCTIONS: [&str; 3] = ["naive_allreduce", "ring_allreduce", "MPI_Allreduce"];
-
-/// The measurements of one length.
-struct Row {
-    length: usize,
-    /// Medians in seconds, of the slowest rank in each call.
-    seconds: [f64; 3],
-    /// By all ranks, for the first two functions.
-    sent: [u64; 2],
-}
-
 /// Checks and measures every function; rank 0 prints.
 fn measure_all(arguments: &MeasureArguments, world: &Communicator, library: &str) -> Result<ExitCode, Error> {
-    let (rank, ranks, seed) = (world.rank(), world.size(), arguments.seed);
+    let (rank, ranks) = (world.rank(), world.size());
     let is_first = rank == 0;
     if is_first && !arguments.json {
         let plural = if ranks == 1 { "" } else { "s" };
         say!("All-reduce of f64 by {ranks} rank{plural}: {library}");
     }
-    let (mut rows, mut failed) = (Vec::new(), 0);
-    for &length in &arguments.lengths {
-        let send = buffer_of(rank, length, seed);
-        let mut receive = vec![0.0; length];
-        let (mut seconds, mut sent) = ([0.0; 3], [0; 2]);
-        for (index, name) in FUNCTIONS.iter().enumerate() {
-            let call = |receive: &mut [f64]| -> Result<Sent, Error> {
-                match index {
-                    0 => naive_allreduce(&send, receive, world, |a, b| a + b),
-                    1 => ring_allreduce(&send, receive, world, |a, b| a + b),
-                    _ => world.all_reduce(&send, receive, Operation::Sum).map(|()| Sent::default()),
-                }
-            };
-            let by_rank = call(&mut receive)?;
-            if let Some(sent) = sent.get_mut(index) {
-                // Below 2⁵³, so that the sum is exact.
-                let mut bytes = [by_rank.bytes as f64];
-                world.all_reduce_in_place(&mut bytes, Operation::Sum)?;
-                *sent = bytes[0] as u64;
-            }
-            let mismatch = verify(&receive, ranks, seed).err();
-            let mut wrong = [i32::from(mismatch.is_some())];
-            world.all_reduce_in_place(&mut wrong, Operation::Sum)?;
-            if let Some(mismatch) = mismatch {
-                note!("[-] {name} of {length}, rank {rank}: {mismatch}");
-            }
-            failed += wrong[0];
-            seconds[index] = median_of_slowest(arguments.repeats, world, || call(&mut receive).map(drop))?;
+    let rows = measure(world, &arguments.lengths, arguments.repeats, arguments.seed)?;
+    for Measured { length, mismatches, .. } in &rows {
+        for (name, mismatch) in mismatches {
+            note!("[-] {name} of {length}, rank {rank}: {mismatch}");
         }
-        rows.push(Row { length, seconds, sent });
     }
+    let is_right = rows.iter().all(|row| row.wrong == 0);
     if is_first {
-        print(arguments, ranks, library, &rows, failed == 0);
+        print(arguments, ranks, library, &rows, is_right);
     }
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// The median of the calls' times, each that of the slowest rank.
-fn median_of_slowest(
-    repeats: NonZeroUsize,
-    world: &Communicator,
-    mut call: impl FnMut() -> Result<(), Error>,
-) -> Result<f64, Error> {
-    let mut seconds = Vec::with_capacity(repeats.get());
-    for _ in 0..repeats.get() {
-        world.barrier()?;
-        let start = world.wall_time();
-        call()?;
-        seconds.push(world.wall_time() - start);
-    }
-    world.all_reduce_in_place(&mut seconds, Operation::Maximum)?;
-    Ok(Measurement::of(seconds).expect("there is at least one repeat").median)
-}
-
-fn print(arguments: &MeasureArguments, ranks: usize, library: &str, rows: &[Row], is_right: bool) {
-    let formulas = |length: usize| {
-        let bytes = 8 * length as u64;
-        let others = ranks as u64 - 1;
-        [ranks as u64 * others * bytes, 2 * others * bytes]
-    };
+fn print(arguments: &MeasureArguments, ranks: usize, library: &str, rows: &[Measured], is_right: bool) {
+    let formulas = |length: usize| bytes_by_formula(ranks, length);
     let times: Vec<(f64, f64)> = rows.iter().map(|row| (8.0 * row.length as f64, row.seconds[1])).collect();
     let model = Model::of_ring(ranks, &times);
     if arguments.json {
         let rows: Vec<_> = rows
             .iter()
-            .map(|Row { length, seconds, sent }| {
+            .map(|Measured { length, seconds, sent, .. }| {
                 let [naive, ring] = formulas(*length);
                 json!({
                     "length": length,
@@ -173,12 +116,12 @@ fn print(arguments: &MeasureArguments, ranks: usize, library: &str, rows: &[Row]
     let mark = if is_right { "[+]" } else { "[-]" };
     say!("{mark} every result on every rank is the sum in the order of the ranks, up to rounding");
     say!("{:>10} {:>16} {:>16} {:>16}", "length", FUNCTIONS[0], FUNCTIONS[1], FUNCTIONS[2]);
-    for Row { length, seconds, .. } in rows {
+    for Measured { length, seconds, .. } in rows {
         let [naive, ring, mpi] = seconds.map(format_seconds);
         say!("{length:>10} {naive:>16} {ring:>16} {mpi:>16}");
     }
     say!("Bytes that all ranks sent, and n (n − 1) L or 2 (n − 1) L:");
-    for Row { length, sent, .. } in rows {
+    for Measured { length, sent, .. } in rows {
         let [naive, ring] = formulas(*length);
         say!("{length:>10} naive {} ({naive}), ring {} ({ring})", sent[0], sent[1]);
     }

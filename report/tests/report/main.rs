@@ -1,6 +1,7 @@
 //! The report's tests, in one binary, since linking Typst is slow.
 
 mod archive;
+mod distributed;
 mod figures;
 mod pdf;
 mod program;

@@ -15,7 +15,7 @@ const PAGES: std::ops::RangeInclusive<usize> = 8..=12;
 
 /// The text of each page without whitespace and hyphens, which line breaks add and remove; None, with a skip message,
 /// if pdftotext is missing.
-fn pages_of(pdf: &typeset::Pdf) -> Option<Vec<String>> {
+pub(crate) fn pages_of(pdf: &typeset::Pdf) -> Option<Vec<String>> {
     let mut command = Command::new("pdftotext");
     let child = command.args(["-enc", "UTF-8", "-", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let Ok(mut child) = child else {
@@ -35,7 +35,7 @@ fn pages_of(pdf: &typeset::Pdf) -> Option<Vec<String>> {
     Some(text.trim_end_matches('\u{c}').split('\u{c}').map(squeezed).collect())
 }
 
-fn squeezed(text: &str) -> String {
+pub(crate) fn squeezed(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect()
 }
 

@@ -84,7 +84,7 @@ fn invalid_input_is_rejected_in_one_line_and_writes_nothing() {
     let (missing_notes, long_notes) = (path("missing.md"), path("long.md"));
     let cases: [(&[&str], &str); 9] = [
         (&["--figures", &path("missing.json"), "--out", &out], "cannot read the figures in"),
-        (&["--figures", &path("bad.json"), "--out", &out], "is not the output of --json"),
+        (&["--figures", &path("bad.json"), "--out", &out], "is not the output of --assignment 1 --json"),
         (&["--figures", &path("zero.json"), "--out", &out], "are not valid times"),
         (&["--figures", &good, "--out", &below_file], "choose another path with --out"),
         (&["--figures", &good, "--out", folder.path().to_str().unwrap()], "choose another path with --out"),

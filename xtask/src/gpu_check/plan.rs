@@ -18,7 +18,7 @@ const fn test(package: &'static str, program: &'static str, filter: &'static str
 }
 
 /// The tests that need a GPU.
-pub(super) const TESTS: [Test; 7] = [
+pub(super) const TESTS: [Test; 8] = [
     Test {
         fails_on_purpose: &[
             "too_large_a_buffer_is_refused",
@@ -31,6 +31,7 @@ pub(super) const TESTS: [Test; 7] = [
     test("matmul_functions", "matmul_gpu_is_right", "on_a_gpu"),
     test("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
     test("neural-net", "part1_gpu_engine", "on_a_gpu"),
+    test("neural-net", "part1_distributed", "on_gpus"),
     Test { is_long: true, ..test("neural-net", "part1_gpu_training", "digits_on_a_gpu") },
     test("gpu", "random_programs_on_a_gpu", "on_a_gpu"),
 ];

@@ -1,0 +1,142 @@
+//! hw3.pdf: the questions of assignment 3, answered from training runs and all-reduces on this machine's ranks.
+
+mod charts;
+pub mod job;
+pub mod measure;
+mod questions;
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Document, DocumentError, Template};
+use crate::figures::Machine;
+use crate::notes::Block;
+use crate::words;
+use distributed_functions::Measured;
+
+pub use self::measure::Plan;
+
+/// All figures of the report on assignment 3.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Date in UTC, as 2026-11-21.
+    pub date: String,
+    /// Duration of the measurement in seconds.
+    pub seconds: f64,
+    /// Whether `--quick` was set: fewer epochs and ranks.
+    pub quick: bool,
+    /// The machine.
+    pub machine: Machine,
+    /// The MPI library's version, or that ranks were threads.
+    pub library: String,
+    /// Name of the data set.
+    pub data: String,
+    /// Whether it is MNIST.
+    pub is_mnist: bool,
+    /// The network's layers, inputs first.
+    pub sizes: Vec<usize>,
+    /// Bytes of all its parameters, in single precision.
+    pub bytes: u64,
+    /// Numbers of training and test images.
+    pub images: [usize; 2],
+    /// The all-reduces, by number of ranks.
+    pub all_reduce: Vec<AllReduces>,
+    /// Synchronous training on the homework's batches of 16.
+    pub small_batches: Vec<Trained>,
+    /// Synchronous training on large batches, shared among the ranks.
+    pub large_batches: Vec<Trained>,
+    /// Synchronous training on a batch for each rank.
+    pub own_batches: Vec<Trained>,
+    /// Asynchronous training, with staleness-aware learning rates.
+    pub asynchronous: Vec<Trained>,
+    /// The same with the most workers, whose masters ignore the staleness.
+    pub ignoring: Option<Trained>,
+    /// The same with one master for all layers.
+    pub one_master: Option<Trained>,
+    /// Simulated machines.
+    pub simulated: Vec<Simulated>,
+}
+
+/// The all-reduces on a number of ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AllReduces {
+    /// Number of ranks.
+    pub ranks: usize,
+    /// For each length.
+    pub lengths: Vec<Measured>,
+}
+
+/// A distributed training run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trained {
+    /// Number of ranks; of workers in asynchronous runs.
+    pub ranks: usize,
+    /// Number of masters besides them.
+    pub masters: usize,
+    /// Samples in a batch, of all ranks together in synchronous runs.
+    pub batch: usize,
+    /// Number of epochs.
+    pub epochs: usize,
+    /// Training time in seconds.
+    pub seconds: f64,
+    /// Test accuracy, 0 … 1.
+    pub accuracy: f64,
+    /// Mean staleness of the gradients in asynchronous runs.
+    pub staleness: Option<f64>,
+    /// Whether the loss became infinite, which ended the run.
+    pub diverged: bool,
+}
+
+impl Trained {
+    /// Seconds of an epoch.
+    pub fn seconds_of_epoch(&self) -> f64 {
+        self.seconds / self.epochs.max(1) as f64
+    }
+
+    /// Seconds of a batch of each rank: of a step, in synchronous runs.
+    fn seconds_of_step(&self, images: usize) -> f64 {
+        self.seconds_of_epoch() / (images as f64 / self.batch.max(1) as f64)
+    }
+}
+
+/// Simulated speed-ups on a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Simulated {
+    /// Bandwidth in Gbit/s.
+    pub gigabits: f64,
+    /// Latency of a message in microseconds.
+    pub microseconds: f64,
+    /// For each number of ranks: the speed-up on a batch of fixed size, on a batch for each rank, and asynchronously.
+    pub rows: Vec<(usize, [f64; 3])>,
+}
+
+/// The document for the given figures, with the author's name if given, and the author's explanation, which may be
+/// empty.
+///
+/// # Errors
+/// If a chart cannot be drawn.
+pub fn document(figures: &Figures, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError> {
+    let charts = charts::all(figures)?;
+    let questions = questions::all(figures);
+    let alts: serde_json::Map<_, _> =
+        charts.iter().map(|chart| (chart.name.clone(), serde_json::json!(chart.alt))).collect();
+    let sizes: Vec<String> = figures.sizes.iter().map(ToString::to_string).collect();
+    let value = serde_json::json!({
+        "author": author,
+        "notes": notes,
+        "date": figures.date,
+        "quick": figures.quick,
+        "measured_in": words::seconds(figures.seconds),
+        "processor": figures.machine.processor,
+        "cores": words::counted(figures.machine.cores, "core"),
+        "system": figures.machine.system,
+        "library": figures.library,
+        "data": figures.data,
+        "is_mnist": figures.is_mnist,
+        "sizes": sizes.join("-"),
+        "kilobytes": words::significant(figures.bytes as f64 / 1e3),
+        "images": figures.images.map(|count| words::grouped(&count.to_string())),
+        "questions": questions,
+        "charts": alts,
+    });
+    Ok(Document { value, charts, template: Template::Assignment3 })
+}

