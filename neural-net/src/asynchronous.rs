@@ -161,11 +161,57 @@ pub fn leave(world: &Communicator, masters: usize) -> Result<(), Error> {
     (world.size() - masters..world.size()).try_for_each(|master| world.send(&[END, 0, 0], master, REQUEST))
 }
 
-/// Numbers of updates by their staleness; the last element counts those of a larger one, too.
+/// Numbers of gradients by their staleness; the last element counts those of a larger one, too.
 pub type Histogram = [i32; 64];
 
+/// What a master does with gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StalenessRule {
+    /// About those that update.
+    pub staleness: Staleness,
+    /// Maximum staleness: gradients beyond it are not used (bounded staleness).
+    pub max: usize,
+}
+
+/// The gradients that masters have got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// By their staleness.
+    pub histogram: Histogram,
+    /// Number of those that were too stale to be used.
+    pub unused: i32,
+}
+
+impl Served {
+    /// Of no gradient.
+    pub const NONE: Self = Self { histogram: [0; 64], unused: 0 };
+
+    /// The sum over all ranks.
+    ///
+    /// # Errors
+    /// If a message cannot be sent or received.
+    pub fn sum(mut self, world: &Communicator) -> Result<Self, Error> {
+        world.all_reduce_in_place(&mut self.histogram, Operation::Sum)?;
+        let mut unused = [self.unused];
+        world.all_reduce_in_place(&mut unused, Operation::Sum)?;
+        Ok(Self { unused: unused[0], ..self })
+    }
+
+    /// Number of gradients.
+    pub fn gradients(&self) -> u64 {
+        self.histogram.iter().map(|&count| u64::from(count.unsigned_abs())).sum()
+    }
+
+    /// The mean staleness; None without gradients.
+    pub fn mean(&self) -> Option<f64> {
+        let staleness = self.histogram.iter().zip(0_u64..);
+        let sum: u64 = staleness.map(|(&count, staleness)| u64::from(count.unsigned_abs()) * staleness).sum();
+        let all = self.gradients();
+        (all > 0).then(|| sum as f64 / all as f64)
+    }
+}
+
 /// The work of a master, until all workers have left ([`leave`]): answers requests in the order of their arrival.
-/// Returns the staleness of its updates.
 ///
 /// # Errors
 /// If a message cannot be sent or received.
@@ -174,8 +220,8 @@ pub fn serve(
     masters: usize,
     parameters: &Parameters<f32>,
     hyperparameters: &Hyperparameters,
-    staleness: Staleness,
-) -> Result<Histogram, Error> {
+    rule: StalenessRule,
+) -> Result<Served, Error> {
     let workers = world.size() - masters;
     let own = world.rank() - workers;
     let all = parameters.network.weights().len();
@@ -183,7 +229,7 @@ pub fn serve(
         .map(|layer| (layer % masters == own).then(|| MasterLayer::new(parameters, layer, hyperparameters)))
         .collect();
     let longest = layers.iter().flatten().map(MasterLayer::values_of_state).max().unwrap_or(0);
-    let (mut buffer, mut rate, mut histogram, mut left) = (vec![0.0_f32; longest], [0.0_f32], [0; 64], 0);
+    let (mut buffer, mut rate, mut served, mut left) = (vec![0.0_f32; longest], [0.0_f32], Served::NONE, 0);
     while left < workers {
         let mut request = [0; 3];
         let worker = world.receive(&mut request, Source::Any, REQUEST)?.source;
@@ -204,13 +250,16 @@ pub fn serve(
             world.receive(&mut rate, Source::Rank(worker), GRADIENTS)?;
             world.receive(values, Source::Rank(worker), GRADIENTS)?;
             let stale = layer.version().saturating_sub(usize::try_from(version).unwrap_or(0));
-            histogram[stale.min(histogram.len() - 1)] += 1;
-            layer.update(staleness.rate(rate[0].into(), stale), count as usize, values);
+            served.histogram[stale.min(served.histogram.len() - 1)] += 1;
+            match stale <= rule.max {
+                true => layer.update(rule.staleness.rate(rate[0].into(), stale), count as usize, values),
+                false => served.unused += 1,
+            }
         }
         layer.copy_to(values);
         let version = i32::try_from(layer.version()).unwrap_or(i32::MAX);
         world.send(&[version], worker, answer(index))?;
         world.send(values, worker, answer(index) + 1)?;
     }
-    Ok(histogram)
+    Ok(served)
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use distributed_functions::AllReduce;
 use gpu::{Device, DeviceChoice};
 use mpi_driver::{Communicator, threads};
-use neural_net::asynchronous::{CommunicatorMasters, Staleness, leave, serve};
+use neural_net::asynchronous::{CommunicatorMasters, Staleness, StalenessRule, leave, serve};
 use neural_net::distributed::CommunicatorRanks;
 use neural_net::engine::{CpuEngine, Engine, Parameters, ShardEngine, WorkerEngine};
 use neural_net::network::Initialization;
@@ -244,8 +244,10 @@ fn trained_by_masters(
         let is_master = world.rank() >= workers;
         let group = world.split(u32::from(is_master), world.rank()).unwrap();
         if is_master {
-            let histogram = serve(world, masters, parameters, hyperparameters, staleness).unwrap();
-            return (None, histogram.iter().map(|&count| i64::from(count)).sum::<i64>());
+            let rule = StalenessRule { staleness, max: usize::MAX };
+            let served = serve(world, masters, parameters, hyperparameters, rule).unwrap();
+            assert_eq!(served.unused, 0);
+            return (None, served.gradients() as i64);
         }
         let of_worker = Box::new(CommunicatorMasters::new(world, group, masters));
         let mut engine = WorkerEngine::new(samples, parameters, hyperparameters, of_worker);
@@ -332,4 +334,28 @@ fn part1_a_worker_that_ends_or_diverges_ends_all_workers() {
     for result in results {
         assert!(result.is_err_and(|error| error.contains("the loss is no longer finite")));
     }
+}
+
+/// With a bound of 0 only gradients of the current parameters count.
+#[test]
+fn part1_gradients_that_are_too_stale_are_not_used() {
+    let (samples, parameters, hyperparameters, order) = homework(Optimizer::Sgd);
+    let results = threads(9, |world| {
+        let is_master = world.rank() == 8;
+        let group = world.split(u32::from(is_master), world.rank()).unwrap();
+        if is_master {
+            let rule = StalenessRule { staleness: Staleness::Ignore, max: 0 };
+            return Some(serve(world, 1, &parameters, &hyperparameters, rule).unwrap());
+        }
+        let of_worker = Box::new(CommunicatorMasters::new(world, group, 1));
+        let mut engine = WorkerEngine::new(&samples, &parameters, &hyperparameters, of_worker);
+        engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        leave(world, 1).unwrap();
+        None
+    });
+    let served = results[8].unwrap();
+    assert_eq!(served.gradients(), 19 * 3);
+    let stale: i32 = served.histogram[1..].iter().sum();
+    assert_eq!(served.unused, stale);
+    assert!(served.unused > 0, "eight workers at once");
 }

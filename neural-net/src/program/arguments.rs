@@ -80,6 +80,9 @@ pub(crate) struct TrainArguments {
     #[arg(long, default_value_t, value_parser = one_of(&Staleness::ALL, Staleness::name, Staleness::description))]
     #[arg(requires = "distributed")]
     pub(crate) staleness: Staleness,
+    /// Maximum staleness of a gradient that masters use [default: 4 times the number of workers]
+    #[arg(long, value_name = "N", requires = "distributed")]
+    pub(crate) max_staleness: Option<usize>,
     /// Sum of the ranks' gradients
     #[arg(long, default_value_t, value_parser = one_of(&AllReduce::ALL, AllReduce::name, AllReduce::description))]
     #[arg(requires = "distributed")]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, threads};
 use neural_net::Samples;
-use neural_net::asynchronous::{CommunicatorMasters, Histogram, MAX_LAYERS, leave, serve};
+use neural_net::asynchronous::{CommunicatorMasters, MAX_LAYERS, Served, StalenessRule, leave, serve};
 use neural_net::checkpoint::{self, Checkpoint};
 use neural_net::engine::{GpuPath, Parameters, WorkerEngine};
 use neural_net::training::Optimizer;
@@ -69,8 +69,9 @@ pub(super) fn settings_flags(arguments: &TrainArguments, world: Option<&Communic
 
 /// What all ranks must have in common besides the settings.
 pub(super) fn mode(arguments: &TrainArguments) -> String {
-    let TrainArguments { distributed, masters, staleness, allreduce, reproducible, device, .. } = arguments;
-    format!("{distributed:?} {masters} {staleness} {allreduce} {reproducible} {device:?}")
+    let TrainArguments { distributed, masters, staleness, max_staleness, allreduce, reproducible, device, .. } =
+        arguments;
+    format!("{distributed:?} {masters} {staleness} {max_staleness:?} {allreduce} {reproducible} {device:?}")
 }
 
 /// The checkpoint that rank 0 resumes from, on every rank: the others need not have its file.
@@ -126,32 +127,41 @@ pub(super) fn by_masters<'a>(
     }
     let is_master = world.rank() >= ranks - masters;
     let group = world.split(u32::from(is_master), world.rank())?;
-    let (ended, mut histogram) = match is_master {
-        true => (ExitCode::SUCCESS, serve(world, masters, parameters, hyperparameters, arguments.staleness)?),
+    let (ended, served) = match is_master {
+        true => {
+            let max = arguments.max_staleness.unwrap_or(4 * (ranks - masters));
+            let rule = StalenessRule { staleness: arguments.staleness, max };
+            (ExitCode::SUCCESS, serve(world, masters, parameters, hyperparameters, rule)?)
+        }
         false => {
             let masters_of_worker = Box::new(CommunicatorMasters::new(world, group, masters));
             let ended = train(WorkerEngine::new(samples, parameters, hyperparameters, masters_of_worker))?;
             leave(world, masters)?;
-            (ended, [0; 64])
+            (ended, Served::NONE)
         }
     };
-    world.all_reduce_in_place(&mut histogram, Operation::Sum)?;
+    let served = served.sum(world)?;
     if world.rank() == 0 && !arguments.json {
-        timing::say!("{}", staleness_in_words(&histogram));
+        timing::say!("{}", staleness_in_words(&served));
     }
     Ok(ended)
 }
 
 /// One line on the staleness of gradients.
-fn staleness_in_words(histogram: &Histogram) -> String {
-    let all: i64 = histogram.iter().map(|&count| i64::from(count)).sum();
-    let counted = histogram.iter().zip(0_i64..);
-    let sum: i64 = counted.clone().map(|(&count, staleness)| i64::from(count) * staleness).sum();
-    let shares = counted.filter(|(count, _)| **count > 0);
-    let shares: Vec<String> = shares
-        .map(|(&count, staleness)| format!("{staleness}: {:.1} %", 100.0 * f64::from(count) / all as f64))
-        .collect();
-    format!("Staleness of gradients: mean {:.2}; {}", sum as f64 / all.max(1) as f64, shares.join(", "))
+fn staleness_in_words(served: &Served) -> String {
+    let all = served.gradients().max(1) as f64;
+    let last = served.histogram.len() - 1;
+    let counted = served.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
+    let shares = counted.map(|(staleness, &count)| {
+        let or_more = if staleness == last { " or more" } else { "" };
+        format!("{staleness}{or_more}: {:.1} %", 100.0 * f64::from(count) / all)
+    });
+    let shares: Vec<String> = shares.collect();
+    let unused = match served.unused {
+        0 => String::new(),
+        unused => format!("; too stale to be used: {:.1} %", 100.0 * f64::from(unused) / all),
+    };
+    format!("Staleness of gradients: mean {:.2}; {}{unused}", served.mean().unwrap_or(0.0), shares.join(", "))
 }
 
 /// Checks that all ranks train the same: `digest` is of everything that the result depends on.

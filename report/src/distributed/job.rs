@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use distributed_functions::{AllReduce, Measured, measure};
-use mpi_driver::{Communicator, Operation, Ranks, Universe, ranks_by, threads};
-use neural_net::asynchronous::{CommunicatorMasters, Staleness, leave, serve};
+use mpi_driver::{Communicator, Ranks, Universe, ranks_by, threads};
+use neural_net::asynchronous::{CommunicatorMasters, Served, Staleness, StalenessRule, leave, serve};
 use neural_net::data::{Dataset, ToSamples};
 use neural_net::distributed::CommunicatorRanks;
 use neural_net::engine::{Engine, Parameters, ShardEngine, WorkerEngine};
@@ -252,20 +252,19 @@ impl Run<'_> {
         let is_master = world.rank() >= workers;
         let text = |error: mpi_driver::Error| error.to_string();
         let group = world.split(u32::from(is_master), world.rank()).map_err(text)?;
-        let (trained, mut histogram) = match is_master {
-            true => (None, serve(world, masters, parameters, self.hyperparameters, staleness).map_err(text)?),
+        let (trained, served) = match is_master {
+            true => {
+                let rule = StalenessRule { staleness, max: 4 * workers };
+                (None, serve(world, masters, parameters, self.hyperparameters, rule).map_err(text)?)
+            }
             false => {
                 let of_worker = Box::new(CommunicatorMasters::new(world, group, masters));
                 let trained = self.on(WorkerEngine::new(self.train, parameters, self.hyperparameters, of_worker))?;
                 leave(world, masters).map_err(text)?;
-                (Some(trained), [0; 64])
+                (Some(trained), Served::NONE)
             }
         };
-        world.all_reduce_in_place(&mut histogram, Operation::Sum).map_err(text)?;
-        let updates: f64 = histogram.iter().map(|&count| f64::from(count)).sum();
-        let sum: f64 =
-            histogram.iter().enumerate().map(|(staleness, &count)| staleness as f64 * f64::from(count)).sum();
-        let staleness = (updates > 0.0).then(|| sum / updates);
+        let staleness = served.sum(world).map_err(text)?.mean();
         Ok(Trained { ranks: workers, masters, staleness, ..trained.unwrap_or_default() })
     }
 }
