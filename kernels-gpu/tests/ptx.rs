@@ -1,6 +1,15 @@
 //! The PTX has every kernel as an entry point, and accesses shared memory only through `.shared` instructions.
 
-use kernels_gpu::PTX;
+use cuda_std::PtxVariant;
+use test_skips::{Need, skip};
+
+/// The PTX; none, with the calling test recorded as skipped, if it is stale.
+#[track_caller]
+fn fresh_ptx() -> &'static [PtxVariant] {
+    let Some(reason) = kernels_gpu::PTX.iter().find_map(PtxVariant::staleness) else { return &kernels_gpu::PTX };
+    skip(Need::Ptx, &format!("stale PTX: {reason}"));
+    &[]
+}
 
 /// The names of the entry points, sorted.
 fn entries(ptx: &str) -> Vec<&str> {
@@ -13,11 +22,11 @@ fn entries(ptx: &str) -> Vec<&str> {
 /// `xtask` checks the names themselves: its list of launches names every kernel by its Rust item.
 #[test]
 fn ptx_of_each_architecture_has_the_same_kernels() {
-    let [oldest, newest] = PTX;
+    let [oldest, newest] = fresh_ptx() else { return };
     let kernels = entries(oldest.text());
     assert!(kernels.contains(&"max_kernel") && kernels.contains(&"matmul_kernel_f32"), "{kernels:?}");
     assert_eq!(kernels, entries(newest.text()));
-    for ptx in PTX {
+    for ptx in fresh_ptx() {
         let (major, minor) = ptx.compute_capability();
         assert!(ptx.text().contains(&format!(".target sm_{major}{minor}")));
     }
@@ -26,7 +35,7 @@ fn ptx_of_each_architecture_has_the_same_kernels() {
 /// A generic access to shared memory is slower, and a sign of a lost address space.
 #[test]
 fn ptx_of_kernels_with_shared_arrays_has_no_generic_access() {
-    for ptx in PTX {
+    for ptx in fresh_ptx() {
         let generic = cuda_builder::generic_accesses(ptx.text());
         assert!(generic.is_empty(), "{generic:?}");
         assert!(
@@ -39,7 +48,7 @@ fn ptx_of_kernels_with_shared_arrays_has_no_generic_access() {
 /// These kernels are bound by memory bandwidth: each thread moves four floats with one 128-bit instruction.
 #[test]
 fn ptx_of_the_greyscale_kernels_has_128_bit_accesses() {
-    for ptx in PTX {
+    for ptx in fresh_ptx() {
         let greyscale = |name: &&str| name.contains("normalize") || name.contains("activate");
         for kernel in entries(ptx.text()).into_iter().filter(greyscale) {
             let body = ptx.text().split(&format!(".entry {kernel}(")).nth(1).unwrap();
@@ -48,4 +57,14 @@ fn ptx_of_the_greyscale_kernels_has_128_bit_accesses() {
             assert!(!body.contains("ld.global.nc.b32") && !body.contains("ld.global.nc.f32"), "{kernel}");
         }
     }
+}
+
+/// cuda_builder marks a text as stale in the words that `cuda_std` reads.
+#[test]
+fn ptx_that_is_stale_says_why() {
+    let text = format!("{}the sources have changed\n", cuda_builder::STALE);
+    // SAFETY: no code is launched.
+    #[allow(unsafe_code)]
+    let stale = unsafe { PtxVariant::new((7, 5), text.leak()) };
+    assert_eq!(stale.staleness(), Some("the sources have changed"));
 }

@@ -39,7 +39,8 @@ impl Reference {
     /// The first difference, with its row, its column, the value found and the value expected; or a shape mismatch.
     pub fn verify<F: Element>(&self, product: &ArrayRef2<F>) -> Result<(), String> {
         if product.dim() != self.product.dim() {
-            return Err(format!("shape {:?} instead of {:?}", product.shape(), self.product.shape()));
+            let [(rows, columns), (expected, _)] = [product.dim(), self.product.dim()];
+            return Err(format!("the result is {rows} × {columns}, expected {expected} × {expected}"));
         }
         let mut difference = None;
         Zip::indexed(product).and(&self.product).and(&self.tolerance).for_each(
@@ -48,7 +49,10 @@ impl Reference {
                 // Not `error > tolerance`: a NaN must not agree.
                 let agrees = error <= tolerance;
                 if !agrees && difference.is_none() {
-                    difference = Some(format!("row {i}, column {j}: {got:?} instead of {expected}"));
+                    difference = Some(format!(
+                        "c[{i}][{j}] is {got:?}, expected {expected} (row {i} times row {j} of X), for an X with {} rows",
+                        product.nrows()
+                    ));
                 }
             },
         );

@@ -161,6 +161,9 @@ fn part3_program_rejects_a_size_that_overflows_in_one_line() {
 /// The PTX is checked on the interpreter, and never timed.
 #[test]
 fn part3_program_interprets_the_ptx() {
+    if !gpu::require_ptx(gpu::KERNELS) {
+        return;
+    }
     let (code, stdout, stderr) = run(&["--device", "ptx", "--size", "33", "17", "-c", "2", "--repeats", "2"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
     let lines: Vec<&str> = stdout.lines().collect();

@@ -164,7 +164,7 @@ fn check_every_activation_and_loss(device: &Device) {
 #[test]
 fn part1_the_gpu_engine_is_right_with_its_compiled_kernels() {
     thread::scope(|scope| {
-        for variant in gpu::KERNELS {
+        for variant in gpu::fresh_ptx(gpu::KERNELS) {
             scope.spawn(|| check_compiled_kernels(variant));
         }
     });

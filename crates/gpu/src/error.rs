@@ -63,6 +63,15 @@ pub enum OpenError {
         /// The interpreter's error.
         error: Box<ptx_interpreter::LoadError>,
     },
+    /// The kernels have changed since their PTX was compiled, and the build found no toolchain to compile it.
+    #[error(
+        "there is no PTX of the changed kernels, so that only the simulator runs them ({reason}): `cargo xtask ptx` compiles it \
+         where there is a toolchain, which `cargo xtask doctor` names"
+    )]
+    StalePtx {
+        /// Why it is stale.
+        reason: &'static str,
+    },
     /// There is no PTX to interpret.
     #[error("there is no PTX of the kernels to interpret")]
     NoPtx,
@@ -77,9 +86,9 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Whether the machine has no usable GPU, as opposed to one that fails.
+    /// Whether there is no usable GPU or no PTX for it, as opposed to a GPU that fails.
     pub(crate) fn is_absence(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::NoPtxVariant { .. })
+        matches!(self, Self::Unavailable(_) | Self::NoPtxVariant { .. } | Self::StalePtx { .. })
     }
 
     /// Adds the name of the failed operation to an error of the driver.

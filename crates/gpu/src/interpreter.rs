@@ -9,7 +9,7 @@ use std::collections::{HashMap, hash_map};
 use cuda_std::{Kernel, LaunchConfig, MemoryId, PtxVariant, RawParameters};
 use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
 
-use crate::ptx::Entry;
+use crate::ptx::{Entry, require_fresh};
 use crate::{DeviceMemory, Error, OpenError, entry_check};
 pub(crate) use buffer::InterpreterBuffer;
 
@@ -31,6 +31,7 @@ pub(crate) struct Interpreter {
 impl Interpreter {
     /// Loads the kernels of `variant`.
     pub(crate) fn open(variant: &PtxVariant, options: Options) -> Result<Self, OpenError> {
+        require_fresh(variant)?;
         let compute_capability @ (major, minor) = variant.compute_capability();
         let machine = Machine::new(variant.text())
             .map_err(|error| OpenError::Interpreter { variant: compute_capability, error: Box::new(error) })?;

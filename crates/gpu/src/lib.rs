@@ -69,7 +69,7 @@ pub use error::{DriverError, Error, Launch, OpenError};
 pub use pinned::PinnedBuffer;
 pub use ptx::KERNELS;
 pub use recorder::Recorder;
-pub use testing::require_gpu;
+pub use testing::{fresh_ptx, require_gpu, require_ptx};
 
 pub use cuda_driver::Unavailable;
 pub use cuda_std::simulator::{LaunchReport, Options as SimulatorOptions};

@@ -2,8 +2,18 @@
 
 use cuda_std::{PtxVariant, signature};
 
+use crate::OpenError;
+
 /// The PTX of the workspace's own kernels, for [`Device::open`](crate::Device::open).
 pub static KERNELS: &[PtxVariant] = &kernels_gpu::PTX;
+
+/// Checks that the variant is of the current kernels.
+///
+/// # Errors
+/// If it is stale.
+pub(crate) fn require_fresh(variant: &PtxVariant) -> Result<(), OpenError> {
+    variant.staleness().map_or(Ok(()), |reason| Err(OpenError::StalePtx { reason }))
+}
 
 /// The variant for a device of this compute capability: the highest that is not above it.
 pub(crate) fn choose(variants: &'static [PtxVariant], device: (u32, u32)) -> Option<&'static PtxVariant> {
@@ -150,6 +160,9 @@ ret; }
 
     #[test]
     fn detects_which_compiled_kernels_need_a_cooperative_launch() {
+        if !crate::require_ptx(KERNELS) {
+            return;
+        }
         for variant in KERNELS {
             let entry = |name| Entry::find(variant.text(), name).unwrap();
             assert!(entry("network_train_persistently").has_grid_barrier && entry("grid_barriers").has_grid_barrier);

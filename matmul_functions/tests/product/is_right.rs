@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use teaching_tests::{Failure, check, for_any};
 
 /// Memory layout of a matrix.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +32,13 @@ where
 }
 
 /// The first element of `product` that differs from X·Xᵀ, computed by three loops in double precision, by more than the
-/// rounding error bound in `F`: n·ε · Σₖ |x(i, k) · x(j, k)| for sums of n products. `None` if all agree.
-fn difference<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Option<String> {
+/// rounding error bound in `F`: n·ε · Σₖ |x(i, k) · x(j, k)| for sums of n products.
+fn agrees<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Result<(), String> {
     let double = |value: F| value.to_f64().unwrap();
     let (rows, columns) = x.dim();
     if product.dim() != (rows, rows) {
-        return Some(format!("shape {:?} instead of {rows} × {rows}", product.dim()));
+        let (found_rows, found_columns) = product.dim();
+        return Err(format!("the result is {found_rows} × {found_columns}, expected {rows} × {rows}"));
     }
     for i in 0..rows {
         for j in 0..rows {
@@ -50,61 +52,55 @@ fn difference<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Option<St
             // Not `error > bound`: a NaN must not agree.
             let agrees = error <= columns as f64 * double(F::epsilon()) * magnitude;
             if !agrees {
-                return Some(format!("row {i}, column {j}: {:?} instead of {expected}", product[[i, j]]));
+                let found = product[[i, j]];
+                let of = format!("row {i} times row {j} of X), for an X of {rows} × {columns}");
+                return Err(format!("c[{i}][{j}] is {found:?}, expected {expected} ({of}"));
             }
         }
     }
-    None
+    Ok(())
 }
 
 /// Checks that both versions agree with the three loops and with the program's [`Reference`].
-fn both_are_right<F: Element>(rows: usize, columns: usize, layout: Layout, seed: u64) -> Result<(), TestCaseError>
+fn both_are_right<F: Element>((rows, columns, layout, seed): (usize, usize, Layout, u64)) -> Result<(), Failure>
 where
     StandardNormal: Distribution<F>,
 {
     let x = normal_matrix::<F>(rows, columns, layout, seed);
     let (trivial, parallel) = (matmul_transpose_trivial(&x), matmul_transpose_rayon(&x));
-    prop_assert_eq!(difference(&x, &trivial), None, "trivial");
-    prop_assert_eq!(difference(&x, &parallel), None, "rayon");
+    check("matmul_transpose_trivial", agrees(&x, &trivial))?;
+    check("matmul_transpose_rayon", agrees(&x, &parallel))?;
     let reference = Reference::of(&x);
-    prop_assert_eq!(reference.verify(&trivial), Ok(()), "trivial, by the reference");
-    prop_assert_eq!(reference.verify(&parallel), Ok(()), "rayon, by the reference");
-    Ok(())
+    check("the reference of matmul_transpose_trivial", reference.verify(&trivial))?;
+    check("the reference of matmul_transpose_rayon", reference.verify(&parallel))
 }
 
 fn any_layout() -> impl Strategy<Value = Layout> {
     prop_oneof![Just(Layout::RowMajor), Just(Layout::ColumnMajor), Just(Layout::EveryOther), Just(Layout::Reversed),]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+#[test]
+fn part3_product_is_right_in_single_precision() -> Result<(), Failure> {
+    for_any(64, (0..140_usize, 0..70_usize, any_layout(), any::<u64>()), both_are_right::<f32>)
+}
 
-    #[test]
-    fn part3_product_is_right_in_single_precision(
-        rows in 0..140_usize, columns in 0..70_usize, layout in any_layout(), seed: u64,
-    ) {
-        both_are_right::<f32>(rows, columns, layout, seed)?;
-    }
-
-    #[test]
-    fn part3_product_is_right_in_double_precision(
-        rows in 0..140_usize, columns in 0..70_usize, layout in any_layout(), seed: u64,
-    ) {
-        both_are_right::<f64>(rows, columns, layout, seed)?;
-    }
+#[test]
+fn part3_product_is_right_in_double_precision() -> Result<(), Failure> {
+    for_any(64, (0..140_usize, 0..70_usize, any_layout(), any::<u64>()), both_are_right::<f64>)
 }
 
 /// One row, row counts around the sizes of tiles, panels and tasks, and the homework's 784 rows.
 #[test]
-fn part3_product_is_right_at_the_edges_of_tiles() {
+fn part3_product_is_right_at_the_edges_of_tiles() -> Result<(), Failure> {
     let around_blocks = [1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 97];
     let shapes = around_blocks.into_iter().flat_map(|rows| [1, 5, 16, 17].map(|columns| (rows, columns)));
     for (rows, columns) in shapes.chain([(33, 17), (129, 5), (2, 1000), (784, 3)]) {
         for layout in [Layout::RowMajor, Layout::ColumnMajor] {
-            both_are_right::<f32>(rows, columns, layout, 1).unwrap();
-            both_are_right::<f64>(rows, columns, layout, 2).unwrap();
+            both_are_right::<f32>((rows, columns, layout, 1))?;
+            both_are_right::<f64>((rows, columns, layout, 2))?;
         }
     }
+    Ok(())
 }
 
 #[test]

@@ -13,13 +13,13 @@ fn odd_integers(rows: usize, columns: usize) -> Array2<f64> {
 fn part3_reference_names_the_first_difference() {
     let x = array![[1.0, 2.0], [3.0, 4.0]];
     let difference = Reference::of(&x).verify(&array![[5.0, 11.0], [11.5, 26.0]]).unwrap_err();
-    assert_eq!(difference, "row 1, column 0: 11.5 instead of 11");
+    assert_eq!(difference, "c[1][0] is 11.5, expected 11 (row 1 times row 0 of X), for an X with 2 rows");
 }
 
 #[test]
 fn part3_reference_rejects_another_shape() {
     let difference = Reference::of(&Array2::<f32>::zeros((2, 3))).verify(&Array2::<f32>::zeros((3, 3))).unwrap_err();
-    assert_eq!(difference, "shape [3, 3] instead of [2, 2]");
+    assert_eq!(difference, "the result is 3 × 3, expected 2 × 2");
 }
 
 proptest! {
@@ -34,7 +34,7 @@ proptest! {
         // Every element is a sum of 11 products of at most 81.
         product[[row, column]] += relative_error * 11.0 * 81.0;
         let difference = reference.verify(&product).unwrap_err();
-        prop_assert!(difference.starts_with(&format!("row {row}, column {column}: ")), "{difference}");
+        prop_assert!(difference.starts_with(&format!("c[{row}][{column}] is ")), "{difference}");
     }
 
     #[test]
@@ -47,7 +47,7 @@ proptest! {
         prop_assert_eq!(reference.verify(&product), Ok(()));
         product[[row, column]] += relative_error * 11.0 * 81.0;
         let difference = reference.verify(&product).unwrap_err();
-        prop_assert!(difference.starts_with(&format!("row {row}, column {column}: ")), "{difference}");
+        prop_assert!(difference.starts_with(&format!("c[{row}][{column}] is ")), "{difference}");
     }
 
     #[test]
@@ -58,7 +58,7 @@ proptest! {
             let mut product = matmul_transpose_trivial(&x);
             product[[row, column]] = wrong;
             let difference = reference.verify(&product).unwrap_err();
-            prop_assert!(difference.starts_with(&format!("row {row}, column {column}: {wrong:?} ")), "{difference}");
+            prop_assert!(difference.starts_with(&format!("c[{row}][{column}] is {wrong:?}, expected ")), "{difference}");
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Both versions compute the element-wise maximum of matrices of any shape and memory layout.
 
-use max_functions::{ShapeMismatch, max_cpu, max_rayon};
+use max_functions::{ShapeMismatch, max_cpu, max_rayon, verify};
 use ndarray::{Array2, ArrayRef2, array, s};
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
+use teaching_tests::{Failure, check, for_any};
 
 /// Memory layout of a matrix.
 #[derive(Clone, Copy, Debug)]
@@ -33,60 +34,50 @@ fn random_matrix(rows: usize, columns: usize, layout: Layout, rng: &mut impl Rng
     }
 }
 
-fn oracle(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Array2<i32> {
-    Array2::from_shape_fn(a.dim(), |index| std::cmp::max(a[index], b[index]))
-}
-
 fn any_layout() -> impl Strategy<Value = Layout> {
     prop_oneof![Just(Layout::RowMajor), Just(Layout::ColumnMajor), Just(Layout::EveryOther), Just(Layout::Reversed),]
 }
 
-fn both_agree(rows: usize, columns: usize, layouts: (Layout, Layout), seed: u64) -> Result<(), TestCaseError> {
+fn both_are_right((rows, columns, layouts, seed): (usize, usize, (Layout, Layout), u64)) -> Result<(), Failure> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let a = random_matrix(rows, columns, layouts.0, &mut rng);
     let b = random_matrix(rows, columns, layouts.1, &mut rng);
-    let expected = oracle(&a, &b);
-    prop_assert!(max_cpu(&a, &b) == Ok(expected.clone()), "max_cpu");
-    prop_assert!(max_rayon(&a, &b) == Ok(expected), "max_rayon");
+    both_agree(&a, &b)
+}
+
+fn both_agree(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<(), Failure> {
+    check("max_cpu", max_cpu(a, b).map_err(|error| error.to_string()).and_then(|c| verify(&c, a, b)))?;
+    check("max_rayon", max_rayon(a, b).map_err(|error| error.to_string()).and_then(|c| verify(&c, a, b)))
+}
+
+#[test]
+fn part2_maximum_of_small_matrices() -> Result<(), Failure> {
+    let layouts = (any_layout(), any_layout());
+    for_any(256, (0..20_usize, 0..70_usize, layouts, any::<u64>()), both_are_right)
+}
+
+/// Up to three tasks of 32 · 1024 elements, the last of any length.
+#[test]
+fn part2_maximum_of_matrices_that_take_several_tasks() -> Result<(), Failure> {
+    let layouts = (any_layout(), any_layout());
+    for_any(24, (150..300_usize, 200..300_usize, layouts, any::<u64>()), both_are_right)
+}
+
+#[test]
+fn part2_maximum_at_the_edges_of_a_task() -> Result<(), Failure> {
+    let layouts = (Layout::RowMajor, Layout::RowMajor);
+    for elements in [32 * 1024 - 1, 32 * 1024, 32 * 1024 + 1] {
+        both_are_right((1, elements, layouts, 5))?;
+        both_are_right((elements, 1, layouts, 6))?;
+    }
     Ok(())
 }
 
-proptest! {
-    #[test]
-    fn part2_maximum_of_small_matrices(
-        rows in 0..20_usize, columns in 0..70_usize, layouts in (any_layout(), any_layout()), seed: u64,
-    ) {
-        both_agree(rows, columns, layouts, seed)?;
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
-
-    /// Up to three tasks of 32 · 1024 elements, the last of any length.
-    #[test]
-    fn part2_maximum_of_matrices_that_take_several_tasks(
-        rows in 150..300_usize, columns in 200..300_usize, layouts in (any_layout(), any_layout()), seed: u64,
-    ) {
-        both_agree(rows, columns, layouts, seed)?;
-    }
-}
-
 #[test]
-fn part2_maximum_at_the_edges_of_a_task() {
-    let layouts = (Layout::RowMajor, Layout::RowMajor);
-    for elements in [32 * 1024 - 1, 32 * 1024, 32 * 1024 + 1] {
-        both_agree(1, elements, layouts, 5).unwrap();
-        both_agree(elements, 1, layouts, 6).unwrap();
-    }
-}
-
-#[test]
-fn part2_maximum_of_the_smallest_and_the_largest_integer() {
+fn part2_maximum_of_the_smallest_and_the_largest_integer() -> Result<(), Failure> {
     let (low, high) = (array![[i32::MIN, i32::MIN]], array![[i32::MAX, i32::MIN]]);
-    assert_eq!(max_cpu(&low, &high).unwrap(), high);
-    assert_eq!(max_rayon(&low, &high).unwrap(), high);
-    assert_eq!(max_rayon(&high, &low).unwrap(), high);
+    both_agree(&low, &high)?;
+    both_agree(&high, &low)
 }
 
 #[test]

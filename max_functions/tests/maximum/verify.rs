@@ -14,14 +14,14 @@ fn part2_verify_accepts_the_maximum() {
 fn part2_verify_names_the_first_difference() {
     let (a, b) = (array![[1, 7], [255, 0]], array![[3, 2], [9, 0]]);
     let difference = verify(&array![[3, 7], [9, 1]], &a, &b).unwrap_err();
-    assert_eq!(difference, "row 1, column 0: 9 instead of 255");
+    assert_eq!(difference, "c[1][0] is 9, expected 255 (a = 255, b = 9), for a 2 × 2 matrix");
 }
 
 #[test]
 fn part2_verify_rejects_another_shape() {
     let a = Array2::zeros((2, 3));
     let difference = verify(&Array2::zeros((3, 2)), &a, &a).unwrap_err();
-    assert_eq!(difference, "shape [3, 2] instead of [2, 3]");
+    assert_eq!(difference, "the result is 3 × 2, expected 2 × 3");
 }
 
 proptest! {
@@ -32,6 +32,6 @@ proptest! {
         let mut maximum = max_cpu(&a, &b).unwrap();
         maximum[[row, column]] -= wrong;
         let difference = verify(&maximum, &a, &b).unwrap_err();
-        prop_assert!(difference.starts_with(&format!("row {row}, column {column}: ")), "{difference}");
+        prop_assert!(difference.starts_with(&format!("c[{row}][{column}] is ")), "{difference}");
     }
 }

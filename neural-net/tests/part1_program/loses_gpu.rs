@@ -27,8 +27,11 @@ struct WithGpu {
 }
 
 impl WithGpu {
-    /// A machine for the test named `test`; None if there is no C compiler.
+    /// A machine for the test named `test`; None if there is no C compiler, or no PTX of the kernels.
     fn new(test: &str, defines: &[&str]) -> Option<Self> {
+        if !gpu::require_ptx(gpu::KERNELS) {
+            return None;
+        }
         let driver = stand_in::compile(test, defines)?;
         Some(Self { sandbox: Sandbox::new(), driver })
     }

@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::compile::{Compilation, Flags};
 use crate::error::{BuilderError, describe};
@@ -11,7 +12,7 @@ use crate::outcome::{Comparison, Origin, Ptx, Rebuilt};
 use crate::postprocess::{LaunchBounds, postprocess};
 use crate::source_names::SourceNames;
 use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
-use crate::{Arch, compiling_kernels};
+use crate::{Arch, STALE, STRICT_VARIABLE, compiling_kernels};
 
 /// A builder of PTX from a crate of kernels, for one architecture. See the [crate]'s documentation for its use.
 ///
@@ -28,6 +29,7 @@ pub struct CudaBuilder {
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
     toolchains: Option<Vec<Candidate>>,
+    strict: Option<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,6 +52,7 @@ impl CudaBuilder {
             copy_to: None,
             target_dir: None,
             toolchains: None,
+            strict: None,
         }
     }
 
@@ -119,6 +122,12 @@ impl CudaBuilder {
         self
     }
 
+    /// Sets whether stale PTX without a toolchain is an error, instead of by [`STRICT_VARIABLE`].
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = Some(strict);
+        self
+    }
+
     /// The path of the committed PTX, if one was set.
     ///
     /// # Errors
@@ -149,8 +158,8 @@ impl CudaBuilder {
     /// `rerun-if-changed` directives, and a warning if a committed file is stale.
     ///
     /// # Errors
-    /// If the committed PTX is stale and there is no toolchain; if the kernels do not compile; if a file cannot be read
-    /// or written.
+    /// If the committed PTX is stale, there is no toolchain, and the build is strict; if the kernels do not compile; if a
+    /// file cannot be read or written.
     pub fn build(self) -> Result<Ptx, BuilderError> {
         if compiling_kernels() {
             return Err(BuilderError::Recursion);
@@ -165,7 +174,11 @@ impl CudaBuilder {
         let (text, origin) = match self.committed_text(kernels, &fingerprint)? {
             Ok(text) => (text, Origin::Committed),
             Err(staleness) => {
-                let toolchain = self.find_toolchain(kernels, Some(&staleness))?;
+                let toolchain = match self.find_toolchain(kernels, Some(&staleness)) {
+                    Err(error) if self.is_strict() => return Err(error),
+                    Err(_) => return self.stale(kernels, staleness),
+                    Ok(toolchain) => toolchain,
+                };
                 let rebuilt = self.compile(&crates, fingerprint, &toolchain)?;
                 let compiler = rebuilt.header.compiler.clone();
                 if committed.is_some() {
@@ -183,6 +196,29 @@ impl CudaBuilder {
             (None, ..) => write_ptx(self.target_directory()?.join(self.file_name(kernels)), &text)?,
         };
         Ok(Ptx { path, arch: self.arch, origin })
+    }
+
+    /// Provides a text that says why there is no PTX, with a warning.
+    fn stale(&self, kernels: &Manifest, staleness: Staleness) -> Result<Ptx, BuilderError> {
+        // Once for all architectures.
+        static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+        if !HAS_WARNED.swap(true, Ordering::Relaxed) {
+            println!(
+                "cargo::warning={}: the PTX is stale, and no toolchain here can build it: the simulator runs the changed kernels, GPUs \
+                 and the PTX interpreter do not. `cargo xtask doctor` says how to get one",
+                kernels.package
+            );
+        }
+        let text = format!("{STALE}{staleness}\n");
+        let path = match &self.copy_to {
+            Some(path) => path.clone(),
+            None => self.target_directory()?.join(self.file_name(kernels)),
+        };
+        Ok(Ptx { path: write_ptx(path, &text)?, arch: self.arch, origin: Origin::Stale { staleness } })
+    }
+
+    fn is_strict(&self) -> bool {
+        self.strict.unwrap_or_else(|| std::env::var_os(STRICT_VARIABLE).is_some_and(|value| value == "1"))
     }
 
     /// Compiles the kernels, even if the committed PTX is fresh.
@@ -318,7 +354,7 @@ impl CudaBuilder {
         paths.sort();
         paths.dedup();
         let changed = paths.into_iter().map(|path| format!("cargo::rerun-if-changed={}", path.display()));
-        let variables = [Candidate::RUSTC_VARIABLE, Candidate::CARGO_VARIABLE];
+        let variables = [Candidate::RUSTC_VARIABLE, Candidate::CARGO_VARIABLE, STRICT_VARIABLE];
         changed.chain(variables.map(|name| format!("cargo::rerun-if-env-changed={name}"))).collect()
     }
 }

@@ -8,8 +8,10 @@
 //! 1. The committed PTX is fresh: it is used. Nothing is compiled and no toolchain is searched for.
 //! 2. It is stale, and there is a toolchain that can build PTX: the PTX is built, with a warning that names the command
 //!    that refreshes the committed file.
-//! 3. It is stale, and there is no such toolchain: the build fails with [`BuilderError::NoToolchain`], which lists the
-//!    toolchains that were tried, why each was rejected, and the commands that install one.
+//! 3. It is stale, and there is no such toolchain: the kernels run in the simulator only. The build warns in one line, and
+//!    marks the text as stale ([`STALE`]), which whatever loads PTX must reject. With the environment variable
+//!    [`STRICT_VARIABLE`] set to 1, the build fails with [`BuilderError::NoToolchain`], which lists the toolchains that
+//!    were tried, why each was rejected, and the commands that install one.
 //!
 //! Fresh means that the [`Fingerprint`] in the file's header equals that of the current sources, flags and
 //! architecture. The compiler's version is recorded in the header, but is *not* part of the fingerprint: PTX of another
@@ -76,6 +78,12 @@ pub use toolchain::{Candidate, RejectedCandidate, RejectionReason, Toolchain, fi
 
 /// The target that rustc compiles kernels for.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// The beginning of a text that is stale; the reason, up to the end of the line, follows.
+pub const STALE: &str = "// stale: ";
+
+/// The environment variable that, set to 1, makes stale PTX without a toolchain an error of the build.
+pub const STRICT_VARIABLE: &str = "PTX_STRICT";
 
 /// Whether the calling build script runs for the GPU's target, where it must do nothing: if a kernel crate's own build
 /// script calls [`CudaBuilder::build`], that call compiles the crate, which runs the script again.

@@ -13,7 +13,7 @@ pub struct Ptx {
     pub path: PathBuf,
     /// The architecture that it is for.
     pub arch: Arch,
-    /// Whether it is the committed file or was built.
+    /// Whether it is the committed file, was built, or is stale.
     pub origin: Origin,
 }
 
@@ -28,6 +28,12 @@ pub enum Origin {
         staleness: Staleness,
         /// The compiler's name and version.
         compiler: String,
+    },
+    /// It is stale, and there is no toolchain: no GPU and no interpreter may run it. Its text begins with
+    /// [`STALE`](crate::STALE) and the reason.
+    Stale {
+        /// Why the committed file could not be used.
+        staleness: Staleness,
     },
 }
 

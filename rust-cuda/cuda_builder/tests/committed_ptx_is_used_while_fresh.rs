@@ -63,9 +63,23 @@ fn built_ptx_is_below_the_target_directory_by_default() {
 }
 
 #[test]
-fn stale_or_missing_ptx_fails_the_build_without_a_toolchain() {
+fn stale_ptx_without_a_toolchain_is_marked() {
     let (sandbox, _) = committed();
-    let staleness = || match sandbox.builder().build().unwrap_err() {
+    let builder = || sandbox.builder().copy_to(sandbox.path("out/copy.ptx"));
+    assert_eq!(builder().strict(false).build().unwrap().origin, Origin::Committed);
+    sandbox.change("kernels/src/scaling.rs", "*= factor", "/= factor");
+    let ptx = builder().strict(false).build().unwrap();
+    assert_eq!(ptx.origin, Origin::Stale { staleness: Staleness::Sources });
+    assert_eq!(ptx.path, sandbox.path("out/copy.ptx"));
+    let text = sandbox.read("out/copy.ptx");
+    assert_eq!(text, format!("{}{}\n", cuda_builder::STALE, Staleness::Sources));
+    assert!(sandbox.read(COMMITTED).ends_with(PTX), "a build must not write into the sources");
+}
+
+#[test]
+fn stale_or_missing_ptx_fails_a_strict_build_without_a_toolchain() {
+    let (sandbox, _) = committed();
+    let staleness = || match sandbox.builder().strict(true).build().unwrap_err() {
         BuilderError::NoToolchain { staleness, .. } => staleness.unwrap(),
         other => panic!("{other}"),
     };

@@ -96,6 +96,7 @@ fn directives_for_cargo_have_the_watched_paths_and_the_warning() {
         format!("cargo::rerun-if-changed={}", kernels.join("src").display()),
         format!("cargo::rerun-if-changed={}", kernels.display()),
         "cargo::rerun-if-env-changed=CUDA_BUILDER_RUSTC".to_owned(),
+        "cargo::rerun-if-env-changed=PTX_STRICT".to_owned(),
         "cargo::warning=tiny-kernels: the PTX for sm_75 (ptx/missing.ptx): the committed file is missing; \
          built with rustc 9.9.9 (fake), LLVM 99.0. `cargo xtask ptx` refreshes it"
             .to_owned(),
@@ -107,13 +108,21 @@ fn directives_for_cargo_have_the_watched_paths_and_the_warning() {
 #[test]
 fn every_line_of_an_error_is_passed_to_cargo() {
     let sandbox = Sandbox::new();
-    let output = run_build_script(&sandbox, &[("CUDA_BUILDER_RUSTC", "/nowhere/rustc")]);
+    let nowhere = ("CUDA_BUILDER_RUSTC", "/nowhere/rustc");
+    let output = run_build_script(&sandbox, &[nowhere, ("PTX_STRICT", "1")]);
     assert_eq!(output.status.code(), Some(1));
     let stdout = String::from_utf8(output.stdout).unwrap();
     let errors: Vec<_> = stdout.lines().filter_map(|line| line.strip_prefix("cargo::error=")).collect();
     assert_eq!(errors.len(), 6, "{stdout}");
     assert_eq!(errors[1], "  - CUDA_BUILDER_RUSTC (/nowhere/rustc): it does not exist");
     assert!(errors[3].contains("rustup component add rust-src"));
+    // Not strict, it is one warning.
+    let output = run_build_script(&sandbox, &[nowhere, ("PTX_STRICT", "0")]);
+    assert_eq!(output.status.code(), Some(0));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let warnings: Vec<_> = stdout.lines().filter_map(|line| line.strip_prefix("cargo::warning=")).collect();
+    assert_eq!(warnings.len(), 1, "{stdout}");
+    assert!(warnings[0].starts_with("tiny-kernels: the PTX is stale, and no toolchain"), "{stdout}");
 }
 
 #[test]

@@ -34,6 +34,12 @@ impl PtxVariant {
         self.text
     }
 
+    /// Why there is no PTX of the current kernels, in words; None if there is. The build script found that the committed
+    /// PTX is stale, and no toolchain to build it.
+    pub fn staleness(&self) -> Option<&'static str> {
+        self.text.strip_prefix("// stale: ").map(str::trim_end)
+    }
+
     /// The variant for the newest architecture; None if `variants` is empty.
     pub fn newest(variants: &'static [Self]) -> Option<&'static Self> {
         variants.iter().max_by_key(|variant| variant.compute_capability)

@@ -59,6 +59,7 @@ impl Cuda {
             let variants = variants.iter().map(PtxVariant::compute_capability).collect();
             return Err(OpenError::NoPtxVariant { device: properties.name, compute_capability, variants });
         };
+        crate::ptx::require_fresh(variant)?;
         let context = Context::new(device).map_err(OpenError::driver("making a context"))?;
         // `new` has done that too, but ignores a failure.
         CurrentContext::set_current(&context).map_err(OpenError::driver("entering the context"))?;

@@ -163,7 +163,7 @@ fn the_simulators_shared_memory_is_an_option() {
 #[test]
 fn empty_launches_and_barriers_of_the_grid_run_on_each_device() {
     let interpreter = |variant| Device::interpreter(variant, InterpreterOptions::default()).unwrap();
-    for device in gpu::KERNELS.iter().map(interpreter).chain([Device::simulator()]) {
+    for device in gpu::fresh_ptx(gpu::KERNELS).iter().map(interpreter).chain([Device::simulator()]) {
         device.launch(&empty_kernel, LaunchConfig::new(3, 64), ()).unwrap();
         let mut barrier = device.zeroed(1).unwrap();
         // Each barrier inverts the highest bit, and leaves the others zero.

@@ -24,6 +24,9 @@ fn loads_the_newest_variant() {
     assert_eq!((device.total_memory(), device.multiprocessors()), (None, None));
     assert_eq!(device.max_shared_bytes(), 227 * 1024);
 
+    if !gpu::require_ptx(gpu::KERNELS) {
+        return;
+    }
     assert_eq!(Device::open(DeviceChoice::Ptx, gpu::KERNELS).unwrap().name(), "PTX interpreter, sm_90");
     let oldest = Device::interpreter(&gpu::KERNELS[0], InterpreterOptions::default()).unwrap();
     assert_eq!(oldest.name(), "PTX interpreter, sm_75");
@@ -197,4 +200,24 @@ fn reports_are_kept_after_the_first_request() {
     assert_eq!(device.take_ptx_reports().len(), 2);
     assert!(device.take_ptx_reports().is_empty());
     assert!(Device::simulator().take_ptx_reports().is_empty());
+}
+
+#[test]
+fn stale_ptx_is_rejected_with_the_way_out() {
+    static STALE: [PtxVariant; 1] = {
+        // SAFETY: no code is launched.
+        #[allow(unsafe_code)]
+        unsafe {
+            [PtxVariant::new((7, 5), "// stale: the sources have changed\n")]
+        }
+    };
+    let rejected = [
+        Device::interpreter(&STALE[0], InterpreterOptions::default()).unwrap_err(),
+        Device::open(DeviceChoice::Ptx, &STALE).unwrap_err(),
+    ];
+    for error in rejected {
+        assert!(matches!(error, OpenError::StalePtx { reason: "the sources have changed" }));
+        let text = error.to_string();
+        assert!(text.contains("only the simulator runs") && text.contains("`cargo xtask ptx`"), "{text}");
+    }
 }

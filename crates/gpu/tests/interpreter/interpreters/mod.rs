@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use cuda_std::Kernel;
-use gpu::{Device, Error, InterpreterOptions, PtxVariant};
+use gpu::{Device, Error, InterpreterOptions, PtxVariant, fresh_ptx};
 use ptx_interpreter::Fault;
 
 /// A device with the kernels of one PTX module. Two writes of the same value to one element are a fault here: no
@@ -14,7 +14,8 @@ pub(crate) fn device(ptx: &PtxVariant, options: InterpreterOptions) -> Device {
 }
 
 /// Runs `test` with the kernels of each PTX, once with race checks and once without.
-pub(crate) fn with_and_without_races(ptx: &[PtxVariant], test: impl Fn(&Device)) {
+pub(crate) fn with_and_without_races(ptx: &'static [PtxVariant], test: impl Fn(&Device)) {
+    let ptx = fresh_ptx(ptx);
     for check_races in [true, false] {
         let options = InterpreterOptions { check_races, ..InterpreterOptions::default() };
         ptx.iter().for_each(|ptx| test(&device(ptx, options)));
@@ -22,8 +23,8 @@ pub(crate) fn with_and_without_races(ptx: &[PtxVariant], test: impl Fn(&Device))
 }
 
 /// Runs `test` with the kernels of each PTX, with race checks.
-pub(crate) fn with_races(ptx: &[PtxVariant], test: impl Fn(&Device)) {
-    ptx.iter().for_each(|ptx| test(&device(ptx, InterpreterOptions::default())));
+pub(crate) fn with_races(ptx: &'static [PtxVariant], test: impl Fn(&Device)) {
+    fresh_ptx(ptx).iter().for_each(|ptx| test(&device(ptx, InterpreterOptions::default())));
 }
 
 /// The fault of a launch, whose kernel must be `K` and whose source line the given one. Its message must be one line.
@@ -47,7 +48,7 @@ pub(crate) fn fault_of<K: Kernel>(error: &Error) -> Fault {
 thread_local! {
     /// The simulator, and an interpreter with each PTX of the test kernels, opened once per test thread.
     static TEST_DEVICES: Vec<Device> = {
-        let interpreters = test_kernels::PTX.iter().map(|ptx| device(ptx, InterpreterOptions::default()));
+        let interpreters = fresh_ptx(&test_kernels::PTX).iter().map(|ptx| device(ptx, InterpreterOptions::default()));
         [Device::simulator()].into_iter().chain(interpreters).collect()
     };
 }
