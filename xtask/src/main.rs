@@ -11,6 +11,7 @@ mod profiles;
 mod programs;
 mod ptx;
 mod skipped;
+mod starter;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ enum Command {
     Profiles(profiles::Options),
     /// Counts the tests that a run skipped, and fails if a skip is not allowed
     Skipped(skipped::Options),
+    /// Writes a workspace in which a student does the homework
+    Starter(starter::Options),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Peers(options) => peers::run(&options),
         Command::Profiles(options) => profiles::run(&options),
         Command::Skipped(options) => skipped::run(&options),
+        Command::Starter(options) => starter::run(&options),
     })
 }
 

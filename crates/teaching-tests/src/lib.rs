@@ -2,9 +2,13 @@
 //! 12, expected 200 (a = 200, b = 12), for a 10 × 10 matrix`.
 //!
 //! A test returns `Result<(), Failure>`. [`check`] names the function, [`for_any`] runs a check for random inputs and
-//! fails with the sentence of the smallest input that fails.
+//! fails with the sentence of the smallest input that fails. [`call`] makes a panic of the code under test a sentence,
+//! and [`not_written!`] stands where that code is still to be written.
 
+use std::cell::Cell;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
@@ -31,6 +35,46 @@ impl<S: Into<String>> From<S> for Failure {
 /// If the check has failed.
 pub fn check(function: &str, result: Result<(), impl fmt::Display>) -> Result<(), Failure> {
     result.map_err(|difference| Failure(format!("{function}: {difference}")))
+}
+
+/// Panics with "not written yet: NAME".
+#[macro_export]
+macro_rules! not_written {
+    ($name:literal) => {
+        panic!(concat!("not written yet: ", $name))
+    };
+}
+
+thread_local! {
+    /// Whether panics of this thread are the caller's to tell.
+    static IS_SILENT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls the code under test.
+///
+/// # Errors
+/// Its error in words; or the message of its panic, which is not printed.
+pub fn call<T, E: fmt::Display>(function: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !IS_SILENT.get() {
+                others(info);
+            }
+        }));
+    });
+    let before = IS_SILENT.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(function));
+    IS_SILENT.set(before);
+    match result {
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(payload) => Err(match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+            (Some(message), _) => (*message).to_owned(),
+            (_, Some(message)) => message.clone(),
+            _ => "it panics".to_owned(),
+        }),
+    }
 }
 
 /// Checks `cases` random inputs.
@@ -68,6 +112,19 @@ mod tests {
         let failure = for_any(64, 0..1000_u32, below_100).unwrap_err();
         assert_eq!(format!("{failure:?}"), "100 is too large");
         assert_eq!(for_any(64, 0..100_u32, below_100), Ok(()));
+    }
+
+    #[test]
+    fn a_call_has_a_result_an_error_or_a_panic() {
+        assert_eq!(call(|| Ok::<_, String>(3)), Ok(3));
+        assert_eq!(call(|| Err::<(), _>("it failed")), Err("it failed".to_owned()));
+        assert_eq!(
+            call(|| -> Result<(), String> { not_written!("max_cpu") }),
+            Err("not written yet: max_cpu".to_owned())
+        );
+        let at = 7;
+        let out_of_bounds = || -> Result<usize, String> { Ok([1, 2, 3][std::hint::black_box(at)]) };
+        assert!(call(out_of_bounds).unwrap_err().contains("the len is 3 but the index is 7"));
     }
 
     #[test]

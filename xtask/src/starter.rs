@@ -1,0 +1,297 @@
+//! `cargo xtask starter`: a workspace in which a student does the homework.
+//!
+//! The files are in `xtask/starter`, with solutions. A block between `// write: NAME` and `// end` becomes
+//! `not_written!("NAME")`, unless the solutions are wanted.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use neural_net::files::write_atomically;
+use timing::program::one_of;
+use timing::say;
+
+use crate::workspace_root;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Folder of the workspace, which must not exist yet or be empty
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Part of the homework [default: all]; may be repeated
+    #[arg(long, value_parser = one_of(&Part::ALL, Part::name, Part::description))]
+    part: Vec<Part>,
+    /// Fill in the solutions
+    #[arg(long)]
+    solutions: bool,
+    /// Take this project's crates from a git repository instead of this folder
+    #[arg(long, value_name = "URL", requires = "rev")]
+    git: Option<String>,
+    /// Commit of the git repository
+    #[arg(long, value_name = "COMMIT", requires = "git")]
+    rev: Option<String>,
+}
+
+/// A part of the homework: one crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    One,
+    Two,
+    Three,
+}
+
+impl Part {
+    const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::Two => "2",
+            Self::Three => "3",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::One => "The building blocks of a network, utils",
+            Self::Two => "The element-wise maximum, max_functions",
+            Self::Three => "X·Xᵀ, matmul_functions",
+        }
+    }
+
+    fn package(self) -> &'static str {
+        match self {
+            Self::One => "utils",
+            Self::Two => "max_functions",
+            Self::Three => "matmul_functions",
+        }
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let Options { directory, part, solutions, git, rev } = options;
+    let parts: Vec<Part> = Part::ALL.into_iter().filter(|known| part.is_empty() || part.contains(known)).collect();
+    let is_free = match std::fs::read_dir(directory) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(_) => !directory.exists(),
+    };
+    ensure!(is_free, "{} exists and is not an empty folder: choose another one", directory.display());
+    for flag in [git, rev].into_iter().flatten() {
+        ensure!(
+            !flag.contains(['"', '\\', '\n']),
+            "{flag:?} cannot be written to Cargo.toml: it has a quote or a backslash"
+        );
+    }
+    let source = match git.as_deref().zip(rev.as_deref()) {
+        Some((url, rev)) => Source::Git { url, rev },
+        None => Source::Folder(workspace_root()),
+    };
+    let mut files = Vec::new();
+    let templates = workspace_root().join("xtask/starter");
+    for part in &parts {
+        let package = templates.join(part.package());
+        for file in files_below(&package)? {
+            let name = file.strip_prefix(&templates).context("the file is below the templates")?.to_owned();
+            let text = read(&file)?;
+            let is_rust = file.extension().is_some_and(|extension| extension == "rs");
+            let text = if is_rust {
+                with_blocks(&text, *solutions).with_context(|| name.display().to_string())?
+            } else {
+                text
+            };
+            files.push((name, text));
+        }
+    }
+    files.push(("Cargo.toml".into(), manifest(&read(&templates.join("workspace.toml"))?, &parts, source)?));
+    files.push(("README.md".into(), readme(&read(&templates.join("README.md"))?, &parts)));
+    files.push((".gitignore".into(), "/target\n".to_owned()));
+    for name in ["Cargo.lock", "rust-toolchain.toml"] {
+        files.push((name.into(), read(&workspace_root().join(name))?));
+    }
+    write_all(directory, &files)?;
+    let names: Vec<&str> = parts.iter().map(|part| part.package()).collect();
+    say!("{}: {}. Next: cd {0} && cargo test", directory.display(), names.join(", "));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(file: &Path) -> Result<String> {
+    std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+/// All files below a folder, sorted.
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
+        match path.is_dir() {
+            true => files.extend(files_below(&path)?),
+            false => files.push(path),
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Writes all files into a new folder beside `directory`, which then gets its name: it appears whole.
+fn write_all(directory: &Path, files: &[(PathBuf, String)]) -> Result<()> {
+    let directory = std::path::absolute(directory).with_context(|| format!("cannot find {}", directory.display()))?;
+    let parent = directory.parent().with_context(|| format!("{} has no parent", directory.display()))?;
+    std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    let new = tempfile::Builder::new().prefix(".starter-").tempdir_in(parent);
+    let new = new.with_context(|| format!("cannot create a folder in {}", parent.display()))?;
+    for (name, text) in files {
+        let file = new.path().join(name);
+        let folder = file.parent().context("a file is in a folder")?;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        write_atomically(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if directory.exists() {
+        std::fs::remove_dir(&directory).with_context(|| format!("cannot replace {}", directory.display()))?;
+    }
+    std::fs::rename(new.keep(), &directory).with_context(|| format!("cannot write {}", directory.display()))
+}
+
+/// A source file without its markers: with the solutions, or with `not_written!` in their place.
+fn with_blocks(text: &str, solutions: bool) -> Result<String> {
+    let (mut result, mut block) = (String::new(), None);
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        match (trimmed.strip_prefix("// write: "), trimmed == "// end", block) {
+            (Some(name), _, None) => {
+                block = Some(name);
+                if !solutions {
+                    let indent = &line[..line.len() - trimmed.len()];
+                    result.push_str(&format!("{indent}teaching_tests::not_written!(\"{name}\");\n"));
+                }
+            }
+            (None, true, Some(_)) => block = None,
+            (Some(name), _, Some(open)) => bail!("the block {name} begins within {open}"),
+            (None, true, None) => bail!("a block ends that has not begun"),
+            (None, false, block) => {
+                if solutions || block.is_none() {
+                    result.push_str(line);
+                    result.push('\n');
+                }
+            }
+        }
+    }
+    ensure!(block.is_none(), "the block {} does not end", block.unwrap_or_default());
+    // Until everything is written, some arguments and imports are not used.
+    let is_root = text.starts_with("//! Homework part");
+    Ok(match is_root && !solutions {
+        true => {
+            let end = result.lines().take_while(|line| line.starts_with("//!")).map(|line| line.len() + 1).sum();
+            let (documentation, rest) = result.split_at(end);
+            format!(
+                "{documentation}\n// Until everything is written; then remove this line.\n#![allow(unused, unreachable_code)]\n{rest}"
+            )
+        }
+        false => result,
+    })
+}
+
+/// The place of this project's crates.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Folder(&'a Path),
+    Git { url: &'a str, rev: &'a str },
+}
+
+/// The workspace's Cargo.toml.
+fn manifest(template: &str, parts: &[Part], source: Source) -> Result<String> {
+    let members: Vec<String> = parts.iter().map(|part| format!("{:?}", part.package())).collect();
+    let mut lines = Vec::new();
+    for line in template.lines() {
+        let line = line.replace("MEMBERS", &members.join(", "));
+        lines.push(match line.split_once("PROJECT = \"") {
+            None => line,
+            Some((before, rest)) => {
+                let (path, after) = rest.split_once('"').context("a path ends with a quote")?;
+                let place = match source {
+                    Source::Folder(root) => {
+                        let path = root.join(path);
+                        let path = path.to_str().context("this project's path is not UTF-8: use --git")?;
+                        ensure!(!path.contains(['"', '\\']), "{path} cannot be written to Cargo.toml: use --git");
+                        format!("path = \"{path}\"")
+                    }
+                    Source::Git { url, rev } => format!("git = \"{url}\", rev = \"{rev}\""),
+                };
+                format!("{before}{place}{after}")
+            }
+        });
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
+/// The assignment, with the sections of the parts.
+fn readme(template: &str, parts: &[Part]) -> String {
+    let mut sections = template.split("<!-- part: ");
+    let mut text = sections.next().unwrap_or_default().to_owned();
+    for section in sections {
+        let (package, section) = section.split_once(" -->\n").unwrap_or((section, ""));
+        if parts.iter().any(|part| part.package() == package) {
+            text.push_str(section);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FUNCTION: &str = "//! Homework part 2.\n\nfn f() -> u32 {\n    // write: f\n    7\n    // end\n}\n";
+
+    #[test]
+    fn blocks_are_solutions_or_not_written() {
+        assert_eq!(with_blocks(FUNCTION, true).unwrap(), "//! Homework part 2.\n\nfn f() -> u32 {\n    7\n}\n");
+        let skeleton = with_blocks(FUNCTION, false).unwrap();
+        assert!(skeleton.contains("fn f() -> u32 {\n    teaching_tests::not_written!(\"f\");\n}\n"), "{skeleton}");
+        assert!(skeleton.starts_with("//! Homework part 2.\n\n// Until"), "{skeleton}");
+        for wrong in ["// write: f\n", "// end\n", "// write: f\n// write: g\n// end\n"] {
+            assert!(with_blocks(wrong, false).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_crates_come_from_a_folder_or_a_repository() {
+        let template = "members = [MEMBERS]\ngpu = { PROJECT = \"crates/gpu\" }\n";
+        let by = |source| manifest(template, &[Part::One, Part::Three], source).unwrap();
+        let expected = "members = [\"utils\", \"matmul_functions\"]\ngpu = { path = \"/p/crates/gpu\" }\n";
+        assert_eq!(by(Source::Folder(Path::new("/p"))), expected);
+        let git = by(Source::Git { url: "https://example.org/p", rev: "abc" });
+        assert!(git.contains("gpu = { git = \"https://example.org/p\", rev = \"abc\" }"), "{git}");
+    }
+
+    #[test]
+    fn the_assignment_has_the_chosen_parts() {
+        let text = readme(&read(&workspace_root().join("xtask/starter/README.md")).unwrap(), &[Part::Two]);
+        assert!(text.contains("## Part 2") && !text.contains("## Part 1") && !text.contains("## Part 3"), "{text}");
+        assert!(!text.contains("<!--"), "{text}");
+    }
+
+    /// Nothing of a solution is left in what students get.
+    #[test]
+    fn every_block_of_the_templates_has_a_solution_that_students_do_not_get() {
+        let mut blocks = 0;
+        for part in Part::ALL {
+            for file in files_below(&workspace_root().join("xtask/starter").join(part.package())).unwrap() {
+                let text = read(&file).unwrap();
+                if file.extension().is_some_and(|extension| extension == "rs") {
+                    let (skeleton, solved) = (with_blocks(&text, false).unwrap(), with_blocks(&text, true).unwrap());
+                    let written = text.matches("// write: ").count();
+                    blocks += written;
+                    assert_eq!(skeleton.matches("not_written!(").count(), written);
+                    assert!(
+                        !solved.contains("not_written!")
+                            && !solved.contains("// write")
+                            && !skeleton.contains("// write")
+                    );
+                }
+            }
+        }
+        assert_eq!(blocks, 15);
+    }
+}
