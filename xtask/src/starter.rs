@@ -39,16 +39,18 @@ enum Part {
     One,
     Two,
     Three,
+    Activation,
 }
 
 impl Part {
-    const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+    const ALL: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Activation];
 
     fn name(self) -> &'static str {
         match self {
             Self::One => "1",
             Self::Two => "2",
             Self::Three => "3",
+            Self::Activation => "activation",
         }
     }
 
@@ -57,6 +59,7 @@ impl Part {
             Self::One => "The building blocks of a network, utils",
             Self::Two => "The element-wise maximum, max_functions",
             Self::Three => "X·Xᵀ, matmul_functions",
+            Self::Activation => "NVIDIA's exercise, activation_functions",
         }
     }
 
@@ -65,6 +68,7 @@ impl Part {
             Self::One => "utils",
             Self::Two => "max_functions",
             Self::Three => "matmul_functions",
+            Self::Activation => "activation_functions",
         }
     }
 }
@@ -292,6 +296,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(blocks, 15);
+        assert_eq!(blocks, 22);
     }
 }
