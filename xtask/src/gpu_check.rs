@@ -4,7 +4,6 @@
 //! Each item (a test program, a timing, a peer's script, a sanitizer run) is a child process with a time limit, and the
 //! results are written after each item: a hang, a crash or a refusal of one costs that one.
 
-mod child;
 mod folder;
 mod machine;
 mod mnist;

@@ -3,9 +3,12 @@
 mod attack;
 mod capture;
 mod cargo;
+mod child;
 mod doctor;
 mod draw;
 mod gpu_check;
+#[cfg(unix)]
+mod grade;
 mod peers;
 mod profiles;
 mod programs;
@@ -37,6 +40,9 @@ enum Command {
     Draw(draw::Options),
     /// Creates a folder that checks and times the kernels on a machine with a GPU and without Rust
     GpuCheck(gpu_check::Options),
+    /// Grades submissions of the homework
+    #[cfg(unix)]
+    Grade(grade::Options),
     /// Rewrites or checks the committed PTX of the GPU kernels, or profiles a kernel's PTX
     Ptx(ptx::Options),
     /// Times the programs against NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
@@ -56,6 +62,8 @@ fn main() -> ExitCode {
         Command::Doctor(options) => doctor::run(&options),
         Command::Draw(options) => draw::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),
+        #[cfg(unix)]
+        Command::Grade(options) => grade::run(&options),
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Profiles(options) => profiles::run(&options),

@@ -35,7 +35,7 @@ pub(crate) struct Options {
 
 /// A part of the homework: one crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(crate) enum Part {
     One,
     Two,
     Three,
@@ -43,7 +43,7 @@ enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Activation];
+    pub(crate) const ALL: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Activation];
 
     fn name(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Part {
         }
     }
 
-    fn package(self) -> &'static str {
+    pub(crate) fn package(self) -> &'static str {
         match self {
             Self::One => "utils",
             Self::Two => "max_functions",
@@ -91,32 +91,39 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         Some((url, rev)) => Source::Git { url, rev },
         None => Source::Folder(workspace_root()),
     };
+    write_from(directory, &parts, *solutions, source)?;
+    let names: Vec<&str> = parts.iter().map(|part| part.package()).collect();
+    say!("{}: {}. Next: cd {0} && cargo test", directory.display(), names.join(", "));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the workspace of these parts to a new folder, with this folder's crates.
+#[cfg(unix)]
+pub(crate) fn write(directory: &Path, parts: &[Part], solutions: bool) -> Result<()> {
+    write_from(directory, parts, solutions, Source::Folder(workspace_root()))
+}
+
+fn write_from(directory: &Path, parts: &[Part], solutions: bool, source: Source) -> Result<()> {
     let mut files = Vec::new();
     let templates = workspace_root().join("xtask/starter");
-    for part in &parts {
+    for part in parts {
         let package = templates.join(part.package());
         for file in files_below(&package)? {
             let name = file.strip_prefix(&templates).context("the file is below the templates")?.to_owned();
             let text = read(&file)?;
             let is_rust = file.extension().is_some_and(|extension| extension == "rs");
-            let text = if is_rust {
-                with_blocks(&text, *solutions).with_context(|| name.display().to_string())?
-            } else {
-                text
-            };
+            let text =
+                if is_rust { with_blocks(&text, solutions).with_context(|| name.display().to_string())? } else { text };
             files.push((name, text));
         }
     }
-    files.push(("Cargo.toml".into(), manifest(&read(&templates.join("workspace.toml"))?, &parts, source)?));
-    files.push(("README.md".into(), readme(&read(&templates.join("README.md"))?, &parts)));
+    files.push(("Cargo.toml".into(), manifest(&read(&templates.join("workspace.toml"))?, parts, source)?));
+    files.push(("README.md".into(), readme(&read(&templates.join("README.md"))?, parts)));
     files.push((".gitignore".into(), "/target\n".to_owned()));
     for name in ["Cargo.lock", "rust-toolchain.toml"] {
         files.push((name.into(), read(&workspace_root().join(name))?));
     }
-    write_all(directory, &files)?;
-    let names: Vec<&str> = parts.iter().map(|part| part.package()).collect();
-    say!("{}: {}. Next: cd {0} && cargo test", directory.display(), names.join(", "));
-    Ok(ExitCode::SUCCESS)
+    write_all(directory, &files)
 }
 
 fn read(file: &Path) -> Result<String> {

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 use proptest::strategy::Strategy;
-use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 /// The sentence that a test fails with. `Debug`, by which the harness prints it, is the sentence itself.
 #[derive(Clone, PartialEq, Eq)]
@@ -77,6 +77,12 @@ pub fn call<T, E: fmt::Display>(function: impl FnOnce() -> Result<T, E>) -> Resu
     }
 }
 
+/// The seed of random inputs: `HOMEWORK_SEED`, so that a grader chooses inputs that were not published; else 0.
+pub fn seed_of_the_tests() -> u64 {
+    let text = std::env::var("HOMEWORK_SEED").ok();
+    text.map_or(0, |text| text.parse::<u32>().expect("HOMEWORK_SEED is a number below 2³²").into())
+}
+
 /// Checks `cases` random inputs.
 ///
 /// # Errors
@@ -87,7 +93,9 @@ pub fn for_any<S: Strategy>(
     check: impl Fn(S::Value) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let run = TestRunner::new(config)
+    let seed = u8::try_from(seed_of_the_tests() % 256).expect("it is below 256");
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let run = TestRunner::new_with_rng(config, rng)
         .run(&inputs, |input| check(input).map_err(|Failure(sentence)| TestCaseError::fail(sentence)));
     run.map_err(|error| match error {
         TestError::Fail(reason, _) => Failure(reason.message().to_owned()),

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::child;
+use crate::child;
 
 /// Time limit of nvidia-smi: a GPU in trouble may let it hang.
 const NVIDIA_SMI_LIMIT: Duration = Duration::from_secs(10);

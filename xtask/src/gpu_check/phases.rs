@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use timing::program::CHECK_FAILED;
 use timing::say;
 
-use super::child::{self, Finished};
 use super::machine::{self, Machine};
 use super::plan::{PROGRAMS, Program, SANITIZER_TOOLS, SWEEP, SWEEP_PARTS, TESTS, Test};
 use super::results::{FILE, Kept, Outcome, PhaseFacts, Results};
 use super::{Phase, folder, mnist, python, ratios};
 use crate::capture::last_line;
+use crate::child::{self, Finished};
 
 /// Time for a phase: a machine that is lent for calls of ten minutes runs one in a call.
 const PHASE_LIMIT: Duration = Duration::from_secs(9 * 60);

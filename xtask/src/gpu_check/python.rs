@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::child::Finished;
 use crate::capture::last_line;
+use crate::child::Finished;
 
 /// Name of the scripts' folder.
 pub(super) const FOLDER: &str = "peers";

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use ndarray::{Array2, array};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use teaching_tests::{Failure, call, check};
+use teaching_tests::{Failure, call, check, seed_of_the_tests};
 use utils::{add_elementwise, create_batches, random_weights, sigmoid, sigmoid_prime, zeros_biases, zeros_weights};
 
 /// The result of a function that has no errors of its own.
@@ -45,7 +45,7 @@ fn sigmoid_prime_has_known_values() -> Result<(), Failure> {
 #[test]
 fn random_weights_have_the_shapes_the_bounds_and_the_seed() -> Result<(), Failure> {
     let sizes = [784, 30, 10];
-    let draw = |seed| of(|| random_weights(&sizes, &mut ChaCha8Rng::seed_from_u64(seed)));
+    let draw = |seed| of(|| random_weights(&sizes, &mut ChaCha8Rng::seed_from_u64(seed_of_the_tests() + seed)));
     let weights = draw(1).map_err(|error| format!("random_weights: {error}"))?;
     let shapes: Vec<_> = weights.iter().map(Array2::dim).collect();
     let wrong = |what: String| Err(format!("random_weights: {what}").into());

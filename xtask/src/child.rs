@@ -16,22 +16,22 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// How a child ended, and its output.
 #[derive(Debug)]
-pub(super) struct Finished {
+pub(crate) struct Finished {
     /// None if it was killed at the time limit.
-    pub(super) status: Option<ExitStatus>,
-    pub(super) elapsed: Duration,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) elapsed: Duration,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Finished {
     /// Whether it ended in time with exit code 0.
-    pub(super) fn is_success(&self) -> bool {
+    pub(crate) fn is_success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
 
     /// How it ended: "exit status: 1", or that it exceeded its limit.
-    pub(super) fn ending(&self) -> String {
+    pub(crate) fn ending(&self) -> String {
         match self.status {
             Some(status) => status.to_string(),
             None => format!("killed at its time limit, after {:.0} s", self.elapsed.as_secs_f64()),
@@ -47,7 +47,7 @@ impl Finished {
 ///
 /// # Errors
 /// If a file cannot be written, read or removed, or the child's status cannot be read.
-pub(super) fn run(command: &mut Command, limit: Duration, title: &str, log: &Path) -> Result<Result<Finished, String>> {
+pub(crate) fn run(command: &mut Command, limit: Duration, title: &str, log: &Path) -> Result<Result<Finished, String>> {
     let name = command.get_program().to_string_lossy().into_owned();
     let streams = [log.with_extension("stdout"), log.with_extension("stderr")];
     let create = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
