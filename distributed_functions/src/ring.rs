@@ -1,5 +1,4 @@
-use std::convert::Infallible;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use mpi_driver::{Communicator, Element, Error, ReceiveRequest, Scope, SendMutRequest, Source};
 
@@ -35,10 +34,7 @@ pub fn ring_allreduce_in_place<T: Element>(
     communicator: &Communicator,
     operation: impl Fn(T, T) -> T,
 ) -> Result<Sent, Error> {
-    let reduced =
-        Rings::new().all_reduce_each(&mut [receive], communicator, operation, |_, _| ControlFlow::Continue(()));
-    let ControlFlow::<Infallible, Sent>::Continue(sent) = reduced?;
-    Ok(sent)
+    Rings::new().all_reduce_each(&mut [receive], communicator, operation, |_, _| ())
 }
 
 /// All-reduces of several buffers on a ring, each begun when its buffer is filled. Keeps its memory between calls.
@@ -57,33 +53,29 @@ impl<T: Element> Rings<T> {
     /// Calls `fill` for each buffer and its index, in order, and combines it with those of the other ranks by
     /// [`ring_allreduce`]. What is filled before is on its way while `fill` runs: it makes progress between two calls.
     ///
-    /// If `fill` breaks, so does this: the buffers are not summed, and the other ranks wait for this one.
-    ///
     /// # Errors
     /// If a rank has ended, or MPI fails.
-    pub fn all_reduce_each<B>(
+    pub fn all_reduce_each(
         &mut self,
         buffers: &mut [&mut [T]],
         communicator: &Communicator,
         operation: impl Fn(T, T) -> T,
-        mut fill: impl FnMut(usize, &mut [T]) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B, Sent>, Error> {
+        mut fill: impl FnMut(usize, &mut [T]),
+    ) -> Result<Sent, Error> {
         self.arrived.resize_with(buffers.len(), Vec::new);
         let mut sent = Sent::default();
-        communicator.scope(|scope| {
+        communicator.scope(|scope| -> Result<(), Error> {
             let mut rings: Vec<Ring<'_, '_, '_, T>> = Vec::with_capacity(buffers.len());
             for (index, (buffer, arrived)) in buffers.iter_mut().zip(&mut self.arrived).enumerate() {
-                if let ControlFlow::Break(end) = fill(index, buffer) {
-                    return Ok(ControlFlow::Break(end));
-                }
+                fill(index, buffer);
                 rings.push(Ring::start(scope, communicator, index, buffer, arrived, &mut sent)?);
                 for ring in &mut rings {
                     ring.advance(&operation, Until::Unavailable, &mut sent)?;
                 }
             }
-            rings.iter_mut().try_for_each(|ring| ring.advance(&operation, Until::Complete, &mut sent))?;
-            Ok(ControlFlow::Continue(sent))
-        })
+            rings.iter_mut().try_for_each(|ring| ring.advance(&operation, Until::Complete, &mut sent))
+        })?;
+        Ok(sent)
     }
 }
 

@@ -1,7 +1,5 @@
 //! The sum of gradients.
 
-use std::ops::ControlFlow;
-
 use mpi_driver::{Communicator, Error, Operation};
 
 use crate::{Rings, chain_allreduce, naive_allreduce};
@@ -42,7 +40,7 @@ impl AllReduce {
 
     /// Calls `fill` for each buffer and its index, in order, and adds the ranks' buffers of each index, all of the same
     /// length, element by element; every rank receives the sums. Those on rings are on their way while the next buffer
-    /// is filled ([`Rings::all_reduce_each`]). Breaks if `fill` does.
+    /// is filled ([`Rings::all_reduce_each`]).
     ///
     /// # Errors
     /// If a rank has ended, or MPI fails.
@@ -51,16 +49,13 @@ impl AllReduce {
         rings: &mut Rings<f32>,
         buffers: &mut [&mut [f32]],
         communicator: &Communicator,
-        fill: &mut dyn FnMut(usize, &mut [f32]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, Error> {
+        fill: &mut dyn FnMut(usize, &mut [f32]),
+    ) -> Result<(), Error> {
         if self == Self::Ring {
-            let reduced = rings.all_reduce_each(buffers, communicator, |a, b| a + b, fill)?;
-            return Ok(reduced.map_continue(drop));
+            return rings.all_reduce_each(buffers, communicator, |a, b| a + b, fill).map(drop);
         }
         for (index, buffer) in buffers.iter_mut().enumerate() {
-            if fill(index, buffer).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            fill(index, buffer);
             if self == Self::Mpi {
                 communicator.all_reduce_in_place(buffer, Operation::Sum)?;
             } else {
@@ -68,7 +63,7 @@ impl AllReduce {
                 naive_allreduce(&send, buffer, communicator, |a, b| a + b)?;
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 }
 

@@ -1,7 +1,5 @@
 //! Data-parallel training by ranks that exchange messages.
 
-use std::ops::ControlFlow;
-
 use distributed_functions::{AllReduce, Rings, sum_in_order};
 use mpi_driver::{Communicator, Error};
 
@@ -37,13 +35,15 @@ impl Ranks for CommunicatorRanks<'_> {
     }
 
     fn sum_each(&mut self, buffers: &mut [&mut [f32]], fill: Fill) -> Result<(), EngineError> {
+        // After an error the sums are completed, so that no rank waits for this one before it ends the run.
         let mut filled = Ok(());
         let mut fill = |index: usize, buffer: &mut [f32]| {
-            filled = fill(index, buffer);
-            if filled.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if filled.is_ok() {
+                filled = fill(index, buffer);
+            }
         };
         let summed = self.all_reduce.sum_each(&mut self.rings, buffers, self.communicator, &mut fill);
-        filled.and(summed.map(drop).map_err(failed))
+        filled.and(summed.map_err(failed))
     }
 
     fn sum_in_order(&mut self, parts: &[&[f32]], total: &mut [f32]) -> Result<(), EngineError> {

@@ -9,7 +9,7 @@ use gpu::{Device, DeviceChoice};
 use mpi_driver::{Communicator, threads};
 use neural_net::asynchronous::{CommunicatorMasters, Staleness, StalenessRule, leave, serve};
 use neural_net::distributed::CommunicatorRanks;
-use neural_net::engine::{CpuEngine, Engine, Parameters, ShardEngine, WorkerEngine};
+use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters, Ranks, ShardEngine, WorkerEngine};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::Optimizer;
@@ -227,6 +227,25 @@ fn part1_a_rank_that_fails_ends_the_others_with_an_error() {
     });
     assert_eq!(results[0].as_deref(), Some("MPI_Wait with rank 2: the rank has ended"));
     assert!(results[1].is_some());
+}
+
+/// A rank that cannot compute its gradients completes the step with the others, and then fails.
+#[test]
+fn part1_an_error_of_one_rank_leaves_no_rank_waiting() {
+    for all_reduce in AllReduce::ALL {
+        let results = threads(3, |world| {
+            let mut ranks = CommunicatorRanks::new(world, all_reduce);
+            let mut buffers = [vec![1.0_f32; 5000], vec![2.0; 5000]];
+            let mut slices: Vec<&mut [f32]> = buffers.iter_mut().map(Vec::as_mut_slice).collect();
+            let reason = || EngineError::Communication { reason: "no gradients".to_owned() };
+            let mut fill = |index: usize, _: &mut [f32]| match world.rank() == 1 && index == 0 {
+                true => Err(reason()),
+                false => Ok(()),
+            };
+            ranks.sum_each(&mut slices, &mut fill).map_err(|error| error.to_string())
+        });
+        assert_eq!(results, [Ok(()), Err("no gradients".to_owned()), Ok(())]);
+    }
 }
 
 /// Trains asynchronously on `workers` ranks and `masters` more, with `after_step` on each worker; returns each worker's

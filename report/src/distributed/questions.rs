@@ -159,7 +159,7 @@ fn reasons(figures: &Figures) -> Question {
         [
             format!(
                 "Every step sends the gradients of the whole network, {} kB, whatever the size of the batch. A step on {} takes one rank \
-                 {}. {} save {} of it, but their all-reduce of so many bytes takes {} by the times of question 9: {verdict}.",
+                 {}. {} save {} of it, but their all-reduce of this buffer takes {} by the times of question 9: {verdict}.",
                 significant(figures.bytes as f64 / 1e3),
                 counted(images, "image"),
                 seconds(step),

@@ -8,8 +8,8 @@
 //! 1. The committed PTX is fresh: it is used. Nothing is compiled and no toolchain is searched for.
 //! 2. It is stale, and there is a toolchain that can build PTX: the PTX is built, with a warning that names the command
 //!    that refreshes the committed file.
-//! 3. It is stale, and there is no such toolchain: the kernels run in the simulator only. The build warns in one line, and
-//!    marks the text as stale ([`STALE`]), which whatever loads PTX must reject. With the environment variable
+//! 3. It is stale, and there is no such toolchain: the kernels run in the simulator only. The build warns in one line,
+//!    and marks the text as stale ([`STALE`]), which a loader of PTX must reject. With the environment variable
 //!    [`STRICT_VARIABLE`] set to 1, the build fails with [`BuilderError::NoToolchain`], which lists the toolchains that
 //!    were tried, why each was rejected, and the commands that install one.
 //!
