@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use neural_net::files::write_atomically;
+use neural_net::files::{DirectoryLock, write_atomically};
 use timing::{note, say};
 
 use self::results::{Grade, Item};
@@ -88,6 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         return grade_all(&grader, folder, csv);
     }
     let submission = options.submission.as_deref().context("there is a submission")?;
+    ensure!(submission.exists(), "{} does not exist: give a ZIP file or a folder", submission.display());
     let grade = grader.grade(submission)?;
     print(&grade);
     for (file, text) in [(&options.json, grade.to_gradescope()), (&options.junit, grade.to_junit())] {
@@ -132,6 +133,8 @@ fn print(grade: &Grade) {
 /// What all submissions share: the compiled dependencies, and the sandbox.
 struct Grader {
     target: PathBuf,
+    /// One grader at a time compiles there.
+    _lock: DirectoryLock,
     seed: u32,
     sandbox: Sandbox,
     /// A folder that no submission may read.
@@ -150,8 +153,9 @@ impl Grader {
         };
         let target = crate::workspace_root().join("target/grade");
         std::fs::create_dir_all(&target).with_context(|| format!("cannot create {}", target.display()))?;
+        let lock = DirectoryLock::acquire(&target)?;
         let class = options.all.as_deref().map(std::path::absolute).transpose()?;
-        Ok(Self { target, seed: options.seed, sandbox, class })
+        Ok(Self { target, _lock: lock, seed: options.seed, sandbox, class })
     }
 
     /// Grades one submission. Whatever is wrong with it costs points.
@@ -168,7 +172,11 @@ impl Grader {
         };
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
         sandbox::open_to_all(folder.path())?;
-        let workspace = folder.path().join("homework");
+        // Always the same, so that what is compiled for one submission makes room for the next.
+        let workspace = self.target.join("homework");
+        if workspace.exists() {
+            std::fs::remove_dir_all(&workspace).with_context(|| format!("cannot remove {}", workspace.display()))?;
+        }
         starter::write(&workspace, &Part::ALL, false)?;
         sources.put_into(&workspace)?;
         let mut items = Vec::with_capacity(TESTS.len());
