@@ -41,6 +41,8 @@ impl Sandbox {
         if let Self::Bubblewrap = self {
             command.args(["bwrap", "--die-with-parent", "--unshare-all", "--ro-bind", "/", "/"]);
             command.args(["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
+            // A checkout may be in /tmp.
+            command.arg("--ro-bind").args([crate::workspace_root(), crate::workspace_root()]);
             if let Some(class) = class {
                 command.arg("--tmpfs").arg(class);
             }
