@@ -4,22 +4,29 @@
 //! tests run one by one, with inputs of a seed that is chosen at grading, each in a sandbox with limits.
 
 mod findings;
+mod points;
 mod results;
 mod sandbox;
 mod submission;
+mod workspace;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
+use indicatif::{ProgressBar, ProgressStyle};
 use neural_net::files::{DirectoryLock, write_atomically};
 use timing::{note, say};
 
+use self::points::{Need, Program, TESTS, Test};
 use self::results::{Grade, Item};
 use self::sandbox::Sandbox;
-use crate::starter::{self, Part};
+use self::workspace::Workspace;
+use crate::starter::Part;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -32,6 +39,12 @@ pub(crate) struct Options {
     /// With --all: the table of names and points
     #[arg(long, value_name = "FILE", requires = "all")]
     csv: Option<PathBuf>,
+    /// With --all: a folder for each submission's results, NAME.txt as a student reads them and NAME.json for Gradescope
+    #[arg(long, value_name = "DIR", requires = "all")]
+    feedback: Option<PathBuf>,
+    /// Seconds that a test may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    limit: u64,
     /// Seed of the tests' inputs; those that students have use 0
     #[arg(long, default_value_t = 1)]
     seed: u32,
@@ -46,51 +59,19 @@ pub(crate) struct Options {
     unsandboxed: bool,
 }
 
-/// A test with its points.
-struct Test {
-    part: Part,
-    name: &'static str,
-    points: f64,
-}
-
-const fn test(part: Part, name: &'static str, points: f64) -> Test {
-    Test { part, name, points }
-}
-
-/// The tests of all parts: 100 points.
-const TESTS: [Test; 17] = [
-    test(Part::One, "sigmoid_has_known_values", 5.0),
-    test(Part::One, "sigmoid_prime_has_known_values", 5.0),
-    test(Part::One, "random_weights_have_the_shapes_the_bounds_and_the_seed", 5.0),
-    test(Part::One, "zeros_have_the_shapes", 3.0),
-    test(Part::One, "batches_have_all_rows_in_order_and_the_remainder_last", 5.0),
-    test(Part::One, "lists_are_added_pair_by_pair", 2.0),
-    test(Part::Two, "max_cpu_is_right", 7.0),
-    test(Part::Two, "max_rayon_is_right", 8.0),
-    test(Part::Two, "max_gpu_is_right_on_the_simulator", 10.0),
-    test(Part::Two, "max_gpu_takes_the_homeworks_matrices", 3.0),
-    test(Part::Two, "different_shapes_are_rejected", 2.0),
-    test(Part::Three, "matmul_transpose_trivial_is_right", 8.0),
-    test(Part::Three, "matmul_transpose_rayon_is_right", 10.0),
-    test(Part::Three, "matmul_transpose_gpu_is_right_on_the_simulator", 12.0),
-    test(Part::Activation, "each_step_is_right", 5.0),
-    test(Part::Activation, "the_loops_are_right", 4.0),
-    test(Part::Activation, "the_kernels_are_right_on_the_simulator", 6.0),
-];
-
-/// Limits of a compilation and of a test.
+/// Limit of a compilation.
 const COMPILE_LIMIT: Duration = Duration::from_secs(600);
-const TEST_LIMIT: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let grader = Grader::new(options)?;
     if let (Some(folder), Some(csv)) = (&options.all, &options.csv) {
-        return grade_all(&grader, folder, csv);
+        return grade_all(&grader, folder, csv, options.feedback.as_deref());
     }
     let submission = options.submission.as_deref().context("there is a submission")?;
     ensure!(submission.exists(), "{} does not exist: give a ZIP file or a folder", submission.display());
     let grade = grader.grade(submission)?;
-    print(&grade);
+    grader.not_graded().into_iter().for_each(|line| note!("{line}"));
+    say!("{}", grade.to_text().trim_end());
     for (file, text) in [(&options.json, grade.to_gradescope()), (&options.junit, grade.to_junit())] {
         if let Some(file) = file {
             write_atomically(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
@@ -100,45 +81,54 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 }
 
 /// Grades every submission of a folder, in the order of their names, and writes the table.
-fn grade_all(grader: &Grader, folder: &Path, csv: &Path) -> Result<ExitCode> {
+fn grade_all(grader: &Grader, folder: &Path, csv: &Path, feedback: Option<&Path>) -> Result<ExitCode> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut submissions = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
     submissions.retain(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "zip"));
     submissions.sort();
     ensure!(!submissions.is_empty(), "{} has no ZIP file and no folder", folder.display());
+    if let Some(feedback) = feedback {
+        std::fs::create_dir_all(feedback).with_context(|| format!("cannot create {}", feedback.display()))?;
+    }
+    grader.not_graded().into_iter().for_each(|line| note!("{line}"));
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {eta} left: {msg}");
+    let bar = ProgressBar::new(submissions.len() as u64).with_style(style.expect("the template is well-formed"));
     let mut table = String::from("submission,points,maximum,findings\n");
-    for (index, path) in submissions.iter().enumerate() {
+    for path in &submissions {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        bar.set_message(name.clone());
         let grade = grader.grade(path)?;
         let (points, maximum) = (grade.points(), grade.maximum());
-        note!("[{} of {}] {name}: {points} of {maximum}", index + 1, submissions.len());
+        bar.suspend(|| note!("{name}: {points} of {maximum}"));
+        bar.inc(1);
         let findings = grade.findings.join("; ").replace('"', "\"\"");
         table.push_str(&format!("\"{}\",{points},{maximum},\"{findings}\"\n", name.replace('"', "\"\"")));
+        if let Some(feedback) = feedback {
+            for (extension, text) in [("txt", grade.to_text()), ("json", grade.to_gradescope())] {
+                let file = feedback.join(format!("{name}.{extension}"));
+                write_atomically(&file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
+            }
+        }
     }
+    bar.finish_and_clear();
     write_atomically(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))?;
     say!("{}: {} submissions", csv.display(), submissions.len());
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(grade: &Grade) {
-    for Item { name, points, maximum, feedback, .. } in &grade.items {
-        let mark = if points == maximum { "[+]" } else { "[-]" };
-        say!("{mark} {points:>4} of {maximum:>4}  {name}");
-        feedback.lines().for_each(|line| say!("                   {line}"));
-    }
-    grade.findings.iter().for_each(|finding| say!("[*] to look at: {finding}"));
-    say!("{} of {} points", grade.points(), grade.maximum());
-}
-
 /// What all submissions share: the compiled dependencies, and the sandbox.
 struct Grader {
     target: PathBuf,
+    workspace: Workspace,
     /// One grader at a time compiles there.
     _lock: DirectoryLock,
     seed: u32,
+    limit: Duration,
     sandbox: Sandbox,
     /// A folder that no submission may read.
     class: Option<PathBuf>,
+    has_ptx_toolchain: bool,
+    has_cores: bool,
 }
 
 impl Grader {
@@ -154,8 +144,44 @@ impl Grader {
         let target = crate::workspace_root().join("target/grade");
         std::fs::create_dir_all(&target).with_context(|| format!("cannot create {}", target.display()))?;
         let lock = DirectoryLock::acquire(&target)?;
-        let class = options.all.as_deref().map(std::path::absolute).transpose()?;
-        Ok(Self { target, _lock: lock, seed: options.seed, sandbox, class })
+        let workspace = Workspace::create(&target.join("homework"))?;
+        let has_ptx_toolchain = find_toolchain(&toolchain_candidates(), Arch::Sm75, crate::workspace_root()).is_ok();
+        prepare(&workspace, &target, has_ptx_toolchain)?;
+        Ok(Self {
+            workspace,
+            target,
+            _lock: lock,
+            seed: options.seed,
+            limit: Duration::from_secs(options.limit),
+            sandbox,
+            class: options.all.as_deref().map(std::path::absolute).transpose()?,
+            has_ptx_toolchain,
+            has_cores: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
+        })
+    }
+
+    fn can_run(&self, test: &Test) -> bool {
+        match test.needs {
+            Need::Nothing => true,
+            Need::PtxToolchain => self.has_ptx_toolchain,
+            Need::Cores => self.has_cores,
+        }
+    }
+
+    /// The tests that this machine can run.
+    fn tests(&self) -> impl Iterator<Item = &'static Test> {
+        TESTS.iter().filter(|test| self.can_run(test))
+    }
+
+    /// The tests that are left out, in a line for each reason.
+    fn not_graded(&self) -> Vec<String> {
+        let points = |need| TESTS.iter().filter(|test| test.needs == need).map(|test| test.points).sum::<f64>();
+        let reasons = [
+            (self.has_ptx_toolchain, Need::PtxToolchain, "there is no toolchain for PTX (cargo xtask doctor)"),
+            (self.has_cores, Need::Cores, "there is only one core"),
+        ];
+        let left_out = reasons.into_iter().filter(|(is_met, ..)| !is_met);
+        left_out.map(|(_, need, why)| format!("not graded: tests of {} points, since {why}", points(need))).collect()
     }
 
     /// Grades one submission. Whatever is wrong with it costs points.
@@ -166,62 +192,69 @@ impl Grader {
         let sources = match submission::read(path) {
             Ok(sources) => sources,
             Err(reason) => {
-                let items = TESTS.iter().map(|test| Item::failed(test, "there is no readable submission"));
+                let items = self.tests().map(|test| Item::failed(test, "there is no readable submission"));
                 return Ok(Grade { items: items.collect(), findings: vec![reason] });
             }
         };
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
         sandbox::open_to_all(folder.path())?;
-        // Always the same, so that what is compiled for one submission makes room for the next.
-        let workspace = self.target.join("homework");
-        if workspace.exists() {
-            std::fs::remove_dir_all(&workspace).with_context(|| format!("cannot remove {}", workspace.display()))?;
-        }
-        starter::write(&workspace, &Part::ALL, false)?;
-        sources.put_into(&workspace)?;
+        self.workspace.put(&sources)?;
         let mut items = Vec::with_capacity(TESTS.len());
         for part in Part::ALL {
-            let tests = || TESTS.iter().filter(|test| test.part == part);
-            if !sources.has(part) {
-                items.extend(tests().map(|test| Item::failed(test, "the submission does not have this part")));
-                continue;
-            }
-            match self.compiled(&workspace, part, folder.path())? {
-                Ok(program) => {
-                    for test in tests() {
-                        items.push(self.run_test(test, &program, folder.path())?);
-                    }
+            for program in [Program::Source, Program::Ptx] {
+                let tests = || self.tests().filter(|test| test.part == part && test.program == program);
+                if tests().next().is_none() {
+                    continue;
                 }
-                Err(messages) => items.extend(tests().map(|test| Item::failed(test, &messages))),
+                if !sources.has(part) {
+                    items.extend(tests().map(|test| Item::failed(test, "the submission does not have this part")));
+                    continue;
+                }
+                match self.compiled(part, program, folder.path())? {
+                    Ok(executable) => {
+                        for test in tests() {
+                            items.push(self.run_test(test, &executable, folder.path())?);
+                        }
+                    }
+                    Err(messages) => items.extend(tests().map(|test| Item::failed(test, &messages))),
+                }
             }
         }
         Ok(Grade { items, findings: findings::of(&sources) })
     }
 
     /// The test program of a part; the inner error has the compiler's messages.
-    fn compiled(&self, workspace: &Path, part: Part, folder: &Path) -> Result<Result<PathBuf, String>> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let arguments =
-            ["test", "--offline", "--no-run", "--message-format=short", "--test", "public", "-p", part.package()];
+    fn compiled(&self, part: Part, program: Program, folder: &Path) -> Result<Result<PathBuf, String>> {
+        let package = Workspace::package(part, program);
+        let test = match program {
+            Program::Source => "public",
+            Program::Ptx => "ptx",
+        };
+        let arguments = ["test", "--offline", "--no-run", "--message-format=short", "--test", test, "-p", &package];
+        let workspace = self.workspace.folder();
         let mut command =
-            self.sandbox.compile(Path::new(&cargo), &arguments, [workspace, &self.target], self.class.as_deref());
-        command.current_dir(workspace).env("CARGO_TARGET_DIR", &self.target);
-        let finished = match crate::child::run(&mut command, COMPILE_LIMIT, part.package(), &folder.join("log"))? {
+            self.sandbox.compile(Path::new(&cargo()), &arguments, [workspace, &self.target], self.class.as_deref());
+        set_target(&mut command, workspace, &self.target);
+        let finished = match crate::child::run(&mut command, COMPILE_LIMIT, &package, &folder.join("log"))? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };
         if !finished.is_success() {
             let errors: Vec<&str> = finished.stderr.lines().filter(|line| line.contains("error")).take(5).collect();
-            let ending = if finished.status.is_none() { "the compiler was stopped" } else { "it does not compile" };
+            let ending = match (finished.status, program) {
+                (None, _) => "the compiler was stopped",
+                (Some(_), Program::Source) => "it does not compile",
+                (Some(_), Program::Ptx) => "the file of the kernels does not compile to PTX by itself",
+            };
             return Ok(Err(format!("{ending}:\n{}", errors.join("\n"))));
         }
         let executable = finished.stderr.lines().rev().find_map(|line| {
-            let path = line.trim().strip_prefix("Executable tests/public.rs (")?.strip_suffix(')')?;
+            let path = line.trim().strip_prefix("Executable tests/")?.split_once(" (")?.1.strip_suffix(')')?;
             Some(workspace.join(path))
         });
         let executable = executable.with_context(|| format!("cargo names no test program:\n{}", finished.stderr))?;
         // Another submission's may get the same name.
-        let own = folder.join(part.package());
+        let own = folder.join(&package);
         std::fs::copy(&executable, &own).with_context(|| format!("cannot copy {}", executable.display()))?;
         Ok(Ok(own))
     }
@@ -231,7 +264,7 @@ impl Grader {
         let arguments = [test.name, "--exact", "--test-threads=1"];
         let mut command = self.sandbox.run(program, &arguments);
         command.env("HOMEWORK_SEED", self.seed.to_string()).env("RUST_BACKTRACE", "0");
-        let finished = match crate::child::run(&mut command, TEST_LIMIT, test.name, &folder.join("log"))? {
+        let finished = match crate::child::run(&mut command, self.limit, test.name, &folder.join("log"))? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };
@@ -241,6 +274,33 @@ impl Grader {
         if finished.is_success() && finished.stdout.lines().any(|line| line == passed) && is_complete {
             return Ok(Item::passed(test));
         }
-        Ok(Item::failed(test, &sandbox::feedback(&finished, TEST_LIMIT)))
+        Ok(Item::failed(test, &sandbox::feedback(&finished, self.limit)))
     }
+}
+
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+fn set_target(command: &mut Command, workspace: &Path, target: &Path) {
+    command.current_dir(workspace).env("CARGO_TARGET_DIR", target).env("GRADE_TARGET", target);
+}
+
+/// Fetches what the solutions depend on, and compiles them: submissions are compiled without network.
+fn prepare(workspace: &Workspace, target: &Path, has_ptx_toolchain: bool) -> Result<()> {
+    note!("preparing: compiling the solutions");
+    let mut command = Command::new(cargo());
+    command.args(["test", "--no-run", "--quiet", "--workspace", "--test", "public"]);
+    match has_ptx_toolchain {
+        true => command.args(["--test", "ptx"]),
+        false => command.args(["--exclude", "*_ptx"]),
+    };
+    set_target(&mut command, workspace.folder(), target);
+    let output = command.output().context("cannot start cargo")?;
+    ensure!(
+        output.status.success(),
+        "the solutions do not compile: {}",
+        String::from_utf8_lossy(&output.stderr).trim_end()
+    );
+    Ok(())
 }

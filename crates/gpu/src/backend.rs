@@ -1,5 +1,6 @@
 //! What distinguishes the devices: the only file that lists them.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use cuda_std::simulator::{self, SimulatorBuffer};
@@ -19,11 +20,27 @@ pub(crate) enum Backend {
         options: SimulatorOptions,
         /// Why `Auto` fell back to the simulator; None if the simulator was chosen.
         reason: Option<Rc<OpenError>>,
+        reports: SimulatorReports,
     },
     Interpreter(Rc<Interpreter>),
 }
 
+/// Each launch's kernel and counts; None until [`Backend::take_simulator_reports`] is first called.
+type SimulatorReports = Rc<RefCell<Option<Vec<(&'static str, LaunchReport)>>>>;
+
 impl Backend {
+    pub(crate) fn simulator(options: SimulatorOptions, reason: Option<OpenError>) -> Self {
+        Self::Simulator { options, reason: reason.map(Rc::new), reports: Rc::default() }
+    }
+
+    /// The simulator's reports since the last call. The first call starts keeping them.
+    pub(crate) fn take_simulator_reports(&self) -> Vec<(&'static str, LaunchReport)> {
+        match self {
+            Self::Simulator { reports, .. } => reports.replace(Some(Vec::new())).unwrap_or_default(),
+            Self::Cuda(_) | Self::Interpreter(_) => Vec::new(),
+        }
+    }
+
     pub(crate) fn cuda(&self) -> Option<&Cuda> {
         match self {
             Self::Cuda(cuda) => Some(cuda),
@@ -128,9 +145,13 @@ impl Backend {
     ) -> Result<Option<LaunchReport>, Error> {
         match self {
             Self::Cuda(cuda) => cuda.launch(kernel, config, arguments).map(|()| None),
-            Self::Simulator { options, .. } => {
-                let report = simulator::launch_in::<DeviceMemory, K>(*options, kernel, config, arguments);
-                report.map(Some).map_err(|error| Error::simulated(K::NAME, error))
+            Self::Simulator { options, reports, .. } => {
+                let report = simulator::launch_in::<DeviceMemory, K>(*options, kernel, config, arguments)
+                    .map_err(|error| Error::simulated(K::NAME, error))?;
+                if let Some(reports) = &mut *reports.borrow_mut() {
+                    reports.push((K::NAME, report));
+                }
+                Ok(Some(report))
             }
             Self::Interpreter(interpreter) => interpreter.launch(kernel, config, arguments).map(|()| None),
         }

@@ -57,8 +57,7 @@ impl Device {
         match Cuda::open(variants, index) {
             Ok(cuda) => Ok(Self { backend: Backend::Cuda(Rc::new(cuda)) }),
             Err(error) if choice == DeviceChoice::Auto && error.is_absence() => {
-                let options = SimulatorOptions::default();
-                Ok(Self { backend: Backend::Simulator { options, reason: Some(Rc::new(error)) } })
+                Ok(Self { backend: Backend::simulator(SimulatorOptions::default(), Some(error)) })
             }
             Err(error) => Err(error),
         }
@@ -71,7 +70,7 @@ impl Device {
 
     /// The simulator with the checks in `options`.
     pub fn simulator_with(options: SimulatorOptions) -> Self {
-        Self { backend: Backend::Simulator { options, reason: None } }
+        Self { backend: Backend::simulator(options, None) }
     }
 
     /// The PTX interpreter with the kernels of one variant.
@@ -96,6 +95,28 @@ impl Device {
     /// reports and returns none. Other devices never have any.
     pub fn take_ptx_reports(&self) -> Vec<ptx_interpreter::LaunchReport> {
         self.backend.interpreter().map(Interpreter::take_reports).unwrap_or_default()
+    }
+
+    /// The kernel and the simulator's counts of each launch since the previous call, for a check of launches that the
+    /// caller does not make itself. The first call only starts the collection and returns none. Other devices never have
+    /// any.
+    ///
+    /// ```
+    /// # use cuda_std::{GlobalMut, kernel};
+    /// # use gpu::{Device, LaunchConfig};
+    /// # #[kernel]
+    /// # pub fn fill(x: GlobalMut<f32>) {
+    /// #     x.set(cuda_std::thread::index_1d() as usize, 1.0);
+    /// # }
+    /// let device = Device::simulator();
+    /// device.take_simulator_reports();
+    /// device.launch(&fill, LaunchConfig::new(3, 32), (&mut device.uninitialized(96)?,))?;
+    /// let [(kernel, report)] = device.take_simulator_reports()[..] else { panic!("there was one launch") };
+    /// assert_eq!((kernel, report.blocks, report.threads, report.global_stores), ("fill", 3, 96, 96));
+    /// # Ok::<(), gpu::Error>(())
+    /// ```
+    pub fn take_simulator_reports(&self) -> Vec<(&'static str, LaunchReport)> {
+        self.backend.take_simulator_reports()
     }
 
     /// One line that says why there is no CUDA time. Kernels that run on the CPU are never timed as a GPU's.

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
+use std::time::{Duration, Instant};
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -33,7 +34,7 @@ impl<S: Into<String>> From<S> for Failure {
 ///
 /// # Errors
 /// If the check has failed.
-pub fn check(function: &str, result: Result<(), impl fmt::Display>) -> Result<(), Failure> {
+pub fn check<T>(function: &str, result: Result<T, impl fmt::Display>) -> Result<T, Failure> {
     result.map_err(|difference| Failure(format!("{function}: {difference}")))
 }
 
@@ -75,6 +76,26 @@ pub fn call<T, E: fmt::Display>(function: impl FnOnce() -> Result<T, E>) -> Resu
             _ => "it panics".to_owned(),
         }),
     }
+}
+
+/// The fastest time of each of two functions, which run one after the other: at least three times, then until
+/// `is_enough`, or until `limit` has passed. What else the machine does slows both.
+pub fn best_times(
+    mut functions: [&mut dyn FnMut(); 2],
+    limit: Duration,
+    is_enough: impl Fn([Duration; 2]) -> bool,
+) -> [Duration; 2] {
+    let (start, mut best) = (Instant::now(), [Duration::MAX; 2]);
+    let mut rounds = 0;
+    while rounds < 3 || (start.elapsed() < limit && !is_enough(best)) {
+        for (function, best) in functions.iter_mut().zip(&mut best) {
+            let start = Instant::now();
+            function();
+            *best = start.elapsed().min(*best);
+        }
+        rounds += 1;
+    }
+    best
 }
 
 /// The seed of random inputs: `HOMEWORK_SEED`, so that a grader chooses inputs that were not published; else 0.
@@ -133,6 +154,19 @@ mod tests {
         let at = 7;
         let out_of_bounds = || -> Result<usize, String> { Ok([1, 2, 3][std::hint::black_box(at)]) };
         assert!(call(out_of_bounds).unwrap_err().contains("the len is 3 but the index is 7"));
+    }
+
+    #[test]
+    fn the_best_times_are_of_at_least_three_rounds() {
+        let (mut short, mut long) = (0, 0);
+        let is_shorter = |[short, long]: [Duration; 2]| short < long;
+        let mut waits = || {
+            long += 1;
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let times = best_times([&mut || short += 1, &mut waits], Duration::from_secs(60), is_shorter);
+        assert!(is_shorter(times), "{times:?}");
+        assert_eq!((short, long), (3, 3));
     }
 
     #[test]

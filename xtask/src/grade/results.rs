@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Test;
+use super::points::Test;
 
 /// The result of a test.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,18 @@ impl Grade {
 
     pub(super) fn maximum(&self) -> f64 {
         self.items.iter().map(|item| item.maximum).sum()
+    }
+
+    /// Lines for a student: the points of each test, and why they are lost.
+    pub(super) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for Item { name, points, maximum, feedback, .. } in &self.items {
+            let mark = if points == maximum { "[+]" } else { "[-]" };
+            text.push_str(&format!("{mark} {points:>4} of {maximum:>4}  {name}\n"));
+            feedback.lines().for_each(|line| text.push_str(&format!("                   {line}\n")));
+        }
+        self.findings.iter().for_each(|finding| text.push_str(&format!("[*] to look at: {finding}\n")));
+        text + &format!("{} of {} points\n", self.points(), self.maximum())
     }
 
     /// `results.json` of Gradescope's autograder.
@@ -104,11 +116,13 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grade::points::{Need, Program};
     use crate::starter::Part;
 
     #[test]
     fn grade_is_written_for_gradescope_and_as_junit() {
-        let test = |name, points| Test { part: Part::Two, name, points };
+        let test =
+            |name, points| Test { part: Part::Two, program: Program::Source, name, points, needs: Need::Nothing };
         let items =
             vec![Item::passed(&test("good", 7.0)), Item::failed(&test("bad", 3.0), "c[0][1] < \"4\" & \u{1b}[31m")];
         let grade = Grade { items, findings: vec!["look".to_owned()] };

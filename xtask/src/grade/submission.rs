@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::starter::Part;
 
@@ -16,50 +16,33 @@ const MAX_ALL: u64 = 8 << 20;
 /// Maximum number of entries that are looked at.
 const MAX_ENTRIES: usize = 20_000;
 
-/// The sources by their path in the workspace, such as `max_functions/src/trivial.rs`.
+/// What is taken of a submission.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Sources(pub(super) BTreeMap<PathBuf, String>);
+pub(super) struct Sources {
+    /// The sources by their path in the workspace, such as `max_functions/src/trivial.rs`.
+    pub(super) files: BTreeMap<PathBuf, String>,
+    /// Build scripts and settings of cargo, which are not taken.
+    pub(super) ignored: Vec<PathBuf>,
+}
 
 impl Sources {
     /// Whether there is a source of a part.
     pub(super) fn has(&self, part: Part) -> bool {
-        self.0.keys().any(|path| path.starts_with(part.package()))
-    }
-
-    /// Replaces the sources of the workspace's packages, but not their programs.
-    pub(super) fn put_into(&self, workspace: &Path) -> Result<()> {
-        for part in Part::ALL.into_iter().filter(|&part| self.has(part)) {
-            let folder = workspace.join(part.package()).join("src");
-            std::fs::remove_dir_all(&folder).with_context(|| format!("cannot replace {}", folder.display()))?;
-        }
-        for (path, text) in &self.0 {
-            let file = workspace.join(path);
-            let folder = file.parent().context("a source is in a folder")?;
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-            std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-        }
-        // Programs are given; a library alone compiles faster.
-        for part in Part::ALL {
-            let program = workspace.join(part.package()).join("src/main.rs");
-            if program.exists() {
-                std::fs::remove_file(&program).with_context(|| format!("cannot remove {}", program.display()))?;
-            }
-        }
-        Ok(())
+        self.files.keys().any(|path| path.starts_with(part.package()))
     }
 
     fn add(&mut self, path: PathBuf, reader: impl Read) -> Result<(), String> {
-        if self.0.len() == MAX_FILES {
+        if self.files.len() == MAX_FILES {
             return Err(format!("it has more than {MAX_FILES} source files"));
         }
         let mut text = String::new();
         let read = reader.take(MAX_BYTES + 1).read_to_string(&mut text);
         read.map_err(|error| format!("{}: {error}", path.display()))?;
-        let all: u64 = self.0.values().map(|text| text.len() as u64).sum();
+        let all: u64 = self.files.values().map(|text| text.len() as u64).sum();
         if text.len() as u64 > MAX_BYTES || all + text.len() as u64 > MAX_ALL {
             return Err(format!("{}: the sources are larger than {} MiB", path.display(), MAX_ALL >> 20));
         }
-        if self.0.insert(path.clone(), text).is_some() {
+        if self.files.insert(path.clone(), text).is_some() {
             return Err(format!("{} is there twice", path.display()));
         }
         Ok(())
@@ -82,13 +65,20 @@ fn of_workspace(path: &Path) -> Option<PathBuf> {
     is_source.then(|| names.iter().collect())
 }
 
+/// Whether the file would run, or change what is run, while cargo compiles.
+fn is_script(path: &Path) -> bool {
+    path.ends_with("build.rs") && !path.iter().any(|name| name == "src")
+        || path.ends_with(".cargo/config.toml")
+        || path.ends_with(".cargo/config")
+}
+
 /// Reads a submission.
 ///
 /// # Errors
 /// The reason, in one line.
 pub(super) fn read(path: &Path) -> Result<Sources, String> {
     let sources = if path.is_dir() { of_folder(path) } else { of_archive(path) }?;
-    match sources.0.is_empty() {
+    match sources.files.is_empty() {
         true => Err("it has no sources such as max_functions/src/trivial.rs".to_owned()),
         false => Ok(sources),
     }
@@ -111,6 +101,8 @@ fn of_folder(root: &Path) -> Result<Sources, String> {
                 folders.push(path);
             } else if let Some(name) = of_workspace(relative).filter(|_| kind.is_file()) {
                 sources.add(name, File::open(&path).map_err(failed)?)?;
+            } else if is_script(relative) {
+                sources.ignored.push(relative.to_owned());
             }
         }
     }
@@ -128,7 +120,12 @@ fn of_archive(path: &Path) -> Result<Sources, String> {
     for index in 0..archive.len() {
         let entry = archive.by_index(index).map_err(|error| failed(&error))?;
         // Paths that lead out of the archive have no name here.
-        let Some(name) = entry.enclosed_name().and_then(|name| of_workspace(&name)) else { continue };
+        let Some(name) = entry.enclosed_name() else { continue };
+        if is_script(&name) {
+            sources.ignored.push(name);
+            continue;
+        }
+        let Some(name) = of_workspace(&name) else { continue };
         if entry.is_file() && !entry.is_symlink() {
             sources.add(name, entry)?;
         }
@@ -155,6 +152,18 @@ mod tests {
             ("other/src/lib.rs", None),
         ] {
             assert_eq!(of_workspace(Path::new(path)), expected.map(PathBuf::from), "{path}");
+        }
+    }
+
+    #[test]
+    fn grade_names_the_scripts_that_it_does_not_take() {
+        for (path, expected) in [
+            ("max_functions/build.rs", true),
+            ("homework/.cargo/config.toml", true),
+            ("max_functions/src/build.rs", false),
+            ("max_functions/Cargo.toml", false),
+        ] {
+            assert_eq!(is_script(Path::new(path)), expected, "{path}");
         }
     }
 

@@ -1,0 +1,11 @@
+//! The submission's kernels, compiled to PTX.
+
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+
+#[path = "../../PACKAGE/src/KERNELS"]
+pub mod kernels;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub static PTX: cuda_std::PtxVariant =
+    // SAFETY: the interpreter alone runs it, which checks each access.
+    unsafe { cuda_std::PtxVariant::new((7, 5), include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))) };
