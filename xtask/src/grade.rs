@@ -201,6 +201,7 @@ impl Grader {
         self.workspace.put(&sources)?;
         let mut items = Vec::with_capacity(TESTS.len());
         for part in Part::ALL {
+            let mut not_compiled = None;
             for program in [Program::Source, Program::Ptx] {
                 let tests = || self.tests().filter(|test| test.part == part && test.program == program);
                 if tests().next().is_none() {
@@ -210,13 +211,20 @@ impl Grader {
                     items.extend(tests().map(|test| Item::failed(test, "the submission does not have this part")));
                     continue;
                 }
-                match self.compiled(part, program, folder.path())? {
+                let compiled = match not_compiled.take() {
+                    Some(messages) => Err(messages),
+                    None => self.compiled(part, program, folder.path())?,
+                };
+                match compiled {
                     Ok(executable) => {
                         for test in tests() {
                             items.push(self.run_test(test, &executable, folder.path())?);
                         }
                     }
-                    Err(messages) => items.extend(tests().map(|test| Item::failed(test, &messages))),
+                    Err(messages) => {
+                        items.extend(tests().map(|test| Item::failed(test, &messages)));
+                        not_compiled = Some(messages);
+                    }
                 }
             }
         }

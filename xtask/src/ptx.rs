@@ -21,8 +21,9 @@ use crate::workspace_root;
 type MakeBuilder = fn(&Path, Arch) -> CudaBuilder;
 
 /// The kernel crates with committed PTX: their folders, and the constructors of their builders.
-const CRATES: [(&str, MakeBuilder); 3] = [
+const CRATES: [(&str, MakeBuilder); 4] = [
     ("kernels-gpu", settings::builder),
+    ("learn", kernel_crate::builder),
     ("rust-cuda/test_kernels", kernel_crate::builder),
     ("rust-cuda/seeded_bugs", kernel_crate::builder),
 ];

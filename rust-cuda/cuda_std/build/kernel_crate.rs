@@ -21,6 +21,10 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
             builder = builder.host_only(cuda_std.join(host_only));
         }
     }
+    let host_module = kernels.join("src/host");
+    if host_module.exists() {
+        builder = builder.host_only(host_module);
+    }
     if arch == Arch::Sm75 {
         // PTX 7.0 needs a driver for CUDA 11.0 or later. The default, 6.3, lacks what later kernels need.
         builder = builder.ptx_version(7, 0);

@@ -2,8 +2,7 @@
 
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
-#[path = "../../PACKAGE/src/KERNELS"]
-pub mod kernels;
+pub mod KERNELS;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub static PTX: cuda_std::PtxVariant =

@@ -94,7 +94,8 @@ pub(super) fn feedback(finished: &Finished, limit: Duration) -> String {
         return format!("stopped after {} s: does it end?", limit.as_secs());
     }
     if lines().any(|line| line.contains("memory allocation of") || line.contains("capacity overflow")) {
-        return format!("it needs more than {} GiB of memory", MEMORY >> 30);
+        // The harness keeps what a test prints.
+        return format!("it needs more than {} GiB of memory, or prints without end", MEMORY >> 30);
     }
     if finished.stdout.len() as u64 >= OUTPUT || finished.stderr.len() as u64 >= OUTPUT {
         return format!("it prints more than {} MiB", OUTPUT >> 20);

@@ -39,12 +39,14 @@ impl Workspace {
             let Some(kernels) = kernels(part) else { continue };
             let filled = |name: &str| {
                 let text = read(&templates.join("ptx").join(name))?;
-                Ok::<_, anyhow::Error>(text.replace("PACKAGE", package).replace("KERNELS", kernels))
+                let module = kernels.trim_end_matches(".rs");
+                Ok::<_, anyhow::Error>(text.replace("PACKAGE", package).replace("KERNELS", module))
             };
             let ptx = folder.join(Self::package(part, Program::Ptx));
             for (name, file) in [("Cargo.toml", "Cargo.toml"), ("build.rs", "build.rs"), ("lib.rs", "src/lib.rs")] {
                 write(&ptx.join(file), &filled(name)?)?;
             }
+            write(&ptx.join("src").join(kernels), &read(&folder.join(package).join("src").join(kernels))?)?;
             write(&ptx.join("tests/ptx.rs"), &read(&templates.join(package).join("ptx.rs"))?)?;
         }
         let manifest = folder.join("Cargo.toml");
@@ -90,10 +92,13 @@ impl Workspace {
                 if file.is_dir() {
                     std::fs::remove_dir_all(&file).with_context(|| format!("cannot remove {}", file.display()))?;
                 }
-                if std::fs::read_to_string(&file).is_ok_and(|old| old == *text) {
-                    continue;
-                }
-                write(&file, text)?;
+                write_if_other(&file, text)?;
+            }
+            // A copy, so that the PTX has the kernels' lines: of files outside of the package, it has none.
+            if let Some(kernels) = kernels(part) {
+                let text = files.get(&Path::new(package).join("src").join(kernels)).map_or("", String::as_str);
+                let ptx = self.folder.join(Self::package(part, Program::Ptx));
+                write_if_other(&ptx.join("src").join(kernels), text)?;
             }
         }
         Ok(())
@@ -132,6 +137,11 @@ fn with_ptx(manifest: &str) -> Result<String> {
 
 fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+fn write_if_other(file: &Path, text: &str) -> Result<()> {
+    let is_same = std::fs::read_to_string(file).is_ok_and(|old| old == text);
+    if is_same { Ok(()) } else { write(file, text) }
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

@@ -1,0 +1,58 @@
+//! Every kernel is right on the simulator and as PTX, except the wrong ones, whose mistake is found at its line.
+
+use gpu::{Device, InterpreterOptions};
+use learn::host::STEPS;
+use teaching_tests::{Failure, for_any};
+
+/// Sizes around those of warps, tiles and blocks.
+const EDGES: [usize; 12] = [0, 1, 2, 15, 16, 17, 31, 33, 64, 65, 255, 257];
+const LARGER: [usize; 3] = [1023, 1025, 3000];
+
+/// Checks the kernels before and after of each step, for random sizes and those at the edges.
+fn all_are_right(device: &Device) -> Result<(), Failure> {
+    for step in STEPS {
+        let is_right = |size: usize| {
+            for version in [step.before, step.after] {
+                (version.check)(device, size).map_err(|error| format!("{}, size {size}: {error}", version.name))?;
+            }
+            Ok(())
+        };
+        // Sizes of matrices are those of their sides.
+        let is_matrix = matches!(&step.page[..2], "03" | "08" | "09" | "10");
+        let sizes = EDGES.into_iter().filter(|&size| !is_matrix || size < 70);
+        sizes.chain(LARGER.into_iter().filter(|_| !is_matrix)).try_for_each(is_right)?;
+        for_any(8, 0..if is_matrix { 80_usize } else { 2000 }, is_right)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_kernel_is_right_on_the_simulator() -> Result<(), Failure> {
+    all_are_right(&Device::simulator())
+}
+
+#[test]
+fn every_kernel_is_right_as_ptx() -> Result<(), Failure> {
+    for variant in gpu::fresh_ptx(&learn::PTX) {
+        let device = Device::interpreter(variant, InterpreterOptions::default()).map_err(|error| error.to_string())?;
+        all_are_right(&device)?;
+    }
+    Ok(())
+}
+
+/// The line of wrong.rs with this mark.
+fn marked_line(name: &str) -> usize {
+    let mark = format!("// wrong: {name}");
+    let mut lines = include_str!("../src/wrong.rs").lines();
+    lines.position(|line| line.ends_with(&mark)).unwrap_or_else(|| panic!("no line is marked {mark}")) + 1
+}
+
+#[test]
+fn every_mistake_is_found_at_its_line() {
+    for step in STEPS {
+        let found = (step.wrong.check)(&Device::simulator(), step.wrong_size);
+        let error = found.expect_err(step.wrong.name);
+        let place = format!("learn/src/wrong.rs:{}:", marked_line(step.wrong.name));
+        assert!(error.contains(&place), "{}: {place} is not in {error}", step.wrong.name);
+    }
+}

@@ -1,0 +1,447 @@
+//! A class of 40 submissions, most of them wrong, hostile or broken, gets the points and findings that it should.
+//!
+//! It takes minutes and needs bubblewrap: `cargo test -p xtask --test grading -- --ignored`.
+
+#![cfg(unix)]
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use zip::write::SimpleFileOptions;
+
+/// A submission: the solutions with changes, and the results that are expected.
+struct Submission {
+    name: &'static str,
+    changes: Vec<Change>,
+    /// The tests that lose their points; a package's name stands for all of its tests.
+    lost: &'static [&'static str],
+    /// Parts of the feedback.
+    feedback: &'static [&'static str],
+}
+
+enum Change {
+    /// In a file, the first text becomes the second.
+    Replace(&'static str, &'static str, &'static str),
+    /// A file's text.
+    Write(&'static str, &'static str),
+    /// A file or folder that is missing.
+    Remove(&'static str),
+}
+
+use Change::{Remove, Replace, Write as WriteFile};
+
+const MAX_CPU: &str = "max_functions/src/trivial.rs";
+const MAX_RAYON: &str = "max_functions/src/parallel.rs";
+const MAX_KERNEL: &str = "max_functions/src/kernel.rs";
+const MAX_GPU: &str = "max_functions/src/on_gpu.rs";
+const TRIVIAL_PRODUCT: &str = "matmul_functions/src/trivial.rs";
+const PRODUCT_KERNEL: &str = "matmul_functions/src/kernel.rs";
+const NORMALIZE: &str = "activation_functions/src/trivial.rs";
+const LISTS: &str = "utils/src/lists.rs";
+
+/// The beginning of max_cpu's body, and the names of the tests that call it.
+const CHECK: &str = "    ShapeMismatch::check(a.dim(), b.dim())?;\n    let (rows";
+const MAX_CPU_TESTS: &[&str] = &["max_cpu_is_right", "different_shapes_are_rejected"];
+
+/// Replaces the beginning of max_cpu.
+fn at_max_cpu(code: &'static str) -> Vec<Change> {
+    vec![Replace(MAX_CPU, CHECK, code)]
+}
+
+/// X·Xᵀ by a row in shared memory, without a barrier between writing and reading it.
+const WITHOUT_BARRIER: &str = "\
+use cuda_std::{GlobalMut, kernel, shared_array, thread};
+
+#[kernel]
+pub fn matmul_kernel(x: &[f32], out: GlobalMut<f32>, rows: u32, columns: u32) {
+    let (rows, columns) = (rows as usize, columns as usize);
+    let row = shared_array![f32; 1024];
+    let t = thread::thread_idx_x() as usize;
+    let mut i = 0;
+    while i < rows {
+        if t < columns {
+            row.set(t, x[i * columns + t]);
+        }
+        let mut j = t;
+        while j < rows {
+            let mut sum = 0.0;
+            let mut k = 0;
+            while k < columns {
+                sum += row.get(k) * x[j * columns + k];
+                k += 1;
+            }
+            out.set(i * rows + j, sum);
+            j += 1024;
+        }
+        thread::sync_threads();
+        i += 1;
+    }
+}
+";
+
+fn mistakes() -> Vec<Submission> {
+    let one = |name, change, lost, feedback| Submission { name, changes: vec![change], lost, feedback };
+    vec![
+        one(
+            "off_by_one",
+            Replace(MAX_CPU, "in 0..columns", "in 1..columns"),
+            &["max_cpu_is_right"],
+            &["max_cpu: c[0][0] is 0, expected"],
+        ),
+        one(
+            "missing_barrier",
+            WriteFile(PRODUCT_KERNEL, WITHOUT_BARRIER),
+            &["matmul_transpose_gpu_is_right_on_the_simulator", "matmul_kernels_ptx_is_right"],
+            &[
+                "race: reads element 0 of the shared array",
+                "matmul_functions/src/kernel.rs:18",
+                "matmul_functions_ptx/src/kernel.rs:18",
+            ],
+        ),
+        one(
+            "race",
+            Replace(MAX_KERNEL, "thread::index_1d() as usize", "0"),
+            &["max_gpu_is_right_on_the_simulator", "max_gpu_takes_the_homeworks_matrices", "max_kernels_ptx_is_right"],
+            &["race: writes element 0 of `out`"],
+        ),
+        one(
+            "wrong_shape",
+            Replace(MAX_RAYON, "Ok(c)", "Ok(c.slice(ndarray::s![.., ..c.ncols() / 2]).to_owned())"),
+            &["max_rayon_is_right"],
+            &["max_rayon: the result is "],
+        ),
+        one(
+            "transposed",
+            Replace(MAX_RAYON, "Ok(c)", "Ok(c.reversed_axes())"),
+            &["max_rayon_is_right"],
+            &["max_rayon: the result is "],
+        ),
+        one(
+            "integer_overflow",
+            Replace(MAX_RAYON, "if a > b { a } else { b }", "(a + b + (a - b).abs()) / 2"),
+            &["max_rayon_is_right"],
+            &["max_rayon: attempt to subtract with overflow"],
+        ),
+        one(
+            "ignores_the_remainder",
+            Replace(
+                MAX_RAYON,
+                "and(b).par_for_each(|c, &a, &b| *c = if a > b { a } else { b });",
+                "and(b).par_for_each(|c, &a, &b| *c = if a > b { a } else { b });\n    let rest = c.len() / 8 * 8;\n    c.iter_mut().skip(rest).for_each(|c| *c = 0);",
+            ),
+            &["max_rayon_is_right"],
+            &["max_rayon: c[0][0] is 0, expected"],
+        ),
+        one(
+            "copies_the_library",
+            Replace(MAX_CPU, "if a[[i, j]] > b[[i, j]] { a[[i, j]] } else { b[[i, j]] }", "a[[i, j]].max(b[[i, j]])"),
+            &[],
+            &["max_cpu: it calls max, where loops were asked for"],
+        ),
+        one(
+            "sleeps",
+            Replace(MAX_CPU, "let (rows", "std::thread::sleep(std::time::Duration::from_millis(1));\n    let (rows"),
+            &[],
+            &["sleep: it waits"],
+        ),
+        one(
+            "hard_coded",
+            Replace(TRIVIAL_PRODUCT, "    c\n}", "    c.fill(0.5);\n    c\n}"),
+            &["matmul_transpose_trivial_is_right"],
+            &["matmul_transpose_trivial: c[0][0] is 0.5, expected"],
+        ),
+    ]
+}
+
+fn hostile() -> Vec<Submission> {
+    let at_max_cpu =
+        |name, code, feedback| Submission { name, changes: at_max_cpu(code), lost: MAX_CPU_TESTS, feedback };
+    vec![
+        Submission {
+            name: "endless",
+            changes: vec![Replace(
+                TRIVIAL_PRODUCT,
+                "let (rows, columns) = x.dim();",
+                "let (rows, columns): (usize, usize) = loop {};",
+            )],
+            lost: &["matmul_transpose_trivial_is_right"],
+            feedback: &["stopped after 10 s: does it end?"],
+        },
+        at_max_cpu(
+            "memory",
+            "    std::hint::black_box(vec![1_u8; 100 << 30]);\n    let (rows",
+            &["it needs more than 4 GiB of memory"],
+        ),
+        at_max_cpu(
+            "forks",
+            "    loop { drop(std::process::Command::new(\"/proc/self/exe\").spawn()); }\n    #[allow(unreachable_code)]\n    let (rows",
+            &["Command: it starts programs"],
+        ),
+        at_max_cpu(
+            "reads_outside",
+            "    std::fs::read_to_string(\"/etc/passwd\").unwrap();\n    let (rows",
+            &["max_cpu: called `Result::unwrap()` on an `Err` value", "fs: it opens files"],
+        ),
+        at_max_cpu(
+            "writes_outside",
+            "    std::fs::write(\"/usr/escaped\", \"x\").unwrap();\n    let (rows",
+            &["max_cpu: called `Result::unwrap()` on an `Err` value", "fs: it opens files"],
+        ),
+        at_max_cpu(
+            "prints",
+            "    loop { println!(\"{}\", \"x\".repeat(1000)); }\n    #[allow(unreachable_code)]\n    let (rows",
+            &["it needs more than 4 GiB of memory, or prints without end"],
+        ),
+        Submission {
+            name: "build_script",
+            changes: vec![WriteFile("max_functions/build.rs", "fn main() { loop {} }")],
+            lost: &[],
+            feedback: &["max_functions/build.rs: it would run while cargo compiles, and is not taken"],
+        },
+        at_max_cpu(
+            "exits",
+            "    std::process::exit(0);\n    #[allow(unreachable_code)]\n    let (rows",
+            &["exit: it ends the program"],
+        ),
+        at_max_cpu(
+            "recursion",
+            "    fn deeper(n: u64) -> u64 { std::hint::black_box(deeper(n + 1)) + 1 }\n    deeper(0);\n    let (rows",
+            &["its recursion does not end: the stack overflows"],
+        ),
+        at_max_cpu(
+            "network",
+            "    std::net::TcpStream::connect(\"192.0.2.1:80\").unwrap();\n    let (rows",
+            &["net: it opens connections"],
+        ),
+    ]
+}
+
+fn not_rust() -> Vec<Submission> {
+    let maximum = |name, change| Submission {
+        name,
+        changes: vec![change],
+        lost: &["max_functions"],
+        feedback: &["it does not compile:", "error"],
+    };
+    let activation = |name, change| Submission {
+        name,
+        changes: vec![change],
+        lost: &["activation_functions"],
+        feedback: &["it does not compile:", "error"],
+    };
+    let utils = |name, change| Submission {
+        name,
+        changes: vec![change],
+        lost: &["utils"],
+        feedback: &["it does not compile:", "error"],
+    };
+    vec![
+        maximum("wrong_type", Replace(MAX_CPU, "Ok(c)", "Ok(0)")),
+        maximum("no_semicolon", Replace(MAX_CPU, "a.dim();", "a.dim()")),
+        maximum("open_brace", Replace(MAX_RAYON, "Ok(c)\n}", "Ok(c)\n")),
+        maximum("unknown_function", Replace(MAX_GPU, "device.uninitialized(", "device.allocate(")),
+        maximum("unknown_crate", Replace(MAX_CPU, "use crate", "use nalgebra::DMatrix;\nuse crate")),
+        activation("missing_file", Remove(NORMALIZE)),
+        activation(
+            "other_signature",
+            Replace(NORMALIZE, "values: &[f32], weights: &[f32]", "values: Vec<f32>, weights: &[f32]"),
+        ),
+        utils("defined_twice", Replace(LISTS, "use ndarray::Array2;", "use ndarray::Array2;\nuse ndarray::Array2;")),
+        utils(
+            "moved",
+            Replace(
+                LISTS,
+                "a.iter()",
+                "drop(a.to_vec());\n    let (c, d) = (vec![1], 2);\n    drop(c);\n    drop((c, d));\n    a.iter()",
+            ),
+        ),
+        utils("compile_error", Replace(LISTS, "use ndarray", "compile_error!(\"stop\");\nuse ndarray")),
+    ]
+}
+
+fn others() -> Vec<Submission> {
+    vec![
+        Submission { name: "solved", changes: vec![], lost: &[], feedback: &["100 of 100 points"] },
+        Submission {
+            name: "part_missing",
+            changes: vec![Remove("utils")],
+            lost: &["utils"],
+            feedback: &["the submission does not have this part"],
+        },
+        Submission {
+            name: "other_launch",
+            changes: vec![Replace(MAX_GPU, "THREADS: usize = 1000", "THREADS: usize = 256")],
+            lost: &["hidden::max_gpu_launches_1000_blocks_of_1000_threads"],
+            feedback: &["has 3907 blocks of 256 threads, expected 1000 blocks of 1000 threads"],
+        },
+        Submission {
+            name: "slow_rayon",
+            changes: vec![Replace(
+                "max_functions/src/parallel.rs",
+                "    Ok(c)",
+                "    for _ in 0..20 { c = Array2::from_shape_fn(a.dim(), |i| if a[i] > b[i] { a[i] } else { b[i] }); std::hint::black_box(&mut c); }\n    Ok(c)",
+            )],
+            lost: &["hidden::max_rayon_is_faster_than_two_loops"],
+            feedback: &["max_rayon: it takes"],
+        },
+        Submission {
+            name: "kernel_of_two_files",
+            changes: vec![
+                Replace(MAX_KERNEL, "use cuda_std", "use crate::shape::larger;\nuse cuda_std"),
+                Replace(MAX_KERNEL, "if a[i] > b[i] { a[i] } else { b[i] }", "larger(a[i], b[i])"),
+                Replace(
+                    "max_functions/src/shape.rs",
+                    "/// Checks every",
+                    "pub fn larger(a: i32, b: i32) -> i32 {\n    if a > b { a } else { b }\n}\n\n/// Checks every",
+                ),
+            ],
+            lost: &["max_kernels_ptx_is_right"],
+            feedback: &["the file of the kernels does not compile to PTX by itself"],
+        },
+    ]
+}
+
+/// Archives: name, whether all tests are lost, and the feedback.
+const ARCHIVES: [(&str, bool, &str); 5] = [
+    ("archive.zip", false, "100 of 100 points"),
+    ("bomb.zip", true, "the sources are larger than"),
+    ("path_outside.zip", true, "it has no sources"),
+    ("broken.zip", true, "broken.zip: "),
+    ("link.zip", true, "it has no sources"),
+];
+
+fn write_archive(solved: &Path, file: &Path, name: &str) {
+    if name == "broken.zip" {
+        return std::fs::write(file, "PK\u{3}\u{4} and no more").unwrap();
+    }
+    let mut archive = zip::ZipWriter::new(File::create(file).unwrap());
+    let options = SimpleFileOptions::default();
+    match name {
+        "bomb.zip" => {
+            archive.start_file(MAX_CPU, options).unwrap();
+            (0..200).for_each(|_| archive.write_all(&[b' '; 1 << 20]).unwrap());
+        }
+        "path_outside.zip" => {
+            archive.start_file(format!("../../{MAX_CPU}"), options).unwrap();
+            archive.write_all(b"fn f() {}").unwrap();
+        }
+        "link.zip" => archive.add_symlink(MAX_CPU, "/etc/passwd", options).unwrap(),
+        _ => {
+            for path in files_below(solved) {
+                let inside = Path::new("homework").join(path.strip_prefix(solved).unwrap());
+                archive.start_file(inside.to_str().unwrap(), options).unwrap();
+                archive.write_all(&std::fs::read(&path).unwrap()).unwrap();
+            }
+        }
+    }
+    archive.finish().unwrap();
+}
+
+fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+fn xtask() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_xtask"))
+}
+
+fn write_submission(solved: &Path, class: &Path, submission: &Submission) {
+    let folder = class.join(submission.name);
+    for path in files_below(solved) {
+        let copy = folder.join(path.strip_prefix(solved).unwrap());
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(&path, copy).unwrap();
+    }
+    for change in &submission.changes {
+        match change {
+            Replace(file, from, to) => {
+                let path = folder.join(file);
+                let text = std::fs::read_to_string(&path).unwrap();
+                assert!(text.contains(from), "{}: {file} does not have {from}", submission.name);
+                std::fs::write(path, text.replacen(from, to, 1)).unwrap();
+            }
+            WriteFile(file, text) => std::fs::write(folder.join(file), text).unwrap(),
+            Remove(path) if folder.join(path).is_dir() => std::fs::remove_dir_all(folder.join(path)).unwrap(),
+            Remove(path) => std::fs::remove_file(folder.join(path)).unwrap(),
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes, and needs bubblewrap"]
+fn a_class_gets_the_points_and_findings_that_it_should() {
+    let folder = tempfile::tempdir().unwrap();
+    let (solved, class, feedback) =
+        (folder.path().join("solved"), folder.path().join("class"), folder.path().join("feedback"));
+    assert!(xtask().arg("starter").arg(&solved).arg("--solutions").status().unwrap().success());
+    let submissions: Vec<Submission> = [mistakes(), hostile(), not_rust(), others()].into_iter().flatten().collect();
+    assert_eq!(submissions.len() + ARCHIVES.len(), 40);
+    for submission in &submissions {
+        write_submission(&solved, &class, submission);
+    }
+    for (name, ..) in ARCHIVES {
+        write_archive(&solved, &class.join(name), name);
+    }
+    let csv = folder.path().join("grades.csv");
+    let grade = xtask()
+        .args(["grade", "--limit", "10", "--all"])
+        .args([&class])
+        .arg("--csv")
+        .arg(&csv)
+        .arg("--feedback")
+        .arg(&feedback)
+        .status();
+    assert!(grade.unwrap().success());
+    assert!(!Path::new("/usr/escaped").exists());
+
+    let mut wrong = Vec::new();
+    let mut rows = 0;
+    for submission in &submissions {
+        let (lost, text) = results(&feedback, submission.name);
+        let is_expected =
+            |(package, name): &(String, String)| submission.lost.iter().any(|lost| lost == package || lost == name);
+        let expected = all_tests(&feedback).into_iter().filter(is_expected).collect();
+        if lost != expected {
+            wrong.push(format!("{}: lost {lost:?}, expected {expected:?}\n{text}", submission.name));
+        }
+        for part in submission.feedback {
+            if !text.contains(part) {
+                wrong.push(format!("{}: no {part:?} in\n{text}", submission.name));
+            }
+        }
+        rows += 1;
+    }
+    for (name, loses_all, part) in ARCHIVES {
+        let (lost, text) = results(&feedback, name);
+        let expected = if loses_all { all_tests(&feedback) } else { BTreeSet::new() };
+        if lost != expected || !text.contains(part) {
+            wrong.push(format!("{name}: lost {lost:?}, expected {part:?} in\n{text}"));
+        }
+        rows += 1;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert_eq!(std::fs::read_to_string(csv).unwrap().lines().count(), rows + 1);
+}
+
+/// The packages and names of tests in a results file that `has` selects.
+fn tests_of(feedback: &Path, name: &str, has: impl Fn(&serde_json::Value) -> bool) -> BTreeSet<(String, String)> {
+    let text = std::fs::read_to_string(feedback.join(format!("{name}.json"))).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let tests = results["tests"].as_array().unwrap().iter().filter(|test| has(test));
+    let names = tests.map(|test| test["name"].as_str().unwrap().split_once(": ").unwrap());
+    names.map(|(package, name)| (package.to_owned(), name.to_owned())).collect()
+}
+
+fn all_tests(feedback: &Path) -> BTreeSet<(String, String)> {
+    tests_of(feedback, "solved", |_| true)
+}
+
+/// The tests that a submission has lost, and what the student reads.
+fn results(feedback: &Path, name: &str) -> (BTreeSet<(String, String)>, String) {
+    let lost = tests_of(feedback, name, |test| test["score"] != test["max_score"]);
+    (lost, std::fs::read_to_string(feedback.join(format!("{name}.txt"))).unwrap())
+}
