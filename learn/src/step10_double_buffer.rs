@@ -8,7 +8,8 @@ use crate::step09_tiles::{SIDE, TILE, at, element};
 const TWO_TILES: usize = 2 * TILE;
 
 /// As `product_by_tiles`, but with two tiles of each side, used in turn: while the threads multiply one, they write
-/// the next 16 columns to the other. One barrier for each tile is enough.
+/// the next 16 columns to the other. One barrier for each tile is enough. Beyond the last column `element` is 0, so that
+/// one tile more does no harm.
 #[kernel]
 pub fn product_double_buffered(x: &[f32], out: GlobalMut<f32>, rows: u32, columns: u32) {
     let (left, right) = (shared_array![f32; TWO_TILES], shared_array![f32; TWO_TILES]);
@@ -19,21 +20,25 @@ pub fn product_double_buffered(x: &[f32], out: GlobalMut<f32>, rows: u32, column
         left.set(tile + at(ty, tx), element(x, rows, columns, first_i + ty, first_k + tx));
         right.set(tile + at(ty, tx), element(x, rows, columns, first_j + ty, first_k + tx));
     };
-    let (mut sum, mut first_k, mut tile) = (0.0, 0, 0);
-    fetch(0, 0);
-    thread::sync_threads();
-    while first_k < columns {
-        first_k += SIDE;
-        if first_k < columns {
-            fetch(first_k, TILE - tile);
-        }
-        let mut k = 0;
+    let multiply = |tile: usize| {
+        let (mut sum, mut k) = (0.0, 0);
         while k < SIDE {
             sum += left.get(tile + at(ty, k)) * right.get(tile + at(tx, k));
             k += 1;
         }
+        sum
+    };
+    let (mut sum, mut first_k) = (0.0, 0);
+    fetch(0, 0);
+    thread::sync_threads();
+    while first_k < columns {
+        fetch(first_k + SIDE, TILE);
+        sum += multiply(0);
         thread::sync_threads();
-        tile = TILE - tile;
+        fetch(first_k + 2 * SIDE, 0);
+        sum += multiply(TILE);
+        thread::sync_threads();
+        first_k += 2 * SIDE;
     }
     if first_i + ty < rows && first_j + tx < rows {
         out.set(((first_i + ty) * rows + first_j + tx) as usize, sum);

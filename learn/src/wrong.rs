@@ -140,7 +140,8 @@ pub fn product_with_one_barrier(x: &[f32], out: GlobalMut<f32>, rows: u32, colum
     let (first_i, first_j) = (thread::block_idx_y() * SIDE, thread::block_idx_x() * SIDE);
     let (mut sum, mut first_k) = (0.0, 0);
     while first_k < columns {
-        left.set(at(ty, tx), step09_tiles::element(x, rows, columns, first_i + ty, first_k + tx)); // wrong: product_with_one_barrier
+        let own = at(ty, tx);
+        left.set(own, step09_tiles::element(x, rows, columns, first_i + ty, first_k + tx)); // wrong: product_with_one_barrier
         right.set(at(ty, tx), step09_tiles::element(x, rows, columns, first_j + ty, first_k + tx));
         thread::sync_threads();
         let mut k = 0;
@@ -162,24 +163,29 @@ pub fn product_into_the_same_buffer(x: &[f32], out: GlobalMut<f32>, rows: u32, c
     let (tx, ty) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (first_i, first_j) = (thread::block_idx_y() * SIDE, thread::block_idx_x() * SIDE);
     let fetch = |first_k: u32, tile: usize| {
-        left.set(tile + at(ty, tx), step09_tiles::element(x, rows, columns, first_i + ty, first_k + tx)); // wrong: product_into_the_same_buffer
+        let own = tile + at(ty, tx);
+        left.set(own, step09_tiles::element(x, rows, columns, first_i + ty, first_k + tx)); // wrong: product_into_the_same_buffer
         right.set(tile + at(ty, tx), step09_tiles::element(x, rows, columns, first_j + ty, first_k + tx));
     };
-    let (mut sum, mut first_k, mut tile) = (0.0, 0, 0);
-    fetch(0, 0);
-    thread::sync_threads();
-    while first_k < columns {
-        first_k += SIDE;
-        if first_k < columns {
-            fetch(first_k, tile);
-        }
-        let mut k = 0;
+    let multiply = |tile: usize| {
+        let (mut sum, mut k) = (0.0, 0);
         while k < SIDE {
             sum += left.get(tile + at(ty, k)) * right.get(tile + at(tx, k));
             k += 1;
         }
+        sum
+    };
+    let (mut sum, mut first_k) = (0.0, 0);
+    fetch(0, 0);
+    thread::sync_threads();
+    while first_k < columns {
+        fetch(first_k + SIDE, 0);
+        sum += multiply(0);
         thread::sync_threads();
-        tile = TILE - tile;
+        fetch(first_k + 2 * SIDE, TILE);
+        sum += multiply(TILE);
+        thread::sync_threads();
+        first_k += 2 * SIDE;
     }
     if first_i + ty < rows && first_j + tx < rows {
         out.set(((first_i + ty) * rows + first_j + tx) as usize, sum);

@@ -19,8 +19,8 @@ pub(crate) struct Options {
     /// Folder of the workspace, which must not exist yet or be empty
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Part of the homework [default: all]; may be repeated
-    #[arg(long, value_parser = one_of(&Part::ALL, Part::name, Part::description))]
+    /// Part of the homework [default: 1, 2, 3 and activation]; may be repeated
+    #[arg(long, value_parser = one_of(&Part::KNOWN, Part::name, Part::description))]
     part: Vec<Part>,
     /// Fill in the solutions
     #[arg(long)]
@@ -40,10 +40,14 @@ pub(crate) enum Part {
     Two,
     Three,
     Activation,
+    /// The kernels of `docs/learn`, which are not graded.
+    Learn,
 }
 
 impl Part {
+    /// The homework.
     pub(crate) const ALL: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Activation];
+    const KNOWN: [Self; 5] = [Self::One, Self::Two, Self::Three, Self::Activation, Self::Learn];
 
     fn name(self) -> &'static str {
         match self {
@@ -51,6 +55,7 @@ impl Part {
             Self::Two => "2",
             Self::Three => "3",
             Self::Activation => "activation",
+            Self::Learn => "learn",
         }
     }
 
@@ -60,6 +65,7 @@ impl Part {
             Self::Two => "The element-wise maximum, max_functions",
             Self::Three => "X·Xᵀ, matmul_functions",
             Self::Activation => "NVIDIA's exercise, activation_functions",
+            Self::Learn => "Ten kernels to learn by, learn; docs/learn has a page for each",
         }
     }
 
@@ -69,13 +75,17 @@ impl Part {
             Self::Two => "max_functions",
             Self::Three => "matmul_functions",
             Self::Activation => "activation_functions",
+            Self::Learn => "learn",
         }
     }
 }
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let Options { directory, part, solutions, git, rev } = options;
-    let parts: Vec<Part> = Part::ALL.into_iter().filter(|known| part.is_empty() || part.contains(known)).collect();
+    let parts: Vec<Part> = match part.is_empty() {
+        true => Part::ALL.to_vec(),
+        false => Part::KNOWN.into_iter().filter(|known| part.contains(known)).collect(),
+    };
     let is_free = match std::fs::read_dir(directory) {
         Ok(mut entries) => entries.next().is_none(),
         Err(_) => !directory.exists(),
@@ -107,9 +117,7 @@ fn write_from(directory: &Path, parts: &[Part], solutions: bool, source: Source)
     let mut files = Vec::new();
     let templates = workspace_root().join("xtask/starter");
     for part in parts {
-        let package = templates.join(part.package());
-        for file in files_below(&package)? {
-            let name = file.strip_prefix(&templates).context("the file is below the templates")?.to_owned();
+        for (name, file) in templates_of(*part)? {
             let text = read(&file)?;
             let is_rust = file.extension().is_some_and(|extension| extension == "rs");
             let text =
@@ -124,6 +132,26 @@ fn write_from(directory: &Path, parts: &[Part], solutions: bool, source: Source)
         files.push((name.into(), read(&workspace_root().join(name))?));
     }
     write_all(directory, &files)
+}
+
+/// The files of a part's package: their names in the workspace, and where they are.
+fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let templates = workspace_root().join("xtask/starter");
+    let mut files = Vec::new();
+    for file in files_below(&templates.join(part.package()))? {
+        files.push((file.strip_prefix(&templates).context("the file is below the templates")?.to_owned(), file));
+    }
+    if part == Part::Learn {
+        // The kernels themselves are those of the crate.
+        let sources = workspace_root().join("learn/src");
+        for file in files_below(&sources)? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.starts_with("step") || name == "checks.rs" {
+                files.push((Path::new("learn/src").join(name), file));
+            }
+        }
+    }
+    Ok(files)
 }
 
 fn read(file: &Path) -> Result<String> {
@@ -190,7 +218,7 @@ fn with_blocks(text: &str, solutions: bool) -> Result<String> {
     }
     ensure!(block.is_none(), "the block {} does not end", block.unwrap_or_default());
     // Until everything is written, some arguments and imports are not used.
-    let is_root = text.starts_with("//! Homework part");
+    let is_root = ["//! Homework part", "//! Ten kernels"].iter().any(|start| text.starts_with(start));
     Ok(match is_root && !solutions {
         true => {
             let end = result.lines().take_while(|line| line.starts_with("//!")).map(|line| line.len() + 1).sum();
@@ -287,8 +315,8 @@ mod tests {
     #[test]
     fn every_block_of_the_templates_has_a_solution_that_students_do_not_get() {
         let mut blocks = 0;
-        for part in Part::ALL {
-            for file in files_below(&workspace_root().join("xtask/starter").join(part.package())).unwrap() {
+        for part in Part::KNOWN {
+            for (_, file) in templates_of(part).unwrap() {
                 let text = read(&file).unwrap();
                 if file.extension().is_some_and(|extension| extension == "rs") {
                     let (skeleton, solved) = (with_blocks(&text, false).unwrap(), with_blocks(&text, true).unwrap());
@@ -303,6 +331,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(blocks, 22);
+        assert_eq!(blocks, 32);
     }
 }

@@ -58,8 +58,8 @@ const EIGHT_BLOCKS: fn(usize) -> LaunchConfig = |_| LaunchConfig::new(8, 256);
 const ELEMENTS: fn(usize) -> LaunchConfig = |size| blocks(size, 256);
 /// A thread for each element of the matrix of a size, in blocks of 256.
 const CELLS: fn(usize) -> LaunchConfig = |size| blocks(shape(size).0 * shape(size).1, 256);
-/// A block of 256 threads for each 1024 values.
-const QUARTERS: fn(usize) -> LaunchConfig = |size| blocks(size.div_ceil(4), 256);
+/// A block of 256 threads for each 4096 values.
+const SIXTEENTHS: fn(usize) -> LaunchConfig = |size| blocks(size.div_ceil(16), 256);
 /// A block of 32 × 32 threads for each tile of the matrix of a size.
 const TILES: fn(usize) -> LaunchConfig = |size| tiles(shape(size), 32);
 /// A block of 16 × 16 threads for each tile of the product of a matrix of a size and its transpose.
@@ -94,7 +94,7 @@ pub const STEPS: [Step; 10] = [
     Step {
         page: "04-atomics",
         before: version!(step04_atomics::histogram_in_global_memory, counts_values, ELEMENTS),
-        after: version!(step04_atomics::histogram, counts_values, QUARTERS),
+        after: version!(step04_atomics::histogram, counts_values, SIXTEENTHS),
         wrong: version!(wrong::histogram_without_atomics, counts_values, ELEMENTS),
         size: 100_000,
         wrong_size: 1000,
@@ -136,7 +136,7 @@ pub const STEPS: [Step; 10] = [
         before: version!(step09_tiles::product_from_global_memory, multiplies, PRODUCT),
         after: version!(step09_tiles::product_by_tiles, multiplies, PRODUCT),
         wrong: version!(wrong::product_with_one_barrier, multiplies, PRODUCT),
-        size: 128,
+        size: 122,
         wrong_size: 40,
     },
     Step {
@@ -144,7 +144,7 @@ pub const STEPS: [Step; 10] = [
         before: version!(step09_tiles::product_by_tiles, multiplies, PRODUCT),
         after: version!(step10_double_buffer::product_double_buffered, multiplies, PRODUCT),
         wrong: version!(wrong::product_into_the_same_buffer, multiplies, PRODUCT),
-        size: 128,
+        size: 122,
         wrong_size: 40,
     },
 ];

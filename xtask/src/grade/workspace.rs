@@ -108,7 +108,7 @@ impl Workspace {
 /// The file of a part's kernels.
 fn kernels(part: Part) -> Option<&'static str> {
     match part {
-        Part::One => None,
+        Part::One | Part::Learn => None,
         Part::Two | Part::Three => Some("kernel.rs"),
         Part::Activation => Some("kernels.rs"),
     }

@@ -28,18 +28,25 @@ pub(crate) struct Options {
 /// Runs a launch of the kernel, and prints its counts.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let name = |(major, minor): (u32, u32)| format!("sm_{major}{minor}");
+    let to_learn = learn::host::profiled(&options.kernel);
+    let variants = if to_learn.is_some() { &learn::PTX } else { gpu::KERNELS };
     let variant = match &options.arch {
-        None => PtxVariant::newest(gpu::KERNELS),
-        Some(arch) => gpu::KERNELS.iter().find(|variant| name(variant.compute_capability()) == *arch),
+        None => PtxVariant::newest(variants),
+        Some(arch) => variants.iter().find(|variant| name(variant.compute_capability()) == *arch),
     };
     let Some(variant) = variant else {
-        let known: Vec<String> = gpu::KERNELS.iter().map(|variant| name(variant.compute_capability())).collect();
+        let known: Vec<String> = variants.iter().map(|variant| name(variant.compute_capability())).collect();
         bail!("there is no PTX for {}: --arch takes {}", options.arch.as_deref().unwrap_or("any"), known.join(" or "));
     };
     let device = Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() })?;
     device.take_ptx_reports();
-    let Some((workload, report)) = workloads::run(&device, &options.kernel)? else {
-        bail!("no launch of {} is known: choose one of {}", options.kernel, workloads::names().join(", "));
+    let run = match to_learn {
+        Some((version, size)) => workloads::run_to_learn(&device, version, size)?,
+        None => workloads::run(&device, &options.kernel)?,
+    };
+    let Some((workload, report)) = run else {
+        let names = workloads::names().join(", ");
+        bail!("no launch of {} is known: choose one of {names}, or a kernel of docs/learn", options.kernel);
     };
     say!("[*] {} for {}: {workload}", options.kernel, name(variant.compute_capability()));
     print_instructions(&report);

@@ -78,6 +78,17 @@ pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, Launc
     Ok(what.zip(first_report(device, kernel)))
 }
 
+/// As [`run`], for a kernel of `docs/learn`.
+pub(super) fn run_to_learn(
+    device: &Device,
+    version: learn::host::Version,
+    size: usize,
+) -> Result<Option<(String, LaunchReport)>> {
+    (version.check)(device, size).map_err(anyhow::Error::msg)?;
+    let what = format!("the launch of its page in docs/learn, size {size}");
+    Ok(first_report(device, version.name).map(|report| (what, report)))
+}
+
 /// Report of the kernel's first launch since the last call.
 fn first_report(device: &Device, kernel: &str) -> Option<LaunchReport> {
     device.take_ptx_reports().into_iter().find(|report| *report.kernel == *kernel)

@@ -120,7 +120,7 @@ pub enum FaultKind {
     },
     /// Two unordered accesses to an element, at least one of which writes.
     #[error(
-        "race: {access} element {index} of {place}, which block {other_block}, thread {other_thread} {other_access} {}",
+        "race: {access} element {index} of {place}, which block {other_block}, thread {other_thread} {other_access}{}",
         At(.other_location)
     )]
     Race {
@@ -141,7 +141,7 @@ pub enum FaultKind {
     },
     /// A barrier that not all threads of the block reach.
     #[error(
-        "barrier divergence: {waiting} threads wait at a barrier, {exited} have left the kernel {}",
+        "barrier divergence: {waiting} threads wait at a barrier, {exited} have left the kernel{}",
         At(.other_location)
     )]
     BarrierDivergence {
@@ -217,12 +217,12 @@ pub enum FaultKind {
     },
 }
 
-/// Displays "at LOCATION", or nothing.
+/// Displays " at LOCATION", or nothing.
 struct At<'a>(&'a Option<SourceLocation>);
 
 impl fmt::Display for At<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.as_ref().map_or(Ok(()), |location| write!(f, "at {location}"))
+        self.0.as_ref().map_or(Ok(()), |location| write!(f, " at {location}"))
     }
 }
 
