@@ -15,7 +15,7 @@ pub fn sum_interleaved(x: &[f32], out: GlobalMut<f32>) {
     thread::sync_threads();
     let mut distance = 1;
     while distance < THREADS {
-        if t % (2 * distance) == 0 {
+        if t.is_multiple_of(2 * distance) {
             values.set(t, values.get(t) + values.get(t + distance));
         }
         thread::sync_threads();

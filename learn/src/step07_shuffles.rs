@@ -22,7 +22,7 @@ pub fn sum_by_shuffles(x: &[f32], out: GlobalMut<f32>) {
         value += warp::shuffle_down(value, delta);
         delta /= 2;
     }
-    if t % 32 == 0 {
+    if warp::lane_id() == 0 {
         sums.set(t / 32, value);
     }
     thread::sync_threads();

@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_printed_as_its_sentence() {
-        let failure = check("max_cpu", Err("c[0][1] is 3, expected 4")).unwrap_err();
+        let failure = check("max_cpu", Err::<(), _>("c[0][1] is 3, expected 4")).unwrap_err();
         assert_eq!(format!("{failure:?}"), "max_cpu: c[0][1] is 3, expected 4");
         assert_eq!(check("max_cpu", Ok::<(), String>(())), Ok(()));
     }
