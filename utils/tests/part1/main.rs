@@ -1,4 +1,5 @@
-//! The homework's functions of part 1.
+//! The homework's functions of part 1. A test that fails says in one sentence which function is wrong, for what, and what
+//! was expected.
 
 mod batches;
 mod lists;
@@ -6,3 +7,35 @@ mod random_weights;
 mod sigmoid;
 mod sigmoid_prime;
 mod zeros;
+
+use std::fmt::Debug;
+
+use teaching_tests::Failure;
+
+/// Fails with "WHAT is …, expected …".
+fn equal<T: PartialEq<U> + Debug, U: Debug>(what: &str, found: T, expected: U) -> Result<(), Failure> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("{what} is {}, expected {}", in_a_line(&found), in_a_line(&expected)).into()),
+    }
+}
+
+/// A value without its line breaks, and an array without its strides.
+fn in_a_line(value: &impl Debug) -> String {
+    let text = format!("{value:?}").split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = text.find(", shape=").unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+/// Fails with "WHAT is …, expected … ± …", also for NaN.
+fn close(what: &str, found: f64, expected: f64, tolerance: f64) -> Result<(), Failure> {
+    match (found - expected).abs() <= tolerance {
+        true => Ok(()),
+        false => Err(format!("{what} is {found}, expected {expected} ± {tolerance:e}").into()),
+    }
+}
+
+/// Fails with the sentence, unless it holds.
+fn holds(condition: bool, sentence: impl FnOnce() -> String) -> Result<(), Failure> {
+    if condition { Ok(()) } else { Err(sentence().into()) }
+}

@@ -1,76 +1,106 @@
 //! Random weights are determined by the seed, and have the layers' shapes and the documented distribution.
 
 use ndarray::Array2;
-use proptest::prelude::*;
+use proptest::collection::vec;
+use proptest::prelude::any;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use teaching_tests::{Failure, check, for_any};
 use utils::{UtilsError, random_weights};
 
-fn seeded<A: utils::Element>(sizes: &[usize], seed: u64) -> Vec<Array2<A>> {
-    random_weights(sizes, &mut ChaCha8Rng::seed_from_u64(seed)).unwrap()
+use crate::{close, equal, holds};
+
+fn seeded<A: utils::Element>(sizes: &[usize], seed: u64) -> Result<Vec<Array2<A>>, Failure> {
+    check("random_weights", random_weights(sizes, &mut ChaCha8Rng::seed_from_u64(seed)))
 }
 
 #[test]
-fn part1_same_seed_same_weights() {
+fn part1_same_seed_same_weights() -> Result<(), Failure> {
     let sizes = [20, 7, 3];
-    assert_eq!(seeded::<f64>(&sizes, 42), seeded::<f64>(&sizes, 42));
-    assert_eq!(seeded::<f32>(&sizes, 42), seeded::<f32>(&sizes, 42));
-    assert_ne!(seeded::<f64>(&sizes, 42), seeded::<f64>(&sizes, 43));
+    let is_same = seeded::<f64>(&sizes, 42)? == seeded::<f64>(&sizes, 42)?;
+    holds(is_same, || "random_weights: two calls with the same seed give different weights in f64".to_owned())?;
+    let is_same = seeded::<f32>(&sizes, 42)? == seeded::<f32>(&sizes, 42)?;
+    holds(is_same, || "random_weights: two calls with the same seed give different weights in f32".to_owned())?;
+    let is_other = seeded::<f64>(&sizes, 42)? != seeded::<f64>(&sizes, 43)?;
+    holds(is_other, || "random_weights: seeds 42 and 43 give the same weights".to_owned())
 }
 
 #[test]
-fn part1_layers_are_drawn_one_after_another() {
-    let weights = seeded::<f64>(&[6, 6, 6], 1);
-    assert_ne!(weights[0], weights[1]);
-    assert_eq!(weights[0], seeded::<f64>(&[6, 6], 1)[0]);
+fn part1_layers_are_drawn_one_after_another() -> Result<(), Failure> {
+    let weights = seeded::<f64>(&[6, 6, 6], 1)?;
+    holds(weights[0] != weights[1], || "random_weights: both layers of 6-6-6 have the same weights".to_owned())?;
+    let is_first = weights[0] == seeded::<f64>(&[6, 6], 1)?[0];
+    holds(is_first, || "random_weights: the first layers of 6-6-6 and 6-6 have different weights".to_owned())
 }
 
 #[test]
-fn part1_random_weights_have_mean_zero_and_the_variance_of_xavier() {
+fn part1_random_weights_have_mean_zero_and_the_variance_of_xavier() -> Result<(), Failure> {
     let (fan_in, fan_out) = (400, 250);
-    let weights = &seeded::<f64>(&[fan_in, fan_out], 7)[0];
+    let weights = &seeded::<f64>(&[fan_in, fan_out], 7)?[0];
     let bound = 1.0 / (fan_in as f64).sqrt();
     let count = weights.len() as f64;
     // The standard error of the mean is bound / √(3·count), that of the variance bound² · √(4 / 45 / count).
     let mean = weights.sum() / count;
-    assert!(mean.abs() < 5.0 * bound / (3.0 * count).sqrt(), "mean {mean}");
+    close("random_weights: the mean of 400 × 250 weights", mean, 0.0, 5.0 * bound / (3.0 * count).sqrt())?;
     let variance = weights.mapv(|weight| weight * weight).sum() / count;
-    let expected = bound * bound / 3.0;
-    assert!((variance - expected).abs() < 5.0 * bound * bound * (4.0 / 45.0 / count).sqrt(), "variance {variance}");
+    let tolerance = 5.0 * bound * bound * (4.0 / 45.0 / count).sqrt();
+    close("random_weights: the variance of 400 × 250 weights", variance, bound * bound / 3.0, tolerance)?;
     // The draws reach both ends: the largest of 100 000 is this close to the bound except with probability e⁻⁵⁰.
     let largest = weights.fold(0.0_f64, |largest, weight| largest.max(weight.abs()));
-    assert!(largest > 0.9995 * bound, "largest {largest}");
+    holds(largest > 0.9995 * bound, || {
+        format!("random_weights: the largest of 400 × 250 weights is {largest}, expected almost {bound}")
+    })
 }
 
 #[test]
-fn part1_random_weights_reject_invalid_layer_sizes() {
-    let error = |sizes: &[usize]| random_weights::<f32>(sizes, &mut ChaCha8Rng::seed_from_u64(0)).unwrap_err();
+fn part1_random_weights_reject_invalid_layer_sizes() -> Result<(), Failure> {
     let operation = "random_weights";
-    assert_eq!(error(&[]), UtilsError::TooFewLayers { operation, sizes: vec![] });
-    assert_eq!(error(&[784]), UtilsError::TooFewLayers { operation, sizes: vec![784] });
-    assert_eq!(error(&[784, 0, 10]), UtilsError::EmptyLayer { operation, sizes: vec![784, 0, 10], layer: 1 });
-    assert_eq!(
-        error(&[784]).to_string(),
-        "random_weights: layer sizes [784]: a network has at least 2 layers, input and output"
-    );
-    assert_eq!(
-        error(&[784, 30, 0]).to_string(),
-        "random_weights: layer sizes [784, 30, 0]: layer 2 is empty, but every layer has at least 1 neuron"
-    );
+    for (sizes, expected, message) in [
+        (
+            vec![],
+            UtilsError::TooFewLayers { operation, sizes: vec![] },
+            "random_weights: layer sizes []: a network has at least 2 layers, input and output",
+        ),
+        (
+            vec![784],
+            UtilsError::TooFewLayers { operation, sizes: vec![784] },
+            "random_weights: layer sizes [784]: a network has at least 2 layers, input and output",
+        ),
+        (
+            vec![784, 0, 10],
+            UtilsError::EmptyLayer { operation, sizes: vec![784, 0, 10], layer: 1 },
+            "random_weights: layer sizes [784, 0, 10]: layer 1 is empty, but every layer has at least 1 neuron",
+        ),
+        (
+            vec![784, 30, 0],
+            UtilsError::EmptyLayer { operation, sizes: vec![784, 30, 0], layer: 2 },
+            "random_weights: layer sizes [784, 30, 0]: layer 2 is empty, but every layer has at least 1 neuron",
+        ),
+    ] {
+        let error = random_weights::<f32>(&sizes, &mut ChaCha8Rng::seed_from_u64(0)).err();
+        equal(&format!("random_weights: the message for sizes {sizes:?}"), expected.to_string(), message)?;
+        equal(&format!("random_weights: the error for sizes {sizes:?}"), error, Some(expected))?;
+    }
+    Ok(())
 }
 
-proptest! {
-    #[test]
-    fn part1_random_weights_have_the_layers_shapes_and_are_within_bounds(
-        sizes in prop::collection::vec(1..40_usize, 2..6),
-        seed: u64,
-    ) {
-        let weights = seeded::<f32>(&sizes, seed);
-        prop_assert_eq!(weights.len(), sizes.len() - 1);
-        for (pair, weights) in sizes.windows(2).zip(&weights) {
-            prop_assert_eq!(weights.dim(), (pair[0], pair[1]));
-            let bound = (pair[0] as f32).sqrt().recip();
-            prop_assert!(weights.iter().all(|weight| weight.abs() <= bound), "{weights} beyond ±{bound}");
+#[test]
+fn part1_random_weights_have_the_layers_shapes_and_are_within_bounds() -> Result<(), Failure> {
+    for_any(256, (vec(1..40_usize, 2..6), any::<u64>()), |(sizes, seed)| {
+        let weights = seeded::<f32>(&sizes, seed)?;
+        let shapes: Vec<_> = weights.iter().map(Array2::dim).collect();
+        let expected: Vec<_> = sizes.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        equal(&format!("random_weights: the list of shapes for sizes {sizes:?}"), shapes, expected)?;
+        for weights in &weights {
+            let bound = (weights.nrows() as f32).sqrt().recip();
+            let largest = weights.fold(0.0_f32, |largest, weight| largest.max(weight.abs()));
+            holds(largest <= bound, || {
+                format!(
+                    "random_weights: a weight of a layer with {} inputs is ±{largest}, expected at most {bound}",
+                    weights.nrows()
+                )
+            })?;
         }
-    }
+        Ok(())
+    })
 }
