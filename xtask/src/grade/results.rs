@@ -74,12 +74,12 @@ impl Grade {
         format!("{:#}\n", json!({ "score": self.points(), "output": self.findings.join("\n"), "tests": tests }))
     }
 
-    /// JUnit's XML.
+    /// JUnit's XML, as the schema junit-10.xsd of Jenkins' xUnit plugin has it.
     pub(super) fn to_junit(&self) -> String {
         let failures = self.items.iter().filter(|item| item.points < item.maximum).count();
         let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         text.push_str(&format!(
-            "<testsuite name=\"homework\" tests=\"{}\" failures=\"{failures}\">\n",
+            "<testsuite name=\"homework\" tests=\"{}\" failures=\"{failures}\" errors=\"0\">\n",
             self.items.len()
         ));
         for item in &self.items {
@@ -119,6 +119,44 @@ mod tests {
     use crate::grade::points::{Need, Program};
     use crate::starter::Part;
 
+    /// What Gradescope's specification of autograders has, as far as it is written here; other fields are errors.
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "their types are checked")]
+    struct Gradescope {
+        score: f64,
+        output: String,
+        tests: Vec<GradescopeTest>,
+    }
+
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "their types are checked")]
+    struct GradescopeTest {
+        score: f64,
+        max_score: f64,
+        status: Status,
+        name: String,
+        output: String,
+        visibility: Visibility,
+    }
+
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Status {
+        Passed,
+        Failed,
+    }
+
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Visibility {
+        Hidden,
+        AfterDueDate,
+        AfterPublished,
+        Visible,
+    }
+
     #[test]
     fn grade_is_written_for_gradescope_and_as_junit() {
         let test =
@@ -126,11 +164,13 @@ mod tests {
         let items =
             vec![Item::passed(&test("good", 7.0)), Item::failed(&test("bad", 3.0), "c[0][1] < \"4\" & \u{1b}[31m")];
         let grade = Grade { items, findings: vec!["look".to_owned()] };
+        let documented: Gradescope = serde_json::from_str(&grade.to_gradescope()).unwrap();
+        assert!(documented.tests.iter().all(|test| test.score <= test.max_score && !test.name.is_empty()));
         let json: serde_json::Value = serde_json::from_str(&grade.to_gradescope()).unwrap();
         assert_eq!((&json["score"], &json["tests"][1]["status"]), (&json!(7.0), &json!("failed")));
         assert_eq!(json["tests"][0]["max_score"], 7.0);
         let xml = grade.to_junit();
-        assert!(xml.contains("tests=\"2\" failures=\"1\""), "{xml}");
+        assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{xml}");
         assert!(xml.contains("message=\"c[0][1] &lt; &quot;4&quot; &amp; \u{fffd}[31m\""), "{xml}");
     }
 }
