@@ -89,3 +89,25 @@ fn every_page_has_the_counted_figures() {
     let wrong: Vec<String> = wrong.map(|step| format!("docs/learn/{}.md:\n{}", step.page, table(step))).collect();
     assert!(wrong.is_empty(), "these tables are missing or other ones:\n{}", wrong.join("\n"));
 }
+
+/// The two figures of a page's row whose name begins with these letters.
+fn figures_of(page: &str, name: &str) -> Option<[f64; 2]> {
+    let row = page.lines().find(|line| line.starts_with(&format!("| {name}")))?;
+    let mut figures = row.split('|').skip(2).map(|figure| figure.trim().replace(',', "").parse().ok());
+    Some([figures.next()??, figures.next()??])
+}
+
+/// The index has for each step the quotient, before ÷ after, of a row of its page: "sectors ÷ 5.0".
+#[test]
+fn the_index_has_the_pages_quotients() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/learn/README.md");
+    let index = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    for step in &STEPS[1..] {
+        let row = index.lines().find(|line| line.contains(&format!("({}.md)", step.page))).expect(step.page);
+        let counted = row.trim_end_matches('|').rsplit('|').next().expect("a row has cells").trim();
+        let (name, quotient) = counted.split_once(" ÷ ").expect(counted);
+        let [before, after] = figures_of(&page(step), name).unwrap_or_else(|| panic!("{}: no row {name}", step.page));
+        let digits = quotient.split_once('.').map_or(0, |(_, digits)| digits.len());
+        assert_eq!(quotient, format!("{:.digits$}", before / after), "{}: {name}", step.page);
+    }
+}
