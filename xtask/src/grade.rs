@@ -10,6 +10,8 @@ mod sandbox;
 mod submission;
 mod workspace;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -25,6 +27,7 @@ use timing::{note, say};
 use self::points::{Need, Program, TESTS, Test};
 use self::results::{Grade, Item};
 use self::sandbox::Sandbox;
+use self::submission::PartFiles;
 use self::workspace::Workspace;
 use crate::starter::Part;
 
@@ -129,6 +132,8 @@ struct Grader {
     class: Option<PathBuf>,
     has_ptx_toolchain: bool,
     has_cores: bool,
+    /// The results of parts by their files: many submissions of a class have a part as it was given.
+    graded: RefCell<HashMap<PartFiles, Vec<Item>>>,
 }
 
 impl Grader {
@@ -157,6 +162,7 @@ impl Grader {
             class: options.all.as_deref().map(std::path::absolute).transpose()?,
             has_ptx_toolchain,
             has_cores: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
+            graded: RefCell::default(),
         })
     }
 
@@ -196,39 +202,53 @@ impl Grader {
                 return Ok(Grade { items: items.collect(), findings: vec![reason] });
             }
         };
+        let mut items = Vec::with_capacity(TESTS.len());
+        self.workspace.put(&sources)?;
+        for part in Part::ALL {
+            let files = sources.of(part);
+            if files.is_empty() {
+                let tests = self.tests().filter(|test| test.part == part);
+                items.extend(tests.map(|test| Item::failed(test, "the submission does not have this part")));
+                continue;
+            }
+            let known = self.graded.borrow().get(&files).cloned();
+            let of_part = match known {
+                Some(items) => items,
+                None => self.grade_part(part)?,
+            };
+            self.graded.borrow_mut().insert(files, of_part.clone());
+            items.extend(of_part);
+        }
+        Ok(Grade { items, findings: findings::of(&sources) })
+    }
+
+    /// Compiles and tests a part of the submission that is in the workspace.
+    fn grade_part(&self, part: Part) -> Result<Vec<Item>> {
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
         sandbox::open_to_all(folder.path())?;
-        self.workspace.put(&sources)?;
-        let mut items = Vec::with_capacity(TESTS.len());
-        for part in Part::ALL {
-            let mut not_compiled = None;
-            for program in [Program::Source, Program::Ptx] {
-                let tests = || self.tests().filter(|test| test.part == part && test.program == program);
-                if tests().next().is_none() {
-                    continue;
-                }
-                if !sources.has(part) {
-                    items.extend(tests().map(|test| Item::failed(test, "the submission does not have this part")));
-                    continue;
-                }
-                let compiled = match not_compiled.take() {
-                    Some(messages) => Err(messages),
-                    None => self.compiled(part, program, folder.path())?,
-                };
-                match compiled {
-                    Ok(executable) => {
-                        for test in tests() {
-                            items.push(self.run_test(test, &executable, folder.path())?);
-                        }
+        let (mut items, mut not_compiled) = (Vec::new(), None);
+        for program in [Program::Source, Program::Ptx] {
+            let tests = || self.tests().filter(|test| test.part == part && test.program == program);
+            if tests().next().is_none() {
+                continue;
+            }
+            let compiled = match not_compiled.take() {
+                Some(messages) => Err(messages),
+                None => self.compiled(part, program, folder.path())?,
+            };
+            match compiled {
+                Ok(executable) => {
+                    for test in tests() {
+                        items.push(self.run_test(test, &executable, folder.path())?);
                     }
-                    Err(messages) => {
-                        items.extend(tests().map(|test| Item::failed(test, &messages)));
-                        not_compiled = Some(messages);
-                    }
+                }
+                Err(messages) => {
+                    items.extend(tests().map(|test| Item::failed(test, &messages)));
+                    not_compiled = Some(messages);
                 }
             }
         }
-        Ok(Grade { items, findings: findings::of(&sources) })
+        Ok(items)
     }
 
     /// The test program of a part; the inner error has the compiler's messages.

@@ -25,10 +25,19 @@ pub(super) struct Sources {
     pub(super) ignored: Vec<PathBuf>,
 }
 
+/// The files of a part: their paths, and their texts.
+pub(super) type PartFiles = Vec<(PathBuf, String)>;
+
 impl Sources {
     /// Whether there is a source of a part.
     pub(super) fn has(&self, part: Part) -> bool {
         self.files.keys().any(|path| path.starts_with(part.package()))
+    }
+
+    /// The sources of a part; none if the submission does not have it.
+    pub(super) fn of(&self, part: Part) -> PartFiles {
+        let files = self.files.iter().filter(|(path, _)| path.starts_with(part.package()));
+        files.map(|(path, text)| (path.clone(), text.clone())).collect()
     }
 
     fn add(&mut self, path: PathBuf, reader: impl Read) -> Result<(), String> {
