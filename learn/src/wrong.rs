@@ -1,4 +1,4 @@
-//! Each step's kernel with one mistake, at the line marked `wrong`.
+//! Each step's kernel with one mistake, at the line with the mark `wrong`.
 
 use cuda_std::{GlobalMut, kernel, shared_array, thread, warp};
 
@@ -9,7 +9,7 @@ use crate::step09_tiles::{self, SIDE, TILE, at};
 #[kernel]
 pub fn double_without_guard(x: GlobalMut<f32>) {
     let i = thread::index_1d() as usize;
-    x.set(i, 2.0 * x.get(i)); // wrong: double_without_guard
+    x.set(i, 2.0 * x.get(i)); // wrong
 }
 
 /// Step 2 with the block's number of threads as its stride.
@@ -18,7 +18,7 @@ pub fn saxpy_by_blocks(a: f32, x: &[f32], y: GlobalMut<f32>) {
     let threads = thread::block_dim_x() as usize;
     let mut i = thread::index_1d() as usize;
     while i < y.len() {
-        y.set(i, a * x[i] + y.get(i)); // wrong: saxpy_by_blocks
+        y.set(i, a * x[i] + y.get(i)); // wrong
         i += threads;
     }
 }
@@ -30,7 +30,7 @@ pub fn add_row_swapped(x: GlobalMut<f32>, b: &[f32], rows: u32, columns: u32) {
     if t < rows * columns {
         let (row, column) = (t % columns, t / columns);
         let i = (row * columns + column) as usize;
-        x.set(i, x.get(i) + b[column as usize]); // wrong: add_row_swapped
+        x.set(i, x.get(i) + b[column as usize]); // wrong
     }
 }
 
@@ -40,7 +40,7 @@ pub fn histogram_without_atomics(values: &[u32], counts: GlobalMut<u32>) {
     let i = thread::index_1d() as usize;
     if i < values.len() {
         let bin = values[i] as usize;
-        counts.set(bin, counts.get(bin) + 1); // wrong: histogram_without_atomics
+        counts.set(bin, counts.get(bin) + 1); // wrong
     }
 }
 
@@ -58,7 +58,7 @@ pub fn average_without_barrier(x: &[f32], out: GlobalMut<f32>) {
     if first + t < out.len() {
         let (mut sum, mut k) = (0.0, 0);
         while k <= 2 * RADIUS {
-            sum += tile.get(t + k); // wrong: average_without_barrier
+            sum += tile.get(t + k); // wrong
             k += 1;
         }
         out.set(first + t, sum / (2 * RADIUS + 1) as f32);
@@ -77,7 +77,7 @@ pub fn sum_with_barrier_in_branch(x: &[f32], out: GlobalMut<f32>) {
     while half > 0 {
         if t < half {
             values.set(t, values.get(t) + values.get(t + half));
-            thread::sync_threads(); // wrong: sum_with_barrier_in_branch
+            thread::sync_threads(); // wrong
         }
         half /= 2;
     }
@@ -97,7 +97,7 @@ pub fn sum_with_lanes_missing(x: &[f32], out: GlobalMut<f32>) {
         value = x[i];
         let mut delta = 16;
         while delta > 0 {
-            value += warp::shuffle_down(value, delta); // wrong: sum_with_lanes_missing
+            value += warp::shuffle_down(value, delta); // wrong
             delta /= 2;
         }
     }
@@ -128,7 +128,7 @@ pub fn transpose_tiles_in_place(x: &[f32], out: GlobalMut<f32>, rows: u32, colum
     thread::sync_threads();
     let (row, column) = (first_column + tx, first_row + ty);
     if row < rows && column < columns {
-        out.set((column * rows + row) as usize, tile.get((tx * 33 + ty) as usize)); // wrong: transpose_tiles_in_place
+        out.set((column * rows + row) as usize, tile.get((tx * 33 + ty) as usize)); // wrong
     }
 }
 
@@ -141,7 +141,7 @@ pub fn product_with_one_barrier(x: &[f32], out: GlobalMut<f32>, rows: u32, colum
     let (mut sum, mut first_k) = (0.0, 0);
     while first_k < columns {
         let own = at(ty, tx);
-        left.set(own, step09_tiles::element(x, rows, columns, first_i + ty, first_k + tx)); // wrong: product_with_one_barrier
+        left.set(own, step09_tiles::element(x, rows, columns, first_i + ty, first_k + tx)); // wrong
         right.set(at(ty, tx), step09_tiles::element(x, rows, columns, first_j + ty, first_k + tx));
         thread::sync_threads();
         let mut k = 0;
@@ -164,7 +164,7 @@ pub fn product_into_the_same_buffer(x: &[f32], out: GlobalMut<f32>, rows: u32, c
     let (first_i, first_j) = (thread::block_idx_y() * SIDE, thread::block_idx_x() * SIDE);
     let fetch = |first_k: u32, tile: usize| {
         let own = tile + at(ty, tx);
-        left.set(own, step09_tiles::element(x, rows, columns, first_i + ty, first_k + tx)); // wrong: product_into_the_same_buffer
+        left.set(own, step09_tiles::element(x, rows, columns, first_i + ty, first_k + tx)); // wrong
         right.set(tile + at(ty, tx), step09_tiles::element(x, rows, columns, first_j + ty, first_k + tx));
     };
     let multiply = |tile: usize| {
