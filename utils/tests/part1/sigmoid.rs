@@ -22,6 +22,7 @@ fn part1_sigmoid_and_its_derivative_have_known_values() -> Result<(), Failure> {
         let (double, single) = (4.0 * f64::EPSILON, 4.0 * f64::from(f32::EPSILON));
         close(&format!("sigmoid_scalar({x})"), sigmoid_scalar(x), value, double * value)?;
         close(&format!("sigmoid_prime_scalar({x})"), sigmoid_prime_scalar(x), derivative, double * derivative)?;
+        let (value, derivative) = (f64::from(value as f32), f64::from(derivative as f32));
         close(&format!("sigmoid_scalar({x}_f32)"), sigmoid_scalar(x as f32).into(), value, single * value)?;
         let found = sigmoid_prime_scalar(x as f32).into();
         close(&format!("sigmoid_prime_scalar({x}_f32)"), found, derivative, single * derivative)?;
