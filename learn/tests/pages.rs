@@ -6,6 +6,7 @@ use gpu::{Device, InterpreterOptions, PtxVariant};
 use learn::host::{STEPS, Step, Version};
 use ptx_interpreter::semantics::Class;
 use ptx_interpreter::{Access, AccessedSpace, LaunchReport};
+use timing::grouped;
 
 fn page(step: &Step) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/learn").join(format!("{}.md", step.page));
@@ -40,13 +41,6 @@ fn counted(version: Version, size: usize) -> LaunchReport {
     device.take_ptx_reports();
     (version.check)(&device, size).unwrap_or_else(|error| panic!("{}: {error}", version.name));
     device.take_ptx_reports().remove(0)
-}
-
-/// 1234567 as "1,234,567".
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
-    groups.iter().map(|group| String::from_utf8_lossy(group)).collect::<Vec<_>>().join(",")
 }
 
 /// The table of a page: the rows in which something is counted.

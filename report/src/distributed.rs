@@ -134,7 +134,7 @@ pub fn document(figures: &Figures, author: Option<&str>, notes: &[Block]) -> Res
         "is_mnist": figures.is_mnist,
         "sizes": sizes.join("-"),
         "kilobytes": words::significant(figures.bytes as f64 / 1e3),
-        "images": figures.images.map(|count| words::grouped(&count.to_string())),
+        "images": figures.images.map(words::grouped),
         "questions": questions,
         "charts": alts,
     });

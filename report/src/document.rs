@@ -129,7 +129,7 @@ fn training(figures: &Figures) -> Value {
         "sizes": sizes.join("-"),
         "batch": training.batch,
         "learning_rate": training.learning_rate.to_string(),
-        "images": training.images.map(|count| words::grouped(&count.to_string())),
+        "images": training.images.map(words::grouped),
         "epochs": training.epochs,
         "device": training.device,
         "seeds": statements::seeds(training),

@@ -89,7 +89,7 @@ pub(crate) fn counts(figures: &Figures) -> FormattedTable {
         FormattedTable::new(["rung", "thread instructions", "warp instructions", "loaded sectors", "needed / issued"]);
     if let Counts::Counted(counts) = &figures.counts {
         for (index, rung) in counts.rungs.iter().enumerate() {
-            let number = |count: u64| grouped(&count.to_string());
+            let number = |count: u64| grouped(count);
             shown.push([
                 rung.name.clone(),
                 number(rung.thread_instructions),
@@ -116,7 +116,7 @@ pub(crate) fn shapes(figures: &Figures) -> FormattedTable {
             shape(inputs, outputs),
             shape(1, outputs),
             shape(*batch, outputs),
-            grouped(&parameters.to_string()),
+            grouped(parameters),
         ]);
     }
     shown

@@ -1,6 +1,7 @@
 //! Formatting of values and lists for the report.
 
 use timing::format_seconds;
+pub(crate) use timing::grouped;
 
 /// A time with a suitable unit.
 pub(crate) fn seconds(seconds: f64) -> String {
@@ -18,19 +19,6 @@ pub(crate) fn significant(value: f64) -> String {
     };
     let text = format!("{value:.decimals$}");
     if decimals == 0 { grouped(&text) } else { text }
-}
-
-/// 1234567 as "1,234,567".
-pub(crate) fn grouped(digits: &str) -> String {
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
-    let mut text = sign.to_owned();
-    for (index, digit) in digits.char_indices() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A share as a whole percentage.

@@ -1,6 +1,6 @@
 //! The printed table of times.
 
-use timing::{format_seconds, say};
+use timing::{format_seconds, grouped, say};
 
 use super::row::Row;
 
@@ -44,15 +44,7 @@ pub(super) fn print(rows: &[Row], threads: usize, has_timestamps: bool) {
 
 /// A number rounded to an integer, with spaces between groups of thousands: 1 234 567.
 pub(super) fn thousands(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut shown = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            shown.push(' ');
-        }
-        shown.push(digit);
-    }
-    shown
+    grouped(format_args!("{number:.0}")).replace(',', " ")
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 //! as one JSON object, and [`program`] has the parts common to all programs: the number of worker threads, and one
 //! error line with exit code 2 for bad input.
 
+mod digits;
 mod measurement;
 mod memory;
 pub mod program;
 mod report;
 mod terminal;
 
+pub use digits::grouped;
 pub use measurement::{Measurement, format_seconds, measure, seconds_of_repeats};
 pub use report::Report;
 pub use terminal::{printable, printable_line};

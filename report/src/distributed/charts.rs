@@ -141,13 +141,8 @@ fn by_length(figures: &Figures) -> Result<Option<Chart>, ChartError> {
             Line { name: name.to_owned(), colour, points: points.collect() }
         })
         .collect();
-    let axes = Axes {
-        x: "elements of f64",
-        y: "time",
-        x_tick: |value| grouped(&format!("{value}")),
-        y_tick: seconds,
-        is_logarithmic: true,
-    };
+    let axes =
+        Axes { x: "elements of f64", y: "time", x_tick: |value| grouped(value), y_tick: seconds, is_logarithmic: true };
     chart("lengths", &axes, &lines, false)
 }
 

@@ -329,23 +329,15 @@ fn all_reduces(figures: &Figures) -> Question {
     for on_ranks in &figures.all_reduce {
         for row in &on_ranks.lengths {
             let [naive, ring, mpi] = row.seconds.map(seconds);
-            let [by_naive, by_ring] = row.sent.map(|bytes| grouped(&bytes.to_string()));
-            table.push([
-                ranks_on(on_ranks.ranks, figures),
-                grouped(&row.length.to_string()),
-                naive,
-                ring,
-                mpi,
-                by_naive,
-                by_ring,
-            ]);
+            let [by_naive, by_ring] = row.sent.map(grouped);
+            table.push([ranks_on(on_ranks.ranks, figures), grouped(row.length), naive, ring, mpi, by_naive, by_ring]);
         }
     }
     let mut paragraphs = Vec::new();
     for on_ranks in &figures.all_reduce {
         let fastest = |row: &Measured| {
             let [naive, ring, _] = row.seconds;
-            format!("{} for {} elements", compared_functions(ring, naive), grouped(&row.length.to_string()))
+            format!("{} for {} elements", compared_functions(ring, naive), grouped(row.length))
         };
         let rows: Vec<String> = on_ranks.lengths.iter().map(fastest).collect();
         paragraphs.push(format!("On {} the ring takes {}.", ranks_on(on_ranks.ranks, figures), listed(&rows)));

@@ -140,9 +140,9 @@ fn counted(figures: &Figures) -> Vec<Statement> {
     let fewer = first.thread_instructions as f64 / last.thread_instructions.max(1) as f64;
     let text = format!(
         "The interpreter counts {} thread instructions for {} and {} for {}, {} times {}; these are counts, not times.",
-        grouped(&first.thread_instructions.to_string()),
+        grouped(first.thread_instructions),
         rung(&first.name),
-        grouped(&last.thread_instructions.to_string()),
+        grouped(last.thread_instructions),
         rung(&last.name),
         significant(if fewer < 1.0 { 1.0 / fewer } else { fewer }),
         if fewer < 1.0 { "as many" } else { "fewer" },

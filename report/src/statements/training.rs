@@ -95,7 +95,7 @@ pub(super) fn result(training: &Training) -> Statement {
     times.sort_by(f64::total_cmp);
     let (fastest, slowest) = (times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(0.0));
     let epochs = counted(training.epochs, "epoch");
-    let test_images = grouped(&training.images[2].to_string());
+    let test_images = grouped(training.images[2]);
     match tests.len() {
         1 => format!(
             "After {epochs}, {} of training, the network classifies {} of the {} test images of {} correctly.",

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use gpu::{Device, InterpreterOptions, PtxVariant};
 use ptx_interpreter::{Access, AccessedSpace, InstructionCounts, LaunchReport, SourcePlace};
-use timing::say;
+use timing::{grouped, say};
 
 use super::workloads;
 use crate::workspace_root;
@@ -136,27 +136,4 @@ fn source_text((file, line): (String, u32)) -> Option<String> {
 
 fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
-}
-
-/// An integer with digits grouped by three: 1234567 as "1,234,567".
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_are_grouped_by_three() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-    }
 }
