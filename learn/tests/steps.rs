@@ -5,8 +5,7 @@ use learn::host::STEPS;
 use teaching_tests::{Failure, for_any};
 
 /// Sizes around those of warps, tiles and blocks.
-const EDGES: [usize; 12] = [0, 1, 2, 15, 16, 17, 31, 33, 64, 65, 255, 257];
-const LARGER: [usize; 3] = [1023, 1025, 3000];
+const SIZES: [usize; 15] = [0, 1, 2, 15, 16, 17, 31, 33, 64, 65, 255, 257, 1023, 1025, 3000];
 
 /// Checks the kernels before and after of each step, for random sizes and those at the edges.
 fn all_are_right(device: &Device) -> Result<(), Failure> {
@@ -17,11 +16,9 @@ fn all_are_right(device: &Device) -> Result<(), Failure> {
             }
             Ok(())
         };
-        // Sizes of matrices are those of their sides.
-        let is_matrix = matches!(&step.page[..2], "03" | "08" | "09" | "10");
-        let sizes = EDGES.into_iter().filter(|&size| !is_matrix || size < 70);
-        sizes.chain(LARGER.into_iter().filter(|_| !is_matrix)).try_for_each(is_right)?;
-        for_any(8, 0..if is_matrix { 80_usize } else { 2000 }, is_right)?;
+        let max_size = if step.is_matrix { 80 } else { 3000 };
+        SIZES.into_iter().filter(|&size| size <= max_size).try_for_each(is_right)?;
+        for_any(8, 0..max_size, is_right)?;
     }
     Ok(())
 }

@@ -28,8 +28,9 @@ fn values(count: usize) -> Vec<f32> {
     (0..count as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / (1 << 23) as f32 - 1.0).collect()
 }
 
-/// The first element that differs by more than `tolerance`.
-fn compare(name: &str, found: &[f32], expected: &[f64], tolerance: f64) -> Result<(), String> {
+/// The error of the device, or the first element that differs by more than `tolerance`.
+fn compare(name: &str, found: Result<Vec<f32>, Error>, expected: &[f64], tolerance: f64) -> Result<(), String> {
+    let found = found.map_err(|error| error.to_string())?;
     for (i, (&found, &expected)) in found.iter().zip(expected).enumerate() {
         // Not `difference > tolerance`: a NaN must not agree.
         let agrees = (f64::from(found) - expected).abs() <= tolerance;
@@ -42,6 +43,18 @@ fn compare(name: &str, found: &[f32], expected: &[f64], tolerance: f64) -> Resul
 
 fn f64s(values: &[f32]) -> impl Iterator<Item = f64> + Clone {
     values.iter().map(|&value| f64::from(value))
+}
+
+/// What a launch makes of `x`: `length` elements.
+fn result_of(
+    device: &Device,
+    x: &[f32],
+    length: usize,
+    launch: impl FnOnce(&Buffer<f32>, &mut Buffer<f32>) -> Launched,
+) -> Result<Vec<f32>, Error> {
+    let (x, mut out) = (device.buffer_from_slice(x)?, device.uninitialized(length)?);
+    launch(&x, &mut out)?;
+    out.to_vec()
 }
 
 /// Step 1: a launch doubles `size` elements.
@@ -57,7 +70,7 @@ pub fn doubles(
         on_device.to_vec()
     };
     let expected: Vec<f64> = f64s(&x).map(|x| 2.0 * x).collect();
-    compare("x", &run().map_err(|error| error.to_string())?, &expected, 0.0)
+    compare("x", run(), &expected, 0.0)
 }
 
 /// Step 2: a launch computes a·x + y for `size` elements.
@@ -74,7 +87,7 @@ pub fn computes_saxpy(
         y.to_vec()
     };
     let expected: Vec<f64> = f64s(x).zip(f64s(y)).map(|(x, y)| 0.5 * x + y).collect();
-    compare("y", &run().map_err(|error| error.to_string())?, &expected, 1e-6)
+    compare("y", run(), &expected, 1e-6)
 }
 
 /// Step 3: a launch adds a row to each row of the matrix of a size.
@@ -91,7 +104,7 @@ pub fn adds_a_row(
         x.to_vec()
     };
     let expected: Vec<f64> = f64s(&x).zip(f64s(&b).cycle()).map(|(x, b)| x + b).collect();
-    compare("x", &run().map_err(|error| error.to_string())?, &expected, 1e-6)
+    compare("x", run(), &expected, 1e-6)
 }
 
 /// Step 4: a launch counts `size` values below 256, of which small ones are more frequent.
@@ -122,14 +135,10 @@ pub fn averages(
     launch: impl FnOnce((&Buffer<f32>, &mut Buffer<f32>)) -> Launched,
 ) -> Result<(), String> {
     let x = values(size);
-    let run = || {
-        let (x, mut out) = (device.buffer_from_slice(&x)?, device.uninitialized(size)?);
-        launch((&x, &mut out))?;
-        out.to_vec()
-    };
+    let found = result_of(device, &x, size, |x, out| launch((x, out)));
     let window = |i: usize| f64s(&x[i.saturating_sub(4)..size.min(i + 5)]).sum::<f64>() / 9.0;
     let expected: Vec<f64> = (0..size).map(window).collect();
-    compare("out", &run().map_err(|error| error.to_string())?, &expected, 1e-6)
+    compare("out", found, &expected, 1e-6)
 }
 
 /// Steps 6 and 7: a launch adds each 256 of `size` elements.
@@ -140,13 +149,9 @@ pub fn sums_blocks(
 ) -> Result<(), String> {
     let x = values(size);
     let sums = size.div_ceil(256).max(1);
-    let run = || {
-        let (x, mut out) = (device.buffer_from_slice(&x)?, device.uninitialized(sums)?);
-        launch((&x, &mut out))?;
-        out.to_vec()
-    };
+    let found = result_of(device, &x, sums, |x, out| launch((x, out)));
     let expected: Vec<f64> = (0..sums).map(|b| f64s(&x[256 * b..size.min(256 * b + 256)]).sum()).collect();
-    compare("out", &run().map_err(|error| error.to_string())?, &expected, 1e-4)
+    compare("out", found, &expected, 1e-4)
 }
 
 /// Step 8: a launch transposes the matrix of a size.
@@ -157,14 +162,10 @@ pub fn transposes(
 ) -> Result<(), String> {
     let (rows, columns) = shape(size);
     let x = values(rows * columns);
-    let run = || {
-        let (x, mut out) = (device.buffer_from_slice(&x)?, device.uninitialized(rows * columns)?);
-        launch((&x, &mut out, rows as u32, columns as u32))?;
-        out.to_vec()
-    };
+    let found = result_of(device, &x, rows * columns, |x, out| launch((x, out, rows as u32, columns as u32)));
     let transposed = (0..columns).flat_map(|j| (0..rows).map(move |i| (i, j)));
     let expected: Vec<f64> = transposed.map(|(i, j)| f64::from(x[i * columns + j])).collect();
-    compare("out", &run().map_err(|error| error.to_string())?, &expected, 0.0)
+    compare("out", found, &expected, 0.0)
 }
 
 /// Steps 9 and 10: a launch multiplies the matrix of a size with its transpose.
@@ -175,15 +176,11 @@ pub fn multiplies(
 ) -> Result<(), String> {
     let (rows, columns) = shape(size);
     let x = values(rows * columns);
-    let run = || {
-        let (x, mut out) = (device.buffer_from_slice(&x)?, device.uninitialized(rows * rows)?);
-        launch((&x, &mut out, rows as u32, columns as u32))?;
-        out.to_vec()
-    };
+    let found = result_of(device, &x, rows * rows, |x, out| launch((x, out, rows as u32, columns as u32)));
     let row = |i: usize| f64s(&x[i * columns..(i + 1) * columns]);
     let cells = (0..rows).flat_map(|i| (0..rows).map(move |j| (i, j)));
     let expected: Vec<f64> = cells.map(|(i, j)| row(i).zip(row(j)).map(|(a, b)| a * b).sum()).collect();
     // Each sum of n products of values up to 1 is rounded n times, to within n · 2⁻²⁴.
     let tolerance = (columns * columns) as f64 * f64::from(f32::EPSILON);
-    compare("out", &run().map_err(|error| error.to_string())?, &expected, tolerance)
+    compare("out", found, &expected, tolerance)
 }
