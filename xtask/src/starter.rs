@@ -20,7 +20,7 @@ pub(crate) struct Options {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Part of the homework [default: 1, 2, 3 and activation]; may be repeated
-    #[arg(long, value_parser = one_of(&Part::KNOWN, Part::name, Part::description))]
+    #[arg(long, value_parser = one_of(&Part::ALL, Part::name, Part::description))]
     part: Vec<Part>,
     /// Fill in the solutions
     #[arg(long)]
@@ -45,9 +45,8 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// The homework.
-    pub(crate) const ALL: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Activation];
-    const KNOWN: [Self; 5] = [Self::One, Self::Two, Self::Three, Self::Activation, Self::Learn];
+    pub(crate) const HOMEWORK: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Activation];
+    const ALL: [Self; 5] = [Self::One, Self::Two, Self::Three, Self::Activation, Self::Learn];
 
     fn name(self) -> &'static str {
         match self {
@@ -83,8 +82,8 @@ impl Part {
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let Options { directory, part, solutions, git, rev } = options;
     let parts: Vec<Part> = match part.is_empty() {
-        true => Part::ALL.to_vec(),
-        false => Part::KNOWN.into_iter().filter(|known| part.contains(known)).collect(),
+        true => Part::HOMEWORK.to_vec(),
+        false => Part::ALL.into_iter().filter(|known| part.contains(known)).collect(),
     };
     let is_free = match std::fs::read_dir(directory) {
         Ok(mut entries) => entries.next().is_none(),
@@ -120,8 +119,11 @@ fn write_from(directory: &Path, parts: &[Part], solutions: bool, source: Source)
         for (name, file) in templates_of(*part)? {
             let text = read(&file)?;
             let is_rust = file.extension().is_some_and(|extension| extension == "rs");
-            let text =
-                if is_rust { with_blocks(&text, solutions).with_context(|| name.display().to_string())? } else { text };
+            let text = if is_rust {
+                with_blocks(&name, &text, solutions).with_context(|| name.display().to_string())?
+            } else {
+                text
+            };
             files.push((name, text));
         }
     }
@@ -154,7 +156,7 @@ fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(files)
 }
 
-fn read(file: &Path) -> Result<String> {
+pub(crate) fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
@@ -193,7 +195,7 @@ fn write_all(directory: &Path, files: &[(PathBuf, String)]) -> Result<()> {
 }
 
 /// A source file without its markers: with the solutions, or with `not_written!` in their place.
-fn with_blocks(text: &str, solutions: bool) -> Result<String> {
+fn with_blocks(file: &Path, text: &str, solutions: bool) -> Result<String> {
     let (mut result, mut block) = (String::new(), None);
     for line in text.lines() {
         let trimmed = line.trim_start();
@@ -218,8 +220,7 @@ fn with_blocks(text: &str, solutions: bool) -> Result<String> {
     }
     ensure!(block.is_none(), "the block {} does not end", block.unwrap_or_default());
     // Until everything is written, some arguments and imports are not used.
-    let is_root = ["//! Homework part", "//! Ten kernels"].iter().any(|start| text.starts_with(start));
-    Ok(match is_root && !solutions {
+    Ok(match file.ends_with("src/lib.rs") && !solutions {
         true => {
             let end = result.lines().take_while(|line| line.starts_with("//!")).map(|line| line.len() + 1).sum();
             let (documentation, rest) = result.split_at(end);
@@ -283,16 +284,20 @@ fn readme(template: &str, parts: &[Part]) -> String {
 mod tests {
     use super::*;
 
+    const LIBRARY: &str = "max_functions/src/lib.rs";
     const FUNCTION: &str = "//! Homework part 2.\n\nfn f() -> u32 {\n    // write: f\n    7\n    // end\n}\n";
 
     #[test]
     fn blocks_are_solutions_or_not_written() {
-        assert_eq!(with_blocks(FUNCTION, true).unwrap(), "//! Homework part 2.\n\nfn f() -> u32 {\n    7\n}\n");
-        let skeleton = with_blocks(FUNCTION, false).unwrap();
+        assert_eq!(
+            with_blocks(LIBRARY.as_ref(), FUNCTION, true).unwrap(),
+            "//! Homework part 2.\n\nfn f() -> u32 {\n    7\n}\n"
+        );
+        let skeleton = with_blocks(LIBRARY.as_ref(), FUNCTION, false).unwrap();
         assert!(skeleton.contains("fn f() -> u32 {\n    teaching_tests::not_written!(\"f\");\n}\n"), "{skeleton}");
         assert!(skeleton.starts_with("//! Homework part 2.\n\n// Until"), "{skeleton}");
         for wrong in ["// write: f\n", "// end\n", "// write: f\n// write: g\n// end\n"] {
-            assert!(with_blocks(wrong, false).is_err(), "{wrong}");
+            assert!(with_blocks(LIBRARY.as_ref(), wrong, false).is_err(), "{wrong}");
         }
     }
 
@@ -317,11 +322,12 @@ mod tests {
     #[test]
     fn every_block_of_the_templates_has_a_solution_that_students_do_not_get() {
         let mut blocks = 0;
-        for part in Part::KNOWN {
-            for (_, file) in templates_of(part).unwrap() {
+        for part in Part::ALL {
+            for (name, file) in templates_of(part).unwrap() {
                 let text = read(&file).unwrap();
                 if file.extension().is_some_and(|extension| extension == "rs") {
-                    let (skeleton, solved) = (with_blocks(&text, false).unwrap(), with_blocks(&text, true).unwrap());
+                    let by = |solutions| with_blocks(&name, &text, solutions).unwrap();
+                    let (skeleton, solved) = (by(false), by(true));
                     let written = text.matches("// write: ").count();
                     blocks += written;
                     assert_eq!(skeleton.matches("not_written!(").count(), written);

@@ -3,23 +3,16 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use gpu::SimulatorOptions;
 use teaching_tests::best_times;
 
+use self::only_launch::only_launch;
 use super::*;
+
+mod only_launch;
 
 /// The counts of the only launch for an X of this shape.
 fn launched(rows: usize, columns: usize) -> Result<gpu::LaunchReport, Failure> {
-    let device = Device::simulator_with(SimulatorOptions { check_races: false, ..SimulatorOptions::default() });
-    device.take_simulator_reports();
-    let result = call(|| matmul_transpose_gpu(&device, &matrix(rows, columns, 1)));
-    check("matmul_transpose_gpu", result.map(|_| ()))?;
-    match device.take_simulator_reports()[..] {
-        [(_, report)] => Ok(report),
-        ref reports => {
-            Err(format!("matmul_transpose_gpu: it launches {} kernels, expected one", reports.len()).into())
-        }
-    }
+    only_launch("matmul_transpose_gpu", |device| call(|| matmul_transpose_gpu(device, &matrix(rows, columns, 1))))
 }
 
 #[test]
@@ -69,7 +62,7 @@ fn matmul_transpose_rayon_is_faster_than_three_loops() -> Result<(), Failure> {
         black_box(&mut c);
     };
     let mut rayon = || drop(black_box(call(|| Ok::<_, Infallible>(matmul_transpose_rayon(&x)))));
-    let [rayon, loops] = best_times([&mut rayon, &mut loops], Duration::from_secs(3), |[rayon, loops]| rayon < loops);
+    let [rayon, loops] = best_times([&mut rayon, &mut loops], Duration::from_secs(3));
     match rayon < loops {
         true => Ok(()),
         false => Err(format!(

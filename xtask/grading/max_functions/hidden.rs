@@ -3,21 +3,16 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use gpu::SimulatorOptions;
 use teaching_tests::best_times;
 
+use self::only_launch::only_launch;
 use super::*;
+
+mod only_launch;
 
 /// The counts of the only launch for two matrices.
 fn launched(rows: usize, columns: usize) -> Result<gpu::LaunchReport, Failure> {
-    let device = Device::simulator_with(SimulatorOptions { check_races: false, ..SimulatorOptions::default() });
-    device.take_simulator_reports();
-    let result = call(|| max_gpu(&device, &matrix(rows, columns, 1), &matrix(rows, columns, 2)));
-    check("max_gpu", result.map(|_| ()))?;
-    match device.take_simulator_reports()[..] {
-        [(_, report)] => Ok(report),
-        ref reports => Err(format!("max_gpu: it launches {} kernels, expected one", reports.len()).into()),
-    }
+    only_launch("max_gpu", |device| call(|| max_gpu(device, &matrix(rows, columns, 1), &matrix(rows, columns, 2))))
 }
 
 #[test]
@@ -60,7 +55,7 @@ fn max_rayon_is_faster_than_two_loops() -> Result<(), Failure> {
         black_box(&mut c);
     };
     let mut rayon = || drop(black_box(call(|| max_rayon(&a, &b))));
-    let [rayon, loops] = best_times([&mut rayon, &mut loops], Duration::from_secs(3), |[rayon, loops]| rayon < loops);
+    let [rayon, loops] = best_times([&mut rayon, &mut loops], Duration::from_secs(3));
     match rayon < loops {
         true => Ok(()),
         false => Err(format!("max_rayon: it takes {rayon:.2?} for two 1000 × 1000 matrices, two loops on one core {loops:.2?}").into()),

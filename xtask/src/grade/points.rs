@@ -8,7 +8,8 @@ pub(super) struct Test {
     pub(super) program: Program,
     pub(super) name: &'static str,
     pub(super) points: f64,
-    pub(super) needs: Need,
+    /// Whether it compares times, for which it needs more than one core.
+    pub(super) is_timed: bool,
 }
 
 /// The test program that a test belongs to.
@@ -16,30 +17,20 @@ pub(super) struct Test {
 pub(super) enum Program {
     /// That of the part's package, with the tests that students have and those of `grading/PACKAGE/hidden.rs`.
     Source,
-    /// `grading/PACKAGE/ptx.rs`, on the kernels' PTX.
+    /// `grading/PACKAGE/ptx.rs`, on the kernels' PTX, for which it needs a toolchain.
     Ptx,
 }
 
-/// What a test needs of the machine that grades.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
-    Nothing,
-    /// A toolchain for PTX.
-    PtxToolchain,
-    /// More than one core.
-    Cores,
-}
-
 const fn test(part: Part, name: &'static str, points: f64) -> Test {
-    Test { part, program: Program::Source, name, points, needs: Need::Nothing }
+    Test { part, program: Program::Source, name, points, is_timed: false }
 }
 
 const fn ptx(part: Part, name: &'static str, points: f64) -> Test {
-    Test { part, program: Program::Ptx, name, points, needs: Need::PtxToolchain }
+    Test { program: Program::Ptx, ..test(part, name, points) }
 }
 
 const fn speed(part: Part, name: &'static str, points: f64) -> Test {
-    Test { part, program: Program::Source, name, points, needs: Need::Cores }
+    Test { is_timed: true, ..test(part, name, points) }
 }
 
 /// The tests of all parts: 100 points.
@@ -81,7 +72,7 @@ mod tests {
     #[test]
     fn grade_gives_points_for_every_test_and_100_in_all() {
         assert_eq!(TESTS.iter().map(|test| test.points).sum::<f64>(), 100.0);
-        for part in Part::ALL {
+        for part in Part::HOMEWORK {
             let package = part.package();
             let files = [
                 (Program::Source, "", format!("starter/{package}/tests/public.rs")),

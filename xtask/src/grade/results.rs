@@ -116,7 +116,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grade::points::{Need, Program};
+    use crate::grade::points::Program;
     use crate::starter::Part;
 
     /// What Gradescope's specification of autograders has, as far as it is written here; other fields are errors.
@@ -159,8 +159,7 @@ mod tests {
 
     #[test]
     fn grade_is_written_for_gradescope_and_as_junit() {
-        let test =
-            |name, points| Test { part: Part::Two, program: Program::Source, name, points, needs: Need::Nothing };
+        let test = |name, points| Test { part: Part::Two, program: Program::Source, name, points, is_timed: false };
         let items =
             vec![Item::passed(&test("good", 7.0)), Item::failed(&test("bad", 3.0), "c[0][1] < \"4\" & \u{1b}[31m")];
         let grade = Grade { items, findings: vec!["look".to_owned()] };

@@ -68,7 +68,7 @@ fn of_workspace(path: &Path) -> Option<PathBuf> {
             _ => None,
         })
         .collect::<Option<_>>()?;
-    let start = names.iter().take(2).position(|name| Part::ALL.iter().any(|part| part.package() == *name))?;
+    let start = names.iter().take(2).position(|name| Part::HOMEWORK.iter().any(|part| part.package() == *name))?;
     let names = &names[start..];
     let is_source = names.len() >= 3 && names[1] == "src" && names.last()?.ends_with(".rs") && names.len() <= 8;
     is_source.then(|| names.iter().collect())

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::points::Program;
 use super::submission::Sources;
-use crate::starter::{self, Part};
+use crate::starter::{self, Part, read};
 use crate::workspace_root;
 
 pub(super) struct Workspace {
@@ -26,14 +26,16 @@ impl Workspace {
         if folder.exists() {
             std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         }
-        starter::write(folder, &Part::ALL, true)?;
+        starter::write(folder, &Part::HOMEWORK, true)?;
         let templates = workspace_root().join("xtask/grading");
-        for part in Part::ALL {
+        for part in Part::HOMEWORK {
             let package = part.package();
             let hidden = templates.join(package).join("hidden.rs");
             if hidden.exists() {
-                write(&folder.join(package).join("tests/hidden/mod.rs"), &read(&hidden)?)?;
-                let public = folder.join(package).join("tests/public.rs");
+                let tests = folder.join(package).join("tests");
+                write(&tests.join("hidden/mod.rs"), &read(&hidden)?)?;
+                write(&tests.join("hidden/only_launch.rs"), &read(&templates.join("only_launch.rs"))?)?;
+                let public = tests.join("public.rs");
                 write(&public, &format!("{}\nmod hidden;\n", read(&public)?))?;
             }
             let Some(kernels) = kernels(part) else { continue };
@@ -52,7 +54,7 @@ impl Workspace {
         let manifest = folder.join("Cargo.toml");
         write(&manifest, &with_ptx(&read(&manifest)?)?)?;
         let mut solutions = BTreeMap::new();
-        for part in Part::ALL {
+        for part in Part::HOMEWORK {
             for file in starter::files_below(&folder.join(part.package()).join("src"))? {
                 let name = file.strip_prefix(folder).context("the file is below the folder")?.to_owned();
                 solutions.insert(name, read(&file)?);
@@ -75,7 +77,7 @@ impl Workspace {
 
     /// Replaces the sources by a submission's. Programs are given, and not compiled: a library alone compiles faster.
     pub(super) fn put(&self, sources: &Sources) -> Result<()> {
-        for part in Part::ALL {
+        for part in Part::HOMEWORK {
             let package = part.package();
             let files = if sources.has(part) { &sources.files } else { &self.solutions };
             let program = Path::new(package).join("src/main.rs");
@@ -116,7 +118,7 @@ fn kernels(part: Part) -> Option<&'static str> {
 
 /// The starter's Cargo.toml with the packages that compile kernels to PTX, and with the interpreter optimised.
 fn with_ptx(manifest: &str) -> Result<String> {
-    let parts = Part::ALL.into_iter().filter(|&part| kernels(part).is_some());
+    let parts = Part::HOMEWORK.into_iter().filter(|&part| kernels(part).is_some());
     let members: String = parts.map(|part| format!("\"{}\", ", Workspace::package(part, Program::Ptx))).collect();
     let cuda_builder = workspace_root().join("rust-cuda/cuda_builder");
     let edits = [
@@ -133,10 +135,6 @@ fn with_ptx(manifest: &str) -> Result<String> {
         text = text.replace(&from, &to);
     }
     Ok(text)
-}
-
-fn read(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
 fn write_if_other(file: &Path, text: &str) -> Result<()> {
