@@ -106,7 +106,7 @@ fn part1_whole_files_lock_a_directory_whose_holder_was_killed() {
 #[test]
 fn part1_whole_files_locks_that_come_and_go_exclude_each_other() {
     let root = tempfile::tempdir().unwrap();
-    let directory = root.path().join("locked");
+    let directory = root.path().join("created/locked");
     let inside = AtomicU32::new(0);
     let take = || match DirectoryLock::acquire(&directory) {
         Ok(_lock) => {

@@ -34,11 +34,25 @@ pub fn require_writable(path: &Path) -> io::Result<()> {
     Replacement::begin(path).map(drop)
 }
 
-/// Creates a directory and its missing parents, durably, and returns the created ones, from the innermost on.
+/// Creates a directory and its missing parents, durably, and returns the created ones, from the innermost on. Other
+/// processes may create the same ones at the same time, and remove them when they are empty.
 ///
 /// # Errors
 /// If it cannot be created, or the path exists and is not a directory.
 pub fn create_directory(path: &Path) -> io::Result<Vec<PathBuf>> {
+    // The errors of a directory that another process removed. A file or a dangling link gives them at every attempt.
+    let may_be_removed = |kind| matches!(kind, io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound);
+    const RETRIES: usize = 100;
+    for _ in 0..RETRIES {
+        match try_create_directory(path) {
+            Err(error) if may_be_removed(error.kind()) => std::thread::yield_now(),
+            result => return result,
+        }
+    }
+    try_create_directory(path)
+}
+
+fn try_create_directory(path: &Path) -> io::Result<Vec<PathBuf>> {
     let named = path.ancestors().take_while(|directory| !directory.as_os_str().is_empty());
     let missing: Vec<PathBuf> = named.take_while(|directory| !directory.exists()).map(Path::to_path_buf).collect();
     fs::create_dir_all(path)?;
