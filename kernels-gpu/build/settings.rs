@@ -9,7 +9,7 @@ pub(crate) mod kernel_crate;
 
 /// Kernels launched as one block of 1024 threads. With this launch bound the assembler allots each thread up to 64
 /// registers.
-const ONE_BLOCK: [&str; 10] = [
+const ONE_BLOCK: [&str; 11] = [
     "matmul_naive_f32",
     "matmul_naive_f64",
     "matmul_symmetric_f32",
@@ -20,6 +20,7 @@ const ONE_BLOCK: [&str; 10] = [
     "matmul_registers_f64",
     "matmul_kernel_f32",
     "matmul_kernel_f64",
+    "matmul_resident_f32",
 ];
 
 /// Kernels launched with blocks of 256 threads, at least two resident blocks per multiprocessor.

@@ -13,17 +13,21 @@ fn uniform_values(count: usize, seed: u64) -> Vec<f64> {
     (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
 }
 
-/// Checks one kernel against double precision. The tolerance is the rounding error bound of sums of `columns` products,
+/// Checks one launch against double precision. The tolerance is the rounding error bound of sums of `columns` products,
 /// (`columns` + 2)·ε · Σₚ |x(i, p) · x(j, p)|.
 macro_rules! check {
-    ($kernel:ident, $element:ty, $rows:expr, $columns:expr, $seed:expr) => {{
+    ($kernel:ident, $element:ty, $rows:expr, $columns:expr, $seed:expr) => {
+        check!($kernel, $element, $rows, $columns, $seed, LaunchConfig::new(1, THREADS),)
+    };
+    // With the arguments between the columns and the result.
+    ($kernel:ident, $element:ty, $rows:expr, $columns:expr, $seed:expr, $config:expr, $($argument:expr)?) => {{
         let (rows, columns) = ($rows, $columns);
         let x: Vec<$element> =
             uniform_values(rows * columns, $seed).into_iter().map(|value| value as $element).collect();
         let buffer = SimulatorBuffer::from_slice(&x);
         let mut out = SimulatorBuffer::<$element>::uninitialized(rows * rows);
-        let config = LaunchConfig::new(1, THREADS);
-        let launched = simulator::launch(&$kernel, config, (&buffer, rows as u32, columns as u32, &mut out));
+        let arguments = (&buffer, rows as u32, columns as u32, $($argument,)? &mut out);
+        let launched = simulator::launch(&$kernel, $config, arguments);
         if let Err(error) = launched {
             panic!("{} × {}: {error}", rows, columns);
         }
@@ -49,6 +53,15 @@ macro_rules! check {
     }};
 }
 
+/// The launch of rung 6 with K-blocks of `depth` columns.
+fn resident(rows: usize, depth: u32) -> LaunchConfig {
+    LaunchConfig::new(1, THREADS).with_dynamic_shared(16 * depth * resident_stride(rows as u32))
+}
+
+fn check_resident(rows: usize, columns: usize, depth: u32, seed: u64) {
+    check!(matmul_resident_f32, f32, rows, columns, seed, resident(rows, depth), depth);
+}
+
 fn check_all(rows: usize, columns: usize, seed: u64) {
     check!(matmul_naive_f32, f32, rows, columns, seed);
     check!(matmul_naive_f64, f64, rows, columns, seed);
@@ -60,6 +73,8 @@ fn check_all(rows: usize, columns: usize, seed: u64) {
     check!(matmul_registers_f64, f64, rows, columns, seed);
     check!(matmul_kernel_f32, f32, rows, columns, seed);
     check!(matmul_kernel_f64, f64, rows, columns, seed);
+    check_resident(rows, columns, 2, seed);
+    check_resident(rows, columns, 64, seed);
 }
 
 #[test]
@@ -75,5 +90,27 @@ proptest! {
     #[test]
     fn part3_products_of_random_shapes_are_right(rows in 1_usize..150, columns in 0_usize..50, seed in any::<u64>()) {
         check_all(rows, columns, seed);
+    }
+    #[test]
+    fn part3_resident_products_with_k_blocks_of_any_depth_are_right(
+        rows in 1_usize..150, columns in 0_usize..50, half_depth in 1_u32..30, seed in any::<u64>()
+    ) {
+        check_resident(rows, columns, 2 * half_depth, seed);
+        check_resident(rows.next_multiple_of(4), columns, 2 * half_depth, seed);
+    }
+}
+
+/// What the kernel would do wrong with another depth or too little shared memory, it does not begin.
+#[test]
+fn part3_resident_products_reject_a_wrong_depth_and_too_little_shared_memory() {
+    let x = SimulatorBuffer::from_slice(&uniform_values(36 * 5, 1).iter().map(|&x| x as f32).collect::<Vec<_>>());
+    let mut out = SimulatorBuffer::uninitialized(36 * 36);
+    for (config, depth, message) in [
+        (resident(36, 8), 0, "the depth must be even and not 0"),
+        (resident(36, 8), 3, "the depth must be even and not 0"),
+        (resident(36, 5), 6, "is outside of the shared array"),
+    ] {
+        let error = simulator::launch(&matmul_resident_f32, config, (&x, 36, 5, depth, &mut out)).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use gpu::{Device, DeviceChoice};
 use matmul_functions::{
-    Element, MatmulGpu, Reference, Rung, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
+    Element, MatmulGpu, Reference, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
 };
 use ndarray::{Array2, ArrayRef2, s};
 use rand::SeedableRng;
@@ -114,8 +114,8 @@ fn check_gpu<F: Element>(report: &mut Report, device: &Device, x: &ArrayRef2<F>,
         report.check_on("matmul_transpose_gpu", &place, outcome);
         return Ok(());
     }
-    for rung in Rung::ALL {
-        let mut work = MatmulGpu::new(device, &part)?;
+    let mut work = MatmulGpu::new(device, &part)?;
+    for &rung in work.rungs() {
         work.launch(rung)?;
         let name = format!("matmul_transpose_gpu, rung {}", rung.name());
         report.check_on(&name, &place, reference.verify(&work.result()?));
@@ -132,8 +132,8 @@ fn time_cuda<F: Element>(
     ladder: bool,
 ) -> Result<()> {
     let mut work = MatmulGpu::new(device, x)?;
-    let rungs = if ladder { &Rung::ALL[..] } else { &[Rung::Buffered] };
-    for &rung in rungs {
+    let rungs = if ladder { work.rungs().to_vec() } else { vec![work.fastest()] };
+    for rung in rungs {
         let kernel = device.time_repeats(repeats, || work.launch(rung))?.context("the GPU measured no time")?;
         let label = if ladder { format!("CUDA kernel {}", rung.name()) } else { "CUDA kernel".to_owned() };
         report.time(&label, &format!(", {}", device.name()), Measurement::of(kernel).context("no repeats")?);

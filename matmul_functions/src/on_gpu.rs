@@ -1,4 +1,4 @@
-use gpu::{Buffer, Device, Error, LaunchConfig};
+use gpu::{Buffer, Device, Error, F32x4, LaunchConfig};
 use kernels_gpu::product;
 use ndarray::{Array2, ArrayRef2};
 
@@ -15,13 +15,17 @@ pub enum Rung {
     Tiles,
     /// Register tiles.
     Registers,
-    /// 128-bit loads and double buffering: the default.
+    /// 128-bit loads and double buffering.
     Buffered,
+    /// A K-block of all rows stays in shared memory. Only in single precision, and for rows of which at least
+    /// [`MIN_RESIDENT_COLUMNS`] columns fit: see [`MatmulGpu::rungs`].
+    Resident,
 }
 
 impl Rung {
     /// All rungs in ascending order.
-    pub const ALL: [Self; 5] = [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered];
+    pub const ALL: [Self; 6] =
+        [Self::Naive, Self::Symmetric, Self::Tiles, Self::Registers, Self::Buffered, Self::Resident];
 
     /// The rung's number and name, as shown in tables.
     pub fn name(self) -> &'static str {
@@ -31,9 +35,14 @@ impl Rung {
             Self::Tiles => "3 shared tiles",
             Self::Registers => "4 register tiles",
             Self::Buffered => "5 wide, buffered",
+            Self::Resident => "6 resident",
         }
     }
 }
+
+/// Minimum number of columns of X in shared memory for [`Rung::Resident`], unless X has fewer: with fewer, loading and
+/// storing the sums takes longer than the rung saves.
+pub const MIN_RESIDENT_COLUMNS: u32 = 32;
 
 /// The errors of [`matmul_transpose_gpu`].
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +55,14 @@ pub enum MatmulGpuError {
         /// Columns of X.
         columns: usize,
     },
+    /// The rung has no kernel for the element type and the shape: see [`MatmulGpu::rungs`].
+    #[error("X·Xᵀ on the GPU: rung {} has no kernel for this element type and {rows} rows", rung.name())]
+    NoKernel {
+        /// The rung.
+        rung: Rung,
+        /// Rows of X.
+        rows: u32,
+    },
     /// The device failed.
     #[error(transparent)]
     Device(#[from] Error),
@@ -53,35 +70,43 @@ pub enum MatmulGpuError {
 
 /// The element types with GPU kernels.
 pub trait OnGpu: gpu::Element {
-    /// Launches the kernel of a rung.
+    /// The highest rung with a kernel for the element type.
+    #[doc(hidden)]
+    const HIGHEST: Rung;
+
+    /// Launches the kernel of a rung; that of [`Rung::Resident`] with K-blocks of `depth` columns.
     #[doc(hidden)]
     fn launch(
         rung: Rung,
         device: &Device,
         x: &Buffer<Self>,
         shape: (u32, u32),
+        depth: Option<u32>,
         out: &mut Buffer<Self>,
-    ) -> Result<(), Error>;
+    ) -> Result<(), MatmulGpuError>;
 }
 
 macro_rules! on_gpu {
-    ($element:ty, $naive:ident, $symmetric:ident, $tiles:ident, $registers:ident, $buffered:ident) => {
+    ($element:ty, $highest:ident: $($rung:ident = $kernel:ident),* $(; Resident = $resident:ident)?) => {
         impl OnGpu for $element {
+            const HIGHEST: Rung = Rung::$highest;
+
             fn launch(
                 rung: Rung,
                 device: &Device,
                 x: &Buffer<Self>,
                 (rows, columns): (u32, u32),
+                depth: Option<u32>,
                 out: &mut Buffer<Self>,
-            ) -> Result<(), Error> {
+            ) -> Result<(), MatmulGpuError> {
                 let config = LaunchConfig::new(1, product::THREADS);
-                let arguments = (x, rows, columns, out);
-                match rung {
-                    Rung::Naive => device.launch(&product::$naive, config, arguments)?,
-                    Rung::Symmetric => device.launch(&product::$symmetric, config, arguments)?,
-                    Rung::Tiles => device.launch(&product::$tiles, config, arguments)?,
-                    Rung::Registers => device.launch(&product::$registers, config, arguments)?,
-                    Rung::Buffered => device.launch(&product::$buffered, config, arguments)?,
+                match (rung, depth) {
+                    $((Rung::$rung, _) => device.launch(&product::$kernel, config, (x, rows, columns, out))?,)*
+                    $((Rung::Resident, Some(depth)) => {
+                        let config = config.with_dynamic_shared(depth * bytes_per_column(rows));
+                        device.launch(&product::$resident, config, (x, rows, columns, depth, out))?
+                    })?
+                    (Rung::Resident, _) => return Err(MatmulGpuError::NoKernel { rung, rows }),
                 };
                 Ok(())
             }
@@ -89,8 +114,31 @@ macro_rules! on_gpu {
     };
 }
 
-on_gpu!(f32, matmul_naive_f32, matmul_symmetric_f32, matmul_tiles_f32, matmul_registers_f32, matmul_kernel_f32);
-on_gpu!(f64, matmul_naive_f64, matmul_symmetric_f64, matmul_tiles_f64, matmul_registers_f64, matmul_kernel_f64);
+on_gpu!(
+    f32, Resident: Naive = matmul_naive_f32, Symmetric = matmul_symmetric_f32, Tiles = matmul_tiles_f32,
+    Registers = matmul_registers_f32, Buffered = matmul_kernel_f32; Resident = matmul_resident_f32
+);
+on_gpu!(
+    f64, Buffered: Naive = matmul_naive_f64, Symmetric = matmul_symmetric_f64, Tiles = matmul_tiles_f64,
+    Registers = matmul_registers_f64, Buffered = matmul_kernel_f64
+);
+
+/// Bytes of shared memory that [`Rung::Resident`] needs per column of X.
+fn bytes_per_column(rows: u32) -> u32 {
+    product::resident_stride(rows) * size_of::<F32x4>() as u32
+}
+
+/// Depth of the K-blocks of [`Rung::Resident`]: as few K-blocks as fit into `shared_bytes`, of nearly equal depth. None
+/// if fewer than [`MIN_RESIDENT_COLUMNS`] columns fit, and not all of X either.
+fn resident_depth((rows, columns): (u32, u32), shared_bytes: u32) -> Option<u32> {
+    // The kernel's depths are even.
+    let most = shared_bytes / bytes_per_column(rows) / 2 * 2;
+    let needed = columns.clamp(1, MIN_RESIDENT_COLUMNS).next_multiple_of(2);
+    (most >= needed).then(|| {
+        let blocks = columns.div_ceil(most).max(1);
+        columns.div_ceil(blocks).max(1).next_multiple_of(2)
+    })
+}
 
 /// X·Xᵀ on a device, by one block of 1024 threads: if `x` is *M* × *N*, the result is *M* × *M*.
 ///
@@ -106,7 +154,7 @@ on_gpu!(f64, matmul_naive_f64, matmul_symmetric_f64, matmul_tiles_f64, matmul_re
 /// ```
 pub fn matmul_transpose_gpu<F: Element>(device: &Device, x: &ArrayRef2<F>) -> Result<Array2<F>, MatmulGpuError> {
     let mut work = MatmulGpu::new(device, x)?;
-    work.launch(Rung::Buffered)?;
+    work.launch(work.fastest())?;
     Ok(work.result()?)
 }
 
@@ -117,6 +165,8 @@ pub struct MatmulGpu<'a, F: Element> {
     x: Buffer<F>,
     out: Buffer<F>,
     shape: (u32, u32),
+    /// Depth of the K-blocks of [`Rung::Resident`], if it has a kernel for the element type and the shape.
+    depth: Option<u32>,
 }
 
 impl<'a, F: Element> MatmulGpu<'a, F> {
@@ -135,15 +185,31 @@ impl<'a, F: Element> MatmulGpu<'a, F> {
         }
         let x = x.as_standard_layout();
         let x = device.buffer_from_slice(x.as_slice().expect("the standard layout is row-major"))?;
-        Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n) })
+        let depth = match F::HIGHEST {
+            Rung::Resident => resident_depth((m, n), device.max_shared_bytes()),
+            _ => None,
+        };
+        Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n), depth })
+    }
+
+    /// The rungs with a kernel for the element type and the shape, in ascending order: the first five, and
+    /// [`Rung::Resident`] in single precision where enough columns of X fit into the device's shared memory.
+    pub fn rungs(&self) -> &'static [Rung] {
+        let count = Rung::ALL.len() - usize::from(self.depth.is_none());
+        &Rung::ALL[..count]
+    }
+
+    /// The last of [`Self::rungs`].
+    pub fn fastest(&self) -> Rung {
+        if self.depth.is_some() { Rung::Resident } else { Rung::Buffered }
     }
 
     /// Launches a rung's kernel; on a GPU the launch is asynchronous.
     ///
     /// # Errors
-    /// If the device fails.
-    pub fn launch(&mut self, rung: Rung) -> Result<(), Error> {
-        F::launch(rung, self.device, &self.x, self.shape, &mut self.out)
+    /// If the rung is not one of [`Self::rungs`], or the device fails.
+    pub fn launch(&mut self, rung: Rung) -> Result<(), MatmulGpuError> {
+        F::launch(rung, self.device, &self.x, self.shape, self.depth, &mut self.out)
     }
 
     /// Copies the result to the host.
@@ -155,6 +221,31 @@ impl<'a, F: Element> MatmulGpu<'a, F> {
         match Array2::from_shape_vec((rows, rows), self.out.to_vec()?) {
             Ok(result) => Ok(result),
             Err(error) => unreachable!("the buffer has the result's size: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_blocks_are_of_nearly_equal_depth_and_fit() {
+        const LIMIT: u32 = 227 * 1024;
+        assert_eq!(resident_depth((784, 128), LIMIT), Some(64));
+        assert_eq!(resident_depth((784, 129), LIMIT), Some(66));
+        assert_eq!(resident_depth((784, 145), LIMIT), Some(50));
+        assert_eq!(resident_depth((0, 0), LIMIT), Some(2));
+        assert_eq!(resident_depth((1, 5), LIMIT), Some(6));
+        // 64 KiB: a GPU of compute capability 7.5.
+        assert_eq!(resident_depth((784, 128), 64 * 1024), None);
+        assert_eq!(resident_depth((784, 17), 64 * 1024), Some(18));
+        assert_eq!(resident_depth((70_000, 1), LIMIT), None);
+        for rows in [1, 31, 500, 1700] {
+            for columns in 1..300 {
+                let depth = resident_depth((rows, columns), LIMIT).expect("32 columns of 1700 rows fit");
+                assert!(depth % 2 == 0 && depth * bytes_per_column(rows) <= LIMIT, "{rows} × {columns}: {depth}");
+            }
         }
     }
 }

@@ -316,7 +316,7 @@ impl Device {
     ///
     /// # Errors
     /// Those of `work`, and of the launches in it.
-    pub fn time<R>(&self, work: impl FnOnce() -> Result<R, Error>) -> Result<(R, Option<f64>), Error> {
+    pub fn time<R, E: From<Error>>(&self, work: impl FnOnce() -> Result<R, E>) -> Result<(R, Option<f64>), E> {
         recording::forbid("time")?;
         match self.cuda() {
             Some(cuda) => cuda.time(work).map(|(result, seconds)| (result, Some(seconds))),
@@ -329,11 +329,11 @@ impl Device {
     ///
     /// # Errors
     /// As [`time`](Self::time).
-    pub fn time_repeats(
+    pub fn time_repeats<E: From<Error>>(
         &self,
         repeats: NonZeroUsize,
-        mut work: impl FnMut() -> Result<(), Error>,
-    ) -> Result<Option<Vec<f64>>, Error> {
+        mut work: impl FnMut() -> Result<(), E>,
+    ) -> Result<Option<Vec<f64>>, E> {
         self.time(&mut work)?;
         (0..repeats.get()).map(|_| Ok(self.time(&mut work)?.1)).collect()
     }

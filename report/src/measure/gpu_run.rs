@@ -64,12 +64,13 @@ impl Timer<'_> {
     fn product(&self, input: &product::Input, processor: &Product) -> Result<GpuProduct, MeasureError> {
         let name = "matmul_transpose_gpu";
         let mut work = MatmulGpu::new(self.device, &input.0).map_err(MeasureError::device)?;
+        let rungs = work.rungs();
         let mut time = |rung: Rung| {
             let times = self.kernel(name, || work.launch(rung))?;
             Ok(RungTimes { name: rung.name().to_owned(), times })
         };
         Ok(GpuProduct {
-            rungs: Rung::ALL.into_iter().map(&mut time).collect::<Result<_, MeasureError>>()?,
+            rungs: rungs.iter().map(|&rung| time(rung)).collect::<Result<_, MeasureError>>()?,
             with_copies: self.whole(name, || matmul_transpose_gpu(self.device, &input.0))?,
             trivial: processor.trivial,
             rayon: fastest(&processor.rayon)?,
@@ -106,7 +107,11 @@ impl Timer<'_> {
     }
 
     /// Times a kernel by GPU events.
-    fn kernel(&self, name: &'static str, launch: impl FnMut() -> Result<(), Error>) -> Result<Times, MeasureError> {
+    fn kernel<E: From<Error> + std::fmt::Display>(
+        &self,
+        name: &'static str,
+        launch: impl FnMut() -> Result<(), E>,
+    ) -> Result<Times, MeasureError> {
         let seconds = self.device.time_repeats(self.repeats, launch).map_err(MeasureError::device)?;
         seconds.and_then(Times::of).ok_or(MeasureError::NoTime { version: name })
     }

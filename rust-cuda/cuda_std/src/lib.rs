@@ -73,7 +73,8 @@
 //!    a `&[T]` do not change during the launch. A launch rejects a buffer of another device, and the error names the
 //!    parameter.
 //! 3. **Every access is checked.** [`Global`], [`GlobalMut`], [`SharedArray`] and [`DynamicShared`] compare each index
-//!    with the length, on a GPU too. An index out of bounds traps, and the next synchronisation with the device returns
+//!    with the length, on a GPU too; a [`SharedView`] is compared with the length when it is made, and each index with
+//!    its size. An index out of bounds traps, and the next synchronisation with the device returns
 //!    the error. Every bit pattern is a valid value of every [`Element`], so uninitialised memory holds some value,
 //!    never an invalid one.
 //! 4. **Buffers outlive their launches.** A device has one queue: launches and copies run in order, and freeing a
@@ -115,16 +116,18 @@
 extern crate self as cuda_std;
 
 mod element;
+pub mod hint;
 pub mod math;
 mod print;
 mod scalar;
 pub mod signature;
+mod strided;
 mod vector;
 
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
 #[cfg(target_arch = "nvptx64")]
-pub use nvptx::{DynamicShared, Global, GlobalMut, SharedArray, atomic, dynamic_shared, grid, thread, warp};
+pub use nvptx::{DynamicShared, Global, GlobalMut, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp};
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch_config;
@@ -141,7 +144,7 @@ pub use launch_config::{Dim3, LaunchConfig, LimitError};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, Memory, MemoryId, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use simulator::{DynamicShared, Global, GlobalMut, SharedArray, atomic, dynamic_shared, grid, thread, warp};
+pub use simulator::{DynamicShared, Global, GlobalMut, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp};
 
 pub use element::{AtomicElement, Element};
 pub use scalar::{ByValue, Scalar};

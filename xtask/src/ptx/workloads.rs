@@ -21,6 +21,7 @@ pub(super) fn names() -> Vec<&'static str> {
     let mut names = vec!["max_kernel"];
     names.extend(LATENCY);
     names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
+    names.push(RESIDENT_PRODUCT);
     names.extend(GREYSCALE);
     names.extend(NETWORK);
     names
@@ -34,6 +35,9 @@ const PRODUCTS: [(&str, &str); 5] = [
     ("matmul_registers_f32", "matmul_registers_f64"),
     ("matmul_kernel_f32", "matmul_kernel_f64"),
 ];
+
+/// The last rung, which is in single precision only.
+const RESIDENT_PRODUCT: &str = "matmul_resident_f32";
 
 /// The kernels by which latencies are measured.
 const LATENCY: [&str; 2] = ["empty_kernel", "grid_barriers"];
@@ -187,6 +191,15 @@ fn train(
 }
 
 fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
+    let what = format!("X·Xᵀ for {ROWS} × {COLUMNS} by one block of {} threads", product::THREADS);
+    if kernel == RESIDENT_PRODUCT {
+        let (x, mut out) = (device.buffer_from_slice(&values::<f32>())?, device.uninitialized(ROWS * ROWS)?);
+        let (rows, columns, depth) = (ROWS as u32, COLUMNS as u32, COLUMNS as u32 / 2);
+        let shared_bytes = depth * product::resident_stride(rows) * size_of::<F32x4>() as u32;
+        let config = LaunchConfig::new(1, product::THREADS).with_dynamic_shared(shared_bytes);
+        device.launch(&product::matmul_resident_f32, config, (&x, rows, columns, depth, &mut out))?;
+        return Ok(Some(what));
+    }
     macro_rules! launch {
         ($($name:ident: $number:ty),* $(,)?) => {
             match kernel {
@@ -206,7 +219,7 @@ fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
         matmul_tiles_f32: f32, matmul_tiles_f64: f64, matmul_registers_f32: f32, matmul_registers_f64: f64,
         matmul_kernel_f32: f32, matmul_kernel_f64: f64,
     }
-    Ok(Some(format!("X·Xᵀ for {ROWS} × {COLUMNS} by one block of {} threads", product::THREADS)))
+    Ok(Some(what))
 }
 
 const ROWS: usize = 784;

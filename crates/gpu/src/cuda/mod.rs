@@ -87,7 +87,7 @@ impl Cuda {
 
     /// Runs `work` between two events and returns their elapsed time in seconds. The GPU waits while `work` queues its
     /// first launches, so that the time of a short kernel does not contain the launch overhead.
-    pub(crate) fn time<R>(&self, work: impl FnOnce() -> Result<R, Error>) -> Result<(R, f64), Error> {
+    pub(crate) fn time<R, E: From<Error>>(&self, work: impl FnOnce() -> Result<R, E>) -> Result<(R, f64), E> {
         let event = || self.check("making an event", Event::new(EventFlags::DEFAULT));
         let (start, end) = (event()?, event()?);
         self.queue_wait()?;

@@ -133,6 +133,23 @@ pub(crate) static ENTRIES: &[Entry] = &[
     product!(matmul_registers_f64, f64, PRODUCT_CASES),
     product!(matmul_kernel_f32, f32, PRODUCT_CASES),
     product!(matmul_kernel_f64, f64, PRODUCT_CASES),
+    entry!(
+        matmul_resident_f32,
+        |device, case| {
+            let [rows, columns] = case.sizes;
+            let x = device.upload(&f32::random_values(rows * columns, case.seed));
+            let mut out = device.uninitialized::<f32>(rows * rows);
+            // More than one K-block, except of the narrowest matrices.
+            let depth = 2 + case.seed as u32 % 4 * 2;
+            let shared_bytes = 16 * depth * resident_stride(rows as u32);
+            let config = case.config.with_dynamic_shared(shared_bytes);
+            device.launch(&matmul_resident_f32, config, (&x, rows as u32, columns as u32, depth, &mut out))?;
+            device.download(&out)
+        },
+        product_reference::<f32>,
+        random_product,
+        RESIDENT_PRODUCT_CASES
+    ),
     greyscale!(normalize_kernel, |x, w, out| (x, &mut out), |x, _| x / 255.0, |result, reference| result == reference),
     greyscale!(weigh_kernel, |x, w, out| (x, w, &mut out), |x, w| x * w, |result, reference| result == reference),
     greyscale!(activate_kernel, |x, w, out| (w, &mut out), |_, w| exact_tanh(w), is_near),
@@ -227,6 +244,19 @@ const PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(0, 4),
     || product_case(101, 6),
     || product_case(133, 19),
+];
+
+/// Similar shapes, of which some have rows of whole quads, with one tile, several, and one that is cut off; the seed sets
+/// the depth too.
+const RESIDENT_PRODUCT_CASES: &[fn() -> Case] = &[
+    || product_case(36, 21),
+    || product_case(37, 21),
+    || product_case(2, 1),
+    || product_case(3, 0),
+    || product_case(0, 4),
+    || product_case(100, 6),
+    || product_case(101, 6),
+    || Case { seed: 3, ..product_case(132, 19) },
 ];
 
 /// Similar shapes. The last case has fewer threads than a row has cells, so that each computes several cells of a row.

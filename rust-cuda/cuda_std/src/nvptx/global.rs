@@ -149,3 +149,31 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         unsafe { self.pointer.add(index) }
     }
 }
+
+impl GlobalMut<'_, f32> {
+    /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not a multiple of
+    /// 4 traps.
+    #[inline(always)]
+    pub fn quad(self, index: usize) -> F32x4 {
+        // SAFETY: `quad_at` is within the buffer and aligned.
+        unsafe { F32x4::read(self.quad_at(index)) }
+    }
+
+    /// Writes elements `index` to `index` + 3 by one instruction. An index that is out of bounds or not a multiple of 4
+    /// traps.
+    #[inline(always)]
+    pub fn set_quad(self, index: usize, value: F32x4) {
+        // SAFETY: as above.
+        unsafe { value.write(self.quad_at(index)) }
+    }
+
+    /// A pointer to elements `index` to `index` + 3. Buffers are aligned to 16 bytes, so every fourth element is too.
+    #[inline(always)]
+    fn quad_at(self, index: usize) -> *mut F32x4 {
+        if index % 4 != 0 || index.checked_add(4).is_none_or(|end| end > self.length) {
+            out_of_bounds();
+        }
+        // SAFETY: the index is within the buffer.
+        unsafe { self.pointer.add(index) }.cast()
+    }
+}

@@ -1,6 +1,7 @@
 //! Shared memory: arrays that all threads of a block share.
 
 use core::arch::{asm, global_asm};
+use core::marker::PhantomData;
 
 use super::atomic::Atomic;
 use super::out_of_bounds;
@@ -141,6 +142,17 @@ impl<T: Element> DynamicShared<T> {
         (Self { pointer: self.pointer, length: count }, Self { pointer, length: self.length - count })
     }
 
+    /// The view whose element \[i, j, …\] is that at `first` + i · strides\[0\] + j · strides\[1\] + …. If `sizes` have no
+    /// zero, an element beyond the end traps.
+    #[inline(always)]
+    pub fn view<const N: usize>(&self, first: u32, sizes: [u32; N], strides: [u32; N]) -> SharedView<'_, T, N> {
+        if !crate::strided::is_within(self.length, first, sizes, strides) {
+            out_of_bounds();
+        }
+        // Not `add`: without elements the view may begin beyond the end.
+        SharedView { pointer: self.pointer.wrapping_add(first as usize), sizes, strides, array: PhantomData }
+    }
+
     /// Element `index`. An index out of bounds traps.
     #[inline(always)]
     pub fn get(&self, index: usize) -> T {
@@ -172,5 +184,56 @@ impl<T: Element> DynamicShared<T> {
         }
         // SAFETY: the index is within the array.
         unsafe { self.pointer.add(index) }
+    }
+}
+
+/// A strided view of [`DynamicShared`] in N dimensions, from [`DynamicShared::view`].
+///
+/// An access compares each index with the view's size in its dimension. The compiler removes a comparison that a
+/// constant or the condition of a loop implies, so that a loop over a view needs no check per element.
+pub struct SharedView<'a, T: Element, const N: usize> {
+    pointer: *mut T,
+    sizes: [u32; N],
+    strides: [u32; N],
+    array: PhantomData<&'a DynamicShared<T>>,
+}
+
+impl<T: Element, const N: usize> Clone for SharedView<'_, T, N> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, const N: usize> Copy for SharedView<'_, T, N> {}
+
+impl<T: Element, const N: usize> SharedView<'_, T, N> {
+    /// Element `indices`. An index that is not less than its dimension's size traps.
+    #[inline(always)]
+    pub fn get(&self, indices: [u32; N]) -> T {
+        // SAFETY: `at` is within the array.
+        unsafe { T::read(self.at(indices)) }.frozen()
+    }
+
+    /// Writes element `indices`. An index that is not less than its dimension's size traps.
+    #[inline(always)]
+    pub fn set(&self, indices: [u32; N], value: T) {
+        // SAFETY: `at` is within the array.
+        unsafe { value.write(self.at(indices)) }
+    }
+
+    #[inline(always)]
+    fn at(&self, indices: [u32; N]) -> *mut T {
+        let mut offset = 0_u32;
+        for dimension in 0..N {
+            if indices[dimension] >= self.sizes[dimension] {
+                out_of_bounds();
+            }
+            // SAFETY: each index is less than its size. `view` checked that the element of the largest indices, whose
+            // offset has the largest terms, is within the array, which has fewer than 2³² elements.
+            offset = unsafe { offset.unchecked_add(indices[dimension].unchecked_mul(self.strides[dimension])) };
+        }
+        // SAFETY: as above.
+        unsafe { self.pointer.add(offset as usize) }
     }
 }

@@ -74,9 +74,7 @@ impl Global<'_, f32> {
     #[inline]
     #[track_caller]
     pub fn quad(self, index: usize) -> F32x4 {
-        if !index.is_multiple_of(4) {
-            fault::raise(FaultKind::Misaligned { place: Place::Global(self.name), index }, Location::caller());
-        }
+        check_aligned(self.name, index, Location::caller());
         F32x4::new(*self.at(index), *self.at(index + 1), *self.at(index + 2), *self.at(index + 3))
     }
 }
@@ -207,6 +205,37 @@ impl<'a, T: Element> GlobalMut<'a, T> {
         if let Some(conflict) = conflict {
             raise_race(Place::Global(self.name), index, access, &conflict, location);
         }
+    }
+}
+
+impl GlobalMut<'_, f32> {
+    /// Elements `index` to `index` + 3, loaded by one instruction. An index that is out of bounds or not a multiple of
+    /// 4 is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn quad(self, index: usize) -> F32x4 {
+        check_aligned(self.name, index, Location::caller());
+        F32x4::new(self.get(index), self.get(index + 1), self.get(index + 2), self.get(index + 3))
+    }
+
+    /// Writes elements `index` to `index` + 3 by one instruction. An index that is out of bounds or not a multiple of 4
+    /// is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn set_quad(self, index: usize, value: F32x4) {
+        check_aligned(self.name, index, Location::caller());
+        // The last one first: a write that is partly out of bounds writes nothing.
+        for (i, value) in value.to_array().into_iter().enumerate().rev() {
+            self.set(index + i, value);
+        }
+    }
+}
+
+/// Checks that `index` is the first of four elements that one instruction accesses.
+#[inline]
+fn check_aligned(name: &'static str, index: usize, location: &'static Location<'static>) {
+    if !index.is_multiple_of(4) {
+        fault::raise(FaultKind::Misaligned { place: Place::Global(name), index }, location);
     }
 }
 

@@ -32,7 +32,7 @@ pub use buffer::{SimulatorBuffer, SimulatorMemory};
 pub use fault::{Access, Fault, FaultKind, Place, SourceLocation};
 pub use global::{Global, GlobalMut};
 pub use report::LaunchReport;
-pub use shared::{DynamicShared, SharedArray, dynamic_shared};
+pub use shared::{DynamicShared, SharedArray, SharedView, dynamic_shared};
 
 use thiserror::Error;
 

@@ -251,6 +251,19 @@ impl<T: Element> DynamicShared<T> {
         (head, tail)
     }
 
+    /// The view whose element \[i, j, …\] is that at `first` + i · strides\[0\] + j · strides\[1\] + …. If `sizes` have no
+    /// zero, an element beyond the end is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn view<const N: usize>(&self, first: u32, sizes: [u32; N], strides: [u32; N]) -> SharedView<'_, T, N> {
+        if !crate::strided::is_within(self.length, first, sizes, strides) {
+            let reach = |dimension: usize| (sizes[dimension] as usize - 1).saturating_mul(strides[dimension] as usize);
+            let last = (0..N).map(reach).fold(first as usize, usize::saturating_add);
+            out_of_bounds(last, self.length, Location::caller());
+        }
+        SharedView { array: self, first, sizes, strides }
+    }
+
     accesses!();
 
     #[inline]
@@ -260,5 +273,53 @@ impl<T: Element> DynamicShared<T> {
         }
         check(&self.shadows, access, self.offset, index, location);
         &self.cells[self.offset + index]
+    }
+}
+
+/// A strided view of [`DynamicShared`] in N dimensions, from [`DynamicShared::view`].
+///
+/// An access compares each index with the view's size in its dimension. The compiler removes a comparison that a
+/// constant or the condition of a loop implies, so that a loop over a view needs no check per element.
+pub struct SharedView<'a, T: Element, const N: usize> {
+    array: &'a DynamicShared<T>,
+    first: u32,
+    sizes: [u32; N],
+    strides: [u32; N],
+}
+
+impl<T: Element, const N: usize> Clone for SharedView<'_, T, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, const N: usize> Copy for SharedView<'_, T, N> {}
+
+impl<T: Element, const N: usize> SharedView<'_, T, N> {
+    /// Element `indices`. An index that is not less than its dimension's size is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn get(&self, indices: [u32; N]) -> T {
+        self.array.get(self.offset(indices))
+    }
+
+    /// Writes element `indices`. An index that is not less than its dimension's size is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn set(&self, indices: [u32; N], value: T) {
+        self.array.set(self.offset(indices), value);
+    }
+
+    #[inline]
+    #[track_caller]
+    fn offset(&self, indices: [u32; N]) -> usize {
+        let mut offset = self.first as usize;
+        for ((&index, &size), &stride) in indices.iter().zip(&self.sizes).zip(&self.strides) {
+            if index >= size {
+                out_of_bounds(index as usize, size as usize, Location::caller());
+            }
+            offset += index as usize * stride as usize;
+        }
+        offset
     }
 }

@@ -1,0 +1,121 @@
+//! Strided views of shared memory, and quads of global memory: each access is that of a plain index, with its checks.
+
+use cuda_std::simulator::{self, Fault, FaultKind, LaunchError, Place, SimulatorBuffer};
+use cuda_std::{GlobalMut, LaunchConfig, dynamic_shared, hint, kernel, thread};
+use proptest::prelude::*;
+
+/// Writes 0, 1, … through a view of two dimensions, and copies all of shared memory, of which the rest is −1, to `out`.
+#[kernel]
+fn fill(first: u32, rows: u32, columns: u32, row_stride: u32, column_stride: u32, out: GlobalMut<f32>) {
+    let shared = dynamic_shared::<f32>();
+    for i in 0..shared.len() {
+        shared.set(i, -1.0);
+    }
+    let view = shared.view(first, [rows, columns], [row_stride, column_stride]);
+    for row in 0..rows {
+        for column in 0..columns {
+            view.set([hint::opaque(row), column], (row * columns + column) as f32);
+        }
+    }
+    for i in 0..shared.len() {
+        out.set(i, shared.get(i));
+    }
+}
+
+/// Reads one element of a view of 3 × 5 elements.
+#[kernel]
+fn read(row: u32, column: u32, out: GlobalMut<f32>) {
+    let shared = dynamic_shared::<f32>();
+    for i in 0..shared.len() {
+        shared.set(i, i as f32);
+    }
+    out.set(0, shared.view(2, [3, 5], [10, 1]).get([row, column]));
+}
+
+/// Each thread writes through a view of two elements.
+#[kernel]
+fn race(out: GlobalMut<f32>) {
+    let shared = dynamic_shared::<f32>();
+    shared.view(0, [2], [1]).set([thread::thread_idx_x() / 2], 0.0);
+    thread::sync_threads();
+    out.set(thread::thread_idx_x() as usize, 0.0);
+}
+
+/// Copies a quad from index `from` to index `to`.
+#[kernel]
+fn copy(from: u32, to: u32, x: GlobalMut<f32>) {
+    x.set_quad(to as usize, x.quad(from as usize));
+}
+
+fn shared(elements: u32) -> LaunchConfig {
+    LaunchConfig::new(1, 1).with_dynamic_shared(4 * elements)
+}
+
+fn kind_of(error: LaunchError) -> FaultKind {
+    let LaunchError::Fault(fault) = error else { panic!("no fault: {error}") };
+    let Fault { kind, .. } = *fault;
+    kind
+}
+
+proptest! {
+    #[test]
+    fn a_view_writes_where_a_plain_index_does(
+        first in 0_u32..10, rows in 0_u32..5, columns in 0_u32..5, row_stride in 0_u32..9, column_stride in 0_u32..9
+    ) {
+        let mut expected = vec![-1.0; 60];
+        let offset = |row: u32, column: u32| (first + row * row_stride + column * column_stride) as usize;
+        let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        let is_within = cells.clone().all(|(row, column)| offset(row, column) < expected.len());
+        let mut out = SimulatorBuffer::uninitialized(expected.len());
+        let arguments = (first, rows, columns, row_stride, column_stride, &mut out);
+        let launched = simulator::launch(&fill, shared(expected.len() as u32), arguments);
+        if !is_within {
+            let kind = kind_of(launched.unwrap_err());
+            let index = offset(rows - 1, columns - 1);
+            prop_assert_eq!(kind, FaultKind::OutOfBounds { place: Place::Shared, index, length: 60 });
+            return Ok(());
+        }
+        launched.unwrap();
+        cells.for_each(|(row, column)| expected[offset(row, column)] = (row * columns + column) as f32);
+        prop_assert_eq!(out.to_vec(), expected);
+    }
+}
+
+#[test]
+fn an_index_beyond_its_dimension_is_a_fault_even_within_shared_memory() {
+    let mut out = SimulatorBuffer::uninitialized(1);
+    simulator::launch(&read, shared(100), (2, 4, &mut out)).unwrap();
+    assert_eq!(out.to_vec(), [26.0]);
+    for (row, column, index, length) in [(0, 5, 5, 5), (3, 0, 3, 3), (u32::MAX, 0, u32::MAX as usize, 3)] {
+        let error = simulator::launch(&read, shared(100), (row, column, &mut out)).unwrap_err();
+        assert_eq!(kind_of(error), FaultKind::OutOfBounds { place: Place::Shared, index, length });
+    }
+}
+
+#[test]
+fn accesses_through_views_race_as_others_do() {
+    let mut out = SimulatorBuffer::uninitialized(4);
+    let config = LaunchConfig::new(1, 4).with_dynamic_shared(8);
+    let kind = kind_of(simulator::launch(&race, config, (&mut out,)).unwrap_err());
+    assert!(matches!(kind, FaultKind::Race { place: Place::Shared, index: 0, .. }), "{kind:?}");
+}
+
+#[test]
+fn quads_of_global_memory_are_aligned_and_within_bounds() {
+    let config = LaunchConfig::new(1, 1);
+    let values = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+    let mut x = SimulatorBuffer::from_slice(&values);
+    let report = simulator::launch(&copy, config, (0, 4, &mut x)).unwrap();
+    assert_eq!(x.to_vec(), [0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 3.0, 8.0, 9.0]);
+    assert_eq!((report.global_loads, report.global_stores), (4, 4));
+    for (from, to) in [(2, 0), (0, 3)] {
+        let kind = kind_of(simulator::launch(&copy, config, (from, to, &mut x)).unwrap_err());
+        assert!(matches!(kind, FaultKind::Misaligned { place: Place::Global("x"), .. }), "{kind:?}");
+    }
+    let before = x.to_vec();
+    for (from, to) in [(8, 0), (0, 8), (u32::MAX - 3, 0)] {
+        let kind = kind_of(simulator::launch(&copy, config, (from, to, &mut x)).unwrap_err());
+        assert!(matches!(kind, FaultKind::OutOfBounds { place: Place::Global("x"), length: 10, .. }), "{kind:?}");
+        assert_eq!(x.to_vec(), before, "a write that is partly out of bounds writes nothing");
+    }
+}
