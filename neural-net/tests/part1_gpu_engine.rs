@@ -179,6 +179,7 @@ fn check_compiled_kernels(variant: &PtxVariant) {
     let architecture = Architecture::new(vec![6, 5, 4], Activation::Sigmoid, Activation::Softmax).unwrap();
     let hyperparameters = Hyperparameters { batch_size: Some(5), ..Preset::Homework.hyperparameters() };
     check(&device, &Case { architecture, hyperparameters, count: 13, seed: 9 }).unwrap();
+    check_the_homeworks_network(&device);
     let without_races =
         Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() }).unwrap();
     without_races.take_ptx_reports();
@@ -209,6 +210,38 @@ fn check_large_tiles(device: &Device) {
 #[test]
 fn part1_the_gpu_engine_is_right_with_large_tiles() {
     check_large_tiles(&Device::simulator());
+}
+
+/// The homework's network, for which there is a kernel with constant sizes: whole batches and a shorter last one, batches
+/// that are padded to 16, and each loss. With fewer blocks the engine launches the kernel for any network: same bits.
+fn check_the_homeworks_network(device: &Device) {
+    let preset = Preset::Homework;
+    let architecture =
+        Architecture::new(preset.sizes(), preset.hidden_activation(), preset.output_activation()).unwrap();
+    for (batch_size, count, loss, weight_decay) in
+        [(16, 43, Loss::SquaredError, 0.0), (14, 28, Loss::CrossEntropy, 0.1), (16, 7, Loss::SquaredError, 0.1)]
+    {
+        let hyperparameters =
+            Hyperparameters { batch_size: Some(batch_size), loss, weight_decay, ..preset.hyperparameters() };
+        let options = |max_blocks| GpuOptions { path: GpuPath::Persistent, max_blocks: NonZeroU32::new(max_blocks) };
+        let case = Case { architecture: architecture.clone(), hyperparameters, count, seed: count as u64 };
+        check_with(device, &case, &options(0)).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let network = Network::random(architecture.clone(), Initialization::Xavier, &mut rng);
+        let samples = random_samples(count, architecture.inputs(), architecture.outputs(), &mut rng);
+        let order: Vec<u32> = (0..count as u32).collect();
+        let [(of_constants, losses), (of_any, losses_of_any)] = [0, 16].map(|max_blocks| {
+            let parameters = start(network.clone(), &case.hyperparameters);
+            let engine = GpuEngine::new(device, &samples, &parameters, &case.hyperparameters, &options(max_blocks));
+            train(&mut engine.unwrap(), &order)
+        });
+        assert!(of_constants == of_any && losses == losses_of_any, "batches of {batch_size}, {count} samples");
+    }
+}
+
+#[test]
+fn part1_the_gpu_engine_is_right_for_the_homeworks_network() {
+    check_the_homeworks_network(&Device::simulator());
 }
 
 fn check_sizes(device: &Device, sizes_and_counts: &[(Vec<usize>, usize)]) {
@@ -302,5 +335,6 @@ fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu_if_there_is_one() 
         let device = Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap();
         check_every_activation_and_loss(&device);
         check_large_layers_and_batches(&device);
+        check_the_homeworks_network(&device);
     }
 }

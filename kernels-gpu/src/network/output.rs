@@ -113,10 +113,10 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     #[inline(always)]
-    fn new(outputs: GlobalMut<'a, f32>, targets: Global<'a, f32>, layer: OutputLayer, row: u32, sample: usize) -> Self {
+    fn new(outputs: GlobalMut<'a, f32>, targets: Global<'a, f32>, layer: OutputLayer, row: u32, sample: u32) -> Self {
         let lane = thread::thread_idx_x() % LANES;
         let units = layer.units;
-        Self { outputs, targets, layer, first_output: row * units, first_target: sample * units as usize, lane }
+        Self { outputs, targets, layer, first_output: row * units, first_target: sample as usize * units as usize, lane }
     }
 
     #[inline(always)]

@@ -29,7 +29,7 @@
 //! | activations | sample | units |
 //! | errors | sample | units; in the first layer the block's, unless it is the only one |
 
-use cuda_std::{F32x4, GlobalMut, dynamic_shared, grid, kernel, shared_array, thread};
+use cuda_std::{F32x4, Global, GlobalMut, dynamic_shared, grid, kernel, shared_array, thread};
 
 mod batch;
 mod network;
@@ -41,6 +41,7 @@ pub mod table;
 
 use self::network::Network;
 use self::parameters::Velocities;
+use self::table::Table;
 use super::batch::Batch;
 use super::shape::{Batches, UpdateRule};
 use super::update::Rule;
@@ -51,30 +52,81 @@ pub const THREADS: u32 = 256;
 pub const MAX_BATCH: u32 = 64;
 const MAX_SAMPLES: usize = MAX_BATCH as usize;
 
-/// Trains the steps `first_step..end_step` of the order in one cooperative launch with blocks of [`THREADS`] threads.
-///
-/// `table` is described in [`table`]; the launch has the dynamic shared memory that it requires, including the
-/// velocities if they are there; otherwise `workspace` has room for every block's velocities. `exchange` has room for
-/// the first layer's activations of two batches. `barrier` is one zero. The kernel writes one float per step to
-/// `losses`. The other parameters are those of `network_update_64`.
-#[kernel]
-pub fn network_train_persistently(
-    inputs: &[f32],
-    targets: &[f32],
-    order: &[u32],
-    table: &[u32],
-    parameters: GlobalMut<f32>,
-    velocities: GlobalMut<f32>,
-    workspace: GlobalMut<F32x4>,
-    exchange: GlobalMut<F32x4>,
-    barrier: GlobalMut<u32>,
-    losses: GlobalMut<f32>,
-    first_step: u32,
-    end_step: u32,
+/// Declares a kernel that trains by [`train`] with the given table.
+macro_rules! training_kernel {
+    ($(#[$attribute:meta])* $name:ident, |$table:ident| $constant:expr) => {
+        $(#[$attribute])*
+        #[kernel]
+        pub fn $name(
+            inputs: &[f32],
+            targets: &[f32],
+            order: &[u32],
+            $table: &[u32],
+            parameters: GlobalMut<f32>,
+            velocities: GlobalMut<f32>,
+            workspace: GlobalMut<F32x4>,
+            exchange: GlobalMut<F32x4>,
+            barrier: GlobalMut<u32>,
+            losses: GlobalMut<f32>,
+            first_step: u32,
+            end_step: u32,
+            batches: Batches,
+            loss: u32,
+            rule: UpdateRule,
+        ) {
+            let samples = Samples { inputs, targets, order, batches };
+            let state = State { parameters, velocities, workspace, exchange, barrier, losses };
+            train($constant, &samples, &state, (first_step, end_step), loss, rule);
+        }
+    };
+}
+
+training_kernel! {
+    /// Trains the steps `first_step..end_step` of the order in one cooperative launch with blocks of [`THREADS`] threads.
+    ///
+    /// `table` is described in [`table`]; the launch has the dynamic shared memory that it requires, including the
+    /// velocities if they are there; otherwise `workspace` has room for every block's velocities. `exchange` has room for
+    /// the first layer's activations of two batches. `barrier` is one zero. The kernel writes one float per step to
+    /// `losses`. The other parameters are those of `network_update_64`.
+    network_train_persistently, |table| table
+}
+
+training_kernel! {
+    /// [`network_train_persistently`] for the table [`table::HOMEWORK`], which is compiled in: sizes and offsets are
+    /// constants, and the passes are unrolled over the layers. The launch's table is not read.
+    network_train_homework, |_table| table::Homework
+}
+
+/// The samples and their order.
+struct Samples<'a> {
+    inputs: Global<'a, f32>,
+    targets: Global<'a, f32>,
+    order: Global<'a, u32>,
     batches: Batches,
+}
+
+/// The buffers that a training kernel writes.
+struct State<'a> {
+    parameters: GlobalMut<'a, f32>,
+    velocities: GlobalMut<'a, f32>,
+    workspace: GlobalMut<'a, F32x4>,
+    exchange: GlobalMut<'a, F32x4>,
+    barrier: GlobalMut<'a, u32>,
+    losses: GlobalMut<'a, f32>,
+}
+
+#[inline(always)]
+fn train<T: Table>(
+    table: T,
+    samples: &Samples,
+    state: &State,
+    (first_step, end_step): (u32, u32),
     loss: u32,
     rule: UpdateRule,
 ) {
+    assert!(thread::block_dim_x() == THREADS, "the passes distribute their work to blocks of THREADS threads");
+    let &Samples { inputs, targets, order, batches } = samples;
+    let &State { parameters, velocities, workspace, exchange, barrier, losses } = state;
     let shared = dynamic_shared::<F32x4>();
     let losses_of_samples = shared_array![f32; MAX_SAMPLES];
     let network = Network::new(&shared, table);
@@ -86,19 +138,18 @@ pub fn network_train_persistently(
     while step < end_step {
         let rows = batch.rows;
         thread::sync_threads();
-        network.forward_own(exchange, step % 2);
-        grid::sync(barrier);
-        // In flight until the end of the step.
         batch = Batch::new(order, step + 1, batches);
-        let fetched = network.fetch_batch(inputs, targets, &batch);
+        let indices = network.fetch_indices(inputs, targets, &batch);
+        network.forward_own(exchange, step % 2);
+        // In flight until the end of the step.
+        let fetched = network.fetch_batch(inputs, targets, &indices);
+        grid::sync(barrier);
         network.load_first_activations(exchange, step % 2);
         thread::sync_threads();
-        let mut layer = 1;
-        while layer < network.layers {
+        network.for_each_later_layer(|layer| {
             network.forward(layer);
             thread::sync_threads();
-            layer += 1;
-        }
+        });
         network.output(rows, loss, &losses_of_samples);
         thread::sync_threads();
         if thread::index_1d() == 0 {
@@ -109,12 +160,10 @@ pub fn network_train_persistently(
             }
             losses.set(step as usize, sum);
         }
-        let mut layer = network.layers - 1;
-        while layer > 0 {
+        network.for_each_later_layer_reversed(|layer| {
             network.backward(layer);
             thread::sync_threads();
-            layer -= 1;
-        }
+        });
         network.update(Rule::new(rule, rows), &block_velocities);
         thread::sync_threads();
         network.store_batch(fetched, inputs, targets, &batch);

@@ -52,7 +52,7 @@ const GREYSCALE: [&str; 5] = [
 ];
 
 /// The kernels of network training.
-const NETWORK: [&str; 14] = [
+const NETWORK: [&str; 15] = [
     "network_forward_16",
     "network_forward_64",
     "network_backward_16",
@@ -67,6 +67,7 @@ const NETWORK: [&str; 14] = [
     "network_evaluate",
     "network_next_step",
     "network_train_persistently",
+    "network_train_homework",
 ];
 
 /// Launches a kernel on a device that keeps reports. Returns a description of the workload and the report of the
@@ -140,8 +141,11 @@ fn run_greyscale(device: &Device, kernel: &str) -> Result<String> {
 fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
     let homework = Preset::Homework.sizes();
     let one_wide_layer = vec![33, 4033, 2];
+    let is_persistent = kernel.starts_with("network_train_");
     let sizes_and_steps = match kernel {
-        "network_train_persistently" => vec![(homework, 4, 16)],
+        // The homework's network with another batch size, which has no kernel of its own.
+        "network_train_persistently" => vec![(homework, 4, 20)],
+        "network_train_homework" => vec![(homework, 4, 16)],
         _ => vec![
             (homework.clone(), 1, 16),
             (homework, 1, 1024),
@@ -150,7 +154,7 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
         ],
     };
     for (sizes, steps, batch_size) in sizes_and_steps {
-        let path = if kernel == "network_train_persistently" { GpuPath::Persistent } else { GpuPath::Steps };
+        let path = if is_persistent { GpuPath::Persistent } else { GpuPath::Steps };
         let optimizer = if kernel == "network_update_by_adam" { Optimizer::Adam } else { Optimizer::Sgd };
         train(device, path, optimizer, &sizes, steps * batch_size, batch_size)?;
         if let Some(report) = first_report(device, kernel) {

@@ -6,8 +6,10 @@
 use cuda_std::{F32x4, Global, thread};
 
 use super::super::batch::Batch;
+use super::THREADS;
 use super::network::Network;
 use super::rows::{Quads, Rows};
+use super::table::Table;
 
 /// Quads of inputs that a thread prefetches: enough for 16 samples of 784 inputs distributed to 256 threads. It
 /// prefetches one quad of targets.
@@ -24,6 +26,12 @@ macro_rules! ahead {
             $body
         }),*]
     };
+}
+
+/// The samples, as indices in the data set or [`NO_SAMPLE`], of a thread's share of a batch.
+pub(super) struct Indices {
+    inputs: [u32; AHEAD],
+    target: u32,
 }
 
 /// A thread's prefetched share of a batch.
@@ -50,27 +58,27 @@ struct Position {
     quad: u32,
 }
 
-impl Network<'_> {
+impl<T: Table> Network<'_, T> {
+    /// Loads the indices of this thread's samples into registers. All loads are issued before the first result is used.
+    #[inline(always)]
+    pub(super) fn fetch_indices(&self, inputs: Global<f32>, targets: Global<f32>, batch: &Batch) -> Indices {
+        let [inputs, targets] = self.sources(inputs, targets);
+        let target = targets.sample(targets.first_position(), batch);
+        let positions = inputs.positions();
+        Indices { inputs: ahead!(|n| inputs.sample(positions[n as usize], batch)), target }
+    }
+
     /// Loads this thread's share of the batch into registers.
     #[inline(always)]
-    pub(super) fn fetch_batch(&self, inputs: Global<f32>, targets: Global<f32>, batch: &Batch) -> Fetched {
+    pub(super) fn fetch_batch(&self, inputs: Global<f32>, targets: Global<f32>, indices: &Indices) -> Fetched {
         let [inputs, targets] = self.sources(inputs, targets);
-        let first = targets.first_position();
-        let target = targets.fetch(first, targets.sample(first, batch));
+        let target = targets.fetch(targets.first_position(), indices.target);
         if !inputs.is_aligned() {
             return Fetched { inputs: [F32x4::splat(0.0); AHEAD], targets: target };
         }
-        let mut position = inputs.first_position();
-        let positions: [Position; AHEAD] = ahead!(|n| {
-            if n > 0 {
-                position = inputs.next(position);
-            }
-            position
-        });
-        // All loads are issued before the first result is used.
-        let samples: [usize; AHEAD] = ahead!(|n| inputs.sample(positions[n as usize], batch));
+        let positions = inputs.positions();
         Fetched {
-            inputs: ahead!(|n| inputs.fetch_aligned(positions[n as usize], samples[n as usize])),
+            inputs: ahead!(|n| inputs.fetch_aligned(positions[n as usize], indices.inputs[n as usize])),
             targets: target,
         }
     }
@@ -112,7 +120,7 @@ impl Network<'_> {
 }
 
 /// Marks a row of the batch without a sample.
-const NO_SAMPLE: usize = usize::MAX;
+const NO_SAMPLE: u32 = u32::MAX;
 
 impl Source<'_> {
     /// Whether a sample is a whole number of quads, so that 128-bit loads are aligned.
@@ -126,38 +134,50 @@ impl Source<'_> {
         Position { row: thread::thread_idx_x() / self.quads, quad: thread::thread_idx_x() % self.quads }
     }
 
+    /// The thread's first quads.
+    #[inline(always)]
+    fn positions(self) -> [Position; AHEAD] {
+        let mut position = self.first_position();
+        ahead!(|n| {
+            if n > 0 {
+                position = self.next(position);
+            }
+            position
+        })
+    }
+
     /// The thread's next quad.
     #[inline(always)]
     fn next(self, Position { row, quad }: Position) -> Position {
-        let (rows, quads) = (thread::block_dim_x() / self.quads, thread::block_dim_x() % self.quads);
+        let (rows, quads) = (THREADS / self.quads, THREADS % self.quads);
         let (row, quad) = (row + rows, quad + quads);
         if quad < self.quads { Position { row, quad } } else { Position { row: row + 1, quad: quad - self.quads } }
     }
 
     /// Index of the quad's sample, or [`NO_SAMPLE`].
     #[inline(always)]
-    fn sample(self, position: Position, batch: &Batch) -> usize {
+    fn sample(self, position: Position, batch: &Batch) -> u32 {
         if position.row < batch.rows { batch.sample(position.row) } else { NO_SAMPLE }
     }
 
     /// The quad at `position`, of sample `sample`.
     #[inline(always)]
-    fn fetch(self, position: Position, sample: usize) -> F32x4 {
+    fn fetch(self, position: Position, sample: u32) -> F32x4 {
         if self.is_aligned() || sample == NO_SAMPLE {
             return self.fetch_aligned(position, sample);
         }
-        let (first, column) = (sample * self.columns as usize, 4 * position.quad);
+        let (first, column) = (sample as usize * self.columns as usize, 4 * position.quad);
         let get = |i: u32| if column + i < self.columns { self.values[first + (column + i) as usize] } else { 0.0 };
         F32x4::new(get(0), get(1), get(2), get(3))
     }
 
     /// [`Self::fetch`] for samples that [`Self::is_aligned`].
     #[inline(always)]
-    fn fetch_aligned(self, position: Position, sample: usize) -> F32x4 {
+    fn fetch_aligned(self, position: Position, sample: u32) -> F32x4 {
         if sample == NO_SAMPLE {
             return F32x4::splat(0.0);
         }
-        self.values.quad(sample * self.columns as usize + 4 * position.quad as usize)
+        self.values.quad(sample as usize * self.columns as usize + 4 * position.quad as usize)
     }
 
     /// Stores the quad at its position in `rows`, if its row exists.

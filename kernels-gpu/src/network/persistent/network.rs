@@ -1,14 +1,14 @@
 //! The layout of a block's shared memory.
 
-use cuda_std::{Global, thread};
+use cuda_std::thread;
 
 use super::rows::{Quads, Rows};
-use super::table;
+use super::table::{self, Table};
 
 /// A block's view of the network.
-pub(super) struct Network<'a> {
+pub(super) struct Network<'a, T> {
     pub(super) shared: &'a Quads,
-    table: Global<'a, u32>,
+    table: T,
     /// Layers with weights.
     pub(super) layers: u32,
     /// Quads of a column of the batch.
@@ -21,21 +21,21 @@ pub(super) struct Network<'a> {
 
 /// One layer with weights.
 #[derive(Clone, Copy)]
-pub(super) struct Layer<'a> {
-    table: Global<'a, u32>,
+pub(super) struct Layer<T> {
+    table: T,
     first: usize,
 }
 
-impl<'a> Network<'a> {
+impl<'a, T: Table> Network<'a, T> {
     #[inline(always)]
-    pub(super) fn new(shared: &'a Quads, table: Global<'a, u32>) -> Self {
-        let max_own = table[table::OWN_QUADS];
+    pub(super) fn new(shared: &'a Quads, table: T) -> Self {
+        let max_own = table.get(table::OWN_QUADS);
         let first_own = thread::block_idx_x() * max_own;
         let network = Self {
             shared,
             table,
-            layers: table[table::LAYERS],
-            row_quads: table[table::BATCH_ROWS] / 4,
+            layers: table.get(table::LAYERS),
+            row_quads: table.get(table::BATCH_ROWS) / 4,
             first_own,
             own: max_own,
         };
@@ -44,20 +44,59 @@ impl<'a> Network<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn layer(&self, index: u32) -> Layer<'a> {
+    pub(super) fn layer(&self, index: u32) -> Layer<T> {
         Layer { table: self.table, first: table::HEADER + index as usize * table::COLUMNS }
+    }
+
+    /// Calls `work` with the index of each layer after the first, in ascending order.
+    #[inline(always)]
+    pub(super) fn for_each_later_layer(&self, mut work: impl FnMut(u32)) {
+        if T::IS_CONSTANT {
+            // Unrolled by hand, for up to three layers: each call is compiled for the layer's sizes.
+            if self.layers > 1 {
+                work(1);
+            }
+            if self.layers > 2 {
+                work(2);
+            }
+            return;
+        }
+        let mut layer = 1;
+        while layer < self.layers {
+            work(layer);
+            layer += 1;
+        }
+    }
+
+    /// Calls `work` with the index of each layer after the first, in descending order.
+    #[inline(always)]
+    pub(super) fn for_each_later_layer_reversed(&self, mut work: impl FnMut(u32)) {
+        if T::IS_CONSTANT {
+            if self.layers > 2 {
+                work(2);
+            }
+            if self.layers > 1 {
+                work(1);
+            }
+            return;
+        }
+        let mut layer = self.layers - 1;
+        while layer > 0 {
+            work(layer);
+            layer -= 1;
+        }
     }
 
     /// The batch's inputs, one row per sample.
     #[inline(always)]
     pub(super) fn batch(&self) -> Rows {
-        Rows { first: self.table[table::BATCH], stride: self.table[table::BATCH_STRIDE] }
+        Rows { first: self.table.get(table::BATCH), stride: self.table.get(table::BATCH_STRIDE) }
     }
 
     /// The batch's targets, one row per sample.
     #[inline(always)]
     pub(super) fn targets(&self) -> Rows {
-        Rows { first: self.table[table::TARGETS], stride: self.table[table::TARGETS_STRIDE] }
+        Rows { first: self.table.get(table::TARGETS), stride: self.table.get(table::TARGETS_STRIDE) }
     }
 
     /// The errors of the block's own units.
@@ -70,14 +109,14 @@ impl<'a> Network<'a> {
 
     #[inline(always)]
     pub(super) fn header(&self, column: usize) -> u32 {
-        self.table[column]
+        self.table.get(column)
     }
 }
 
-impl Layer<'_> {
+impl<T: Table> Layer<T> {
     #[inline(always)]
     fn get(&self, column: usize) -> u32 {
-        self.table[self.first + column]
+        self.table.get(self.first + column)
     }
 
     #[inline(always)]

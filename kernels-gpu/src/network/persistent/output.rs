@@ -4,12 +4,14 @@ use cuda_std::{F32x4, SharedArray, math, thread, warp};
 
 use super::super::{activation, loss};
 use super::MAX_SAMPLES;
+use super::THREADS;
 use super::network::Network;
 use super::rows::Quads;
+use super::table::Table;
 
 const LANES: u32 = 32;
 
-impl Network<'_> {
+impl<T: Table> Network<'_, T> {
     /// Replaces softmax's sums by its activations, and computes the loss of each of `samples` samples and the output
     /// layer's errors, which are zero in rows without a sample.
     #[inline(always)]
@@ -36,7 +38,7 @@ impl Network<'_> {
             } else {
                 sample.clear_errors();
             }
-            row += thread::block_dim_x() / LANES;
+            row += THREADS / LANES;
         }
     }
 }

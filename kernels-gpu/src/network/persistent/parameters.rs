@@ -3,9 +3,10 @@
 use cuda_std::{F32x4, GlobalMut, thread};
 
 use super::super::update::Rule;
+use super::THREADS;
 use super::network::{Layer, Network};
 use super::rows::Quads;
-use super::table;
+use super::table::{self, Table};
 
 /// The last updates of a block's parameters, in the layout of the parameters.
 #[derive(Clone, Copy)]
@@ -20,7 +21,7 @@ pub(super) struct Velocities<'a> {
 
 impl<'a> Velocities<'a> {
     #[inline(always)]
-    pub(super) fn new(network: &Network<'a>, global: GlobalMut<'a, f32>, workspace: GlobalMut<'a, F32x4>) -> Self {
+    pub(super) fn new<T: Table>(network: &Network<'a, T>, global: GlobalMut<'a, f32>, workspace: GlobalMut<'a, F32x4>) -> Self {
         let kind = if global.is_empty() { table::NOWHERE } else { network.header(table::VELOCITIES) };
         let first = match kind {
             table::IN_SHARED => network.header(table::FIRST_VELOCITY) as usize,
@@ -64,7 +65,7 @@ impl<'a> Velocities<'a> {
     }
 }
 
-impl Network<'_> {
+impl<T: Table> Network<'_, T> {
     /// Copies the block's parameters into shared memory, and its velocities to their storage.
     #[inline(always)]
     pub(super) fn load_parameters(
@@ -119,33 +120,31 @@ impl Network<'_> {
             let (row, quad) = (i / quads, i % quads);
             let unit = 4 * self.first_own + row;
             work(weights.offset(row, quad), Quad::of_column(&layer, unit, 4 * quad));
-            i += thread::block_dim_x();
+            i += THREADS;
         }
         let mut i = thread::thread_idx_x();
         while i < self.own {
             work(layer.biases() + i, Quad::of_biases(&layer, 4 * (self.first_own + i)));
-            i += thread::block_dim_x();
+            i += THREADS;
         }
         if only_own {
             return;
         }
-        let mut index = 1;
-        while index < self.layers {
+        self.for_each_later_layer(|index| {
             let layer = self.layer(index);
             let (quads, weights) = (layer.unit_quads(), layer.weights());
             let mut i = thread::thread_idx_x();
             while i < 4 * layer.feature_quads() * quads {
                 let (row, quad) = (i / quads, i % quads);
                 work(weights.offset(row, quad), Quad::of_row(&layer, row, 4 * quad));
-                i += thread::block_dim_x();
+                i += THREADS;
             }
             let mut i = thread::thread_idx_x();
             while i < quads {
                 work(layer.biases() + i, Quad::of_biases(&layer, 4 * i));
-                i += thread::block_dim_x();
+                i += THREADS;
             }
-            index += 1;
-        }
+        });
     }
 }
 
@@ -161,21 +160,21 @@ struct Quad {
 impl Quad {
     /// The weights from input `feature` to four units.
     #[inline(always)]
-    fn of_row(layer: &Layer, feature: u32, unit: u32) -> Self {
+    fn of_row(layer: &Layer<impl Table>, feature: u32, unit: u32) -> Self {
         let count = if feature < layer.features() { layer.units() - unit } else { 0 };
         Self { first: layer.first_parameter() + feature * layer.units() + unit, stride: 1, count }
     }
 
     /// The biases of four units.
     #[inline(always)]
-    fn of_biases(layer: &Layer, unit: u32) -> Self {
+    fn of_biases(layer: &Layer<impl Table>, unit: u32) -> Self {
         let first = layer.first_parameter() + layer.features() * layer.units() + unit;
         Self { first, stride: 1, count: layer.units() - unit }
     }
 
     /// The weights from four inputs to one unit.
     #[inline(always)]
-    fn of_column(layer: &Layer, unit: u32, feature: u32) -> Self {
+    fn of_column(layer: &Layer<impl Table>, unit: u32, feature: u32) -> Self {
         let count = if unit < layer.units() { layer.features() - feature } else { 0 };
         Self { first: layer.first_parameter() + feature * layer.units() + unit, stride: layer.units(), count }
     }

@@ -4,12 +4,13 @@ use cuda_std::{F32x4, GlobalMut, thread};
 
 use super::super::activation;
 use super::super::update::Rule;
+use super::THREADS;
 use super::network::Network;
 use super::parameters::Velocities;
 use super::rows::{Rows, Size, product, product_over_samples, sum_over_samples};
-use super::table;
+use super::table::{self, Table};
 
-impl Network<'_> {
+impl<T: Table> Network<'_, T> {
     /// Computes the first layer's activations for the block's units and stores them in half `half` of the exchange
     /// buffer.
     #[inline(always)]
@@ -31,7 +32,7 @@ impl Network<'_> {
     pub(super) fn load_first_activations(&self, exchange: GlobalMut<F32x4>, half: u32) {
         let (quads, rows) = (self.layer(0).unit_quads(), self.layer(0).activations());
         let count = 4 * self.row_quads * quads;
-        let threads = thread::block_dim_x();
+        let threads = THREADS;
         let mut i = thread::thread_idx_x();
         // Two loads in flight.
         while i < count {
@@ -102,8 +103,7 @@ impl Network<'_> {
         sum_over_samples(self.shared, errors, self.own, samples, |quad, gradients| {
             velocities.update::<VELOCITIES>(layer.biases() + quad, gradients, rule.without_decay());
         });
-        let mut index = 1;
-        while index < self.layers {
+        self.for_each_later_layer(|index| {
             let (below, layer) = (self.layer(index - 1), self.layer(index));
             let (weights, errors) = (layer.weights(), layer.errors());
             let size = Size { rows: layer.feature_quads(), columns: layer.unit_quads(), depth: samples };
@@ -113,8 +113,7 @@ impl Network<'_> {
             sum_over_samples(self.shared, errors, layer.unit_quads(), samples, |quad, gradients| {
                 velocities.update::<VELOCITIES>(layer.biases() + quad, gradients, rule.without_decay());
             });
-            index += 1;
-        }
+        });
     }
 }
 

@@ -1,6 +1,8 @@
 //! Products of matrices in shared memory, whose rows consist of quads.
 
-use cuda_std::{DynamicShared, F32x4, math, thread, warp};
+use cuda_std::{DynamicShared, F32x4, SharedView, math, thread, warp};
+
+use super::THREADS;
 
 /// The block's shared memory.
 pub(super) type Quads = DynamicShared<F32x4>;
@@ -23,9 +25,16 @@ impl Rows {
         self.first + row * self.stride + quad
     }
 
+    /// `rows` rows from `row` on, of `quads` quads each.
     #[inline(always)]
-    fn get(self, shared: &Quads, row: u32, quad: u32) -> [f32; 4] {
-        shared.get(self.offset(row, quad) as usize).to_array()
+    fn view<'a>(self, shared: &'a Quads, row: u32, rows: u32, quads: u32) -> SharedView<'a, F32x4, 2> {
+        shared.view(self.offset(row, 0), [rows, quads], [self.stride, 1])
+    }
+
+    /// Column `quad` of `fours` · 4 rows: element \[i, j\] is that of row 4i + j.
+    #[inline(always)]
+    fn column<'a>(self, shared: &'a Quads, quad: u32, fours: u32) -> SharedView<'a, F32x4, 2> {
+        shared.view(self.offset(0, quad), [fours, 4], [4 * self.stride, self.stride])
     }
 }
 
@@ -60,14 +69,18 @@ pub(super) fn product<const TRANSPOSED: bool>(
     let mut first = warp * tasks_of_warp;
     // The condition is uniform across a warp: all its lanes take part in the shuffles.
     while first < tasks {
-        let task = first + in_warp;
+        // Lanes without a task, which are in the last warp, have the last task's place and an empty depth.
+        let is_task = first + in_warp < tasks;
+        let task = (first + in_warp).min(tasks - 1);
         let (row, column) = (4 * (task / size.columns), task % size.columns);
+        let lefts = left.view(shared, row, 4, size.depth);
         let mut sums = [[0.0_f32; 4]; 4];
-        let mut k = if task < tasks { slice } else { size.depth };
-        while k < size.depth {
-            let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| left.get(shared, row + i as u32, k));
-            if TRANSPOSED {
-                let rights: [[f32; 4]; 4] = core::array::from_fn(|j| right.get(shared, 4 * column + j as u32, k));
+        let mut k = if is_task { slice } else { size.depth };
+        if TRANSPOSED {
+            let rights = right.view(shared, 4 * column, 4, size.depth);
+            while k < size.depth {
+                let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([i as u32, k]).to_array());
+                let rights: [[f32; 4]; 4] = core::array::from_fn(|j| rights.get([j as u32, k]).to_array());
                 for (left, sums) in lefts.iter().zip(&mut sums) {
                     for (right, sum) in rights.iter().zip(sums) {
                         for (&left, &right) in left.iter().zip(right) {
@@ -75,8 +88,13 @@ pub(super) fn product<const TRANSPOSED: bool>(
                         }
                     }
                 }
-            } else {
-                let rights: [[f32; 4]; 4] = core::array::from_fn(|p| right.get(shared, 4 * k + p as u32, column));
+                k += slices;
+            }
+        } else {
+            let rights = right.column(shared, column, size.depth);
+            while k < size.depth {
+                let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([i as u32, k]).to_array());
+                let rights: [[f32; 4]; 4] = core::array::from_fn(|p| rights.get([k, p as u32]).to_array());
                 for (left, sums) in lefts.iter().zip(&mut sums) {
                     for (&left, right) in left.iter().zip(&rights) {
                         for (&right, sum) in right.iter().zip(sums.iter_mut()) {
@@ -84,8 +102,8 @@ pub(super) fn product<const TRANSPOSED: bool>(
                         }
                     }
                 }
+                k += slices;
             }
-            k += slices;
         }
         let [a, b, c, d] = sums;
         let (a, b) = (halve(a, c, 16), halve(b, d, 16));
@@ -96,10 +114,10 @@ pub(super) fn product<const TRANSPOSED: bool>(
             distance /= 2;
         }
         // Bits 3 and 4 of the lane index are its row.
-        if task < tasks && lane % 8 < tasks_of_warp {
+        if is_task && lane % 8 < tasks_of_warp {
             finish(row + lane / 8, column, sum);
         }
-        first += thread::block_dim_x() / slices;
+        first += THREADS / slices;
     }
 }
 
@@ -114,11 +132,8 @@ fn halve(low: [f32; 4], high: [f32; 4], distance: u32) -> [f32; 4] {
     })
 }
 
-/// Samples whose quads are loaded at once: enough loads in flight to hide their latency.
-const SAMPLES_AT_ONCE: usize = 4;
-
 /// leftᵀ · right over `depth` rows of both, which are samples, a multiple of four; calls `finish` with each row, quad
-/// of columns and its four sums.
+/// of columns and its four sums. Four samples' quads are loaded at once, enough to hide the latency of a load.
 #[inline(always)]
 pub(super) fn product_over_samples(
     shared: &Quads,
@@ -130,12 +145,13 @@ pub(super) fn product_over_samples(
     let mut task = thread::thread_idx_x();
     while task < size.rows * size.columns {
         let (row, column) = (task / size.columns, task % size.columns);
+        let fours = size.depth / 4;
+        let (lefts, rights) = (left.column(shared, row, fours), right.column(shared, column, fours));
         let mut sums = [[0.0_f32; 4]; 4];
-        let mut sample = 0;
-        while sample < size.depth {
-            let lefts: [[f32; 4]; SAMPLES_AT_ONCE] = core::array::from_fn(|i| left.get(shared, sample + i as u32, row));
-            let rights: [[f32; 4]; SAMPLES_AT_ONCE] =
-                core::array::from_fn(|i| right.get(shared, sample + i as u32, column));
+        let mut four = 0;
+        while four < fours {
+            let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([four, i as u32]).to_array());
+            let rights: [[f32; 4]; 4] = core::array::from_fn(|i| rights.get([four, i as u32]).to_array());
             for (left, right) in lefts.iter().zip(&rights) {
                 for (&left, sums) in left.iter().zip(&mut sums) {
                     for (&right, sum) in right.iter().zip(sums) {
@@ -143,7 +159,7 @@ pub(super) fn product_over_samples(
                     }
                 }
             }
-            sample += SAMPLES_AT_ONCE as u32;
+            four += 1;
         }
         // Unrolled by hand: in a loop that is not unrolled the sums would spill to local memory.
         let [a, b, c, d] = sums;
@@ -151,7 +167,7 @@ pub(super) fn product_over_samples(
         finish(4 * row + 1, column, b);
         finish(4 * row + 2, column, c);
         finish(4 * row + 3, column, d);
-        task += thread::block_dim_x();
+        task += THREADS;
     }
 }
 
@@ -165,21 +181,21 @@ pub(super) fn sum_over_samples(
     depth: u32,
     mut finish: impl FnMut(u32, [f32; 4]),
 ) {
-    let mut column = thread::block_dim_x() - 1 - thread::thread_idx_x();
+    let mut column = THREADS - 1 - thread::thread_idx_x();
     while column < columns {
+        let values = values.column(shared, column, depth / 4);
         let mut sums = [0.0_f32; 4];
-        let mut sample = 0;
-        while sample < depth {
-            let quads: [[f32; 4]; SAMPLES_AT_ONCE] =
-                core::array::from_fn(|i| values.get(shared, sample + i as u32, column));
+        let mut four = 0;
+        while four < depth / 4 {
+            let quads: [[f32; 4]; 4] = core::array::from_fn(|i| values.get([four, i as u32]).to_array());
             for quad in &quads {
                 for (&value, sum) in quad.iter().zip(&mut sums) {
                     *sum += value;
                 }
             }
-            sample += SAMPLES_AT_ONCE as u32;
+            four += 1;
         }
         finish(column, sums);
-        column += thread::block_dim_x();
+        column += THREADS;
     }
 }

@@ -1,6 +1,50 @@
 //! Layout of a launch's table: a header for the network, then one row per layer. Offsets and strides are in quads of
 //! the dynamic shared memory.
 
+use cuda_std::Global;
+
+/// Where a kernel has its table from.
+pub(super) trait Table: Copy {
+    /// Whether the table is a constant. The passes are then unrolled over the layers.
+    const IS_CONSTANT: bool;
+
+    /// Entry `index`.
+    fn get(self, index: usize) -> u32;
+}
+
+/// The table of the launch.
+impl Table for Global<'_, u32> {
+    const IS_CONSTANT: bool = false;
+
+    #[inline(always)]
+    fn get(self, index: usize) -> u32 {
+        self[index]
+    }
+}
+
+/// [`HOMEWORK`].
+#[derive(Clone, Copy)]
+pub(super) struct Homework;
+
+impl Table for Homework {
+    const IS_CONSTANT: bool = true;
+
+    #[inline(always)]
+    fn get(self, index: usize) -> u32 {
+        HOMEWORK[index]
+    }
+}
+
+/// The table of the homework's training run: 784-128-64-10 with sigmoid everywhere, batches of 16, no momentum, one quad
+/// of the first layer's units in each of 32 blocks.
+#[rustfmt::skip]
+pub const HOMEWORK: [u32; HEADER + 3 * COLUMNS] = [
+    3, 16, 1, 3176, 197, 3176, 0, 0, 6328, 3,
+    784, 128, 0, 0, 0, 197, 788, 6376, 33, 6904, 1, 32, 32,
+    128, 64, 0, 100480, 789, 17, 2965, 6920, 17, 7192, 17, 4, 16,
+    64, 10, 0, 108736, 2981, 3, 3173, 7464, 3, 7512, 3, 16, 4,
+];
+
 /// Layers with weights.
 pub const LAYERS: usize = 0;
 /// Rows of the batch, a multiple of four.

@@ -22,7 +22,8 @@ const BEYOND: usize = 1 << 20;
 ///
 /// LLVM's pass infer-address-spaces uses an assumption on a pointer only where an offset is added to that pointer.
 /// Every pointer is therefore derived from one that is [`BEYOND`] bytes after the array's start, from which every
-/// element has a non-zero offset; the assembler folds the difference.
+/// element has a non-zero offset; the assembler folds the difference. LLVM may move the subtraction before the first
+/// assumption, where that does not hold yet: the second is for the offsets that are added to the difference.
 ///
 /// # Safety
 /// `address` is that of an array in shared memory.
@@ -39,7 +40,10 @@ unsafe fn shared_pointer<T>(address: u64) -> *mut T {
     let beyond = beyond as *mut u8;
     // SAFETY: the test depends on the address alone and checks for the window, which is larger than `BEYOND`.
     unsafe { core::hint::assert_unchecked(is_shared(beyond.cast_const().cast())) };
-    beyond.wrapping_sub(BEYOND).cast()
+    let pointer = beyond.wrapping_sub(BEYOND);
+    // SAFETY: the array is in shared memory.
+    unsafe { core::hint::assert_unchecked(is_shared(pointer.cast_const().cast())) };
+    pointer.cast()
 }
 
 /// `N` elements in shared memory, from [`shared_array!`](crate::shared_array).

@@ -4,7 +4,7 @@ mod plan;
 
 use ::gpu::{Buffer, Device, F32x4, LaunchConfig};
 use kernels_gpu::network::Batches;
-use kernels_gpu::network::persistent::{THREADS, network_train_persistently};
+use kernels_gpu::network::persistent::{THREADS, network_train_homework, network_train_persistently};
 
 pub use self::plan::NotPersistent;
 use self::plan::{Limits, Plan, STATIC_SHARED_BYTES};
@@ -57,6 +57,7 @@ impl Persistent {
             limits.blocks = limits.blocks.min(blocks.get());
         }
         let mut plan = Plan::new(layout, batch_size, has_momentum, limits)?;
+        // The other kernel has the same limits: blocks of THREADS threads with up to 255 registers.
         let resident = device.max_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes());
         let resident = match resident {
             Err(error @ (DeviceError::NotCooperative { .. } | DeviceError::SharedMemory { .. })) => {
@@ -112,7 +113,11 @@ impl Persistent {
             rule.common,
         );
         let config = LaunchConfig::new(self.plan.blocks(), THREADS).with_dynamic_shared(self.plan.shared_bytes());
-        run.device.launch(&network_train_persistently, config.cooperative(), arguments)?;
+        let config = config.cooperative();
+        match self.plan.has_constant_table() {
+            true => run.device.launch(&network_train_homework, config, arguments)?,
+            false => run.device.launch(&network_train_persistently, config, arguments)?,
+        };
         Ok(())
     }
 }

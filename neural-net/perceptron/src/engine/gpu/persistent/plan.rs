@@ -138,6 +138,11 @@ impl Plan {
         &self.table
     }
 
+    /// Whether the layout is the one that `network_train_homework` is compiled for.
+    pub(super) fn has_constant_table(&self) -> bool {
+        self.table == table::HOMEWORK
+    }
+
     pub(super) fn blocks(&self) -> u32 {
         self.blocks
     }
@@ -266,6 +271,19 @@ mod tests {
         let plan = Plan::new(&layout(&[784, 128, 64, 10]), 16, true, small).unwrap();
         assert_eq!(plan.table[table::VELOCITIES], table::IN_WORKSPACE);
         assert_eq!(plan.workspace_quads() as u32, 32 * plan.table[table::PARAMETER_QUADS]);
+    }
+
+    #[test]
+    fn part1_the_homeworks_table_is_compiled_in() {
+        let layout = |activation| {
+            let architecture = Architecture::new(vec![784, 128, 64, 10], activation, activation).unwrap();
+            Layout::new(&architecture).unwrap()
+        };
+        let plan = |activation, momentum| Plan::new(&layout(activation), 16, momentum, LARGE).unwrap();
+        assert_eq!(plan(Activation::Sigmoid, false).table(), table::HOMEWORK);
+        assert!(plan(Activation::Sigmoid, false).has_constant_table());
+        assert!(!plan(Activation::Sigmoid, true).has_constant_table());
+        assert!(!plan(Activation::Tanh, false).has_constant_table());
     }
 
     #[test]
