@@ -116,7 +116,14 @@ impl<'a> Row<'a> {
     fn new(outputs: GlobalMut<'a, f32>, targets: Global<'a, f32>, layer: OutputLayer, row: u32, sample: u32) -> Self {
         let lane = thread::thread_idx_x() % LANES;
         let units = layer.units;
-        Self { outputs, targets, layer, first_output: row * units, first_target: sample as usize * units as usize, lane }
+        Self {
+            outputs,
+            targets,
+            layer,
+            first_output: row * units,
+            first_target: sample as usize * units as usize,
+            lane,
+        }
     }
 
     #[inline(always)]

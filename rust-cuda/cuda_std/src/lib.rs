@@ -127,7 +127,9 @@ mod vector;
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
 #[cfg(target_arch = "nvptx64")]
-pub use nvptx::{DynamicShared, Global, GlobalMut, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp};
+pub use nvptx::{
+    DynamicShared, Global, GlobalMut, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp,
+};
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod launch_config;
@@ -144,7 +146,9 @@ pub use launch_config::{Dim3, LaunchConfig, LimitError};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, Memory, MemoryId, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use simulator::{DynamicShared, Global, GlobalMut, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp};
+pub use simulator::{
+    DynamicShared, Global, GlobalMut, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp,
+};
 
 pub use element::{AtomicElement, Element};
 pub use scalar::{ByValue, Scalar};

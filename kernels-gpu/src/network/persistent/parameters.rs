@@ -21,7 +21,11 @@ pub(super) struct Velocities<'a> {
 
 impl<'a> Velocities<'a> {
     #[inline(always)]
-    pub(super) fn new<T: Table>(network: &Network<'a, T>, global: GlobalMut<'a, f32>, workspace: GlobalMut<'a, F32x4>) -> Self {
+    pub(super) fn new<T: Table>(
+        network: &Network<'a, T>,
+        global: GlobalMut<'a, f32>,
+        workspace: GlobalMut<'a, F32x4>,
+    ) -> Self {
         let kind = if global.is_empty() { table::NOWHERE } else { network.header(table::VELOCITIES) };
         let first = match kind {
             table::IN_SHARED => network.header(table::FIRST_VELOCITY) as usize,
