@@ -45,6 +45,22 @@ fn part3_matmul_gpu_is_right_on_a_gpu_if_there_is_one() -> Result<(), Failure> {
 }
 
 #[test]
+fn part3_the_last_rung_is_for_single_precision_and_rows_that_fit_into_shared_memory() {
+    let device = Device::simulator();
+    let single = Array2::<f32>::zeros((50, 40));
+    assert_eq!(MatmulGpu::new(&device, &single).unwrap().rungs(), Rung::ALL);
+    // 32 columns of 3000 rows are more than 227 KiB.
+    let (long, double) = (Array2::<f32>::zeros((3000, 40)), Array2::<f64>::zeros((50, 40)));
+    let mut long = MatmulGpu::new(&device, &long).unwrap();
+    let mut double = MatmulGpu::new(&device, &double).unwrap();
+    assert_eq!((long.rungs(), long.fastest()), (&Rung::ALL[..5], Rung::Buffered));
+    assert_eq!((double.rungs(), double.fastest()), (&Rung::ALL[..5], Rung::Buffered));
+    for error in [long.launch(Rung::Resident).unwrap_err(), double.launch(Rung::Resident).unwrap_err()] {
+        assert!(matches!(error, MatmulGpuError::NoKernel { rung: Rung::Resident, .. }), "{error}");
+    }
+}
+
+#[test]
 fn part3_matmul_gpu_rejects_sizes_beyond_32_bit_indices() {
     let x = Array2::<f32>::zeros((70_000, 0));
     let error = MatmulGpu::new(&Device::simulator(), &x).unwrap_err();
