@@ -244,7 +244,10 @@ mod tests {
         for rows in [1, 31, 500, 1700] {
             for columns in 1..300 {
                 let depth = resident_depth((rows, columns), LIMIT).expect("32 columns of 1700 rows fit");
-                assert!(depth % 2 == 0 && depth * bytes_per_column(rows) <= LIMIT, "{rows} × {columns}: {depth}");
+                assert!(
+                    depth.is_multiple_of(2) && depth * bytes_per_column(rows) <= LIMIT,
+                    "{rows} × {columns}: {depth}"
+                );
             }
         }
     }
