@@ -26,8 +26,8 @@ impl<'a> Batch<'a> {
 
     /// Index, in the data set, of sample `row` of the batch.
     #[inline(always)]
-    pub(super) fn sample(&self, row: u32) -> u32 {
-        self.order[(self.first + row) as usize]
+    pub(super) fn sample(&self, row: u32) -> usize {
+        self.order[(self.first + row) as usize] as usize
     }
 }
 
@@ -51,8 +51,8 @@ impl<'a> Rows<'a> {
     /// Index of the first element of row `row`, which must be less than the batch's number of rows.
     #[inline(always)]
     pub(super) fn start(&self, row: u32) -> usize {
-        let row = if self.are_samples { self.batch.sample(row) } else { row };
-        row as usize * self.columns as usize
+        let row = if self.are_samples { self.batch.sample(row) } else { row as usize };
+        row * self.columns as usize
     }
 
     /// The element at `index`.

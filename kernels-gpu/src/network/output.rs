@@ -92,7 +92,8 @@ fn sum_of_warps(value: f32, set: impl Fn(usize, f32), get: impl Fn(usize) -> f32
     let mut sum = 0.0;
     if t == 0 {
         let mut warp = 0;
-        while warp < WARPS {
+        // Not the constant WARPS: LLVM loses the address space of constant offsets in a loop that it unrolls late.
+        while warp < (thread::block_dim_x() / LANES) as usize {
             sum += get(warp);
             warp += 1;
         }
@@ -113,17 +114,10 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     #[inline(always)]
-    fn new(outputs: GlobalMut<'a, f32>, targets: Global<'a, f32>, layer: OutputLayer, row: u32, sample: u32) -> Self {
+    fn new(outputs: GlobalMut<'a, f32>, targets: Global<'a, f32>, layer: OutputLayer, row: u32, sample: usize) -> Self {
         let lane = thread::thread_idx_x() % LANES;
         let units = layer.units;
-        Self {
-            outputs,
-            targets,
-            layer,
-            first_output: row * units,
-            first_target: sample as usize * units as usize,
-            lane,
-        }
+        Self { outputs, targets, layer, first_output: row * units, first_target: sample * units as usize, lane }
     }
 
     #[inline(always)]

@@ -157,7 +157,7 @@ impl Source<'_> {
     /// Index of the quad's sample, or [`NO_SAMPLE`].
     #[inline(always)]
     fn sample(self, position: Position, batch: &Batch) -> u32 {
-        if position.row < batch.rows { batch.sample(position.row) } else { NO_SAMPLE }
+        if position.row < batch.rows { batch.sample(position.row) as u32 } else { NO_SAMPLE }
     }
 
     /// The quad at `position`, of sample `sample`.

@@ -22,8 +22,7 @@ const BEYOND: usize = 1 << 20;
 ///
 /// LLVM's pass infer-address-spaces uses an assumption on a pointer only where an offset is added to that pointer.
 /// Every pointer is therefore derived from one that is [`BEYOND`] bytes after the array's start, from which every
-/// element has a non-zero offset; the assembler folds the difference. LLVM may move the subtraction before the first
-/// assumption, where that does not hold yet: the second is for the offsets that are added to the difference.
+/// element has a non-zero offset; the assembler folds the difference.
 ///
 /// # Safety
 /// `address` is that of an array in shared memory.
@@ -40,10 +39,7 @@ unsafe fn shared_pointer<T>(address: u64) -> *mut T {
     let beyond = beyond as *mut u8;
     // SAFETY: the test depends on the address alone and checks for the window, which is larger than `BEYOND`.
     unsafe { core::hint::assert_unchecked(is_shared(beyond.cast_const().cast())) };
-    let pointer = beyond.wrapping_sub(BEYOND);
-    // SAFETY: the array is in shared memory.
-    unsafe { core::hint::assert_unchecked(is_shared(pointer.cast_const().cast())) };
-    pointer.cast()
+    beyond.wrapping_sub(BEYOND).cast()
 }
 
 /// `N` elements in shared memory, from [`shared_array!`](crate::shared_array).
@@ -118,7 +114,11 @@ pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
         asm!("mov.u32 {0}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack, preserves_flags));
     }
     // SAFETY: the symbol is in shared memory.
-    let pointer = unsafe { shared_pointer(address) };
+    let pointer: *mut T = unsafe { shared_pointer(address) };
+    // LLVM may move the subtraction in `shared_pointer` before the assumption there, which does not hold yet then. This
+    // assumption is for the offsets that are added to the difference.
+    // SAFETY: as above.
+    unsafe { core::hint::assert_unchecked(is_shared(pointer.cast_const().cast())) };
     DynamicShared { pointer, length: bytes as usize / size_of::<T>() }
 }
 
