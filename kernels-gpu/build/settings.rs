@@ -40,11 +40,18 @@ const BLOCKS_OF_256: [&str; 10] = [
 /// The kernels with one block of 256 threads per multiprocessor: each thread may use the maximum of 255 registers.
 const ONE_BLOCK_PER_MULTIPROCESSOR: [&str; 2] = ["network_train_persistently", "network_train_homework"];
 
+/// The kernel with one cluster of 16 blocks of 256 threads, for sm_90 and later.
+const CLUSTER: &str = "network_train_cluster";
+
 /// The PTX builder for one architecture; `kernels` is this crate's folder.
 pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
     let builder = kernel_crate::builder(kernels, arch);
     let builder =
         ONE_BLOCK_PER_MULTIPROCESSOR.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1));
     let builder = BLOCKS_OF_256.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 2));
-    ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1))
+    let builder = ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1));
+    match arch >= Arch::Sm90 {
+        true => builder.launch_bounds(CLUSTER, 256, 1).cluster(CLUSTER, 16),
+        false => builder,
+    }
 }

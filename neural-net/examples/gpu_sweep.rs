@@ -51,7 +51,7 @@ struct Arguments {
 enum Part {
     /// Empty launches, one by one and in a graph, and grid barriers
     Latency,
-    /// Training steps in one launch, by the number of blocks
+    /// Training steps in one launch, by the number of blocks and in one cluster
     Persistent,
     /// Training steps as launches for each step
     Steps,
@@ -70,12 +70,15 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Part::Persistent => {
             let problem = Problem::random(arguments.steps)?;
             for blocks in BLOCKS {
-                let options = GpuOptions { path: GpuPath::Persistent, max_blocks: NonZeroU32::new(blocks) };
+                let max_blocks = NonZeroU32::new(blocks);
+                let options = GpuOptions { path: GpuPath::Persistent, max_blocks, no_clusters: true };
                 sweep.training(&format!("step in one launch, at most {blocks} blocks"), &options, &problem)?;
             }
+            let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None, no_clusters: false };
+            sweep.training("step in one launch, one cluster where the GPU has clusters", &options, &problem)?;
         }
         Part::Steps => {
-            let options = GpuOptions { path: GpuPath::Steps, max_blocks: None };
+            let options = GpuOptions { path: GpuPath::Steps, max_blocks: None, no_clusters: false };
             sweep.training("step as launches", &options, &Problem::random(arguments.steps)?)?;
         }
     }

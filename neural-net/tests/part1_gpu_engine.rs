@@ -52,8 +52,12 @@ fn is_at_a_kink_of_relu(network: &Network<f64>, samples: &Samples<f64>) -> bool 
 
 /// Both paths; one launch for many steps with the default number of blocks, with three, or with one.
 fn check(device: &Device, case: &Case) -> Result<(), TestCaseError> {
-    let persistent = |max_blocks| GpuOptions { path: GpuPath::Persistent, max_blocks: NonZeroU32::new(max_blocks) };
-    check_with(device, case, &GpuOptions { path: GpuPath::Steps, max_blocks: None })?;
+    let persistent = |max_blocks| GpuOptions {
+        path: GpuPath::Persistent,
+        max_blocks: NonZeroU32::new(max_blocks),
+        no_clusters: false,
+    };
+    check_with(device, case, &GpuOptions { path: GpuPath::Steps, max_blocks: None, no_clusters: false })?;
     let batch_size = case.hyperparameters.batch_size.unwrap_or(case.count).min(case.count);
     let is_sgd = case.hyperparameters.optimizer == Optimizer::Sgd;
     let is_small = is_sgd && batch_size <= 64 && case.architecture.sizes().iter().all(|&size| size < 100);
@@ -212,8 +216,9 @@ fn part1_the_gpu_engine_is_right_with_large_tiles() {
     check_large_tiles(&Device::simulator());
 }
 
-/// The homework's network, for which there is a kernel with constant sizes: whole batches and a shorter last one, batches
-/// that are padded to 16, and each loss. With fewer blocks the engine launches the kernel for any network: same bits.
+/// The homework's network, for which there are two kernels with constant sizes, one of them for a cluster of blocks: whole batches and a shorter last one, batches
+/// that are padded to 16, and each loss. With fewer blocks the engine launches the kernel for any network, whose result
+/// has the same bits as that of the one without clusters.
 fn check_the_homeworks_network(device: &Device) {
     let preset = Preset::Homework;
     let architecture =
@@ -223,16 +228,21 @@ fn check_the_homeworks_network(device: &Device) {
     {
         let hyperparameters =
             Hyperparameters { batch_size: Some(batch_size), loss, weight_decay, ..preset.hyperparameters() };
-        let options = |max_blocks| GpuOptions { path: GpuPath::Persistent, max_blocks: NonZeroU32::new(max_blocks) };
+        let options = |max_blocks, no_clusters| {
+            let max_blocks = NonZeroU32::new(max_blocks);
+            GpuOptions { path: GpuPath::Persistent, max_blocks, no_clusters }
+        };
         let case = Case { architecture: architecture.clone(), hyperparameters, count, seed: count as u64 };
-        check_with(device, &case, &options(0)).unwrap();
+        check_with(device, &case, &options(0, false)).unwrap();
+        check_with(device, &case, &options(0, true)).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let network = Network::random(architecture.clone(), Initialization::Xavier, &mut rng);
         let samples = random_samples(count, architecture.inputs(), architecture.outputs(), &mut rng);
         let order: Vec<u32> = (0..count as u32).collect();
         let [(of_constants, losses), (of_any, losses_of_any)] = [0, 16].map(|max_blocks| {
             let parameters = start(network.clone(), &case.hyperparameters);
-            let engine = GpuEngine::new(device, &samples, &parameters, &case.hyperparameters, &options(max_blocks));
+            let engine =
+                GpuEngine::new(device, &samples, &parameters, &case.hyperparameters, &options(max_blocks, true));
             train(&mut engine.unwrap(), &order)
         });
         assert!(of_constants == of_any && losses == losses_of_any, "batches of {batch_size}, {count} samples");
@@ -269,7 +279,7 @@ fn part1_the_gpu_engine_stops_at_a_loss_that_is_not_finite() {
 }
 
 fn stops_at_a_loss_that_is_not_finite(path: GpuPath) {
-    let options = GpuOptions { path, max_blocks: None };
+    let options = GpuOptions { path, max_blocks: None, no_clusters: false };
     let architecture = Architecture::new(vec![3, 2], Activation::Identity, Activation::Identity).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);
@@ -298,7 +308,7 @@ fn part1_the_gpu_engine_resumes_after_the_last_observed_step() {
 }
 
 fn resumes_after_the_last_observed_step(path: GpuPath, optimizer: Optimizer) {
-    let options = GpuOptions { path, max_blocks: None };
+    let options = GpuOptions { path, max_blocks: None, no_clusters: false };
     let architecture = Architecture::new(vec![6, 4, 3], Activation::Sigmoid, Activation::Softmax).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);

@@ -102,6 +102,22 @@ impl Backend {
         }
     }
 
+    pub(crate) fn max_clusters<K: Kernel>(&self, config: LaunchConfig) -> Result<u32, Error> {
+        if let Self::Cuda(cuda) = self {
+            return cuda.max_clusters(K::NAME, config);
+        }
+        if let Self::Interpreter(interpreter) = self
+            && interpreter.cluster_of(K::NAME) != Some(config.cluster.into())
+        {
+            return Ok(0);
+        }
+        config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
+        if config.dynamic_shared_bytes > self.max_shared_bytes() {
+            return Ok(0);
+        }
+        Ok(simulator::max_cooperative_blocks(config.block.count()) / u32::from(config.cluster))
+    }
+
     /// Memory for `length` uninitialised elements.
     pub(crate) fn uninitialized<T: Element>(&self, length: usize) -> Result<Box<dyn Storage<T>>, Error> {
         Ok(match self {

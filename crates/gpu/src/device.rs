@@ -178,6 +178,15 @@ impl Device {
         self.backend.max_cooperative_blocks::<K>(block.into(), dynamic_shared_bytes)
     }
 
+    /// Max. number of clusters in a launch of `kernel` with this configuration that can be resident at once. Zero if the
+    /// device has no clusters of this size, or its PTX no such kernel.
+    ///
+    /// # Errors
+    /// If the launch exceeds CUDA's limits, or the device has failed.
+    pub fn max_clusters<K: Kernel>(&self, _kernel: &K, config: LaunchConfig) -> Result<u32, Error> {
+        self.backend.max_clusters::<K>(config)
+    }
+
     /// A buffer with the elements of `values`.
     ///
     /// # Errors

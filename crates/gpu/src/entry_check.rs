@@ -8,7 +8,8 @@ use crate::ptx::Entry;
 /// Checks that `entry` is the kernel `K` of the program and may be launched with `config`.
 ///
 /// # Errors
-/// If the parameters' types differ, or the entry needs a cooperative launch and `config` is not cooperative.
+/// If the parameters' types differ, if the entry needs a cooperative launch and `config` is not
+/// cooperative, or if it was compiled for clusters of another size.
 pub(crate) fn check<K: Kernel>(entry: &Entry, config: LaunchConfig) -> Result<(), Error> {
     let kernel = K::NAME;
     if entry.signature != K::SIGNATURE {
@@ -20,6 +21,10 @@ pub(crate) fn check<K: Kernel>(entry: &Entry, config: LaunchConfig) -> Result<()
     }
     if entry.has_grid_barrier && !config.cooperative {
         return Err(Error::NeedsCooperative { kernel });
+    }
+    let launched = u32::from(config.cluster);
+    if entry.cluster != launched {
+        return Err(Error::Cluster { kernel, compiled: entry.cluster, launched });
     }
     Ok(())
 }

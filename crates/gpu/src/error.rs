@@ -255,6 +255,19 @@ pub enum Error {
         /// The kernel's name.
         kernel: &'static str,
     },
+    /// The launch has clusters of another size than the kernel was compiled for.
+    #[error(
+        "kernel {kernel} was compiled for clusters of {compiled} blocks, and the launch has clusters of {launched}: \
+         launch it with a configuration that is `.clusters_of({compiled})`"
+    )]
+    Cluster {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The blocks of a cluster in the PTX; 1 without clusters.
+        compiled: u32,
+        /// The blocks of a cluster in the launch.
+        launched: u32,
+    },
     /// The driver rejects a launch.
     #[error("the launch of {launch} failed: {error}")]
     Launch {

@@ -69,17 +69,25 @@ impl Interpreter {
         Ok(())
     }
 
-    /// Checks the kernel against the entry of its name, which is parsed once.
+    /// Checks the kernel against the entry of its name.
     fn check_entry<K: Kernel>(&self, config: LaunchConfig) -> Result<(), Error> {
+        let check = self.with_entry(K::NAME, |entry| entry_check::check::<K>(entry, config));
+        check.unwrap_or(Err(Error::NoSuchKernel { kernel: K::NAME }))
+    }
+
+    /// The cluster size for which a kernel was compiled; None if there is no such kernel.
+    pub(crate) fn cluster_of(&self, kernel: &'static str) -> Option<u32> {
+        self.with_entry(kernel, |entry| entry.cluster)
+    }
+
+    /// Calls `look` with the kernel's entry, which is parsed once. None if there is no such kernel.
+    fn with_entry<R>(&self, kernel: &'static str, look: impl FnOnce(&Entry) -> R) -> Option<R> {
         let mut entries = self.entries.borrow_mut();
-        let entry = match entries.entry(K::NAME) {
+        let entry = match entries.entry(kernel) {
             hash_map::Entry::Occupied(known) => known.into_mut(),
-            hash_map::Entry::Vacant(vacant) => {
-                let entry = Entry::find(self.text, K::NAME).ok_or(Error::NoSuchKernel { kernel: K::NAME })?;
-                vacant.insert(entry)
-            }
+            hash_map::Entry::Vacant(vacant) => vacant.insert(Entry::find(self.text, kernel)?),
         };
-        entry_check::check::<K>(entry, config)
+        Some(look(entry))
     }
 
     /// Returns the reports since the last call. The first call starts keeping them.

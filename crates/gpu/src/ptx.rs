@@ -28,6 +28,8 @@ pub(crate) struct Entry {
     pub(crate) signature: Vec<u8>,
     /// Whether it reaches a grid-wide barrier, which only a cooperative launch may.
     pub(crate) has_grid_barrier: bool,
+    /// Blocks of a cluster, for which it was compiled; 1: it has no clusters.
+    pub(crate) cluster: u32,
 }
 
 /// The comment that `grid::sync` leaves in the text.
@@ -38,7 +40,11 @@ impl Entry {
     pub(crate) fn find(text: &str, kernel: &str) -> Option<Self> {
         let functions = functions(text);
         let entry = functions.iter().find(|function| function.is_entry && function.name == kernel)?;
-        Some(Self { signature: signature_of(text, kernel), has_grid_barrier: reaches_grid_barrier(entry, &functions) })
+        Some(Self {
+            signature: signature_of(text, kernel),
+            has_grid_barrier: reaches_grid_barrier(entry, &functions),
+            cluster: cluster_of(entry),
+        })
     }
 }
 
@@ -75,6 +81,14 @@ fn functions(text: &str) -> Vec<PtxFunction<'_>> {
 
 fn is_part_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_' || letter == '$'
+}
+
+/// The blocks of the entry's clusters: `.reqnctapercluster 16, 1, 1`.
+fn cluster_of(entry: &PtxFunction<'_>) -> u32 {
+    let directives = entry.body.split_once('{').map_or("", |(directives, _)| directives);
+    let size = directives.split_once(".reqnctapercluster").map_or("", |(_, size)| size.trim_start());
+    let digits = &size[..size.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(size.len())];
+    digits.parse().unwrap_or(1)
 }
 
 /// Whether the entry, or a function that it calls directly or indirectly, has a grid-wide barrier.
@@ -144,6 +158,7 @@ ret; }
 .visible .entry scale(
 \t.param .u64 scale_param_0
 )
+.reqnctapercluster 16, 1, 1
 { call calls_it; }
 .visible .entry waits_itself() { // grid barrier
 }";
@@ -151,9 +166,10 @@ ret; }
     #[test]
     fn finds_the_signature_and_barriers_of_entries() {
         let entry = |name| Entry::find(TEXT, name);
-        let expected = Entry { signature: b"(wfsf)".to_vec(), has_grid_barrier: true };
+        let expected = Entry { signature: b"(wfsf)".to_vec(), has_grid_barrier: true, cluster: 16 };
         assert_eq!(entry("scale"), Some(expected));
-        assert_eq!(entry("scale_all"), Some(Entry { signature: vec![], has_grid_barrier: false }));
+        let expected = Entry { signature: vec![], has_grid_barrier: false, cluster: 1 };
+        assert_eq!(entry("scale_all"), Some(expected));
         assert!(entry("waits_itself").unwrap().has_grid_barrier);
         assert_eq!((entry("scal"), entry("waits")), (None, None));
     }

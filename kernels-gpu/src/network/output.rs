@@ -92,8 +92,7 @@ fn sum_of_warps(value: f32, set: impl Fn(usize, f32), get: impl Fn(usize) -> f32
     let mut sum = 0.0;
     if t == 0 {
         let mut warp = 0;
-        // Not the constant WARPS: LLVM loses the address space of constant offsets in a loop that it unrolls late.
-        while warp < (thread::block_dim_x() / LANES) as usize {
+        while warp < WARPS {
             sum += get(warp);
             warp += 1;
         }

@@ -13,6 +13,8 @@
 //! - Every block computes all later layers, on its own copy of the weights. This redundant work is cheaper than a
 //!   second barrier, and since all blocks do the same in the same order, they have the same bits.
 //!
+//! [`cluster`] has a kernel for the homework's network on GPUs with thread block clusters.
+//!
 //! # Shared memory
 //!
 //! Shared memory holds quads: four floats that one 128-bit instruction moves. Rows of quads are padded with zeros, and
@@ -32,6 +34,8 @@
 use cuda_std::{F32x4, Global, GlobalMut, dynamic_shared, grid, kernel, shared_array, thread};
 
 mod batch;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod cluster;
 mod network;
 mod output;
 mod parameters;

@@ -117,7 +117,7 @@ fn part1_adam_on_the_gpu_agrees_with_its_definition() {
 
 #[test]
 fn part1_one_launch_for_many_steps_rejects_adam() {
-    let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None };
+    let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None, no_clusters: false };
     let hyperparameters = Hyperparameters { learning_rate_factors: vec![], ..hyperparameters() };
     let rejected = GpuEngine::new(&Device::simulator(), &samples(), &parameters(), &hyperparameters, &options);
     assert!(matches!(rejected, Err(GpuEngineError::NotPersistent(NotPersistent::Adam))), "{rejected:?}");

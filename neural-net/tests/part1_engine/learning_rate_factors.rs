@@ -74,7 +74,7 @@ fn part1_the_gpu_engine_multiplies_each_layers_gradients_by_its_factor() {
     let order: Vec<u32> = (0..150).collect();
     for (path, batch_size) in [(GpuPath::Steps, Some(16)), (GpuPath::Auto, Some(16)), (GpuPath::Steps, None)] {
         let hyperparameters = hyperparameters(batch_size, 0.9, 0.01);
-        let options = GpuOptions { path, max_blocks: None };
+        let options = GpuOptions { path, max_blocks: None, no_clusters: false };
         let device = Device::simulator();
         let mut engine = GpuEngine::new(&device, &samples, &parameters, &hyperparameters, &options).unwrap();
         engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
@@ -89,7 +89,7 @@ fn part1_one_launch_for_many_steps_rejects_learning_rate_factors() {
     let architecture = Architecture::new(vec![3, 4, 2], Activation::Tanh, Activation::Identity).unwrap();
     let parameters = Parameters::new(Network::<f32>::random(architecture, Initialization::Normal, &mut rng));
     let samples = random_samples::<f32>(20, 3, 2, &mut rng);
-    let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None };
+    let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None, no_clusters: false };
     let make =
         |hyperparameters| GpuEngine::new(&Device::simulator(), &samples, &parameters, &hyperparameters, &options);
     let rejected = make(hyperparameters(Some(4), 0.9, 0.0));

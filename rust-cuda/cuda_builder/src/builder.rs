@@ -9,7 +9,7 @@ use crate::fingerprint::{Fingerprint, FingerprintHasher};
 use crate::header::{FORMAT, Header, Staleness};
 use crate::manifest::Manifest;
 use crate::outcome::{Comparison, Origin, Ptx, Rebuilt};
-use crate::postprocess::{LaunchBounds, postprocess};
+use crate::postprocess::{Cluster, LaunchBounds, postprocess};
 use crate::source_names::SourceNames;
 use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
 use crate::{Arch, STALE, STRICT_VARIABLE, compiling_kernels};
@@ -23,6 +23,7 @@ pub struct CudaBuilder {
     arch: Arch,
     ptx_version: Option<(u32, u32)>,
     launch_bounds: Vec<LaunchBounds>,
+    clusters: Vec<Cluster>,
     add_to_fingerprint: Vec<PathBuf>,
     host_only: Vec<PathBuf>,
     committed: Option<Committed>,
@@ -46,6 +47,7 @@ impl CudaBuilder {
             arch: Arch::Sm75,
             ptx_version: None,
             launch_bounds: Vec::new(),
+            clusters: Vec::new(),
             add_to_fingerprint: Vec::new(),
             host_only: Vec::new(),
             committed: None,
@@ -75,6 +77,13 @@ impl CudaBuilder {
     /// fails.
     pub fn launch_bounds(mut self, kernel: &str, max_threads: u32, min_blocks: u32) -> Self {
         self.launch_bounds.push(LaunchBounds { kernel: kernel.to_owned(), max_threads, min_blocks });
+        self
+    }
+
+    /// Sets a kernel's required cluster size, as CUDA's `__cluster_dims__(blocks)`; for sm_90 and later. A launch with
+    /// another size fails.
+    pub fn cluster(mut self, kernel: &str, blocks: u32) -> Self {
+        self.clusters.push(Cluster { kernel: kernel.to_owned(), blocks });
         self
     }
 
@@ -263,6 +272,9 @@ impl CudaBuilder {
         for LaunchBounds { kernel, max_threads, min_blocks } in &self.launch_bounds {
             hasher.field("launch bounds", format!("{kernel} {max_threads} {min_blocks}").as_bytes());
         }
+        for Cluster { kernel, blocks } in &self.clusters {
+            hasher.field("cluster", format!("{kernel} {blocks}").as_bytes());
+        }
         let skipped = self.host_only.iter().map(|path| canonical(path)).collect::<Result<Vec<_>, _>>()?;
         for found in crates {
             hasher.source_crate(found, &skipped)?;
@@ -334,7 +346,7 @@ impl CudaBuilder {
         let compilation =
             Compilation { kernels, arch: self.arch, flags: self.flags(), target_directory: &target_directory };
         let compiled = compilation.run(toolchain)?;
-        let body = postprocess(&compiled.text, &SourceNames::new(crates)?, &self.launch_bounds)?;
+        let body = postprocess(&compiled.text, &SourceNames::new(crates)?, &self.launch_bounds, &self.clusters)?;
         let header = Header::new(&kernels.package, self.arch, fingerprint, &toolchain.compiler, &body);
         Ok(Rebuilt { header, body, messages: compiled.messages })
     }

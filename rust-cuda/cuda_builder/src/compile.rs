@@ -28,9 +28,12 @@ const RUSTFLAGS: [&str; 5] = [
 /// Compiler flags for the kernels only.
 ///
 /// The extra pass turns generic loads and stores into accesses to shared memory where it can prove the address space.
+/// Without the dominator tree, which it only uses if another pass has left one, an assumption about an address would
+/// count in its own basic block alone.
 /// The PTX is the assembly output; there is nothing to link, and no linker is needed. The verbose comments contain the
 /// inlined-at chain of each source line; [`crate::source_lines`] reads and removes them.
-const KERNEL_FLAGS: [&str; 5] = ["--emit", "asm", "-Cpasses=infer-address-spaces", "-Zno-link", "-Zverbose-asm"];
+const KERNEL_FLAGS: [&str; 5] =
+    ["--emit", "asm", "-Cpasses=function(require<domtree>,infer-address-spaces)", "-Zno-link", "-Zverbose-asm"];
 
 /// The cargo profile: one codegen unit, so that calls into `core` and `cuda_std` are inlined, and debug information
 /// with line directives only, which cost nothing on the GPU. It is set by environment variables, which override the

@@ -13,6 +13,13 @@ pub(crate) struct LaunchBounds {
     pub(crate) min_blocks: u32,
 }
 
+/// A kernel's cluster size, as CUDA's `__cluster_dims__(blocks)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cluster {
+    pub(crate) kernel: String,
+    pub(crate) blocks: u32,
+}
+
 impl LaunchBounds {
     fn check(&self) -> Result<(), BuilderError> {
         match self.max_threads {
@@ -29,29 +36,37 @@ impl LaunchBounds {
 }
 
 /// The text as it is committed, except the header.
-pub(crate) fn postprocess(text: &str, names: &SourceNames, bounds: &[LaunchBounds]) -> Result<String, BuilderError> {
+pub(crate) fn postprocess(
+    text: &str,
+    names: &SourceNames,
+    bounds: &[LaunchBounds],
+    clusters: &[Cluster],
+) -> Result<String, BuilderError> {
     let mut text = with_stable_names(&with_source_lines(&text.replace("\r\n", "\n"), names));
     for bounds in bounds {
         bounds.check()?;
-        text = with_launch_bounds(&text, bounds)?;
+        text = with_directives(&text, &bounds.kernel, &bounds.directives())?;
+    }
+    for Cluster { kernel, blocks } in clusters {
+        text = with_directives(&text, kernel, &format!("\n.reqnctapercluster {blocks}, 1, 1"))?;
     }
     Ok(text)
 }
 
 /// Inserts the directives between the kernel's parameters and its body, as PTX requires.
-fn with_launch_bounds(text: &str, bounds: &LaunchBounds) -> Result<String, BuilderError> {
+fn with_directives(text: &str, kernel: &str, directives: &str) -> Result<String, BuilderError> {
     let after_name = |(start, _): (usize, &str)| {
         let name = &text[start + ENTRY.len()..];
-        let rest = name.strip_prefix(bounds.kernel.as_str())?.trim_start();
+        let rest = name.strip_prefix(kernel)?.trim_start();
         rest.starts_with('(').then_some(text.len() - rest.len())
     };
     let parameters = text.match_indices(ENTRY).find_map(after_name);
     let end = parameters.and_then(|start| Some(start + text[start..].find(')')? + 1));
     let Some(end) = end else {
-        return Err(BuilderError::UnknownKernel { kernel: bounds.kernel.clone(), kernels: kernels_of(text) });
+        return Err(BuilderError::UnknownKernel { kernel: kernel.to_owned(), kernels: kernels_of(text) });
     };
     let (before, after) = text.split_at(end);
-    Ok(format!("{before}{}{after}", bounds.directives()))
+    Ok(format!("{before}{directives}{after}"))
 }
 
 const ENTRY: &str = ".entry ";
@@ -143,18 +158,21 @@ mod tests {
 
     #[test]
     fn launch_bounds_follow_the_parameters_of_their_kernel() {
-        let text = postprocess(PTX, &names(), &[bounds("scale", 256, 2), bounds("nothing", 1024, 0)]).unwrap();
+        let text = postprocess(PTX, &names(), &[bounds("scale", 256, 2), bounds("nothing", 1024, 0)], &[]).unwrap();
         assert!(text.contains("scale_param_1\n)\n.maxntid 256, 1, 1\n.minnctapersm 2\n{"));
         assert!(text.contains(".entry nothing()\n.maxntid 1024, 1, 1\n{"));
+        let clusters = [Cluster { kernel: "scale".to_owned(), blocks: 16 }];
+        let text = postprocess(PTX, &names(), &[bounds("scale", 256, 1)], &clusters).unwrap();
+        assert!(text.contains("\n)\n.reqnctapercluster 16, 1, 1\n.maxntid 256, 1, 1\n.minnctapersm 1\n{"));
         assert!(text.contains("scale_all_param_0\n)\n{"));
     }
 
     #[test]
     fn bounds_for_an_unknown_kernel_or_outside_cudas_limits_are_errors() {
-        let error = postprocess(PTX, &names(), &[bounds("scal", 256, 0)]).unwrap_err().to_string();
+        let error = postprocess(PTX, &names(), &[bounds("scal", 256, 0)], &[]).unwrap_err().to_string();
         assert_eq!(error, "launch bounds for the kernel \"scal\": no such kernel; there are scale_all, scale, nothing");
         for threads in [0, 1025] {
-            let error = postprocess(PTX, &names(), &[bounds("scale", threads, 0)]).unwrap_err();
+            let error = postprocess(PTX, &names(), &[bounds("scale", threads, 0)], &[]).unwrap_err();
             assert!(matches!(error, BuilderError::LaunchBounds { max_threads, .. } if max_threads == threads));
         }
     }

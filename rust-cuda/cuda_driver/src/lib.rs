@@ -34,12 +34,14 @@
 //! that does not exist.
 
 mod availability;
+mod clusters;
 mod error;
 mod forwarders;
 mod library;
 mod symbol;
 
 pub use availability::{DriverVersion, Unavailable, availability};
+pub use clusters::{allow_large_clusters, max_active_clusters};
 pub use forwarders::SYMBOLS;
 pub use library::library_path;
 pub use symbol::missing_symbols;

@@ -100,6 +100,33 @@ fn a_cooperative_launch_has_its_arguments() {
 
 #[test]
 #[allow(unsafe_code)]
+fn clusters_are_permitted_and_counted() {
+    with_stand_in("clusters_are_permitted_and_counted", &[], || {
+        let (_context, _stream, module) = set_up();
+        let scale = module.get_function("scale").unwrap();
+        // SAFETY: the function belongs to the module.
+        succeed(unsafe { cuda_driver::allow_large_clusters(scale.to_raw()) });
+        // SAFETY: as above.
+        let count = unsafe { cuda_driver::max_active_clusters(scale.to_raw(), [5, 4, 3], [32, 2, 1], 7) };
+        assert_eq!(count, Ok(71_232_345));
+    });
+}
+
+#[test]
+#[allow(unsafe_code)]
+fn a_driver_without_clusters_is_an_error() {
+    with_stand_in("a_driver_without_clusters_is_an_error", &["NO_CLUSTERS"], || {
+        let (_context, _stream, module) = set_up();
+        let scale = module.get_function("scale").unwrap();
+        // SAFETY: the function belongs to the module.
+        let count = unsafe { cuda_driver::max_active_clusters(scale.to_raw(), [1, 1, 1], [1, 1, 1], 0) };
+        assert_eq!(count, Err(CUresult::CUDA_ERROR_NOT_FOUND));
+        assert_eq!(cuda_driver::missing_symbols(), ["cuOccupancyMaxActiveClusters"]);
+    });
+}
+
+#[test]
+#[allow(unsafe_code)]
 fn the_jit_compiler_writes_its_log() {
     with_stand_in("the_jit_compiler_writes_its_log", &[], || {
         let mut log = [0_u8; 64];

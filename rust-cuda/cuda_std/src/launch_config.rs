@@ -72,6 +72,8 @@ pub struct LaunchConfig {
     /// Whether all blocks of the grid are resident at once, so that they can synchronise with
     /// [`grid::sync`](crate::grid::sync).
     pub cooperative: bool,
+    /// Blocks of a [cluster](crate#clusters), which are consecutive along x; 1: no clusters.
+    pub cluster: u8,
 }
 
 impl LaunchConfig {
@@ -81,6 +83,8 @@ impl LaunchConfig {
     pub const MAX_BLOCK: Dim3 = Dim3::new(1024, 1024, 64);
     /// Maximum blocks of a grid along each dimension.
     pub const MAX_GRID: Dim3 = Dim3::new(i32::MAX as u32, 65_535, 65_535);
+    /// Maximum blocks of a cluster. Above 8 a GPU may refuse.
+    pub const MAX_CLUSTER: u8 = 16;
     /// Maximum bytes of a block's arrays, those of [`shared_array!`](crate::shared_array), together.
     pub const MAX_STATIC_SHARED_BYTES: u32 = 48 * 1024;
     /// Maximum bytes of shared memory of a block, its arrays and the dynamic part together, on any supported GPU: the
@@ -89,7 +93,7 @@ impl LaunchConfig {
 
     /// `grid` blocks of `block` threads, without dynamic shared memory, not cooperative.
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
-        Self { grid: grid.into(), block: block.into(), dynamic_shared_bytes: 0, cooperative: false }
+        Self { grid: grid.into(), block: block.into(), dynamic_shared_bytes: 0, cooperative: false, cluster: 1 }
     }
 
     /// At least one thread for each of `elements`, in blocks of `threads`.
@@ -110,6 +114,12 @@ impl LaunchConfig {
     /// [`grid::sync`](crate::grid::sync). A device rejects more blocks than it can run at once.
     pub fn cooperative(self) -> Self {
         Self { cooperative: true, ..self }
+    }
+
+    /// The same with clusters of `blocks` blocks, for a kernel that uses [`cluster`](crate::cluster).
+    pub fn clusters_of(self, blocks: u32) -> Self {
+        // More than MAX_CLUSTER in any case, which `check` rejects.
+        Self { cluster: u8::try_from(blocks).unwrap_or(u8::MAX), ..self }
     }
 
     /// Checks this launch against CUDA's limits.
@@ -133,6 +143,12 @@ impl LaunchConfig {
         }
         if block.count() > u64::from(Self::MAX_THREADS) {
             return Err(LimitError::Threads { block, threads: block.count() });
+        }
+        if self.cluster == 0 || self.cluster > Self::MAX_CLUSTER || !grid.x.is_multiple_of(self.cluster.into()) {
+            return Err(LimitError::Cluster { cluster: self.cluster, grid });
+        }
+        if self.cluster > 1 && self.cooperative {
+            return Err(LimitError::CooperativeClusters);
         }
         self.check_shared(Self::MAX_SHARED_BYTES)
     }
@@ -179,6 +195,20 @@ pub enum LimitError {
         /// Threads of the block.
         threads: u64,
     },
+    /// The blocks along x do not form whole clusters, or a cluster has no blocks or too many.
+    #[error(
+        "clusters of {cluster} blocks in the grid {grid}: a cluster has 1 to {} blocks, the grid whole clusters along x",
+        LaunchConfig::MAX_CLUSTER
+    )]
+    Cluster {
+        /// Blocks of a cluster.
+        cluster: u8,
+        /// The requested grid.
+        grid: Dim3,
+    },
+    /// A cooperative launch has clusters, which is not supported.
+    #[error("a cooperative launch with clusters is not supported")]
+    CooperativeClusters,
     /// The block has too much shared memory.
     #[error("{bytes} bytes of dynamic shared memory; at most {limit} are possible")]
     SharedMemory {

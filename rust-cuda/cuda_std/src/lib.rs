@@ -59,6 +59,39 @@
 //! A device rejects a cooperative launch of more blocks than it can run at once. A program therefore derives the grid
 //! from the device's limit, and the kernel uses a grid-stride loop, whose stride follows from `thread::grid_dim_x`.
 //!
+//! # Clusters
+//!
+//! In a launch with [`LaunchConfig::clusters_of`](LaunchConfig::clusters_of) the blocks form clusters, which GPUs from
+//! sm_90 on run on neighbouring multiprocessors. The blocks of a cluster wait for each other by [`cluster::sync`], and
+//! [`cluster::map_shared`] accesses each other's dynamic shared memory:
+//!
+//! ```
+//! use cuda_std::simulator::{self, SimulatorBuffer};
+//! use cuda_std::{F32x4, GlobalMut, LaunchConfig, cluster, dynamic_shared, kernel, thread};
+//!
+//! /// Each block gets the value of the one before it in its cluster.
+//! #[kernel]
+//! pub fn pass_on(x: GlobalMut<f32>) {
+//!     let shared = dynamic_shared::<F32x4>();
+//!     let block = thread::block_idx_x() as usize;
+//!     // All blocks have started before one writes to another's memory.
+//!     cluster::sync();
+//!     let next = (cluster::rank() + 1) % cluster::size();
+//!     cluster::map_shared(&shared, next).set(0, F32x4::splat(x.get(block)));
+//!     cluster::sync();
+//!     x.set(block, shared.get(0).x);
+//! }
+//!
+//! let mut x = SimulatorBuffer::from_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+//! let config = LaunchConfig::new(6, 1).clusters_of(3).with_dynamic_shared(16);
+//! simulator::launch(&pass_on, config, (&mut x,))?;
+//! assert_eq!(x.to_vec(), [3.0, 1.0, 2.0, 6.0, 4.0, 5.0]);
+//! # Ok::<(), simulator::LaunchError>(())
+//! ```
+//!
+//! Such a kernel is compiled for sm_90 and later only (`#[cfg(any(not(target_arch = "nvptx64"), target_feature =
+//! "sm_90"))]`), with its cluster size as a setting of `cuda_builder`.
+//!
 //! # Safety model
 //!
 //! Safe code launches kernels that are written in safe code, and neither can access memory outside of the launch's
@@ -74,8 +107,9 @@
 //!    parameter.
 //! 3. **Every access is checked.** [`Global`], [`GlobalMut`], [`SharedArray`] and [`DynamicShared`] compare each index
 //!    with the length, on a GPU too; a [`SharedView`] is compared with the length when it is made, and each index with
-//!    its size. An index out of bounds traps, and the next synchronisation with the device returns
-//!    the error. Every bit pattern is a valid value of every [`Element`], so uninitialised memory holds some value,
+//!    its size. [`ClusterShared`](cluster::ClusterShared) compares each index with the length, and
+//!    [`cluster::map_shared`] the rank with the cluster's size; an access to a block that has ended is an error of the
+//!    GPU. An index out of bounds traps, and the next synchronisation with the device returns the error. Every bit pattern is a valid value of every [`Element`], so uninitialised memory holds some value,
 //!    never an invalid one.
 //! 4. **Buffers outlive their launches.** A device has one queue: launches and copies run in order, and freeing a
 //!    buffer waits for the launches that use it.
@@ -126,9 +160,11 @@ mod vector;
 
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;
+#[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
+pub use nvptx::cluster;
 #[cfg(target_arch = "nvptx64")]
 pub use nvptx::{
-    DynamicShared, Global, GlobalMut, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp,
+    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp,
 };
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -147,7 +183,8 @@ pub use launch_config::{Dim3, LaunchConfig, LimitError};
 pub use launcher::{ArgumentError, BufferMut, BufferRef, Kernel, Memory, MemoryId, RawParameters};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use simulator::{
-    DynamicShared, Global, GlobalMut, SharedArray, SharedView, atomic, dynamic_shared, grid, thread, warp,
+    DynamicShared, Global, GlobalMut, GlobalQuads, SharedArray, SharedView, atomic, cluster, dynamic_shared, grid,
+    thread, warp,
 };
 
 pub use element::{AtomicElement, Element};

@@ -52,7 +52,7 @@ const GREYSCALE: [&str; 5] = [
 ];
 
 /// The kernels of network training.
-const NETWORK: [&str; 15] = [
+const NETWORK: [&str; 16] = [
     "network_forward_16",
     "network_forward_64",
     "network_backward_16",
@@ -68,6 +68,7 @@ const NETWORK: [&str; 15] = [
     "network_next_step",
     "network_train_persistently",
     "network_train_homework",
+    "network_train_cluster",
 ];
 
 /// Launches a kernel on a device that keeps reports. Returns a description of the workload and the report of the
@@ -145,7 +146,7 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
     let sizes_and_steps = match kernel {
         // The homework's network with another batch size, which has no kernel of its own.
         "network_train_persistently" => vec![(homework, 4, 20)],
-        "network_train_homework" => vec![(homework, 4, 16)],
+        "network_train_homework" | "network_train_cluster" => vec![(homework, 4, 16)],
         _ => vec![
             (homework.clone(), 1, 16),
             (homework, 1, 1024),
@@ -156,7 +157,8 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
     for (sizes, steps, batch_size) in sizes_and_steps {
         let path = if is_persistent { GpuPath::Persistent } else { GpuPath::Steps };
         let optimizer = if kernel == "network_update_by_adam" { Optimizer::Adam } else { Optimizer::Sgd };
-        train(device, path, optimizer, &sizes, steps * batch_size, batch_size)?;
+        let options = GpuOptions { path, max_blocks: None, no_clusters: kernel == "network_train_homework" };
+        train(device, &options, optimizer, &sizes, steps * batch_size, batch_size)?;
         if let Some(report) = first_report(device, kernel) {
             let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
             let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
@@ -169,7 +171,7 @@ fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchRe
 
 fn train(
     device: &Device,
-    path: GpuPath,
+    options: &GpuOptions,
     optimizer: Optimizer,
     sizes: &[usize],
     count: usize,
@@ -186,8 +188,7 @@ fn train(
     let samples = Samples::new(inputs, targets)?;
     let hyperparameters = Hyperparameters { optimizer, batch_size: Some(batch_size), ..preset.hyperparameters() };
     let parameters = Parameters::new(network);
-    let options = GpuOptions { path, ..GpuOptions::default() };
-    let mut engine = GpuEngine::new(device, &samples, &parameters, &hyperparameters, &options)?;
+    let mut engine = GpuEngine::new(device, &samples, &parameters, &hyperparameters, options)?;
     let order: Vec<u32> = (0..count as u32).collect();
     engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(()))?;
     engine.evaluate_training_samples()?;
@@ -243,6 +244,8 @@ mod tests {
         for variant in gpu::fresh_ptx(gpu::KERNELS) {
             let entries = variant.text().split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
             let (mut compiled, mut known): (Vec<&str>, Vec<&str>) = (entries.collect(), names());
+            // The kernel for clusters is compiled for the architectures that have them.
+            known.retain(|kernel| variant.compute_capability() >= (9, 0) || *kernel != "network_train_cluster");
             compiled.sort_unstable();
             known.sort_unstable();
             assert_eq!(known, compiled);

@@ -37,12 +37,14 @@ impl Cuda {
         let function = self.function(K::NAME)?;
         entry_check::check::<K>(&function.entry, config)?;
         self.allow_shared(K::NAME, &function, config.dynamic_shared_bytes)?;
+        self.check("permitting large clusters", function.allow_clusters())?;
         if config.cooperative {
             self.check_residency(K::NAME, &function, config)?;
         }
         let mut pointers = raw.pointers();
         let (handle, parameters) = (function.handle, pointers.as_mut_ptr());
-        let LaunchConfig { grid: Dim3 { x, y, z }, block, dynamic_shared_bytes: shared, cooperative } = config;
+        let LaunchConfig { grid: Dim3 { x, y, z }, block, dynamic_shared_bytes: shared, cooperative, cluster: _ } =
+            config;
         // SAFETY: the function belongs to this GPU's module, which the stream's context loaded. The parameters have the
         // types of K's, because the signatures are equal. Their addresses are those of this device's own buffers: the
         // kernel checks its indices against the lengths, and only launches of this stream use them. The driver copies
@@ -76,6 +78,21 @@ impl Cuda {
         self.allow_shared(kernel, &function, dynamic_shared_bytes)?;
         let per_multiprocessor = self.resident_blocks(kernel, &function, config)?;
         Ok(per_multiprocessor.saturating_mul(self.properties.multiprocessors))
+    }
+
+    /// Max. number of clusters of `kernel` resident on this GPU at once; 0 if the GPU or the PTX has no such clusters.
+    pub(crate) fn max_clusters(&self, kernel: &'static str, config: LaunchConfig) -> Result<u32, Error> {
+        config.check().map_err(|error| Error::Limit { kernel, error })?;
+        let function = match self.function(kernel) {
+            Ok(function) if function.entry.cluster == u32::from(config.cluster) => function,
+            Ok(_) | Err(Error::NoSuchKernel { .. }) => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        match self.allow_shared(kernel, &function, config.dynamic_shared_bytes) {
+            Ok(()) => Ok(function.max_clusters(config)),
+            Err(Error::SharedMemory { .. }) => Ok(0),
+            Err(error) => Err(error),
+        }
     }
 
     /// Checks that all blocks of a cooperative launch can be resident at once.

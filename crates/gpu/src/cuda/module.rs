@@ -36,6 +36,8 @@ pub(super) struct Function {
     pub(super) static_shared_bytes: u32,
     /// Max. dynamic shared memory of its launches in bytes, as set with the driver.
     pub(super) allowed_shared_bytes: Cell<u32>,
+    /// Whether its launches may have clusters of more than 8 blocks, as set with the driver.
+    pub(super) allows_large_clusters: Cell<bool>,
 }
 
 impl Function {
@@ -47,6 +49,36 @@ impl Function {
         succeed(unsafe { sys::cuFuncSetAttribute(self.handle, attribute, bytes as i32) })?;
         self.allowed_shared_bytes.set(bytes);
         Ok(())
+    }
+}
+
+/// Maximum blocks of a cluster that every GPU with clusters supports.
+const PORTABLE_CLUSTER: u32 = 8;
+
+impl Function {
+    /// Permits the launches' clusters of more blocks than every GPU supports, if the kernel has them.
+    #[allow(unsafe_code)]
+    pub(super) fn allow_clusters(&self) -> Result<(), DriverError> {
+        if self.entry.cluster <= PORTABLE_CLUSTER || self.allows_large_clusters.get() {
+            return Ok(());
+        }
+        // SAFETY: the function belongs to a loaded module, as above.
+        succeed(unsafe { cuda_driver::allow_large_clusters(self.handle) })?;
+        self.allows_large_clusters.set(true);
+        Ok(())
+    }
+
+    /// The number of clusters of this shape that can be resident at once; 0 if the driver or the GPU has no clusters of
+    /// this size.
+    #[allow(unsafe_code)]
+    pub(super) fn max_clusters(&self, config: LaunchConfig) -> u32 {
+        if self.allow_clusters().is_err() {
+            return 0;
+        }
+        let [grid, block] = [config.grid, config.block].map(|size| [size.x, size.y, size.z]);
+        // SAFETY: as above; the device's context is current in its thread.
+        let count = unsafe { cuda_driver::max_active_clusters(self.handle, grid, block, config.dynamic_shared_bytes) };
+        count.unwrap_or(0)
     }
 }
 
@@ -100,7 +132,10 @@ impl Module {
                 // The default limit, which holds for static and dynamic shared memory together.
                 let allowed = LaunchConfig::MAX_STATIC_SHARED_BYTES.saturating_sub(static_shared_bytes);
                 let allowed_shared_bytes = Cell::new(allowed);
-                let function = Rc::new(Function { handle, entry, static_shared_bytes, allowed_shared_bytes });
+                let allows_large_clusters = Cell::new(false);
+                let function =
+                    Function { handle, entry, static_shared_bytes, allowed_shared_bytes, allows_large_clusters };
+                let function = Rc::new(function);
                 self.functions.borrow_mut().insert(name, Rc::clone(&function));
                 Ok(Some(function))
             }

@@ -10,6 +10,7 @@ const CONFIG: LaunchConfig = LaunchConfig {
     block: gpu::Dim3::new(32, 1, 1),
     dynamic_shared_bytes: 0,
     cooperative: false,
+    cluster: 1,
 };
 
 fn open() -> Device {

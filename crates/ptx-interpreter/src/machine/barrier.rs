@@ -63,6 +63,41 @@ impl Warp {
         Ok(Next::Stop)
     }
 
+    /// The active lanes arrive at the cluster's barrier.
+    pub(super) fn cluster_arrive(&mut self, active: u32, context: &mut Context<'_>) -> Result<(), Failure> {
+        if let Some(lane) = lanes_of(active & (self.cluster_arrived | self.cluster_passed)).next() {
+            return Err(Failure::at(lane, FaultKind::ClusterBarrierOrder { waits: false }));
+        }
+        self.cluster_arrived |= active;
+        context.state.cluster_arrived += active.count_ones();
+        Ok(())
+    }
+
+    /// The active lanes of a path wait until all threads of the cluster have arrived.
+    pub(super) fn cluster_wait(&mut self, index: usize, active: u32) -> Result<Next, Failure> {
+        if let Some(lane) = lanes_of(active & !(self.cluster_arrived | self.cluster_passed)).next() {
+            return Err(Failure::at(lane, FaultKind::ClusterBarrierOrder { waits: true }));
+        }
+        if active & !self.cluster_passed == 0 {
+            self.cluster_passed &= !active;
+            return Ok(Next::Advance);
+        }
+        self.wait(index, active, PathState::AtClusterBarrier);
+        Ok(Next::Stop)
+    }
+
+    /// Resumes the lanes that wait at the cluster's barrier, which is complete.
+    pub(super) fn pass_cluster_barrier(&mut self) {
+        self.cluster_passed |= std::mem::take(&mut self.cluster_arrived);
+        for path in &mut self.divergence.paths {
+            if path.state == PathState::AtClusterBarrier {
+                path.state = PathState::Ready;
+                path.pc += 1;
+                self.cluster_passed &= !path.mask;
+            }
+        }
+    }
+
     /// Mask of the highest lane that has a thread.
     fn last_lane(&self) -> u32 {
         1 << (31 - self.existing.leading_zeros())

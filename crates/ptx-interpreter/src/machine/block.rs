@@ -1,7 +1,7 @@
 //! A block: its warps and its barriers.
 
 use super::context::{Context, EMPTY_BARRIER};
-use super::divergence::PathState;
+use super::divergence::{Path, PathState};
 use super::fault::{Fault, FaultKind};
 use super::lanes::ALL;
 use super::launch::Launch;
@@ -9,6 +9,15 @@ use super::warp::Warp;
 use crate::program::Kernel;
 use crate::program::instruction::{Action, BarrierReduction, BarrierReductionKind};
 use crate::semantics::LANES;
+
+/// What a block did in its turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    /// Whether all its threads have exited.
+    pub(super) ended: bool,
+    /// Whether any instruction was executed.
+    pub(super) progress: bool,
+}
 
 /// The warps of a block that is being executed.
 #[derive(Debug)]
@@ -36,11 +45,11 @@ impl Block {
         }
     }
 
-    /// Runs each warp until it waits or its time slice expires. Returns whether the block has ended.
+    /// Runs each warp until it waits or its time slice expires.
     ///
     /// # Errors
     /// A thread's fault, or a deadlock: no thread can continue.
-    pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
+    pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
         let (mut progress, mut live) = (false, false);
         for index in 0..self.warps.len() {
             let warp = &mut self.warps[index];
@@ -51,15 +60,55 @@ impl Block {
                 progress = true;
             }
         }
+        if context.config.cluster == 1 && context.state.cluster_arrived == context.config.block.count() as u32 {
+            self.pass_cluster_barrier(context);
+            progress = true;
+        }
         self.check_end(context)?;
-        if live && !progress {
+        if live && !progress && !self.waits_for_cluster() {
             return Err(self.deadlock_fault(context));
         }
+        context.state.ended = !live;
         if !live && let Some(races) = &mut context.races {
             let state = &mut context.state;
             races.end_block(state.number, state.watched.take());
         }
-        Ok(!live)
+        Ok(Turn { ended: !live, progress })
+    }
+
+    /// Whether all threads that have not exited wait for other blocks of the cluster.
+    fn waits_for_cluster(&self) -> bool {
+        let mut paths = self.warps.iter().flat_map(|warp| &warp.divergence.paths);
+        paths.all(|path| path.state == PathState::AtClusterBarrier)
+    }
+
+    /// Resumes the threads that wait at the cluster's barrier, which is complete.
+    pub(super) fn pass_cluster_barrier(&mut self, context: &mut Context<'_>) {
+        context.state.cluster_arrived = 0;
+        context.state.cluster_barriers += 1;
+        // The threads of a block are ordered by it too.
+        context.state.barriers_passed += 1;
+        self.warps.iter_mut().for_each(Warp::pass_cluster_barrier);
+    }
+
+    /// The fault of a cluster whose barrier never completes: `arrived` of its `threads` threads have arrived, `exited`
+    /// have exited. None if no thread of this block waits there.
+    #[cold]
+    pub(super) fn cluster_fault(
+        &self,
+        context: &Context<'_>,
+        (arrived, threads, exited): (usize, usize, usize),
+    ) -> Option<Box<Fault>> {
+        let waits = |path: &&Path| path.state == PathState::AtClusterBarrier;
+        let (warp, path) =
+            self.warps.iter().find_map(|warp| Some((warp, warp.divergence.paths.iter().find(waits)?)))?;
+        let kind = FaultKind::ClusterBarrierDivergence { arrived, threads, exited };
+        Some(context.fault(path.pc, warp.first_thread() + path.mask.trailing_zeros(), kind))
+    }
+
+    /// Number of threads that have exited.
+    pub(super) fn exited(&self) -> usize {
+        self.warps.iter().map(|warp| warp.exited.count_ones() as usize).sum()
     }
 
     /// Resumes the threads that wait at complete barriers.
@@ -129,8 +178,7 @@ impl Block {
         let waiting = self.warps.iter().flat_map(|warp| &warp.divergence.paths);
         let waiting = waiting.filter(|path| matches!(path.state, PathState::AtBarrier(_)));
         let waiting = waiting.map(|path| path.mask.count_ones() as usize).sum();
-        let exited = self.warps.iter().map(|warp| warp.exited.count_ones() as usize).sum();
-        let kind = FaultKind::BarrierDivergence { waiting, exited, other_place: None };
+        let kind = FaultKind::BarrierDivergence { waiting, exited: self.exited(), other_place: None };
         let (pc, thread) = match waits_in(|state| matches!(state, PathState::AtBarrier(_))) {
             Some((warp, path)) => (path.pc, warp.first_thread() + path.mask.trailing_zeros()),
             None => (0, 0),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cuda_std::{Dim3, LaunchConfig};
 
+use super::block::Block;
 use super::counts::InstructionCounts;
 use super::fault::{Fault, FaultKind};
 use super::lanes::lanes_of;
@@ -30,6 +31,8 @@ pub(super) struct Context<'a> {
     /// Index of the current block in the grid.
     pub(super) block: Dim3,
     pub(super) state: BlockState,
+    /// The states of the cluster's blocks; that of the current block is `state`.
+    pub(super) cluster: Vec<BlockState>,
 }
 
 /// State of one block, other than its warps.
@@ -47,6 +50,12 @@ pub(super) struct BlockState {
     pub(super) barriers_passed: u32,
     /// Number of instructions that its warps have issued.
     pub(super) executed: u64,
+    /// Number of threads that have arrived at the cluster's barrier.
+    pub(super) cluster_arrived: u32,
+    /// Number of the cluster's barriers that the block has passed.
+    pub(super) cluster_barriers: u32,
+    /// Whether all its threads have exited.
+    pub(super) ended: bool,
 }
 
 /// The threads that have arrived at a barrier and the reduction of their predicates.
@@ -75,6 +84,9 @@ impl BlockState {
             complete: 0,
             barriers_passed: 0,
             executed: 0,
+            cluster_arrived: 0,
+            cluster_barriers: 0,
+            ended: false,
         }
     }
 
@@ -84,6 +96,7 @@ impl BlockState {
         self.dynamic_shared.poison();
         self.barriers = [EMPTY_BARRIER; 16];
         (self.complete, self.barriers_passed, self.executed) = (0, 0, 0);
+        (self.cluster_arrived, self.cluster_barriers, self.ended) = (0, 0, false);
     }
 }
 
@@ -99,6 +112,7 @@ impl<'a> Context<'a> {
             slice_expired: false,
             block: Dim3::default(),
             state: BlockState::new(launch.kernel, &launch.dynamic_shared),
+            cluster: Vec::new(),
         }
     }
 
@@ -119,6 +133,31 @@ impl Context<'_> {
 
     pub(super) fn count_divergence(&mut self, pc: usize) {
         self.counts[pc].divergent += 1;
+    }
+
+    /// Exchanges the state of the current block with that of block `rank` of the cluster.
+    pub(super) fn swap_block(&mut self, rank: usize) {
+        std::mem::swap(&mut self.state, &mut self.cluster[rank]);
+    }
+
+    /// Lets the blocks of the cluster pass its barrier, at which all their threads have arrived.
+    pub(super) fn pass_cluster_barrier(&mut self, blocks: &mut [Block]) {
+        let mut phases = Vec::new();
+        for (rank, block) in blocks.iter_mut().enumerate() {
+            self.swap_block(rank);
+            block.pass_cluster_barrier(self);
+            let BlockState { number: block, barriers_passed: barriers, .. } = self.state;
+            phases.push(Phase { block, warp: 0, barriers, warp_syncs: 0 });
+            self.swap_block(rank);
+        }
+        if let Some(races) = &mut self.races {
+            races.detector.synchronise(&phases);
+        }
+    }
+
+    /// The current block's index in its cluster.
+    pub(super) fn rank(&self) -> u32 {
+        self.block.x % u32::from(self.config.cluster)
     }
 
     /// Three-dimensional index of thread `thread` in the block.

@@ -35,7 +35,14 @@ impl Warp {
         let reads = reads.fold(0, |mask, lane| mask | 1 << lane);
         let (mut from, mut to) = (LaneAddresses::unresolved(), LaneAddresses::unresolved());
         let ordering = MemoryOrdering::default();
-        let read = WarpAccess { space: Space::Global, bytes: copy.bytes, access: Access::Read, ordering, stored: &[] };
+        let read = WarpAccess {
+            space: Space::Global,
+            block: None,
+            bytes: copy.bytes,
+            access: Access::Read,
+            ordering,
+            stored: &[],
+        };
         for lane in lanes_of(reads) {
             // The whole copy's alignment, even if fewer bytes are read.
             AccessError::check_aligned(Space::Global, sources[lane], copy.bytes)

@@ -23,6 +23,8 @@ pub(super) enum PathState {
     Ready,
     /// Waits at the block's barrier of this number.
     AtBarrier(u8),
+    /// Waits at the cluster's barrier.
+    AtClusterBarrier,
     /// Waits at a warp-level operation until all lanes of this mask arrive.
     AtWarpOperation(u32),
 }

@@ -37,6 +37,7 @@ impl Warp {
         self.carry = 0;
         self.exited = 0;
         self.slices = 0;
+        (self.cluster_arrived, self.cluster_passed) = (0, 0);
         self.divergence.start(self.existing);
         self.copies.clear();
         self.uninitialised.clear();
@@ -182,6 +183,8 @@ impl Warp {
             }
             Action::Trap => return Err(FaultKind::Trap.into()),
             Action::Barrier(barrier) => return self.barrier(index, barrier, active, context),
+            Action::ClusterArrive => self.cluster_arrive(active, context)?,
+            Action::ClusterWait => return self.cluster_wait(index, active),
             Action::Carry { compute, destination, sources } => {
                 let mut values = [0; LANES];
                 let sources = sources.map(|source| &self.registers[source as usize]);
@@ -277,6 +280,8 @@ fn special_value(special: Special, context: &Context<'_>, thread: u32) -> u64 {
         Special::Warp => u64::from(thread / LANES as u32),
         Special::Warps => context.config.block.count().div_ceil(LANES as u64),
         Special::LaneMask(comparison) => u64::from(comparison.mask(thread % LANES as u32)),
+        Special::ClusterRank => u64::from(context.rank()),
+        Special::ClusterSize => u64::from(context.config.cluster),
         Special::DynamicSharedBytes => u64::from(context.config.dynamic_shared_bytes),
         Special::GridWorkspace { upper } => {
             let address = context.launch.workspace.unwrap_or(0);

@@ -101,6 +101,55 @@ pub enum FaultKind {
     /// Lanes of one barrier instruction that pass different barrier numbers or thread counts.
     #[error("the lanes of a warp pass different barrier numbers or thread counts to one barrier instruction")]
     DifferentBarriers,
+    /// A barrier of a cluster that not all threads of its blocks reach.
+    #[error(
+        "cluster barrier divergence: {arrived} of {threads} threads of the cluster have arrived at the barrier; {exited} have exited the kernel"
+    )]
+    ClusterBarrierDivergence {
+        /// Threads that have arrived.
+        arrived: usize,
+        /// Threads of the cluster.
+        threads: usize,
+        /// Threads that have exited the kernel.
+        exited: usize,
+    },
+    /// `barrier.cluster.arrive` and `barrier.cluster.wait` that do not alternate.
+    #[error("the thread {} the cluster's barrier {}", if *.waits { "waits at" } else { "arrives at" }, if *.waits { "before it arrives" } else { "twice before it waits" })]
+    ClusterBarrierOrder {
+        /// Whether the thread waits; otherwise it arrives.
+        waits: bool,
+    },
+    /// An access to the shared memory of a block that the cluster does not have.
+    #[error("{access} shared memory of block {rank} of a cluster of {blocks}")]
+    NoSuchBlock {
+        /// The thread's access.
+        access: Access,
+        /// The block's index in the cluster.
+        rank: u32,
+        /// Blocks of the cluster.
+        blocks: u32,
+    },
+    /// An access to the shared memory of another block before the first barrier of the cluster: it need not have
+    /// started.
+    #[error(
+        "{access} shared memory of block {rank} of the cluster, which may not have started: no cluster barrier is before the access"
+    )]
+    BlockNotStarted {
+        /// The thread's access.
+        access: Access,
+        /// The block's index in the cluster.
+        rank: u32,
+    },
+    /// An access to the shared memory of a block that has ended.
+    #[error(
+        "{access} shared memory of block {rank} of the cluster, which has ended: no cluster barrier is after the access"
+    )]
+    BlockEnded {
+        /// The thread's access.
+        access: Access,
+        /// The block's index in the cluster.
+        rank: u32,
+    },
     /// A warp-level operation that not all of its member lanes reach.
     #[error("lanes missing from a warp-level operation: {missing:#034b} of {expected:#034b}")]
     MissingLanes {

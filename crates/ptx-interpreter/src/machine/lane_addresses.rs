@@ -9,6 +9,11 @@ pub(super) enum Memory {
     Global(usize),
     Shared,
     DynamicShared,
+    /// The static or dynamic shared memory of another block of the cluster, by its index there.
+    OtherShared {
+        rank: u32,
+        is_dynamic: bool,
+    },
     Local,
     Parameters,
     Constants,

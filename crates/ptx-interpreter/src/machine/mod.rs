@@ -105,6 +105,16 @@ pub enum LaunchError {
         /// The block size of the directive.
         compiled: cuda_std::Dim3,
     },
+    /// Clusters of another size than the kernel was compiled for.
+    #[error("kernel {kernel}: clusters of {cluster} blocks; it was compiled for .reqnctapercluster {compiled}")]
+    Cluster {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// Blocks of a cluster in the launch.
+        cluster: u32,
+        /// The cluster size of the directive.
+        compiled: cuda_std::Dim3,
+    },
     /// Too few or too many parameters.
     #[error("kernel {kernel} has {expected} parameters; the launch passes {found}")]
     ParameterCount {
@@ -259,6 +269,7 @@ fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<(), LaunchError
         (registers + local + size_of::<Warp>() as u64) * warps + (bytes + size_of::<BlockState>()) as u64;
     let (blocks, limit) = match config.cooperative {
         true => (config.grid.count(), MAX_COOPERATIVE_BYTES),
+        false if config.cluster > 1 => (config.cluster.into(), MAX_COOPERATIVE_BYTES),
         false => (1, MAX_BLOCK_BYTES),
     };
     let bytes = bytes_per_block.saturating_mul(blocks);
@@ -272,6 +283,12 @@ fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<(), LaunchError
         && required != block
     {
         return rejected(".reqntid", required);
+    }
+    let cluster = cuda_std::Dim3::new(config.cluster.into(), 1, 1);
+    if let Some(compiled) = kernel.required_cluster.map(threads)
+        && compiled != cluster
+    {
+        return Err(LaunchError::Cluster { kernel: name(), cluster: config.cluster.into(), compiled });
     }
     // Only the product of the dimensions is limited (PTX ISA, `.maxntid`).
     match kernel.max_threads.map(threads) {

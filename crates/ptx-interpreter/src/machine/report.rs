@@ -157,7 +157,7 @@ fn accessed(action: &Action) -> (Option<AccessedSpace>, Option<super::Access>) {
     };
     let space = match space {
         AccessSpace::Space(Space::Global) => AccessedSpace::Global,
-        AccessSpace::Space(Space::Shared) => AccessedSpace::Shared,
+        AccessSpace::Space(Space::Shared) | AccessSpace::Cluster => AccessedSpace::Shared,
         AccessSpace::Space(Space::Local) => AccessedSpace::Local,
         AccessSpace::Space(Space::Const) => AccessedSpace::Const,
         AccessSpace::Space(Space::Param) => AccessedSpace::Param,

@@ -10,7 +10,8 @@ use super::launch::Launch;
 use super::race::RecordedAccess;
 use super::warp::Warp;
 use crate::memory::{
-    AccessError, Region, first_address, from_generic, global_pattern, shared_pattern, space_of, stride,
+    AccessError, Region, block_of_cluster, first_address, from_generic, global_pattern, shared_pattern, space_of,
+    stride,
 };
 use crate::program::DYNAMIC_SHARED_START;
 use crate::program::instruction::{AccessSpace, EffectiveAddress, MemoryOrdering, Register};
@@ -21,6 +22,8 @@ use crate::syntax::Space;
 #[derive(Clone, Copy)]
 pub(super) struct WarpAccess<'a> {
     pub(super) space: Space,
+    /// The other block of the cluster whose shared memory it accesses, by its index there.
+    pub(super) block: Option<u32>,
     /// Size of a lane's access in bytes, all elements of a vector together.
     pub(super) bytes: usize,
     pub(super) access: Access,
@@ -44,8 +47,27 @@ impl Warp {
         let mut resolved = LaneAddresses::unresolved();
         let addresses = self.addresses(address);
         if let AccessSpace::Space(space) = space {
-            let access = WarpAccess { space, bytes, access, ordering, stored };
+            let access = WarpAccess { space, block: None, bytes, access, ordering, stored };
             self.resolve_in_space(pc, access, &addresses, active, &mut resolved, context)?;
+            return Ok(resolved);
+        }
+        if space == AccessSpace::Cluster {
+            // The lanes of each block together.
+            let places = addresses.map(|address| block_of_cluster(address as u32));
+            let mut rest = active;
+            while rest != 0 {
+                let first = rest.trailing_zeros() as usize;
+                let here = lanes_of(rest).filter(|lane| places[*lane].0 == places[first].0);
+                let here = here.fold(0, |mask, lane| mask | 1 << lane);
+                let block = places[first].0.filter(|rank| *rank != context.rank());
+                if let Some(rank) = block {
+                    context.check_block_of_cluster(rank, access).map_err(|kind| Failure::at(first, kind))?;
+                }
+                let within = places.map(|(_, address)| u64::from(address));
+                let access = WarpAccess { space: Space::Shared, block, bytes, access, ordering, stored };
+                self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
+                rest &= !here;
+            }
             return Ok(resolved);
         }
         // Generic addresses: the lanes of each state space together. Usually that is one space.
@@ -55,7 +77,7 @@ impl Warp {
             let here = lanes_of(rest).filter(|lane| space_of(addresses[*lane]) == space);
             let here = here.fold(0, |mask, lane| mask | 1 << lane);
             let within = addresses.map(|address| from_generic(space, address));
-            let access = WarpAccess { space, bytes, access, ordering, stored };
+            let access = WarpAccess { space, block: None, bytes, access, ordering, stored };
             self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
             rest &= !here;
         }
@@ -134,6 +156,7 @@ impl Warp {
         let mut resolved = LaneAddresses::unresolved();
         let access = WarpAccess {
             space: Space::Shared,
+            block: None,
             bytes: 16,
             access: Access::Read,
             ordering: MemoryOrdering::default(),
@@ -145,13 +168,14 @@ impl Warp {
 
     pub(super) fn resolve_lanes(
         &self,
-        WarpAccess { space, bytes, access, .. }: WarpAccess<'_>,
+        WarpAccess { space, block, bytes, access, .. }: WarpAccess<'_>,
         addresses: &Lanes,
         active: u32,
         resolved: &mut LaneAddresses,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
         if active == ALL
+            && block.is_none()
             && let Some(run) = self.resolve_strided(space, bytes, access, addresses, context)
         {
             *resolved = run;
@@ -161,6 +185,7 @@ impl Warp {
             let address = addresses[lane];
             let found = AccessError::check_aligned(space, address, bytes)
                 .and_then(|()| context.resolve(self, space, lane, address, bytes))
+                .map(|(memory, offset)| (in_block(memory, block), offset))
                 .and_then(|found| self.check(found, address, bytes, access, context).map(|()| found));
             match found {
                 Ok(found) => resolved.set(lane, found),
@@ -214,10 +239,27 @@ impl Warp {
     }
 }
 
-/// The region that holds a memory's bytes.
+/// The memory of another block of the cluster, if `block` is one, in place of the own block's.
+fn in_block(memory: Memory, block: Option<u32>) -> Memory {
+    match (memory, block) {
+        (Memory::Shared, Some(rank)) => Memory::OtherShared { rank, is_dynamic: false },
+        (Memory::DynamicShared, Some(rank)) => Memory::OtherShared { rank, is_dynamic: true },
+        _ => memory,
+    }
+}
+
+/// The region that holds a memory's bytes. `cluster` has the states of the other blocks of the cluster.
 #[inline]
-pub(super) fn region<'r>(memory: Memory, launch: &'r Launch<'_>, state: &'r BlockState, warp: &'r Warp) -> &'r Region {
+pub(super) fn region<'r>(
+    memory: Memory,
+    launch: &'r Launch<'_>,
+    state: &'r BlockState,
+    cluster: &'r [BlockState],
+    warp: &'r Warp,
+) -> &'r Region {
     match memory {
+        Memory::OtherShared { rank, is_dynamic: false } => &cluster[rank as usize].shared,
+        Memory::OtherShared { rank, is_dynamic: true } => &cluster[rank as usize].dynamic_shared,
         Memory::Global(index) => &launch.view.allocations()[index].region,
         Memory::Shared => &state.shared,
         Memory::DynamicShared => &state.dynamic_shared,
@@ -231,7 +273,19 @@ impl Context<'_> {
     /// The region that holds a memory's bytes.
     #[inline]
     pub(super) fn region<'r>(&'r self, memory: Memory, warp: &'r Warp) -> &'r Region {
-        region(memory, self.launch, &self.state, warp)
+        region(memory, self.launch, &self.state, &self.cluster, warp)
+    }
+
+    /// Checks that block `rank` of the cluster exists, has started and has not ended.
+    fn check_block_of_cluster(&self, rank: u32, access: Access) -> Result<(), FaultKind> {
+        let blocks = u32::from(self.config.cluster);
+        let Some(state) = self.cluster.get(rank as usize).filter(|_| rank < blocks) else {
+            return Err(FaultKind::NoSuchBlock { access, rank, blocks });
+        };
+        if self.state.cluster_barriers == 0 {
+            return Err(FaultKind::BlockNotStarted { access, rank });
+        }
+        if state.ended { Err(FaultKind::BlockEnded { access, rank }) } else { Ok(()) }
     }
 
     /// Resolves a lane's address in a state space.
@@ -287,10 +341,10 @@ impl Context<'_> {
         let first = self.region(memory, warp).first_uninitialised(offset, bytes).unwrap_or(offset) - offset;
         let extent = match memory {
             Memory::Global(index) => self.launch.view.allocations()[index].extent.clone(),
-            Memory::DynamicShared => self.launch.dynamic_shared.clone(),
-            Memory::Shared | Memory::Local | Memory::Parameters | Memory::Constants => {
+            Memory::DynamicShared | Memory::OtherShared { is_dynamic: true, .. } => self.launch.dynamic_shared.clone(),
+            Memory::Shared | Memory::OtherShared { .. } | Memory::Local | Memory::Parameters | Memory::Constants => {
                 let ranges = match memory {
-                    Memory::Shared => &self.kernel.shared,
+                    Memory::Shared | Memory::OtherShared { .. } => &self.kernel.shared,
                     Memory::Local => &self.kernel.local,
                     Memory::Parameters => &self.kernel.parameters,
                     _ => &self.launch.program.constants,
@@ -312,7 +366,7 @@ impl Context<'_> {
                 let extent = &self.launch.view.allocations()[index].extent;
                 (extent.to_string(), extent.start + offset as u64)
             }
-            Memory::DynamicShared => {
+            Memory::DynamicShared | Memory::OtherShared { is_dynamic: true, .. } => {
                 (self.launch.dynamic_shared.to_string(), self.launch.dynamic_shared.start + offset as u64)
             }
             _ => {

@@ -38,10 +38,11 @@ impl Launch<'_> {
         let lowest = LowestFault { block: AtomicU64::new(u64::MAX), fault: Mutex::new(None) };
         // The race detector needs all accesses in one order.
         let workers = if self.options.check_races { 1 } else { rayon::current_num_threads() };
-        let workers = (workers as u64).min(blocks);
+        let workers = (workers as u64).min(blocks / u64::from(self.config.cluster));
         let next = AtomicU64::new(0);
         let work = |worker: u64| match self.config.cooperative {
             true => self.run_round_robin((worker..blocks).step_by(workers as usize), &lowest),
+            false if self.config.cluster > 1 => self.run_clusters(&next, blocks, &lowest),
             false => self.run_to_completion(&next, blocks, &lowest),
         };
         let results = (0..workers).into_par_iter().map(work).reduce_with(|mut all, other| {
@@ -71,13 +72,77 @@ impl Launch<'_> {
             block.start(number, &mut context);
             loop {
                 match block.run(&mut context) {
-                    Ok(true) => break,
-                    Ok(false) => {}
+                    Ok(turn) if turn.ended => break,
+                    Ok(_) => {}
                     Err(fault) => {
                         lowest.report(number, fault);
                         break;
                     }
                 }
+            }
+        }
+    }
+
+    /// Runs clusters to completion, one after the other.
+    fn run_clusters(&self, next: &AtomicU64, blocks: u64, lowest: &LowestFault) -> LaunchResults {
+        let size = usize::from(self.config.cluster);
+        let mut context = self.context();
+        context.cluster.resize_with(size, || BlockState::new(self.kernel, &self.dynamic_shared));
+        let mut cluster: Vec<Block> = (0..size).map(|_| Block::new(self)).collect();
+        loop {
+            let first = next.fetch_add(size as u64, Relaxed);
+            if first >= blocks || first > lowest.block.load(Relaxed) {
+                return context.into_results();
+            }
+            if let Err((rank, fault)) = self.run_cluster(first, &mut cluster, &mut context) {
+                lowest.report(first + rank as u64, fault);
+            }
+        }
+    }
+
+    /// Runs the cluster whose first block is number `first` of the grid, its blocks round-robin.
+    ///
+    /// # Errors
+    /// A block's fault, with its index in the cluster.
+    fn run_cluster(
+        &self,
+        first: u64,
+        cluster: &mut [Block],
+        context: &mut Context<'_>,
+    ) -> Result<(), (usize, Box<Fault>)> {
+        for (rank, block) in cluster.iter_mut().enumerate() {
+            context.swap_block(rank);
+            block.start(first + rank as u64, context);
+            context.swap_block(rank);
+        }
+        let threads = cluster.len() * self.config.block.count() as usize;
+        loop {
+            let mut progress = false;
+            for (rank, block) in cluster.iter_mut().enumerate() {
+                if context.cluster[rank].ended {
+                    continue;
+                }
+                context.swap_block(rank);
+                context.block = self.block_index(first + rank as u64);
+                let turn = block.run(context);
+                context.swap_block(rank);
+                progress |= turn.map_err(|fault| (rank, fault))?.progress;
+            }
+            if context.cluster.iter().all(|state| state.ended) {
+                return Ok(());
+            }
+            let arrived = context.cluster.iter().map(|state| state.cluster_arrived as usize).sum();
+            if arrived == threads {
+                context.pass_cluster_barrier(cluster);
+            } else if !progress {
+                let exited = cluster.iter().map(Block::exited).sum();
+                for (rank, block) in cluster.iter().enumerate() {
+                    context.block = self.block_index(first + rank as u64);
+                    if let Some(fault) = block.cluster_fault(context, (arrived, threads, exited)) {
+                        return Err((rank, fault));
+                    }
+                }
+                unreachable!("blocks without progress wait at the cluster's barrier, or their deadlock is a fault");
             }
         }
     }
@@ -100,7 +165,7 @@ impl Launch<'_> {
                 let ended = block.run(&mut context);
                 std::mem::swap(&mut context.state, state);
                 match ended {
-                    Ok(ended) => !ended,
+                    Ok(turn) => !turn.ended,
                     Err(fault) => {
                         lowest.report(*number, fault);
                         false

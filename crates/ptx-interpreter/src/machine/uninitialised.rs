@@ -50,7 +50,7 @@ impl Warp {
             let within = match load.space {
                 AccessSpace::Generic if space_of(addresses[lane]) != Space::Local => return Err(failure),
                 AccessSpace::Generic => from_generic(Space::Local, addresses[lane]),
-                AccessSpace::Space(_) => addresses[lane],
+                AccessSpace::Space(_) | AccessSpace::Cluster => addresses[lane],
             };
             let bytes = load.bytes * load.destinations.len();
             let found = AccessError::check_aligned(Space::Local, within, bytes)
@@ -254,6 +254,8 @@ impl Action {
             | Self::Exit
             | Self::Trap
             | Self::ActiveMask { .. }
+            | Self::ClusterArrive
+            | Self::ClusterWait
             | Self::Nothing => {}
         }
     }
@@ -297,6 +299,8 @@ impl Action {
             | Self::BranchTable { .. }
             | Self::Exit
             | Self::Trap
+            | Self::ClusterArrive
+            | Self::ClusterWait
             | Self::WarpBarrier { .. }
             | Self::Nothing => {}
         }

@@ -30,6 +30,10 @@ pub(super) struct Warp {
     pub(super) warp_syncs: u32,
     /// Registers that hold uninitialised bytes of local memory.
     pub(super) uninitialised: Vec<UninitialisedRegister>,
+    /// The lanes that have arrived at the cluster's barrier and not waited yet.
+    pub(super) cluster_arrived: u32,
+    /// The lanes for which the barrier at which they arrived is complete.
+    pub(super) cluster_passed: u32,
     /// Time slices that have expired.
     pub(super) slices: u32,
 }
@@ -71,6 +75,8 @@ impl Warp {
             copies: PendingCopies::default(),
             warp_syncs: 0,
             uninitialised: Vec::new(),
+            cluster_arrived: 0,
+            cluster_passed: 0,
             slices: 0,
         }
     }

@@ -93,6 +93,28 @@ pub const fn is_in_space(space: Space, address: u64) -> bool {
     }
 }
 
+/// Marks an address of [`in_block_of_cluster`]; addresses of the own block's shared memory are below.
+const OF_CLUSTER: u32 = 1 << 31;
+/// Position of the block's index in such an address.
+const RANK_SHIFT: u32 = 24;
+
+/// The address, in the shared memory of a cluster, of the place in block `rank` that `address` is in the own block:
+/// `mapa`. Only the low seven bits of the rank count.
+#[inline(always)]
+pub(crate) const fn in_block_of_cluster(address: u32, rank: u32) -> u32 {
+    OF_CLUSTER | (rank << RANK_SHIFT & !OF_CLUSTER) | address & ((1 << RANK_SHIFT) - 1)
+}
+
+/// The block's index, None for the own block, and the address in its shared memory, of an address in the shared memory
+/// of a cluster.
+#[inline]
+pub(crate) const fn block_of_cluster(address: u32) -> (Option<u32>, u32) {
+    match address & OF_CLUSTER {
+        0 => (None, address),
+        _ => (Some((address & !OF_CLUSTER) >> RANK_SHIFT), address & ((1 << RANK_SHIFT) - 1)),
+    }
+}
+
 /// The space whose offset a generic address looks like, because `cvta` is missing; None if it looks like none.
 pub const fn unspaced_offset(address: u64) -> Option<Space> {
     match address / MAX_SPACE_BYTES {

@@ -67,6 +67,7 @@ pub(crate) fn build(
         local,
         max_threads: entry.performance.max_threads,
         required_threads: entry.performance.required_threads,
+        required_cluster: entry.performance.required_cluster,
     })
 }
 

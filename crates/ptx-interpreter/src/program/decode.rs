@@ -52,7 +52,9 @@ fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resul
             warp::decode(symbols, &instruction.opcode, modifiers, operands)
         }
         "mma" | "ldmatrix" => matrix::decode(symbols, &instruction.opcode, modifiers, operands),
-        "mov" | "cvta" | "isspacep" | "selp" => moves::decode(symbols, &instruction.opcode, modifiers, operands),
+        "mov" | "cvta" | "mapa" | "isspacep" | "selp" => {
+            moves::decode(symbols, &instruction.opcode, modifiers, operands)
+        }
         "setp" => predicates::comparison(symbols, modifiers, operands),
         "and" | "or" | "xor" | "not" if is_predicate => {
             predicates::logic(symbols, &instruction.opcode, modifiers, operands)

@@ -120,6 +120,10 @@ pub(crate) enum Action {
     /// `trap`
     Trap,
     Barrier(Barrier),
+    /// `barrier.cluster.arrive`
+    ClusterArrive,
+    /// `barrier.cluster.wait`
+    ClusterWait,
     /// `bar.warp.sync`
     WarpBarrier {
         members: Register,
@@ -209,6 +213,8 @@ pub(crate) struct EffectiveAddress {
 pub(crate) enum AccessSpace {
     Space(Space),
     Generic,
+    /// Shared memory of a block of the cluster, by an address from `mapa` or of the own block.
+    Cluster,
 }
 
 /// The memory ordering of an access.

@@ -55,6 +55,7 @@ pub(crate) struct Kernel {
     pub(crate) local: Ranges,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
+    pub(crate) required_cluster: Option<[u32; 3]>,
 }
 
 /// A register's value when a warp starts.
@@ -86,6 +87,10 @@ pub(crate) enum Special {
     /// Mask of the lanes whose index compares so with the own lane's.
     LaneMask(LaneComparison),
     DynamicSharedBytes,
+    /// The block's index in its cluster.
+    ClusterRank,
+    /// The number of blocks of a cluster.
+    ClusterSize,
     /// The upper or lower half of the address of the grid workspace; 0 in a launch that is not cooperative.
     GridWorkspace {
         upper: bool,

@@ -23,8 +23,8 @@ impl Parser<'_> {
             }
             TokenKind::Punctuation(b'{') => Some(self.body()?),
             _ if is_entry => {
-                let expected = "`{`, `;`, `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg` or `.pragma` \
-                                (other directives, such as those of clusters, are not supported)";
+                let expected = "`{`, `;`, `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster` \
+                                or `.pragma` (other directives are not supported)";
                 return Err(self.error(expected));
             }
             _ => return Err(self.error("`{`, `;`, `.noreturn` or `.pragma`")),
@@ -63,6 +63,10 @@ impl Parser<'_> {
                 ".reqntid" if is_entry => {
                     self.reject_duplicate(performance.required_threads.is_some())?;
                     performance.required_threads = Some(self.threads()?);
+                }
+                ".reqnctapercluster" if is_entry => {
+                    self.reject_duplicate(performance.required_cluster.is_some())?;
+                    performance.required_cluster = Some(self.threads()?);
                 }
                 ".minnctapersm" if is_entry => {
                     self.reject_duplicate(performance.min_blocks.is_some())?;

@@ -131,6 +131,8 @@ pub struct Performance {
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`: required block size; missing dimensions are 1.
     pub required_threads: Option<[u32; 3]>,
+    /// `.reqnctapercluster`: required blocks of a cluster; missing dimensions are 1.
+    pub required_cluster: Option<[u32; 3]>,
     /// `.minnctapersm`
     pub min_blocks: Option<u32>,
     /// `.maxnreg`

@@ -16,6 +16,8 @@
 //!    its result is only used by ordering comparisons and by such a `min` or `max`, directly or through further
 //!    additions.
 //! 7. In an `or` with an immediate no register is replaced: another register may have the immediate's bits too.
+//! 8. An integer of 2²⁹ or more is not edited: it is the bits of a float, of which the edit would change the last one.
+//!    Nor is one of a `selp`, whose predicate may choose the other source for every value that occurs.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -63,7 +65,7 @@ pub(crate) fn edits(module: &str, name: &str, executed: impl Fn(u32) -> bool) ->
         let mut edit = |kind, after: String| {
             edits.push(Edit { kind, line: line.number, before: line.text.to_owned(), after });
         };
-        if line.is("bar") {
+        if line.is("bar") || line.is("barrier") {
             edit(Kind::Barrier, String::new());
         }
         if let Some(negated) = negated(line)
@@ -139,12 +141,23 @@ fn offset(line: &Line<'_>) -> Vec<String> {
 }
 
 fn immediates(line: &Line<'_>) -> Vec<String> {
-    if line.is("setp") || is_clamp(line) {
+    if line.is("setp") || line.is("selp") || is_clamp(line) {
         return vec![];
     }
     let sources = line.sources().iter();
     let immediates = sources.filter_map(|range| Some((range, line.text[range.clone()].parse::<i64>().ok()?)));
-    immediates.map(|(range, value)| replaced(line.text, range.clone(), &(value + 1).to_string())).collect()
+    let immediates = immediates.filter(|(_, value)| value.unsigned_abs() < 1 << 29);
+    immediates.map(|(range, value)| replaced(line.text, range.clone(), &another(line, value).to_string())).collect()
+}
+
+/// Another value of an immediate: the next one. The distance of a butterfly becomes another power of two: with the
+/// smaller distances, d + 1 reaches the same lanes as d.
+fn another(line: &Line<'_>, value: i64) -> i64 {
+    match value {
+        1..=8 if line.opcode.starts_with("shfl.sync.bfly") => 2 * value,
+        16 if line.opcode.starts_with("shfl.sync.bfly") => 8,
+        _ => value + 1,
+    }
 }
 
 /// The registers that are only used by ordering comparisons, by clamps, or by additions whose result is such a

@@ -2,7 +2,7 @@
 //!
 //! To add a kernel, write the launch and the reference once for its family, and add a line to [`ENTRIES`].
 
-use cuda_std::{F32x4, LaunchConfig};
+use cuda_std::{F32x4, LaunchConfig, PtxVariant};
 use kernels_gpu::greyscale::*;
 use kernels_gpu::maximum::max_kernel;
 use kernels_gpu::product::*;
@@ -11,6 +11,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
 use crate::device::{Device, Interpreter, Plain, Simulator, bytes_of};
+use crate::training::{is_close, random_training, train_cluster, train_homework, training_case, training_reference};
 
 /// One launch: sizes in the order that the kernel's family defines, the launch configuration, and the input's seed.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +38,17 @@ pub(crate) struct Entry {
     pub(crate) is_same: fn(&[u8], &[u8]) -> bool,
     /// A random case; small cases are for race checks.
     pub(crate) random_case: fn(&mut ChaCha8Rng, small: bool) -> Case,
+    /// The lowest compute capability whose PTX has the kernel.
+    pub(crate) since: (u32, u32),
     /// Shapes that exercise all loops and bounds checks of the kernel: edited PTX must fail on one of them.
     pub(crate) boundary_cases: &'static [fn() -> Case],
+}
+
+impl Entry {
+    /// Whether the PTX has the kernel.
+    pub(crate) fn is_in(&self, ptx: &PtxVariant) -> bool {
+        ptx.compute_capability() >= self.since
+    }
 }
 
 /// An entry whose launch is the given expression, on a `device` and a `case`.
@@ -55,6 +65,7 @@ macro_rules! entry {
             agrees: |result, reference| result == reference,
             is_same: |result, source| result == source,
             random_case: $random_case,
+            since: (0, 0),
             boundary_cases: $boundary,
         }
     }};
@@ -158,12 +169,39 @@ pub(crate) static ENTRIES: &[Entry] = &[
         is_same: is_near,
         ..greyscale!(normalize_weigh_activate_fast_kernel, |x, w, out| (x, w, &mut out), exact_neuron, is_near)
     },
+    Entry {
+        agrees: is_close,
+        is_same: is_close,
+        ..entry!(
+            network_train_homework,
+            |device, case| train_homework(device, case),
+            training_reference,
+            random_training,
+            TRAINING_CASES
+        )
+    },
+    Entry {
+        agrees: is_close,
+        is_same: is_close,
+        since: (9, 0),
+        ..entry!(
+            network_train_cluster,
+            |device, case| train_cluster(device, case),
+            training_reference,
+            random_training,
+            TRAINING_CASES
+        )
+    },
 ];
 
-/// Whether another test checks the kernel from each PTX: neural-net/tests/part1_gpu_engine.rs checks the network's,
-/// whose launches are long sequences, and crates/gpu/tests/devices/cooperative.rs those that measure latencies.
+/// Steps with whole batches and with fewer samples than rows, by each loss, with and without weight decay.
+const TRAINING_CASES: &[fn() -> Case] = &[|| training_case(16, 21, 1), || training_case(13, 13, 2)];
+
+/// Whether another test checks the kernel from each PTX: neural-net/tests/part1_gpu_engine.rs checks the network's other
+/// ones, whose launches are long sequences, and crates/gpu/tests/devices/cooperative.rs those that measure latencies.
 pub(crate) fn is_checked_elsewhere(kernel: &str) -> bool {
-    kernel.starts_with("network_") || ["empty_kernel", "grid_barriers"].contains(&kernel)
+    let is_trained_here = ENTRIES.iter().any(|entry| entry.kernel == kernel);
+    kernel.starts_with("network_") && !is_trained_here || ["empty_kernel", "grid_barriers"].contains(&kernel)
 }
 
 fn greyscale_case(quads: usize, blocks: u32, threads: u32) -> Case {

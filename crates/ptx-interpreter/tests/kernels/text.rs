@@ -40,7 +40,9 @@ impl<'a> Line<'a> {
     }
 
     fn writes(&self) -> bool {
-        !["st", "bra", "bar", "ret", "trap", "exit"].contains(&self.opcode.split('.').next().unwrap_or(""))
+        !self.operands.is_empty()
+            && !["st", "bra", "bar", "barrier", "ret", "trap", "exit"]
+                .contains(&self.opcode.split('.').next().unwrap_or(""))
     }
 
     /// The written registers.

@@ -3,6 +3,7 @@
 mod atomics;
 mod barriers;
 mod bounds;
+mod clusters;
 mod control;
 mod copies;
 mod counts;

@@ -91,6 +91,11 @@ impl Kernel {
         self
     }
 
+    pub fn clusters_of(mut self, blocks: u32) -> Self {
+        self.config = self.config.clusters_of(blocks);
+        self
+    }
+
     pub fn without_race_checks(mut self) -> Self {
         self.options.check_races = false;
         self

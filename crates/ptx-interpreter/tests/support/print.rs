@@ -33,7 +33,12 @@ fn function_text(function: &Function) -> String {
     }
     writeln!(text, "{}({})", function.name, list(&function.parameters, variable_text)).unwrap();
     let performance = function.performance;
-    for (directive, threads) in [(".maxntid", performance.max_threads), (".reqntid", performance.required_threads)] {
+    let shapes = [
+        (".reqnctapercluster", performance.required_cluster),
+        (".maxntid", performance.max_threads),
+        (".reqntid", performance.required_threads),
+    ];
+    for (directive, threads) in shapes {
         if let Some([x, y, z]) = threads {
             writeln!(text, "{directive} {x}, {y}, {z}").unwrap();
         }

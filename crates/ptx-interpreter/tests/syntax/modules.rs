@@ -135,7 +135,7 @@ fn initial_values_may_be_addresses() {
 #[test]
 fn an_entry_has_parameters_and_bounds() {
     let text = "\n.visible .entry\nk(\n.param .u64 .ptr .global .align 4 a, .param .u64 .ptr b,\n.param .align 8 .b8 c[24]\n)\n\
-                .maxntid 16, 8 .reqntid 4\n.minnctapersm 2 .maxnreg 32 .pragma \"x\", \"y\";\n{ ret; }";
+                .maxntid 16, 8 .reqntid 4\n.minnctapersm 2 .reqnctapercluster 2 .maxnreg 32 .pragma \"x\", \"y\";\n{ ret; }";
     let function = function(text);
     assert_eq!((function.name.as_str(), function.is_entry, function.line), ("k", true, 6));
     assert_eq!(function.linkage, Linkage::Visible);
@@ -151,6 +151,7 @@ fn an_entry_has_parameters_and_bounds() {
     let expected = Performance {
         max_threads: Some([16, 8, 1]),
         required_threads: Some([4, 1, 1]),
+        required_cluster: Some([2, 1, 1]),
         min_blocks: Some(2),
         max_registers: Some(32),
     };

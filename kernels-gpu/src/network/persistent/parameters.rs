@@ -154,11 +154,11 @@ impl<T: Table> Network<'_, T> {
 
 /// Four parameters in global memory, the last of which may be padding.
 #[derive(Clone, Copy)]
-struct Quad {
-    first: u32,
-    stride: u32,
+pub(super) struct Quad {
+    pub(super) first: u32,
+    pub(super) stride: u32,
     /// Number of parameters; the rest is padding.
-    count: u32,
+    pub(super) count: u32,
 }
 
 impl Quad {
@@ -184,7 +184,7 @@ impl Quad {
     }
 
     #[inline(always)]
-    fn load(self, values: GlobalMut<f32>) -> [f32; 4] {
+    pub(super) fn load(self, values: GlobalMut<f32>) -> [f32; 4] {
         core::array::from_fn(|i| match (i as u32) < self.count {
             true => values.get((self.first + i as u32 * self.stride) as usize),
             false => 0.0,
@@ -192,7 +192,7 @@ impl Quad {
     }
 
     #[inline(always)]
-    fn store(self, values: GlobalMut<f32>, quad: [f32; 4]) {
+    pub(super) fn store(self, values: GlobalMut<f32>, quad: [f32; 4]) {
         for (i, &value) in quad.iter().enumerate() {
             if (i as u32) < self.count {
                 values.set((self.first + i as u32 * self.stride) as usize, value);

@@ -124,7 +124,7 @@ pub(super) fn product<const TRANSPOSED: bool>(
 /// One step of recursive halving between lanes that differ in the bit `distance`: the sum of both lanes' `low` in the
 /// lane without that bit, of both lanes' `high` in the other.
 #[inline(always)]
-fn halve(low: [f32; 4], high: [f32; 4], distance: u32) -> [f32; 4] {
+pub(super) fn halve<const N: usize>(low: [f32; N], high: [f32; N], distance: u32) -> [f32; N] {
     let is_high = thread::thread_idx_x() & distance != 0;
     core::array::from_fn(|i| {
         let (kept, passed) = if is_high { (high[i], low[i]) } else { (low[i], high[i]) };

@@ -7,6 +7,7 @@
  *   ATTRIBUTE_RESULT=n result of cuDeviceGetAttribute
  *   NO_LAUNCH          cuLaunchKernel is missing
  *   NO_GRAPHS          the functions for graphs are missing
+ *   NO_CLUSTERS        cuOccupancyMaxActiveClusters is missing
  *   MUTE               the driver has no name and no description of any error
  */
 #include <stddef.h>
@@ -134,6 +135,28 @@ static CUresult launch_scale(const void *function, unsigned grid, unsigned block
     else run(launch);
     return SUCCESS;
 }
+
+/* Only attribute 14, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, can be set, to 1. */
+CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
+    return function && attribute == 14 && value == 1 ? SUCCESS : INVALID_VALUE;
+}
+
+#ifndef NO_CLUSTERS
+/* The layout is that of NVIDIA's cuda.h. */
+typedef struct {
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+    void *stream, *attributes;
+    unsigned attribute_count;
+} CUlaunchConfig;
+
+/* The sum of the fields, each of another weight. */
+CUresult cuOccupancyMaxActiveClusters(int *count, void *function, const CUlaunchConfig *config) {
+    if (!function || config->stream || config->attributes || config->attribute_count) return INVALID_VALUE;
+    *count = config->grid_x + 10 * config->grid_y + 100 * config->grid_z + 1000 * config->block_x +
+             100000 * config->block_y + 1000000 * config->block_z + 10000000 * config->shared_bytes;
+    return SUCCESS;
+}
+#endif
 
 #ifndef NO_LAUNCH
 CUresult cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,

@@ -67,6 +67,38 @@ impl Global<'_, f32> {
     }
 }
 
+impl<'a> Global<'a, f32> {
+    /// `count` quads from element `first` on. A range that is out of bounds or does not begin at a multiple of 4 traps.
+    #[inline(always)]
+    pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a> {
+        if first % 4 != 0 {
+            out_of_bounds();
+        }
+        GlobalQuads { elements: &self.elements[first..][..4 * count as usize], count }
+    }
+}
+
+/// Quads of global memory that the kernel only reads, from [`Global::quads`]: their range is compared with the buffer's
+/// length once, and an access compares only its index with their number.
+#[derive(Clone, Copy)]
+pub struct GlobalQuads<'a> {
+    elements: &'a [f32],
+    count: u32,
+}
+
+impl GlobalQuads<'_> {
+    /// Quad `index`, loaded by one instruction. An index out of bounds traps.
+    #[inline(always)]
+    pub fn get(self, index: u32) -> F32x4 {
+        if index >= self.count {
+            out_of_bounds();
+        }
+        // SAFETY: the quad is one of `count` in `elements`. They begin at a multiple of four elements of a buffer, which
+        // is aligned to 16 bytes.
+        unsafe { F32x4::read(self.elements.as_ptr().cast::<F32x4>().add(index as usize)) }
+    }
+}
+
 impl<T: Element> Index<usize> for Global<'_, T> {
     type Output = T;
 

@@ -3,13 +3,15 @@
 #![allow(unsafe_code)]
 
 pub mod atomic;
+#[cfg(target_feature = "sm_90")]
+pub mod cluster;
 mod global;
 pub mod grid;
 mod shared;
 pub mod thread;
 pub mod warp;
 
-pub use global::{Global, GlobalMut};
+pub use global::{Global, GlobalMut, GlobalQuads};
 pub use shared::{DynamicShared, SharedArray, SharedView, dynamic_shared};
 
 /// The panic handler that the target requires. With `-Cpanic=immediate-abort` it is never called: a panic traps, and

@@ -115,14 +115,21 @@ pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
     }
     // SAFETY: the symbol is in shared memory.
     let pointer: *mut T = unsafe { shared_pointer(address) };
-    // LLVM may move the subtraction in `shared_pointer` before the assumption there, which does not hold yet then. This
-    // assumption is for the offsets that are added to the difference.
+    // With this assumption, LLVM adds offsets to the difference in `shared_pointer` and does not fold the subtraction
+    // into each of them, which takes more registers.
     // SAFETY: as above.
     unsafe { core::hint::assert_unchecked(is_shared(pointer.cast_const().cast())) };
     DynamicShared { pointer, length: bytes as usize / size_of::<T>() }
 }
 
 impl<T: Element> DynamicShared<T> {
+    /// Generic address of the first element.
+    #[cfg(target_feature = "sm_90")]
+    #[inline(always)]
+    pub(super) fn address(&self) -> u64 {
+        self.pointer as u64
+    }
+
     /// The number of elements.
     #[inline(always)]
     pub fn len(&self) -> usize {

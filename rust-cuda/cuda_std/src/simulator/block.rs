@@ -7,6 +7,7 @@ use std::rc::Rc;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
+use super::cluster::Cluster;
 use super::current::{self, Saved, Wait};
 use super::fault::{self, Fault, FaultKind, SourceLocation};
 use super::global::GlobalShadows;
@@ -25,6 +26,8 @@ pub(super) struct Block {
     pub(super) number: u32,
     pub(super) shared: SharedMemory,
     pub(super) global_shadows: Rc<GlobalShadows>,
+    /// The block's cluster, in a launch with clusters.
+    pub(super) cluster: Option<Rc<Cluster>>,
     pub(super) exchange: warp::Exchange,
     threads: u32,
     /// The next thread that has not started.
@@ -36,7 +39,12 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub(super) fn new(launch: Launch, number: u64, global_shadows: Rc<GlobalShadows>) -> Self {
+    pub(super) fn new(
+        launch: Launch,
+        number: u64,
+        global_shadows: Rc<GlobalShadows>,
+        cluster: Option<Rc<Cluster>>,
+    ) -> Self {
         let threads = launch.config.block.count() as u32;
         Self {
             launch,
@@ -45,6 +53,7 @@ impl Block {
             number: (number as u32).wrapping_add(1),
             shared: SharedMemory::new(launch.config.dynamic_shared_bytes, launch.options.max_shared_bytes),
             global_shadows,
+            cluster,
             exchange: warp::Exchange::new(threads),
             threads,
             next: Cell::new(0),
@@ -66,6 +75,11 @@ impl Block {
         }
         self.next.set(thread + 1);
         Some(thread)
+    }
+
+    /// Whether all its threads have ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.exited.get() == self.threads
     }
 
     fn has_failed(&self) -> bool {
@@ -104,7 +118,7 @@ impl<'a> Scheduler<'a> {
         Self { block, stacks, waiting }
     }
 
-    /// Runs `thread` for each thread of the block, up to the first grid barrier or to the end. `thread` must
+    /// Runs `thread` for each thread of the block, up to the first barrier of the grid or cluster, or to the end. `thread` must
     /// live until the waiting coroutines have ended; [`drop_waiting`](Self::drop_waiting) ends them.
     pub(super) fn start(&mut self, thread: &dyn Fn()) -> Result<(), LaunchError> {
         let _guard = current::enter_block(&self.block);
@@ -113,13 +127,13 @@ impl<'a> Scheduler<'a> {
         self.outcome()
     }
 
-    /// The grid barrier at which all threads of the block wait, if they do.
-    pub(super) fn at_grid_barrier(&self) -> Option<Wait> {
-        self.reason(0).filter(|reason| matches!(reason, Wait::Grid(_)))
+    /// The barrier of the grid or cluster at which all threads of the block wait, if they do.
+    pub(super) fn at_wide_barrier(&self) -> Option<Wait> {
+        self.reason(0).filter(|reason| matches!(reason, Wait::Grid(_) | Wait::Cluster(_)))
     }
 
-    /// Resumes all threads from a grid barrier, up to the next one or to the end.
-    pub(super) fn pass_grid_barrier(&mut self) -> Result<(), LaunchError> {
+    /// Resumes all threads from a barrier of the grid or cluster, up to the next one or to the end.
+    pub(super) fn pass_wide_barrier(&mut self) -> Result<(), LaunchError> {
         let _guard = current::enter_block(&self.block);
         current::next_epoch();
         self.resume_all(0..self.waiting.len());
@@ -127,8 +141,8 @@ impl<'a> Scheduler<'a> {
         self.outcome()
     }
 
-    /// Reports `kind` as a fault of the first thread, which waits at a grid barrier.
-    pub(super) fn fail_at_grid_barrier(&self, kind: FaultKind) -> Result<(), LaunchError> {
+    /// Reports `kind` as a fault of the first thread, which waits at a barrier of the grid or cluster.
+    pub(super) fn fail_at_wide_barrier(&self, kind: FaultKind) -> Result<(), LaunchError> {
         if let Some(location) = self.location(0) {
             self.block.fail(0, kind, location.into());
         }
@@ -177,7 +191,7 @@ impl<'a> Scheduler<'a> {
         Ok(())
     }
 
-    /// Resumes waiting threads until all have ended, all wait at a grid barrier, or one has failed.
+    /// Resumes waiting threads until all have ended, all wait at a barrier of the grid or cluster, or one has failed.
     fn finish_all(&mut self) {
         while !self.block.has_failed() {
             if self.pass_warps() {
@@ -219,7 +233,7 @@ impl<'a> Scheduler<'a> {
     }
 
     /// Resumes all threads if all wait at the same barrier of the block, and returns whether they do. Otherwise records
-    /// a fault, except if all wait at the same grid barrier. No warp is ready to resume.
+    /// a fault, except if all wait at the same barrier of the grid or cluster. No warp is ready to resume.
     fn pass_barrier(&mut self, first: usize) -> bool {
         let at_warp = (first..self.waiting.len()).find(|&thread| matches!(self.reason(thread), Some(Wait::Warp(_))));
         if let Some(thread) = at_warp
@@ -233,7 +247,7 @@ impl<'a> Scheduler<'a> {
         let other = (first..self.waiting.len())
             .find(|&thread| self.reason(thread).is_some_and(|reason| Some(reason) != self.reason(first)));
         if exited == 0 && other.is_none() {
-            if self.at_grid_barrier().is_some() {
+            if self.at_wide_barrier().is_some() {
                 return false;
             }
             current::next_epoch();

@@ -21,26 +21,38 @@ pub(super) fn run(launch: &Launch, thread: &dyn Fn()) -> Result<LaunchReport, La
     let _reservation = stacks::reserve(blocks as usize, threads);
     let stacks = Stacks::new(launch.options.stack_bytes);
     let shadows = Rc::new(GlobalShadows::default());
-    let scheduler = |number| Scheduler::new(Rc::new(Block::new(*launch, number, Rc::clone(&shadows))), &stacks);
-    let mut blocks: Vec<Scheduler<'_>> = (0..blocks).map(scheduler).collect();
-    let outcome = run_blocks(&mut blocks, &shadows, thread);
-    blocks.iter_mut().for_each(Scheduler::drop_waiting);
-    let mut report = LaunchReport { grid_barriers: outcome?, ..LaunchReport::default() };
-    blocks.iter().for_each(|block| report += block.report());
+    let block = |number| Rc::new(Block::new(*launch, number, Rc::clone(&shadows), None));
+    let mut blocks: Vec<Scheduler<'_>> = (0..blocks).map(|number| Scheduler::new(block(number), &stacks)).collect();
+    let (mut report, grid_barriers) = run_together(&mut blocks, || shadows.pass_grid_barrier(), thread)?;
+    report.grid_barriers = grid_barriers;
     Ok(report)
 }
 
-/// Runs all blocks to their end, or until one fails. Returns the number of barriers that the grid has passed.
-fn run_blocks(blocks: &mut [Scheduler<'_>], shadows: &GlobalShadows, thread: &dyn Fn()) -> Result<u64, LaunchError> {
+/// Runs blocks that wait for each other to their end, or until one fails. Calls `pass` when they pass one of their
+/// barriers. Returns their counts and the number of those barriers.
+pub(super) fn run_together(
+    blocks: &mut [Scheduler<'_>],
+    pass: impl Fn(),
+    thread: &dyn Fn(),
+) -> Result<(LaunchReport, u64), LaunchError> {
+    let outcome = run_blocks(blocks, pass, thread);
+    blocks.iter_mut().for_each(Scheduler::drop_waiting);
+    let passed = outcome?;
+    let mut report = LaunchReport::default();
+    blocks.iter().for_each(|block| report += block.report());
+    Ok((report, passed))
+}
+
+fn run_blocks(blocks: &mut [Scheduler<'_>], pass: impl Fn(), thread: &dyn Fn()) -> Result<u64, LaunchError> {
     for block in &mut *blocks {
         block.start(thread)?;
     }
     for passed in 0.. {
-        let Some(first) = blocks.iter().position(|block| block.at_grid_barrier().is_some()) else { return Ok(passed) };
+        let Some(first) = blocks.iter().position(|block| block.at_wide_barrier().is_some()) else { return Ok(passed) };
         check_all_wait(blocks, first)?;
-        shadows.pass_grid_barrier();
+        pass();
         for block in &mut *blocks {
-            block.pass_grid_barrier()?;
+            block.pass_wide_barrier()?;
         }
     }
     unreachable!("no grid passes 2⁶⁴ barriers")
@@ -48,7 +60,7 @@ fn run_blocks(blocks: &mut [Scheduler<'_>], shadows: &GlobalShadows, thread: &dy
 
 /// Checks that all blocks wait at the same barrier. Each one waits or has exited; `first` is the first that waits.
 fn check_all_wait(blocks: &[Scheduler<'_>], first: usize) -> Result<(), LaunchError> {
-    let waits: Vec<Option<Wait>> = blocks.iter().map(Scheduler::at_grid_barrier).collect();
+    let waits: Vec<Option<Wait>> = blocks.iter().map(Scheduler::at_wide_barrier).collect();
     let waiting = waits.iter().flatten().count();
     let exited = waits.len() - waiting;
     let other = waits.iter().position(|wait| wait.is_some() && *wait != waits[first]);
@@ -57,5 +69,9 @@ fn check_all_wait(blocks: &[Scheduler<'_>], first: usize) -> Result<(), LaunchEr
         None if exited > 0 => (first, None),
         None => return Ok(()),
     };
-    blocks[block].fail_at_grid_barrier(FaultKind::GridDivergence { waiting, exited, other_location })
+    let kind = match waits[first] {
+        Some(Wait::Cluster(_)) => FaultKind::ClusterDivergence { waiting, exited, other_location },
+        _ => FaultKind::GridDivergence { waiting, exited, other_location },
+    };
+    blocks[block].fail_at_wide_barrier(kind)
 }

@@ -20,13 +20,15 @@ pub(super) enum Wait {
     Warp(&'static Location<'static>),
     /// For all threads of the grid.
     Grid(&'static Location<'static>),
+    /// For all threads of the cluster.
+    Cluster(&'static Location<'static>),
 }
 
 impl Wait {
     /// The source location of the wait.
     pub(super) fn location(self) -> &'static Location<'static> {
         match self {
-            Self::Barrier(location) | Self::Warp(location) | Self::Grid(location) => location,
+            Self::Barrier(location) | Self::Warp(location) | Self::Grid(location) | Self::Cluster(location) => location,
         }
     }
 }
@@ -119,6 +121,11 @@ pub(super) fn accessor() -> Accessor {
     with(|current| Accessor::new(current.block_number.get(), current.thread.get(), current.epoch.get()))
 }
 
+/// Whether an access of another block was before the last barrier of the current block's cluster.
+pub(super) fn is_before_cluster_barrier(accessor: Accessor) -> bool {
+    with_block(|block| block.cluster.as_ref().is_some_and(|cluster| cluster.has_ordered(accessor)))
+}
+
 /// Makes `block` the current one and restores its saved state, until the guard is dropped.
 pub(super) fn enter_block(block: &Rc<Block>) -> BlockGuard {
     with(|current| {
@@ -157,6 +164,11 @@ impl Drop for BlockGuard {
 }
 
 impl Saved {
+    /// The number of barriers that the block has passed.
+    pub(super) fn epoch(self) -> u32 {
+        self.epoch
+    }
+
     /// The counts of a block of `threads` threads.
     pub(super) fn report(self, threads: u64) -> LaunchReport {
         let [global_loads, global_stores, shared_loads, shared_stores, atomics] = self.counts;

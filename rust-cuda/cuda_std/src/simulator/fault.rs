@@ -171,6 +171,41 @@ pub enum FaultKind {
         /// Another `grid::sync`, at which an earlier block waits.
         other_location: Option<SourceLocation>,
     },
+    /// A barrier of a cluster that not all its blocks reach.
+    #[error(
+        "cluster barrier divergence: {waiting} blocks wait at a cluster::sync, {exited} have left the kernel{}",
+        Another(.other_location)
+    )]
+    ClusterDivergence {
+        /// Blocks of the cluster whose threads all wait at a `cluster::sync`.
+        waiting: usize,
+        /// Blocks whose threads have all exited the kernel.
+        exited: usize,
+        /// Another `cluster::sync`, at which an earlier block waits.
+        other_location: Option<SourceLocation>,
+    },
+    /// A rank that no block of the cluster has.
+    #[error("block {rank} of the cluster does not exist: it has {blocks}")]
+    NoSuchBlock {
+        /// The rank.
+        rank: u32,
+        /// Blocks of the cluster.
+        blocks: u32,
+    },
+    /// An access to the shared memory of a block that need not have started.
+    #[error(
+        "block {rank} of the cluster may not have started: no cluster::sync is before the access to its shared memory"
+    )]
+    BlockNotStarted {
+        /// The block's index in the cluster.
+        rank: u32,
+    },
+    /// An access to the shared memory of a block that has ended.
+    #[error("block {rank} of the cluster has ended: no cluster::sync is after the access to its shared memory")]
+    BlockEnded {
+        /// The block's index in the cluster.
+        rank: u32,
+    },
     /// The state of the grid's barrier was not zeroed, is not the same for all blocks, or was written to.
     #[error(
         "element 0 of grid::sync's state is {value:#x}: zero it before its first launch, pass the same one in all \

@@ -79,6 +79,45 @@ impl Global<'_, f32> {
     }
 }
 
+impl<'a> Global<'a, f32> {
+    /// `count` quads from element `first` on. A range that is out of bounds or does not begin at a multiple of 4 is a
+    /// fault.
+    #[inline]
+    #[track_caller]
+    pub fn quads(self, first: usize, count: u32) -> GlobalQuads<'a> {
+        check_aligned(self.name, first, Location::caller());
+        let end = first.saturating_add(4 * count as usize);
+        if end > self.len() {
+            let kind = FaultKind::OutOfBounds { place: Place::Global(self.name), index: end - 1, length: self.len() };
+            fault::raise(kind, Location::caller());
+        }
+        GlobalQuads { values: self, first, count }
+    }
+}
+
+/// Quads of global memory that the kernel only reads, from [`Global::quads`]: their range is compared with the buffer's
+/// length once, and an access compares only its index with their number.
+#[derive(Clone, Copy)]
+pub struct GlobalQuads<'a> {
+    values: Global<'a, f32>,
+    first: usize,
+    count: u32,
+}
+
+impl GlobalQuads<'_> {
+    /// Quad `index`, loaded by one instruction. An index out of bounds is a fault.
+    #[inline]
+    #[track_caller]
+    pub fn get(self, index: u32) -> F32x4 {
+        if index >= self.count {
+            let (index, length) = (index as usize, self.count as usize);
+            let kind = FaultKind::OutOfBounds { place: Place::Global(self.values.name), index, length };
+            fault::raise(kind, Location::caller());
+        }
+        self.values.quad(self.first + 4 * index as usize)
+    }
+}
+
 // The launch borrows the buffer, so nothing writes to it: returning a reference is sound, and there are no races.
 impl<T: Element> Index<usize> for Global<'_, T> {
     type Output = T;

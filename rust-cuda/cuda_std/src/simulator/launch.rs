@@ -11,7 +11,7 @@ use super::block::{Block, run_block};
 use super::global::GlobalShadows;
 use super::report::LaunchReport;
 use super::stacks::{Stacks, max_concurrent_blocks};
-use super::{LaunchError, Options, cooperative, fault};
+use super::{LaunchError, Options, cluster, cooperative, fault};
 use crate::LaunchConfig;
 
 /// The properties of a launch that all blocks share.
@@ -24,8 +24,9 @@ pub(super) struct Launch {
 
 /// The state that the workers of a launch share.
 struct Progress {
+    /// The next block, or cluster of blocks.
     next_block: AtomicU64,
-    /// The lowest block that failed: blocks above it are skipped, those below it must run.
+    /// The lowest one that failed: those above it are skipped, those below it must run.
     lowest_failed: AtomicU64,
     outcome: Mutex<(LaunchReport, Option<(u64, LaunchError)>)>,
 }
@@ -60,22 +61,29 @@ impl Launch {
             return 1;
         }
         let blocks = usize::try_from(self.config.grid.count()).unwrap_or(usize::MAX);
-        rayon::current_num_threads().min(blocks).min(max_concurrent_blocks(self.config.block.count()))
+        let concurrent = max_concurrent_blocks(self.config.block.count()) / usize::from(self.config.cluster);
+        rayon::current_num_threads().min(blocks).min(concurrent.max(1))
     }
 
-    /// Runs blocks until none remain or a lower block has failed.
+    /// Runs blocks, or clusters of blocks, until none remain or a lower one has failed.
     fn work(&self, progress: &Progress, thread: &(dyn Fn() + Sync)) {
         let stacks = Stacks::new(self.options.stack_bytes);
         let mut report = LaunchReport::default();
         let shadows = Rc::new(GlobalShadows::default());
-        let blocks = self.config.grid.count();
+        let cluster = u64::from(self.config.cluster);
+        let count = self.config.grid.count() / cluster;
         loop {
             let number = progress.next_block.fetch_add(1, Ordering::Relaxed);
-            if number >= blocks || number > progress.lowest_failed.load(Ordering::Relaxed) {
+            if number >= count || number > progress.lowest_failed.load(Ordering::Relaxed) {
                 break;
             }
-            let block = Rc::new(Block::new(*self, number, Rc::clone(&shadows)));
-            match run_block(block, &stacks, thread) {
+            let done = if cluster > 1 {
+                cluster::run(self, number, &shadows, &stacks, thread)
+            } else {
+                let block = Rc::new(Block::new(*self, number, Rc::clone(&shadows), None));
+                run_block(block, &stacks, thread)
+            };
+            match done {
                 Ok(done) => report += done,
                 Err(error) => {
                     progress.lowest_failed.fetch_min(number, Ordering::Relaxed);

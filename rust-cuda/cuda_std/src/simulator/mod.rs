@@ -8,6 +8,9 @@
 //! the next [grid barrier](grid::sync). A block can wait for another there only: a kernel that spins on another
 //! block's atomic operation never ends in the simulator.
 //!
+//! So are the blocks of a [cluster](cluster): one operating-system thread runs them up to the next [barrier of the
+//! cluster](cluster::sync).
+//!
 //! With [`Options::check_races`], shadow memory records the accesses to every element, and the blocks run one after the
 //! other. Without it, kernels run several times faster; indices, barriers, warps and reads of uninitialised buffers are
 //! still checked.
@@ -15,6 +18,7 @@
 pub mod atomic;
 mod block;
 mod buffer;
+pub mod cluster;
 mod cooperative;
 mod current;
 mod fault;
@@ -30,7 +34,7 @@ pub mod warp;
 
 pub use buffer::{SimulatorBuffer, SimulatorMemory};
 pub use fault::{Access, Fault, FaultKind, Place, SourceLocation};
-pub use global::{Global, GlobalMut};
+pub use global::{Global, GlobalMut, GlobalQuads};
 pub use report::LaunchReport;
 pub use shared::{DynamicShared, SharedArray, SharedView, dynamic_shared};
 

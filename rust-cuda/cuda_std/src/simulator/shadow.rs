@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::panic::Location;
 
+use super::current;
 use super::fault::Access;
 
 /// A thread between two barriers.
@@ -29,9 +30,18 @@ impl Accessor {
         u64::from(self.stamp & 1023)
     }
 
-    /// Whether the two are unordered: in different blocks, or different threads of a block with no barrier between.
-    fn is_concurrent(self, other: Self) -> bool {
-        self.block != other.block || (self.stamp >> 10 == other.stamp >> 10 && self.stamp != other.stamp)
+    /// The number of barriers that its block has passed.
+    pub(super) fn epoch(self) -> u32 {
+        self.stamp >> 10
+    }
+
+    /// Whether this access and a later one of the current thread, `now`, are unordered: in different blocks with no
+    /// barrier of their cluster between, or different threads of a block with no barrier between.
+    fn is_concurrent(self, now: Self) -> bool {
+        if self.block != now.block {
+            return !current::is_before_cluster_barrier(self);
+        }
+        self.epoch() == now.epoch() && self.stamp != now.stamp
     }
 }
 

@@ -6,6 +6,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use super::atomic::Atomic;
+use super::block::Block;
 use super::current;
 use super::fault::{self, Access, FaultKind, Place};
 use super::global::raise_race;
@@ -214,19 +215,26 @@ impl<T: Element> Clone for DynamicShared<T> {
 /// [`DynamicSharedType`](crate::simulator::FaultKind::DynamicSharedType).
 #[track_caller]
 pub fn dynamic_shared<T: Element>() -> DynamicShared<T> {
-    let array = current::with_block(|block| {
-        let length = block.shared.dynamic_bytes / size_of::<T>();
-        let make = || Rc::new((0..length).map(|_| T::POISON.into_cell()).collect());
-        let checks_races = block.launch.options.check_races;
-        block.shared.array::<Vec<T::Cell>>(DYNAMIC, checks_races, length, make)
-    });
-    match array {
+    match current::with_block(dynamic_array::<T>) {
         Some((cells, shadows)) => DynamicShared { length: cells.len(), cells, shadows, offset: 0 },
         None => fault::raise(FaultKind::DynamicSharedType, Location::caller()),
     }
 }
 
+/// The dynamic part of a block's shared memory. None if it has elements of another type.
+fn dynamic_array<T: Element>(block: &Block) -> Option<(Rc<Vec<T::Cell>>, ArrayShadows)> {
+    let length = block.shared.dynamic_bytes / size_of::<T>();
+    let make = || Rc::new((0..length).map(|_| T::POISON.into_cell()).collect());
+    block.shared.array::<Vec<T::Cell>>(DYNAMIC, block.launch.options.check_races, length, make)
+}
+
 impl<T: Element> DynamicShared<T> {
+    /// The array at the same place of block `other`. None if that block uses another element type.
+    pub(super) fn in_other_block(&self, other: &Block) -> Option<Self> {
+        let (cells, shadows) = dynamic_array::<T>(other)?;
+        Some(Self { cells, shadows, ..*self })
+    }
+
     /// The number of elements.
     #[inline]
     pub fn len(&self) -> usize {

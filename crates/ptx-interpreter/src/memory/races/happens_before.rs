@@ -216,6 +216,18 @@ impl HappensBefore {
         block.pending.entry((phase.warp, lane)).or_default().fenced = fenced;
     }
 
+    /// All accesses of these blocks up to now happen before what any of them does next. Each phase is the block's next
+    /// one.
+    pub(super) fn synchronise(&mut self, phases: &[Phase]) {
+        let mut all = Clock::default();
+        for phase in phases {
+            all.join(&self.release(*phase, 0));
+        }
+        for phase in phases {
+            self.blocks.entry(phase.block).or_default().shared.join(&all);
+        }
+    }
+
     /// The clock of all accesses that happen before now in this thread. Excludes the block's next accesses.
     fn release(&mut self, phase: Phase, lane: u32) -> Clock {
         let block = self.blocks.entry(phase.block).or_default();

@@ -5,6 +5,7 @@
 //! - the same thread made both, or
 //! - a barrier of their block is between them, or
 //! - a `bar.warp.sync` of their warp is between them, or
+//! - a barrier of their blocks' cluster is between them, or
 //! - the first was released at an atomic location, and the second's thread acquired it from there,
 //!
 //! or by transitivity of these (PTX ISA 8, Memory Consistency Model; causality order).
@@ -22,6 +23,8 @@
 //! - a scope is too narrow: scopes are ignored, and a fence of a block counts as one of the device;
 //! - more than 16 threads, or 4 of a warp, read the same bytes, or access them atomically, without an order: some
 //!   accesses are dropped, first those of a warp or block with other recorded accesses;
+//! - one is between the arrival at a barrier of the cluster and the wait there: it counts as before the barrier if the
+//!   other threads have not all arrived, else as after it;
 //! - several threads of a block release without a barrier between: together they count as a release by the block;
 //! - a store overwrites a released value at a location: an acquire of the new value acquires the old release too;
 //! - millions of warp phases are between the two accesses.
@@ -186,6 +189,12 @@ impl RaceDetector {
     /// to its last fence. A read-modify-write is an `observe`, then a `publish`.
     pub fn publish(&mut self, location: (Watched, usize), (phase, lane): (Phase, u32), releases: bool) {
         self.happens_before.publish(location, phase, lane, releases);
+    }
+
+    /// Registers a barrier of several blocks: all their accesses up to now happen before what any of them does next.
+    /// `phases` has for each block the phase of one of its warps after the barrier.
+    pub fn synchronise(&mut self, phases: &[Phase]) {
+        self.happens_before.synchronise(phases);
     }
 
     /// Registers a lane's fence (`fence`, `membar`).

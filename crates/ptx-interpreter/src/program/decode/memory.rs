@@ -49,6 +49,8 @@ pub(super) fn decode(
     }
 }
 
+/// Shared memory of any block of the cluster.
+const CLUSTER: &str = "shared::cluster";
 const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
 /// `fence.proxy`: orders a thread's accesses through different proxies. It has no effect here: every access is of the
@@ -74,7 +76,7 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
     let mut ordering = MemoryOrdering::default();
     let semantics: &[&str] = &["weak", "volatile", "relaxed", "acquire", "release", "mmio"];
     let spaces: &[&str] =
-        &["global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func"];
+        &["global", "shared", "shared::cta", CLUSTER, "local", "const", "param", "param::entry", "param::func"];
     let [semantics, scope, space] = modifiers.take_one_of_each([semantics, &SCOPES, spaces]);
     match (semantics, scope) {
         (Some("volatile"), None) => ordering.strong = true,
@@ -87,7 +89,10 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
         (None | Some("weak"), None) => {}
         (_, Some(word)) | (Some(word), None) => return Err(Problem::Modifier(word.to_owned())),
     }
-    let space = space.and_then(space_named).map_or(AccessSpace::Generic, AccessSpace::Space);
+    let space = match space {
+        Some(CLUSTER) => AccessSpace::Cluster,
+        space => space.and_then(space_named).map_or(AccessSpace::Generic, AccessSpace::Space),
+    };
     // Cache operators and eviction priorities have no effect: caches are not modelled.
     while modifiers.take_beginning(&["L1::", "L2::"]).is_some()
         || modifiers.take_any(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"]).is_some()
@@ -124,7 +129,10 @@ fn resolved(
         (AccessSpace::Space(space), Some(variable)) if space != variable => {
             Err(Problem::Operand { number, expected: "a variable of this state space" })
         }
-        (AccessSpace::Generic, Some(Space::Global)) => Ok((address, space)),
+        (AccessSpace::Generic, Some(Space::Global)) | (AccessSpace::Cluster, Some(Space::Shared)) => {
+            Ok((address, space))
+        }
+        (AccessSpace::Cluster, Some(_)) => Err(Problem::Operand { number, expected: "a variable in shared memory" }),
         (AccessSpace::Generic, Some(_)) => Err(Problem::Operand { number, expected: "a generic address" }),
         _ => Ok((address, space)),
     }

@@ -2,6 +2,7 @@
 
 use super::operands::{Widths, check_width, count, destination, predicate, source, space_named};
 use super::predicates;
+use crate::memory::in_block_of_cluster;
 use crate::program::error::Problem;
 use crate::program::instruction::{Action, Extend, Register};
 use crate::program::modifiers::ModifierCursor;
@@ -43,6 +44,21 @@ pub(super) fn decode(
             let sources = [source, distance, 0, 0];
             Ok((Action::Compute { compute: add_addresses, destination, sources, extend: Extend::Zero }, Class::Move))
         }
+        "mapa" => {
+            modifiers.expect_any(&["shared::cluster"], "`.shared::cluster`")?;
+            modifiers.expect_any(&["u32"], "`.u32`")?;
+            modifiers.end()?;
+            let [to, address, rank] = count(operands, "3")?;
+            let destination = destination(symbols, to, 1, 32, Widths::Exact)?;
+            let address = match address {
+                Operand::Name(name) if symbols.variable_address(name)?.is_some() => {
+                    variable(symbols, name, 0, Some(Space::Shared))?
+                }
+                _ => source(symbols, address, 2, ScalarType::U32, Widths::Exact)?,
+            };
+            let sources = [address, source(symbols, rank, 3, ScalarType::U32, Widths::Exact)?, 0, 0];
+            Ok((Action::Compute { compute: map_addresses, destination, sources, extend: Extend::Zero }, Class::Move))
+        }
         "isspacep" => {
             let space = expect_space(modifiers)?;
             modifiers.end()?;
@@ -69,6 +85,13 @@ pub(super) fn decode(
 fn add_addresses(result: &mut Lanes, [a, b, ..]: [&Lanes; 4]) {
     for lane in 0..LANES {
         result[lane] = a[lane].wrapping_add(b[lane]);
+    }
+}
+
+/// `mapa`: the addresses of places in another block's shared memory (PTX ISA 9.7.9.23).
+fn map_addresses(result: &mut Lanes, [addresses, ranks, ..]: [&Lanes; 4]) {
+    for lane in 0..LANES {
+        result[lane] = in_block_of_cluster(addresses[lane] as u32, ranks[lane] as u32).into();
     }
 }
 

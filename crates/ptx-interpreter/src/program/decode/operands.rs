@@ -169,6 +169,8 @@ fn special(name: &str) -> Option<Special> {
         ("%laneid", None) => Special::Lane,
         ("%warpid", None) => Special::Warp,
         ("%nwarpid", None) => Special::Warps,
+        ("%cluster_ctarank", None) => Special::ClusterRank,
+        ("%cluster_nctarank", None) => Special::ClusterSize,
         ("%dynamic_smem_size", None) => Special::DynamicSharedBytes,
         // The driver sets them to the address at which CUDA's cooperative groups find the grid barrier.
         ("%envreg1", None) => Special::GridWorkspace { upper: true },

@@ -27,6 +27,22 @@ pub(super) fn decode(
             let [members] = count(operands, "1")?;
             Ok((Action::WarpBarrier { members: members_of(symbols, members, 1)? }, Class::Barrier))
         }
+        "barrier" if modifiers.take("cluster") => {
+            let action = match modifiers.expect_any(&["arrive", "wait"], "`.arrive` or `.wait`")? {
+                "arrive" => {
+                    modifiers.take("release");
+                    Action::ClusterArrive
+                }
+                _ => {
+                    modifiers.take("acquire");
+                    Action::ClusterWait
+                }
+            };
+            modifiers.take("aligned");
+            modifiers.end()?;
+            count::<0>(operands, "0")?;
+            Ok((action, Class::Barrier))
+        }
         "bar" | "barrier" => Ok((Action::Barrier(barrier(symbols, modifiers, operands)?), Class::Barrier)),
         "activemask" => {
             let scalar_type = modifiers.expect_type()?;

@@ -52,6 +52,9 @@ pub struct GpuOptions {
     pub path: GpuPath,
     /// Maximum number of blocks of a launch for many steps; None for the device's limit.
     pub max_blocks: Option<NonZeroU32>,
+    /// Whether a launch for many steps is never one cluster of blocks, for which there is a kernel for the homework's
+    /// network.
+    pub no_clusters: bool,
 }
 
 /// The error of creating a GPU engine.

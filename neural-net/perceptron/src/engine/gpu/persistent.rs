@@ -4,6 +4,7 @@ mod plan;
 
 use ::gpu::{Buffer, Device, F32x4, LaunchConfig};
 use kernels_gpu::network::Batches;
+use kernels_gpu::network::persistent::cluster::{self, network_train_cluster};
 use kernels_gpu::network::persistent::{THREADS, network_train_homework, network_train_persistently};
 
 pub use self::plan::NotPersistent;
@@ -19,10 +20,28 @@ use crate::engine::DeviceError;
 #[derive(Debug)]
 pub(super) struct Persistent {
     plan: Plan,
+    kernel: TrainingKernel,
     table: Buffer<u32>,
     workspace: Buffer<F32x4>,
     exchange: Buffer<F32x4>,
     barrier: Buffer<u32>,
+}
+
+/// The kernel of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TrainingKernel {
+    /// `network_train_persistently`
+    Any,
+    /// `network_train_homework`
+    Homework,
+    /// `network_train_cluster`
+    Cluster,
+}
+
+/// The launch of `network_train_cluster`.
+fn cluster_config() -> LaunchConfig {
+    let config = LaunchConfig::new(cluster::BLOCKS, cluster::THREADS).with_dynamic_shared(cluster::SHARED_BYTES);
+    config.clusters_of(cluster::BLOCKS)
 }
 
 /// The engine's data that a launch reads and writes.
@@ -68,6 +87,14 @@ impl Persistent {
         if resident < plan.blocks() {
             plan = Plan::new(layout, batch_size, has_momentum, Limits { blocks: resident, ..limits })?;
         }
+        let may_be_cluster = !options.no_clusters && limits.blocks >= cluster::BLOCKS;
+        let kernel = if !plan.has_constant_table() {
+            TrainingKernel::Any
+        } else if may_be_cluster && device.max_clusters(&network_train_cluster, cluster_config())? > 0 {
+            TrainingKernel::Cluster
+        } else {
+            TrainingKernel::Homework
+        };
         let allocating = GpuEngineError::allocating("the exchange buffer of a launch's blocks", "smaller --layers");
         Ok(Self {
             table: device.buffer_from_slice(plan.table()).map_err(&allocating)?,
@@ -75,6 +102,7 @@ impl Persistent {
             exchange: device.uninitialized(plan.exchange_quads()).map_err(&allocating)?,
             barrier: device.zeroed(1).map_err(&allocating)?,
             plan,
+            kernel,
         })
     }
 
@@ -95,9 +123,29 @@ impl Persistent {
         (first_step, steps): (usize, usize),
         rule: Rule,
     ) -> Result<(), DeviceError> {
+        let (end_step, loss) = ((first_step + steps) as u32, loss_code(run.loss));
+        let first_step = first_step as u32;
+        let batches = Batches { size: run.batch_size, samples: run.order.len() as u32 };
+        let (inputs, targets) = (run.samples.inputs(), run.samples.targets());
+        if self.kernel == TrainingKernel::Cluster {
+            let arguments = (
+                inputs,
+                targets,
+                run.order,
+                run.parameters,
+                run.losses,
+                first_step,
+                end_step,
+                batches,
+                loss,
+                rule.common,
+            );
+            run.device.launch(&network_train_cluster, cluster_config(), arguments)?;
+            return Ok(());
+        }
         let arguments = (
-            run.samples.inputs(),
-            run.samples.targets(),
+            inputs,
+            targets,
             run.order,
             &self.table,
             run.parameters,
@@ -106,15 +154,15 @@ impl Persistent {
             &mut self.exchange,
             &mut self.barrier,
             run.losses,
-            first_step as u32,
-            (first_step + steps) as u32,
-            Batches { size: run.batch_size, samples: run.order.len() as u32 },
-            loss_code(run.loss),
+            first_step,
+            end_step,
+            batches,
+            loss,
             rule.common,
         );
         let config = LaunchConfig::new(self.plan.blocks(), THREADS).with_dynamic_shared(self.plan.shared_bytes());
         let config = config.cooperative();
-        match self.plan.has_constant_table() {
+        match self.kernel == TrainingKernel::Homework {
             true => run.device.launch(&network_train_homework, config, arguments)?,
             false => run.device.launch(&network_train_persistently, config, arguments)?,
         };

@@ -1,0 +1,206 @@
+//! The forward and the backward pass, each run by the whole block.
+
+use cuda_std::{F32x4, SharedArray, cluster, math, warp};
+
+use super::super::super::{activation, loss};
+use super::super::rows::halve;
+use super::memory::{
+    BATCH, Block, FEATURE_QUADS, FIRST, FIRST_BIASES, FIRST_ERRORS, FIRST_QUADS, FIRST_WEIGHTS, SECOND, SECOND_BIASES,
+    SECOND_ERRORS, SECOND_QUADS, SECOND_WEIGHTS, SECOND_WEIGHTS_FROM_OWN, THIRD_BIASES, THIRD_ERRORS, THIRD_WEIGHTS,
+};
+use super::{BLOCKS, UNITS, thread};
+
+/// In the passes after the first layer, 16 lanes work on a sample.
+#[derive(Clone, Copy)]
+struct Lane {
+    sample: u32,
+    /// 0 to 15.
+    index: u32,
+}
+
+impl Lane {
+    #[inline(always)]
+    fn of_thread() -> Self {
+        Self { sample: thread() / 16, index: thread() % 16 }
+    }
+}
+
+impl Block<'_> {
+    /// Computes the first layer's activations of the block's units, and writes them to all blocks.
+    #[inline(always)]
+    pub(super) fn forward_first(&self, half: u32) {
+        let (warp, lane) = (thread() / 32, thread() % 32);
+        let (first, quad) = (warp / 2 * 4, warp % 2);
+        let (batch, weights) = (BATCH.half(half).view(self.shared), FIRST_WEIGHTS.view(self.shared));
+        let mut sums = [[0.0_f32; 4]; 4];
+        // Unrolled, so that the loads of some quads are in flight during the sums of others.
+        unrolled!(|n: 0 1 2 3 4 5 6| {
+            let k = lane + 32 * n;
+            if k < FEATURE_QUADS {
+                let inputs: [[f32; 4]; 4] = core::array::from_fn(|i| batch.get([first + i as u32, k]).to_array());
+                let weights: [[f32; 4]; 4] = core::array::from_fn(|i| weights.get([4 * quad + i as u32, k]).to_array());
+                for (&inputs, sums) in inputs.iter().zip(&mut sums) {
+                    add_products(inputs, weights, sums);
+                }
+            }
+        });
+        let [a, b, c, d] = sums;
+        let sums = halve(halve(a, c, 16), halve(b, d, 16), 8);
+        let [sum] = halve_quad(sums, 4, 2);
+        // Bits 3 and 4 of the lane are the sample, bits 1 and 2 the unit.
+        let bias = element(FIRST_BIASES.view(self.shared).get([quad]), lane / 2 % 4);
+        let sum = sum + warp::shuffle_xor(sum, 1);
+        let values = join_quad(activation::apply(activation::SIGMOID, sum + bias), 4, 2);
+        let place = FIRST.half(half).offset([first + lane / 8, 2 * self.rank + quad]);
+        cluster::map_shared(self.shared, lane % 8).set(place, values);
+        cluster::map_shared(self.shared, lane % 8 + BLOCKS / 2).set(place, values);
+    }
+
+    /// Computes the second layer's activations of the block's units, and writes them to all blocks.
+    #[inline(always)]
+    pub(super) fn forward_second(&self, half: u32) {
+        let lane = Lane::of_thread();
+        let (inputs, weights) = (FIRST.half(half).view(self.shared), SECOND_WEIGHTS.view(self.shared));
+        let mut sums = [0.0_f32; 4];
+        unrolled!(|n: 0 1| {
+            let k = lane.index + n * (FIRST_QUADS / 2);
+            let inputs = inputs.get([lane.sample, k]).to_array();
+            let weights: [[f32; 4]; 4] = core::array::from_fn(|i| weights.get([k, i as u32]).to_array());
+            for (&input, weights) in inputs.iter().zip(&weights) {
+                add_scaled(input, weights, &mut sums);
+            }
+        });
+        let [sum] = halve_quad(sums, 8, 4);
+        let sum = sum + warp::shuffle_xor(sum, 2);
+        let sum = sum + warp::shuffle_xor(sum, 1);
+        // Bits 2 and 3 of the lane's index are the unit.
+        let bias = element(SECOND_BIASES.view(self.shared).get([0]), lane.index / 4);
+        let value = activation::apply(activation::SIGMOID, sum + bias);
+        let values = join_quad(value, 8, 4);
+        cluster::map_shared(self.shared, lane.index).set(SECOND.offset([lane.sample, self.rank]), values);
+    }
+
+    /// Computes the third layer's activations, the loss and errors of all samples, and the second layer's errors. Errors
+    /// of rows from `rows` on are zero. `target` is that of the lane's sample and output.
+    #[inline(always)]
+    pub(super) fn output(&self, target: f32, rows: u32, loss: u32, losses: &SharedArray<f32, 16>) {
+        let lane = Lane::of_thread();
+        // The lane's quad of the second layer's units, and their weights.
+        let inputs = SECOND.view(self.shared).get([lane.sample, lane.index]).to_array();
+        let weights = THIRD_WEIGHTS.view(self.shared);
+        let weights: [[[f32; 4]; 3]; 4] = core::array::from_fn(|i| {
+            core::array::from_fn(|q| weights.get([lane.index, i as u32, q as u32]).to_array())
+        });
+        let mut sums = [[0.0_f32; 4]; 3];
+        for (&input, weights) in inputs.iter().zip(&weights) {
+            for (sums, weights) in sums.iter_mut().zip(weights) {
+                add_scaled(input, weights, sums);
+            }
+        }
+        let sums = halve(halve(sums[0], sums[2], 8), halve(sums[1], [0.0; 4], 8), 4);
+        let [sum] = halve_quad(sums, 2, 1);
+        // The lane's index is its output.
+        let output = lane.index;
+        let (mut error, mut term) = (0.0, 0.0);
+        if output < UNITS[2] && lane.sample < rows {
+            let bias = element(THIRD_BIASES.view(self.shared).get([output / 4]), output % 4);
+            let value = activation::apply(activation::SIGMOID, sum + bias);
+            error = loss::error(activation::SIGMOID, loss, value, target, 0.0);
+            term = loss::term(activation::SIGMOID, loss, value, target);
+        }
+        let errors = join_quad(error, 2, 1);
+        if output.is_multiple_of(4) && output < UNITS[2] {
+            THIRD_ERRORS.view(self.shared).set([lane.sample, output / 4], errors);
+        }
+        if self.rank == 0 {
+            let mut distance = 8;
+            while distance > 0 {
+                term += warp::shuffle_xor(term, distance);
+                distance /= 2;
+            }
+            if lane.index == 0 {
+                losses.set(lane.sample as usize, term);
+            }
+        }
+        let first = thread() % 32 / 16 * 16;
+        let mut sums = [0.0_f32; 4];
+        unrolled!(|output: 0 1 2 3 4 5 6 7 8 9| {
+            let error = warp::shuffle_idx(error, first + output);
+            let (quad, element) = (output as usize / 4, output as usize % 4);
+            let weights: [f32; 4] = core::array::from_fn(|i| weights[i][quad][element]);
+            add_scaled(error, &weights, &mut sums);
+        });
+        let errors: [f32; 4] =
+            core::array::from_fn(|i| sums[i] * activation::derivative(activation::SIGMOID, inputs[i]));
+        SECOND_ERRORS.view(self.shared).set([lane.sample, lane.index], errors.into());
+    }
+
+    /// Computes the errors of the block's units of the first layer, by the block's first half: 8 lanes for a sample.
+    #[inline(always)]
+    pub(super) fn backward_first(&self, half: u32) {
+        let (sample, lane) = (thread() % 128 / 8, thread() % 8);
+        let (errors, weights) = (SECOND_ERRORS.view(self.shared), SECOND_WEIGHTS_FROM_OWN.view(self.shared));
+        let mut sums = [[0.0_f32; 4]; 2];
+        unrolled!(|n: 0 1| {
+            let k = lane + n * (SECOND_QUADS / 2);
+            let errors = errors.get([sample, k]).to_array();
+            let rows = |first| core::array::from_fn(|i| weights.get([first + i as u32, k]).to_array());
+            add_products(errors, rows(0), &mut sums[0]);
+            add_products(errors, rows(4), &mut sums[1]);
+        });
+        // The lane is the unit.
+        let [sum] = halve_quad(halve(sums[0], sums[1], 4), 2, 1);
+        let sums = join_quad(sum, 2, 1).to_array();
+        let quad = lane / 4;
+        let values = FIRST.half(half).view(self.shared).get([sample, 2 * self.rank + quad]).to_array();
+        let errors: [f32; 4] =
+            core::array::from_fn(|i| sums[i] * activation::derivative(activation::SIGMOID, values[i]));
+        if lane.is_multiple_of(4) {
+            FIRST_ERRORS.view(self.shared).set([sample, quad], errors.into());
+        }
+    }
+}
+
+/// Adds the scalar products of `left` and each of `rights` to `sums`.
+#[inline(always)]
+fn add_products(left: [f32; 4], rights: [[f32; 4]; 4], sums: &mut [f32; 4]) {
+    for (right, sum) in rights.iter().zip(sums) {
+        for (&left, &right) in left.iter().zip(right) {
+            *sum = math::fma(left, right, *sum);
+        }
+    }
+}
+
+/// Adds `factor` · `values` to `sums`.
+#[inline(always)]
+fn add_scaled(factor: f32, values: &[f32; 4], sums: &mut [f32; 4]) {
+    for (&value, sum) in values.iter().zip(sums) {
+        *sum = math::fma(factor, value, *sum);
+    }
+}
+
+/// Recursive halving of a quad: the sum of one element over four lanes, in each of them that of another. The lane's bits
+/// `high` and `low` are the element.
+#[inline(always)]
+fn halve_quad([a, b, c, d]: [f32; 4], high: u32, low: u32) -> [f32; 1] {
+    let [a, b] = halve([a, b], [c, d], high);
+    halve([a], [b], low)
+}
+
+/// The reverse of [`halve_quad`]'s distribution: the values of four lanes as a quad, in each of them.
+#[inline(always)]
+fn join_quad(value: f32, high: u32, low: u32) -> F32x4 {
+    let lane = thread();
+    let other = warp::shuffle_xor(value, low);
+    let (a, b) = if lane & low == 0 { (value, other) } else { (other, value) };
+    let (c, d) = (warp::shuffle_xor(a, high), warp::shuffle_xor(b, high));
+    if lane & high == 0 { F32x4::new(a, b, c, d) } else { F32x4::new(c, d, a, b) }
+}
+
+/// Element `index` of a quad.
+#[inline(always)]
+fn element(quad: F32x4, index: u32) -> f32 {
+    let [a, b, c, d] = quad.to_array();
+    let (even, odd) = if index & 2 == 0 { (a, b) } else { (c, d) };
+    if index & 1 == 0 { even } else { odd }
+}

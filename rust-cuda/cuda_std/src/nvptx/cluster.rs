@@ -1,0 +1,110 @@
+//! Thread block clusters: barriers between the blocks of a cluster, and access to each other's shared memory.
+
+use core::arch::asm;
+
+use super::{DynamicShared, out_of_bounds};
+use crate::F32x4;
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.barrier.cluster.arrive.aligned"]
+    fn arrive();
+    #[link_name = "llvm.nvvm.barrier.cluster.wait.aligned"]
+    fn wait();
+}
+
+/// The block's index in its cluster.
+#[inline(always)]
+pub fn rank() -> u32 {
+    let rank: u32;
+    // SAFETY: the instruction reads a register that every thread has.
+    unsafe { asm!("mov.u32 {0}, %cluster_ctarank;", out(reg32) rank, options(pure, nomem, nostack, preserves_flags)) };
+    rank
+}
+
+/// The number of blocks of a cluster.
+#[inline(always)]
+pub fn size() -> u32 {
+    let size: u32;
+    // SAFETY: the instruction reads a register that every thread has.
+    unsafe { asm!("mov.u32 {0}, %cluster_nctarank;", out(reg32) size, options(pure, nomem, nostack, preserves_flags)) };
+    size
+}
+
+/// Waits until every thread of the cluster has arrived (`barrier.cluster`). Writes before the barrier are visible to all
+/// of them after it.
+#[inline(always)]
+pub fn sync() {
+    // SAFETY: a barrier accesses no memory; the simulator checks that all threads reach it.
+    unsafe {
+        arrive();
+        wait();
+    }
+}
+
+/// The dynamic shared memory of another block of the cluster, from [`map_shared`].
+#[derive(Clone, Copy)]
+pub struct ClusterShared {
+    /// Address of the first element in the cluster's shared memory.
+    address: u32,
+    length: usize,
+}
+
+/// The array of block `rank` of the cluster that is at the place of `shared` in this block.
+///
+/// All blocks must have started when one accesses another's memory, and none may have ended: [`sync`] before the first
+/// access and after the last. A rank that is not less than [`size`] traps.
+#[inline(always)]
+pub fn map_shared(shared: &DynamicShared<F32x4>, rank: u32) -> ClusterShared {
+    if rank >= size() {
+        out_of_bounds();
+    }
+    let address: u32;
+    // SAFETY: the instructions convert an address, and access no memory.
+    unsafe {
+        asm!(
+            "cvta.to.shared.u64 {1}, {2};", "cvt.u32.u64 {0}, {1};", "mapa.shared::cluster.u32 {0}, {0}, {3};",
+            out(reg32) address, out(reg64) _, in(reg64) shared.address(), in(reg32) rank,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    ClusterShared { address, length: shared.len() }
+}
+
+impl ClusterShared {
+    /// Element `index`. An index out of bounds traps.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> F32x4 {
+        let (x, y, z, w): (f32, f32, f32, f32);
+        // SAFETY: `at` is within the array. Without `nomem`, LLVM assumes that the asm accesses any memory.
+        unsafe {
+            asm!(
+                "ld.shared::cluster.v4.f32 {{{0}, {1}, {2}, {3}}}, [{4}];",
+                out(reg32) x, out(reg32) y, out(reg32) z, out(reg32) w, in(reg32) self.at(index),
+                options(nostack, preserves_flags)
+            );
+        }
+        F32x4 { x, y, z, w }
+    }
+
+    /// Writes element `index`. An index out of bounds traps.
+    #[inline(always)]
+    pub fn set(&self, index: usize, value: F32x4) {
+        // SAFETY: as above.
+        unsafe {
+            asm!(
+                "st.shared::cluster.v4.f32 [{0}], {{{1}, {2}, {3}, {4}}};",
+                in(reg32) self.at(index), in(reg32) value.x, in(reg32) value.y, in(reg32) value.z, in(reg32) value.w,
+                options(nostack, preserves_flags)
+            );
+        }
+    }
+
+    /// Address of element `index` in the cluster's shared memory.
+    #[inline(always)]
+    fn at(&self, index: usize) -> u32 {
+        if index >= self.length {
+            out_of_bounds();
+        }
+        self.address + (index * size_of::<F32x4>()) as u32
+    }
+}
