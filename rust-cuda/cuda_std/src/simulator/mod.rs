@@ -8,7 +8,7 @@
 //! the next [grid barrier](grid::sync). A block can wait for another there only: a kernel that spins on another
 //! block's atomic operation never ends in the simulator.
 //!
-//! So are the blocks of a [cluster](cluster): one operating-system thread runs them up to the next [barrier of the
+//! So are the blocks of a [cluster]: one operating-system thread runs them up to the next [barrier of the
 //! cluster](cluster::sync).
 //!
 //! With [`Options::check_races`], shadow memory records the accesses to every element, and the blocks run one after the
