@@ -12,7 +12,8 @@ pub mod semantics;
 pub mod syntax;
 
 pub use machine::{
-    Access, AccessedSpace, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError, LaunchReport, Machine,
-    Options, SameValueRace, SpaceTotals,
+    Access, AccessedSpace, Code, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError, LaunchReport,
+    Machine, MemoryRange, ObservedAccess, Observer, Options, SameValueRace, SpaceTotals, Step, StoppedBlock,
+    StoppedWarp, Waits, WarpPath,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};

@@ -4,6 +4,9 @@ use cuda_std::{Global, GlobalMut, kernel, thread};
 
 use super::shape::Batches;
 
+/// Marks a row of the batch without a sample.
+pub(super) const NO_SAMPLE: u32 = u32::MAX;
+
 /// The batch of a step.
 #[derive(Clone, Copy)]
 pub(super) struct Batch<'a> {
@@ -22,6 +25,12 @@ impl<'a> Batch<'a> {
         let first = step * size;
         let rows = if first < samples { size.min(samples - first) } else { 0 };
         Self { order, first, rows }
+    }
+
+    /// Index, in the data set, of the sample in row `row`, or [`NO_SAMPLE`].
+    #[inline(always)]
+    pub(super) fn sample_in_row(&self, row: u32) -> u32 {
+        if row < self.rows { self.sample(row) as u32 } else { NO_SAMPLE }
     }
 
     /// Index, in the data set, of sample `row` of the batch.

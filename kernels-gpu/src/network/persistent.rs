@@ -31,7 +31,7 @@
 //! | activations | sample | units |
 //! | errors | sample | units; in the first layer the block's, unless it is the only one |
 
-use cuda_std::{F32x4, Global, GlobalMut, dynamic_shared, grid, kernel, shared_array, thread};
+use cuda_std::{F32x4, Global, GlobalMut, SharedArray, dynamic_shared, grid, kernel, shared_array, thread};
 
 mod batch;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
@@ -157,12 +157,7 @@ fn train<T: Table>(
         network.output(rows, loss, &losses_of_samples);
         thread::sync_threads();
         if thread::index_1d() == 0 {
-            let (mut sum, mut row) = (0.0, 0);
-            while row < rows {
-                sum += losses_of_samples.get(row as usize);
-                row += 1;
-            }
-            losses.set(step as usize, sum);
+            losses.set(step as usize, sum_of_losses(&losses_of_samples, rows));
         }
         network.for_each_later_layer_reversed(|layer| {
             network.backward(layer);
@@ -174,4 +169,15 @@ fn train<T: Table>(
         step += 1;
     }
     network.store_parameters(parameters, &block_velocities, velocities);
+}
+
+/// The sum of the first `rows` losses, in order.
+#[inline(always)]
+fn sum_of_losses<const N: usize>(losses: &SharedArray<f32, N>, rows: u32) -> f32 {
+    let (mut sum, mut row) = (0.0, 0);
+    while row < rows {
+        sum += losses.get(row as usize);
+        row += 1;
+    }
+    sum
 }

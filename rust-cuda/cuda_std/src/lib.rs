@@ -109,8 +109,8 @@
 //!    with the length, on a GPU too; a [`SharedView`] is compared with the length when it is made, and each index with
 //!    its size. [`ClusterShared`](cluster::ClusterShared) compares each index with the length, and
 //!    [`cluster::map_shared`] the rank with the cluster's size; an access to a block that has ended is an error of the
-//!    GPU. An index out of bounds traps, and the next synchronisation with the device returns the error. Every bit pattern is a valid value of every [`Element`], so uninitialised memory holds some value,
-//!    never an invalid one.
+//!    GPU. An index out of bounds traps, and the next synchronisation with the device returns the error. Every bit
+//!    pattern is a valid value of every [`Element`], so uninitialised memory holds some value, never an invalid one.
 //! 4. **Buffers outlive their launches.** A device has one queue: launches and copies run in order, and freeing a
 //!    buffer waits for the launches that use it.
 //! 5. **No thread waits for one that cannot run.** A kernel with a grid barrier is rejected in a launch that is

@@ -45,16 +45,26 @@ impl Block {
         }
     }
 
-    /// Runs each warp until it waits or its time slice expires.
+    /// Runs each warp until it waits or its time slice expires. The block ends if the observer abandons the launch.
     ///
     /// # Errors
     /// A thread's fault, or a deadlock: no thread can continue.
     pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
+        self.run_warps(context).inspect_err(|fault| context.observe_fault(fault, &self.warps))
+    }
+
+    fn run_warps(&mut self, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
         let (mut progress, mut live) = (false, false);
         for index in 0..self.warps.len() {
-            let warp = &mut self.warps[index];
-            progress |= warp.run(context)?;
-            live |= warp.live() != 0;
+            progress |= self.warps[index].run(context)?;
+            while let Some(step) = context.stopped_before.take() {
+                context.observe_stop(step, &self.warps);
+                if context.abandoned {
+                    return Ok(Turn { ended: true, progress: true });
+                }
+                self.warps[index].run(context)?;
+            }
+            live |= self.warps[index].live() != 0;
             if context.state.complete != 0 {
                 self.release(context);
                 progress = true;
@@ -96,14 +106,20 @@ impl Block {
     #[cold]
     pub(super) fn cluster_fault(
         &self,
-        context: &Context<'_>,
+        context: &mut Context<'_>,
         (arrived, threads, exited): (usize, usize, usize),
     ) -> Option<Box<Fault>> {
-        let waits = |path: &&Path| path.state == PathState::AtClusterBarrier;
-        let (warp, path) =
-            self.warps.iter().find_map(|warp| Some((warp, warp.divergence.paths.iter().find(waits)?)))?;
+        let (warp, path) = self.first_path_that(|state| state == PathState::AtClusterBarrier)?;
         let kind = FaultKind::ClusterBarrierDivergence { arrived, threads, exited };
-        Some(context.fault(path.pc, warp.first_thread() + path.mask.trailing_zeros(), kind))
+        let fault = context.fault(path.pc, warp.first_thread_of(&path), kind);
+        context.observe_fault(&fault, &self.warps);
+        Some(fault)
+    }
+
+    /// The first path, with its warp, whose state fulfils a condition.
+    fn first_path_that(&self, holds: impl Fn(PathState) -> bool) -> Option<(&Warp, Path)> {
+        let find = |warp: &Warp| warp.divergence.paths.iter().find(|path| holds(path.state)).copied();
+        self.warps.iter().find_map(|warp| Some((warp, find(warp)?)))
     }
 
     /// Number of threads that have exited.
@@ -153,34 +169,27 @@ impl Block {
         if context.state.executed <= limit {
             return Ok(());
         }
-        let running = self.warps.iter().find_map(|warp| Some((warp, warp.divergence.paths.first()?)));
-        let Some((warp, path)) = running else { return Ok(()) };
-        let thread = warp.first_thread() + path.mask.trailing_zeros();
-        Err(context.fault(path.pc, thread, FaultKind::Endless { instructions: context.state.executed }))
+        let Some((warp, path)) = self.first_path_that(|_| true) else { return Ok(()) };
+        let kind = FaultKind::Endless { instructions: context.state.executed };
+        Err(context.fault(path.pc, warp.first_thread_of(&path), kind))
     }
 
     /// The fault that explains why no thread can continue.
     #[cold]
     fn deadlock_fault(&self, context: &Context<'_>) -> Box<Fault> {
-        let waits_in = |state: fn(&PathState) -> bool| {
-            self.warps.iter().find_map(|warp| {
-                let path = warp.divergence.paths.iter().find(|path| state(&path.state))?;
-                Some((warp, *path))
-            })
-        };
-        if let Some((warp, path)) = waits_in(|state| matches!(state, PathState::AtWarpOperation(_))) {
+        if let Some((warp, path)) = self.first_path_that(|state| matches!(state, PathState::AtWarpOperation(_))) {
             let PathState::AtWarpOperation(expected) = path.state else { unreachable!("found by its state") };
             let here = warp.divergence.paths.iter().filter(|other| other.state == path.state);
             let present = here.filter(|other| other.pc == path.pc).fold(0, |mask, other| mask | other.mask);
             let kind = FaultKind::MissingLanes { expected, missing: expected & !present };
-            return context.fault(path.pc, warp.first_thread() + path.mask.trailing_zeros(), kind);
+            return context.fault(path.pc, warp.first_thread_of(&path), kind);
         }
         let waiting = self.warps.iter().flat_map(|warp| &warp.divergence.paths);
         let waiting = waiting.filter(|path| matches!(path.state, PathState::AtBarrier(_)));
         let waiting = waiting.map(|path| path.mask.count_ones() as usize).sum();
         let kind = FaultKind::BarrierDivergence { waiting, exited: self.exited(), other_place: None };
-        let (pc, thread) = match waits_in(|state| matches!(state, PathState::AtBarrier(_))) {
-            Some((warp, path)) => (path.pc, warp.first_thread() + path.mask.trailing_zeros()),
+        let (pc, thread) = match self.first_path_that(|state| matches!(state, PathState::AtBarrier(_))) {
+            Some((warp, path)) => (path.pc, warp.first_thread_of(&path)),
             None => (0, 0),
         };
         context.fault(pc, thread, kind)

@@ -9,6 +9,7 @@ use super::counts::InstructionCounts;
 use super::fault::{Fault, FaultKind};
 use super::lanes::lanes_of;
 use super::launch::{Launch, LaunchResults};
+use super::observer::{Observing, Step};
 use super::race::RaceChecker;
 use super::warp::Warp;
 use crate::memory::races::{Phase, Watched};
@@ -28,6 +29,15 @@ pub(super) struct Context<'a> {
     pub(super) last_allocation: usize,
     /// Whether the path that ran last stopped because its time slice expired.
     pub(super) slice_expired: bool,
+    /// Instructions of the time slice that the path had executed when the observer stopped it.
+    pub(super) slice_used: u32,
+    pub(super) observer: Option<Observing<'a>>,
+    /// The instruction before which the observer stops the launch.
+    pub(super) stopped_before: Option<Step>,
+    /// Whether the next instruction is the one at which the observer stopped.
+    pub(super) resumes: bool,
+    /// Whether the observer has abandoned the launch.
+    pub(super) abandoned: bool,
     /// Index of the current block in the grid.
     pub(super) block: Dim3,
     pub(super) state: BlockState,
@@ -110,6 +120,11 @@ impl<'a> Context<'a> {
             races: launch.options.check_races.then(Default::default),
             last_allocation: 0,
             slice_expired: false,
+            slice_used: 0,
+            observer: None,
+            stopped_before: None,
+            resumes: false,
+            abandoned: false,
             block: Dim3::default(),
             state: BlockState::new(launch.kernel, &launch.dynamic_shared),
             cluster: Vec::new(),
@@ -191,6 +206,7 @@ impl Context<'_> {
             kernel: Arc::clone(&self.kernel.name),
             block: self.block,
             thread: self.thread_index(thread),
+            pc,
             place: self.place(pc),
             kind,
         })

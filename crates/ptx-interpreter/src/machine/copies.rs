@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::LaneAddresses;
-use super::lanes::lanes_of;
+use super::lanes::{groups, lanes_of};
 use super::pending_copies::PendingCopy;
 use super::race::RecordedAccess;
 use super::resolve::WarpAccess;
@@ -48,16 +48,13 @@ impl Warp {
             AccessError::check_aligned(Space::Global, sources[lane], copy.bytes)
                 .map_err(|error| Failure::at(lane, FaultKind::Access { access: Access::Read, error }))?;
         }
-        let (mut rest, mut sectors, mut least_sectors) = (reads, 0, 0);
-        while rest != 0 {
-            let bytes = sizes[rest.trailing_zeros() as usize];
-            let same_size = lanes_of(rest).filter(|lane| sizes[*lane] == bytes).fold(0, |mask, lane| mask | 1 << lane);
+        let (mut sectors, mut least_sectors) = (0, 0);
+        for (bytes, same_size) in groups(reads, |lane| sizes[lane]) {
             let read = WarpAccess { bytes, ..read };
             self.resolve_lanes(read, &sources, same_size, &mut from, context)?;
             self.record_lanes(pc, read, same_size, &from, context)?;
             let pattern = global_pattern(&sources, same_size, bytes);
             (sectors, least_sectors) = (sectors + pattern.sectors, least_sectors + pattern.min_sectors);
-            rest &= !same_size;
         }
         if reads != 0 {
             context.counts[pc].add_source(sectors, least_sectors);
@@ -92,6 +89,7 @@ impl Warp {
                 range.zip(&data[written]).all(|(offset, byte)| region.load(offset, 1) as u8 == *byte)
             };
             context.record(self, lane, (memory, offset), recorded, same_value)?;
+            context.observe_access((self.number, lane, pc), Access::Write, (memory, offset), bytes);
             context.region(memory, self).write(offset, &data[..bytes]);
         }
         Ok(())

@@ -46,7 +46,7 @@ impl Warp {
         }
     }
 
-    /// Runs ready paths until none is left or a time slice expires. Returns whether any ran.
+    /// Runs ready paths until none is left, a time slice expires or the observer stops it. Returns whether any ran.
     ///
     /// # Errors
     /// The fault of a thread.
@@ -56,6 +56,9 @@ impl Warp {
         while let Some(index) = self.divergence.paths.iter().position(|path| path.state == PathState::Ready) {
             progress = true;
             self.run_path(index, context)?;
+            if context.stopped_before.is_some() {
+                return Ok(true);
+            }
             if context.slice_expired {
                 self.slices += 1;
                 if self.slices.is_multiple_of(MAX_SLICES_WAITING) {
@@ -72,7 +75,7 @@ impl Warp {
     fn run_path(&mut self, index: usize, context: &mut Context<'_>) -> Result<(), Box<Fault>> {
         let kernel = context.kernel;
         context.slice_expired = false;
-        for _ in 0..TIME_SLICE {
+        for used in std::mem::take(&mut context.slice_used)..TIME_SLICE {
             let path = self.divergence.paths[index];
             if self.divergence.reconvergence_pc(index) == path.pc {
                 self.divergence.arrive(index);
@@ -86,6 +89,10 @@ impl Warp {
                     path.mask & if negated { !bits } else { bits }
                 }
             };
+            if context.observer.is_some() && context.stops_before(self.number, path.pc, active) {
+                context.slice_used = used;
+                return Ok(());
+            }
             context.count(path.pc, active);
             // A warp-level operation counts the lanes that arrive, so a lane whose guard is false passes it.
             if active == 0 {

@@ -20,6 +20,8 @@ pub struct Fault {
     pub block: Dim3,
     /// Index of the thread in its block; the lowest lane's if several lanes are at fault.
     pub thread: Dim3,
+    /// Index of the instruction in the kernel.
+    pub pc: usize,
     /// Location of the instruction.
     pub place: Place,
     /// The kind of error, with its details.

@@ -18,6 +18,18 @@ pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
+/// The lanes in `mask` grouped by a key: each key with the mask of its lanes, in the order of their lowest lanes.
+#[inline]
+pub(super) fn groups<K: PartialEq>(mask: u32, key: impl Fn(usize) -> K) -> impl Iterator<Item = (K, u32)> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let first = key(lanes_of(rest).next()?);
+        let here = lanes_of(rest).filter(|lane| key(*lane) == first).fold(0, |mask, lane| mask | 1 << lane);
+        rest &= !here;
+        Some((first, here))
+    })
+}
+
 /// Overwrites the lanes in `mask`.
 #[inline]
 pub(super) fn write(register: &mut Lanes, values: &Lanes, mask: u32) {

@@ -14,6 +14,7 @@ mod lane_addresses;
 mod lanes;
 mod launch;
 mod matrix;
+mod observer;
 mod pending_copies;
 mod race;
 mod record;
@@ -39,6 +40,7 @@ use warp::Warp;
 
 pub use counts::InstructionCounts;
 pub use fault::{Access, Fault, FaultKind};
+pub use observer::{Code, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock, StoppedWarp, Waits, WarpPath};
 pub use race::SameValueRace;
 pub use report::{AccessedSpace, InstructionReport, LaunchReport, SpaceTotals};
 
@@ -226,6 +228,42 @@ impl Machine {
         config: LaunchConfig,
         parameters: &[&[u8]],
     ) -> Result<LaunchReport, LaunchError> {
+        let launch = self.prepare(options, kernel, config, parameters)?;
+        let results = launch.run().map_err(LaunchError::Fault)?;
+        Ok(LaunchReport::new(&self.program, launch.kernel, config, results))
+    }
+
+    /// Runs a kernel under the eyes of an observer, its blocks one after the other. Returns false if the observer has
+    /// abandoned the launch.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn observe(
+        &self,
+        options: Options,
+        kernel: &str,
+        config: LaunchConfig,
+        parameters: &[&[u8]],
+        observer: &mut dyn Observer,
+    ) -> Result<bool, LaunchError> {
+        let launch = self.prepare(options, kernel, config, parameters)?;
+        launch.run_observed(observer).map_err(LaunchError::Fault)
+    }
+
+    /// A kernel's instructions; None if there is no such kernel.
+    pub fn code(&self, kernel: &str) -> Option<Code<'_>> {
+        let program = &self.program;
+        program.kernel(kernel).map(|kernel| Code { program, kernel })
+    }
+
+    /// Checks a launch.
+    fn prepare(
+        &self,
+        options: Options,
+        kernel: &str,
+        config: LaunchConfig,
+        parameters: &[&[u8]],
+    ) -> Result<Launch<'_>, LaunchError> {
         let no_such_kernel = || LaunchError::NoSuchKernel(kernel.to_owned());
         let kernel = self.program.kernel(kernel).ok_or_else(no_such_kernel)?;
         check_config(kernel, config)?;
@@ -238,7 +276,7 @@ impl Machine {
         let mut view = self.memory.view();
         let needs_workspace = config.cooperative && kernel.registers.iter().any(Initial::is_grid_workspace);
         let workspace = needs_workspace.then(|| Arc::make_mut(&mut view).add_grid_workspace());
-        let launch = Launch {
+        Ok(Launch {
             program: &self.program,
             kernel,
             config,
@@ -248,9 +286,7 @@ impl Machine {
             constants: &self.constants,
             dynamic_shared,
             workspace,
-        };
-        let results = launch.run().map_err(LaunchError::Fault)?;
-        Ok(LaunchReport::new(&self.program, kernel, config, results))
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::context::{BlockState, Context};
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
-use super::lanes::{ALL, lanes_of};
+use super::lanes::{ALL, groups, lanes_of};
 use super::launch::Launch;
 use super::race::RecordedAccess;
 use super::warp::Warp;
@@ -52,34 +52,24 @@ impl Warp {
             return Ok(resolved);
         }
         if space == AccessSpace::Cluster {
-            // The lanes of each block together.
             let places = addresses.map(|address| block_of_cluster(address as u32));
-            let mut rest = active;
-            while rest != 0 {
-                let first = rest.trailing_zeros() as usize;
-                let here = lanes_of(rest).filter(|lane| places[*lane].0 == places[first].0);
-                let here = here.fold(0, |mask, lane| mask | 1 << lane);
-                let block = places[first].0.filter(|rank| *rank != context.rank());
+            for (block, here) in groups(active, |lane| places[lane].0) {
+                let first = here.trailing_zeros() as usize;
+                let block = block.filter(|rank| *rank != context.rank());
                 if let Some(rank) = block {
                     context.check_block_of_cluster(rank, access).map_err(|kind| Failure::at(first, kind))?;
                 }
                 let within = places.map(|(_, address)| u64::from(address));
                 let access = WarpAccess { space: Space::Shared, block, bytes, access, ordering, stored };
                 self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
-                rest &= !here;
             }
             return Ok(resolved);
         }
-        // Generic addresses: the lanes of each state space together. Usually that is one space.
-        let mut rest = active;
-        while rest != 0 {
-            let space = space_of(addresses[rest.trailing_zeros() as usize]);
-            let here = lanes_of(rest).filter(|lane| space_of(addresses[*lane]) == space);
-            let here = here.fold(0, |mask, lane| mask | 1 << lane);
+        // Generic addresses: usually all of one state space.
+        for (space, here) in groups(active, |lane| space_of(addresses[lane])) {
             let within = addresses.map(|address| from_generic(space, address));
             let access = WarpAccess { space, block: None, bytes, access, ordering, stored };
             self.resolve_in_space(pc, access, &within, here, &mut resolved, context)?;
-            rest &= !here;
         }
         Ok(resolved)
     }
@@ -110,7 +100,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Records each lane's access in the race detector.
+    /// Records each lane's access in the race detector, and tells the observer of it.
     #[inline]
     pub(super) fn record_lanes(
         &self,
@@ -140,6 +130,11 @@ impl Warp {
                     !stored.is_empty() && range.all(|offset| byte_by(lane, offset) == Some(byte_before(region, offset)))
                 };
                 context.record(self, lane, resolved.of(lane), recorded, same_value)?;
+            }
+        }
+        if context.observer.is_some() {
+            for lane in lanes_of(active) {
+                context.observe_access((self.number, lane, pc), access, resolved.of(lane), bytes);
             }
         }
         Ok(())
@@ -279,7 +274,7 @@ impl Context<'_> {
     /// Checks that block `rank` of the cluster exists, has started and has not ended.
     fn check_block_of_cluster(&self, rank: u32, access: Access) -> Result<(), FaultKind> {
         let blocks = u32::from(self.config.cluster);
-        let Some(state) = self.cluster.get(rank as usize).filter(|_| rank < blocks) else {
+        let Some(state) = self.cluster.get(rank as usize) else {
             return Err(FaultKind::NoSuchBlock { access, rank, blocks });
         };
         if self.state.cluster_barriers == 0 {

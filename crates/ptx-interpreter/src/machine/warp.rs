@@ -1,6 +1,6 @@
 //! A warp: its registers and its lanes.
 
-use super::divergence::{Divergence, PathState};
+use super::divergence::{Divergence, Path, PathState};
 use super::fault::FaultKind;
 use super::lanes::{ALL, write, write_bits};
 use super::pending_copies::PendingCopies;
@@ -89,6 +89,11 @@ impl Warp {
     /// Linear index within the block of the thread in lane 0.
     pub(super) fn first_thread(&self) -> u32 {
         self.number * LANES as u32
+    }
+
+    /// Linear index within the block of the path's lowest thread.
+    pub(super) fn first_thread_of(&self, path: &Path) -> u32 {
+        self.first_thread() + path.mask.trailing_zeros()
     }
 
     /// Makes the active lanes wait at their instruction; the others, whose guard is false, continue after it.

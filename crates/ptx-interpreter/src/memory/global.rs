@@ -134,6 +134,13 @@ impl GlobalView {
     }
 }
 
+/// The bytes of all allocations at some time, and which of them were initialised.
+#[derive(Debug)]
+pub struct GlobalSnapshot {
+    /// Each allocation's first address and a copy of its region.
+    regions: Vec<(u64, Region)>,
+}
+
 /// The global memory of a device.
 #[derive(Debug)]
 pub struct GlobalMemory {
@@ -250,6 +257,31 @@ impl GlobalMemory {
         let (region, offset) = self.region(address, bytes)?;
         region.fill_zero(offset, bytes);
         Ok(())
+    }
+
+    /// A copy of all allocations' bytes.
+    ///
+    /// # Errors
+    /// `HostOutOfMemory`
+    pub fn snapshot(&self) -> Result<GlobalSnapshot, MemoryError> {
+        let copy = |allocation: &Allocation| {
+            let asked = allocation.extent.bytes;
+            let copy = Region::try_new(allocation.region.bytes());
+            let copy = copy.map_err(|source| MemoryError::HostOutOfMemory { asked, source })?;
+            copy.copy_from(&allocation.region);
+            Ok::<_, MemoryError>((allocation.extent.start, copy))
+        };
+        Ok(GlobalSnapshot { regions: self.view.live.iter().map(copy).collect::<Result<_, MemoryError>>()? })
+    }
+
+    /// Gives the allocations that are still live the bytes that they had when the snapshot was taken.
+    pub fn restore(&self, snapshot: &GlobalSnapshot) {
+        for (start, region) in &snapshot.regions {
+            // Addresses are never reused: what begins there is the same allocation.
+            if let Ok(index) = self.view.live.binary_search_by_key(start, |allocation| allocation.extent.start) {
+                self.view.live[index].region.copy_from(region);
+            }
+        }
     }
 
     fn region(&self, address: u64, bytes: usize) -> Result<(&Region, usize), MemoryError> {

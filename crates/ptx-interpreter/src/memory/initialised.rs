@@ -27,6 +27,14 @@ impl Initialised {
         *self.missing.get_mut() = self.bytes;
     }
 
+    /// Makes it equal to the set of another region of the same size. No other thread may change either at the same time.
+    pub(super) fn copy_from(&self, source: &Self) {
+        for (word, from) in self.bitmap.iter().zip(&source.bitmap) {
+            word.store(from.load(Relaxed), Relaxed);
+        }
+        self.missing.store(source.missing.load(Relaxed), Relaxed);
+    }
+
     #[inline]
     pub(super) fn contains(&self, offset: usize, bytes: usize) -> bool {
         self.missing.load(Relaxed) == 0

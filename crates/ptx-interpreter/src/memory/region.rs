@@ -64,6 +64,18 @@ impl Region {
         region
     }
 
+    /// Copies the bytes of a region of the same size, and which of them are initialised.
+    ///
+    /// # Panics
+    /// If the sizes differ.
+    pub fn copy_from(&self, source: &Self) {
+        assert_eq!(self.bytes, source.bytes, "regions of the same size");
+        for (word, from) in self.words.iter().zip(&source.words) {
+            word.store(from.load(Relaxed), Relaxed);
+        }
+        self.initialised.copy_from(&source.initialised);
+    }
+
     /// Size in bytes.
     #[inline]
     pub fn bytes(&self) -> usize {

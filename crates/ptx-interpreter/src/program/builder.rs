@@ -55,7 +55,7 @@ pub(crate) fn build(
     builder.symbols.scopes.leave();
     builder.resolve_branches(entry)?;
     let Builder { symbols, instructions, descriptions, .. } = builder;
-    let Resources { registers, predicates, shared, local } = symbols.into_resources();
+    let Resources { registers, predicates, register_names, shared, local } = symbols.into_resources();
     Ok(Kernel {
         name: entry.name.as_str().into(),
         parameters,
@@ -63,6 +63,7 @@ pub(crate) fn build(
         descriptions,
         registers,
         predicates,
+        register_names,
         shared,
         local,
         max_threads: entry.performance.max_threads,
@@ -99,7 +100,7 @@ impl Builder<'_> {
         match statement {
             Statement::Registers { element, vector: 1, names, line } => {
                 for name in names {
-                    let named = self.symbols.new_named_register(*element);
+                    let named = self.symbols.new_named_register(name, *element);
                     let named = named.map_err(|problem| at(*line, name, problem))?;
                     self.declare(name, named, *line)?;
                 }

@@ -49,6 +49,8 @@ pub(crate) struct Kernel {
     /// Each register's initial value.
     pub(crate) registers: Vec<Initial>,
     pub(crate) predicates: usize,
+    /// The registers and predicates with a name, in the order of their declaration.
+    pub(crate) register_names: Vec<NamedRegister>,
     /// Static shared memory.
     pub(crate) shared: Ranges,
     /// Local memory of one thread.
@@ -56,6 +58,16 @@ pub(crate) struct Kernel {
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) required_cluster: Option<[u32; 3]>,
+}
+
+/// A register or a predicate that the PTX declares.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedRegister {
+    pub(crate) name: String,
+    /// Index among the registers, or among the predicates.
+    pub(crate) index: u32,
+    /// Size in bits; 1 for predicates.
+    pub(crate) bits: usize,
 }
 
 /// A register's value when a warp starts.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::error::Problem;
 use super::instruction::{Predicate, Register};
 use super::names::{Label, Named, Scopes};
-use super::{DYNAMIC_SHARED_START, Globals, Initial, Ranges, Special, truncate};
+use super::{DYNAMIC_SHARED_START, Globals, Initial, NamedRegister, Ranges, Special, truncate};
 use crate::syntax::{Linkage, Module, ScalarType, Space, Variable};
 
 /// The names, registers and memory of the kernel being built.
@@ -17,6 +17,7 @@ pub(crate) struct Symbols<'a> {
     /// The registers that hold constants and special registers' values.
     interned: HashMap<Initial, Register>,
     predicates: usize,
+    register_names: Vec<NamedRegister>,
     shared: Ranges,
     local: Ranges,
     /// The functions being inlined, the outermost first, each with the label after its body.
@@ -29,6 +30,7 @@ pub(crate) struct Symbols<'a> {
 pub(crate) struct Resources {
     pub(crate) registers: Vec<Initial>,
     pub(crate) predicates: usize,
+    pub(crate) register_names: Vec<NamedRegister>,
     pub(crate) shared: Ranges,
     pub(crate) local: Ranges,
 }
@@ -42,6 +44,7 @@ impl<'a> Symbols<'a> {
             registers: Vec::new(),
             interned: HashMap::new(),
             predicates: 0,
+            register_names: Vec::new(),
             shared: Ranges::new(Space::Shared),
             local: Ranges::new(Space::Local),
             calls: Vec::new(),
@@ -50,8 +53,8 @@ impl<'a> Symbols<'a> {
     }
 
     pub(crate) fn into_resources(self) -> Resources {
-        let Self { registers, predicates, shared, local, .. } = self;
-        Resources { registers, predicates, shared, local }
+        let Self { registers, predicates, register_names, shared, local, .. } = self;
+        Resources { registers, predicates, register_names, shared, local }
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Named> {
@@ -72,22 +75,26 @@ impl<'a> Symbols<'a> {
         self.calls.last().map(|(_, label)| *label)
     }
 
-    /// A new register or predicate of this type.
+    /// A new register or predicate of this name and type.
     ///
     /// # Errors
     /// `Unsupported` for 128 bits.
-    pub(crate) fn new_named_register(&mut self, element: ScalarType) -> Result<Named, Problem> {
-        Ok(match element {
+    pub(crate) fn new_named_register(&mut self, name: &str, element: ScalarType) -> Result<Named, Problem> {
+        let (named, index, bits) = match element {
             ScalarType::Pred => {
                 self.predicates += 1;
-                Named::Predicate(self.predicates as Predicate - 1)
+                let predicate = self.predicates as Predicate - 1;
+                (Named::Predicate(predicate), predicate, 1)
             }
             ScalarType::B128 => return Err(Problem::Unsupported("a register of 128 bits")),
             _ => {
                 let bits = element.bytes() * 8;
-                Named::Register { register: self.new_register(Initial::Uninitialised(bits)), bits }
+                let register = self.new_register(Initial::Uninitialised(bits));
+                (Named::Register { register, bits }, register, bits)
             }
-        })
+        };
+        self.register_names.push(NamedRegister { name: name.to_owned(), index, bits });
+        Ok(named)
     }
 
     /// A new variable of a function, in local or shared memory.

@@ -13,6 +13,7 @@ mod lines;
 mod matrix;
 mod memory;
 mod moves;
+mod observer;
 mod padding;
 mod races;
 mod rejects;

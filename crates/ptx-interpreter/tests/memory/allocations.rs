@@ -180,3 +180,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_snapshot_restores_bytes_and_which_were_written() {
+    let mut memory = GlobalMemory::new(1000);
+    let (a, b, freed) = (memory.allocate(10).unwrap(), memory.allocate(70).unwrap(), memory.allocate(5).unwrap());
+    memory.write(a, &[1; 10]).unwrap();
+    memory.write(b + 3, &[2; 17]).unwrap();
+    let snapshot = memory.snapshot().unwrap();
+    memory.free(freed).unwrap();
+    let later = memory.allocate(4).unwrap();
+    memory.write(later, &[8; 4]).unwrap();
+    memory.write(a, &[3; 10]).unwrap();
+    memory.write(b, &[4; 70]).unwrap();
+    memory.restore(&snapshot);
+    let mut bytes = [9; 17];
+    memory.read(a, &mut bytes[..10]).unwrap();
+    assert_eq!(bytes[..10], [1; 10]);
+    memory.read(b + 3, &mut bytes).unwrap();
+    assert_eq!(bytes, [2; 17]);
+    memory.read(later, &mut bytes[..4]).unwrap();
+    assert_eq!(bytes[..4], [8; 4]);
+    let view = memory.view();
+    let region = &view.allocations()[1].region;
+    assert!(region.is_initialised(3, 17) && !region.is_initialised(2, 1) && !region.is_initialised(20, 1));
+}

@@ -1,7 +1,7 @@
 //! Kernels of a few instructions: text, launch and results.
 
 use cuda_std::{Dim3, LaunchConfig};
-use ptx_interpreter::{FaultKind, LaunchError, LaunchReport, LoadError, Machine, Options};
+use ptx_interpreter::{FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options};
 
 /// Prologue of every kernel. `index` is the thread's index in the grid, whose blocks have one dimension; `cell` and
 /// `cell8` are the addresses of its 4 and 8 bytes of the output.
@@ -115,9 +115,25 @@ impl Kernel {
         module(&self.declarations, &self.directives, &self.body)
     }
 
-    fn launch(&self) -> (Result<LaunchReport, LaunchError>, Vec<u8>) {
+    /// A machine with the kernel loaded.
+    #[track_caller]
+    pub fn machine(&self) -> Machine {
         let text = self.text();
-        let mut machine = Machine::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        Machine::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    fn launch(&self) -> (Result<LaunchReport, LaunchError>, Vec<u8>) {
+        self.run(|machine, parameters| machine.launch(self.options, "kernel", self.config, parameters))
+    }
+
+    /// Whether a launch under an observer has ended, or its error, and the output.
+    pub fn observe(&self, observer: &mut dyn Observer) -> (Result<bool, LaunchError>, Vec<u8>) {
+        self.run(|machine, parameters| machine.observe(self.options, "kernel", self.config, parameters, observer))
+    }
+
+    /// The result of `launch`, which gets a machine and the parameters, and the output.
+    fn run<R>(&self, launch: impl FnOnce(&Machine, &[&[u8]]) -> R) -> (R, Vec<u8>) {
+        let mut machine = self.machine();
         let threads = (self.config.grid.count() * self.config.block.count()) as usize;
         let mut output = vec![0; if self.output_bytes == 0 { threads * 16 } else { self.output_bytes }];
         let input = machine.allocate(self.input.len() as u64).unwrap();
@@ -125,7 +141,7 @@ impl Kernel {
         let address = machine.allocate(output.len() as u64).unwrap();
         machine.memory().write(address, &output).unwrap();
         let parameters = [input.to_le_bytes(), address.to_le_bytes()];
-        let result = machine.launch(self.options, "kernel", self.config, &parameters.each_ref().map(|p| &p[..]));
+        let result = launch(&machine, &parameters.each_ref().map(|parameter| &parameter[..]));
         machine.memory().read(address, &mut output).unwrap();
         (result, output)
     }

@@ -5,7 +5,7 @@
 
 use cuda_std::{F32x4, Global, thread};
 
-use super::super::batch::Batch;
+use super::super::batch::{Batch, NO_SAMPLE};
 use super::THREADS;
 use super::network::Network;
 use super::rows::{Quads, Rows};
@@ -119,9 +119,6 @@ impl<T: Table> Network<'_, T> {
     }
 }
 
-/// Marks a row of the batch without a sample.
-const NO_SAMPLE: u32 = u32::MAX;
-
 impl Source<'_> {
     /// Whether a sample is a whole number of quads, so that 128-bit loads are aligned.
     #[inline(always)]
@@ -157,7 +154,7 @@ impl Source<'_> {
     /// Index of the quad's sample, or [`NO_SAMPLE`].
     #[inline(always)]
     fn sample(self, position: Position, batch: &Batch) -> u32 {
-        if position.row < batch.rows { batch.sample(position.row) as u32 } else { NO_SAMPLE }
+        batch.sample_in_row(position.row)
     }
 
     /// The quad at `position`, of sample `sample`.

@@ -27,7 +27,7 @@
 //! of the next step while others still read this step's. Those of the second layer need only one: between two writes
 //! is a barrier of the cluster after the last read.
 
-use cuda_std::{Global, GlobalMut, cluster, dynamic_shared, kernel, shared_array, thread};
+use cuda_std::{GlobalMut, cluster, dynamic_shared, kernel, shared_array, thread};
 
 use self::memory::{Block, TOTAL};
 use super::super::batch::Batch;
@@ -84,27 +84,6 @@ pub fn network_train_cluster(
 ) {
     assert!(thread::block_dim_x() == THREADS, "the passes distribute their work to blocks of THREADS threads");
     assert!(cluster::size() == BLOCKS, "the layers are distributed to one cluster of BLOCKS blocks");
-    train(inputs, targets, order, parameters, losses, (first_step, end_step), batches, loss, rule);
-}
-
-/// The thread's index in its block, of which the compiler knows that it is less than [`THREADS`].
-#[inline(always)]
-fn thread() -> u32 {
-    thread::thread_idx_x() % THREADS
-}
-
-#[inline(always)]
-fn train(
-    inputs: Global<f32>,
-    targets: Global<f32>,
-    order: Global<u32>,
-    parameters: GlobalMut<f32>,
-    losses: GlobalMut<f32>,
-    (first_step, end_step): (u32, u32),
-    batches: Batches,
-    loss: u32,
-    rule: UpdateRule,
-) {
     let shared = dynamic_shared();
     // With this length known, no view is compared with it.
     assert!(shared.len() >= TOTAL as usize, "the launch has SHARED_BYTES bytes of dynamic shared memory");
@@ -140,12 +119,7 @@ fn train(
             block.update_later(half, rule);
         }
         if block.rank == 0 && thread() == 0 {
-            let (mut sum, mut row) = (0.0, 0);
-            while row < rows {
-                sum += losses_of_samples.get(row as usize);
-                row += 1;
-            }
-            losses.set(step as usize, sum);
+            losses.set(step as usize, super::sum_of_losses(&losses_of_samples, rows));
         }
         thread::sync_threads();
         block.update(half, rule);
@@ -153,4 +127,10 @@ fn train(
         step += 1;
     }
     block.store_parameters(parameters);
+}
+
+/// The thread's index in its block, of which the compiler knows that it is less than [`THREADS`].
+#[inline(always)]
+fn thread() -> u32 {
+    thread::thread_idx_x() % THREADS
 }

@@ -82,11 +82,7 @@ pub(super) fn product<const TRANSPOSED: bool>(
                 let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([i as u32, k]).to_array());
                 let rights: [[f32; 4]; 4] = core::array::from_fn(|j| rights.get([j as u32, k]).to_array());
                 for (left, sums) in lefts.iter().zip(&mut sums) {
-                    for (right, sum) in rights.iter().zip(sums) {
-                        for (&left, &right) in left.iter().zip(right) {
-                            *sum = math::fma(left, right, *sum);
-                        }
-                    }
+                    add_products(left, &rights, sums);
                 }
                 k += slices;
             }
@@ -97,9 +93,7 @@ pub(super) fn product<const TRANSPOSED: bool>(
                 let rights: [[f32; 4]; 4] = core::array::from_fn(|p| rights.get([k, p as u32]).to_array());
                 for (left, sums) in lefts.iter().zip(&mut sums) {
                     for (&left, right) in left.iter().zip(&rights) {
-                        for (&right, sum) in right.iter().zip(sums.iter_mut()) {
-                            *sum = math::fma(left, right, *sum);
-                        }
+                        add_scaled(left, right, sums);
                     }
                 }
                 k += slices;
@@ -118,6 +112,32 @@ pub(super) fn product<const TRANSPOSED: bool>(
             finish(row + lane / 8, column, sum);
         }
         first += THREADS / slices;
+    }
+}
+
+/// Adds the scalar products of `left` and each of `rights` to `sums`.
+#[inline(always)]
+pub(super) fn add_products(left: &[f32; 4], rights: &[[f32; 4]; 4], sums: &mut [f32; 4]) {
+    for (right, sum) in rights.iter().zip(sums) {
+        for (&left, &right) in left.iter().zip(right) {
+            *sum = math::fma(left, right, *sum);
+        }
+    }
+}
+
+/// Adds `factor` · `values` to `sums`.
+#[inline(always)]
+pub(super) fn add_scaled(factor: f32, values: &[f32; 4], sums: &mut [f32; 4]) {
+    for (&value, sum) in values.iter().zip(sums) {
+        *sum = math::fma(factor, value, *sum);
+    }
+}
+
+/// Adds the outer product of `left` and `right` to `sums`, which has a row per element of `left`.
+#[inline(always)]
+pub(super) fn add_outer_product(left: &[f32; 4], right: &[f32; 4], sums: &mut [[f32; 4]; 4]) {
+    for (&left, sums) in left.iter().zip(sums) {
+        add_scaled(left, right, sums);
     }
 }
 
@@ -153,11 +173,7 @@ pub(super) fn product_over_samples(
             let lefts: [[f32; 4]; 4] = core::array::from_fn(|i| lefts.get([four, i as u32]).to_array());
             let rights: [[f32; 4]; 4] = core::array::from_fn(|i| rights.get([four, i as u32]).to_array());
             for (left, right) in lefts.iter().zip(&rights) {
-                for (&left, sums) in left.iter().zip(&mut sums) {
-                    for (&right, sum) in right.iter().zip(sums) {
-                        *sum = math::fma(left, right, *sum);
-                    }
-                }
+                add_outer_product(left, right, &mut sums);
             }
             four += 1;
         }

@@ -2,14 +2,12 @@
 
 use cuda_std::{F32x4, Global};
 
-use super::super::super::batch::Batch;
+use super::super::super::batch::{Batch, NO_SAMPLE};
 use super::memory::{BATCH, Block, FEATURE_QUADS};
 use super::{FEATURES, UNITS, thread};
 
 /// Quads of a sample that a lane loads.
 const QUADS: usize = FEATURE_QUADS.div_ceil(32) as usize;
-/// Marks a row of the batch without a sample.
-const NO_SAMPLE: u32 = u32::MAX;
 
 /// A thread's share of a batch: quads of the warp's two samples, and a target of one of them.
 pub(super) struct Fetched {
@@ -21,9 +19,8 @@ impl Block<'_> {
     /// The warp's two samples, as indices in the data set or [`NO_SAMPLE`].
     #[inline(always)]
     pub(super) fn fetch_samples(&self, batch: &Batch) -> [u32; 2] {
-        let sample = |row| if row < batch.rows { batch.sample(row) as u32 } else { NO_SAMPLE };
         let warp = thread() / 32;
-        [sample(2 * warp), sample(2 * warp + 1)]
+        [batch.sample_in_row(2 * warp), batch.sample_in_row(2 * warp + 1)]
     }
 
     /// Loads the thread's share of a batch into registers; rows without a sample are zeros.
@@ -34,7 +31,7 @@ impl Block<'_> {
             if sample == NO_SAMPLE {
                 return [F32x4::splat(0.0); QUADS];
             }
-            let row = inputs.quads((sample * FEATURES) as usize, FEATURE_QUADS);
+            let row = inputs.quads(sample as usize * FEATURES as usize, FEATURE_QUADS);
             core::array::from_fn(|n| match lane + 32 * n as u32 {
                 quad if quad < FEATURE_QUADS => row.get(quad),
                 _ => F32x4::splat(0.0),
@@ -43,7 +40,7 @@ impl Block<'_> {
         let sample = if lane < 16 { samples[0] } else { samples[1] };
         let output = lane % 16;
         let target = match sample != NO_SAMPLE && output < UNITS[2] {
-            true => targets[(sample * UNITS[2] + output) as usize],
+            true => targets[sample as usize * UNITS[2] as usize + output as usize],
             false => 0.0,
         };
         Fetched { inputs: samples.map(row), target }

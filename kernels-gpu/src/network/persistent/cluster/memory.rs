@@ -97,6 +97,7 @@ pub(super) const SECOND_ERRORS: Matrix<2> =
     Matrix::new(FIRST_ERRORS.end(), [ROWS, SECOND_QUADS], [SECOND_QUADS + 1, 1]);
 /// The third layer's errors: one row per sample.
 pub(super) const THIRD_ERRORS: Matrix<2> = Matrix::new(SECOND_ERRORS.end(), [ROWS, OUTPUT_QUADS], [OUTPUT_QUADS, 1]);
+
 /// Quads of a block's shared memory.
 pub(super) const TOTAL: u32 = THIRD_ERRORS.end();
 

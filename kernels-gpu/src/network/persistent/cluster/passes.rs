@@ -1,16 +1,16 @@
 //! The forward and the backward pass, each run by the whole block.
 
-use cuda_std::{F32x4, SharedArray, cluster, math, warp};
+use cuda_std::{F32x4, SharedArray, cluster, warp};
 
 use super::super::super::{activation, loss};
-use super::super::rows::halve;
+use super::super::rows::{add_products, add_scaled, halve};
 use super::memory::{
     BATCH, Block, FEATURE_QUADS, FIRST, FIRST_BIASES, FIRST_ERRORS, FIRST_QUADS, FIRST_WEIGHTS, SECOND, SECOND_BIASES,
     SECOND_ERRORS, SECOND_QUADS, SECOND_WEIGHTS, SECOND_WEIGHTS_FROM_OWN, THIRD_BIASES, THIRD_ERRORS, THIRD_WEIGHTS,
 };
 use super::{BLOCKS, UNITS, thread};
 
-/// In the passes after the first layer, 16 lanes work on a sample.
+/// In the passes of the second and third layer, 16 lanes work on a sample.
 #[derive(Clone, Copy)]
 struct Lane {
     sample: u32,
@@ -39,8 +39,8 @@ impl Block<'_> {
             if k < FEATURE_QUADS {
                 let inputs: [[f32; 4]; 4] = core::array::from_fn(|i| batch.get([first + i as u32, k]).to_array());
                 let weights: [[f32; 4]; 4] = core::array::from_fn(|i| weights.get([4 * quad + i as u32, k]).to_array());
-                for (&inputs, sums) in inputs.iter().zip(&mut sums) {
-                    add_products(inputs, weights, sums);
+                for (inputs, sums) in inputs.iter().zip(&mut sums) {
+                    add_products(inputs, &weights, sums);
                 }
             }
         });
@@ -145,8 +145,8 @@ impl Block<'_> {
             let k = lane + n * (SECOND_QUADS / 2);
             let errors = errors.get([sample, k]).to_array();
             let rows = |first| core::array::from_fn(|i| weights.get([first + i as u32, k]).to_array());
-            add_products(errors, rows(0), &mut sums[0]);
-            add_products(errors, rows(4), &mut sums[1]);
+            add_products(&errors, &rows(0), &mut sums[0]);
+            add_products(&errors, &rows(4), &mut sums[1]);
         });
         // The lane is the unit.
         let [sum] = halve_quad(halve(sums[0], sums[1], 4), 2, 1);
@@ -158,24 +158,6 @@ impl Block<'_> {
         if lane.is_multiple_of(4) {
             FIRST_ERRORS.view(self.shared).set([sample, quad], errors.into());
         }
-    }
-}
-
-/// Adds the scalar products of `left` and each of `rights` to `sums`.
-#[inline(always)]
-fn add_products(left: [f32; 4], rights: [[f32; 4]; 4], sums: &mut [f32; 4]) {
-    for (right, sum) in rights.iter().zip(sums) {
-        for (&left, &right) in left.iter().zip(right) {
-            *sum = math::fma(left, right, *sum);
-        }
-    }
-}
-
-/// Adds `factor` · `values` to `sums`.
-#[inline(always)]
-fn add_scaled(factor: f32, values: &[f32; 4], sums: &mut [f32; 4]) {
-    for (&value, sum) in values.iter().zip(sums) {
-        *sum = math::fma(factor, value, *sum);
     }
 }
 

@@ -1,8 +1,9 @@
 //! The update of all parameters of a block by their gradients over the batch.
 
-use cuda_std::{F32x4, SharedView, math};
+use cuda_std::{F32x4, SharedView};
 
 use super::super::super::update::Rule;
+use super::super::rows::add_outer_product;
 use super::memory::{
     BATCH, Block, FEATURE_QUADS, FIRST, FIRST_BIASES, FIRST_ERRORS, FIRST_QUADS, FIRST_WEIGHTS, OUTPUT_QUADS, SECOND,
     SECOND_BIASES, SECOND_ERRORS, SECOND_QUADS, SECOND_WEIGHTS, SECOND_WEIGHTS_FROM_OWN, THIRD_BIASES, THIRD_ERRORS,
@@ -74,8 +75,8 @@ impl Block<'_> {
         let mut gradients = [[[0.0_f32; 4]; 4]; 2];
         unrolled!(|sample: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15| {
             let inputs = inputs.get([sample, quad]).to_array();
-            add_product(errors.get([sample, 0]).to_array(), inputs, &mut gradients[0]);
-            add_product(errors.get([sample, 1]).to_array(), inputs, &mut gradients[1]);
+            add_outer_product(&errors.get([sample, 0]).to_array(), &inputs, &mut gradients[0]);
+            add_outer_product(&errors.get([sample, 1]).to_array(), &inputs, &mut gradients[1]);
         });
         let first = FIRST_WEIGHTS.offset([0, quad]) as u32;
         let stride = FIRST_WEIGHTS.stride();
@@ -89,7 +90,7 @@ impl Block<'_> {
         let (inputs, errors) = (self.column(inputs), self.column(errors));
         let mut gradients = [[0.0_f32; 4]; 4];
         unrolled!(|sample: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15| {
-            add_product(inputs.get([sample]).to_array(), errors.get([sample]).to_array(), &mut gradients);
+            add_outer_product(&inputs.get([sample]).to_array(), &errors.get([sample]).to_array(), &mut gradients);
         });
         self.update_column(first, stride, &gradients, rule);
     }
@@ -125,16 +126,6 @@ impl Block<'_> {
     #[inline(always)]
     fn column(&self, (first, stride): Column) -> SharedView<'_, F32x4, 1> {
         self.shared.view(first, [ROWS], [stride])
-    }
-}
-
-/// Adds left · rightᵀ to `sums`.
-#[inline(always)]
-fn add_product(left: [f32; 4], right: [f32; 4], sums: &mut [[f32; 4]; 4]) {
-    for (&left, sums) in left.iter().zip(sums) {
-        for (&right, sum) in right.iter().zip(sums) {
-            *sum = math::fma(left, right, *sum);
-        }
     }
 }
 

@@ -1,0 +1,337 @@
+//! Observation of a launch, instruction by instruction: what debuggers are built on.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use cuda_std::{Dim3, LaunchConfig};
+
+use super::context::{BlockState, Context};
+use super::divergence::PathState;
+use super::fault::{Access, Fault};
+use super::lane_addresses::Memory;
+use super::launch::Launch;
+use super::warp::Warp;
+use crate::memory::{Extent, Region, first_address};
+use crate::program::{DYNAMIC_SHARED_START, Kernel, Place, Program};
+use crate::semantics::{LANES, Lanes};
+use crate::syntax::Space;
+
+/// Watches a launch; see [`Machine::observe`](super::Machine::observe).
+pub trait Observer {
+    /// Whether [`stop`](Self::stop) is called before this instruction. Called once for each that a warp issues, in the
+    /// order in which the interpreter executes them, which is the same in each run of a launch.
+    fn stops_before(&mut self, step: Step) -> bool;
+
+    /// Looks at the block whose warp is about to issue an instruction. `Break` abandons the launch.
+    fn stop(&mut self, step: Step, block: &StoppedBlock<'_>) -> ControlFlow<()>;
+
+    /// Looks at the block whose thread has caused a fault, which ends the launch.
+    fn fault(&mut self, fault: &Fault, block: &StoppedBlock<'_>);
+
+    /// Called for each access of a lane to memory that threads share, before the value is written.
+    fn access(&mut self, access: ObservedAccess);
+}
+
+/// An instruction that a warp is about to issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The block's number in the grid, where x varies fastest.
+    pub block: u32,
+    /// The warp's index in its block.
+    pub warp: u32,
+    /// Index of the instruction in its kernel.
+    pub pc: usize,
+    /// The lanes that execute it: bit i is lane i.
+    pub lanes: u32,
+}
+
+/// An access of a lane to global or shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObservedAccess {
+    /// The instruction, with the accessing lane alone in `lanes`.
+    pub step: Step,
+    /// What the lane does.
+    pub access: Access,
+    /// Global or shared.
+    pub space: Space,
+    /// Number of the block whose shared memory it is; that of the step for global memory.
+    pub owner: u32,
+    /// Address within the state space.
+    pub address: u64,
+    /// Size in bytes.
+    pub bytes: usize,
+}
+
+/// The observer of a launch, in its context.
+pub(super) struct Observing<'a>(pub(super) &'a mut (dyn Observer + 'a));
+
+impl fmt::Debug for Observing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observing")
+    }
+}
+
+impl Context<'_> {
+    /// Whether the launch stops before an instruction.
+    pub(super) fn stops_before(&mut self, warp: u32, pc: usize, lanes: u32) -> bool {
+        let Some(Observing(observer)) = &mut self.observer else { return false };
+        if std::mem::take(&mut self.resumes) {
+            return false;
+        }
+        let step = Step { block: self.state.number, warp, pc, lanes };
+        self.stopped_before = observer.stops_before(step).then_some(step);
+        self.stopped_before.is_some()
+    }
+
+    /// Shows the observer the block before an instruction at which it stops.
+    #[cold]
+    pub(super) fn observe_stop(&mut self, step: Step, warps: &[Warp]) {
+        let Some(Observing(observer)) = self.observer.take() else { return };
+        self.abandoned = observer.stop(step, &self.stopped_block(warps)).is_break();
+        self.resumes = true;
+        self.observer = Some(Observing(observer));
+    }
+
+    /// Shows the observer the block in which a fault has happened.
+    #[cold]
+    pub(super) fn observe_fault(&mut self, fault: &Fault, warps: &[Warp]) {
+        let Some(Observing(observer)) = self.observer.take() else { return };
+        observer.fault(fault, &self.stopped_block(warps));
+        self.observer = Some(Observing(observer));
+    }
+
+    /// Tells the observer, if there is one, of a lane's access.
+    #[cold]
+    pub(super) fn observe_access(
+        &mut self,
+        (warp, lane, pc): (u32, usize, usize),
+        access: Access,
+        (memory, offset): (Memory, usize),
+        bytes: usize,
+    ) {
+        if self.observer.is_none() {
+            return;
+        }
+        let block = self.state.number;
+        let shared = |start: u64, owner| (Space::Shared, owner, start + offset as u64);
+        let other = |rank: u32| self.cluster[rank as usize].number;
+        let (space, owner, address) = match memory {
+            Memory::Global(index) => {
+                let start = self.launch.view.allocations()[index].extent.start;
+                (Space::Global, block, start + offset as u64)
+            }
+            Memory::Shared => shared(first_address(Space::Shared), block),
+            Memory::DynamicShared => shared(DYNAMIC_SHARED_START, block),
+            Memory::OtherShared { rank, is_dynamic: false } => shared(first_address(Space::Shared), other(rank)),
+            Memory::OtherShared { rank, is_dynamic: true } => shared(DYNAMIC_SHARED_START, other(rank)),
+            Memory::Local | Memory::Parameters | Memory::Constants => return,
+        };
+        if let Some(Observing(observer)) = &mut self.observer {
+            let step = Step { block, warp, pc, lanes: 1 << lane };
+            observer.access(ObservedAccess { step, access, space, owner, address, bytes });
+        }
+    }
+
+    fn stopped_block<'s>(&'s self, warps: &'s [Warp]) -> StoppedBlock<'s> {
+        StoppedBlock { launch: self.launch, state: &self.state, warps }
+    }
+}
+
+/// A block of a launch that has stopped.
+#[derive(Debug)]
+pub struct StoppedBlock<'a> {
+    launch: &'a Launch<'a>,
+    state: &'a BlockState,
+    warps: &'a [Warp],
+}
+
+impl<'a> StoppedBlock<'a> {
+    /// The launch's configuration.
+    pub fn config(&self) -> LaunchConfig {
+        self.launch.config
+    }
+
+    /// The block's number in the grid, where x varies fastest.
+    pub fn number(&self) -> u32 {
+        self.state.number
+    }
+
+    /// The block's index in the grid.
+    pub fn index(&self) -> Dim3 {
+        self.launch.block_index(self.state.number.into())
+    }
+
+    /// Its warps, in order.
+    pub fn warps(&self) -> impl Iterator<Item = StoppedWarp<'a>> {
+        let kernel = self.launch.kernel;
+        self.warps.iter().map(move |warp| StoppedWarp { kernel, warp })
+    }
+
+    /// Its shared variables, and last its dynamic shared memory, if it has any.
+    pub fn shared(&self) -> impl Iterator<Item = MemoryRange<'a>> {
+        let variables = ranges(&self.launch.kernel.shared, &self.state.shared);
+        let dynamic =
+            MemoryRange { extent: &self.launch.dynamic_shared, region: &self.state.dynamic_shared, offset: 0 };
+        variables.chain((dynamic.extent.bytes > 0).then_some(dynamic))
+    }
+
+    /// The live allocations of global memory, by ascending address.
+    pub fn global(&self) -> impl Iterator<Item = MemoryRange<'a>> {
+        let allocations = self.launch.view.allocations().iter();
+        allocations.map(|allocation| MemoryRange { extent: &allocation.extent, region: &allocation.region, offset: 0 })
+    }
+
+    /// The kernel's parameters, in order.
+    pub fn parameters(&self) -> impl Iterator<Item = MemoryRange<'a>> {
+        ranges(&self.launch.kernel.parameters, &self.launch.parameters)
+    }
+}
+
+/// The variables of a state space, which lie in one region.
+fn ranges<'a>(ranges: &'a crate::program::Ranges, region: &'a Region) -> impl Iterator<Item = MemoryRange<'a>> {
+    ranges.iter().map(move |extent| {
+        let offset = (extent.start - first_address(extent.space)) as usize;
+        MemoryRange { extent, region, offset }
+    })
+}
+
+/// A variable or an allocation, with its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryRange<'a> {
+    /// Its name and its address range.
+    pub extent: &'a Extent,
+    region: &'a Region,
+    /// Where its bytes begin in the region.
+    offset: usize,
+}
+
+impl MemoryRange<'_> {
+    /// Copies the bytes from `offset` on, initialised or not; None if they are not all in the range.
+    pub fn read(&self, offset: usize, destination: &mut [u8]) -> Option<()> {
+        let start = self.start(offset, destination.len())?;
+        self.region.read(start, destination);
+        Some(())
+    }
+
+    /// Whether `bytes` bytes from `offset` on are all in the range and have been written.
+    pub fn is_written(&self, offset: usize, bytes: usize) -> bool {
+        self.start(offset, bytes).is_some_and(|start| self.region.is_initialised(start, bytes))
+    }
+
+    /// Where the bytes begin in the region.
+    fn start(&self, offset: usize, bytes: usize) -> Option<usize> {
+        let end = offset.checked_add(bytes)?;
+        (end as u64 <= self.extent.bytes).then_some(self.offset + offset)
+    }
+}
+
+/// A warp of a stopped block.
+#[derive(Clone, Copy, Debug)]
+pub struct StoppedWarp<'a> {
+    kernel: &'a Kernel,
+    warp: &'a Warp,
+}
+
+/// Lanes of a warp that are at one instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpPath {
+    /// Index of the instruction that they execute next.
+    pub pc: usize,
+    /// The lanes: bit i is lane i.
+    pub lanes: u32,
+    /// What they wait for; None if they can go on.
+    pub waits: Option<Waits>,
+}
+
+/// What lanes wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// The block's barrier of this number.
+    Barrier(u8),
+    /// The cluster's barrier.
+    ClusterBarrier,
+    /// The other lanes of a warp-level operation.
+    Lanes,
+}
+
+impl<'a> StoppedWarp<'a> {
+    /// Its index in the block.
+    pub fn number(&self) -> u32 {
+        self.warp.number
+    }
+
+    /// The lanes that have a thread.
+    pub fn existing(&self) -> u32 {
+        self.warp.existing
+    }
+
+    /// The lanes that have exited the kernel.
+    pub fn exited(&self) -> u32 {
+        self.warp.exited
+    }
+
+    /// The paths of its lanes. Lanes of none have exited or wait where the paths reconverge.
+    pub fn paths(&self) -> impl Iterator<Item = WarpPath> {
+        self.warp.divergence.paths.iter().map(|path| WarpPath {
+            pc: path.pc,
+            lanes: path.mask,
+            waits: match path.state {
+                PathState::Ready => None,
+                PathState::AtBarrier(number) => Some(Waits::Barrier(number)),
+                PathState::AtClusterBarrier => Some(Waits::ClusterBarrier),
+                PathState::AtWarpOperation(_) => Some(Waits::Lanes),
+            },
+        })
+    }
+
+    /// The bits of a register in each lane; those of a predicate are 0 or 1. None if the kernel has no such register.
+    /// Of a register that several called functions declare, the first.
+    pub fn register(&self, name: &str) -> Option<Lanes> {
+        let named = self.kernel.register_names.iter().find(|named| named.name == name)?;
+        Some(match named.bits {
+            1 => {
+                let bits = self.warp.predicates[named.index as usize];
+                std::array::from_fn(|lane| u64::from(bits >> lane & 1))
+            }
+            _ => self.warp.registers[named.index as usize],
+        })
+    }
+
+    /// The variables of a lane's local memory.
+    ///
+    /// # Panics
+    /// If `lane` is 32 or more.
+    pub fn local(&self, lane: usize) -> impl Iterator<Item = MemoryRange<'a>> {
+        assert!(lane < LANES, "a warp has 32 lanes");
+        let first = lane * (self.warp.local.bytes() / LANES);
+        let variables = ranges(&self.kernel.local, &self.warp.local);
+        variables.map(move |range| MemoryRange { offset: first + range.offset, ..range })
+    }
+}
+
+/// The instructions of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Code<'a> {
+    pub(super) program: &'a Program,
+    pub(super) kernel: &'a Kernel,
+}
+
+impl<'a> Code<'a> {
+    /// Number of instructions.
+    pub fn instructions(&self) -> usize {
+        self.kernel.instructions.len()
+    }
+
+    /// Location of an instruction in the PTX and in the source.
+    ///
+    /// # Panics
+    /// If there is no such instruction.
+    pub fn place(&self, pc: usize) -> Place {
+        self.program.place(self.kernel, pc)
+    }
+
+    /// Names of the registers and their sizes in bits, in the order of their declaration; 1 for predicates.
+    pub fn registers(&self) -> impl Iterator<Item = (&'a str, usize)> {
+        self.kernel.register_names.iter().map(|named| (named.name.as_str(), named.bits))
+    }
+}

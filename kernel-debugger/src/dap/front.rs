@@ -1,0 +1,257 @@
+//! A session's front that asks the client at each stop.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::path::PathBuf;
+
+use emmy_dap_types::events::{Event, StoppedEventBody};
+use emmy_dap_types::prelude::{Command, ResponseBody};
+use emmy_dap_types::requests::SetBreakpointsArguments;
+use emmy_dap_types::responses::{
+    ContinueResponse, EvaluateResponse, ExceptionInfoResponse, ScopesResponse, SetBreakpointsResponse,
+    SetExceptionBreakpointsResponse, StackTraceResponse, ThreadsResponse, VariablesResponse,
+};
+use emmy_dap_types::types::{Breakpoint, ExceptionBreakMode, SteppingGranularity, StoppedEventReason};
+
+use super::present::Presenter;
+use super::{Client, Received, ServeError};
+use crate::{Breakpoints, Front, Lines, Resume, StopReason, Stopped};
+
+/// The client of a session.
+pub(crate) struct DapFront<'c, W> {
+    client: &'c mut Client<W>,
+    source_root: PathBuf,
+    /// Whether to pass the launch's first instruction without a stop.
+    passes_entry: bool,
+    /// Requests that came while the launch ran, other than `pause`.
+    waiting: VecDeque<Received>,
+    /// Whether the client has asked for the pause.
+    pauses: bool,
+    /// Why the client is no longer served.
+    error: Option<ServeError>,
+}
+
+impl<'c, W: Write> DapFront<'c, W> {
+    pub(crate) fn new(client: &'c mut Client<W>, source_root: Option<PathBuf>, stop_on_entry: bool) -> Self {
+        Self {
+            client,
+            source_root: source_root.unwrap_or_default(),
+            passes_entry: !stop_on_entry,
+            waiting: VecDeque::new(),
+            pauses: false,
+            error: None,
+        }
+    }
+
+    pub(crate) fn into_error(self) -> Option<ServeError> {
+        self.error
+    }
+
+    /// Answers requests until the client has set its breakpoints. Returns false if it leaves before.
+    pub(crate) fn configure(&mut self, lines: &Lines, breakpoints: &mut Breakpoints) -> Result<bool, ServeError> {
+        while let Some(request) = self.client.next()? {
+            match &request.command {
+                Command::SetBreakpoints(arguments) => self.set_breakpoints(&request, arguments, lines, breakpoints)?,
+                Command::SetExceptionBreakpoints(_) => self.client.succeed(&request, exception_breakpoints())?,
+                Command::Threads => {
+                    let none = ThreadsResponse { threads: Vec::new() };
+                    self.client.succeed(&request, ResponseBody::Threads(none))?;
+                }
+                Command::ConfigurationDone => {
+                    self.client.succeed(&request, ResponseBody::ConfigurationDone)?;
+                    return Ok(true);
+                }
+                Command::Disconnect(_) => {
+                    self.client.succeed(&request, ResponseBody::Disconnect)?;
+                    return Ok(false);
+                }
+                _ => self.client.fail(&request, "send `configurationDone` first".to_owned())?,
+            }
+        }
+        Ok(false)
+    }
+
+    fn set_breakpoints(
+        &mut self,
+        request: &Received,
+        arguments: &SetBreakpointsArguments,
+        lines: &Lines,
+        breakpoints: &mut Breakpoints,
+    ) -> Result<(), ServeError> {
+        let path = arguments.source.path.as_deref().unwrap_or_default();
+        let wanted = arguments.breakpoints.as_deref().unwrap_or_default();
+        let wanted: Vec<u32> = wanted.iter().map(|wanted| u32::try_from(wanted.line).unwrap_or(0)).collect();
+        let set = breakpoints.set_lines(lines, path, &wanted);
+        let breakpoints = set.into_iter().map(|line| Breakpoint {
+            verified: line.is_some(),
+            line: line.map(i64::from),
+            message: line.is_none().then(|| "the kernel has no instructions of this line or a later one".to_owned()),
+            ..Default::default()
+        });
+        let body = SetBreakpointsResponse { breakpoints: breakpoints.collect() };
+        self.client.succeed(request, ResponseBody::SetBreakpoints(body))
+    }
+
+    /// Announces a stop, unless only waiting requests are to be answered.
+    fn announce(&mut self, stopped: &Stopped<'_>, thread: i64) -> Result<(), ServeError> {
+        let (reason, text) = match &stopped.stop.reason {
+            StopReason::Entry => (StoppedEventReason::Entry, None),
+            StopReason::Breakpoint => (StoppedEventReason::Breakpoint, None),
+            StopReason::Step => (StoppedEventReason::Step, None),
+            StopReason::Write(_) => (StoppedEventReason::String("data breakpoint".to_owned()), None),
+            StopReason::Pause => (StoppedEventReason::Pause, None),
+            StopReason::Fault(fault) => (StoppedEventReason::Exception, Some(fault.to_string())),
+        };
+        self.client.event(Event::Stopped(StoppedEventBody {
+            reason,
+            description: text.as_ref().map(|_| "The kernel's fault".to_owned()),
+            thread_id: Some(thread),
+            preserve_focus_hint: None,
+            text,
+            all_threads_stopped: Some(true),
+            hit_breakpoint_ids: None,
+        }))
+    }
+
+    /// Answers requests at a stop until one says how to go on.
+    fn ask(&mut self, stopped: &Stopped<'_>, breakpoints: &mut Breakpoints) -> Result<Resume, ServeError> {
+        let is_pause = stopped.stop.reason == StopReason::Pause;
+        let only_waiting = is_pause && !std::mem::take(&mut self.pauses);
+        let mut presenter = Presenter::new(stopped, self.source_root.clone());
+        if !only_waiting {
+            self.announce(stopped, presenter.current_thread())?;
+        }
+        loop {
+            let request = match self.waiting.pop_front() {
+                Some(request) => request,
+                None if only_waiting => return Ok(Resume::Continue),
+                None => match self.client.next()? {
+                    Some(request) => request,
+                    None => return Ok(Resume::Quit),
+                },
+            };
+            if let Some(resume) = self.answer(&request, stopped, breakpoints, &mut presenter)? {
+                return Ok(resume);
+            }
+        }
+    }
+
+    /// Answers a request. How to go on, if it says so.
+    fn answer(
+        &mut self,
+        request: &Received,
+        stopped: &Stopped<'_>,
+        breakpoints: &mut Breakpoints,
+        presenter: &mut Presenter<'_>,
+    ) -> Result<Option<Resume>, ServeError> {
+        let by = |granularity: &Option<SteppingGranularity>| match granularity {
+            Some(SteppingGranularity::Instruction) => Resume::StepInstruction,
+            _ => Resume::StepLine,
+        };
+        let (body, resume) = match &request.command {
+            Command::Continue(_) => {
+                let body = ContinueResponse { all_threads_continued: Some(true) };
+                (Ok(ResponseBody::Continue(body)), Some(Resume::Continue))
+            }
+            Command::Next(arguments) => (Ok(ResponseBody::Next), Some(by(&arguments.granularity))),
+            Command::StepIn(arguments) => (Ok(ResponseBody::StepIn), Some(by(&arguments.granularity))),
+            // All calls are inlined: what a warp leaves is the part before its next barrier.
+            Command::StepOut(_) => (Ok(ResponseBody::StepOut), Some(Resume::ToBarrier)),
+            Command::StepBack(_) => (Ok(ResponseBody::StepBack), Some(Resume::StepBack)),
+            Command::ReverseContinue(_) => (Ok(ResponseBody::ReverseContinue), Some(Resume::ContinueBack)),
+            Command::Restart(_) => (Ok(ResponseBody::Restart), Some(Resume::Restart)),
+            Command::Disconnect(_) => (Ok(ResponseBody::Disconnect), Some(Resume::Quit)),
+            Command::Terminate(_) => (Ok(ResponseBody::Terminate), Some(Resume::Quit)),
+            Command::Pause(_) => (Ok(ResponseBody::Pause), None),
+            Command::SetBreakpoints(arguments) => {
+                self.set_breakpoints(request, arguments, stopped.lines, breakpoints)?;
+                return Ok(None);
+            }
+            Command::SetExceptionBreakpoints(_) => (Ok(exception_breakpoints()), None),
+            Command::Threads => {
+                let threads = presenter.threads();
+                (Ok(ResponseBody::Threads(ThreadsResponse { threads })), None)
+            }
+            Command::StackTrace(arguments) => {
+                let frames = presenter.frames(arguments.thread_id).map(|stack_frames| {
+                    let total_frames = Some(stack_frames.len() as i64);
+                    ResponseBody::StackTrace(StackTraceResponse { stack_frames, total_frames })
+                });
+                (frames, None)
+            }
+            Command::Scopes(arguments) => {
+                let scopes = presenter.scopes(arguments.frame_id);
+                (scopes.map(|scopes| ResponseBody::Scopes(ScopesResponse { scopes })), None)
+            }
+            Command::Variables(arguments) => {
+                let variables = presenter.variables(arguments.variables_reference);
+                (variables.map(|variables| ResponseBody::Variables(VariablesResponse { variables })), None)
+            }
+            Command::Evaluate(arguments) => {
+                let value = presenter.evaluate(&arguments.expression, arguments.frame_id);
+                let body = value.map(|(result, variables_reference)| {
+                    ResponseBody::Evaluate(EvaluateResponse { result, variables_reference, ..Default::default() })
+                });
+                (body, None)
+            }
+            Command::ExceptionInfo(_) => match &stopped.stop.reason {
+                StopReason::Fault(fault) => {
+                    let info = ExceptionInfoResponse {
+                        exception_id: "fault".to_owned(),
+                        description: Some(fault.to_string()),
+                        break_mode: ExceptionBreakMode::Always,
+                        details: None,
+                    };
+                    (Ok(ResponseBody::ExceptionInfo(info)), None)
+                }
+                _ => (Err("the kernel has stopped without a fault".to_owned()), None),
+            },
+            _ => (Err("this request is not supported".to_owned()), None),
+        };
+        match body {
+            Ok(body) => self.client.succeed(request, body)?,
+            Err(message) => self.client.fail(request, message)?,
+        }
+        Ok(resume)
+    }
+}
+
+fn exception_breakpoints() -> ResponseBody {
+    ResponseBody::SetExceptionBreakpoints(SetExceptionBreakpointsResponse { breakpoints: None })
+}
+
+impl<W: Write> Front for DapFront<'_, W> {
+    fn stopped(&mut self, stopped: &Stopped<'_>, breakpoints: &mut Breakpoints) -> Resume {
+        if std::mem::take(&mut self.passes_entry) {
+            return Resume::Continue;
+        }
+        // The client's messages could not be read while the launch ran.
+        if self.error.is_some() {
+            return Resume::Quit;
+        }
+        self.ask(stopped, breakpoints).unwrap_or_else(|error| {
+            self.error = Some(error);
+            Resume::Quit
+        })
+    }
+
+    fn completed(&mut self) -> Resume {
+        Resume::Quit
+    }
+
+    fn is_interrupted(&mut self) -> bool {
+        loop {
+            match self.client.poll() {
+                Ok(None) => return self.pauses || !self.waiting.is_empty(),
+                Ok(Some(request)) => {
+                    self.pauses |= matches!(request.command, Command::Pause(_));
+                    self.waiting.push_back(request);
+                }
+                Err(error) => {
+                    self.error = Some(error);
+                    return true;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! A server of the Debug Adapter Protocol.
+
+mod front;
+mod present;
+mod wire;
+
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use emmy_dap_types::base_message::{BaseMessage, Sendable};
+use emmy_dap_types::events::{Event, OutputEventBody};
+use emmy_dap_types::prelude::{Command, Request, Response, ResponseBody};
+use emmy_dap_types::types::{Capabilities, OutputEventCategory};
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::{End, LaunchFile, LaunchFileError, Session};
+use front::DapFront;
+
+/// Why the server has ended without a session's end.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The client's messages cannot be read.
+    #[error(transparent)]
+    Wire(WireProblem),
+    /// The client does not take messages.
+    #[error("the client does not take messages: {0}")]
+    Output(#[from] io::Error),
+    /// The launch cannot begin.
+    #[error(transparent)]
+    Launch(#[from] ptx_interpreter::LaunchError),
+}
+
+/// A problem with the client's messages, as text.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct WireProblem(String);
+
+/// The arguments of the request `launch`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LaunchArguments {
+    /// The launch file.
+    launch_file: PathBuf,
+    /// The directory that the sources' names begin at.
+    source_root: Option<PathBuf>,
+    /// Whether to stop at the first instruction.
+    #[serde(default)]
+    stop_on_entry: bool,
+}
+
+/// Serves one client until it disconnects or the kernel has ended.
+///
+/// # Errors
+/// If the client's messages cannot be read, or it takes none.
+pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result<(), ServeError> {
+    let (sender, requests) = mpsc::channel();
+    let mut input = input;
+    // The thread ends with the input, or when the server no longer listens.
+    thread::spawn(move || {
+        loop {
+            let message = wire::read(&mut input).map_err(|error| WireProblem(error.to_string()));
+            let is_last = !matches!(message, Ok(Some(_)));
+            if sender.send(message).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    let mut client = Client { requests, output, sent: 0 };
+    let Some((launch, arguments)) = client.configure()? else { return Ok(()) };
+    let mut session = Session::new(&launch);
+    let lines = session.lines().clone();
+    let mut front = DapFront::new(&mut client, arguments.source_root, arguments.stop_on_entry);
+    if !front.configure(&lines, session.breakpoints())? {
+        return Ok(());
+    }
+    let end = session.run(&mut front);
+    let error = front.into_error();
+    if let Some(error) = error {
+        return Err(error);
+    }
+    match end {
+        Ok(End::Quit) => Ok(()),
+        Ok(End::Completed) => client.end("the kernel has ended\n"),
+        Ok(End::Fault(_)) => client.end("the fault has ended the kernel\n"),
+        Err(error) => {
+            client.end(&format!("{error}\n"))?;
+            Err(error.into())
+        }
+    }
+}
+
+/// What the reading thread sends.
+type Message = Result<Option<Value>, WireProblem>;
+
+/// The client's requests and the way to it.
+pub(crate) struct Client<W> {
+    requests: Receiver<Message>,
+    output: W,
+    /// Number of messages sent.
+    sent: i64,
+}
+
+impl<W: Write> Client<W> {
+    /// Answers requests until a launch is ready; None if the client leaves before.
+    fn configure(&mut self) -> Result<Option<(crate::Launch, LaunchArguments)>, ServeError> {
+        while let Some(request) = self.next()? {
+            let raw = &request.raw;
+            match &request.command {
+                Command::Initialize(_) => self.succeed(&request, ResponseBody::Initialize(capabilities()))?,
+                Command::Launch(_) | Command::Attach(_) => match open(raw) {
+                    Ok(opened) => {
+                        let body = if matches!(request.command, Command::Launch(_)) {
+                            ResponseBody::Launch
+                        } else {
+                            ResponseBody::Attach
+                        };
+                        self.succeed(&request, body)?;
+                        self.event(Event::Initialized)?;
+                        return Ok(Some(opened));
+                    }
+                    Err(message) => self.fail(&request, message)?,
+                },
+                Command::Disconnect(_) => {
+                    self.succeed(&request, ResponseBody::Disconnect)?;
+                    return Ok(None);
+                }
+                _ => self.fail(&request, "send `launch` first".to_owned())?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for the next request; None once the client has left. Messages that are no known request are refused.
+    pub(crate) fn next(&mut self) -> Result<Option<Received>, ServeError> {
+        loop {
+            let message = self.requests.recv().unwrap_or(Ok(None));
+            match self.receive(message)? {
+                Arrival::Request(request) => return Ok(Some(*request)),
+                Arrival::Left => return Ok(None),
+                Arrival::Refused => {}
+            }
+        }
+    }
+
+    /// The next request, if one has arrived.
+    pub(crate) fn poll(&mut self) -> Result<Option<Received>, ServeError> {
+        while let Ok(message) = self.requests.try_recv() {
+            match self.receive(message)? {
+                Arrival::Request(request) => return Ok(Some(*request)),
+                Arrival::Left => return Ok(Some(Received::disconnect())),
+                Arrival::Refused => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn receive(&mut self, message: Message) -> Result<Arrival, ServeError> {
+        let Some(raw) = message.map_err(ServeError::Wire)? else { return Ok(Arrival::Left) };
+        match serde_json::from_value::<Request>(raw.clone()) {
+            Ok(Request { seq, command }) => Ok(Arrival::Request(Box::new(Received { seq, command, raw }))),
+            Err(error) => {
+                // A request of a newer protocol, or none at all: the answer needs its number and its name.
+                let request_seq = raw.get("seq").and_then(Value::as_i64).unwrap_or(0);
+                let command = raw.get("command").and_then(Value::as_str).unwrap_or("unknown");
+                self.refuse(request_seq, command, &format!("`{command}` is not supported, or not valid: {error}"))?;
+                Ok(Arrival::Refused)
+            }
+        }
+    }
+
+    pub(crate) fn succeed(&mut self, request: &Received, body: ResponseBody) -> Result<(), ServeError> {
+        let response =
+            Response { request_seq: request.seq, success: true, message: None, body: Some(body), error: None };
+        self.send(Sendable::Response(response))
+    }
+
+    pub(crate) fn fail(&mut self, request: &Received, message: String) -> Result<(), ServeError> {
+        let command = request.raw.get("command").and_then(Value::as_str).unwrap_or("unknown").to_owned();
+        self.refuse(request.seq, &command, &message)
+    }
+
+    /// Answers a request with an error. The protocol's types have no response without a body that names its command.
+    fn refuse(&mut self, request_seq: i64, command: &str, message: &str) -> Result<(), ServeError> {
+        self.sent += 1;
+        let response = serde_json::json!({
+            "seq": self.sent, "type": "response", "request_seq": request_seq, "success": false, "command": command,
+            "message": message,
+            "body": {"error": {"id": 1, "format": "{text}", "variables": {"text": message}, "showUser": true}},
+        });
+        Ok(wire::write(&mut self.output, &response)?)
+    }
+
+    pub(crate) fn event(&mut self, event: Event) -> Result<(), ServeError> {
+        self.send(Sendable::Event(event))
+    }
+
+    fn send(&mut self, message: Sendable) -> Result<(), ServeError> {
+        self.sent += 1;
+        Ok(wire::write(&mut self.output, &BaseMessage { seq: self.sent, message })?)
+    }
+
+    /// Tells the client why and that the session has ended.
+    fn end(&mut self, text: &str) -> Result<(), ServeError> {
+        let category = Some(OutputEventCategory::Console);
+        self.event(Event::Output(OutputEventBody { category, output: text.to_owned(), ..Default::default() }))?;
+        self.event(Event::Terminated(None))?;
+        while let Some(request) = self.next()? {
+            if let Command::Disconnect(_) = request.command {
+                return self.succeed(&request, ResponseBody::Disconnect);
+            }
+            self.fail(&request, "the kernel has ended".to_owned())?;
+        }
+        Ok(())
+    }
+}
+
+/// A request, with its JSON.
+pub(crate) struct Received {
+    pub(crate) seq: i64,
+    pub(crate) command: Command,
+    raw: Value,
+}
+
+impl Received {
+    /// What a client that has left would have sent.
+    fn disconnect() -> Self {
+        Self { seq: 0, command: Command::Disconnect(Default::default()), raw: Value::Null }
+    }
+}
+
+enum Arrival {
+    Request(Box<Received>),
+    Left,
+    /// The message has been answered with an error.
+    Refused,
+}
+
+fn open(raw: &Value) -> Result<(crate::Launch, LaunchArguments), String> {
+    let arguments = raw.get("arguments").cloned().unwrap_or_default();
+    let arguments: LaunchArguments =
+        serde_json::from_value(arguments).map_err(|error| format!("the launch configuration: {error}"))?;
+    let launch = LaunchFile::open(Path::new(&arguments.launch_file));
+    let launch = launch.map_err(|error: LaunchFileError| error.to_string())?;
+    Ok((launch, arguments))
+}
+
+fn capabilities() -> Capabilities {
+    Capabilities {
+        supports_configuration_done_request: Some(true),
+        supports_step_back: Some(true),
+        supports_restart_request: Some(true),
+        supports_evaluate_for_hovers: Some(true),
+        supports_exception_info_request: Some(true),
+        supports_stepping_granularity: Some(true),
+        supports_terminate_request: Some(true),
+        ..Default::default()
+    }
+}

@@ -1,0 +1,275 @@
+//! What a stop looks like in the protocol: warps as threads, inlined functions as frames, memory as matrices.
+
+use std::path::{Path, PathBuf};
+
+use emmy_dap_types::types::{Scope, Source, StackFrame, Thread, Variable};
+use ptx_interpreter::semantics::LANES;
+use ptx_interpreter::{SourcePlace, StoppedWarp, Waits, WarpPath};
+
+use crate::{Matrix, Query, Stopped, Value};
+
+/// Maximum number of rows of a matrix in one line of text or as children.
+const MAX_ROWS: usize = 1024;
+
+/// Frames of a thread have numbers up to this one.
+const MAX_FRAMES: i64 = 8;
+
+/// A stop as the protocol shows it.
+pub(crate) struct Presenter<'s> {
+    stopped: &'s Stopped<'s>,
+    source_root: PathBuf,
+    /// What the client's references refer to: reference n to the entry at n − 1.
+    references: Vec<Reference>,
+}
+
+/// What has children.
+#[derive(Clone)]
+enum Reference {
+    /// The registers of a lane.
+    Lane(u32, usize),
+    /// The registers of a warp.
+    Warp(u32),
+    /// A register's lanes.
+    Register(u32, String),
+    Buffers,
+    Shared,
+    Matrix(Matrix),
+}
+
+impl<'s> Presenter<'s> {
+    pub(crate) fn new(stopped: &'s Stopped<'s>, source_root: PathBuf) -> Self {
+        Self { stopped, source_root, references: Vec::new() }
+    }
+
+    fn warps_per_block(&self) -> i64 {
+        self.stopped.block.config().block.count().div_ceil(LANES as u64) as i64
+    }
+
+    fn thread_of(&self, warp: u32) -> i64 {
+        i64::from(self.stopped.block.number()) * self.warps_per_block() + i64::from(warp) + 1
+    }
+
+    /// The thread of the warp that has stopped.
+    pub(crate) fn current_thread(&self) -> i64 {
+        self.thread_of(self.stopped.stop.step.warp)
+    }
+
+    /// The path of a warp that is shown: that of the stop, otherwise the first that can go on.
+    fn path(&self, warp: &StoppedWarp<'_>) -> Option<WarpPath> {
+        let step = self.stopped.stop.step;
+        let stops = |path: &WarpPath| warp.number() == step.warp && path.lanes & step.lanes != 0;
+        let can_run = |path: &WarpPath| path.waits.is_none();
+        warp.paths().find(stops).or_else(|| warp.paths().find(can_run)).or_else(|| warp.paths().next())
+    }
+
+    pub(crate) fn threads(&self) -> Vec<Thread> {
+        let block = self.stopped.block;
+        let name = |warp: &StoppedWarp<'_>| {
+            let head = format!("block {} warp {}", block.index(), warp.number());
+            let Some(path) = self.path(warp) else { return format!("{head}: ended") };
+            let lanes = path.lanes.count_ones();
+            let existing = warp.existing().count_ones();
+            let place = match self.stopped.lines.source(path.pc) {
+                Some((file, line)) => format!("{file}:{line}"),
+                None => format!("PTX line {}", self.stopped.lines.place(path.pc).line),
+            };
+            let waits = match path.waits {
+                None => "",
+                Some(Waits::Barrier(_)) => ", at the barrier",
+                Some(Waits::ClusterBarrier) => ", at the cluster's barrier",
+                Some(Waits::Lanes) => ", waits for other lanes",
+            };
+            format!("{head}: {lanes} of {existing} lanes at {place}{waits}")
+        };
+        block.warps().map(|warp| Thread { id: self.thread_of(warp.number()), name: name(&warp) }).collect()
+    }
+
+    /// The warp of a thread of the block.
+    fn warp(&self, thread: i64) -> Result<StoppedWarp<'s>, String> {
+        let found = self.stopped.block.warps().find(|warp| self.thread_of(warp.number()) == thread);
+        found.ok_or_else(|| format!("thread {thread} is no warp of the block that runs"))
+    }
+
+    pub(crate) fn frames(&self, thread: i64) -> Result<Vec<StackFrame>, String> {
+        let warp = self.warp(thread)?;
+        let Some(path) = self.path(&warp) else { return Ok(Vec::new()) };
+        let kernel = self.stopped.launch.kernel();
+        let id = |depth: i64| i64::from(warp.number()) * MAX_FRAMES + depth + 1;
+        let place = self.stopped.lines.place(path.pc);
+        let innermost = place.source.as_ref().filter(|source| source.line > 0);
+        if let Some(SourcePlace { inlined_at: Some(call), .. }) = innermost {
+            let source = innermost.map(|source| (&*source.file, source.line, source.column));
+            return Ok(vec![
+                self.frame(id(0), "inlined", source),
+                self.frame(id(1), kernel, Some((&call.file, call.line, call.column))),
+            ]);
+        }
+        let column = innermost.map_or(0, |source| source.column);
+        let source = self.stopped.lines.source(path.pc).map(|(file, line)| (file, line, column));
+        Ok(vec![self.frame(id(0), kernel, source)])
+    }
+
+    fn frame(&self, id: i64, name: &str, place: Option<(&str, u32, u32)>) -> StackFrame {
+        let (source, line, column) = match place {
+            None => (None, 0, 0),
+            Some((file, line, column)) => {
+                // Crates of rust-cuda/ are named without that directory.
+                let candidates = [self.source_root.join(file), self.source_root.join("rust-cuda").join(file)];
+                let path = candidates.iter().find(|path| path.exists()).unwrap_or(&candidates[0]);
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                let name = Path::new(file).file_name().map(|name| name.to_string_lossy().into_owned());
+                let source = Source { name, path: Some(path.display().to_string()), ..Default::default() };
+                (Some(source), i64::from(line), i64::from(column))
+            }
+        };
+        StackFrame { id, name: name.to_owned(), source, line, column, ..Default::default() }
+    }
+
+    /// The warp of a frame.
+    fn warp_of_frame(&self, frame: i64) -> Result<StoppedWarp<'s>, String> {
+        let number = frame.checked_sub(1).map(|index| index.div_euclid(MAX_FRAMES));
+        let found = self.stopped.block.warps().find(|warp| Some(i64::from(warp.number())) == number);
+        found.ok_or_else(|| format!("there is no frame {frame}"))
+    }
+
+    fn refer(&mut self, to: Reference) -> i64 {
+        self.references.push(to);
+        self.references.len() as i64
+    }
+
+    pub(crate) fn scopes(&mut self, frame: i64) -> Result<Vec<Scope>, String> {
+        let warp = self.warp_of_frame(frame)?;
+        let number = warp.number();
+        let lane = self.path(&warp).map_or(0, |path| path.lanes.trailing_zeros() as usize % LANES);
+        let scopes = [
+            (format!("Lane {lane}"), Reference::Lane(number, lane)),
+            (format!("Warp {number}"), Reference::Warp(number)),
+            ("Shared memory".to_owned(), Reference::Shared),
+            ("Arguments".to_owned(), Reference::Buffers),
+        ];
+        let scope = |(name, to)| Scope { name, variables_reference: self.refer(to), ..Default::default() };
+        Ok(scopes.into_iter().map(scope).collect())
+    }
+
+    pub(crate) fn variables(&mut self, reference: i64) -> Result<Vec<Variable>, String> {
+        let index = reference.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+        let reference = index.and_then(|index| self.references.get(index).cloned());
+        let reference = reference.ok_or("the launch has gone on: ask for the scopes again")?;
+        Ok(match reference {
+            Reference::Lane(warp, lane) => {
+                let registers = self.registers(warp)?;
+                let shown = registers.into_iter().map(|(name, lanes, bits)| variable(name, show(lanes[lane], bits), 0));
+                shown.collect()
+            }
+            Reference::Warp(warp) => {
+                let registers = self.registers(warp)?;
+                let mut variables = Vec::with_capacity(registers.len());
+                for (name, lanes, bits) in registers {
+                    let to = self.refer(Reference::Register(warp, name.clone()));
+                    variables.push(variable(name, show_lanes(&lanes, bits), to));
+                }
+                variables
+            }
+            Reference::Register(warp, name) => {
+                let stopped = self.stopped;
+                let warp = stopped.block.warps().find(|other| other.number() == warp).ok_or("the warp has ended")?;
+                let active = self.path(&warp).map_or(0, |path| path.lanes);
+                let registers = self.registers(warp.number())?;
+                let found = registers.into_iter().find(|(other, ..)| *other == name);
+                let (_, lanes, bits) = found.ok_or("the kernel has no such register")?;
+                let lane = |(lane, value): (usize, &u64)| {
+                    let state = if active >> lane & 1 == 1 { "" } else { " (diverged)" };
+                    variable(format!("lane {lane}{state}"), show(*value, bits), 0)
+                };
+                lanes.iter().enumerate().map(lane).collect()
+            }
+            Reference::Buffers => {
+                let arguments = self.stopped.launch.arguments().iter();
+                let names: Vec<String> = arguments.map(|argument| argument.name().to_owned()).collect();
+                names.into_iter().map(|name| self.named(name)).collect()
+            }
+            Reference::Shared => {
+                let names: Vec<String> = self.stopped.shared().map(|(name, _)| name).collect();
+                names.into_iter().map(|name| self.named(name)).collect()
+            }
+            Reference::Matrix(matrix) => {
+                let rows = matrix.rows().take(MAX_ROWS).enumerate();
+                let row = |(row, text): (usize, String)| variable(format!("[{}]", matrix.first.0 + row), text, 0);
+                rows.map(row).collect()
+            }
+        })
+    }
+
+    /// The variable that an expression's value is.
+    fn named(&mut self, name: String) -> Variable {
+        let (value, reference) = self.evaluate(&name, None).unwrap_or_else(|error| (error, 0));
+        let first = value.lines().next().unwrap_or_default().to_owned();
+        Variable { evaluate_name: Some(name.clone()), ..variable(name, first, reference) }
+    }
+
+    /// The names, bits and sizes of a warp's registers.
+    fn registers(&self, warp: u32) -> Result<Vec<(String, [u64; LANES], usize)>, String> {
+        let launch = self.stopped.launch;
+        let code = launch.machine().code(launch.kernel()).expect("a launch's kernel is in its module");
+        let warp = self.stopped.block.warps().find(|other| other.number() == warp).ok_or("the warp has ended")?;
+        let value = |(name, bits): (&str, usize)| Some((name.to_owned(), warp.register(name)?, bits));
+        Ok(code.registers().filter_map(value).collect())
+    }
+
+    /// An expression's value as text, and a reference to its parts.
+    pub(crate) fn evaluate(&mut self, expression: &str, frame: Option<i64>) -> Result<(String, i64), String> {
+        let query: Query = expression.parse().map_err(|error: crate::QueryError| error.to_string())?;
+        let warp = match frame {
+            Some(frame) => self.warp_of_frame(frame)?,
+            None => self.warp(self.current_thread())?,
+        };
+        let value = self.stopped.evaluate(&query, &warp).map_err(|error| error.to_string())?;
+        Ok(match value {
+            Value::Scalar(text) => (text, 0),
+            Value::Register(lanes, bits) => {
+                let to = self.refer(Reference::Register(warp.number(), self.register_name(&query)));
+                (show_lanes(&lanes, bits), to)
+            }
+            Value::Matrix(matrix) => {
+                let rows = matrix.cells.len().checked_div(matrix.columns).unwrap_or(0);
+                let mut text = format!("{rows} × {} {}", matrix.columns, matrix.element.name());
+                for row in matrix.rows().take(MAX_ROWS) {
+                    text.push('\n');
+                    text.push_str(&row);
+                }
+                (text, self.refer(Reference::Matrix(matrix)))
+            }
+        })
+    }
+
+    /// The name of a register as the PTX has it.
+    fn register_name(&self, query: &Query) -> String {
+        let launch = self.stopped.launch;
+        let code = launch.machine().code(launch.kernel()).expect("a launch's kernel is in its module");
+        let plain = query.name.trim_start_matches('%');
+        let found = code.registers().find(|(name, _)| name.trim_start_matches('%') == plain);
+        found.map_or_else(|| query.name.clone(), |(name, _)| name.to_owned())
+    }
+}
+
+fn variable(name: String, value: String, variables_reference: i64) -> Variable {
+    Variable { name, value, variables_reference, ..Default::default() }
+}
+
+/// A register's bits: as an integer, and of 32 bits as a float too, since PTX's registers have no types.
+fn show(value: u64, bits: usize) -> String {
+    match bits {
+        1 => (value != 0).to_string(),
+        32 => format!("{} (f32 {})", value as u32, f32::from_bits(value as u32)),
+        64 => format!("{value} (f64 {:?})", f64::from_bits(value)),
+        _ => value.to_string(),
+    }
+}
+
+fn show_lanes(lanes: &[u64; LANES], bits: usize) -> String {
+    if lanes.iter().all(|value| *value == lanes[0]) {
+        return format!("all lanes: {}", show(lanes[0], bits));
+    }
+    let values = lanes.iter().map(|value| show(*value, bits));
+    values.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,180 @@
+//! A launch that can be repeated: a machine with its kernel, its buffers and their first values.
+
+use cuda_std::LaunchConfig;
+use ptx_interpreter::memory::GlobalSnapshot;
+use ptx_interpreter::{LaunchError, Machine, Observer, Options};
+use serde::Deserialize;
+
+/// The type of a buffer's elements or of a value.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ElementType {
+    /// 8-bit unsigned integer.
+    U8,
+    /// 32-bit unsigned integer.
+    U32,
+    /// 64-bit unsigned integer.
+    U64,
+    /// 32-bit signed integer.
+    I32,
+    /// 64-bit signed integer.
+    I64,
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+}
+
+impl ElementType {
+    /// All types.
+    pub const ALL: [Self; 7] = [Self::U8, Self::U32, Self::U64, Self::I32, Self::I64, Self::F32, Self::F64];
+
+    /// Size in bytes.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::U64 | Self::I64 | Self::F64 => 8,
+        }
+    }
+
+    /// Name in Rust.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+
+    /// The element's little-endian bytes, padded with zeros; None if the type cannot represent the number. Floats are
+    /// rounded.
+    pub(crate) fn encode(self, number: &serde_json::Number) -> Option<[u8; 8]> {
+        let unsigned = |bits: u32| number.as_u64().filter(|value| bits == 64 || value >> bits == 0);
+        let bits = match self {
+            Self::U8 => unsigned(8)?,
+            Self::U32 => unsigned(32)?,
+            Self::U64 => unsigned(64)?,
+            Self::I32 => u64::from(i32::try_from(number.as_i64()?).ok()?.cast_unsigned()),
+            Self::I64 => number.as_i64()?.cast_unsigned(),
+            Self::F32 => u64::from((number.as_f64()? as f32).to_bits()),
+            Self::F64 => number.as_f64()?.to_bits(),
+        };
+        Some(bits.to_le_bytes())
+    }
+
+    /// The element that these little-endian bytes hold, as text.
+    ///
+    /// # Panics
+    /// If there are fewer than [`bytes`](Self::bytes) of them.
+    pub fn show(self, bytes: &[u8]) -> String {
+        let mut word = [0; 8];
+        word[..self.bytes()].copy_from_slice(&bytes[..self.bytes()]);
+        let bits = u64::from_le_bytes(word);
+        match self {
+            Self::U8 | Self::U32 | Self::U64 => bits.to_string(),
+            Self::I32 => (bits as u32).cast_signed().to_string(),
+            Self::I64 => bits.cast_signed().to_string(),
+            Self::F32 => f32::from_bits(bits as u32).to_string(),
+            Self::F64 => f64::from_bits(bits).to_string(),
+        }
+    }
+}
+
+/// A parameter of the kernel as its author writes it: a buffer is one, though PTX has its address and its length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A buffer in global memory.
+    Buffer {
+        /// The parameter's name.
+        name: String,
+        /// The type of its elements.
+        element: ElementType,
+        /// Its extents, the slowest first: rows and columns for a matrix.
+        shape: Vec<usize>,
+        /// Its address.
+        address: u64,
+    },
+    /// A value.
+    Value {
+        /// The parameter's name.
+        name: String,
+        /// Its type.
+        element: ElementType,
+        /// Its little-endian bytes, padded with zeros.
+        bytes: [u8; 8],
+    },
+}
+
+impl Argument {
+    /// The parameter's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Buffer { name, .. } | Self::Value { name, .. } => name,
+        }
+    }
+}
+
+/// A launch that can be repeated.
+#[derive(Debug)]
+pub struct Launch {
+    machine: Machine,
+    kernel: String,
+    config: LaunchConfig,
+    options: Options,
+    arguments: Vec<Argument>,
+    /// Global memory before the launch.
+    before: GlobalSnapshot,
+}
+
+impl Launch {
+    pub(crate) fn new(
+        machine: Machine,
+        kernel: String,
+        (config, options): (LaunchConfig, Options),
+        arguments: Vec<Argument>,
+        before: GlobalSnapshot,
+    ) -> Self {
+        Self { machine, kernel, config, options, arguments, before }
+    }
+
+    /// The machine, with the kernel's module loaded.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The kernel's name.
+    pub fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    /// The launch configuration.
+    pub fn config(&self) -> LaunchConfig {
+        self.config
+    }
+
+    /// The kernel's arguments, in order.
+    pub fn arguments(&self) -> &[Argument] {
+        &self.arguments
+    }
+
+    /// Runs the launch from its beginning under an observer. Returns false if the observer has abandoned it.
+    ///
+    /// # Errors
+    /// If the launch is invalid, or a thread causes a fault.
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
+        self.machine.memory().restore(&self.before);
+        let length = |shape: &[usize]| shape.iter().product::<usize>() as u64;
+        let parameters = self.arguments.iter().flat_map(|argument| match argument {
+            Argument::Buffer { address, shape, .. } => vec![address.to_le_bytes(), length(shape).to_le_bytes()],
+            Argument::Value { bytes, .. } => vec![*bytes],
+        });
+        let parameters: Vec<[u8; 8]> = parameters.collect();
+        let parameters: Vec<&[u8]> = parameters.iter().map(|bytes| &bytes[..]).collect();
+        self.machine.observe(self.options, &self.kernel, self.config, &parameters, observer)
+    }
+}

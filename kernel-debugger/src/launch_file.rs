@@ -1,0 +1,256 @@
+//! Launch files: a kernel, its launch configuration and its arguments, in JSON.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cuda_std::{Dim3, LaunchConfig};
+use ptx_interpreter::memory::MemoryError;
+use ptx_interpreter::{LoadError, Machine, Options};
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::launch::{Argument, ElementType, Launch};
+
+/// Maximum size of all buffers together, in bytes. A session holds them twice.
+const MAX_BUFFER_BYTES: usize = 256 << 20;
+
+/// A kernel's launch.
+///
+/// ```json
+/// {
+///   "ptx": "kernels_gpu.sm_75.ptx", "kernel": "matmul_tiles_f32", "grid": [1, 1, 1], "block": [1024, 1, 1],
+///   "arguments": [
+///     {"name": "x", "type": "f32", "shape": [48, 40], "values": "index"},
+///     {"name": "rows", "type": "u32", "value": 48},
+///     {"name": "columns", "type": "u32", "value": 40},
+///     {"name": "out", "type": "f32", "shape": [48, 48], "values": "unwritten"}
+///   ]
+/// }
+/// ```
+///
+/// `values` is `"zeros"`, `"index"` (0, 1, 2, …), `"unwritten"` or a list of numbers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchFile {
+    /// The PTX file; a relative path begins at the launch file's directory.
+    ptx: PathBuf,
+    kernel: String,
+    #[serde(default = "one")]
+    grid: [u32; 3],
+    block: [u32; 3],
+    #[serde(default)]
+    dynamic_shared_bytes: u32,
+    #[serde(default)]
+    cooperative: bool,
+    #[serde(default = "one_block")]
+    cluster: u8,
+    #[serde(default)]
+    same_value_races_are_faults: bool,
+    arguments: Vec<FileArgument>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileArgument {
+    name: String,
+    r#type: ElementType,
+    shape: Option<Vec<usize>>,
+    values: Option<Values>,
+    value: Option<serde_json::Number>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Values {
+    Filled(Filling),
+    Listed(Vec<serde_json::Number>),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Filling {
+    Zeros,
+    Index,
+    Unwritten,
+}
+
+fn one() -> [u32; 3] {
+    [1; 3]
+}
+
+fn one_block() -> u8 {
+    1
+}
+
+/// Why a launch file cannot be used.
+#[derive(Debug, Error)]
+pub enum LaunchFileError {
+    /// A file cannot be read.
+    #[error("{}: {error}", path.display())]
+    Read {
+        /// The launch file or the PTX file.
+        path: PathBuf,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// It is not JSON, or not a launch.
+    #[error("{}: {error}", path.display())]
+    Json {
+        /// The launch file.
+        path: PathBuf,
+        /// The error, with line and column.
+        error: serde_json::Error,
+    },
+    /// The interpreter cannot load the PTX.
+    #[error("{}: {error}", path.display())]
+    Ptx {
+        /// The PTX file.
+        path: PathBuf,
+        /// The interpreter's error.
+        error: LoadError,
+    },
+    /// The PTX has no such kernel.
+    #[error("{} has no kernel {kernel}; it has {}", path.display(), known.join(", "))]
+    NoSuchKernel {
+        /// The PTX file.
+        path: PathBuf,
+        /// The kernel's name.
+        kernel: String,
+        /// The kernels of the PTX.
+        known: Vec<String>,
+    },
+    /// An argument with neither or both of `values` and `value`, or with numbers that do not fit.
+    #[error("{}: argument {name}: {problem}", path.display())]
+    Argument {
+        /// The launch file.
+        path: PathBuf,
+        /// The argument's name.
+        name: String,
+        /// What is wrong with it, and the way out.
+        problem: String,
+    },
+    /// Not enough memory for the buffers.
+    #[error("{}: {error}", path.display())]
+    Memory {
+        /// The launch file.
+        path: PathBuf,
+        /// The error of the device's memory.
+        error: MemoryError,
+    },
+}
+
+impl LaunchFile {
+    /// Reads a launch file and makes the launch ready.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is invalid.
+    pub fn open(path: &Path) -> Result<Launch, LaunchFileError> {
+        let text = read(path)?;
+        let file: Self =
+            serde_json::from_str(&text).map_err(|error| LaunchFileError::Json { path: path.to_owned(), error })?;
+        file.launch(path)
+    }
+
+    fn launch(self, path: &Path) -> Result<Launch, LaunchFileError> {
+        let ptx = path.parent().unwrap_or(Path::new("")).join(&self.ptx);
+        let text = read(&ptx)?;
+        let mut machine = Machine::new(&text).map_err(|error| LaunchFileError::Ptx { path: ptx.clone(), error })?;
+        if machine.code(&self.kernel).is_none() {
+            let known = machine.kernels().map(str::to_owned).collect();
+            return Err(LaunchFileError::NoSuchKernel { path: ptx, kernel: self.kernel, known });
+        }
+        let mut arguments = Vec::new();
+        let mut all_bytes = 0;
+        for argument in &self.arguments {
+            let problem = |problem| {
+                let (path, name) = (path.to_owned(), argument.name.clone());
+                LaunchFileError::Argument { path, name, problem }
+            };
+            let made = argument.make(&mut machine, &mut all_bytes).map_err(|error| match error {
+                ArgumentProblem::Text(text) => problem(text),
+                ArgumentProblem::Memory(error) => LaunchFileError::Memory { path: path.to_owned(), error },
+            })?;
+            arguments.push(made);
+        }
+        let [x, y, z] = self.grid;
+        let [width, height, depth] = self.block;
+        let mut config = LaunchConfig::new(Dim3::new(x, y, z), Dim3::new(width, height, depth))
+            .with_dynamic_shared(self.dynamic_shared_bytes);
+        config.cooperative = self.cooperative;
+        config.cluster = self.cluster;
+        let before =
+            machine.memory().snapshot().map_err(|error| LaunchFileError::Memory { path: path.to_owned(), error })?;
+        let options = Options { same_value_races_are_faults: self.same_value_races_are_faults, ..Options::default() };
+        Ok(Launch::new(machine, self.kernel, (config, options), arguments, before))
+    }
+}
+
+/// What is wrong with an argument.
+enum ArgumentProblem {
+    Text(String),
+    Memory(MemoryError),
+}
+
+impl From<MemoryError> for ArgumentProblem {
+    fn from(error: MemoryError) -> Self {
+        Self::Memory(error)
+    }
+}
+
+impl FileArgument {
+    fn make(&self, machine: &mut Machine, all_bytes: &mut usize) -> Result<Argument, ArgumentProblem> {
+        let (name, element) = (self.name.clone(), self.r#type);
+        let encode = |number: &serde_json::Number| {
+            let misfit = || ArgumentProblem::Text(format!("{number} is no {}", element.name()));
+            element.encode(number).ok_or_else(misfit)
+        };
+        match (&self.shape, &self.values, &self.value) {
+            (None, None, Some(value)) => Ok(Argument::Value { name, element, bytes: encode(value)? }),
+            (Some(shape), Some(values), None) => {
+                let length = shape.iter().try_fold(1_usize, |length, extent| length.checked_mul(*extent));
+                let bytes = length.and_then(|length| length.checked_mul(element.bytes()));
+                let bytes = bytes.filter(|bytes| *bytes <= MAX_BUFFER_BYTES - *all_bytes);
+                let (Some(length), Some(bytes)) = (length, bytes) else {
+                    let limit = MAX_BUFFER_BYTES >> 20;
+                    return Err(ArgumentProblem::Text(format!(
+                        "all buffers together have more than {limit} MiB; make them smaller"
+                    )));
+                };
+                *all_bytes += bytes;
+                let address = machine.allocate(bytes as u64)?;
+                let image = match values {
+                    Values::Filled(Filling::Unwritten) => Vec::new(),
+                    Values::Filled(Filling::Zeros) => vec![0; bytes],
+                    Values::Filled(Filling::Index) => {
+                        let mut image = Vec::with_capacity(bytes);
+                        for index in 0..length {
+                            image.extend_from_slice(&encode(&index.into())?[..element.bytes()]);
+                        }
+                        image
+                    }
+                    Values::Listed(numbers) if numbers.len() != length => {
+                        let found = numbers.len();
+                        return Err(ArgumentProblem::Text(format!("{found} values for {length} elements")));
+                    }
+                    Values::Listed(numbers) => {
+                        let mut image = Vec::with_capacity(bytes);
+                        for number in numbers {
+                            image.extend_from_slice(&encode(number)?[..element.bytes()]);
+                        }
+                        image
+                    }
+                };
+                machine.memory().write(address, &image)?;
+                Ok(Argument::Buffer { name, element, shape: shape.clone(), address })
+            }
+            _ => Err(ArgumentProblem::Text(
+                "a buffer has \"shape\" and \"values\", any other argument has \"value\"".to_owned(),
+            )),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, LaunchFileError> {
+    fs::read_to_string(path).map_err(|error| LaunchFileError::Read { path: path.to_owned(), error })
+}

@@ -1,0 +1,20 @@
+//! Steps through a kernel's launch in the PTX interpreter, by lines of its Rust source.
+//!
+//! A [`LaunchFile`] describes the launch. A [`Session`] runs it and stops at breakpoints, after steps and at faults;
+//! there a [`Front`] looks at lanes, registers and memory and says how to go on. The interpreter executes a launch in
+//! the same order each time, so a step back runs it again, up to an earlier instruction.
+
+pub mod dap;
+mod launch;
+mod launch_file;
+mod lines;
+mod query;
+mod session;
+mod values;
+
+pub use launch::{Argument, ElementType, Launch};
+pub use launch_file::{LaunchFile, LaunchFileError};
+pub use lines::Lines;
+pub use query::{Query, QueryError};
+pub use session::{Breakpoints, End, Front, Resume, Session, Stop, StopReason, Stopped};
+pub use values::{Matrix, Value};

@@ -1,0 +1,87 @@
+//! The source lines of a kernel's instructions.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ptx_interpreter::{Code, Place};
+
+/// A line of a source file, by the file's index.
+pub(crate) type Line = (u32, u32);
+
+/// The source lines of a kernel's instructions.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    files: Vec<Arc<str>>,
+    places: Vec<Place>,
+    /// The line of each instruction; that of the one before it where the compiler names none.
+    lines: Vec<Option<Line>>,
+}
+
+impl Lines {
+    /// The lines of `code`.
+    pub fn new(code: Code<'_>) -> Self {
+        let places: Vec<Place> = (0..code.instructions()).map(|pc| code.place(pc)).collect();
+        let named = places.iter().filter_map(|place| place.source.as_ref());
+        let files: BTreeSet<Arc<str>> = named.map(|source| Arc::clone(&source.file)).collect();
+        let files: Vec<Arc<str>> = files.into_iter().collect();
+        let mut line = None;
+        let mut line_of = |place: &Place| {
+            if let Some(source) = place.source.as_ref().filter(|source| source.line > 0) {
+                let file = files.binary_search(&source.file).expect("the files of all places were collected");
+                line = Some((file as u32, source.line));
+            }
+            line
+        };
+        let lines = places.iter().map(&mut line_of).collect();
+        Self { files, places, lines }
+    }
+
+    /// Location of an instruction.
+    ///
+    /// # Panics
+    /// If the kernel has no such instruction.
+    pub fn place(&self, pc: usize) -> &Place {
+        &self.places[pc]
+    }
+
+    /// The file and the line that an instruction was compiled from; None if the PTX has no lines.
+    ///
+    /// # Panics
+    /// If the kernel has no such instruction.
+    pub fn source(&self, pc: usize) -> Option<(&str, u32)> {
+        self.lines[pc].map(|(file, line)| (&*self.files[file as usize], line))
+    }
+
+    pub(crate) fn line(&self, pc: usize) -> Option<Line> {
+        self.lines[pc]
+    }
+
+    /// Whether threads meet at an instruction: at a barrier of the block or of the cluster.
+    pub(crate) fn is_barrier(&self, pc: usize) -> bool {
+        let text = &self.places[pc].text;
+        let opcode = text.trim_start_matches(|character: char| character != 'b');
+        // Guards such as `@%p1` come before the opcode.
+        let opcode = if text.starts_with('@') { opcode } else { text };
+        ["bar.sync", "bar.red", "barrier.sync", "barrier.cta", "barrier.cluster.wait"]
+            .iter()
+            .any(|name| opcode.starts_with(name))
+    }
+
+    /// The first line from `line` on of a file that has instructions. The file's name may be a longer path that ends in
+    /// the name in the PTX, as editors have it.
+    pub fn nearest(&self, path: &str, line: u32) -> Option<(&str, u32)> {
+        let path = path.replace('\\', "/");
+        let is_named = |file: &Arc<str>| {
+            path.strip_suffix(&**file).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        let file = self.files.iter().position(is_named)? as u32;
+        let later = self.lines.iter().flatten().filter(|(at, number)| *at == file && *number >= line);
+        let (_, line) = later.min()?;
+        Some((&self.files[file as usize], *line))
+    }
+
+    pub(crate) fn find(&self, file: &str, line: u32) -> Option<Line> {
+        let index = self.files.iter().position(|known| **known == *file)?;
+        Some((index as u32, line))
+    }
+}

@@ -1,0 +1,48 @@
+// Drives the debugger by VS Code's own test client: node client.mjs PROGRAM WORKSPACE
+//
+// A breakpoint at the first barrier of X·Xᵀ by tiles in shared memory, the tile as a matrix, a step over the barrier, a
+// step back, and on to the end.
+
+import assert from "node:assert";
+import { readFileSync } from "node:fs";
+import { DebugClient } from "@vscode/debugadapter-testsupport";
+
+const [program, workspace] = process.argv.slice(2);
+const path = `${workspace}/kernels-gpu/src/product/rung3_shared_tiles.rs`;
+const barrier = readFileSync(path, "utf8").split("\n").findIndex((line) => line.includes("sync_threads")) + 1;
+const columns = 40;
+
+const client = new DebugClient("/usr/bin/env", program, "kernel");
+const stopped = () => client.waitForEvent("stopped");
+const line = async (threadId) => (await client.stackTraceRequest({ threadId })).body.stackFrames[0].line;
+
+await client.start();
+const launchFile = `${workspace}/kernel-debugger/launches/matmul_tiles_f32.json`;
+await Promise.all([
+  client.configurationSequence(),
+  client.launch({ launchFile, sourceRoot: workspace, stopOnEntry: true }),
+  client.assertStoppedLocation("entry", {}),
+]);
+
+// Once each of the 32 warps has come to the barrier, the tile is complete.
+await client.setBreakpointsRequest({ source: { path }, breakpoints: [{ line: barrier }] });
+for (let warp = 0; warp < 32; warp++) {
+  const [event] = await Promise.all([stopped(), client.continueRequest({ threadId: 1 })]);
+  assert.equal(event.body.reason, "breakpoint");
+  assert.equal(event.body.threadId, warp + 1);
+}
+const tile = (await client.evaluateRequest({ expression: "shared0 as f32 32x33 [..][..32]" })).body;
+const rows = (await client.variablesRequest({ variablesReference: tile.variablesReference })).body.variables;
+const expected = (row) => Array.from({ length: 32 }, (_, column) => row * columns + column);
+assert.equal(rows.length, 32);
+rows.forEach(({ value }, row) => assert.deepEqual(value.split(", ").map(Number), expected(row)));
+
+await client.setBreakpointsRequest({ source: { path }, breakpoints: [] });
+const threadId = 32;
+await Promise.all([stopped(), client.nextRequest({ threadId })]);
+assert((await line(threadId)) > barrier, "the step goes over the barrier");
+await Promise.all([stopped(), client.stepBackRequest({ threadId })]);
+assert.equal(await line(threadId), barrier, "the step back leads to it");
+await Promise.all([client.waitForEvent("terminated"), client.continueRequest({ threadId })]);
+await client.stop();
+console.log("the session went as expected");

@@ -1,0 +1,6 @@
+//! The debugger as a library and as a program.
+
+mod launch_files;
+mod protocol;
+mod session;
+mod support;

@@ -1,0 +1,302 @@
+//! The program as an editor drives it: messages over its standard input and output.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::support::{self, TILE_ROWS, x};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// An editor with a debugger process.
+struct Editor {
+    process: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    sent: u64,
+    /// Events that came before the responses that were waited for.
+    events: Vec<Value>,
+    directory: TempDir,
+}
+
+impl Editor {
+    fn start() -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_kernel-debugger"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = process.stdin.take();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        Self { process, input, output, sent: 0, events: Vec::new(), directory: TempDir::new().unwrap() }
+    }
+
+    fn send_bytes(&mut self, bytes: &[u8]) {
+        let input = self.input.as_mut().unwrap();
+        // A debugger that has left closes the pipe.
+        let _ = input.write_all(bytes).and_then(|()| input.flush());
+    }
+
+    fn read(&mut self) -> Option<Value> {
+        let mut header = String::new();
+        self.output.read_line(&mut header).unwrap();
+        if header.is_empty() {
+            return None;
+        }
+        let length: usize = header.strip_prefix("Content-Length: ").unwrap().trim().parse().unwrap();
+        let mut content = vec![0; 2 + length];
+        self.output.read_exact(&mut content).unwrap();
+        let message: Value = serde_json::from_slice(&content[2..]).unwrap();
+        // For a check of all messages against the protocol's schema.
+        if let Some(path) = std::env::var_os("DAP_TRACE") {
+            let mut trace = File::options().append(true).create(true).open(path).unwrap();
+            trace.write_all(format!("{message}\n").as_bytes()).unwrap();
+        }
+        Some(message)
+    }
+
+    /// The response to a request.
+    fn request(&mut self, command: &str, arguments: Value) -> Value {
+        self.sent += 1;
+        let message =
+            json!({"seq": self.sent, "type": "request", "command": command, "arguments": arguments}).to_string();
+        self.send_bytes(format!("Content-Length: {}\r\n\r\n{message}", message.len()).as_bytes());
+        loop {
+            let message = self.read().expect("a response");
+            if message["type"] == "response" {
+                assert_eq!((&message["request_seq"], &message["command"]), (&json!(self.sent), &json!(command)));
+                return message;
+            }
+            self.events.push(message);
+        }
+    }
+
+    /// The body of a successful response.
+    #[track_caller]
+    fn ask(&mut self, command: &str, arguments: Value) -> Value {
+        let response = self.request(command, arguments);
+        assert_eq!(response["success"], true, "{response}");
+        response["body"].clone()
+    }
+
+    /// The message of a response without success.
+    #[track_caller]
+    fn refusal(&mut self, command: &str, arguments: Value) -> String {
+        let response = self.request(command, arguments);
+        assert_eq!(response["success"], false, "{response}");
+        response["message"].as_str().unwrap().to_owned()
+    }
+
+    /// The body of the next event of this kind.
+    fn event(&mut self, kind: &str) -> Value {
+        loop {
+            let event = if self.events.is_empty() { self.read().expect("an event") } else { self.events.remove(0) };
+            if event["event"] == kind {
+                return event["body"].clone();
+            }
+        }
+    }
+
+    /// Starts a session with a launch file, and stops at the first instruction.
+    fn launch(&mut self, ptx: &str, launch: &str) -> i64 {
+        let path = support::write(self.directory.path(), ptx, launch);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        self.ask("initialize", json!({"adapterID": "kernel", "linesStartAt1": true}));
+        self.ask("launch", json!({"launchFile": path, "sourceRoot": root, "stopOnEntry": true}));
+        self.event("initialized");
+        self.ask("configurationDone", json!({}));
+        let stopped = self.event("stopped");
+        assert_eq!(stopped["reason"], "entry");
+        stopped["threadId"].as_i64().unwrap()
+    }
+
+    /// The file and the line of a thread's frame.
+    fn place(&mut self, thread: i64) -> (String, u64) {
+        let frames = self.ask("stackTrace", json!({"threadId": thread}));
+        let frame = &frames["stackFrames"][0];
+        (frame["source"]["path"].as_str().unwrap().to_owned(), frame["line"].as_u64().unwrap())
+    }
+
+    /// The exit code and what the debugger has written to its standard error.
+    fn end(mut self) -> (Option<i32>, String) {
+        drop(self.input.take());
+        let status = self.process.wait().unwrap();
+        let mut text = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        (status.code(), text)
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        // Without effect on one that has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The homework's product in an editor: the tile as a matrix, over the barrier, back, and to the end.
+#[test]
+fn a_tile_is_shown_as_a_matrix() {
+    if support::is_stale() {
+        return;
+    }
+    let mut editor = Editor::start();
+    let (ptx, launch) = support::matmul_files();
+    let thread = editor.launch(ptx, &launch);
+    let (path, _) = editor.place(thread);
+    assert!(path.ends_with("kernels-gpu/src/product/rung3_shared_tiles.rs"), "{path}");
+    let source = std::fs::read_to_string(&path).unwrap();
+    let barrier = source.lines().position(|line| line.contains("sync_threads")).unwrap() + 1;
+    let set = editor
+        .ask("setBreakpoints", json!({"source": {"path": path}, "breakpoints": [{"line": barrier}, {"line": 9999}]}));
+    assert_eq!(set["breakpoints"][0], json!({"verified": true, "line": barrier}));
+    assert_eq!(set["breakpoints"][1]["verified"], false);
+    for warp in 0..32 {
+        editor.ask("continue", json!({"threadId": thread}));
+        let stopped = editor.event("stopped");
+        assert_eq!((&stopped["reason"], &stopped["threadId"]), (&json!("breakpoint"), &json!(warp + 1)));
+    }
+    let threads = editor.ask("threads", json!({}))["threads"].clone();
+    assert_eq!(threads.as_array().unwrap().len(), 32);
+    let name = threads[31]["name"].as_str().unwrap();
+    assert!(name.starts_with("block (0, 0, 0) warp 31: 32 of 32 lanes at kernels-gpu/src/product/"), "{name}");
+    assert!(threads[3]["name"].as_str().unwrap().ends_with(", at the barrier"));
+
+    let scopes = editor.ask("scopes", json!({"frameId": 31 * 8 + 1}))["scopes"].clone();
+    let names: Vec<_> = scopes.as_array().unwrap().iter().map(|scope| scope["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Lane 0", "Warp 31", "Shared memory", "Arguments"]);
+    let shared = editor.ask("variables", json!({"variablesReference": scopes[2]["variablesReference"]}));
+    assert_eq!(shared["variables"][1]["name"], "shared1");
+    let arguments = editor.ask("variables", json!({"variablesReference": scopes[3]["variablesReference"]}));
+    assert_eq!(arguments["variables"][0]["value"], format!("{TILE_ROWS} × 40 f32"));
+    assert_eq!(arguments["variables"][1]["value"], TILE_ROWS.to_string());
+    let registers = editor.ask("variables", json!({"variablesReference": scopes[1]["variablesReference"]}));
+    assert!(registers["variables"].as_array().unwrap().len() > 50);
+
+    let tile = editor.ask("evaluate", json!({"expression": "shared0 as f32 32x33 [..][..32]"}));
+    let row = |row: usize, columns: std::ops::Range<usize>| {
+        columns.map(|column| x(row, column).to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let rows: Vec<String> = (0..32).map(|index| row(index, 0..32)).collect();
+    assert_eq!(tile["result"], format!("32 × 32 f32\n{}", rows.join("\n")));
+    let children = editor.ask("variables", json!({"variablesReference": tile["variablesReference"]}));
+    assert_eq!(children["variables"][5], json!({"name": "[5]", "value": rows[5], "variablesReference": 0}));
+    let part = editor.ask("evaluate", json!({"expression": "x[2..4][38..40]", "frameId": 1}));
+    assert_eq!(part["result"], format!("2 × 2 f32\n{}\n{}", row(2, 38..40), row(3, 38..40)));
+    assert_eq!(editor.ask("evaluate", json!({"expression": "out[0][..2]"}))["result"], "1 × 2 f32\n–, –");
+    assert!(editor.refusal("evaluate", json!({"expression": "y"})).starts_with("nothing is called `y`; there are x, "));
+    assert!(editor.refusal("evaluate", json!({"expression": "x[48]"})).contains("not within 0..48"));
+
+    editor.ask("setBreakpoints", json!({"source": {"path": path}, "breakpoints": []}));
+    let mut line_after = |command: &str| {
+        editor.ask(command, json!({"threadId": 32}));
+        assert_eq!(editor.event("stopped")["reason"], "step");
+        editor.place(32).1 as usize
+    };
+    assert!(line_after("next") > barrier);
+    assert_eq!(line_after("stepBack"), barrier);
+    editor.ask("continue", json!({"threadId": 32}));
+    editor.event("terminated");
+    editor.ask("disconnect", json!({}));
+    assert_eq!(editor.end(), (Some(0), String::new()));
+}
+
+#[test]
+fn a_fault_is_an_exception() {
+    if support::is_stale() {
+        return;
+    }
+    let mut editor = Editor::start();
+    let out = r#"{"name": "out", "type": "u32", "shape": [64], "values": "unwritten"}"#;
+    let thread =
+        editor.launch(seeded_bugs::PTX[0].text(), &support::seeded_bug_file("missing_second_barrier", 1, [64, 1], out));
+    editor.ask("setExceptionBreakpoints", json!({"filters": []}));
+    editor.ask("continue", json!({"threadId": thread}));
+    let stopped = editor.event("stopped");
+    let text = stopped["text"].as_str().unwrap();
+    assert_eq!(stopped["reason"], "exception");
+    assert!(text.contains("thread (32, 0, 0)") && text.contains("thread (31, 0, 0) writes at"), "{text}");
+    let (path, line) = editor.place(stopped["threadId"].as_i64().unwrap());
+    assert!(path.ends_with("rust-cuda/seeded_bugs/src/lib.rs"), "{path}");
+    assert_eq!(line, u64::from(seeded_bugs::marked_line("missing_second_barrier").unwrap()));
+    assert_eq!(editor.ask("exceptionInfo", json!({"threadId": 2}))["description"], text);
+    editor.ask("disconnect", json!({}));
+    assert_eq!(editor.end(), (Some(0), String::new()));
+}
+
+/// Requests out of order, unknown ones and ones without sense are refused, and the session goes on.
+#[test]
+fn wrong_requests_are_refused() {
+    if support::is_stale() {
+        return;
+    }
+    let mut editor = Editor::start();
+    assert_eq!(editor.refusal("threads", json!({})), "send `launch` first");
+    assert!(editor.refusal("launch", json!({})).contains("missing field `launchFile`"));
+    let missing = editor.refusal("launch", json!({"launchFile": "/nowhere/launch.json"}));
+    assert!(missing.starts_with("/nowhere/launch.json: "), "{missing}");
+    assert!(editor.refusal("shrug", json!({})).starts_with("`shrug` is not supported"));
+    let (ptx, launch) = support::matmul_files();
+    editor.launch(ptx, &launch);
+    for (command, arguments) in [
+        ("stackTrace", json!({"threadId": 99})),
+        ("stackTrace", json!({"threadId": i64::MIN})),
+        ("scopes", json!({"frameId": i64::MIN})),
+        ("scopes", json!({"frameId": 9999})),
+        ("variables", json!({"variablesReference": 0})),
+        ("variables", json!({"variablesReference": i64::MIN})),
+        ("variables", json!({"variablesReference": "x"})),
+        ("evaluate", json!({"expression": "x as 99999999999x99999999999x0"})),
+        ("evaluate", json!({"expression": "x as 4096x4096"})),
+        ("evaluate", json!({"expression": "x", "frameId": -1})),
+        ("exceptionInfo", json!({"threadId": 1})),
+        ("writeMemory", json!({"memoryReference": "0", "data": ""})),
+        ("initialize", json!(7)),
+    ] {
+        let response = editor.request(command, arguments.clone());
+        let is_empty = response["success"] == true && response["body"]["result"] == "0 × 0 f32";
+        assert!(response["success"] == false || is_empty, "{command} {arguments}: {response}");
+    }
+    editor.ask("disconnect", json!({}));
+    assert_eq!(editor.end(), (Some(0), String::new()));
+}
+
+/// A kernel without an end is paused, and ends with its client, however that leaves.
+#[test]
+fn an_endless_kernel_is_paused_and_ends_with_the_client() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry spin() {\nL: bra L;\n}\n";
+    let launch = r#"{"ptx": "kernels.ptx", "kernel": "spin", "block": [32, 1, 1], "arguments": []}"#;
+    for (bytes, code) in [(&b""[..], 0), (b"Content-Length: 3\r\n\r\n{]}", 2)] {
+        let mut editor = Editor::start();
+        let thread = editor.launch(ptx, launch);
+        editor.ask("continue", json!({"threadId": thread}));
+        assert_eq!(editor.ask("threads", json!({}))["threads"].as_array().unwrap().len(), 1);
+        editor.ask("pause", json!({"threadId": thread}));
+        assert_eq!(editor.event("stopped")["reason"], "pause");
+        editor.ask("continue", json!({"threadId": thread}));
+        editor.send_bytes(bytes);
+        assert_eq!(editor.end().0, Some(code));
+    }
+}
+
+/// A client that sends no messages, or leaves, ends the session with a line at most.
+#[test]
+fn a_broken_client_ends_the_session() {
+    for (bytes, expected) in [
+        (&b""[..], ""),
+        (b"Content-Length: 2\r\n\r\n{}", ""),
+        (b"Content-Length: 9\r\n\r\n{}", "Error: the client's messages cannot be read: "),
+        (b"Content-Length: 99999999999999\r\n\r\n", "Error: the client sends a message of 99999999999999 bytes; "),
+        (b"Content-Length: 3\r\n\r\n{]}", "Error: the client sends a message that is not JSON: "),
+        (b"GET / HTTP/1.1\r\n\r\n", "Error: the client sends a header without `Content-Length: N`"),
+    ] {
+        let mut editor = Editor::start();
+        editor.send_bytes(bytes);
+        let (code, text) = editor.end();
+        assert_eq!(code, Some(if expected.is_empty() { 0 } else { 2 }), "{text}");
+        assert!(text.starts_with(expected) && text.lines().count() <= 1, "{text}");
+    }
+}
