@@ -46,7 +46,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     };
     let Some((workload, report)) = run else {
         let names = workloads::names().join(", ");
-        bail!("no launch of {} is known: choose one of {names}, or a kernel of docs/learn", options.kernel);
+        let kernel = options.kernel.escape_debug();
+        bail!("no launch of {kernel} is known: choose one of {names}, or a kernel of docs/learn");
     };
     say!("[*] {} for {}: {workload}", options.kernel, name(variant.compute_capability()));
     print_instructions(&report);
