@@ -47,6 +47,8 @@ pub struct LaunchFile {
     cluster: u8,
     #[serde(default)]
     same_value_races_are_faults: bool,
+    /// Limit of instructions per block, beyond which its kernel counts as endless.
+    block_instructions: Option<u64>,
     arguments: Vec<FileArgument>,
 }
 
@@ -181,7 +183,11 @@ impl LaunchFile {
         config.cluster = self.cluster;
         let before =
             machine.memory().snapshot().map_err(|error| LaunchFileError::Memory { path: path.to_owned(), error })?;
-        let options = Options { same_value_races_are_faults: self.same_value_races_are_faults, ..Options::default() };
+        let mut options =
+            Options { same_value_races_are_faults: self.same_value_races_are_faults, ..Options::default() };
+        if let Some(limit) = self.block_instructions {
+            options.block_instructions = limit;
+        }
         Ok(Launch::new(machine, self.kernel, (config, options), arguments, before))
     }
 }

@@ -4,6 +4,7 @@
 //! there a [`Front`] looks at lanes, registers and memory and says how to go on. The interpreter executes a launch in
 //! the same order each time, so a step back runs it again, up to an earlier instruction.
 
+mod condition;
 pub mod dap;
 mod launch;
 mod launch_file;
@@ -12,6 +13,7 @@ mod query;
 mod session;
 mod values;
 
+pub use condition::{Condition, ConditionError};
 pub use launch::{Argument, ElementType, Launch};
 pub use launch_file::{LaunchFile, LaunchFileError};
 pub use lines::Lines;

@@ -1,11 +1,13 @@
 //! A session: the launch run forwards and, by running it again, backwards, with stops in between.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 
+use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, Fault, LaunchError, ObservedAccess, Observer, Step, StoppedBlock};
 
+use crate::condition::Condition;
 use crate::launch::Launch;
 use crate::lines::{Line, Lines};
 
@@ -15,30 +17,50 @@ const POLL_INTERVAL: u64 = 1 << 16;
 /// Where a session stops.
 #[derive(Clone, Debug, Default)]
 pub struct Breakpoints {
-    lines: HashSet<Line>,
+    /// The lines; each with a condition, unless the breakpoint has none.
+    lines: HashMap<Line, Option<Condition>>,
+    /// At the kernel's first instruction.
+    entry: Option<Option<Condition>>,
     watches: Vec<Range<u64>>,
 }
 
 impl Breakpoints {
-    /// Replaces the breakpoints of a file by those at `lines`; each moves to the next line with instructions. Returns
-    /// where they are; None for one without such a line.
-    pub fn set_lines(&mut self, lines: &Lines, path: &str, wanted: &[u32]) -> Vec<Option<u32>> {
+    /// Replaces the breakpoints of a file by those at `wanted` lines, each with a condition or none; each moves to the
+    /// next line with instructions. Returns where they are; None for one without such a line.
+    pub fn set_lines(
+        &mut self,
+        lines: &Lines,
+        path: &str,
+        wanted: impl IntoIterator<Item = (u32, Option<Condition>)>,
+    ) -> Vec<Option<u32>> {
         if let Some(file) = lines.nearest(path, 0).and_then(|(file, line)| lines.find(file, line)) {
-            self.lines.retain(|(other, _)| *other != file.0);
+            self.lines.retain(|(other, _), _| *other != file.0);
         }
-        let mut set = |line: u32| {
+        let mut set = |(line, condition)| {
             let (file, line) = lines.nearest(path, line)?;
-            self.lines.insert(lines.find(file, line)?);
+            self.lines.insert(lines.find(file, line)?, condition);
             Some(line)
         };
-        wanted.iter().map(|line| set(*line)).collect()
+        wanted.into_iter().map(&mut set).collect()
+    }
+
+    /// Sets or removes the breakpoint at the kernel's first instruction, with a condition or without one.
+    pub fn set_entry(&mut self, breakpoint: Option<Option<Condition>>) {
+        self.entry = breakpoint;
+    }
+
+    /// The breakpoints at an instruction, that at the entry and that at the line: the condition of each, if it has one.
+    fn at(&self, pc: usize, line: Option<Line>, begins_line: bool) -> [Option<Option<&Condition>>; 2] {
+        let entry = self.entry.as_ref().filter(|_| pc == 0);
+        let line = line.filter(|_| begins_line).and_then(|line| self.lines.get(&line));
+        [entry, line].map(|breakpoint| breakpoint.map(Option::as_ref))
     }
 
     /// Replaces the watched ranges, each by its first address and its size in bytes: a write to one of them, in global
     /// memory or in any block's shared memory, stops the launch.
     pub fn set_watches(&mut self, watches: &[(u64, u64)]) {
         let range = |(start, bytes): &(u64, u64)| *start..start.saturating_add(*bytes);
-        self.watches = watches.iter().map(range).collect();
+        self.watches = watches.iter().map(range).filter(|range| !range.is_empty()).collect();
     }
 }
 
@@ -47,8 +69,10 @@ impl Breakpoints {
 pub enum StopReason {
     /// At its first instruction.
     Entry,
-    /// At a line with a breakpoint.
+    /// At a line with a breakpoint, or at the kernel's entry.
     Breakpoint,
+    /// At a breakpoint whose condition has no value, for the reason given.
+    BadCondition(String),
     /// After a step, or where a step back leads.
     Step,
     /// After a write to watched memory.
@@ -66,6 +90,8 @@ pub struct Stop {
     pub reason: StopReason,
     /// The instruction that is executed next; at a fault, the one at fault.
     pub step: Step,
+    /// The lane of interest: the first that fulfils the breakpoint's condition, or the one at fault.
+    pub lane: usize,
     /// Number of instructions that warps have issued since the launch began.
     pub time: u64,
 }
@@ -210,7 +236,7 @@ impl<'l> Session<'l> {
                 last_lines: HashMap::new(),
                 last_warp: (0, 0),
                 written: None,
-                reason: StopReason::Entry,
+                reason: Reached::Stop(StopReason::Entry),
                 again: None,
             };
             let result = self.launch.run(&mut run);
@@ -246,20 +272,27 @@ struct Run<'r> {
     last_lines: HashMap<Warp, Option<Line>>,
     /// The warp that issued the last instruction.
     last_warp: Warp,
-    /// The last write to watched memory.
+    /// The first write to watched memory since the last instruction.
     written: Option<ObservedAccess>,
     /// Why the launch is about to stop.
-    reason: StopReason,
+    reason: Reached,
     /// The goal of another run, for which this one is abandoned.
     again: Option<Goal>,
 }
 
+/// What a run has come to.
+enum Reached {
+    /// A stop.
+    Stop(StopReason),
+    /// A breakpoint with a condition, at the beginning of a source line or not.
+    Condition { begins_line: bool },
+}
+
 impl Run<'_> {
     /// Why the launch stops before `step`, the first of a source line in its warp if `begins_line`.
-    fn reason(&mut self, time: u64, step: Step, begins_line: bool) -> Option<StopReason> {
+    fn reason(&mut self, time: u64, step: Step, begins_line: bool, at_breakpoint: bool) -> Option<StopReason> {
         let warp = (step.block, step.warp);
         let line = self.lines.line(step.pc);
-        let at_breakpoint = begins_line && line.is_some_and(|line| self.breakpoints.lines.contains(&line));
         let written = self.written.take();
         match &mut self.goal {
             Goal::Entry => return Some(StopReason::Entry),
@@ -345,18 +378,43 @@ impl Observer for Run<'_> {
         let line = self.lines.line(step.pc);
         self.last_warp = (step.block, step.warp);
         let last = self.last_lines.insert(self.last_warp, line);
-        let Some(reason) = self.reason(time, step, last != Some(line)) else { return false };
-        self.reason = reason;
+        let begins_line = last != Some(line);
+        let breakpoints = self.breakpoints.at(step.pc, line, begins_line);
+        let at_breakpoint = breakpoints.contains(&Some(None));
+        if !at_breakpoint && breakpoints.iter().any(Option::is_some) {
+            self.reason = Reached::Condition { begins_line };
+            return true;
+        }
+        let Some(reason) = self.reason(time, step, begins_line, at_breakpoint) else { return false };
+        self.reason = Reached::Stop(reason);
         true
     }
 
     fn stop(&mut self, step: Step, block: &StoppedBlock<'_>) -> ControlFlow<()> {
+        let time = self.time - 1;
+        let first = step.lanes.trailing_zeros() as usize;
+        let mut stop = Stop { reason: StopReason::Breakpoint, step, lane: first, time };
+        match std::mem::replace(&mut self.reason, Reached::Stop(StopReason::Entry)) {
+            Reached::Stop(reason) => stop.reason = reason,
+            Reached::Condition { begins_line } => {
+                let breakpoints = self.breakpoints.at(step.pc, self.lines.line(step.pc), begins_line);
+                let stopped = Stopped { stop: &stop, block, launch: self.launch, lines: self.lines };
+                let lanes = breakpoints.into_iter().flatten().flatten().map(|condition| condition.lane(&stopped));
+                let lane = lanes.into_iter().find(|lane| !matches!(lane, Ok(None))).unwrap_or(Ok(None));
+                let reason = self.reason(time, step, begins_line, !matches!(lane, Ok(None)));
+                let Some(reason) = reason else { return ControlFlow::Continue(()) };
+                stop.reason = match (&lane, reason) {
+                    (Err(error), StopReason::Breakpoint) => StopReason::BadCondition(error.to_string()),
+                    (_, reason) => reason,
+                };
+                stop.lane = lane.ok().flatten().unwrap_or(first);
+            }
+        }
         self.again = self.found();
         if self.again.is_some() {
             return ControlFlow::Break(());
         }
-        let reason = std::mem::replace(&mut self.reason, StopReason::Entry);
-        self.show(&Stop { reason, step, time: self.time - 1 }, block)
+        self.show(&stop, block)
     }
 
     fn fault(&mut self, fault: &Fault, block: &StoppedBlock<'_>) {
@@ -367,7 +425,8 @@ impl Observer for Run<'_> {
         let size = block.config().block;
         let thread = fault.thread.x + size.x * (fault.thread.y + size.y * fault.thread.z);
         let step = Step { block: block.number(), warp: thread / 32, pc: fault.pc, lanes: 1 << (thread % 32) };
-        let stop = Stop { reason: StopReason::Fault(Box::new(fault.clone())), step, time: self.time };
+        let lane = thread as usize % LANES;
+        let stop = Stop { reason: StopReason::Fault(Box::new(fault.clone())), step, lane, time: self.time };
         let _ = self.show(&stop, block);
     }
 
@@ -378,7 +437,7 @@ impl Observer for Run<'_> {
         };
         let is_memory = matches!(access.space, Space::Global | Space::Shared);
         if access.access != Access::Read && is_memory && watches() {
-            self.written = Some(access);
+            self.written.get_or_insert(access);
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use cuda_std::Dim3;
 use ptx_interpreter::semantics::LANES;
-use ptx_interpreter::{MemoryRange, StoppedWarp};
+use ptx_interpreter::{MemoryRange, ObservedAccess, StoppedWarp};
 
 use crate::launch::{Argument, ElementType};
 use crate::query::{Query, QueryError};
@@ -50,27 +51,68 @@ impl Stopped<'_> {
         {
             return Ok(Value::Register(Box::new(lanes), bits));
         }
-        match self.launch.arguments().iter().find(|argument| argument.name() == query.name) {
-            Some(Argument::Value { element, bytes, .. }) => return Ok(Value::Scalar(element.show(bytes))),
-            Some(Argument::Buffer { element, shape, address, .. }) => {
+        let argument = self.launch.arguments().iter().find(|argument| argument.name() == query.name);
+        if let Some(Argument::Value { element, bytes, .. }) = argument {
+            return Ok(Value::Scalar(element.show(bytes)));
+        }
+        match self.memory(query) {
+            Some((range, element, shape)) => View::new(query, range, element, &shape)?.matrix().map(Value::Matrix),
+            None => Err(self.unknown(query)),
+        }
+    }
+
+    /// The memory that an expression shows: for each of the rows the first address and the size in bytes.
+    ///
+    /// # Errors
+    /// If it shows none.
+    pub fn addresses(&self, query: &Query) -> Result<Vec<(u64, u64)>, QueryError> {
+        let (range, element, shape) = self.memory(query).ok_or_else(|| self.unknown(query))?;
+        View::new(query, range, element, &shape)?.addresses()
+    }
+
+    /// The buffer or shared variable of an expression's name, with its type and shape.
+    fn memory(&self, query: &Query) -> Option<(MemoryRange<'_>, ElementType, Vec<usize>)> {
+        for argument in self.launch.arguments() {
+            if let Argument::Buffer { name, element, shape, address } = argument
+                && *name == query.name
+            {
                 let range = self.block.global().find(|range| range.extent.start == *address);
-                let range = range.expect("a launch's buffers are live");
-                return matrix(query, range, *element, shape).map(Value::Matrix);
-            }
-            None => {}
-        }
-        match self.shared().find(|(name, _)| *name == query.name) {
-            Some((_, range)) => {
-                let element = query.element.unwrap_or(ElementType::F32);
-                matrix(query, range, element, &[range.extent.bytes as usize / element.bytes()]).map(Value::Matrix)
-            }
-            None => {
-                let arguments = self.launch.arguments().iter().map(|argument| argument.name().to_owned());
-                let known = arguments.chain(self.shared().map(|(name, _)| name));
-                let known: Vec<String> = known.chain(["registers such as %r1".to_owned()]).collect();
-                Err(QueryError::Unknown { name: query.name.clone(), known: known.join(", ") })
+                return Some((range.expect("a launch's buffers are live"), *element, shape.clone()));
             }
         }
+        let (_, range) = self.shared().find(|(name, _)| *name == query.name)?;
+        let element = query.element.unwrap_or(ElementType::F32);
+        Some((range, element, vec![range.extent.bytes as usize / element.bytes()]))
+    }
+
+    fn unknown(&self, query: &Query) -> QueryError {
+        let arguments = self.launch.arguments().iter().map(|argument| argument.name().to_owned());
+        let known = arguments.chain(self.shared().map(|(name, _)| name));
+        let known: Vec<String> = known.chain(["registers such as %r1".to_owned()]).collect();
+        QueryError::Unknown { name: query.name.clone(), known: known.join(", ") }
+    }
+
+    /// A write to watched memory in words: who writes, and to which element of a buffer or a shared variable.
+    pub fn describe(&self, write: &ObservedAccess) -> String {
+        let thread = write.step.warp * LANES as u32 + write.step.lanes.trailing_zeros();
+        let size = self.block.config().block;
+        let thread = Dim3::new(thread % size.x, thread / size.x % size.y, thread / (size.x * size.y));
+        let holds = |range: &MemoryRange<'_>| {
+            let (offset, space) = (write.address.wrapping_sub(range.extent.start), range.extent.space);
+            (space == write.space && offset < range.extent.bytes).then_some(offset as usize)
+        };
+        let buffer = self.launch.arguments().iter().find_map(|argument| {
+            let Argument::Buffer { name, element, shape, address } = argument else { return None };
+            let range = self.block.global().find(|range| range.extent.start == *address)?;
+            let index = holds(&range)? / element.bytes();
+            Some(match shape[..] {
+                [.., columns] if shape.len() > 1 => format!("{name}[{}][{}]", index / columns, index % columns),
+                _ => format!("{name}[{index}]"),
+            })
+        });
+        let shared = || self.shared().find_map(|(name, range)| Some(format!("{name}, byte {}", holds(&range)?)));
+        let place = buffer.or_else(shared).unwrap_or_else(|| format!("address {:#x}", write.address));
+        format!("block {}, thread {thread} writes {place}", self.block.index())
     }
 
     /// The block's shared variables by the names that expressions use: `shared0`, `shared1`, …
@@ -80,42 +122,71 @@ impl Stopped<'_> {
 }
 
 /// The part of a memory that an expression asks for.
-fn matrix(query: &Query, range: MemoryRange<'_>, element: ElementType, shape: &[usize]) -> Result<Matrix, QueryError> {
-    let element = query.element.unwrap_or(element);
-    let shape = query.shape.as_deref().unwrap_or(shape);
-    let asked = shape.iter().fold(1_usize, |all, extent| all.saturating_mul(*extent));
-    if asked.saturating_mul(element.bytes()) as u64 > range.extent.bytes {
-        let (name, bytes) = (query.name.clone(), range.extent.bytes);
-        return Err(QueryError::TooLarge { name, asked, element: element.name(), bytes });
+struct View<'a> {
+    range: MemoryRange<'a>,
+    element: ElementType,
+    /// Number of columns of the whole memory.
+    columns: usize,
+    shown_rows: Range<usize>,
+    shown_columns: Range<usize>,
+}
+
+impl<'a> View<'a> {
+    fn new(query: &Query, range: MemoryRange<'a>, element: ElementType, shape: &[usize]) -> Result<Self, QueryError> {
+        let element = query.element.unwrap_or(element);
+        let shape = query.shape.as_deref().unwrap_or(shape);
+        let asked = shape.iter().fold(1_usize, |all, extent| all.saturating_mul(*extent));
+        if asked.saturating_mul(element.bytes()) as u64 > range.extent.bytes {
+            let (name, bytes) = (query.name.clone(), range.extent.bytes);
+            return Err(QueryError::TooLarge { name, asked, element: element.name(), bytes });
+        }
+        let (rows, columns) = match shape {
+            [] => (1, 1),
+            [columns] => (1, *columns),
+            [.., columns] => (asked.checked_div(*columns).unwrap_or(0), *columns),
+        };
+        let (shown_rows, shown_columns) = match query.slices[..] {
+            [] => (0..rows, 0..columns),
+            [slice] if rows == 1 => (0..1, slice.within(columns)?),
+            [slice] => (slice.within(rows)?, 0..columns),
+            [row, column] => (row.within(rows)?, column.within(columns)?),
+            _ => return Err(QueryError::Dimensions { slices: query.slices.len(), dimensions: 2 }),
+        };
+        Ok(Self { range, element, columns, shown_rows, shown_columns })
     }
-    let (rows, columns) = match shape {
-        [] => (1, 1),
-        [columns] => (1, *columns),
-        [.., columns] => (asked.checked_div(*columns).unwrap_or(0), *columns),
-    };
-    let all = |extent: usize| 0..extent;
-    let (shown_rows, shown_columns): (Range<usize>, Range<usize>) = match query.slices[..] {
-        [] => (all(rows), all(columns)),
-        [slice] if rows == 1 => (0..1, slice.within(columns)?),
-        [slice] => (slice.within(rows)?, all(columns)),
-        [row, column] => (row.within(rows)?, column.within(columns)?),
-        _ => return Err(QueryError::Dimensions { slices: query.slices.len(), dimensions: 2 }),
-    };
-    if shown_rows.len() * shown_columns.len() > MAX_CELLS {
-        return Err(QueryError::TooMany { limit: MAX_CELLS });
+
+    /// Where an element begins in the memory.
+    fn offset(&self, row: usize, column: usize) -> usize {
+        (row * self.columns + column) * self.element.bytes()
     }
-    let cell = |row: usize, column: usize| {
-        let offset = (row * columns + column) * element.bytes();
-        let mut bytes = [0; 8];
-        let bytes = &mut bytes[..element.bytes()];
-        range.is_written(offset, bytes.len()).then(|| {
-            range.read(offset, bytes).expect("the shape is within the memory");
-            element.show(bytes)
-        })
-    };
-    let cells = shown_rows.clone().flat_map(|row| shown_columns.clone().map(move |column| (row, column)));
-    let cells = cells.map(|(row, column)| cell(row, column)).collect();
-    Ok(Matrix { element, columns: shown_columns.len(), cells, first: (shown_rows.start, shown_columns.start) })
+
+    fn matrix(self) -> Result<Matrix, QueryError> {
+        if self.shown_rows.len().saturating_mul(self.shown_columns.len()) > MAX_CELLS {
+            return Err(QueryError::TooMany { limit: MAX_CELLS });
+        }
+        let cell = |row: usize, column: usize| {
+            let offset = self.offset(row, column);
+            let mut bytes = [0; 8];
+            let bytes = &mut bytes[..self.element.bytes()];
+            self.range.is_written(offset, bytes.len()).then(|| {
+                self.range.read(offset, bytes).expect("the shape is within the memory");
+                self.element.show(bytes)
+            })
+        };
+        let cells = self.shown_rows.clone().flat_map(|row| self.shown_columns.clone().map(move |column| (row, column)));
+        let cells = cells.map(|(row, column)| cell(row, column)).collect();
+        let first = (self.shown_rows.start, self.shown_columns.start);
+        Ok(Matrix { element: self.element, columns: self.shown_columns.len(), cells, first })
+    }
+
+    fn addresses(self) -> Result<Vec<(u64, u64)>, QueryError> {
+        if self.shown_rows.len() > MAX_CELLS {
+            return Err(QueryError::TooMany { limit: MAX_CELLS });
+        }
+        let bytes = (self.shown_columns.len() * self.element.bytes()) as u64;
+        let start = |row| self.range.extent.start + self.offset(row, self.shown_columns.start) as u64;
+        Ok(self.shown_rows.clone().map(|row| (start(row), bytes)).collect())
+    }
 }
 
 impl Matrix {

@@ -6,16 +6,20 @@ use std::path::PathBuf;
 
 use emmy_dap_types::events::{Event, StoppedEventBody};
 use emmy_dap_types::prelude::{Command, ResponseBody};
-use emmy_dap_types::requests::SetBreakpointsArguments;
+use emmy_dap_types::requests::{SetBreakpointsArguments, SetDataBreakpointsArguments, SetFunctionBreakpointsArguments};
 use emmy_dap_types::responses::{
-    ContinueResponse, EvaluateResponse, ExceptionInfoResponse, ScopesResponse, SetBreakpointsResponse,
-    SetExceptionBreakpointsResponse, StackTraceResponse, ThreadsResponse, VariablesResponse,
+    ContinueResponse, DataBreakpointInfoResponse, EvaluateResponse, ExceptionInfoResponse, ScopesResponse,
+    SetBreakpointsResponse, SetDataBreakpointsResponse, SetExceptionBreakpointsResponse,
+    SetFunctionBreakpointsResponse, StackTraceResponse, ThreadsResponse, VariablesResponse,
 };
-use emmy_dap_types::types::{Breakpoint, ExceptionBreakMode, SteppingGranularity, StoppedEventReason};
+use emmy_dap_types::types::{
+    Breakpoint, DataBreakpoint, DataBreakpointAccessType, ExceptionBreakMode, FunctionBreakpoint, SteppingGranularity,
+    StoppedEventReason,
+};
 
 use super::present::Presenter;
 use super::{Client, Received, ServeError};
-use crate::{Breakpoints, Front, Lines, Resume, StopReason, Stopped};
+use crate::{Breakpoints, Condition, Front, Lines, Resume, StopReason, Stopped};
 
 /// The client of a session.
 pub(crate) struct DapFront<'c, W> {
@@ -48,10 +52,18 @@ impl<'c, W: Write> DapFront<'c, W> {
     }
 
     /// Answers requests until the client has set its breakpoints. Returns false if it leaves before.
-    pub(crate) fn configure(&mut self, lines: &Lines, breakpoints: &mut Breakpoints) -> Result<bool, ServeError> {
+    pub(crate) fn configure(
+        &mut self,
+        kernel: &str,
+        lines: &Lines,
+        breakpoints: &mut Breakpoints,
+    ) -> Result<bool, ServeError> {
         while let Some(request) = self.client.next()? {
             match &request.command {
                 Command::SetBreakpoints(arguments) => self.set_breakpoints(&request, arguments, lines, breakpoints)?,
+                Command::SetFunctionBreakpoints(arguments) => {
+                    self.set_function_breakpoints(&request, arguments, kernel, breakpoints)?;
+                }
                 Command::SetExceptionBreakpoints(_) => self.client.succeed(&request, exception_breakpoints())?,
                 Command::Threads => {
                     let none = ThreadsResponse { threads: Vec::new() };
@@ -80,16 +92,64 @@ impl<'c, W: Write> DapFront<'c, W> {
     ) -> Result<(), ServeError> {
         let path = arguments.source.path.as_deref().unwrap_or_default();
         let wanted = arguments.breakpoints.as_deref().unwrap_or_default();
-        let wanted: Vec<u32> = wanted.iter().map(|wanted| u32::try_from(wanted.line).unwrap_or(0)).collect();
-        let set = breakpoints.set_lines(lines, path, &wanted);
-        let breakpoints = set.into_iter().map(|line| Breakpoint {
-            verified: line.is_some(),
-            line: line.map(i64::from),
-            message: line.is_none().then(|| "the kernel has no instructions of this line or a later one".to_owned()),
-            ..Default::default()
+        let conditions: Vec<_> = wanted.iter().map(|wanted| condition(wanted.condition.as_deref())).collect();
+        let valid = wanted.iter().zip(&conditions).filter_map(|(wanted, condition)| {
+            Some((u32::try_from(wanted.line).unwrap_or(0), condition.as_ref().ok()?.clone()))
         });
-        let body = SetBreakpointsResponse { breakpoints: breakpoints.collect() };
+        let mut set = breakpoints.set_lines(lines, path, valid).into_iter();
+        let answer = |condition: &Result<_, String>| match condition {
+            Err(error) => refused(error.clone()),
+            Ok(_) => match set.next().flatten() {
+                Some(line) => Breakpoint { verified: true, line: Some(line.into()), ..Default::default() },
+                None => refused("the kernel has no instructions of this line or a later one".to_owned()),
+            },
+        };
+        let body = SetBreakpointsResponse { breakpoints: conditions.iter().map(answer).collect() };
         self.client.succeed(request, ResponseBody::SetBreakpoints(body))
+    }
+
+    /// A function is the launch's kernel, all others being inlined into it.
+    fn set_function_breakpoints(
+        &mut self,
+        request: &Received,
+        arguments: &SetFunctionBreakpointsArguments,
+        kernel: &str,
+        breakpoints: &mut Breakpoints,
+    ) -> Result<(), ServeError> {
+        let mut entry = None;
+        let mut set = |wanted: &FunctionBreakpoint| match condition(wanted.condition.as_deref()) {
+            _ if wanted.name != kernel => refused(format!("the launch's kernel is {kernel}")),
+            Err(error) => refused(error),
+            Ok(condition) => {
+                entry = Some(condition);
+                Breakpoint { verified: true, ..Default::default() }
+            }
+        };
+        let body = SetFunctionBreakpointsResponse { breakpoints: arguments.breakpoints.iter().map(&mut set).collect() };
+        breakpoints.set_entry(entry);
+        self.client.succeed(request, ResponseBody::SetFunctionBreakpoints(body))
+    }
+
+    /// Data breakpoints are known by the expressions whose memory they watch.
+    fn set_data_breakpoints(
+        &mut self,
+        request: &Received,
+        arguments: &SetDataBreakpointsArguments,
+        presenter: &Presenter<'_>,
+        breakpoints: &mut Breakpoints,
+    ) -> Result<(), ServeError> {
+        let mut watches = Vec::new();
+        let set = |wanted: &DataBreakpoint| match presenter.addresses(&wanted.data_id) {
+            _ if wanted.condition.is_some() => refused("data breakpoints have no conditions".to_owned()),
+            Err(error) => refused(error),
+            Ok(ranges) => {
+                watches.extend(ranges);
+                Breakpoint { verified: true, ..Default::default() }
+            }
+        };
+        let body = SetDataBreakpointsResponse { breakpoints: arguments.breakpoints.iter().map(set).collect() };
+        breakpoints.set_watches(&watches);
+        self.client.succeed(request, ResponseBody::SetDataBreakpoints(body))
     }
 
     /// Announces a stop, unless only waiting requests are to be answered.
@@ -98,13 +158,20 @@ impl<'c, W: Write> DapFront<'c, W> {
             StopReason::Entry => (StoppedEventReason::Entry, None),
             StopReason::Breakpoint => (StoppedEventReason::Breakpoint, None),
             StopReason::Step => (StoppedEventReason::Step, None),
-            StopReason::Write(_) => (StoppedEventReason::String("data breakpoint".to_owned()), None),
+            StopReason::BadCondition(error) => (StoppedEventReason::Breakpoint, Some(error.clone())),
+            StopReason::Write(write) => {
+                (StoppedEventReason::String("data breakpoint".to_owned()), Some(stopped.describe(write)))
+            }
             StopReason::Pause => (StoppedEventReason::Pause, None),
             StopReason::Fault(fault) => (StoppedEventReason::Exception, Some(fault.to_string())),
         };
         self.client.event(Event::Stopped(StoppedEventBody {
             reason,
-            description: text.as_ref().map(|_| "The kernel's fault".to_owned()),
+            description: match &stopped.stop.reason {
+                StopReason::Fault(_) => Some("The kernel's fault".to_owned()),
+                StopReason::BadCondition(_) => Some("The condition has no value".to_owned()),
+                _ => None,
+            },
             thread_id: Some(thread),
             preserve_focus_hint: None,
             text,
@@ -167,6 +234,24 @@ impl<'c, W: Write> DapFront<'c, W> {
                 self.set_breakpoints(request, arguments, stopped.lines, breakpoints)?;
                 return Ok(None);
             }
+            Command::SetFunctionBreakpoints(arguments) => {
+                self.set_function_breakpoints(request, arguments, stopped.launch.kernel(), breakpoints)?;
+                return Ok(None);
+            }
+            Command::SetDataBreakpoints(arguments) => {
+                self.set_data_breakpoints(request, arguments, presenter, breakpoints)?;
+                return Ok(None);
+            }
+            Command::DataBreakpointInfo(arguments) => {
+                let expression = presenter.expression(arguments.variables_reference, &arguments.name);
+                let (data_id, description) = match presenter.addresses(&expression) {
+                    Ok(_) => (Some(expression.clone()), format!("{expression} is written")),
+                    Err(error) => (None, error),
+                };
+                let access_types = data_id.is_some().then(|| vec![DataBreakpointAccessType::Write]);
+                let info = DataBreakpointInfoResponse { data_id, description, access_types, can_persist: Some(false) };
+                (Ok(ResponseBody::DataBreakpointInfo(info)), None)
+            }
             Command::SetExceptionBreakpoints(_) => (Ok(exception_breakpoints()), None),
             Command::Threads => {
                 let threads = presenter.threads();
@@ -214,6 +299,17 @@ impl<'c, W: Write> DapFront<'c, W> {
         }
         Ok(resume)
     }
+}
+
+/// The condition of a breakpoint; editors send an empty one where there is none.
+fn condition(text: Option<&str>) -> Result<Option<Condition>, String> {
+    let text = text.filter(|text| !text.trim().is_empty());
+    text.map(str::parse).transpose().map_err(|error: crate::ConditionError| error.to_string())
+}
+
+/// A breakpoint that cannot be set.
+fn refused(message: String) -> Breakpoint {
+    Breakpoint { message: Some(message), ..Default::default() }
 }
 
 fn exception_breakpoints() -> ResponseBody {

@@ -74,7 +74,7 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result
     let mut session = Session::new(&launch);
     let lines = session.lines().clone();
     let mut front = DapFront::new(&mut client, arguments.source_root, arguments.stop_on_entry);
-    if !front.configure(&lines, session.breakpoints())? {
+    if !front.configure(launch.kernel(), &lines, session.breakpoints())? {
         return Ok(());
     }
     let end = session.run(&mut front);
@@ -251,6 +251,9 @@ fn open(raw: &Value) -> Result<(crate::Launch, LaunchArguments), String> {
 fn capabilities() -> Capabilities {
     Capabilities {
         supports_configuration_done_request: Some(true),
+        supports_conditional_breakpoints: Some(true),
+        supports_function_breakpoints: Some(true),
+        supports_data_breakpoints: Some(true),
         supports_step_back: Some(true),
         supports_restart_request: Some(true),
         supports_evaluate_for_hovers: Some(true),

@@ -33,7 +33,8 @@ enum Reference {
     Register(u32, String),
     Buffers,
     Shared,
-    Matrix(Matrix),
+    /// A part of a memory, and the expression without slices.
+    Matrix(Matrix, String),
 }
 
 impl<'s> Presenter<'s> {
@@ -140,7 +141,10 @@ impl<'s> Presenter<'s> {
     pub(crate) fn scopes(&mut self, frame: i64) -> Result<Vec<Scope>, String> {
         let warp = self.warp_of_frame(frame)?;
         let number = warp.number();
-        let lane = self.path(&warp).map_or(0, |path| path.lanes.trailing_zeros() as usize % LANES);
+        let lane = match self.stopped.stop.step.warp == number {
+            true => self.stopped.stop.lane,
+            false => self.path(&warp).map_or(0, |path| path.lanes.trailing_zeros() as usize % LANES),
+        };
         let scopes = [
             (format!("Lane {lane}"), Reference::Lane(number, lane)),
             (format!("Warp {number}"), Reference::Warp(number)),
@@ -192,7 +196,7 @@ impl<'s> Presenter<'s> {
                 let names: Vec<String> = self.stopped.shared().map(|(name, _)| name).collect();
                 names.into_iter().map(|name| self.named(name)).collect()
             }
-            Reference::Matrix(matrix) => {
+            Reference::Matrix(matrix, _) => {
                 let rows = matrix.rows().take(MAX_ROWS).enumerate();
                 let row = |(row, text): (usize, String)| variable(format!("[{}]", matrix.first.0 + row), text, 0);
                 rows.map(row).collect()
@@ -237,9 +241,25 @@ impl<'s> Presenter<'s> {
                     text.push('\n');
                     text.push_str(&row);
                 }
-                (text, self.refer(Reference::Matrix(matrix)))
+                let whole = expression.split('[').next().unwrap_or_default().trim();
+                (text, self.refer(Reference::Matrix(matrix, whole.to_owned())))
             }
         })
+    }
+
+    /// The expression of a variable among a reference's children.
+    pub(crate) fn expression(&self, reference: Option<i64>, name: &str) -> String {
+        let index = reference.and_then(|reference| usize::try_from(reference.checked_sub(1)?).ok());
+        let Some(Reference::Matrix(matrix, whole)) = index.and_then(|index| self.references.get(index)) else {
+            return name.to_owned();
+        };
+        format!("{whole}{name}[{}..{}]", matrix.first.1, matrix.first.1 + matrix.columns)
+    }
+
+    /// The memory that an expression shows, for data breakpoints.
+    pub(crate) fn addresses(&self, expression: &str) -> Result<Vec<(u64, u64)>, String> {
+        let query: Query = expression.parse().map_err(|error: crate::QueryError| error.to_string())?;
+        self.stopped.addresses(&query).map_err(|error| error.to_string())
     }
 
     /// The name of a register as the PTX has it.

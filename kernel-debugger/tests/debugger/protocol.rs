@@ -227,6 +227,65 @@ fn a_fault_is_an_exception() {
     assert_eq!(editor.end(), (Some(0), String::new()));
 }
 
+/// Breakpoints with conditions, at the kernel and at elements of memory.
+#[test]
+fn breakpoints_have_conditions_and_watch_memory() {
+    if support::is_stale() {
+        return;
+    }
+    let mut editor = Editor::start();
+    let (ptx, launch) = support::matmul_files();
+    let thread = editor.launch(ptx, &launch);
+    let (path, _) = editor.place(thread);
+    let source = std::fs::read_to_string(&path).unwrap();
+    let barrier = source.lines().position(|line| line.contains("sync_threads")).unwrap() + 1;
+    let at = |condition: &str| json!({"line": barrier, "condition": condition});
+    let set = |breakpoints: &[Value]| json!({"source": {"path": path}, "breakpoints": breakpoints});
+    let answers = editor.ask("setBreakpoints", set(&[at("lane ="), at("lane == 5 && thread >= 64")]));
+    assert!(answers["breakpoints"][0]["message"].as_str().unwrap().starts_with("`lane =`: write comparisons"));
+    assert_eq!(answers["breakpoints"][0]["verified"], false);
+    assert_eq!(answers["breakpoints"][1], json!({"verified": true, "line": barrier}));
+    let functions = json!({"breakpoints": [{"name": "main"}, {"name": "matmul_tiles_f32", "condition": "warp == 1"}]});
+    let answers = editor.ask("setFunctionBreakpoints", functions);
+    assert_eq!(answers["breakpoints"][0]["message"], "the launch's kernel is matmul_tiles_f32");
+    assert_eq!(answers["breakpoints"][1]["verified"], true);
+    // Warp 1 at its first instruction, then warp 2 at the barrier.
+    for expected in [2, 3] {
+        editor.ask("continue", json!({"threadId": thread}));
+        let stopped = editor.event("stopped");
+        assert_eq!((&stopped["reason"], &stopped["threadId"]), (&json!("breakpoint"), &json!(expected)));
+    }
+    let scopes = editor.ask("scopes", json!({"frameId": 2 * 8 + 1}))["scopes"].clone();
+    assert_eq!(scopes[0]["name"], "Lane 5");
+    editor.ask("setBreakpoints", set(&[at("y == 1")]));
+    editor.ask("continue", json!({"threadId": thread}));
+    let stopped = editor.event("stopped");
+    assert_eq!(stopped["description"], "The condition has no value");
+    assert!(stopped["text"].as_str().unwrap().starts_with("nothing is called `y`"), "{stopped}");
+
+    // A row of the result, as a child of its matrix, and one element.
+    editor.ask("setBreakpoints", set(&[]));
+    let out = editor.ask("evaluate", json!({"expression": "out[..][3..5]"}));
+    let info =
+        editor.ask("dataBreakpointInfo", json!({"variablesReference": out["variablesReference"], "name": "[40]"}));
+    assert_eq!((&info["dataId"], &info["accessTypes"]), (&json!("out[40][3..5]"), &json!(["write"])));
+    assert_eq!(editor.ask("dataBreakpointInfo", json!({"name": "rows"}))["dataId"], Value::Null);
+    let watches = json!({"breakpoints": [{"dataId": "out[48]"}, {"dataId": "out[40][3..5]"}]});
+    let answers = editor.ask("setDataBreakpoints", watches);
+    assert_eq!(answers["breakpoints"][0]["verified"], false);
+    assert_eq!(answers["breakpoints"][1]["verified"], true);
+    editor.ask("continue", json!({"threadId": thread}));
+    let stopped = editor.event("stopped");
+    assert_eq!(stopped["reason"], "data breakpoint");
+    let text = stopped["text"].as_str().unwrap();
+    assert!(text.starts_with("block (0, 0, 0), thread (") && text.ends_with(" writes out[40][3]"), "{text}");
+    editor.ask("setDataBreakpoints", json!({"breakpoints": []}));
+    editor.ask("continue", json!({"threadId": thread}));
+    editor.event("terminated");
+    editor.ask("disconnect", json!({}));
+    assert_eq!(editor.end(), (Some(0), String::new()));
+}
+
 /// Requests out of order, unknown ones and ones without sense are refused, and the session goes on.
 #[test]
 fn wrong_requests_are_refused() {

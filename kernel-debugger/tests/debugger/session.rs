@@ -2,7 +2,7 @@
 
 use crate::support::{self, Seen, TILE_ROWS, matmul, max, run, seeded_bug, x};
 use kernel_debugger::{End, Resume, StopReason};
-use ptx_interpreter::FaultKind;
+use ptx_interpreter::{Fault, FaultKind};
 
 const TILES: &str = "/home/user/course/kernels-gpu/src/product/rung3_shared_tiles.rs";
 
@@ -28,7 +28,7 @@ fn a_tile_is_seen_and_stepped_over_in_both_directions() {
     let mut at_barrier = None;
     let (end, seen) = run(
         &launch,
-        |breakpoints, lines| assert_eq!(breakpoints.set_lines(lines, TILES, &[barrier]), [Some(barrier)]),
+        |breakpoints, lines| assert_eq!(breakpoints.set_lines(lines, TILES, [(barrier, None)]), [Some(barrier)]),
         |number, seen, stopped, breakpoints| match number {
             0 => {
                 assert_eq!((&seen.reason, seen.time, seen.warp), (&StopReason::Entry, 0, (0, 0)));
@@ -50,7 +50,7 @@ fn a_tile_is_seen_and_stepped_over_in_both_directions() {
                     }
                     assert!(!tile.is_written(32 * 4, 4), "nothing is written to the padding");
                 }
-                breakpoints.set_lines(stopped.lines, TILES, &[]);
+                breakpoints.set_lines(stopped.lines, TILES, []);
                 at_barrier = Some(seen.time);
                 Resume::StepLine
             }
@@ -121,7 +121,7 @@ fn back_to_the_previous_breakpoint_and_to_the_beginning() {
     let mut times = Vec::new();
     let (end, _) = run(
         &launch,
-        |breakpoints, lines| _ = breakpoints.set_lines(lines, TILES, &[barrier]),
+        |breakpoints, lines| _ = breakpoints.set_lines(lines, TILES, [(barrier, None)]),
         |number, seen, _, _| {
             times.push(seen.time);
             match number {
@@ -184,28 +184,117 @@ fn every_seeded_bug_stops_the_session_at_its_line() {
         ("panics", 1, [4, 1], [index("divisors", "u32", 4), unwritten("out", "u32", 4)].join(", ")),
     ];
     for (kernel, blocks, block, arguments) in bugs {
-        let launch = seeded_bug(kernel, blocks, block, &arguments);
         let line = seeded_bugs::marked_line(kernel).unwrap();
-        let (end, seen) = run(
-            &launch,
-            |_, _| {},
-            |number, _, _, _| if number == 1 { Resume::StepBack } else { Resume::Continue },
-            Resume::Quit,
-        );
-        let [entry, at_fault, before, again] = &seen[..] else { panic!("{kernel}: {seen:?}") };
-        let StopReason::Fault(fault) = &at_fault.reason else { panic!("{kernel}: {at_fault:?}") };
-        assert_eq!((&entry.reason, at_fault.line), (&StopReason::Entry, line), "{kernel}");
-        assert_eq!(at_fault.warp.1, fault.thread.x / 32, "{kernel}");
-        match &fault.kind {
-            FaultKind::Race { other_thread, other_block, .. }
-            | FaultKind::SameValueRace { other_thread, other_block, .. } => {
-                assert_ne!((*other_block, *other_thread), (fault.block, fault.thread), "{kernel}");
-            }
-            _ => assert!(!kernel.starts_with("missing_second") && !kernel.ends_with("block"), "{kernel}: {fault}"),
-        }
-        assert!(before.time < at_fault.time && before.warp == at_fault.warp, "{kernel}: {seen:?}");
-        assert_eq!((again, end), (at_fault, End::Fault(fault.clone())), "{kernel}");
+        let fault = stops_at_the_fault(kernel, &seeded_bug(kernel, blocks, block, &arguments), line);
+        let is_race = kernel.starts_with("missing_second") || kernel.ends_with("block");
+        assert!(!is_race || is_race_of_two_threads(&fault), "{kernel}: {fault}");
     }
+}
+
+#[test]
+fn each_bug_around_the_grid_barrier_stops_at_its_line() {
+    if support::is_stale() {
+        return;
+    }
+    let buffer = |name: &str, length: usize, values: &str| {
+        format!(r#"{{"name": "{name}", "type": "u32", "shape": [{length}], "values": "{values}"}}"#)
+    };
+    let zeros = |name: &str, length: usize| buffer(name, length, "zeros");
+    let barrier = zeros("barrier", 1);
+    let elements = r#"{"name": "elements", "type": "u32", "value": 100}"#;
+    let bugs = [
+        ("missing_grid_barrier", 8, 1, [zeros("values", 8), barrier.clone()].join(", ")),
+        ("race_in_a_later_epoch", 4, 1, [zeros("values", 4), barrier.clone()].join(", ")),
+        ("barrier_of_the_block", 2, 32, [zeros("values", 64), zeros("out", 64)].join(", ")),
+        ("block_that_returns", 5, 32, format!("{elements}, {barrier}")),
+        ("one_round_more", 3, 40, barrier.clone()),
+        ("two_states", 2, 8, [zeros("a", 1), zeros("b", 1)].join(", ")),
+        ("threads_that_return", 4, 32, format!("{elements}, {barrier}")),
+        ("block_or_grid", 2, 32, barrier.clone()),
+        ("warp_or_grid", 2, 32, barrier.clone()),
+        ("waits", 2, 32, buffer("barrier", 1, "unwritten")),
+        ("writes_the_state", 3, 2, barrier.clone()),
+        ("panics_after_the_barrier", 3, 4, [barrier, zeros("out", 3)].join(", ")),
+    ];
+    for (kernel, blocks, threads, arguments) in bugs {
+        let line = seeded_bugs::cooperative::marked_line(kernel).unwrap();
+        // The race is found when the other block's value is read.
+        let line = if kernel == "barrier_of_the_block" { line + 2 } else { line };
+        let fault = stops_at_the_fault(kernel, &support::seeded_grid_bug(kernel, blocks, threads, &arguments), line);
+        let is_race = ["missing_grid_barrier", "race_in_a_later_epoch", "barrier_of_the_block"].contains(&kernel);
+        assert!(!is_race || is_race_of_two_threads(&fault), "{kernel}: {fault}");
+    }
+}
+
+/// Runs a launch to its fault, a line back and on again. Returns the fault, which is that of `line` both times.
+#[track_caller]
+fn stops_at_the_fault(kernel: &str, launch: &support::Case, line: u32) -> Fault {
+    let (end, seen) = run(
+        launch,
+        |_, _| {},
+        |number, _, _, _| if number == 1 { Resume::StepBack } else { Resume::Continue },
+        Resume::Quit,
+    );
+    let [entry, at_fault, before, again] = &seen[..] else { panic!("{kernel}: {seen:?}") };
+    let StopReason::Fault(fault) = &at_fault.reason else { panic!("{kernel}: {at_fault:?}") };
+    assert_eq!((&entry.reason, at_fault.line), (&StopReason::Entry, line), "{kernel}: {fault}");
+    assert_eq!(at_fault.warp.1, fault.thread.x / 32, "{kernel}");
+    assert!(before.time < at_fault.time && before.warp == at_fault.warp, "{kernel}: {seen:?}");
+    assert_eq!((again, end), (at_fault, End::Fault(fault.clone())), "{kernel}");
+    Fault::clone(fault)
+}
+
+/// Whether a fault is a race that names two different threads.
+fn is_race_of_two_threads(fault: &Fault) -> bool {
+    match &fault.kind {
+        FaultKind::Race { other_thread, other_block, .. }
+        | FaultKind::SameValueRace { other_thread, other_block, .. } => {
+            (*other_block, *other_thread) != (fault.block, fault.thread)
+        }
+        _ => false,
+    }
+}
+
+/// Breakpoints with conditions, at the kernel's entry and at a line, forwards and backwards.
+#[test]
+fn a_breakpoint_stops_where_its_condition_holds() {
+    if support::is_stale() {
+        return;
+    }
+    let launch = max();
+    let path = "kernels-gpu/src/maximum.rs";
+    let line = line_with(path, "out.set", 0);
+    let condition = |text: &str| Some(text.parse().unwrap());
+    let (end, seen) = run(
+        &launch,
+        |breakpoints, lines| {
+            let set = breakpoints.set_lines(lines, path, [(line, condition("block == 3 && lane == 27 && warp < 2"))]);
+            assert_eq!(set, [Some(line)]);
+            breakpoints.set_entry(Some(condition("thread.x == 64 && block.x == 2 && out_ == 1")));
+        },
+        |number, _, stopped, breakpoints| match number {
+            // All comparisons before the one with an unknown name hold.
+            1 => {
+                assert!(matches!(&stopped.stop.reason, StopReason::BadCondition(text) if text.contains("`out_`")));
+                breakpoints.set_entry(Some(condition("thread.x == 64 && block.x == 399 || a[399][0] < 0")));
+                Resume::Continue
+            }
+            2 | 3 => {
+                assert_eq!((&stopped.stop.reason, stopped.stop.lane), (&StopReason::Breakpoint, 27));
+                Resume::Continue
+            }
+            // The last block's warp 2.
+            4 => {
+                assert_eq!((&stopped.stop.reason, stopped.stop.lane), (&StopReason::Breakpoint, 0));
+                Resume::ContinueBack
+            }
+            5 => Resume::Quit,
+            _ => Resume::Continue,
+        },
+        Resume::Quit,
+    );
+    let warps: Vec<_> = seen.iter().map(|seen| seen.warp).collect();
+    assert_eq!((end, warps), (End::Quit, vec![(0, 0), (2, 2), (3, 0), (3, 1), (399, 2), (3, 1)]), "{seen:?}");
 }
 
 #[test]

@@ -105,6 +105,18 @@ pub(crate) fn seeded_bug_file(kernel: &str, blocks: u32, [x, y]: [u32; 2], argum
     )
 }
 
+/// A cooperative launch of a kernel with a bug, with a low limit of instructions per block.
+pub(crate) fn seeded_grid_bug(kernel: &str, blocks: u32, threads: u32, arguments: &str) -> Case {
+    Case(open(
+        seeded_bugs::PTX[0].text(),
+        &format!(
+            r#"{{"ptx": "kernels.ptx", "kernel": "{kernel}", "grid": [{blocks}, 1, 1], "block": [{threads}, 1, 1],
+                "cooperative": true, "block_instructions": 32768, "same_value_races_are_faults": true,
+                "arguments": [{arguments}]}}"#
+        ),
+    ))
+}
+
 /// What a front has seen of a stop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen {

@@ -198,7 +198,8 @@ impl Launch<'_> {
         // A fault of any block ends all: others may wait for that block forever.
         while !running.is_empty() && lowest.block.load(Relaxed) == u64::MAX {
             running.retain_mut(|(number, block, state)| {
-                if context.abandoned {
+                // After a fault only a lower block's could still be the one that is reported.
+                if context.abandoned || lowest.block.load(Relaxed) < *number {
                     return false;
                 }
                 std::mem::swap(&mut context.state, state);
