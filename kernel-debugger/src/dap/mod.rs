@@ -159,7 +159,11 @@ impl<W: Write> Client<W> {
     }
 
     fn receive(&mut self, message: Message) -> Result<Arrival, ServeError> {
-        let Some(raw) = message.map_err(ServeError::Wire)? else { return Ok(Arrival::Left) };
+        let Some(mut raw) = message.map_err(ServeError::Wire)? else { return Ok(Arrival::Left) };
+        // In the protocol the arguments of many requests may be absent; its types in Rust want them there.
+        if let Some(fields) = raw.as_object_mut() {
+            fields.entry("arguments").or_insert_with(|| serde_json::json!({}));
+        }
         match serde_json::from_value::<Request>(raw.clone()) {
             Ok(Request { seq, command }) => Ok(Arrival::Request(Box::new(Received { seq, command, raw }))),
             Err(error) => {

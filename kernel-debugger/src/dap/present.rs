@@ -11,6 +11,9 @@ use crate::{Matrix, Query, Stopped, Value};
 /// Maximum number of rows of a matrix in one line of text or as children.
 const MAX_ROWS: usize = 1024;
 
+/// Maximum number of elements of a row as children.
+const MAX_COLUMNS: usize = 4096;
+
 /// Frames of a thread have numbers up to this one.
 const MAX_FRAMES: i64 = 8;
 
@@ -35,6 +38,8 @@ enum Reference {
     Shared,
     /// A part of a memory, and the expression without slices.
     Matrix(Matrix, String),
+    /// A row of it, by the matrix's index among the references.
+    Row(usize, usize),
 }
 
 impl<'s> Presenter<'s> {
@@ -157,8 +162,8 @@ impl<'s> Presenter<'s> {
 
     pub(crate) fn variables(&mut self, reference: i64) -> Result<Vec<Variable>, String> {
         let index = reference.checked_sub(1).and_then(|index| usize::try_from(index).ok());
-        let reference = index.and_then(|index| self.references.get(index).cloned());
-        let reference = reference.ok_or("the launch has gone on: ask for the scopes again")?;
+        let found = index.and_then(|index| Some((index, self.references.get(index)?.clone())));
+        let (index, reference) = found.ok_or("the launch has gone on: ask for the scopes again")?;
         Ok(match reference {
             Reference::Lane(warp, lane) => {
                 let registers = self.registers(warp)?;
@@ -196,11 +201,20 @@ impl<'s> Presenter<'s> {
                 let names: Vec<String> = self.stopped.shared().map(|(name, _)| name).collect();
                 names.into_iter().map(|name| self.named(name)).collect()
             }
+            // A single row is shown by its elements at once.
+            Reference::Matrix(matrix, _) if matrix.cells.len() == matrix.columns => elements(&matrix, 0),
             Reference::Matrix(matrix, _) => {
-                let rows = matrix.rows().take(MAX_ROWS).enumerate();
-                let row = |(row, text): (usize, String)| variable(format!("[{}]", matrix.first.0 + row), text, 0);
-                rows.map(row).collect()
+                let mut rows = Vec::new();
+                for (row, text) in matrix.rows().take(MAX_ROWS).enumerate() {
+                    let to = self.refer(Reference::Row(index, row));
+                    rows.push(variable(format!("[{}]", matrix.first.0 + row), text, to));
+                }
+                rows
             }
+            Reference::Row(matrix, row) => match &self.references[matrix] {
+                Reference::Matrix(matrix, _) => elements(matrix, row),
+                _ => unreachable!("a row refers to its matrix"),
+            },
         })
     }
 
@@ -248,12 +262,22 @@ impl<'s> Presenter<'s> {
     }
 
     /// The expression of a variable among a reference's children.
-    pub(crate) fn expression(&self, reference: Option<i64>, name: &str) -> String {
-        let index = reference.and_then(|reference| usize::try_from(reference.checked_sub(1)?).ok());
-        let Some(Reference::Matrix(matrix, whole)) = index.and_then(|index| self.references.get(index)) else {
-            return name.to_owned();
-        };
-        format!("{whole}{name}[{}..{}]", matrix.first.1, matrix.first.1 + matrix.columns)
+    pub(crate) fn expression(&self, parent: Option<i64>, name: &str) -> String {
+        let reference = |index: usize| self.references.get(index);
+        let parent = parent.and_then(|parent| usize::try_from(parent.checked_sub(1)?).ok());
+        match parent.and_then(reference) {
+            Some(Reference::Matrix(matrix, whole)) if matrix.cells.len() == matrix.columns => {
+                format!("{whole}[{}]{name}", matrix.first.0)
+            }
+            Some(Reference::Matrix(matrix, whole)) => {
+                format!("{whole}{name}[{}..{}]", matrix.first.1, matrix.first.1 + matrix.columns)
+            }
+            Some(Reference::Row(matrix, row)) => match reference(*matrix) {
+                Some(Reference::Matrix(matrix, whole)) => format!("{whole}[{}]{name}", matrix.first.0 + row),
+                _ => unreachable!("a row refers to its matrix"),
+            },
+            _ => name.to_owned(),
+        }
     }
 
     /// The memory that an expression shows, for data breakpoints.
@@ -270,6 +294,16 @@ impl<'s> Presenter<'s> {
         let found = code.registers().find(|(name, _)| name.trim_start_matches('%') == plain);
         found.map_or_else(|| query.name.clone(), |(name, _)| name.to_owned())
     }
+}
+
+/// The elements of a matrix's row, as variables.
+fn elements(matrix: &Matrix, row: usize) -> Vec<Variable> {
+    let cells = matrix.cells[row * matrix.columns..].iter().take(matrix.columns.min(MAX_COLUMNS)).enumerate();
+    let element = |(column, cell): (usize, &Option<String>)| {
+        let text = cell.as_deref().unwrap_or("–").to_owned();
+        variable(format!("[{}]", matrix.first.1 + column), text, 0)
+    };
+    cells.map(element).collect()
 }
 
 fn variable(name: String, value: String, variables_reference: i64) -> Variable {

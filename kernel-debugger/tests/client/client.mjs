@@ -1,18 +1,40 @@
-// Drives the debugger by VS Code's own test client: node client.mjs PROGRAM WORKSPACE
+// Drives the debugger by VS Code's own test client, started as the extension starts it: node client.mjs WORKSPACE
 //
 // A breakpoint at the first barrier of X·Xᵀ by tiles in shared memory, the tile as a matrix, a step over the barrier, a
 // step back, and on to the end.
 
 import assert from "node:assert";
 import { readFileSync } from "node:fs";
+import Module, { createRequire } from "node:module";
 import { DebugClient } from "@vscode/debugadapter-testsupport";
 
-const [program, workspace] = process.argv.slice(2);
+const [workspace] = process.argv.slice(2);
+
+// The extension with the few parts of VS Code that it uses.
+let factory;
+const vscode = {
+  DebugAdapterExecutable: class {
+    constructor(command, words, options) {
+      Object.assign(this, { command, words, options });
+    }
+  },
+  debug: {
+    registerDebugAdapterDescriptorFactory: (type, registered) => {
+      assert.equal(type, "kernel");
+      factory = registered;
+    },
+  },
+};
+const load = Module._load;
+Module._load = (request, ...others) => (request === "vscode" ? vscode : load(request, ...others));
+createRequire(import.meta.url)(`${workspace}/kernel-debugger/vscode/extension.js`).activate({ subscriptions: [] });
+const configuration = { sourceRoot: workspace };
+const { command, words, options } = factory.createDebugAdapterDescriptor({ configuration });
 const path = `${workspace}/kernels-gpu/src/product/rung3_shared_tiles.rs`;
 const barrier = readFileSync(path, "utf8").split("\n").findIndex((line) => line.includes("sync_threads")) + 1;
 const columns = 40;
 
-const client = new DebugClient("/usr/bin/env", program, "kernel");
+const client = new DebugClient("/usr/bin/env", `-S${[command, ...words].join(" ")}`, "kernel", options);
 const stopped = () => client.waitForEvent("stopped");
 const line = async (threadId) => (await client.stackTraceRequest({ threadId })).body.stackFrames[0].line;
 
