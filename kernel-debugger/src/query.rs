@@ -48,6 +48,9 @@ pub enum QueryError {
         /// What there is.
         known: String,
     },
+    /// A value or a register where memory is asked for.
+    #[error("`{0}` is not in memory")]
+    NotMemory(String),
     /// A slice beyond the end of its dimension.
     #[error("[{start}..{end}] is not within 0..{extent}")]
     OutOfBounds {

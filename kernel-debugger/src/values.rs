@@ -66,7 +66,11 @@ impl Stopped<'_> {
     /// # Errors
     /// If it shows none.
     pub fn addresses(&self, query: &Query) -> Result<Vec<(u64, u64)>, QueryError> {
-        let (range, element, shape) = self.memory(query).ok_or_else(|| self.unknown(query))?;
+        let Some((range, element, shape)) = self.memory(query) else {
+            let warp = self.block.warps().next();
+            let is_known = warp.is_some_and(|warp| self.evaluate(query, &warp).is_ok());
+            return Err(if is_known { QueryError::NotMemory(query.name.clone()) } else { self.unknown(query) });
+        };
         View::new(query, range, element, &shape)?.addresses()
     }
 

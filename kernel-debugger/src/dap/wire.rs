@@ -61,7 +61,8 @@ pub(crate) fn read(input: &mut impl BufRead) -> Result<Option<serde_json::Value>
     serde_json::from_slice(&content).map(Some).map_err(WireError::Json)
 }
 
-/// Writes a message. In the protocol a field without a value is absent: `null` is not allowed in its place.
+/// Writes a message. In the protocol a field without a value is absent, `null` not being allowed in its place, except for
+/// `dataId`, which says by it that there can be no data breakpoint.
 pub(crate) fn write(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut message = serde_json::to_value(message)?;
     remove_nulls(&mut message);
@@ -73,7 +74,7 @@ pub(crate) fn write(output: &mut impl Write, message: &impl Serialize) -> io::Re
 fn remove_nulls(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(fields) => {
-            fields.retain(|_, field| !field.is_null());
+            fields.retain(|name, field| !field.is_null() || name == "dataId");
             fields.values_mut().for_each(remove_nulls);
         }
         serde_json::Value::Array(elements) => elements.iter_mut().for_each(remove_nulls),

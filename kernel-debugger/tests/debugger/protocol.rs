@@ -277,7 +277,13 @@ fn breakpoints_have_conditions_and_watch_memory() {
     let info =
         editor.ask("dataBreakpointInfo", json!({"variablesReference": out["variablesReference"], "name": "[40]"}));
     assert_eq!((&info["dataId"], &info["accessTypes"]), (&json!("out[40][3..5]"), &json!(["write"])));
-    assert_eq!(editor.ask("dataBreakpointInfo", json!({"name": "rows"}))["dataId"], Value::Null);
+    for name in ["rows", "%r1"] {
+        let info = editor.ask("dataBreakpointInfo", json!({"name": name}));
+        assert_eq!(
+            (&info["dataId"], &info["description"]),
+            (&Value::Null, &json!(format!("`{name}` is not in memory")))
+        );
+    }
     // An element of a row of the whole, and one of a single row.
     let rows = editor.ask("variables", json!({"variablesReference": out["variablesReference"]}))["variables"].clone();
     let shared = editor.ask("evaluate", json!({"expression": "shared0 as u32"}));
