@@ -22,6 +22,7 @@ pub struct Breakpoints {
     /// At the kernel's first instruction.
     entry: Option<Option<Condition>>,
     watches: Vec<Range<u64>>,
+    passes_faults: bool,
 }
 
 impl Breakpoints {
@@ -47,6 +48,11 @@ impl Breakpoints {
     /// Sets or removes the breakpoint at the kernel's first instruction, with a condition or without one.
     pub fn set_entry(&mut self, breakpoint: Option<Option<Condition>>) {
         self.entry = breakpoint;
+    }
+
+    /// Whether the launch stops at a fault, as it does unless told otherwise, before the fault ends it.
+    pub fn set_stops_at_faults(&mut self, stops: bool) {
+        self.passes_faults = !stops;
     }
 
     /// The breakpoints at an instruction, that at the entry and that at the line: the condition of each, if it has one.
@@ -419,7 +425,7 @@ impl Observer for Run<'_> {
 
     fn fault(&mut self, fault: &Fault, block: &StoppedBlock<'_>) {
         self.again = self.found();
-        if self.again.is_some() {
+        if self.again.is_some() || self.breakpoints.passes_faults {
             return;
         }
         let size = block.config().block;

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 
 use emmy_dap_types::events::{Event, StoppedEventBody};
 use emmy_dap_types::prelude::{Command, ResponseBody};
-use emmy_dap_types::requests::{SetBreakpointsArguments, SetDataBreakpointsArguments, SetFunctionBreakpointsArguments};
+use emmy_dap_types::requests::{
+    SetBreakpointsArguments, SetDataBreakpointsArguments, SetExceptionBreakpointsArguments,
+    SetFunctionBreakpointsArguments,
+};
 use emmy_dap_types::responses::{
     ContinueResponse, DataBreakpointInfoResponse, EvaluateResponse, ExceptionInfoResponse, ScopesResponse,
     SetBreakpointsResponse, SetDataBreakpointsResponse, SetExceptionBreakpointsResponse,
@@ -21,6 +24,9 @@ use super::present::Presenter;
 use super::{Client, Received, ServeError};
 use crate::{Breakpoints, Condition, Front, Lines, Resume, StopReason, Stopped};
 
+/// The filter of exception breakpoints that stands for all faults.
+pub(super) const FAULTS: &str = "faults";
+
 /// The client of a session.
 pub(crate) struct DapFront<'c, W> {
     client: &'c mut Client<W>,
@@ -31,6 +37,8 @@ pub(crate) struct DapFront<'c, W> {
     waiting: VecDeque<Received>,
     /// Whether the client has asked for the pause.
     pauses: bool,
+    /// Whether the client has ended the kernel, and is to be told so.
+    terminates: bool,
     /// Why the client is no longer served.
     error: Option<ServeError>,
 }
@@ -43,12 +51,17 @@ impl<'c, W: Write> DapFront<'c, W> {
             passes_entry: !stop_on_entry,
             waiting: VecDeque::new(),
             pauses: false,
+            terminates: false,
             error: None,
         }
     }
 
-    pub(crate) fn into_error(self) -> Option<ServeError> {
-        self.error
+    /// Whether the client has asked for the kernel's end.
+    ///
+    /// # Errors
+    /// Why the client is no longer served.
+    pub(crate) fn end(self) -> Result<bool, ServeError> {
+        self.error.map_or(Ok(self.terminates), Err)
     }
 
     /// Answers requests until the client has set its breakpoints. Returns false if it leaves before.
@@ -64,7 +77,9 @@ impl<'c, W: Write> DapFront<'c, W> {
                 Command::SetFunctionBreakpoints(arguments) => {
                     self.set_function_breakpoints(&request, arguments, kernel, breakpoints)?;
                 }
-                Command::SetExceptionBreakpoints(_) => self.client.succeed(&request, exception_breakpoints())?,
+                Command::SetExceptionBreakpoints(arguments) => {
+                    self.client.succeed(&request, set_exception_breakpoints(arguments, breakpoints))?;
+                }
                 Command::Threads => {
                     let none = ThreadsResponse { threads: Vec::new() };
                     self.client.succeed(&request, ResponseBody::Threads(none))?;
@@ -228,7 +243,10 @@ impl<'c, W: Write> DapFront<'c, W> {
             Command::ReverseContinue(_) => (Ok(ResponseBody::ReverseContinue), Some(Resume::ContinueBack)),
             Command::Restart(_) => (Ok(ResponseBody::Restart), Some(Resume::Restart)),
             Command::Disconnect(_) => (Ok(ResponseBody::Disconnect), Some(Resume::Quit)),
-            Command::Terminate(_) => (Ok(ResponseBody::Terminate), Some(Resume::Quit)),
+            Command::Terminate(_) => {
+                self.terminates = true;
+                (Ok(ResponseBody::Terminate), Some(Resume::Quit))
+            }
             Command::Pause(_) => (Ok(ResponseBody::Pause), None),
             Command::SetBreakpoints(arguments) => {
                 self.set_breakpoints(request, arguments, stopped.lines, breakpoints)?;
@@ -252,7 +270,9 @@ impl<'c, W: Write> DapFront<'c, W> {
                 let info = DataBreakpointInfoResponse { data_id, description, access_types, can_persist: Some(false) };
                 (Ok(ResponseBody::DataBreakpointInfo(info)), None)
             }
-            Command::SetExceptionBreakpoints(_) => (Ok(exception_breakpoints()), None),
+            Command::SetExceptionBreakpoints(arguments) => {
+                (Ok(set_exception_breakpoints(arguments, breakpoints)), None)
+            }
             Command::Threads => {
                 let threads = presenter.threads();
                 (Ok(ResponseBody::Threads(ThreadsResponse { threads })), None)
@@ -312,7 +332,11 @@ fn refused(message: String) -> Breakpoint {
     Breakpoint { message: Some(message), ..Default::default() }
 }
 
-fn exception_breakpoints() -> ResponseBody {
+fn set_exception_breakpoints(
+    arguments: &SetExceptionBreakpointsArguments,
+    breakpoints: &mut Breakpoints,
+) -> ResponseBody {
+    breakpoints.set_stops_at_faults(arguments.filters.iter().any(|filter| filter == FAULTS));
     ResponseBody::SetExceptionBreakpoints(SetExceptionBreakpointsResponse { breakpoints: None })
 }
 

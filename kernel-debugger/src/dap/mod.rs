@@ -12,7 +12,7 @@ use std::thread;
 use emmy_dap_types::base_message::{BaseMessage, Sendable};
 use emmy_dap_types::events::{Event, OutputEventBody};
 use emmy_dap_types::prelude::{Command, Request, Response, ResponseBody};
-use emmy_dap_types::types::{Capabilities, OutputEventCategory};
+use emmy_dap_types::types::{Capabilities, ExceptionBreakpointsFilter, OutputEventCategory};
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
@@ -78,14 +78,12 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result
         return Ok(());
     }
     let end = session.run(&mut front);
-    let error = front.into_error();
-    if let Some(error) = error {
-        return Err(error);
-    }
+    let terminates = front.end()?;
     match end {
+        Ok(End::Quit) if terminates => client.end("the kernel has been ended\n"),
         Ok(End::Quit) => Ok(()),
         Ok(End::Completed) => client.end("the kernel has ended\n"),
-        Ok(End::Fault(_)) => client.end("the fault has ended the kernel\n"),
+        Ok(End::Fault(fault)) => client.end(&format!("a fault has ended the kernel: {fault}\n")),
         Err(error) => {
             client.end(&format!("{error}\n"))?;
             Err(error.into())
@@ -258,6 +256,13 @@ fn capabilities() -> Capabilities {
         supports_conditional_breakpoints: Some(true),
         supports_function_breakpoints: Some(true),
         supports_data_breakpoints: Some(true),
+        exception_breakpoint_filters: Some(vec![ExceptionBreakpointsFilter {
+            filter: front::FAULTS.to_owned(),
+            label: "Faults".to_owned(),
+            description: Some("Races, accesses out of bounds, uninitialised reads, deadlocks, traps".to_owned()),
+            default: Some(true),
+            ..Default::default()
+        }]),
         supports_step_back: Some(true),
         supports_restart_request: Some(true),
         supports_evaluate_for_hovers: Some(true),

@@ -221,7 +221,7 @@ fn a_fault_is_an_exception() {
     let out = r#"{"name": "out", "type": "u32", "shape": [64], "values": "unwritten"}"#;
     let thread =
         editor.launch(seeded_bugs::PTX[0].text(), &support::seeded_bug_file("missing_second_barrier", 1, [64, 1], out));
-    editor.ask("setExceptionBreakpoints", json!({"filters": []}));
+    editor.ask("setExceptionBreakpoints", json!({"filters": ["faults"]}));
     editor.ask("continue", json!({"threadId": thread}));
     let stopped = editor.event("stopped");
     let text = stopped["text"].as_str().unwrap();
@@ -231,6 +231,13 @@ fn a_fault_is_an_exception() {
     assert!(path.ends_with("rust-cuda/seeded_bugs/src/lib.rs"), "{path}");
     assert_eq!(line, u64::from(seeded_bugs::marked_line("missing_second_barrier").unwrap()));
     assert_eq!(editor.ask("exceptionInfo", json!({"threadId": 2}))["description"], text);
+    // Without a stop, the fault ends the kernel.
+    editor.ask("setExceptionBreakpoints", json!({"filters": []}));
+    for command in ["restart", "continue"] {
+        editor.ask(command, json!({"threadId": thread}));
+    }
+    assert_eq!(editor.event("output")["output"], format!("a fault has ended the kernel: {text}\n"));
+    editor.event("terminated");
     editor.ask("disconnect", json!({}));
     assert_eq!(editor.end(), (Some(0), String::new()));
 }
@@ -348,6 +355,8 @@ fn wrong_requests_are_refused() {
         let is_empty = response["success"] == true && response["body"]["result"] == "0 × 0 f32";
         assert!(response["success"] == false || is_empty, "{command} {arguments}: {response}");
     }
+    editor.ask("terminate", Value::Null);
+    editor.event("terminated");
     editor.ask("disconnect", json!({}));
     assert_eq!(editor.end(), (Some(0), String::new()));
 }
