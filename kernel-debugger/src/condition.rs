@@ -156,7 +156,9 @@ impl Operand {
             Self::Query(query) => {
                 let no_number = || ConditionError::NoNumber(query.name.clone());
                 let text = match lane.stopped.evaluate(query, lane.warp)? {
-                    Value::Register(lanes, bits) => return Ok(Some(Number::Bits(lanes[lane.index], bits))),
+                    Value::Register(register) => {
+                        return Ok(Some(Number::Bits(register.lanes[lane.index], register.bits)));
+                    }
                     Value::Scalar(text) => Some(text),
                     Value::Matrix(matrix) => match <[_; 1]>::try_from(matrix.cells) {
                         Ok([Some(text)]) if matches!(matrix.element, ElementType::F32 | ElementType::F64) => {

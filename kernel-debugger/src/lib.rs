@@ -19,4 +19,4 @@ pub use launch_file::{LaunchFile, LaunchFileError};
 pub use lines::Lines;
 pub use query::{Query, QueryError};
 pub use session::{Breakpoints, End, Front, Resume, Session, Stop, StopReason, Stopped};
-pub use values::{Matrix, Value};
+pub use values::{Matrix, Register, Value};

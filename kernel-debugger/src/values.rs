@@ -26,11 +26,22 @@ pub struct Matrix {
     pub first: (usize, usize),
 }
 
+/// A register of a warp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Register {
+    /// Its name in the PTX.
+    pub name: String,
+    /// Its bits in each lane.
+    pub lanes: [u64; LANES],
+    /// Its size in bits; 1 for predicates.
+    pub bits: usize,
+}
+
 /// The value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A register's bits in each lane, and its size in bits.
-    Register(Box<[u64; LANES]>, usize),
+    /// A register of a warp.
+    Register(Box<Register>),
     /// A part of a memory.
     Matrix(Matrix),
     /// An argument passed by value.
@@ -43,13 +54,9 @@ impl Stopped<'_> {
     /// # Errors
     /// If it has none.
     pub fn evaluate(&self, query: &Query, warp: &StoppedWarp<'_>) -> Result<Value, QueryError> {
-        let code = self.launch.machine().code(self.launch.kernel()).expect("a launch's kernel is in its module");
-        let register = query.name.trim_start_matches('%');
-        let named = |name: &str| name.trim_start_matches('%') == register;
-        if let Some((name, bits)) = code.registers().find(|(name, _)| named(name))
-            && let Some(lanes) = warp.register(name)
-        {
-            return Ok(Value::Register(Box::new(lanes), bits));
+        let plain = query.name.trim_start_matches('%');
+        if let Some(register) = self.registers(warp, |name| name.trim_start_matches('%') == plain).next() {
+            return Ok(Value::Register(Box::new(register)));
         }
         let argument = self.launch.arguments().iter().find(|argument| argument.name() == query.name);
         if let Some(Argument::Value { element, bytes, .. }) = argument {
@@ -59,6 +66,17 @@ impl Stopped<'_> {
             Some((range, element, shape)) => View::new(query, range, element, &shape)?.matrix().map(Value::Matrix),
             None => Err(self.unknown(query)),
         }
+    }
+
+    /// The registers of a warp whose names are wanted, in the order of their declaration.
+    pub fn registers<'w>(
+        &'w self,
+        warp: &'w StoppedWarp<'_>,
+        is_wanted: impl Fn(&str) -> bool + 'w,
+    ) -> impl Iterator<Item = Register> + 'w {
+        let code = self.launch.machine().code(self.launch.kernel()).expect("a launch's kernel is in its module");
+        let wanted = code.registers().filter(move |(name, _)| is_wanted(name));
+        wanted.filter_map(|(name, bits)| Some(Register { name: name.to_owned(), lanes: warp.register(name)?, bits }))
     }
 
     /// The memory that an expression shows: for each of the rows the first address and the size in bytes.

@@ -6,7 +6,7 @@ use emmy_dap_types::types::{Scope, Source, StackFrame, Thread, Variable};
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::{SourcePlace, StoppedWarp, Waits, WarpPath};
 
-use crate::{Matrix, Query, Stopped, Value};
+use crate::{Matrix, Query, Register, Stopped, Value};
 
 /// Maximum number of rows of a matrix in one line of text or as children.
 const MAX_ROWS: usize = 1024;
@@ -33,7 +33,7 @@ enum Reference {
     /// The registers of a warp.
     Warp(u32),
     /// A register's lanes.
-    Register(u32, String),
+    Register(u32, Box<Register>),
     Buffers,
     Shared,
     /// A part of a memory, and the expression without slices.
@@ -166,31 +166,27 @@ impl<'s> Presenter<'s> {
         let (index, reference) = found.ok_or("the launch has gone on: ask for the scopes again")?;
         Ok(match reference {
             Reference::Lane(warp, lane) => {
-                let registers = self.registers(warp)?;
-                let shown = registers.into_iter().map(|(name, lanes, bits)| variable(name, show(lanes[lane], bits), 0));
-                shown.collect()
+                let value = |register: Register| variable(register.name, show(register.lanes[lane], register.bits), 0);
+                self.registers(warp)?.into_iter().map(value).collect()
             }
             Reference::Warp(warp) => {
                 let registers = self.registers(warp)?;
                 let mut variables = Vec::with_capacity(registers.len());
-                for (name, lanes, bits) in registers {
-                    let to = self.refer(Reference::Register(warp, name.clone()));
-                    variables.push(variable(name, show_lanes(&lanes, bits), to));
+                for register in registers {
+                    let (name, value) = (register.name.clone(), show_lanes(&register));
+                    let to = self.refer(Reference::Register(warp, Box::new(register)));
+                    variables.push(variable(name, value, to));
                 }
                 variables
             }
-            Reference::Register(warp, name) => {
-                let stopped = self.stopped;
-                let warp = stopped.block.warps().find(|other| other.number() == warp).ok_or("the warp has ended")?;
+            Reference::Register(warp, register) => {
+                let warp = self.warp(self.thread_of(warp))?;
                 let active = self.path(&warp).map_or(0, |path| path.lanes);
-                let registers = self.registers(warp.number())?;
-                let found = registers.into_iter().find(|(other, ..)| *other == name);
-                let (_, lanes, bits) = found.ok_or("the kernel has no such register")?;
                 let lane = |(lane, value): (usize, &u64)| {
                     let state = if active >> lane & 1 == 1 { "" } else { " (diverged)" };
-                    variable(format!("lane {lane}{state}"), show(*value, bits), 0)
+                    variable(format!("lane {lane}{state}"), show(*value, register.bits), 0)
                 };
-                lanes.iter().enumerate().map(lane).collect()
+                register.lanes.iter().enumerate().map(lane).collect()
             }
             Reference::Buffers => {
                 let arguments = self.stopped.launch.arguments().iter();
@@ -225,13 +221,10 @@ impl<'s> Presenter<'s> {
         Variable { evaluate_name: Some(name.clone()), ..variable(name, first, reference) }
     }
 
-    /// The names, bits and sizes of a warp's registers.
-    fn registers(&self, warp: u32) -> Result<Vec<(String, [u64; LANES], usize)>, String> {
-        let launch = self.stopped.launch;
-        let code = launch.machine().code(launch.kernel()).expect("a launch's kernel is in its module");
-        let warp = self.stopped.block.warps().find(|other| other.number() == warp).ok_or("the warp has ended")?;
-        let value = |(name, bits): (&str, usize)| Some((name.to_owned(), warp.register(name)?, bits));
-        Ok(code.registers().filter_map(value).collect())
+    /// The registers of a warp.
+    fn registers(&self, warp: u32) -> Result<Vec<Register>, String> {
+        let warp = self.warp(self.thread_of(warp))?;
+        Ok(self.stopped.registers(&warp, |_| true).collect())
     }
 
     /// An expression's value as text, and a reference to its parts.
@@ -244,9 +237,8 @@ impl<'s> Presenter<'s> {
         let value = self.stopped.evaluate(&query, &warp).map_err(|error| error.to_string())?;
         Ok(match value {
             Value::Scalar(text) => (text, 0),
-            Value::Register(lanes, bits) => {
-                let to = self.refer(Reference::Register(warp.number(), self.register_name(&query)));
-                (show_lanes(&lanes, bits), to)
+            Value::Register(register) => {
+                (show_lanes(&register), self.refer(Reference::Register(warp.number(), register)))
             }
             Value::Matrix(matrix) => {
                 let rows = matrix.cells.len().checked_div(matrix.columns).unwrap_or(0);
@@ -285,15 +277,6 @@ impl<'s> Presenter<'s> {
         let query: Query = expression.parse().map_err(|error: crate::QueryError| error.to_string())?;
         self.stopped.addresses(&query).map_err(|error| error.to_string())
     }
-
-    /// The name of a register as the PTX has it.
-    fn register_name(&self, query: &Query) -> String {
-        let launch = self.stopped.launch;
-        let code = launch.machine().code(launch.kernel()).expect("a launch's kernel is in its module");
-        let plain = query.name.trim_start_matches('%');
-        let found = code.registers().find(|(name, _)| name.trim_start_matches('%') == plain);
-        found.map_or_else(|| query.name.clone(), |(name, _)| name.to_owned())
-    }
 }
 
 /// The elements of a matrix's row, as variables.
@@ -320,10 +303,11 @@ fn show(value: u64, bits: usize) -> String {
     }
 }
 
-fn show_lanes(lanes: &[u64; LANES], bits: usize) -> String {
+/// A register's values in all lanes.
+fn show_lanes(Register { lanes, bits, .. }: &Register) -> String {
     if lanes.iter().all(|value| *value == lanes[0]) {
-        return format!("all lanes: {}", show(lanes[0], bits));
+        return format!("all lanes: {}", show(lanes[0], *bits));
     }
-    let values = lanes.iter().map(|value| show(*value, bits));
+    let values = lanes.iter().map(|value| show(*value, *bits));
     values.collect::<Vec<_>>().join(", ")
 }

@@ -331,7 +331,7 @@ impl<'a> Code<'a> {
     }
 
     /// Names of the registers and their sizes in bits, in the order of their declaration; 1 for predicates.
-    pub fn registers(&self) -> impl Iterator<Item = (&'a str, usize)> {
+    pub fn registers(&self) -> impl Iterator<Item = (&'a str, usize)> + use<'a> {
         self.kernel.register_names.iter().map(|named| (named.name.as_str(), named.bits))
     }
 }
