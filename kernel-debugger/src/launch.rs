@@ -167,6 +167,15 @@ impl Launch {
     /// # Errors
     /// If the launch is invalid, or a thread causes a fault.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
+        self.run_with(self.options, observer)
+    }
+
+    /// Runs the launch without looking for races, which takes a third of the time. The order of execution is the same.
+    pub(crate) fn run_without_race_checks(&self, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
+        self.run_with(Options { check_races: false, ..self.options }, observer)
+    }
+
+    fn run_with(&self, options: Options, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
         self.machine.memory().restore(&self.before);
         let length = |shape: &[usize]| shape.iter().product::<usize>() as u64;
         let parameters = self.arguments.iter().flat_map(|argument| match argument {
@@ -175,6 +184,6 @@ impl Launch {
         });
         let parameters: Vec<[u8; 8]> = parameters.collect();
         let parameters: Vec<&[u8]> = parameters.iter().map(|bytes| &bytes[..]).collect();
-        self.machine.observe(self.options, &self.kernel, self.config, &parameters, observer)
+        self.machine.observe(options, &self.kernel, self.config, &parameters, observer)
     }
 }

@@ -245,7 +245,11 @@ impl<'l> Session<'l> {
                 reason: Reached::Stop(StopReason::Entry),
                 again: None,
             };
-            let result = self.launch.run(&mut run);
+            // A run that only looks for where a way back leads has been checked before, and stops nowhere.
+            let result = match run.goal {
+                Goal::Before { .. } => self.launch.run_without_race_checks(&mut run),
+                _ => self.launch.run(&mut run),
+            };
             let again = run.again.take().or_else(|| run.found());
             let (time, last_warp) = (run.time, run.last_warp);
             let back = |event| Goal::Before { time, event, latest: None };
