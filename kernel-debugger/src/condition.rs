@@ -67,9 +67,9 @@ const POSITIONS: [(&str, Position); 10] = [
     ("block.x", |lane| lane.stopped.block.index().x.into()),
     ("block.y", |lane| lane.stopped.block.index().y.into()),
     ("block.z", |lane| lane.stopped.block.index().z.into()),
-    ("thread.x", |lane| lane.thread() % u64::from(lane.size().x)),
-    ("thread.y", |lane| lane.thread() / u64::from(lane.size().x) % u64::from(lane.size().y)),
-    ("thread.z", |lane| lane.thread() / (u64::from(lane.size().x) * u64::from(lane.size().y))),
+    ("thread.x", |lane| lane.thread_index().x.into()),
+    ("thread.y", |lane| lane.thread_index().y.into()),
+    ("thread.z", |lane| lane.thread_index().z.into()),
 ];
 
 /// A lane of a stopped warp.
@@ -80,13 +80,13 @@ struct Lane<'s> {
 }
 
 impl Lane<'_> {
-    fn size(&self) -> Dim3 {
-        self.stopped.block.config().block
-    }
-
     /// The thread's number in its block, where x varies fastest.
     fn thread(&self) -> u64 {
         u64::from(self.warp.number()) * LANES as u64 + self.index as u64
+    }
+
+    fn thread_index(&self) -> Dim3 {
+        self.stopped.block.config().block.index_of(self.thread())
     }
 }
 

@@ -409,8 +409,13 @@ impl Observer for Run<'_> {
             Reached::Condition { begins_line } => {
                 let breakpoints = self.breakpoints.at(step.pc, self.lines.line(step.pc), begins_line);
                 let stopped = Stopped { stop: &stop, block, launch: self.launch, lines: self.lines };
-                let lanes = breakpoints.into_iter().flatten().flatten().map(|condition| condition.lane(&stopped));
-                let lane = lanes.into_iter().find(|lane| !matches!(lane, Ok(None))).unwrap_or(Ok(None));
+                let mut lane = Ok(None);
+                for condition in breakpoints.into_iter().flatten().flatten() {
+                    lane = condition.lane(&stopped);
+                    if !matches!(lane, Ok(None)) {
+                        break;
+                    }
+                }
                 let reason = self.reason(time, step, begins_line, !matches!(lane, Ok(None)));
                 let Some(reason) = reason else { return ControlFlow::Continue(()) };
                 stop.reason = match (&lane, reason) {
@@ -434,8 +439,8 @@ impl Observer for Run<'_> {
         }
         let size = block.config().block;
         let thread = fault.thread.x + size.x * (fault.thread.y + size.y * fault.thread.z);
-        let step = Step { block: block.number(), warp: thread / 32, pc: fault.pc, lanes: 1 << (thread % 32) };
-        let lane = thread as usize % LANES;
+        let (warp, lane) = (thread / LANES as u32, thread as usize % LANES);
+        let step = Step { block: block.number(), warp, pc: fault.pc, lanes: 1 << lane };
         let stop = Stop { reason: StopReason::Fault(Box::new(fault.clone())), step, lane, time: self.time };
         let _ = self.show(&stop, block);
     }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use cuda_std::Dim3;
 use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::{MemoryRange, ObservedAccess, StoppedWarp};
 
@@ -117,8 +116,7 @@ impl Stopped<'_> {
     /// A write to watched memory in words: who writes, and to which element of a buffer or a shared variable.
     pub fn describe(&self, write: &ObservedAccess) -> String {
         let thread = write.step.warp * LANES as u32 + write.step.lanes.trailing_zeros();
-        let size = self.block.config().block;
-        let thread = Dim3::new(thread % size.x, thread / size.x % size.y, thread / (size.x * size.y));
+        let thread = self.block.config().block.index_of(thread.into());
         let holds = |range: &MemoryRange<'_>| {
             let (offset, space) = (write.address.wrapping_sub(range.extent.start), range.extent.space);
             (space == write.space && offset < range.extent.bytes).then_some(offset as usize)

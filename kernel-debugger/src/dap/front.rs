@@ -24,7 +24,7 @@ use super::present::Presenter;
 use super::{Client, Received, ServeError};
 use crate::{Breakpoints, Condition, Front, Lines, Resume, StopReason, Stopped};
 
-/// The filter of exception breakpoints that stands for all faults.
+/// The filter of exception breakpoints that selects all faults.
 pub(super) const FAULTS: &str = "faults";
 
 /// The client of a session.

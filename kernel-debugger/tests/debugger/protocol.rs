@@ -123,6 +123,25 @@ impl Editor {
         (frame["source"]["path"].as_str().unwrap().to_owned(), frame["line"].as_u64().unwrap())
     }
 
+    /// A session at the first instruction of the homework's product: its thread, the source, the first barrier's line.
+    fn at_the_product() -> (Self, i64, String, usize) {
+        let mut editor = Self::start();
+        let (ptx, launch) = support::matmul_files();
+        let thread = editor.launch(ptx, &launch);
+        let (path, _) = editor.place(thread);
+        assert!(path.ends_with("kernels-gpu/src/product/rung3_shared_tiles.rs"), "{path}");
+        let source = std::fs::read_to_string(&path).unwrap();
+        let barrier = source.lines().position(|line| line.contains("sync_threads")).unwrap() + 1;
+        (editor, thread, path, barrier)
+    }
+
+    /// Disconnects; the debugger then ends without a message.
+    #[track_caller]
+    fn leave(mut self) {
+        self.ask("disconnect", json!({}));
+        assert_eq!(self.end(), (Some(0), String::new()));
+    }
+
     /// The exit code and what the debugger has written to its standard error.
     fn end(mut self) -> (Option<i32>, String) {
         drop(self.input.take());
@@ -147,13 +166,7 @@ fn a_tile_is_shown_as_a_matrix() {
     if support::is_stale() {
         return;
     }
-    let mut editor = Editor::start();
-    let (ptx, launch) = support::matmul_files();
-    let thread = editor.launch(ptx, &launch);
-    let (path, _) = editor.place(thread);
-    assert!(path.ends_with("kernels-gpu/src/product/rung3_shared_tiles.rs"), "{path}");
-    let source = std::fs::read_to_string(&path).unwrap();
-    let barrier = source.lines().position(|line| line.contains("sync_threads")).unwrap() + 1;
+    let (mut editor, thread, path, barrier) = Editor::at_the_product();
     let set = editor
         .ask("setBreakpoints", json!({"source": {"path": path}, "breakpoints": [{"line": barrier}, {"line": 9999}]}));
     assert_eq!(set["breakpoints"][0], json!({"verified": true, "line": barrier}));
@@ -208,8 +221,7 @@ fn a_tile_is_shown_as_a_matrix() {
     assert_eq!(line_after("stepBack"), barrier);
     editor.ask("continue", json!({"threadId": 32}));
     editor.event("terminated");
-    editor.ask("disconnect", json!({}));
-    assert_eq!(editor.end(), (Some(0), String::new()));
+    editor.leave();
 }
 
 #[test]
@@ -238,8 +250,7 @@ fn a_fault_is_an_exception() {
     }
     assert_eq!(editor.event("output")["output"], format!("a fault has ended the kernel: {text}\n"));
     editor.event("terminated");
-    editor.ask("disconnect", json!({}));
-    assert_eq!(editor.end(), (Some(0), String::new()));
+    editor.leave();
 }
 
 /// Breakpoints with conditions, at the kernel and at elements of memory.
@@ -248,12 +259,7 @@ fn breakpoints_have_conditions_and_watch_memory() {
     if support::is_stale() {
         return;
     }
-    let mut editor = Editor::start();
-    let (ptx, launch) = support::matmul_files();
-    let thread = editor.launch(ptx, &launch);
-    let (path, _) = editor.place(thread);
-    let source = std::fs::read_to_string(&path).unwrap();
-    let barrier = source.lines().position(|line| line.contains("sync_threads")).unwrap() + 1;
+    let (mut editor, thread, path, barrier) = Editor::at_the_product();
     let at = |condition: &str| json!({"line": barrier, "condition": condition});
     let set = |breakpoints: &[Value]| json!({"source": {"path": path}, "breakpoints": breakpoints});
     let answers = editor.ask("setBreakpoints", set(&[at("lane ="), at("lane == 5 && thread >= 64")]));
@@ -357,8 +363,7 @@ fn wrong_requests_are_refused() {
     }
     editor.ask("terminate", Value::Null);
     editor.event("terminated");
-    editor.ask("disconnect", json!({}));
-    assert_eq!(editor.end(), (Some(0), String::new()));
+    editor.leave();
 }
 
 /// A kernel without an end is paused, and ends with its client, however that leaves.

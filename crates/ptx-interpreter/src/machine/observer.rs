@@ -187,7 +187,7 @@ impl<'a> StoppedBlock<'a> {
     }
 }
 
-/// The variables of a state space, which lie in one region.
+/// The variables of a state space, all in one region.
 fn ranges<'a>(ranges: &'a crate::program::Ranges, region: &'a Region) -> impl Iterator<Item = MemoryRange<'a>> {
     ranges.iter().map(move |extent| {
         let offset = (extent.start - first_address(extent.space)) as usize;
