@@ -381,6 +381,14 @@ impl Run<'_> {
     }
 }
 
+/// The first lane that executes an instruction, or that is there where the instruction's guard excludes all lanes.
+fn first_lane(step: Step, block: &StoppedBlock<'_>) -> usize {
+    let warp = block.warps().find(|warp| warp.number() == step.warp);
+    let path = || warp?.paths().find(|path| path.pc == step.pc).map(|path| path.lanes);
+    let lanes = if step.lanes == 0 { path() } else { Some(step.lanes) };
+    lanes.map_or(0, |lanes| lanes.trailing_zeros() as usize % LANES)
+}
+
 impl Observer for Run<'_> {
     fn stops_before(&mut self, step: Step) -> bool {
         let time = self.time;
@@ -402,7 +410,7 @@ impl Observer for Run<'_> {
 
     fn stop(&mut self, step: Step, block: &StoppedBlock<'_>) -> ControlFlow<()> {
         let time = self.time - 1;
-        let first = step.lanes.trailing_zeros() as usize;
+        let first = first_lane(step, block);
         let mut stop = Stop { reason: StopReason::Breakpoint, step, lane: first, time };
         match std::mem::replace(&mut self.reason, Reached::Stop(StopReason::Entry)) {
             Reached::Stop(reason) => stop.reason = reason,

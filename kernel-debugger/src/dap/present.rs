@@ -63,7 +63,12 @@ impl<'s> Presenter<'s> {
     /// The path of a warp that is shown: that of the stop, otherwise the first that can go on.
     fn path(&self, warp: &StoppedWarp<'_>) -> Option<WarpPath> {
         let step = self.stopped.stop.step;
-        let stops = |path: &WarpPath| warp.number() == step.warp && path.lanes & step.lanes != 0;
+        let is_of_step = |path: &WarpPath| match step.lanes {
+            // The guard of the instruction excludes all lanes.
+            0 => path.pc == step.pc,
+            lanes => path.lanes & lanes != 0,
+        };
+        let stops = |path: &WarpPath| warp.number() == step.warp && is_of_step(path);
         let can_run = |path: &WarpPath| path.waits.is_none();
         warp.paths().find(stops).or_else(|| warp.paths().find(can_run)).or_else(|| warp.paths().next())
     }

@@ -154,6 +154,27 @@ fn a_step_by_instruction_is_the_smallest() {
     assert_eq!(times, (0..=30).collect::<Vec<u64>>());
 }
 
+/// A stop before an instruction whose guard excludes all lanes is at the first lane of the path.
+#[test]
+fn an_instruction_that_no_lane_executes_has_a_lane() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry guarded() {
+        .reg .pred %p<2>;\n.reg .b32 %r<2>;
+        mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 99;\n@%p1 mov.u32 %r1, 0;\nret;\n}\n";
+    let text = r#"{"ptx": "kernels.ptx", "kernel": "guarded", "block": [32, 1, 1], "arguments": []}"#;
+    let mut executing = Vec::new();
+    run(
+        &support::case(ptx, text),
+        |_, _| {},
+        |_, _, stopped, _| {
+            executing.push(stopped.stop.step.lanes);
+            assert_eq!(stopped.stop.lane, 0);
+            Resume::StepInstruction
+        },
+        Resume::Quit,
+    );
+    assert_eq!(executing, [u32::MAX, u32::MAX, 0, u32::MAX]);
+}
+
 /// Each seeded bug: the session stops at its line before the fault ends the launch, and steps back from there.
 #[test]
 fn every_seeded_bug_stops_the_session_at_its_line() {

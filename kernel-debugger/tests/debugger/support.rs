@@ -55,6 +55,11 @@ pub(crate) fn open(ptx: &str, text: &str) -> Launch {
     LaunchFile::open(&write(directory.path(), ptx, text)).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The launch of a launch file with this content, beside the PTX.
+pub(crate) fn case(ptx: &str, text: &str) -> Case {
+    Case(open(ptx, text))
+}
+
 /// Writes a launch file and its PTX to a directory.
 pub(crate) fn write(directory: &Path, ptx: &str, text: &str) -> PathBuf {
     fs::write(directory.join("kernels.ptx"), ptx).unwrap();
