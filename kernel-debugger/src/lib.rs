@@ -4,15 +4,20 @@
 //! there a [`Front`] looks at lanes, registers and memory and says how to go on. The interpreter executes a launch in
 //! the same order each time, so a step back runs it again, up to an earlier instruction.
 
+mod accesses;
 mod condition;
 pub mod dap;
 mod launch;
 mod launch_file;
 mod lines;
+mod presentation;
 mod query;
 mod session;
+mod sources;
+pub mod terminal;
 mod values;
 
+pub use accesses::LastAccesses;
 pub use condition::{Condition, ConditionError};
 pub use launch::{Argument, ElementType, Launch};
 pub use launch_file::{LaunchFile, LaunchFileError};

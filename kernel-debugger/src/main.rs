@@ -1,23 +1,44 @@
-//! A debugger for kernels that needs no GPU: a server of the Debug Adapter Protocol.
+//! A debugger for kernels that needs no GPU: a server of the Debug Adapter Protocol, and a view in the terminal.
 
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
+use kernel_debugger::{LaunchFile, dap, terminal};
 
 /// Serves an editor by the Debug Adapter Protocol, on standard input and output
 #[derive(Parser)]
-#[command(version)]
+#[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Serve one client on this TCP port of this machine instead; 0 for any free one
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
 }
 
+#[derive(Subcommand)]
+enum Command {
+    /// Debug a launch in this terminal
+    Terminal {
+        /// Launch file: PTX, kernel, grid, block and arguments
+        #[arg(value_name = "LAUNCH.json")]
+        launch: PathBuf,
+        /// Directory at which the sources' names begin
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        source_root: PathBuf,
+    },
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match serve(&arguments) {
+    let result = match arguments.command {
+        Some(Command::Terminal { launch, source_root }) => view(&launch, &source_root),
+        None => serve(arguments.port),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("Error: {error}");
@@ -26,13 +47,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let Some(port) = arguments.port else {
-        return Ok(kernel_debugger::dap::serve(BufReader::new(io::stdin()), io::stdout())?);
+fn view(launch: &Path, source_root: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    Ok(terminal::run(&LaunchFile::open(launch)?, source_root)?)
+}
+
+fn serve(port: Option<u16>) -> Result<(), Box<dyn std::error::Error>> {
+    let Some(port) = port else {
+        return Ok(dap::serve(BufReader::new(io::stdin()), io::stdout())?);
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .map_err(|error| format!("port {port}: {error}; choose another by --port"))?;
     eprintln!("waiting for a client on {}", listener.local_addr()?);
     let (stream, _) = listener.accept()?;
-    Ok(kernel_debugger::dap::serve(BufReader::new(stream.try_clone()?), stream)?)
+    Ok(dap::serve(BufReader::new(stream.try_clone()?), stream)?)
 }

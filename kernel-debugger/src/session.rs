@@ -7,6 +7,7 @@ use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, Fault, LaunchError, ObservedAccess, Observer, Step, StoppedBlock};
 
+use crate::accesses::LastAccesses;
 use crate::condition::Condition;
 use crate::launch::Launch;
 use crate::lines::{Line, Lines};
@@ -113,6 +114,8 @@ pub struct Stopped<'a> {
     pub launch: &'a Launch,
     /// The source lines of the kernel.
     pub lines: &'a Lines,
+    /// The last accesses of each warp.
+    pub accesses: &'a LastAccesses,
 }
 
 /// How to go on after a stop. After a fault there is only the way back.
@@ -241,6 +244,7 @@ impl<'l> Session<'l> {
                 time: 0,
                 last_lines: HashMap::new(),
                 last_warp: (0, 0),
+                accesses: LastAccesses::new(self.launch.config()),
                 written: None,
                 reason: Reached::Stop(StopReason::Entry),
                 again: None,
@@ -282,6 +286,7 @@ struct Run<'r> {
     last_lines: HashMap<Warp, Option<Line>>,
     /// The warp that issued the last instruction.
     last_warp: Warp,
+    accesses: LastAccesses,
     /// The first write to watched memory since the last instruction.
     written: Option<ObservedAccess>,
     /// Why the launch is about to stop.
@@ -356,7 +361,7 @@ impl Run<'_> {
 
     /// Shows a stop to the front and sets the goal that it chooses.
     fn show(&mut self, stop: &Stop, block: &StoppedBlock<'_>) -> ControlFlow<()> {
-        let stopped = Stopped { stop, block, launch: self.launch, lines: self.lines };
+        let stopped = Stopped { stop, block, launch: self.launch, lines: self.lines, accesses: &self.accesses };
         let resume = self.front.stopped(&stopped, self.breakpoints);
         let (warp, time) = ((stop.step.block, stop.step.warp), stop.time);
         let has_ended = matches!(stop.reason, StopReason::Fault(_));
@@ -393,6 +398,7 @@ impl Observer for Run<'_> {
     fn stops_before(&mut self, step: Step) -> bool {
         let time = self.time;
         self.time += 1;
+        self.accesses.begin_instruction(step.block);
         let line = self.lines.line(step.pc);
         self.last_warp = (step.block, step.warp);
         let last = self.last_lines.insert(self.last_warp, line);
@@ -416,7 +422,8 @@ impl Observer for Run<'_> {
             Reached::Stop(reason) => stop.reason = reason,
             Reached::Condition { begins_line } => {
                 let breakpoints = self.breakpoints.at(step.pc, self.lines.line(step.pc), begins_line);
-                let stopped = Stopped { stop: &stop, block, launch: self.launch, lines: self.lines };
+                let accesses = &self.accesses;
+                let stopped = Stopped { stop: &stop, block, launch: self.launch, lines: self.lines, accesses };
                 let mut lane = Ok(None);
                 for condition in breakpoints.into_iter().flatten().flatten() {
                     lane = condition.lane(&stopped);
@@ -454,6 +461,9 @@ impl Observer for Run<'_> {
     }
 
     fn access(&mut self, access: ObservedAccess) {
+        if !matches!(self.goal, Goal::Before { .. }) {
+            self.accesses.record(access);
+        }
         let watches = || {
             let end = access.address + access.bytes as u64;
             self.breakpoints.watches.iter().any(|watch| watch.start < end && access.address < watch.end)

@@ -91,6 +91,15 @@ impl Stopped<'_> {
         View::new(query, range, element, &shape)?.addresses()
     }
 
+    /// The part of a memory that an expression shows.
+    ///
+    /// # Errors
+    /// If it shows none.
+    pub(crate) fn view(&self, query: &Query) -> Result<View<'_>, QueryError> {
+        let (range, element, shape) = self.memory(query).ok_or_else(|| self.unknown(query))?;
+        View::new(query, range, element, &shape)
+    }
+
     /// The buffer or shared variable of an expression's name, with its type and shape.
     fn memory(&self, query: &Query) -> Option<(MemoryRange<'_>, ElementType, Vec<usize>)> {
         for argument in self.launch.arguments() {
@@ -142,13 +151,13 @@ impl Stopped<'_> {
 }
 
 /// The part of a memory that an expression asks for.
-struct View<'a> {
-    range: MemoryRange<'a>,
-    element: ElementType,
+pub(crate) struct View<'a> {
+    pub(crate) range: MemoryRange<'a>,
+    pub(crate) element: ElementType,
     /// Number of columns of the whole memory.
-    columns: usize,
-    shown_rows: Range<usize>,
-    shown_columns: Range<usize>,
+    pub(crate) columns: usize,
+    pub(crate) shown_rows: Range<usize>,
+    pub(crate) shown_columns: Range<usize>,
 }
 
 impl<'a> View<'a> {
@@ -176,25 +185,27 @@ impl<'a> View<'a> {
     }
 
     /// Where an element begins in the memory.
-    fn offset(&self, row: usize, column: usize) -> usize {
+    pub(crate) fn offset(&self, row: usize, column: usize) -> usize {
         (row * self.columns + column) * self.element.bytes()
+    }
+
+    /// An element as text; None if it has never been written.
+    pub(crate) fn cell(&self, row: usize, column: usize) -> Option<String> {
+        let offset = self.offset(row, column);
+        let mut bytes = [0; 8];
+        let bytes = &mut bytes[..self.element.bytes()];
+        self.range.is_written(offset, bytes.len()).then(|| {
+            self.range.read(offset, bytes).expect("the shape is within the memory");
+            self.element.show(bytes)
+        })
     }
 
     fn matrix(self) -> Result<Matrix, QueryError> {
         if self.shown_rows.len().saturating_mul(self.shown_columns.len()) > MAX_CELLS {
             return Err(QueryError::TooMany { limit: MAX_CELLS });
         }
-        let cell = |row: usize, column: usize| {
-            let offset = self.offset(row, column);
-            let mut bytes = [0; 8];
-            let bytes = &mut bytes[..self.element.bytes()];
-            self.range.is_written(offset, bytes.len()).then(|| {
-                self.range.read(offset, bytes).expect("the shape is within the memory");
-                self.element.show(bytes)
-            })
-        };
         let cells = self.shown_rows.clone().flat_map(|row| self.shown_columns.clone().map(move |column| (row, column)));
-        let cells = cells.map(|(row, column)| cell(row, column)).collect();
+        let cells = cells.map(|(row, column)| self.cell(row, column)).collect();
         let first = (self.shown_rows.start, self.shown_columns.start);
         Ok(Matrix { element: self.element, columns: self.shown_columns.len(), cells, first })
     }

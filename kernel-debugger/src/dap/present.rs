@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use emmy_dap_types::types::{Scope, Source, StackFrame, Thread, Variable};
 use ptx_interpreter::semantics::LANES;
-use ptx_interpreter::{SourcePlace, StoppedWarp, Waits, WarpPath};
+use ptx_interpreter::{SourcePlace, StoppedWarp, Waits};
 
-use crate::{Matrix, Query, Register, Stopped, Value};
+use crate::presentation::show;
+use crate::{Matrix, Query, Register, Stopped, Value, sources};
 
 /// Maximum number of rows of a matrix in one line of text or as children.
 const MAX_ROWS: usize = 1024;
@@ -60,24 +61,11 @@ impl<'s> Presenter<'s> {
         self.thread_of(self.stopped.stop.step.warp)
     }
 
-    /// The path of a warp that is shown: that of the stop, otherwise the first that can go on.
-    fn path(&self, warp: &StoppedWarp<'_>) -> Option<WarpPath> {
-        let step = self.stopped.stop.step;
-        let is_of_step = |path: &WarpPath| match step.lanes {
-            // The guard of the instruction excludes all lanes.
-            0 => path.pc == step.pc,
-            lanes => path.lanes & lanes != 0,
-        };
-        let stops = |path: &WarpPath| warp.number() == step.warp && is_of_step(path);
-        let can_run = |path: &WarpPath| path.waits.is_none();
-        warp.paths().find(stops).or_else(|| warp.paths().find(can_run)).or_else(|| warp.paths().next())
-    }
-
     pub(crate) fn threads(&self) -> Vec<Thread> {
         let block = self.stopped.block;
         let name = |warp: &StoppedWarp<'_>| {
             let head = format!("block {} warp {}", block.index(), warp.number());
-            let Some(path) = self.path(warp) else { return format!("{head}: ended") };
+            let Some(path) = self.stopped.path(warp) else { return format!("{head}: ended") };
             let lanes = path.lanes.count_ones();
             let existing = warp.existing().count_ones();
             let place = match self.stopped.lines.source(path.pc) {
@@ -103,7 +91,7 @@ impl<'s> Presenter<'s> {
 
     pub(crate) fn frames(&self, thread: i64) -> Result<Vec<StackFrame>, String> {
         let warp = self.warp(thread)?;
-        let Some(path) = self.path(&warp) else { return Ok(Vec::new()) };
+        let Some(path) = self.stopped.path(&warp) else { return Ok(Vec::new()) };
         let kernel = self.stopped.launch.kernel();
         let id = |depth: i64| i64::from(warp.number()) * MAX_FRAMES + depth + 1;
         let place = self.stopped.lines.place(path.pc);
@@ -124,10 +112,8 @@ impl<'s> Presenter<'s> {
         let (source, line, column) = match place {
             None => (None, 0, 0),
             Some((file, line, column)) => {
-                // Crates of rust-cuda/ are named without that directory.
-                let candidates = [self.source_root.join(file), self.source_root.join("rust-cuda").join(file)];
-                let path = candidates.iter().find(|path| path.exists()).unwrap_or(&candidates[0]);
-                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                let path = sources::find(&self.source_root, file);
+                let path = std::path::absolute(&path).unwrap_or(path);
                 let name = Path::new(file).file_name().map(|name| name.to_string_lossy().into_owned());
                 let source = Source { name, path: Some(path.display().to_string()), ..Default::default() };
                 (Some(source), i64::from(line), i64::from(column))
@@ -153,7 +139,7 @@ impl<'s> Presenter<'s> {
         let number = warp.number();
         let lane = match self.stopped.stop.step.warp == number {
             true => self.stopped.stop.lane,
-            false => self.path(&warp).map_or(0, |path| path.lanes.trailing_zeros() as usize % LANES),
+            false => self.stopped.path(&warp).map_or(0, |path| path.lanes.trailing_zeros() as usize % LANES),
         };
         let scopes = [
             (format!("Lane {lane}"), Reference::Lane(number, lane)),
@@ -186,7 +172,7 @@ impl<'s> Presenter<'s> {
             }
             Reference::Register(warp, register) => {
                 let warp = self.warp(self.thread_of(warp))?;
-                let active = self.path(&warp).map_or(0, |path| path.lanes);
+                let active = self.stopped.path(&warp).map_or(0, |path| path.lanes);
                 let lane = |(lane, value): (usize, &u64)| {
                     let state = if active >> lane & 1 == 1 { "" } else { " (diverged)" };
                     variable(format!("lane {lane}{state}"), show(*value, register.bits), 0)
@@ -296,16 +282,6 @@ fn elements(matrix: &Matrix, row: usize) -> Vec<Variable> {
 
 fn variable(name: String, value: String, variables_reference: i64) -> Variable {
     Variable { name, value, variables_reference, ..Default::default() }
-}
-
-/// A register's bits: as an integer, and of 32 bits as a float too, since PTX's registers have no types.
-fn show(value: u64, bits: usize) -> String {
-    match bits {
-        1 => (value != 0).to_string(),
-        32 => format!("{} (f32 {})", value as u32, f32::from_bits(value as u32)),
-        64 => format!("{value} (f64 {:?})", f64::from_bits(value)),
-        _ => value.to_string(),
-    }
 }
 
 /// A register's values in all lanes.

@@ -4,3 +4,4 @@ mod launch_files;
 mod protocol;
 mod session;
 mod support;
+mod terminal;

@@ -13,7 +13,7 @@ fn line_with(path: &str, text: &str, number: usize) -> u32 {
     lines.nth(number).unwrap().0 as u32 + 1
 }
 
-fn barrier_line(number: usize) -> u32 {
+pub(crate) fn barrier_line(number: usize) -> u32 {
     line_with("kernels-gpu/src/product/rung3_shared_tiles.rs", "thread::sync_threads()", number)
 }
 
@@ -175,12 +175,8 @@ fn an_instruction_that_no_lane_executes_has_a_lane() {
     assert_eq!(executing, [u32::MAX, u32::MAX, 0, u32::MAX]);
 }
 
-/// Each seeded bug: the session stops at its line before the fault ends the launch, and steps back from there.
-#[test]
-fn every_seeded_bug_stops_the_session_at_its_line() {
-    if support::is_stale() {
-        return;
-    }
+/// The kernels with a seeded bug: the launch, and the line of the fault.
+pub(crate) fn seeded_bugs() -> Vec<(&'static str, support::Case, u32)> {
     let unwritten = |name: &str, ty: &str, length: usize| {
         format!(r#"{{"name": "{name}", "type": "{ty}", "shape": [{length}], "values": "unwritten"}}"#)
     };
@@ -204,19 +200,27 @@ fn every_seeded_bug_stops_the_session_at_its_line() {
         ("lanes_that_left", 1, [32, 1], out),
         ("panics", 1, [4, 1], [index("divisors", "u32", 4), unwritten("out", "u32", 4)].join(", ")),
     ];
-    for (kernel, blocks, block, arguments) in bugs {
-        let line = seeded_bugs::marked_line(kernel).unwrap();
-        let fault = stops_at_the_fault(kernel, &seeded_bug(kernel, blocks, block, &arguments), line);
+    let bug = |(kernel, blocks, block, arguments): (_, _, _, String)| {
+        (kernel, seeded_bug(kernel, blocks, block, &arguments), seeded_bugs::marked_line(kernel).unwrap())
+    };
+    bugs.into_iter().map(bug).collect()
+}
+
+/// Each seeded bug: the session stops at its line before the fault ends the launch, and steps back from there.
+#[test]
+fn every_seeded_bug_stops_the_session_at_its_line() {
+    if support::is_stale() {
+        return;
+    }
+    for (kernel, launch, line) in seeded_bugs() {
+        let fault = stops_at_the_fault(kernel, &launch, line);
         let is_race = kernel.starts_with("missing_second") || kernel.ends_with("block");
         assert!(!is_race || is_race_of_two_threads(&fault), "{kernel}: {fault}");
     }
 }
 
-#[test]
-fn each_bug_around_the_grid_barrier_stops_at_its_line() {
-    if support::is_stale() {
-        return;
-    }
+/// The cooperative kernels with a bug around the grid's barrier: the launch, and the line of the fault.
+pub(crate) fn bugs_around_the_grid_barrier() -> Vec<(&'static str, support::Case, u32)> {
     let buffer = |name: &str, length: usize, values: &str| {
         format!(r#"{{"name": "{name}", "type": "u32", "shape": [{length}], "values": "{values}"}}"#)
     };
@@ -237,11 +241,22 @@ fn each_bug_around_the_grid_barrier_stops_at_its_line() {
         ("writes_the_state", 3, 2, barrier.clone()),
         ("panics_after_the_barrier", 3, 4, [barrier, zeros("out", 3)].join(", ")),
     ];
-    for (kernel, blocks, threads, arguments) in bugs {
+    let bug = |(kernel, blocks, threads, arguments): (_, _, _, String)| {
         let line = seeded_bugs::cooperative::marked_line(kernel).unwrap();
         // The race is found when the other block's value is read.
         let line = if kernel == "barrier_of_the_block" { line + 2 } else { line };
-        let fault = stops_at_the_fault(kernel, &support::seeded_grid_bug(kernel, blocks, threads, &arguments), line);
+        (kernel, support::seeded_grid_bug(kernel, blocks, threads, &arguments), line)
+    };
+    bugs.into_iter().map(bug).collect()
+}
+
+#[test]
+fn each_bug_around_the_grid_barrier_stops_at_its_line() {
+    if support::is_stale() {
+        return;
+    }
+    for (kernel, launch, line) in bugs_around_the_grid_barrier() {
+        let fault = stops_at_the_fault(kernel, &launch, line);
         let is_race = ["missing_grid_barrier", "race_in_a_later_epoch", "barrier_of_the_block"].contains(&kernel);
         assert!(!is_race || is_race_of_two_threads(&fault), "{kernel}: {fault}");
     }

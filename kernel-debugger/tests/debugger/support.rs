@@ -29,6 +29,10 @@ pub(crate) fn x(row: usize, column: usize) -> f32 {
 pub(crate) struct Case(Launch);
 
 impl Case {
+    pub(crate) fn launch(&self) -> &Launch {
+        &self.0
+    }
+
     pub(crate) fn address(&self, name: &str) -> u64 {
         match self.0.arguments().iter().find(|argument| argument.name() == name) {
             Some(Argument::Buffer { address, .. }) => *address,

@@ -33,6 +33,17 @@ pub struct SharedPattern {
     pub min_wavefronts: u32,
 }
 
+/// The bank whose words take the most passes of a warp's access to shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BusiestBank {
+    /// Index of the bank, below 32.
+    pub bank: u32,
+    /// Number of distinct words that the lanes access in it, which are served one after the other.
+    pub words: u32,
+    /// The lanes that access it: bit i is lane i.
+    pub lanes: u32,
+}
+
 /// The pattern of an access of `bytes` (1 to 16) at each address whose bit of `active` is set.
 ///
 /// The addresses are those of global memory. None may wrap around the end of the address space.
@@ -59,7 +70,7 @@ pub fn global_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> Gl
 /// is a multiple of `bytes`.
 #[inline]
 pub fn shared_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> SharedPattern {
-    let groups = bytes.div_ceil(4).next_power_of_two().clamp(1, LANES);
+    let groups = lane_groups(bytes);
     if active == u32::MAX
         && let Some(stride) = stride(addresses)
     {
@@ -82,6 +93,34 @@ pub fn shared_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> Sh
         }
     }
     pattern
+}
+
+/// The busiest bank of an access as of [`shared_pattern`], among those of all groups of lanes that are served together;
+/// the first of several. None if no lane is active.
+pub fn busiest_bank(addresses: &[u64; LANES], active: u32, bytes: usize) -> Option<BusiestBank> {
+    let lanes = LANES / lane_groups(bytes);
+    let words = |lane: usize| addresses[lane] / 4..addresses[lane] / 4 + bytes.div_ceil(4) as u64;
+    let mut busiest: Option<BusiestBank> = None;
+    for first in (0..LANES).step_by(lanes) {
+        let mut accessed: Vec<(u64, u64, usize)> = (first..first + lanes)
+            .filter(|lane| active >> lane & 1 == 1)
+            .flat_map(|lane| words(lane).map(move |word| (word % 32, word, lane)))
+            .collect();
+        accessed.sort_unstable();
+        for of_bank in accessed.chunk_by(|one, other| one.0 == other.0) {
+            let words = of_bank.chunk_by(|one, other| one.1 == other.1).count() as u32;
+            if busiest.is_none_or(|busiest| busiest.words < words) {
+                let lanes = of_bank.iter().fold(0, |lanes, (_, _, lane)| lanes | 1 << lane);
+                busiest = Some(BusiestBank { bank: of_bank[0].0 as u32, words, lanes });
+            }
+        }
+    }
+    busiest
+}
+
+/// Number of groups of a warp's lanes that are served one after the other.
+fn lane_groups(bytes: usize) -> usize {
+    bytes.div_ceil(4).next_power_of_two().clamp(1, LANES)
 }
 
 /// The difference between consecutive addresses, modulo 2⁶⁴, if it is constant.

@@ -11,7 +11,9 @@ mod region;
 
 pub use access_error::AccessError;
 pub(crate) use access_error::SpaceName;
-pub use access_pattern::{GlobalPattern, SharedPattern, global_pattern, shared_pattern, stride};
+pub use access_pattern::{
+    BusiestBank, GlobalPattern, SharedPattern, busiest_bank, global_pattern, shared_pattern, stride,
+};
 pub(crate) use address::{block_of_cluster, in_block_of_cluster, window_bytes};
 pub use address::{first_address, from_generic, is_in_space, space_of, to_generic, unspaced_offset};
 pub use extent::Extent;

@@ -1,0 +1,59 @@
+//! The last accesses of warps to memory that threads share.
+
+use std::collections::HashMap;
+use std::mem;
+
+use cuda_std::LaunchConfig;
+use ptx_interpreter::ObservedAccess;
+use ptx_interpreter::syntax::Space;
+
+/// For each warp the accesses of its lanes by its last instruction that accessed shared memory, and by its last that
+/// accessed global memory.
+#[derive(Clone, Debug, Default)]
+pub struct LastAccesses {
+    /// Those of the instruction that is executed.
+    current: Vec<ObservedAccess>,
+    /// By the block's number, the warp's index in it, and whether the memory is shared.
+    last: HashMap<(u32, u32, bool), Vec<ObservedAccess>>,
+    /// Whether blocks run one after the other, so that those of a block before are no longer needed.
+    forgets_blocks: bool,
+    block: u32,
+}
+
+impl LastAccesses {
+    pub(crate) fn new(config: LaunchConfig) -> Self {
+        // Blocks of a cluster and of a cooperative launch run in turns.
+        Self { forgets_blocks: !config.cooperative && config.cluster <= 1, ..Self::default() }
+    }
+
+    /// Ends the instruction before, of any warp.
+    pub(crate) fn begin_instruction(&mut self, block: u32) {
+        for is_shared in [false, true] {
+            let is_wanted = |access: &ObservedAccess| (access.space == Space::Shared) == is_shared;
+            let Some(step) = self.current.iter().find(|access| is_wanted(access)).map(|access| access.step) else {
+                continue;
+            };
+            let last = self.last.entry((step.block, step.warp, is_shared)).or_default();
+            last.clear();
+            if self.current.iter().all(is_wanted) {
+                mem::swap(last, &mut self.current);
+            } else {
+                last.extend(self.current.iter().copied().filter(is_wanted));
+            }
+        }
+        self.current.clear();
+        if self.forgets_blocks && mem::replace(&mut self.block, block) != block {
+            self.last.clear();
+        }
+    }
+
+    /// Adds an access of the instruction that is executed.
+    pub(crate) fn record(&mut self, access: ObservedAccess) {
+        self.current.push(access);
+    }
+
+    /// The accesses of a warp's last instruction that accessed shared or else global memory; by lanes, in order.
+    pub fn of(&self, (block, warp): (u32, u32), space: Space) -> &[ObservedAccess] {
+        self.last.get(&(block, warp, space == Space::Shared)).map_or(&[], Vec::as_slice)
+    }
+}

@@ -1,0 +1,54 @@
+//! What a launch has changed in memory since the last stop.
+
+use ptx_interpreter::MemoryRange;
+use ptx_interpreter::syntax::Space;
+
+use crate::Stopped;
+
+/// Maximum number of bytes that are copied at a stop.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// A copy of shared memory and of buffers, in this order, as far as they fit.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    block: u32,
+    ranges: Vec<Copy>,
+}
+
+#[derive(Debug)]
+struct Copy {
+    space: Space,
+    start: u64,
+    /// The bytes; None for those that have never been written.
+    bytes: Vec<Option<u8>>,
+}
+
+impl Copies {
+    pub(super) fn new(stopped: &Stopped<'_>) -> Self {
+        let mut left = MAX_BYTES;
+        let ranges = stopped.block.shared().chain(stopped.block.global());
+        let ranges = ranges.filter_map(|range| {
+            left = left.checked_sub(range.extent.bytes)?;
+            let bytes = (0..range.extent.bytes as usize).map(|offset| byte(&range, offset)).collect();
+            Some(Copy { space: range.extent.space, start: range.extent.start, bytes })
+        });
+        Self { ranges: ranges.collect(), block: stopped.block.number() }
+    }
+
+    /// Whether some of `bytes` bytes at an offset have changed or have first been written. Memory without a copy and
+    /// another block's shared memory have not.
+    pub(super) fn differ(&self, stopped: &Stopped<'_>, range: &MemoryRange<'_>, offset: usize, bytes: usize) -> bool {
+        if range.extent.space == Space::Shared && stopped.block.number() != self.block {
+            return false;
+        }
+        let is_range = |copy: &&Copy| (copy.space, copy.start) == (range.extent.space, range.extent.start);
+        let Some(copy) = self.ranges.iter().find(is_range) else { return false };
+        (offset..offset + bytes).any(|offset| copy.bytes.get(offset) != Some(&byte(range, offset)))
+    }
+}
+
+fn byte(range: &MemoryRange<'_>, offset: usize) -> Option<u8> {
+    let mut byte = [0];
+    range.is_written(offset, 1).then(|| range.read(offset, &mut byte))??;
+    Some(byte[0])
+}

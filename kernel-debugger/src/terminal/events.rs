@@ -1,0 +1,34 @@
+//! Where keys come from.
+
+use std::io;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{self, Event};
+
+/// A source of keys.
+pub trait Events {
+    /// Waits for the next event.
+    ///
+    /// # Errors
+    /// If none can be read.
+    fn next(&mut self) -> io::Result<Event>;
+
+    /// The next event, if there is one already.
+    ///
+    /// # Errors
+    /// If none can be read.
+    fn poll(&mut self) -> io::Result<Option<Event>>;
+}
+
+/// The terminal of standard input.
+pub(super) struct TerminalEvents;
+
+impl Events for TerminalEvents {
+    fn next(&mut self) -> io::Result<Event> {
+        event::read()
+    }
+
+    fn poll(&mut self) -> io::Result<Option<Event>> {
+        if event::poll(Duration::ZERO)? { event::read().map(Some) } else { Ok(None) }
+    }
+}

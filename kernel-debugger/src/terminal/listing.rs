@@ -1,0 +1,62 @@
+//! What the source pane lists: a source file, or the kernel's instructions where the file is not found.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Launch, Stopped, sources};
+
+/// The sources of a kernel, read when they are first shown.
+pub(super) struct Sources {
+    root: PathBuf,
+    /// The lines of each file; None for one that is not found.
+    files: HashMap<String, Option<Vec<String>>>,
+    /// Text of each instruction.
+    instructions: Vec<String>,
+}
+
+/// What is listed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listing<'s> {
+    /// The source file by its name in the PTX, if the PTX names one.
+    pub(super) file: Option<&'s str>,
+    /// Whether `lines` are those of the source file; otherwise they are the instructions.
+    pub(super) is_source: bool,
+    pub(super) lines: &'s [String],
+    pub(super) root: &'s Path,
+}
+
+impl Sources {
+    pub(super) fn new(root: &Path, launch: &Launch) -> Self {
+        let code = launch.machine().code(launch.kernel());
+        let instructions =
+            code.map(|code| (0..code.instructions()).map(|pc| code.place(pc).text.to_string()).collect());
+        Self { root: root.to_owned(), files: HashMap::new(), instructions: instructions.unwrap_or_default() }
+    }
+
+    /// The listing with an instruction.
+    pub(super) fn listing<'s>(&'s mut self, stopped: &'s Stopped<'_>, pc: usize) -> Listing<'s> {
+        let instructions = Listing { file: None, is_source: false, lines: &self.instructions, root: &self.root };
+        let Some((file, _)) = stopped.lines.source(pc) else { return instructions };
+        let root = &self.root;
+        let read = || {
+            let text = fs::read_to_string(sources::find(root, file)).ok()?;
+            Some(text.lines().map(|line| line.replace('\t', "    ")).collect())
+        };
+        match self.files.entry(file.to_owned()).or_insert_with(read) {
+            Some(lines) => Listing { file: Some(file), is_source: true, lines, ..instructions },
+            None => Listing { file: Some(file), ..instructions },
+        }
+    }
+}
+
+impl Listing<'_> {
+    /// The line of an instruction in the listing, from 1; None if the listing does not have it.
+    pub(super) fn line(&self, stopped: &Stopped<'_>, pc: usize) -> Option<usize> {
+        if !self.is_source {
+            return Some(pc + 1);
+        }
+        let (file, line) = stopped.lines.source(pc)?;
+        (Some(file) == self.file).then_some(line as usize)
+    }
+}

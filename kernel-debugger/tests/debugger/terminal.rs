@@ -1,0 +1,491 @@
+//! The view in a terminal: what is on the screen after some keys.
+
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use kernel_debugger::terminal::{self, BINDINGS, Events};
+use kernel_debugger::{End, Launch, Resume};
+use ptx_interpreter::memory::shared_pattern;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::{Color, Modifier};
+
+use crate::session;
+use crate::support::{self, Case, TILE_ROWS, matmul, x};
+
+const NORMAL: (u16, u16) = (140, 40);
+const SMALLEST: (u16, u16) = (80, 24);
+
+/// Keys from a script; then Ctrl-C.
+struct Script {
+    keys: VecDeque<KeyCode>,
+    /// Whether a key is pressed while the launch runs.
+    interrupts: bool,
+}
+
+impl Events for Script {
+    fn next(&mut self) -> io::Result<Event> {
+        let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        Ok(Event::Key(self.keys.pop_front().map_or(interrupt, KeyEvent::from)))
+    }
+
+    fn poll(&mut self) -> io::Result<Option<Event>> {
+        Ok(self.interrupts.then(|| Event::Key(KeyCode::Char('x').into())))
+    }
+}
+
+/// Repository's root, at which the kernels' names begin.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The screen when the keys have been pressed.
+fn screen_in(
+    launch: &Launch,
+    (width, height): (u16, u16),
+    keys: impl IntoIterator<Item = KeyCode>,
+    source_root: &Path,
+    is_coloured: bool,
+) -> Buffer {
+    run(launch, (width, height), keys, source_root, (is_coloured, false))
+}
+
+/// As [`screen_in`]; `interrupts` says whether a key is pressed while the launch runs.
+fn run(
+    launch: &Launch,
+    (width, height): (u16, u16),
+    keys: impl IntoIterator<Item = KeyCode>,
+    source_root: &Path,
+    (is_coloured, interrupts): (bool, bool),
+) -> Buffer {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let mut script = Script { keys: keys.into_iter().collect(), interrupts };
+    terminal::run_on(&mut terminal, &mut script, launch, source_root, is_coloured).unwrap();
+    terminal.backend().buffer().clone()
+}
+
+fn keys(text: &str) -> impl Iterator<Item = KeyCode> {
+    text.chars().map(|character| if character == '\n' { KeyCode::Enter } else { KeyCode::Char(character) })
+}
+
+fn screen(case: &Case, size: (u16, u16), text: &str) -> Buffer {
+    screen_in(case.launch(), size, keys(text), root(), true)
+}
+
+fn rows(screen: &Buffer) -> Vec<String> {
+    let row = |y| (0..screen.area.width).map(|x| screen[(x, y)].symbol()).collect::<String>();
+    (0..screen.area.height).map(row).collect()
+}
+
+fn text(screen: &Buffer) -> String {
+    rows(screen).join("\n")
+}
+
+/// The screen's text without spaces and frames, in which wrapped text is found.
+fn unwrapped(text: &str) -> String {
+    text.chars().filter(|character| !character.is_whitespace()).collect()
+}
+
+#[track_caller]
+fn assert_shows(screen: &Buffer, wanted: &str) {
+    let shown = text(screen);
+    assert!(shown.contains(wanted), "no {wanted:?} in\n{shown}");
+}
+
+/// Where a text is on the screen.
+fn find(screen: &Buffer, wanted: &str) -> Option<(u16, u16)> {
+    let rows = rows(screen);
+    rows.iter().enumerate().find_map(|(y, row)| {
+        let before = &row[..row.find(wanted)?];
+        Some((before.chars().count() as u16, y as u16))
+    })
+}
+
+fn race() -> Case {
+    let out = r#"{"name": "out", "type": "u32", "shape": [64], "values": "unwritten"}"#;
+    support::seeded_bug("missing_second_barrier", 1, [64, 1], out)
+}
+
+/// Keys that lead to the race's first write.
+fn to_write() -> String {
+    format!(":break {}\nc", seeded_bugs::marked_line("overwrote").unwrap())
+}
+
+/// All warps at the first barrier: their lanes wait, and the tile has X's values.
+#[test]
+fn the_tile_is_shown_at_the_barrier() {
+    if support::is_stale() {
+        return;
+    }
+    let launch = matmul();
+    let line = session::barrier_line(0);
+    let to_barrier = format!(":break {line}\n{}:shared0 as f32 32x33\n", "c".repeat(32));
+    let shown = screen(&launch, NORMAL, &to_barrier);
+    assert_shows(&shown, "kernels-gpu/src/product/rung3_shared_tiles.rs");
+    assert_shows(&shown, &format!("● {line} 32w                 thread::sync_threads();"));
+    assert_shows(&shown, &format!("30 {}   {line} barrier", "b".repeat(32)));
+    assert_shows(&shown, &format!("31*{}   {line}", "■".repeat(32)));
+    assert_shows(&shown, ": bar.sync 0");
+    assert_shows(&shown, "at a breakpoint: block (0, 0, 0), warp 31, lane 0, thread (992, 0, 0)");
+    for row in 0..8 {
+        let cells: Vec<String> = (0..12).map(|column| format!("{:>2}", x(row, column))).collect();
+        assert_shows(&shown, &format!(" {row} {}", cells.join(" ")));
+    }
+    // The current line is marked without colour too.
+    let (x, y) = find(&shown, "thread::sync_threads();").unwrap();
+    assert!(shown[(x, y)].modifier.contains(Modifier::REVERSED));
+    // To the padding, which nothing writes: columns 31 and 32.
+    let shown = screen(&launch, NORMAL, &format!("{to_barrier}{}", ")".repeat(31)));
+    assert_shows(&shown, " 31 32");
+    assert_shows(&shown, &format!(" 0 {:>2}  –", x_text(0, 31)));
+    // A buffer has the launch file's shape.
+    let shown = screen(&launch, NORMAL, &format!("{to_barrier}mmm"));
+    assert_shows(&shown, &format!("out: {TILE_ROWS} × {TILE_ROWS} f32"));
+    assert_shows(&shown, " 0  –  –  –  –");
+}
+
+fn x_text(row: usize, column: usize) -> String {
+    x(row, column).to_string()
+}
+
+/// At each seeded bug's fault its full text is shown, which names the thread, the line and the other thread of a race.
+#[test]
+fn every_seeded_bug_is_named_with_its_threads_and_line() {
+    if support::is_stale() {
+        return;
+    }
+    let bugs: Vec<_> = session::seeded_bugs().into_iter().chain(session::bugs_around_the_grid_barrier()).collect();
+    assert_eq!(bugs.len(), 25);
+    for (kernel, launch, line) in bugs {
+        let (end, _) = support::run(&launch, |_, _| {}, |_, _, _, _| Resume::Continue, Resume::Quit);
+        let End::Fault(fault) = end else { panic!("{kernel}: {end:?}") };
+        for size in [SMALLEST, NORMAL] {
+            let shown = screen(&launch, size, "c");
+            let rows = rows(&shown);
+            let all = unwrapped(&text(&shown));
+            assert!(all.contains(&unwrapped(&fault.to_string())), "{kernel}: {fault}\n{}", text(&shown));
+            let is_current = |row: &&String| row.trim_start().starts_with(&format!("{line} "));
+            let row = rows.iter().position(|row| is_current(&row)).unwrap_or_else(|| panic!("{kernel}: {rows:#?}"));
+            assert!(shown[(10, row as u16)].modifier.contains(Modifier::REVERSED), "{kernel}: {rows:#?}");
+            let place = format!("at a fault: block {}, warp {}, lane", fault.block, fault.thread.x / 32);
+            assert_shows(&shown, &place);
+        }
+    }
+}
+
+#[test]
+fn a_race_names_both_threads_and_shows_what_they_share() {
+    if support::is_stale() {
+        return;
+    }
+    let shown = screen(&race(), (120, 36), "c");
+    assert_shows(&shown, "thread (32, 0, 0), PTX line ");
+    assert!(unwrapped(&text(&shown)).contains("thread(31,0,0)writes"), "{}", text(&shown));
+    // Integers, although PTX does not say so; all have been written since the beginning.
+    assert_shows(&shown, "shared0: 1 × 64 u32");
+    assert_shows(&shown, " 0  1* 1* 1*");
+    assert_shows(&shown, "32  0* 0* 0*");
+    let line = seeded_bugs::marked_line("overwrote").unwrap() + 1;
+    assert_shows(&shown, &format!(" 0 {}   {line} barrier", "b".repeat(32)));
+    // There is only the way back; after it, warp 1 has not left the barrier.
+    assert_shows(&screen(&race(), (120, 36), "cs"), "the fault has ended the launch: S, C and r lead back");
+    let back = screen(&race(), (120, 36), "cSS");
+    assert_shows(&back, "after a step: block (0, 0, 0), warp 1");
+    assert_shows(&back, "32  0  0  0  0");
+}
+
+/// A kernel whose lanes store 1, 2 or 4 words each to shared memory, at a stride in bytes.
+fn strided(words: u32, stride: u32) -> Case {
+    let store = match words {
+        1 => "st.shared.u32 [%r1], %r2;",
+        2 => "st.shared.v2.u32 [%r1], {%r2, %r2};",
+        _ => "st.shared.v4.u32 [%r1], {%r2, %r2, %r2, %r2};",
+    };
+    let ptx = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry strided(.param .u32 stride) {{
+        .reg .b32 %r<4>;\n.shared .align 128 .b8 words[32768];
+        ld.param.u32 %r1, [stride];\nmov.u32 %r2, %tid.x;\nmov.u32 %r3, words;\nmad.lo.u32 %r1, %r1, %r2, %r3;
+        {store}\nret;\n}}\n"
+    );
+    let text = format!(
+        r#"{{"ptx": "kernels.ptx", "kernel": "strided", "block": [32, 1, 1], "arguments": [
+            {{"name": "stride", "type": "u32", "value": {stride}}}]}}"#
+    );
+    support::case(&ptx, &text)
+}
+
+/// The bank with the most distinct words among lanes that are served together, by the definition: words and lanes.
+fn busiest(words: u64, stride: u64) -> (u64, usize, Vec<u64>) {
+    let mut busiest = (0, 0, Vec::new());
+    let lanes_together = 32 / words;
+    for first in (0..32).step_by(lanes_together as usize) {
+        for bank in 0..32 {
+            let of_lane = |lane: u64| (lane * stride / 4..lane * stride / 4 + words).filter(|word| word % 32 == bank);
+            let lanes: Vec<u64> =
+                (first..first + lanes_together).filter(|lane| of_lane(*lane).next().is_some()).collect();
+            let accessed: HashSet<u64> = lanes.iter().flat_map(|lane| of_lane(*lane)).collect();
+            if accessed.len() > busiest.1 {
+                busiest = (bank, accessed.len(), lanes);
+            }
+        }
+    }
+    busiest
+}
+
+/// Wavefronts are those of the interpreter; the bank, its words and its lanes those of the definition.
+#[test]
+fn bank_conflicts_are_counted_and_marked() {
+    let factors = (1..=9).chain([12, 16, 17, 24, 31, 32, 33, 64]);
+    for (words, factor) in [1, 2, 4].into_iter().flat_map(|words| factors.clone().map(move |factor| (words, factor))) {
+        let stride = 4 * words * factor;
+        let shown = screen(&strided(words, stride), NORMAL, "iiiii:shared0 as u32 256x32\n");
+        let all = text(&shown);
+        // The variable begins at a multiple of 128 bytes.
+        let addresses = std::array::from_fn(|lane| u64::from(stride) * lane as u64);
+        let pattern = shared_pattern(&addresses, u32::MAX, 4 * words as usize);
+        if pattern.wavefronts == pattern.min_wavefronts {
+            let plural = if pattern.wavefronts == 1 { "" } else { "s" };
+            assert_shows(&shown, &format!("u32 shared0: {} wavefront{plural}, no bank conflict", pattern.wavefronts));
+            assert!(find(&shown, "!").is_none(), "{all}");
+            continue;
+        }
+        let (bank, accessed, lanes) = busiest(words.into(), stride.into());
+        let lanes = match lanes.len() as u64 {
+            all if all > 2 && lanes[all as usize - 1] - lanes[0] == all - 1 => {
+                format!("{}–{}", lanes[0], lanes[0] + all - 1)
+            }
+            _ => lanes.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+        };
+        let expected = format!(
+            "u32 shared0: {} wavefronts, {} is the least: bank {bank} is accessed at {accessed} words by lanes {lanes}",
+            pattern.wavefronts, pattern.min_wavefronts
+        );
+        let right: String = rows(&shown).iter().filter_map(|row| Some(row.split_once('│')?.1)).collect();
+        assert!(unwrapped(&right).contains(&unwrapped(&expected)), "{expected}\n{all}");
+        // The touched cells, of which those in bank 0 have a mark: lane 0's is the first, and selected.
+        assert_eq!(bank, 0);
+        let (x, y) = find(&shown, "  0!").unwrap();
+        assert!(shown[(x + 2, y)].modifier.contains(Modifier::REVERSED | Modifier::UNDERLINED), "{all}");
+    }
+}
+
+/// `a` shows the memory that the selected lane has accessed, from that element on.
+#[test]
+fn the_last_access_of_a_lane_is_scrolled_to() {
+    let launch = strided(1, 256);
+    let after = |keys: &str| screen(&launch, NORMAL, keys);
+    assert_shows(&after("iiiiia"), "  0  0! –");
+    // Lane 3 writes element 192: as a single row, which is broken after 16 elements, and as a matrix.
+    let first_row = |shown: &Buffer| {
+        let (_, y) = find(shown, "shared0").unwrap();
+        rows(shown)[y as usize + 2].split_once('│').unwrap().1.trim().to_owned()
+    };
+    assert!(first_row(&after("iiiiillla")).starts_with("192  3!"), "{}", text(&after("iiiiillla")));
+    assert!(first_row(&after("iiiiilll:shared0 as u32 256x32\na")).starts_with("6  3!"));
+    assert_shows(&after("iiiiilll:shared0 as u32 [..100]\na"), "the last access is not in the shown part");
+    assert_shows(&after("a"), "the warp's last access to shared memory is none of lane 0");
+}
+
+/// Without a source line, and without a source file, the instructions are listed.
+#[test]
+fn instructions_are_listed_without_the_source() {
+    let shown = screen(&strided(1, 4), NORMAL, "ii");
+    assert_shows(&shown, "the PTX names no source lines");
+    assert_shows(&shown, "  3 1w  mov.u32 %r3, words");
+    assert_shows(&screen(&strided(1, 4), NORMAL, "p"), "the PTX names no source lines");
+    if support::is_stale() {
+        return;
+    }
+    let elsewhere = tempfile::TempDir::new().unwrap();
+    let shown = screen_in(race().launch(), NORMAL, keys("c"), elsewhere.path(), true);
+    assert_shows(&shown, "seeded_bugs/src/lib.rs is not found in");
+    assert_shows(&shown, "1w  ld.shared.b32 %r");
+    let shown = screen_in(race().launch(), NORMAL, keys(&to_write()), elsewhere.path(), true);
+    assert_shows(&shown, "at a breakpoint");
+}
+
+/// After some keys each key of the help changes the screen.
+#[test]
+fn every_key_of_the_help_does_something() {
+    if support::is_stale() {
+        return;
+    }
+    let launch = matmul();
+    let line = session::barrier_line(0) - 1;
+    let before = &format!(":break {line}\nc:shared0 as f32 32x33\n}}}})))]]wwlljj");
+    let help = text(&screen(&launch, NORMAL, &format!("{before}?")));
+    let base = screen(&launch, NORMAL, before);
+    let wide_base = screen_in(launch.launch(), NORMAL, keys(before).chain([KeyCode::PageDown; 2]), root(), true);
+    for binding in &BINDINGS {
+        assert!(help.contains(binding.meaning) && help.contains(binding.names), "{binding:?}\n{help}");
+        for key in binding.keys {
+            // Selecting the selected warp has no effect.
+            if *key == KeyCode::Char('2') {
+                continue;
+            }
+            let before_key = match key {
+                KeyCode::PageUp => (&wide_base, vec![KeyCode::PageDown; 2]),
+                _ => (&base, vec![]),
+            };
+            let pressed = keys(before).chain(before_key.1).chain([*key]);
+            let after = screen_in(launch.launch(), NORMAL, pressed, root(), true);
+            assert_ne!(&after, before_key.0, "{binding:?} {key:?}\n{}", text(&after));
+        }
+    }
+    // The help closes at any key, and quitting leaves the screen as it was.
+    assert_eq!(screen(&launch, NORMAL, &format!("{before}?x")), base);
+    assert_eq!(screen(&launch, NORMAL, &format!("{before}qs")), base);
+}
+
+#[test]
+fn expressions_and_breakpoints_are_entered() {
+    if support::is_stale() {
+        return;
+    }
+    let launch = matmul();
+    let after = |keys: &str| screen(&launch, NORMAL, keys);
+    assert_shows(&after(":rows\n"), "rows = 48");
+    assert_shows(&after(":x[1][2]\n"), &format!("x[1][2] = {}", x(1, 2)));
+    assert_shows(&after(":out[0][0]\n"), "out[0][0] = –");
+    assert_shows(&after(":%r0\n"), "%r0 = ");
+    assert_shows(&after(":x[2..4][38..40]\n"), "x[2..4][38..40]: 2 × 2 f32");
+    assert_shows(&after(":y\n"), "nothing is called `y`; there are x, rows, columns, out, shared0, shared1");
+    assert_shows(&after(":x as 100x100\n"), "10000 elements of f32 need more than the 7680 bytes of x");
+    assert_shows(&after(":x +\n"), "write a name, as in `x`");
+    assert_shows(&after(":break\n"), "`break`: write `break 65` or `break 65 if lane == 5`");
+    assert_shows(&after(":break 9999\n"), "the kernel has no instructions at line 9999");
+    let line = session::barrier_line(0);
+    assert_shows(&after(&format!(":break {line} if lane = 5\n")), "write comparisons");
+    assert_shows(&after(&format!(":break {line} if lane == 5\n")), &format!("breakpoint at line {line} if lane == 5"));
+    let stopped = after(&format!(":break {line} if lane == 5 && warp == 2\nc"));
+    assert_shows(&stopped, &format!("◆ {line}"));
+    assert_shows(&stopped, "at a breakpoint: block (0, 0, 0), warp 2, lane 5, thread (69, 0, 0)");
+    assert_shows(
+        &after(&format!(":break {line} if nothing == 5\nc")),
+        "the condition has no value: nothing is called `nothing`",
+    );
+    let twice = after(&format!(":break {line}\n:break {line}\n"));
+    assert_shows(&twice, &format!("no breakpoint at line {line}"));
+    assert!(find(&twice, &format!("● {line}")).is_none());
+    assert_shows(&after(&format!(":break {line}\ncp")), &format!("no breakpoint at line {line}"));
+    let typed =
+        screen_in(launch.launch(), NORMAL, keys(":rowss").chain([KeyCode::Backspace, KeyCode::Enter]), root(), true);
+    assert_shows(&typed, "rows = 48");
+    let cancelled = screen_in(launch.launch(), NORMAL, keys(":q").chain([KeyCode::Esc]), root(), true);
+    assert_eq!(cancelled, after(""));
+}
+
+#[test]
+fn a_running_launch_is_interrupted_and_the_end_leads_back() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry spin() {\nL: bra L;\n}\n";
+    let spin = support::case(ptx, r#"{"ptx": "kernels.ptx", "kernel": "spin", "block": [32, 1, 1], "arguments": []}"#);
+    let interrupted = run(spin.launch(), NORMAL, keys("c"), root(), (true, true));
+    assert_shows(&interrupted, "interrupted: block (0, 0, 0), warp 0");
+    assert_shows(&screen(&strided(1, 4), NORMAL, "c"), "the kernel has ended; shown is the last stop");
+    assert_shows(&screen(&strided(1, 4), NORMAL, "cx"), "the kernel has ended; shown is the last stop");
+    assert_shows(&screen(&strided(1, 4), NORMAL, "cC"), "at the beginning: block (0, 0, 0), warp 0");
+    assert_shows(&screen(&strided(1, 4), SMALLEST, "cr"), "at the beginning: block (0, 0, 0), warp 0");
+}
+
+#[test]
+fn small_screens_ask_for_larger_ones() {
+    let launch = strided(1, 4);
+    for (width, height) in [(79, 24), (80, 23), (20, 10)] {
+        let shown = screen(&launch, (width, height), "");
+        let wanted = format!("{width} × {height} is too small: enlarge the terminal to 80 × 24");
+        assert!(unwrapped(&text(&shown)).contains(&unwrapped(&wanted)), "{}", text(&shown));
+    }
+    assert_shows(&screen(&launch, (99, 40), ""), "block (0, 0, 0)");
+    // The registers go first.
+    assert!(find(&screen(&launch, (99, 40), ""), "registers").is_none());
+    assert_shows(&screen(&launch, (100, 40), ""), "registers");
+}
+
+#[test]
+fn without_colours_the_screen_has_none() {
+    if support::is_stale() {
+        return;
+    }
+    let launch = race();
+    let pressed = format!("{}cc?", to_write());
+    let shown = screen_in(launch.launch(), NORMAL, keys(&pressed), root(), false);
+    assert!(shown.content.iter().all(|cell| (cell.fg, cell.bg) == (Color::Reset, Color::Reset)));
+    let coloured = screen(&launch, NORMAL, &pressed);
+    assert_eq!(text(&shown), text(&coloured));
+    assert!(coloured.content.iter().any(|cell| cell.fg != Color::Reset));
+}
+
+/// Linear congruential generator; Knuth's MMIX constants.
+fn random(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % below
+}
+
+#[test]
+fn random_keys_at_random_sizes_never_panic() {
+    let other = [KeyCode::Esc, KeyCode::Enter, KeyCode::Backspace, KeyCode::Home, KeyCode::Null, KeyCode::F(1)];
+    let typed = [
+        "x as 7x5",
+        "shared0 as u8",
+        "out[3][5]",
+        "break 65",
+        "%r1",
+        "shared0 as f64 3x3x3 [..2]",
+        "x[3..3]",
+        "x as 0x5",
+        "x as 5x0",
+        "日本 é",
+    ];
+    let mut launches = vec![strided(4, 64)];
+    if !support::is_stale() {
+        launches.extend([race(), matmul()]);
+        launches.extend(session::seeded_bugs().into_iter().map(|(_, launch, _)| launch));
+    }
+    for seed in 0..200 {
+        let mut state = seed;
+        let launch = &launches[random(&mut state, launches.len() as u64) as usize];
+        let (width, height) = (1 + random(&mut state, 200) as u16, 1 + random(&mut state, 60) as u16);
+        let mut pressed = Vec::new();
+        for _ in 0..20 {
+            match random(&mut state, 10) {
+                0 => {
+                    let text = typed[random(&mut state, typed.len() as u64) as usize];
+                    pressed.extend(keys(&format!(":{text}\n")));
+                }
+                1 => pressed.push(other[random(&mut state, other.len() as u64) as usize]),
+                _ => {
+                    let binding = &BINDINGS[random(&mut state, BINDINGS.len() as u64) as usize];
+                    pressed.push(binding.keys[random(&mut state, binding.keys.len() as u64) as usize]);
+                }
+            }
+        }
+        run(launch.launch(), (width, height), pressed, root(), (seed % 2 == 0, true));
+    }
+}
+
+/// Without a terminal, and with a launch file that cannot be used, the program ends with one line.
+#[test]
+fn the_program_rejects_in_one_line() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = support::write(
+        directory.path(),
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry empty() {\nret;\n}\n",
+        r#"{"ptx": "kernels.ptx", "kernel": "empty", "block": [32, 1, 1], "arguments": []}"#,
+    );
+    let missing = directory.path().join("missing.json");
+    for (path, expected) in [(&path, "Error: the view needs a terminal"), (&missing, "missing.json: ")] {
+        let output = Command::new(env!("CARGO_BIN_EXE_kernel-debugger"))
+            .arg("terminal")
+            .arg(path)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len(), error.lines().count()), (Some(2), 0, 1), "{error}");
+        assert!(error.contains(expected), "{error}");
+    }
+}
