@@ -148,13 +148,28 @@ impl LaunchFile {
     /// # Errors
     /// If a file cannot be read or is invalid.
     pub fn open(path: &Path) -> Result<Launch, LaunchFileError> {
-        let text = read(path)?;
-        let file: Self =
-            serde_json::from_str(&text).map_err(|error| LaunchFileError::Json { path: path.to_owned(), error })?;
-        file.launch(path)
+        Self::read(path)?.launch(path)
     }
 
-    fn launch(self, path: &Path) -> Result<Launch, LaunchFileError> {
+    /// Reads a launch file.
+    ///
+    /// # Errors
+    /// If it cannot be read or is invalid.
+    pub fn read(path: &Path) -> Result<Self, LaunchFileError> {
+        let text = read(path)?;
+        serde_json::from_str(&text).map_err(|error| LaunchFileError::Json { path: path.to_owned(), error })
+    }
+
+    /// The PTX file; a relative path begins at the launch file's directory.
+    pub fn ptx(&self) -> &Path {
+        &self.ptx
+    }
+
+    /// Makes the launch of the file at `path` ready.
+    ///
+    /// # Errors
+    /// If the PTX cannot be read, or something in the file does not fit it.
+    pub fn launch(self, path: &Path) -> Result<Launch, LaunchFileError> {
         let ptx = path.parent().unwrap_or(Path::new("")).join(&self.ptx);
         let text = read(&ptx)?;
         let mut machine = Machine::new(&text).map_err(|error| LaunchFileError::Ptx { path: ptx.clone(), error })?;

@@ -12,6 +12,7 @@ mod launch_file;
 mod lines;
 mod presentation;
 mod query;
+pub mod record;
 mod session;
 mod sources;
 pub mod terminal;

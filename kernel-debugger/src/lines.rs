@@ -36,6 +36,11 @@ impl Lines {
         Self { files, places, lines }
     }
 
+    /// Number of instructions.
+    pub fn instructions(&self) -> usize {
+        self.places.len()
+    }
+
     /// Location of an instruction.
     ///
     /// # Panics

@@ -1,4 +1,7 @@
-//! A debugger for kernels that needs no GPU: a server of the Debug Adapter Protocol, and a view in the terminal.
+//! A debugger for kernels that needs no GPU: a server of the Debug Adapter Protocol, a view in the terminal, and
+//! recordings as pages.
+
+mod record_command;
 
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
@@ -30,12 +33,15 @@ enum Command {
         #[arg(long, value_name = "DIR", default_value = ".")]
         source_root: PathBuf,
     },
+    /// Writes a page that plays a block of a launch: its lines, lanes and memory over time
+    Record(record_command::Arguments),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Some(Command::Terminal { launch, source_root }) => view(&launch, &source_root),
+        Some(Command::Record(arguments)) => record_command::run(&arguments).map(|text| println!("{text}")),
         None => serve(arguments.port),
     };
     match result {

@@ -2,6 +2,7 @@
 
 mod launch_files;
 mod protocol;
+mod record;
 mod session;
 mod support;
 mod terminal;

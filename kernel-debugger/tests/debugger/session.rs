@@ -1,13 +1,13 @@
 //! Sessions: where a launch stops, what is seen there, and the way back.
 
-use crate::support::{self, Seen, TILE_ROWS, matmul, max, run, seeded_bug, x};
+use crate::support::{self, Seen, TILE_ROWS, matmul, max, run, x};
 use kernel_debugger::{End, Resume, StopReason};
 use ptx_interpreter::{Fault, FaultKind};
 
 const TILES: &str = "/home/user/course/kernels-gpu/src/product/rung3_shared_tiles.rs";
 
 /// Line of a kernel's file with this text, from 1.
-fn line_with(path: &str, text: &str, number: usize) -> u32 {
+pub(crate) fn line_with(path: &str, text: &str, number: usize) -> u32 {
     let source = std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut lines = source.lines().enumerate().filter(|(_, line)| line.contains(text));
     lines.nth(number).unwrap().0 as u32 + 1
@@ -163,7 +163,7 @@ fn an_instruction_that_no_lane_executes_has_a_lane() {
     let text = r#"{"ptx": "kernels.ptx", "kernel": "guarded", "block": [32, 1, 1], "arguments": []}"#;
     let mut executing = Vec::new();
     run(
-        &support::case(ptx, text),
+        &support::Case::open(ptx, text),
         |_, _| {},
         |_, _, stopped, _| {
             executing.push(stopped.stop.step.lanes);
@@ -175,79 +175,17 @@ fn an_instruction_that_no_lane_executes_has_a_lane() {
     assert_eq!(executing, [u32::MAX, u32::MAX, 0, u32::MAX]);
 }
 
-/// The kernels with a seeded bug: the launch, and the line of the fault.
-pub(crate) fn seeded_bugs() -> Vec<(&'static str, support::Case, u32)> {
-    let unwritten = |name: &str, ty: &str, length: usize| {
-        format!(r#"{{"name": "{name}", "type": "{ty}", "shape": [{length}], "values": "unwritten"}}"#)
-    };
-    let index = |name: &str, ty: &str, length: usize| unwritten(name, ty, length).replace("unwritten", "index");
-    let value = |name: &str, value: u32| format!(r#"{{"name": "{name}", "type": "u32", "value": {value}}}"#);
-    let out = unwritten("out", "u32", 64);
-    let swapped =
-        [index("x", "f32", 15), value("rows", 3), value("columns", 5), unwritten("out", "f32", 15)].join(", ");
-    let bugs = [
-        ("off_by_one", 4, [256, 1], [index("x", "f32", 1000), unwritten("out", "f32", 1000)].join(", ")),
-        ("missing_barrier", 1, [64, 1], out.clone()),
-        ("missing_second_barrier", 1, [64, 1], out.clone()),
-        ("barrier_in_a_branch", 3, [64, 1], out.clone()),
-        ("two_barriers", 1, [64, 1], String::new()),
-        ("swapped_index", 1, [8, 8], swapped),
-        ("unwritten_shared", 1, [48, 1], unwritten("out", "f32", 1)),
-        ("accumulates_into_nothing", 2, [32, 1], [index("x", "f32", 64), unwritten("out", "f32", 64)].join(", ")),
-        ("one_cell_for_all_blocks", 4, [32, 1], unwritten("out", "f32", 1)),
-        ("reads_the_next_block", 8, [1, 1], index("values", "f32", 8)),
-        ("wrong_lane", 1, [64, 1], out.clone()),
-        ("lanes_that_left", 1, [32, 1], out),
-        ("panics", 1, [4, 1], [index("divisors", "u32", 4), unwritten("out", "u32", 4)].join(", ")),
-    ];
-    let bug = |(kernel, blocks, block, arguments): (_, _, _, String)| {
-        (kernel, seeded_bug(kernel, blocks, block, &arguments), seeded_bugs::marked_line(kernel).unwrap())
-    };
-    bugs.into_iter().map(bug).collect()
-}
-
 /// Each seeded bug: the session stops at its line before the fault ends the launch, and steps back from there.
 #[test]
 fn every_seeded_bug_stops_the_session_at_its_line() {
     if support::is_stale() {
         return;
     }
-    for (kernel, launch, line) in seeded_bugs() {
+    for (kernel, launch, line) in support::block_bugs() {
         let fault = stops_at_the_fault(kernel, &launch, line);
         let is_race = kernel.starts_with("missing_second") || kernel.ends_with("block");
         assert!(!is_race || is_race_of_two_threads(&fault), "{kernel}: {fault}");
     }
-}
-
-/// The cooperative kernels with a bug around the grid's barrier: the launch, and the line of the fault.
-pub(crate) fn bugs_around_the_grid_barrier() -> Vec<(&'static str, support::Case, u32)> {
-    let buffer = |name: &str, length: usize, values: &str| {
-        format!(r#"{{"name": "{name}", "type": "u32", "shape": [{length}], "values": "{values}"}}"#)
-    };
-    let zeros = |name: &str, length: usize| buffer(name, length, "zeros");
-    let barrier = zeros("barrier", 1);
-    let elements = r#"{"name": "elements", "type": "u32", "value": 100}"#;
-    let bugs = [
-        ("missing_grid_barrier", 8, 1, [zeros("values", 8), barrier.clone()].join(", ")),
-        ("race_in_a_later_epoch", 4, 1, [zeros("values", 4), barrier.clone()].join(", ")),
-        ("barrier_of_the_block", 2, 32, [zeros("values", 64), zeros("out", 64)].join(", ")),
-        ("block_that_returns", 5, 32, format!("{elements}, {barrier}")),
-        ("one_round_more", 3, 40, barrier.clone()),
-        ("two_states", 2, 8, [zeros("a", 1), zeros("b", 1)].join(", ")),
-        ("threads_that_return", 4, 32, format!("{elements}, {barrier}")),
-        ("block_or_grid", 2, 32, barrier.clone()),
-        ("warp_or_grid", 2, 32, barrier.clone()),
-        ("waits", 2, 32, buffer("barrier", 1, "unwritten")),
-        ("writes_the_state", 3, 2, barrier.clone()),
-        ("panics_after_the_barrier", 3, 4, [barrier, zeros("out", 3)].join(", ")),
-    ];
-    let bug = |(kernel, blocks, threads, arguments): (_, _, _, String)| {
-        let line = seeded_bugs::cooperative::marked_line(kernel).unwrap();
-        // The race is found when the other block's value is read.
-        let line = if kernel == "barrier_of_the_block" { line + 2 } else { line };
-        (kernel, support::seeded_grid_bug(kernel, blocks, threads, &arguments), line)
-    };
-    bugs.into_iter().map(bug).collect()
 }
 
 #[test]
@@ -255,7 +193,7 @@ fn each_bug_around_the_grid_barrier_stops_at_its_line() {
     if support::is_stale() {
         return;
     }
-    for (kernel, launch, line) in bugs_around_the_grid_barrier() {
+    for (kernel, launch, line) in support::grid_bugs() {
         let fault = stops_at_the_fault(kernel, &launch, line);
         let is_race = ["missing_grid_barrier", "race_in_a_later_epoch", "barrier_of_the_block"].contains(&kernel);
         assert!(!is_race || is_race_of_two_threads(&fault), "{kernel}: {fault}");
@@ -281,7 +219,7 @@ fn stops_at_the_fault(kernel: &str, launch: &support::Case, line: u32) -> Fault 
 }
 
 /// Whether a fault is a race that names two different threads.
-fn is_race_of_two_threads(fault: &Fault) -> bool {
+pub(crate) fn is_race_of_two_threads(fault: &Fault) -> bool {
     match &fault.kind {
         FaultKind::Race { other_thread, other_block, .. }
         | FaultKind::SameValueRace { other_thread, other_block, .. } => {

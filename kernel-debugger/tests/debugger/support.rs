@@ -29,6 +29,11 @@ pub(crate) fn x(row: usize, column: usize) -> f32 {
 pub(crate) struct Case(Launch);
 
 impl Case {
+    /// The launch of a launch file with this content, beside the PTX.
+    pub(crate) fn open(ptx: &str, text: &str) -> Self {
+        Self(open(ptx, text))
+    }
+
     pub(crate) fn launch(&self) -> &Launch {
         &self.0
     }
@@ -57,11 +62,6 @@ impl Case {
 pub(crate) fn open(ptx: &str, text: &str) -> Launch {
     let directory = TempDir::new().unwrap();
     LaunchFile::open(&write(directory.path(), ptx, text)).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The launch of a launch file with this content, beside the PTX.
-pub(crate) fn case(ptx: &str, text: &str) -> Case {
-    Case(open(ptx, text))
 }
 
 /// Writes a launch file and its PTX to a directory.
@@ -124,6 +124,66 @@ pub(crate) fn seeded_grid_bug(kernel: &str, blocks: u32, threads: u32, arguments
                 "arguments": [{arguments}]}}"#
         ),
     ))
+}
+
+/// A launch of each kernel with a bug, and the line of its fault.
+pub(crate) fn block_bugs() -> impl Iterator<Item = (&'static str, Case, u32)> {
+    let unwritten = |name: &str, ty: &str, length: usize| {
+        format!(r#"{{"name": "{name}", "type": "{ty}", "shape": [{length}], "values": "unwritten"}}"#)
+    };
+    let index = |name: &str, ty: &str, length: usize| unwritten(name, ty, length).replace("unwritten", "index");
+    let value = |name: &str, value: u32| format!(r#"{{"name": "{name}", "type": "u32", "value": {value}}}"#);
+    let out = unwritten("out", "u32", 64);
+    let swapped =
+        [index("x", "f32", 15), value("rows", 3), value("columns", 5), unwritten("out", "f32", 15)].join(", ");
+    let bugs = [
+        ("off_by_one", 4, [256, 1], [index("x", "f32", 1000), unwritten("out", "f32", 1000)].join(", ")),
+        ("missing_barrier", 1, [64, 1], out.clone()),
+        ("missing_second_barrier", 1, [64, 1], out.clone()),
+        ("barrier_in_a_branch", 3, [64, 1], out.clone()),
+        ("two_barriers", 1, [64, 1], String::new()),
+        ("swapped_index", 1, [8, 8], swapped),
+        ("unwritten_shared", 1, [48, 1], unwritten("out", "f32", 1)),
+        ("accumulates_into_nothing", 2, [32, 1], [index("x", "f32", 64), unwritten("out", "f32", 64)].join(", ")),
+        ("one_cell_for_all_blocks", 4, [32, 1], unwritten("out", "f32", 1)),
+        ("reads_the_next_block", 8, [1, 1], index("values", "f32", 8)),
+        ("wrong_lane", 1, [64, 1], out.clone()),
+        ("lanes_that_left", 1, [32, 1], out),
+        ("panics", 1, [4, 1], [index("divisors", "u32", 4), unwritten("out", "u32", 4)].join(", ")),
+    ];
+    bugs.into_iter().map(|(kernel, blocks, block, arguments)| {
+        (kernel, seeded_bug(kernel, blocks, block, &arguments), seeded_bugs::marked_line(kernel).unwrap())
+    })
+}
+
+/// A cooperative launch of each kernel with a bug around the grid's barrier, and the line of its fault.
+pub(crate) fn grid_bugs() -> impl Iterator<Item = (&'static str, Case, u32)> {
+    let buffer = |name: &str, length: usize, values: &str| {
+        format!(r#"{{"name": "{name}", "type": "u32", "shape": [{length}], "values": "{values}"}}"#)
+    };
+    let zeros = |name: &str, length: usize| buffer(name, length, "zeros");
+    let barrier = zeros("barrier", 1);
+    let elements = r#"{"name": "elements", "type": "u32", "value": 100}"#;
+    let bugs = [
+        ("missing_grid_barrier", 8, 1, [zeros("values", 8), barrier.clone()].join(", ")),
+        ("race_in_a_later_epoch", 4, 1, [zeros("values", 4), barrier.clone()].join(", ")),
+        ("barrier_of_the_block", 2, 32, [zeros("values", 64), zeros("out", 64)].join(", ")),
+        ("block_that_returns", 5, 32, format!("{elements}, {barrier}")),
+        ("one_round_more", 3, 40, barrier.clone()),
+        ("two_states", 2, 8, [zeros("a", 1), zeros("b", 1)].join(", ")),
+        ("threads_that_return", 4, 32, format!("{elements}, {barrier}")),
+        ("block_or_grid", 2, 32, barrier.clone()),
+        ("warp_or_grid", 2, 32, barrier.clone()),
+        ("waits", 2, 32, buffer("barrier", 1, "unwritten")),
+        ("writes_the_state", 3, 2, barrier.clone()),
+        ("panics_after_the_barrier", 3, 4, [barrier, zeros("out", 3)].join(", ")),
+    ];
+    bugs.into_iter().map(|(kernel, blocks, threads, arguments)| {
+        let line = seeded_bugs::cooperative::marked_line(kernel).unwrap();
+        // The race is found when the other block's value is read.
+        let line = if kernel == "barrier_of_the_block" { line + 2 } else { line };
+        (kernel, seeded_grid_bug(kernel, blocks, threads, &arguments), line)
+    })
 }
 
 /// What a front has seen of a stop.

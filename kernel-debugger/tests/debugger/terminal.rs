@@ -158,7 +158,7 @@ fn every_seeded_bug_is_named_with_its_threads_and_line() {
     if support::is_stale() {
         return;
     }
-    let bugs: Vec<_> = session::seeded_bugs().into_iter().chain(session::bugs_around_the_grid_barrier()).collect();
+    let bugs: Vec<_> = support::block_bugs().chain(support::grid_bugs()).collect();
     assert_eq!(bugs.len(), 25);
     for (kernel, launch, line) in bugs {
         let (end, _) = support::run(&launch, |_, _| {}, |_, _, _, _| Resume::Continue, Resume::Quit);
@@ -215,7 +215,7 @@ fn strided(words: u32, stride: u32) -> Case {
         r#"{{"ptx": "kernels.ptx", "kernel": "strided", "block": [32, 1, 1], "arguments": [
             {{"name": "stride", "type": "u32", "value": {stride}}}]}}"#
     );
-    support::case(&ptx, &text)
+    support::Case::open(&ptx, &text)
 }
 
 /// The bank with the most distinct words among lanes that are served together, by the definition: words and lanes.
@@ -382,7 +382,7 @@ fn expressions_and_breakpoints_are_entered() {
 #[test]
 fn a_running_launch_is_interrupted_and_the_end_leads_back() {
     let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry spin() {\nL: bra L;\n}\n";
-    let spin = support::case(ptx, r#"{"ptx": "kernels.ptx", "kernel": "spin", "block": [32, 1, 1], "arguments": []}"#);
+    let spin = support::Case::open(ptx, r#"{"ptx": "kernels.ptx", "kernel": "spin", "block": [32, 1, 1], "arguments": []}"#);
     let interrupted = run(spin.launch(), NORMAL, keys("c"), root(), (true, true));
     assert_shows(&interrupted, "interrupted: block (0, 0, 0), warp 0");
     assert_shows(&screen(&strided(1, 4), NORMAL, "c"), "the kernel has ended; shown is the last stop");
@@ -443,7 +443,7 @@ fn random_keys_at_random_sizes_never_panic() {
     let mut launches = vec![strided(4, 64)];
     if !support::is_stale() {
         launches.extend([race(), matmul()]);
-        launches.extend(session::seeded_bugs().into_iter().map(|(_, launch, _)| launch));
+        launches.extend(support::block_bugs().map(|(_, launch, _)| launch));
     }
     for seed in 0..200 {
         let mut state = seed;

@@ -1,0 +1,65 @@
+//! The page around a recording.
+
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+use super::document::Document;
+
+/// The page, with its style and its script.
+const TEMPLATE: &str = include_str!("page.html");
+
+/// The page of a recording.
+///
+/// All text from outside except the title is in the compressed recording, in base64, and the script shows it as text.
+pub(super) fn page(document: &Document) -> String {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    serde_json::to_writer(&mut encoder, document).expect("a document is written to memory as JSON");
+    let compressed = encoder.flush().and_then(|()| encoder.finish()).expect("memory takes all bytes");
+    let [x, y, z] = document.grid;
+    let [width, height, depth] = document.block;
+    let title =
+        format!("{}, grid {x} × {y} × {z}, block {width} × {height} × {depth}, {}", document.kernel, document.ptx);
+    // The base64 text is inserted last: it cannot contain a placeholder.
+    TEMPLATE.replace("{{title}}", &escape(&title)).replace("{{recording}}", &STANDARD.encode(compressed))
+}
+
+/// Text as the content of an HTML element or of a quoted attribute.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '{' => escaped.push_str("&#123;"),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_becomes_text() {
+        assert_eq!(escape(r#"<a b="c">&'{"#), "&lt;a b=&quot;c&quot;&gt;&amp;&#39;&#123;");
+    }
+
+    #[test]
+    fn the_template_has_each_placeholder_once_and_loads_nothing() {
+        for placeholder in ["{{title}}", "{{recording}}"] {
+            assert_eq!(TEMPLATE.matches(placeholder).count(), 1, "{placeholder}");
+        }
+        for forbidden in ["http:", "https:", "src=", "@import", "url(", "innerHTML", "eval("] {
+            assert!(!TEMPLATE.contains(forbidden), "{forbidden}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The source files of a kernel: their names without directories of this machine, and their text.
+
+use std::fs;
+use std::path::{Component, Path};
+
+use crate::lines::Lines;
+
+/// Maximum size of a source file in a page, in bytes.
+const MAX_SOURCE_BYTES: u64 = 1 << 20;
+
+/// The source files of a kernel, in the order of their names in the PTX.
+pub(super) struct Sources {
+    /// Name in the PTX, shown name, and text if there is such a file in the source root.
+    files: Vec<(String, String, Option<String>)>,
+}
+
+impl Sources {
+    pub(super) fn new(lines: &Lines, root: &Path) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for pc in 0..lines.instructions() {
+            let mut place = lines.place(pc).source.as_ref();
+            while let Some(source) = place {
+                names.push(source.file.to_string());
+                place = source.inlined_at.as_deref();
+            }
+        }
+        names.sort();
+        names.dedup();
+        let file = |name: String| {
+            let (shown, text) = (shown_name(&name), read(root, &name));
+            (name, shown, text)
+        };
+        Self { files: names.into_iter().map(file).collect() }
+    }
+
+    /// Shown name and text of each file.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.files.iter().map(|(_, shown, text)| (&**shown, text.as_deref()))
+    }
+
+    /// Index of a file by its name in the PTX.
+    pub(super) fn index(&self, name: &str) -> Option<usize> {
+        self.files.binary_search_by(|(file, _, _)| (**file).cmp(name)).ok()
+    }
+
+    /// A text in which files have their shown names.
+    pub(super) fn shorten(&self, text: &str) -> String {
+        let changed = self.files.iter().filter(|(name, shown, _)| name != shown);
+        changed.fold(text.to_owned(), |text, (name, shown, _)| text.replace(name, shown))
+    }
+}
+
+/// A file's name; of an absolute path only the last directory and the name.
+fn shown_name(name: &str) -> String {
+    let plain = name.replace('\\', "/");
+    let is_absolute = plain.starts_with('/') || plain.get(1..2) == Some(":");
+    match plain.rmatch_indices('/').nth(1) {
+        Some((index, _)) if is_absolute => plain[index + 1..].to_owned(),
+        _ => plain.trim_start_matches('/').to_owned(),
+    }
+}
+
+/// The text of a file in the source root, where crates of rust-cuda/ are named without that directory. A file outside
+/// of it is not read, whatever the PTX names.
+fn read(root: &Path, name: &str) -> Option<String> {
+    let path = Path::new(name);
+    let within = path.strip_prefix(root).unwrap_or(path);
+    let is_within = within.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !is_within {
+        return None;
+    }
+    [root.join(within), root.join("rust-cuda").join(within)].iter().find_map(|path| {
+        let metadata = fs::metadata(path).ok()?;
+        (metadata.is_file() && metadata.len() <= MAX_SOURCE_BYTES).then_some(())?;
+        Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
+    })
+}
