@@ -35,12 +35,12 @@ const RUSTFLAGS: [&str; 5] = [
 const KERNEL_FLAGS: [&str; 5] =
     ["--emit", "asm", "-Cpasses=function(require<domtree>,infer-address-spaces)", "-Zno-link", "-Zverbose-asm"];
 
-/// The cargo profile: one codegen unit, so that calls into `core` and `cuda_std` are inlined, and debug information
-/// with line directives only, which cost nothing on the GPU. It is set by environment variables, which override the
-/// workspace's own profile.
+/// The cargo profile: one codegen unit, so that calls into `core` and `cuda_std` are inlined, and debug information, of
+/// which the PTX keeps what costs nothing on the GPU: line directives, and comments for debuggers
+/// ([`crate::debug_information`]). It is set by environment variables, which override the workspace's own profile.
 const PROFILE: [(&str, &str); 9] = [
     ("CODEGEN_UNITS", "1"),
-    ("DEBUG", "line-directives-only"),
+    ("DEBUG", "full"),
     ("DEBUG_ASSERTIONS", "false"),
     ("INCREMENTAL", "false"),
     ("LTO", "true"),
@@ -114,6 +114,9 @@ impl Compilation<'_> {
             return Err(BuilderError::NoPtx { package, file_name, directory: artifacts });
         };
         let text = fs::read_to_string(&path).map_err(cannot("read", &path))?;
+        // Most of the text, and of no use: the debug information says it with the registers' names.
+        let is_kept = |line: &&str| !line.trim_start().starts_with("//DEBUG_VALUE");
+        let text = text.split_inclusive('\n').filter(is_kept).collect();
         Ok(Compiled { text, messages })
     }
 

@@ -53,6 +53,7 @@
 mod arch;
 mod builder;
 mod compile;
+mod debug_information;
 mod error;
 mod files;
 mod fingerprint;

@@ -2,6 +2,7 @@
 //! bounds.
 
 use crate::BuilderError;
+use crate::debug_information;
 use crate::source_lines::with_source_lines;
 use crate::source_names::SourceNames;
 
@@ -42,7 +43,9 @@ pub(crate) fn postprocess(
     bounds: &[LaunchBounds],
     clusters: &[Cluster],
 ) -> Result<String, BuilderError> {
-    let mut text = with_stable_names(&with_source_lines(&text.replace("\r\n", "\n"), names));
+    let raw = text.replace("\r\n", "\n");
+    let mut marked = with_source_lines(&raw, names);
+    let mut text = with_stable_names(&marked.text);
     for bounds in bounds {
         bounds.check()?;
         text = with_directives(&text, &bounds.kernel, &bounds.directives())?;
@@ -50,7 +53,9 @@ pub(crate) fn postprocess(
     for Cluster { kernel, blocks } in clusters {
         text = with_directives(&text, kernel, &format!("\n.reqnctapercluster {blocks}, 1, 1"))?;
     }
-    Ok(text)
+    marked.text = text;
+    let traced = marked.trace();
+    Ok(format!("{}{}", traced.text, debug_information::comments(&raw, &traced)))
 }
 
 /// Inserts the directives between the kernel's parameters and its body, as PTX requires.

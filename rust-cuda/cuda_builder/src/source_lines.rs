@@ -5,21 +5,24 @@
 //! should point to the kernel's line, so the innermost frame in the kernels' own crate is used.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::source_names::SourceNames;
 
 /// Rewrites the `.loc` directives in PTX that was compiled with debug information and `-Zverbose-asm`. Each names a
 /// line of the kernels' own crate where its inlined-at chain has one, by a file name that is the same on every machine.
 ///
-/// All other debug information and the comments of `-Zverbose-asm` are removed, so that except for `.loc` and `.file`
-/// the text equals that of a build without either.
+/// All other debug information and the comments of `-Zverbose-asm` are removed, so that except for `.loc`, `.file` and
+/// the marks, which [`Marked::trace`] removes, the text equals that of a build without either.
 ///
 /// Line 0 marks instructions that belong to no single source line, such as those that two branches share.
-pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
+pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> Marked {
     let declared = declared_files(text);
     let mut calls = HashMap::new();
     let mut files = Files::default();
-    let mut shown: Option<Frame> = None;
+    let mut shown: Option<Position> = None;
+    let mut chains: Vec<Vec<Position>> = Vec::new();
+    let mut paths = Paths { names, known: HashMap::new() };
     let mut kept = Vec::new();
     let mut lines = text.lines();
     let mut in_assembly = false;
@@ -39,11 +42,15 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
         if let Some(operands) =
             code.trim_start().strip_prefix(".loc\t").or_else(|| code.trim_start().strip_prefix(".loc "))
         {
-            let frames = frames_of(operands, comment, &declared, &mut calls);
-            let Some(mut frame) = frame_to_show(&frames, names) else { continue };
-            if let (0, Some(Frame { path, .. })) = (frame.line, &shown) {
+            let frames = frames_of(operands, comment, &declared, &mut calls, &mut paths);
+            if chains.last() != Some(&frames) {
+                kept.push(format!("{CHAIN}{}:", chains.len()));
+                chains.push(frames.clone());
+            }
+            let Some(mut frame) = frame_to_show(&frames) else { continue };
+            if let (0, Some(Position { file, .. })) = (frame.line, &shown) {
                 // Line 0 has no file, even if LLVM names one: the current file stays.
-                frame.path.clone_from(path);
+                frame.file.clone_from(file);
             }
             if shown.as_ref() != Some(&frame) {
                 kept.push(files.directive(&frame));
@@ -52,7 +59,11 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
         } else if is_debug_section(code) {
             // Skips the section up to its closing brace.
             let _ = code.contains('}') || lines.any(|line| line.contains('}'));
-        } else if is_file(code) || is_debug_label(code) {
+        } else if is_file(code) {
+        } else if is_debug_label(code) {
+            kept.push(code.to_owned());
+        } else if let Some(target) = debugged_target(code) {
+            kept.push(target.to_owned());
         } else if code.is_empty() && !line.is_empty() {
             kept.extend(kept_comment(line, comment));
         } else {
@@ -66,15 +77,81 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> String {
     files.insert_into(&mut kept);
     let mut text = kept.join("\n");
     text.push('\n');
-    text
+    let files = declared.into_iter().map(|(number, path)| (number, names.stable(&path))).collect();
+    Marked { text, chains, files }
 }
 
-/// A frame of an inlined-at chain: a position in a source file.
+/// Start of the labels that mark where the inlined-at chain changes.
+const CHAIN: &str = "$L__chain";
+
+/// PTX with source lines, and with labels for debug information.
+#[derive(Debug)]
+pub(crate) struct Marked {
+    /// The PTX, in which the label `$L__chainN:` comes before the instructions of chain N.
+    pub(crate) text: String,
+    chains: Vec<Vec<Position>>,
+    files: HashMap<u32, String>,
+}
+
+impl Marked {
+    /// Replaces the marks by their positions.
+    pub(crate) fn trace(self) -> Traced {
+        let mut traced = Traced { files: self.files, ..Traced::default() };
+        let mut chains = self.chains.into_iter();
+        let mut line = 1;
+        for text in self.text.split_inclusive('\n') {
+            if text.starts_with(CHAIN) {
+                // They are in the order of their numbers.
+                traced.chains.extend(chains.next().map(|chain| (line, chain)));
+            } else if is_debug_label(text.trim_end()) {
+                traced.labels.insert(text.trim_end().trim_end_matches(':').to_owned(), line);
+            } else {
+                traced.text.push_str(text);
+                line += 1;
+            }
+        }
+        traced
+    }
+}
+
+/// PTX with source lines, and what debug information says about its lines, which count from 1.
+#[derive(Debug, Default)]
+pub(crate) struct Traced {
+    pub(crate) text: String,
+    /// Lines from which on the instructions have another inlined-at chain, innermost function first.
+    pub(crate) chains: Vec<(u32, Vec<Position>)>,
+    /// The line after each label that only debug information refers to.
+    pub(crate) labels: HashMap<String, u32>,
+    /// The stable names of the source files by the compiler's numbers.
+    pub(crate) files: HashMap<u32, String>,
+}
+
+/// A position in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Frame {
-    path: String,
-    line: u32,
-    column: u32,
+pub(crate) struct Position {
+    /// The file's stable name.
+    pub(crate) file: Rc<str>,
+    /// Whether it is of the kernels' own crate.
+    pub(crate) is_own: bool,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// The stable names of the compiler's paths, each of which occurs many times.
+struct Paths<'n> {
+    names: &'n SourceNames,
+    known: HashMap<String, (Rc<str>, bool)>,
+}
+
+impl Paths<'_> {
+    fn position(&mut self, path: &str, line: u32, column: u32) -> Position {
+        if !self.known.contains_key(path) {
+            let known = (self.names.stable(path).into(), self.names.is_own(path));
+            self.known.insert(path.to_owned(), known);
+        }
+        let (file, is_own) = &self.known[path];
+        Position { file: Rc::clone(file), is_own: *is_own, line, column }
+    }
 }
 
 /// The inlined-at chain of an instruction, innermost function first. `calls` maps each inlined frame to its call site.
@@ -82,19 +159,21 @@ fn frames_of(
     operands: &str,
     comment: &str,
     declared: &HashMap<u32, String>,
-    calls: &mut HashMap<Frame, Frame>,
-) -> Vec<Frame> {
-    let commented: Option<Vec<_>> = comment.trim_end_matches([' ', ']']).split(" @[ ").map(commented_frame).collect();
+    calls: &mut HashMap<Position, Position>,
+    paths: &mut Paths<'_>,
+) -> Vec<Position> {
+    let frames = comment.trim_end_matches([' ', ']']).split(" @[ ");
+    let commented: Option<Vec<_>> = frames.map(|frame| commented_frame(frame, paths)).collect();
     if let Some(frames) = commented {
         return frames;
     }
     // Without the comment, the directive itself names the call site, from PTX 7.2 on:
     // `.loc 1 10 5, function_name NAME, inlined_at 2 20 3`. If the call site was inlined too, an earlier directive names
     // its own call site.
-    let parse_frame = |operands: &str| -> Option<Frame> {
+    let mut parse_frame = |operands: &str| -> Option<Position> {
         let mut values = operands.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(|word| word.parse().ok());
-        let path = declared.get(&values.next()??)?.clone();
-        Some(Frame { path, line: values.next()??, column: values.next()?? })
+        let path = declared.get(&values.next()??)?;
+        Some(paths.position(path, values.next()??, values.next()??))
     };
     let (own, caller) = operands.split_once("inlined_at").unwrap_or((operands, ""));
     let Some(own) = parse_frame(own) else { return Vec::new() };
@@ -109,31 +188,30 @@ fn frames_of(
     frames
 }
 
-fn commented_frame(text: &str) -> Option<Frame> {
+fn commented_frame(text: &str, paths: &mut Paths<'_>) -> Option<Position> {
     let mut parts = text.rsplitn(3, ':');
     let (column, line) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-    Some(Frame { path: parts.next()?.to_owned(), line, column })
+    Some(paths.position(parts.next()?, line, column))
 }
 
 /// The frame for the `.loc` directive: the innermost frame with a line in the kernels' crate, else the innermost with a
-/// line, else the innermost. Its path is the stable name.
-fn frame_to_show(frames: &[Frame], names: &SourceNames) -> Option<Frame> {
-    let has_line = |frame: &&Frame| frame.line != 0;
-    let own = frames.iter().filter(|frame| names.is_own(&frame.path));
-    let frame = own.clone().find(has_line).or_else(|| frames.iter().find(has_line)).or_else(|| frames.first())?;
-    let column = if frame.line == 0 { 0 } else { frame.column };
-    Some(Frame { path: names.stable(&frame.path), line: frame.line, column })
+/// line, else the innermost.
+fn frame_to_show(frames: &[Position]) -> Option<Position> {
+    let has_line = |frame: &&Position| frame.line != 0;
+    let mut own = frames.iter().filter(|frame| frame.is_own);
+    let frame = own.find(has_line).or_else(|| frames.iter().find(has_line)).or_else(|| frames.first())?;
+    Some(Position { column: if frame.line == 0 { 0 } else { frame.column }, ..frame.clone() })
 }
 
 /// The files of the rewritten directives, numbered from 1 in order of appearance.
 #[derive(Default)]
-struct Files(Vec<String>);
+struct Files(Vec<Rc<str>>);
 
 impl Files {
-    fn directive(&mut self, Frame { path, line, column }: &Frame) -> String {
-        let known = self.0.iter().position(|name| name == path);
+    fn directive(&mut self, Position { file, line, column, .. }: &Position) -> String {
+        let known = self.0.iter().position(|name| name == file);
         let index = known.unwrap_or_else(|| {
-            self.0.push(path.clone());
+            self.0.push(Rc::clone(file));
             self.0.len() - 1
         });
         format!("\t.loc\t{} {line} {column}", index + 1)
@@ -170,9 +248,14 @@ fn is_debug_section(code: &str) -> bool {
     section.is_some_and(|section| section.trim_start().starts_with(".debug"))
 }
 
+/// `.target sm_75` of `.target sm_75, debug`, with which drivers would compile the kernels without optimisation.
+fn debugged_target(code: &str) -> Option<&str> {
+    code.strip_suffix(", debug").filter(|code| code.starts_with(".target"))
+}
+
 /// Whether it is a label that only debug information refers to. Branches go to basic blocks, `$L__BB`.
 fn is_debug_label(code: &str) -> bool {
-    const STARTS: [&str; 3] = ["$L__tmp", "$L__func_begin", "$L__func_end"];
+    const STARTS: [&str; 4] = ["$L__tmp", "$L__func_begin", "$L__func_end", "$L__sec_end"];
     let number = STARTS.iter().find_map(|start| code.strip_prefix(start)).and_then(|rest| rest.strip_suffix(':'));
     number.is_some_and(|number| number.chars().all(|letter| letter.is_ascii_digit()))
 }
@@ -195,13 +278,17 @@ mod tests {
         SourceNames::for_tests("/checkout", &[("/checkout/my kernels", "my-kernels"), ("/checkout/std", "gpu_std")])
     }
 
+    fn plain(text: &str) -> String {
+        with_source_lines(text, &names()).trace().text
+    }
+
     const VERBOSE: &str = "\
 //
 // Generated by LLVM NVPTX Back-End
 //
 
 .version 7.8
-.target sm_90
+.target sm_90, debug
 .address_size 64
 
                                         // Start of file scope inline assembly
@@ -240,6 +327,7 @@ $L__func_end0:
 \t.loc\t3 9 1                           // /lib/rust/library/core/src/ptr/mut_ptr.rs:9:1
 \tret;
 }
+$L__sec_end0:
 \t.section\t.debug_abbrev
 \t{
 .b8 1
@@ -290,15 +378,35 @@ $L__BB0_1:
 
     #[test]
     fn directives_name_the_innermost_frame_in_the_kernels_own_crate() {
-        assert_eq!(with_source_lines(VERBOSE, &names()), PLAIN);
+        assert_eq!(plain(VERBOSE), PLAIN);
+    }
+
+    #[test]
+    fn labels_and_chains_are_traced_to_lines() {
+        let traced = with_source_lines(VERBOSE, &names()).trace();
+        let line_with = |text: &str| traced.text.lines().position(|line| line.contains(text)).unwrap() as u32 + 1;
+        assert_eq!(traced.labels["$L__func_begin0"], line_with("25 0"));
+        assert_eq!(traced.labels["$L__tmp0"], line_with("28 18"));
+        assert_eq!(traced.labels["$L__tmp1"], line_with("callseq 0, 0"));
+        let (line, chain) = &traced.chains[1];
+        assert_eq!(*line, line_with("28 18"));
+        let positions: Vec<_> = chain.iter().map(|at| (&*at.file, at.is_own, at.line, at.column)).collect();
+        let expected = [
+            ("core/src/ptr/mut_ptr.rs", false, 470, 18),
+            ("gpu_std/src/shared.rs", false, 41, 12),
+            ("my-kernels/src/lib.rs", true, 28, 18),
+            ("my-kernels/src/lib.rs", true, 25, 1),
+        ];
+        assert_eq!(positions, expected);
+        assert_eq!(traced.files[&2], "gpu_std/src/shared.rs");
     }
 
     #[test]
     fn text_without_directives_and_rewritten_text_are_unchanged() {
         let without: String =
             PLAIN.split_inclusive('\n').filter(|line| !line.contains(".loc") && !line.contains(".file")).collect();
-        assert_eq!(with_source_lines(&without, &names()), without);
-        assert_eq!(with_source_lines(PLAIN, &names()), PLAIN);
+        assert_eq!(plain(&without), without);
+        assert_eq!(plain(PLAIN), PLAIN);
     }
 
     #[test]
@@ -327,12 +435,12 @@ $L__BB0_1:
 \tret;
 }
 ";
-        assert_eq!(with_source_lines(text, &names()), expected);
+        assert_eq!(plain(text), expected);
     }
 
     #[test]
     fn a_frame_with_line_0_is_replaced_by_its_call_site() {
         let text = "\t.loc\t1 0 5 // std/src/a.rs:0:5 @[ my kernels/src/lib.rs:0:3 @[ my kernels/src/lib.rs:7:1 ] ]\n";
-        assert_eq!(with_source_lines(text, &names()), ".file\t1 \"my-kernels/src/lib.rs\"\n\t.loc\t1 7 1\n");
+        assert_eq!(plain(text), ".file\t1 \"my-kernels/src/lib.rs\"\n\t.loc\t1 7 1\n");
     }
 }

@@ -56,7 +56,7 @@ fn the_compilation_sees_none_of_the_outer_builds_variables() {
     }
     assert_eq!(value("CARGO_MAKEFLAGS"), Some("--jobserver-fds=3,4"));
     assert_eq!(value("CARGO_NET_OFFLINE"), Some("true"));
-    assert_eq!(value("CARGO_PROFILE_RELEASE_DEBUG"), Some("line-directives-only"));
+    assert_eq!(value("CARGO_PROFILE_RELEASE_DEBUG"), Some("full"));
     assert_eq!(value("RUSTC_BOOTSTRAP"), Some("1"));
     assert_eq!(value("RUSTC"), sandbox.path("toolchain/bin/rustc").to_str());
     let flags: Vec<_> = value("CARGO_ENCODED_RUSTFLAGS").unwrap().split('\x1f').collect();

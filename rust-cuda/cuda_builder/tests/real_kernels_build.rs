@@ -90,11 +90,48 @@ fn instructions_have_the_line_in_the_kernels_own_crate() {
             assert_eq!(source_line_of(&text, instruction), format!("tiny-kernels/{file}:{line}"), "{text}");
         }
         for (unexpected, kind) in
-            [(".debug", "sections"), ("$L__tmp", "labels"), ("$L__func_", "labels"), (" @[ ", "comments")]
+            [(".debug", "sections"), ("$L__", "labels"), (", debug", "targets"), (" @[ ", "comments")]
         {
-            assert!(!text.contains(unexpected), "{kind} are left in\n{text}");
+            let left = text.match_indices(unexpected).any(|(start, _)| !text[start..].starts_with("$L__BB"));
+            assert!(!left, "{kind} are left in\n{text}");
         }
     }
+}
+
+/// The comments for debuggers, with the fields of one line.
+fn debug_comments(text: &str) -> Vec<Vec<&str>> {
+    let (_, comments) = text.split_once("\n// debug information, format 1\n").expect("the PTX must have comments");
+    comments.lines().map(|line| line.strip_prefix("// ").expect("all are comments").split('\t').collect()).collect()
+}
+
+#[test]
+fn functions_and_variables_have_their_names_in_comments() {
+    if real_toolchain(Arch::Sm75).is_none() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let text = builder(&sandbox, Arch::Sm75).rebuild().unwrap().body;
+    let comments = debug_comments(&text);
+    let functions = || comments.iter().filter(|fields| fields[0] == "function").map(|fields| fields[1]);
+    assert!(["scale", "look_up", "turn_round"].iter().all(|name| functions().any(|found| found == *name)));
+    let of = |kernel: &'static str| {
+        let after = comments.iter().skip_while(move |fields| fields[..] != ["function", kernel]).skip(1);
+        after.take_while(|fields| fields[0] != "function")
+    };
+    let source = sandbox.read("kernels/src/lib.rs");
+    let call = source.lines().position(|line| line.contains("let i = index();")).unwrap() + 1;
+    let frame = of("scale").find(|fields| fields[0] == "frame").expect("a call is inlined");
+    assert_eq!([frame[4], frame[5]], ["tiny-kernels/src/lib.rs", "index"]);
+    assert!(frame[3].starts_with(&format!("{call}:")), "{frame:?}");
+    // The parameter is in a register once it has been loaded, with the type f32.
+    let factor = of("scale").find(|fields| fields[0] == "variable" && fields[4] == "factor").unwrap();
+    let r#type = comments.iter().find(|fields| fields[0] == "type" && fields[1] == factor[3]).unwrap();
+    assert_eq!(r#type[2..], ["4", "float", "f32"]);
+    let (lines, register) = factor[5].split_once(' ').unwrap();
+    let first: usize = lines.split_once('-').unwrap().0.parse().unwrap();
+    let start = text.lines().position(|line| line.contains(".entry scale(")).unwrap();
+    let load = text.lines().skip(start).take(first).last().unwrap();
+    assert!(load.contains("ld.param") && load.contains(&format!("{register},")), "{load}: {factor:?}");
 }
 
 #[test]

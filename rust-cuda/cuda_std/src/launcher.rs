@@ -138,6 +138,8 @@ pub struct RawParameters {
     memory: MemoryId,
     /// One entry of 64 bytes for each value: aligned for every scalar, and large enough for structs of them.
     values: Vec<Value>,
+    /// The names of the kernel's parameters.
+    names: Vec<&'static str>,
 }
 
 /// Maximum size of a parameter that is passed by value.
@@ -157,7 +159,7 @@ impl RawParameters {
         arguments: K::Arguments<'_, M>,
         memory: MemoryId,
     ) -> Result<Self, ArgumentError> {
-        let mut raw = Self { memory, values: Vec::new() };
+        let mut raw = Self { memory, values: Vec::new(), names: Vec::new() };
         K::push_arguments::<M>(arguments, &mut raw)?;
         Ok(raw)
     }
@@ -174,7 +176,7 @@ impl RawParameters {
         match M::buffer_ref(buffer) {
             BufferRef::Device { memory, .. } if memory != self.memory => Err(ArgumentError::OtherDevice { parameter }),
             BufferRef::Device { address, length, .. } => {
-                self.push_slice(address, length);
+                self.push_slice(parameter, address, length);
                 Ok(())
             }
             BufferRef::Simulator(_) => Err(ArgumentError::NotOnDevice { parameter }),
@@ -193,7 +195,7 @@ impl RawParameters {
         match M::buffer_mut(buffer) {
             BufferMut::Device { memory, .. } if memory != self.memory => Err(ArgumentError::OtherDevice { parameter }),
             BufferMut::Device { address, length, .. } => {
-                self.push_slice(address, length);
+                self.push_slice(parameter, address, length);
                 Ok(())
             }
             BufferMut::Simulator(_) => Err(ArgumentError::NotOnDevice { parameter }),
@@ -201,7 +203,12 @@ impl RawParameters {
     }
 
     /// Appends a value.
-    pub fn push_value<V: ByValue>(&mut self, value: V) {
+    pub fn push_value<V: ByValue>(&mut self, parameter: &'static str, value: V) {
+        self.names.push(parameter);
+        self.push_bytes(value);
+    }
+
+    fn push_bytes<V: ByValue>(&mut self, value: V) {
         const { assert!(size_of::<V>() <= MAX_BYTES, "a kernel's parameter has at most 64 bytes") };
         const { assert!(align_of::<V>() <= align_of::<Value>()) };
         let mut bytes = Value([0; MAX_BYTES]);
@@ -219,13 +226,19 @@ impl RawParameters {
         self.values.iter().map(|value| &value.0)
     }
 
+    /// The names of the kernel's parameters, each of which is one value, or for a buffer two.
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+
     /// Pointers to the values, for the driver; they are valid while `self` is borrowed.
     pub fn pointers(&mut self) -> Vec<*mut c_void> {
         self.values.iter_mut().map(|value| (&raw mut *value).cast()).collect()
     }
 
-    fn push_slice(&mut self, address: u64, length: usize) {
-        self.push_value(address);
-        self.push_value(length);
+    fn push_slice(&mut self, parameter: &'static str, address: u64, length: usize) {
+        self.names.push(parameter);
+        self.push_bytes(address);
+        self.push_bytes(length);
     }
 }

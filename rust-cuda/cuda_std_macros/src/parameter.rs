@@ -91,7 +91,7 @@ impl Parameter {
                 quote_spanned!(element.span()=> raw.push_buffer_mut::<__Memory, #element>(#text, #name)?;)
             }
             // Spanned at the type: this is where the compiler rejects a type that is not passed by value.
-            Kind::Value(value) => quote_spanned!(value.span()=> raw.push_value::<#value>(#name);),
+            Kind::Value(value) => quote_spanned!(value.span()=> raw.push_value::<#value>(#text, #name);),
         }
     }
 

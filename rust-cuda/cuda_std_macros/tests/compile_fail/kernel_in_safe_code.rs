@@ -12,7 +12,7 @@ impl Kernel for AnyAddress {
     type Parameters<'a> = ();
 
     fn push_arguments<M: Memory>((address,): (u64,), raw: &mut RawParameters) -> Result<(), ArgumentError> {
-        raw.push_value(address);
+        raw.push_value("address", address);
         Ok(())
     }
 

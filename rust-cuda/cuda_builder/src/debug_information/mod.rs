@@ -1,0 +1,77 @@
+//! Names of functions and variables for debuggers, as comments at the end of the PTX.
+//!
+//! The compiler's debug information would make every kernel slower to load, and drivers compile kernels without
+//! optimisation where the PTX says `debug`. The comments keep what a debugger of the kernels' own crate needs:
+//!
+//! ```text
+//! // debug information, format 1
+//! // type⇥0⇥4⇥float⇥f32
+//! // type⇥5⇥16⇥struct⇥&[f32]⇥0:6:data_ptr⇥8:7:length
+//! // function⇥matmul_tiles_f32
+//! // frame⇥1⇥0⇥17:5⇥kernels-gpu/src/product/rung3_shared_tiles.rs⇥shared_tiles<f32>
+//! // lines⇥3:0⇥17:1
+//! // variable⇥1⇥40-200⇥0⇥sum⇥60-90 %r5⇥92-100 0
+//! ```
+//!
+//! Fields are separated by tabs. Lines count from the line of the function's name.
+//! - A type has its number, its size in bytes and its kind. A structure's members have offset, type and name; an
+//!   array's element has a type, and their number.
+//! - A frame is a call that is inlined: its number, its caller's, the line and column of the call and their file, and the
+//!   function's name. Frame 0 is the function itself. Calls into other crates are not listed; a frame's caller is then
+//!   the nearest one that is.
+//! - `lines` has the frames of the instructions: each holds from its line to that of the next.
+//! - A variable has its frame, the lines of its scope, its type and its name, then the lines in which its value is known
+//!   and the value ([`expression::text_of`]). An end of a range is the line after its last.
+
+mod dies;
+mod expression;
+mod frames;
+mod sections;
+mod types;
+mod variables;
+
+use std::fmt::Write;
+
+use crate::source_lines::Traced;
+use dies::Dies;
+use sections::Sections;
+
+/// The comments for a PTX text. `raw` is what the compiler wrote, `traced` the same without debug information. If that
+/// cannot be read, a comment says why: kernels run without it.
+pub(crate) fn comments(raw: &str, traced: &Traced) -> String {
+    let labels = traced.labels.iter().map(|(label, line)| (label.as_str(), *line)).collect();
+    let described = match Sections::read(raw, &labels) {
+        None => Err("its sections have lines of an unknown form".to_owned()),
+        Some(sections) if sections.info.is_empty() => return String::new(),
+        Some(sections) => Dies::read(&sections).map(|dies| describe(&dies, traced)).map_err(|error| error.to_string()),
+    };
+    match described {
+        Ok(text) => format!("\n// debug information, format 1\n{text}"),
+        Err(reason) => format!("\n// debug information cannot be read: {reason}\n"),
+    }
+}
+
+fn describe(dies: &Dies, traced: &Traced) -> String {
+    let mut types = types::Types::new(dies);
+    let mut functions = String::new();
+    for function in frames::functions(dies, traced) {
+        let base = function.first_line;
+        let _ = writeln!(functions, "// function\t{}", function.name);
+        for (number, frame) in function.frames.iter().enumerate().skip(1) {
+            let (caller, (file, line, column)) = (frame.caller, &frame.call);
+            let _ = writeln!(functions, "// frame\t{number}\t{caller}\t{line}:{column}\t{file}\t{}", frame.name);
+        }
+        let lines = function.lines.iter().map(|(line, frame)| format!("\t{}:{frame}", line - base));
+        let _ = writeln!(functions, "// lines{}", lines.collect::<String>());
+        for variable in variables::of(dies, &function, &mut types) {
+            let (from, to) = variable.scope;
+            let (frame, r#type, name) = (variable.frame, variable.r#type, &variable.name);
+            let _ = write!(functions, "// variable\t{frame}\t{}-{}\t{type}\t{name}", from - base, to - base);
+            for (from, to, value) in &variable.values {
+                let _ = write!(functions, "\t{}-{} {value}", from - base, to - base);
+            }
+            functions.push('\n');
+        }
+    }
+    types.lines() + &functions
+}
