@@ -52,6 +52,12 @@ impl LastAccesses {
         self.current.push(access);
     }
 
+    /// Size of what it points to, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let accesses = self.current.len() + self.last.values().map(Vec::len).sum::<usize>();
+        accesses * size_of::<ObservedAccess>() + self.last.len() * size_of::<((u32, u32, bool), Vec<ObservedAccess>)>()
+    }
+
     /// The accesses of a warp's last instruction that accessed shared or else global memory; by lanes, in order.
     pub fn of(&self, (block, warp): (u32, u32), space: Space) -> &[ObservedAccess] {
         self.last.get(&(block, warp, space == Space::Shared)).map_or(&[], Vec::as_slice)

@@ -107,6 +107,9 @@ pub enum ConditionError {
     /// An operand has no value.
     #[error(transparent)]
     Query(#[from] QueryError),
+    /// The compiler has removed a variable where the condition is evaluated, or it is no number.
+    #[error("`{0}` is no number here, or is optimised out")]
+    Removed(String),
     /// An operand is no single number.
     #[error("`{0}` is not one number")]
     NoNumber(String),
@@ -155,7 +158,12 @@ impl Operand {
             }
             Self::Query(query) => {
                 let no_number = || ConditionError::NoNumber(query.name.clone());
-                let text = match lane.stopped.evaluate(query, lane.warp)? {
+                let text = match lane.stopped.evaluate(query, lane.warp, None)? {
+                    Value::Variable(variable) => {
+                        let removed = || ConditionError::Removed(query.name.clone());
+                        let (element, bits) = lane.stopped.number(&variable, lane.index).ok_or_else(removed)?;
+                        return Ok(Some(Number::of(element, bits)));
+                    }
                     Value::Register(register) => {
                         return Ok(Some(Number::Bits(register.lanes[lane.index], register.bits)));
                     }
@@ -175,6 +183,17 @@ impl Operand {
 }
 
 impl Number {
+    /// A variable's value; one without an element's type is a truth value.
+    fn of(element: Option<ElementType>, bits: u64) -> Self {
+        match element {
+            Some(ElementType::F32) => Self::Float(f32::from_bits(bits as u32).into()),
+            Some(ElementType::F64) => Self::Float(f64::from_bits(bits)),
+            Some(ElementType::I32) => Self::Integer((bits as u32).cast_signed().into()),
+            Some(ElementType::I64) => Self::Integer(bits.cast_signed().into()),
+            _ => Self::Integer(bits.into()),
+        }
+    }
+
     fn as_float(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,
@@ -224,14 +243,14 @@ impl Comparison {
 }
 
 impl Condition {
-    /// The first of the stopping lanes that fulfils the condition.
+    /// The first of the lanes at the instruction that fulfils the condition.
     ///
     /// # Errors
     /// If an operand has no value, or more than one.
     pub(crate) fn lane(&self, stopped: &Stopped<'_>) -> Result<Option<usize>, ConditionError> {
         let step = stopped.stop.step;
         let Some(warp) = stopped.block.warps().find(|warp| warp.number() == step.warp) else { return Ok(None) };
-        for index in (0..LANES).filter(|index| step.lanes >> index & 1 == 1) {
+        for index in (0..LANES).filter(|index| step.path >> index & 1 == 1) {
             let lane = Lane { stopped, warp: &warp, index };
             for alternative in &self.alternatives {
                 let mut all = true;

@@ -2,8 +2,10 @@
 
 use cuda_std::LaunchConfig;
 use ptx_interpreter::memory::GlobalSnapshot;
-use ptx_interpreter::{LaunchError, Machine, Observer, Options};
+use ptx_interpreter::{LaunchError, Machine, Observer, Options, Snapshot};
 use serde::Deserialize;
+
+use crate::debug_information::DebugInformation;
 
 /// The type of a buffer's elements or of a value.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -79,10 +81,21 @@ impl ElementType {
             Self::U8 | Self::U32 | Self::U64 => bits.to_string(),
             Self::I32 => (bits as u32).cast_signed().to_string(),
             Self::I64 => bits.cast_signed().to_string(),
-            Self::F32 => f32::from_bits(bits as u32).to_string(),
-            Self::F64 => f64::from_bits(bits).to_string(),
+            Self::F32 => {
+                let value = f32::from_bits(bits as u32);
+                if is_long(value.into()) { format!("{value:e}") } else { value.to_string() }
+            }
+            Self::F64 => {
+                let value = f64::from_bits(bits);
+                if is_long(value) { format!("{value:e}") } else { value.to_string() }
+            }
         }
     }
+}
+
+/// Whether a number has many digits when it is written without an exponent.
+fn is_long(value: f64) -> bool {
+    value != 0.0 && value.is_finite() && !(1e-4..1e16).contains(&value.abs())
 }
 
 /// A parameter of the kernel as its author writes it: a buffer is one, though PTX has its address and its length.
@@ -108,13 +121,20 @@ pub enum Argument {
         /// Its little-endian bytes, padded with zeros.
         bytes: [u8; 8],
     },
+    /// A structure that is passed by value.
+    Structure {
+        /// The parameter's name.
+        name: String,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
 }
 
 impl Argument {
     /// The parameter's name.
     pub fn name(&self) -> &str {
         match self {
-            Self::Buffer { name, .. } | Self::Value { name, .. } => name,
+            Self::Buffer { name, .. } | Self::Value { name, .. } | Self::Structure { name, .. } => name,
         }
     }
 }
@@ -129,6 +149,7 @@ pub struct Launch {
     arguments: Vec<Argument>,
     /// Global memory before the launch.
     before: GlobalSnapshot,
+    debug_information: DebugInformation,
 }
 
 impl Launch {
@@ -138,8 +159,9 @@ impl Launch {
         (config, options): (LaunchConfig, Options),
         arguments: Vec<Argument>,
         before: GlobalSnapshot,
+        debug_information: DebugInformation,
     ) -> Self {
-        Self { machine, kernel, config, options, arguments, before }
+        Self { machine, kernel, config, options, arguments, before, debug_information }
     }
 
     /// The machine, with the kernel's module loaded.
@@ -157,6 +179,11 @@ impl Launch {
         self.config
     }
 
+    /// Names of the kernel's functions and variables.
+    pub fn debug_information(&self) -> &DebugInformation {
+        &self.debug_information
+    }
+
     /// The kernel's arguments, in order.
     pub fn arguments(&self) -> &[Argument] {
         &self.arguments
@@ -167,23 +194,38 @@ impl Launch {
     /// # Errors
     /// If the launch is invalid, or a thread causes a fault.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
-        self.run_with(self.options, observer)
+        self.run_from(None, self.options, observer)
     }
 
-    /// Runs the launch without looking for races, which takes a third of the time. The order of execution is the same.
-    pub(crate) fn run_without_race_checks(&self, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
-        self.run_with(Options { check_races: false, ..self.options }, observer)
+    /// Runs the launch again, from a snapshot of it or from its beginning, without looking for races, which takes a
+    /// third of the time. The order of execution is the same.
+    pub(crate) fn replay(&self, from: Option<&Snapshot>, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
+        self.run_from(from, Options { check_races: false, ..self.options }, observer)
     }
 
-    fn run_with(&self, options: Options, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
-        self.machine.memory().restore(&self.before);
+    fn run_from(
+        &self,
+        from: Option<&Snapshot>,
+        options: Options,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, LaunchError> {
         let length = |shape: &[usize]| shape.iter().product::<usize>() as u64;
         let parameters = self.arguments.iter().flat_map(|argument| match argument {
-            Argument::Buffer { address, shape, .. } => vec![address.to_le_bytes(), length(shape).to_le_bytes()],
-            Argument::Value { bytes, .. } => vec![*bytes],
+            Argument::Buffer { address, shape, .. } => {
+                vec![address.to_le_bytes().to_vec(), length(shape).to_le_bytes().to_vec()]
+            }
+            Argument::Value { bytes, .. } => vec![bytes.to_vec()],
+            Argument::Structure { bytes, .. } => vec![bytes.clone()],
         });
-        let parameters: Vec<[u8; 8]> = parameters.collect();
+        let parameters: Vec<Vec<u8>> = parameters.collect();
         let parameters: Vec<&[u8]> = parameters.iter().map(|bytes| &bytes[..]).collect();
-        self.machine.observe(options, &self.kernel, self.config, &parameters, observer)
+        let (machine, kernel, config) = (&self.machine, &self.kernel, self.config);
+        match from {
+            Some(snapshot) => machine.resume(options, kernel, config, &parameters, snapshot, observer),
+            None => {
+                machine.memory().restore(&self.before);
+                machine.observe(options, kernel, config, &parameters, observer)
+            }
+        }
     }
 }

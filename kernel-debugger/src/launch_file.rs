@@ -1,5 +1,7 @@
 //! Launch files: a kernel, its launch configuration and its arguments, in JSON.
 
+mod argument;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,10 +12,9 @@ use ptx_interpreter::{LoadError, Machine, Options};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::launch::{Argument, ElementType, Launch};
-
-/// Maximum size of all buffers together, in bytes. A session holds them twice.
-const MAX_BUFFER_BYTES: usize = 256 << 20;
+use crate::debug_information::{DebugInformation, DebugInformationError};
+use crate::launch::Launch;
+use argument::{ArgumentProblem, FileArgument};
 
 /// A kernel's launch.
 ///
@@ -29,7 +30,9 @@ const MAX_BUFFER_BYTES: usize = 256 << 20;
 /// }
 /// ```
 ///
-/// `values` is `"zeros"`, `"index"` (0, 1, 2, …), `"unwritten"` or a list of numbers.
+/// `values` is `"zeros"`, `"index"` (0, 1, 2, …), `"unwritten"`, a list of numbers, or `{"file": "x.bin"}`: the elements'
+/// little-endian bytes, of which `"written": [[0, 64]]` names the ranges that are written; without it all are. A value
+/// may be given by its bytes, as in `{"name": "shape", "bytes": "1000000020000000"}`, and then needs no type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchFile {
@@ -50,31 +53,6 @@ pub struct LaunchFile {
     /// Limit of instructions per block, beyond which its kernel counts as endless.
     block_instructions: Option<u64>,
     arguments: Vec<FileArgument>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileArgument {
-    name: String,
-    r#type: ElementType,
-    shape: Option<Vec<usize>>,
-    values: Option<Values>,
-    value: Option<serde_json::Number>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum Values {
-    Filled(Filling),
-    Listed(Vec<serde_json::Number>),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Filling {
-    Zeros,
-    Index,
-    Unwritten,
 }
 
 fn one() -> [u32; 3] {
@@ -111,6 +89,14 @@ pub enum LaunchFileError {
         path: PathBuf,
         /// The interpreter's error.
         error: LoadError,
+    },
+    /// The comments for debuggers at the end of the PTX are not of the known form.
+    #[error("{}: {error}", path.display())]
+    DebugInformation {
+        /// The PTX file.
+        path: PathBuf,
+        /// The error, with the line.
+        error: DebugInformationError,
     },
     /// The PTX has no such kernel.
     #[error("{} has no kernel {kernel}; it has {}", path.display(), known.join(", "))]
@@ -184,9 +170,10 @@ impl LaunchFile {
                 let (path, name) = (path.to_owned(), argument.name.clone());
                 LaunchFileError::Argument { path, name, problem }
             };
-            let made = argument.make(&mut machine, &mut all_bytes).map_err(|error| match error {
+            let made = argument.make(path, &mut machine, &mut all_bytes).map_err(|error| match error {
                 ArgumentProblem::Text(text) => problem(text),
                 ArgumentProblem::Memory(error) => LaunchFileError::Memory { path: path.to_owned(), error },
+                ArgumentProblem::File(path, error) => LaunchFileError::Read { path, error },
             })?;
             arguments.push(made);
         }
@@ -203,72 +190,9 @@ impl LaunchFile {
         if let Some(limit) = self.block_instructions {
             options.block_instructions = limit;
         }
-        Ok(Launch::new(machine, self.kernel, (config, options), arguments, before))
-    }
-}
-
-/// What is wrong with an argument.
-enum ArgumentProblem {
-    Text(String),
-    Memory(MemoryError),
-}
-
-impl From<MemoryError> for ArgumentProblem {
-    fn from(error: MemoryError) -> Self {
-        Self::Memory(error)
-    }
-}
-
-impl FileArgument {
-    fn make(&self, machine: &mut Machine, all_bytes: &mut usize) -> Result<Argument, ArgumentProblem> {
-        let (name, element) = (self.name.clone(), self.r#type);
-        let encode = |number: &serde_json::Number| {
-            let misfit = || ArgumentProblem::Text(format!("{number} is no {}", element.name()));
-            element.encode(number).ok_or_else(misfit)
-        };
-        match (&self.shape, &self.values, &self.value) {
-            (None, None, Some(value)) => Ok(Argument::Value { name, element, bytes: encode(value)? }),
-            (Some(shape), Some(values), None) => {
-                let length = shape.iter().try_fold(1_usize, |length, extent| length.checked_mul(*extent));
-                let bytes = length.and_then(|length| length.checked_mul(element.bytes()));
-                let bytes = bytes.filter(|bytes| *bytes <= MAX_BUFFER_BYTES - *all_bytes);
-                let (Some(length), Some(bytes)) = (length, bytes) else {
-                    let limit = MAX_BUFFER_BYTES >> 20;
-                    return Err(ArgumentProblem::Text(format!(
-                        "all buffers together have more than {limit} MiB; make them smaller"
-                    )));
-                };
-                *all_bytes += bytes;
-                let address = machine.allocate(bytes as u64)?;
-                let image = match values {
-                    Values::Filled(Filling::Unwritten) => Vec::new(),
-                    Values::Filled(Filling::Zeros) => vec![0; bytes],
-                    Values::Filled(Filling::Index) => {
-                        let mut image = Vec::with_capacity(bytes);
-                        for index in 0..length {
-                            image.extend_from_slice(&encode(&index.into())?[..element.bytes()]);
-                        }
-                        image
-                    }
-                    Values::Listed(numbers) if numbers.len() != length => {
-                        let found = numbers.len();
-                        return Err(ArgumentProblem::Text(format!("{found} values for {length} elements")));
-                    }
-                    Values::Listed(numbers) => {
-                        let mut image = Vec::with_capacity(bytes);
-                        for number in numbers {
-                            image.extend_from_slice(&encode(number)?[..element.bytes()]);
-                        }
-                        image
-                    }
-                };
-                machine.memory().write(address, &image)?;
-                Ok(Argument::Buffer { name, element, shape: shape.clone(), address })
-            }
-            _ => Err(ArgumentProblem::Text(
-                "a buffer has \"shape\" and \"values\", any other argument has \"value\"".to_owned(),
-            )),
-        }
+        let debug_information = DebugInformation::of(&text, &self.kernel)
+            .map_err(|error| LaunchFileError::DebugInformation { path: ptx.clone(), error })?;
+        Ok(Launch::new(machine, self.kernel, (config, options), arguments, before, debug_information))
     }
 }
 

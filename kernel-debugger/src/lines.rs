@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ptx_interpreter::{Code, Place};
+use ptx_interpreter::Place;
+
+use crate::debug_information::DebugInformation;
+use crate::launch::Launch;
 
 /// A line of a source file, by the file's index.
 pub(crate) type Line = (u32, u32);
@@ -15,11 +18,19 @@ pub struct Lines {
     places: Vec<Place>,
     /// The line of each instruction; that of the one before it where the compiler names none.
     lines: Vec<Option<Line>>,
+    /// The frame of each instruction, by its index in the debug information; 0 where that has none.
+    frames: Vec<usize>,
+    information: DebugInformation,
 }
 
 impl Lines {
-    /// The lines of `code`.
-    pub fn new(code: Code<'_>) -> Self {
+    /// The lines and the frames of a launch's kernel.
+    ///
+    /// # Panics
+    /// If the launch's kernel does not exist.
+    pub fn new(launch: &Launch) -> Self {
+        let code = launch.machine().code(launch.kernel()).expect("a launch's kernel is in its module");
+        let information = launch.debug_information().clone();
         let places: Vec<Place> = (0..code.instructions()).map(|pc| code.place(pc)).collect();
         let named = places.iter().filter_map(|place| place.source.as_ref());
         let files: BTreeSet<Arc<str>> = named.map(|source| Arc::clone(&source.file)).collect();
@@ -33,7 +44,29 @@ impl Lines {
             line
         };
         let lines = places.iter().map(&mut line_of).collect();
-        Self { files, places, lines }
+        let mut frame = 0;
+        let mut frame_of = |place: &Place| {
+            // An instruction without a line belongs to the frame of the one before it, too.
+            if place.source.as_ref().is_none_or(|source| source.line > 0) {
+                frame = information.frame_at(place.line).unwrap_or(0);
+            }
+            frame
+        };
+        let frames = places.iter().map(&mut frame_of).collect();
+        Self { files, places, lines, frames, information }
+    }
+
+    /// Names of the kernel's functions and variables.
+    pub fn information(&self) -> &DebugInformation {
+        &self.information
+    }
+
+    /// The frame of an instruction, by its index in the [`information`](Self::information).
+    ///
+    /// # Panics
+    /// If the kernel has no such instruction.
+    pub fn frame(&self, pc: usize) -> usize {
+        self.frames[pc]
     }
 
     /// Number of instructions.

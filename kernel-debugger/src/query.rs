@@ -24,6 +24,11 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
+    /// The index, if it is a single one.
+    pub(crate) fn index(self) -> Option<usize> {
+        (self.end == self.start.checked_add(1)).then_some(self.start)
+    }
+
     /// The indices within a dimension of this extent.
     pub(crate) fn within(self, extent: usize) -> Result<Range<usize>, QueryError> {
         let end = self.end.unwrap_or(extent);
@@ -48,6 +53,9 @@ pub enum QueryError {
         /// What there is.
         known: String,
     },
+    /// A field or an element that a variable does not have.
+    #[error("`{0}` has no such field or element; a field is `x.rows`, an element of an array `sums[2]`")]
+    NoPart(String),
     /// A value or a register where memory is asked for.
     #[error("`{0}` is not in memory")]
     NotMemory(String),

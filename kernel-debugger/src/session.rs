@@ -1,4 +1,4 @@
-//! A session: the launch run forwards and, by running it again, backwards, with stops in between.
+//! A session: the launch run forwards and, by replays of parts of it, backwards, with stops in between.
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
@@ -11,6 +11,9 @@ use crate::accesses::LastAccesses;
 use crate::condition::Condition;
 use crate::launch::Launch;
 use crate::lines::{Line, Lines};
+use crate::replay::{Back, Exit, Part};
+use crate::timeline::{Progress, SnapshotPolicy, Timeline, Warp};
+use crate::writers::Writers;
 
 /// Number of instructions between two questions whether the user interrupts the launch.
 const POLL_INTERVAL: u64 = 1 << 16;
@@ -61,6 +64,11 @@ impl Breakpoints {
         let entry = self.entry.as_ref().filter(|_| pc == 0);
         let line = line.filter(|_| begins_line).and_then(|line| self.lines.get(&line));
         [entry, line].map(|breakpoint| breakpoint.map(Option::as_ref))
+    }
+
+    /// Whether there is no breakpoint, watched ranges aside.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entry.is_none() && self.lines.is_empty()
     }
 
     /// Replaces the watched ranges, each by its first address and its size in bytes: a write to one of them, in global
@@ -116,6 +124,7 @@ pub struct Stopped<'a> {
     pub lines: &'a Lines,
     /// The last accesses of each warp.
     pub accesses: &'a LastAccesses,
+    pub(crate) writers: &'a Writers,
 }
 
 /// How to go on after a stop. After a fault there is only the way back.
@@ -123,8 +132,12 @@ pub struct Stopped<'a> {
 pub enum Resume {
     /// To the next breakpoint, fault or the end.
     Continue,
-    /// To the warp's next source line.
+    /// To the warp's next source line, which may be in a function that is called.
     StepLine,
+    /// To the warp's next source line outside of the functions that are called.
+    StepOver,
+    /// To the warp's next source line in a function that called the current one, or to the end of its block.
+    StepOut,
     /// To the warp's next instruction.
     StepInstruction,
     /// To the warp's next barrier.
@@ -147,6 +160,11 @@ pub trait Front {
     /// Called at the end of the kernel. `StepBack`, `ContinueBack` and `Restart` go back; all else ends the session.
     fn completed(&mut self) -> Resume;
 
+    /// Index in the block of the warp that a step is for, asked after a stop; None for the warp that has stopped.
+    fn warp(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether the launch is to stop as soon as possible. Asked after some ten thousand instructions.
     fn is_interrupted(&mut self) -> bool;
 }
@@ -168,28 +186,30 @@ pub struct Session<'l> {
     launch: &'l Launch,
     lines: Lines,
     breakpoints: Breakpoints,
+    snapshots: SnapshotPolicy,
 }
 
 /// What a run of the launch leads to.
 #[derive(Clone, Debug, PartialEq)]
-enum Goal {
+pub(crate) enum Goal {
     Entry,
     Breakpoint,
     /// Another line of this warp, or the end of its block.
     Line {
         warp: Warp,
         from: Option<Line>,
+        extent: Extent,
     },
     /// The next instruction of this warp, or the end of its block.
     Instruction(Warp),
-    /// The next barrier of this warp, or the end of its block. The first instruction does not count.
+    /// The next barrier of this warp, or the end of its block. The first instruction does not count if `is_first`.
     Barrier {
         warp: Warp,
         is_first: bool,
     },
-    /// The instruction at this time, for this reason.
-    Time(u64, StopReason),
-    /// The latest event before a time, of which the run then leads to.
+    /// The instruction at this time.
+    Time(u64),
+    /// No stop: the run looks for the latest event before a time.
     Before {
         time: u64,
         event: Event,
@@ -197,16 +217,23 @@ enum Goal {
     },
 }
 
+/// The functions at whose lines a step ends, by a frame's index in the debug information.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Extent {
+    All,
+    /// Not those that this frame calls.
+    Over(usize),
+    /// Neither this frame nor those that it calls.
+    Outside(usize),
+}
+
 /// An event that a way back looks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Event {
+pub(crate) enum Event {
     /// The beginning of a source line in this warp.
     LineOf(Warp),
     Breakpoint,
 }
-
-/// A warp, by its block's number and its index in the block.
-type Warp = (u32, u32);
 
 impl<'l> Session<'l> {
     /// A session with `launch`, before its first instruction.
@@ -214,8 +241,13 @@ impl<'l> Session<'l> {
     /// # Panics
     /// If the launch's kernel does not exist.
     pub fn new(launch: &'l Launch) -> Self {
-        let code = launch.machine().code(launch.kernel()).expect("a launch's kernel is in its module");
-        Self { launch, lines: Lines::new(code), breakpoints: Breakpoints::default() }
+        let (breakpoints, snapshots) = (Breakpoints::default(), SnapshotPolicy::default());
+        Self { launch, lines: Lines::new(launch), breakpoints, snapshots }
+    }
+
+    /// The session with snapshots by another policy.
+    pub fn with_snapshots(self, snapshots: SnapshotPolicy) -> Self {
+        Self { snapshots, ..self }
     }
 
     /// The source lines of the kernel.
@@ -233,66 +265,36 @@ impl<'l> Session<'l> {
     /// # Errors
     /// If the launch is invalid.
     pub fn run(&mut self, front: &mut dyn Front) -> Result<End, LaunchError> {
-        let mut goal = Goal::Entry;
-        loop {
-            let mut run = Run {
-                front,
-                launch: self.launch,
-                lines: &self.lines,
-                breakpoints: &mut self.breakpoints,
-                goal,
-                time: 0,
-                last_lines: HashMap::new(),
-                last_warp: (0, 0),
-                accesses: LastAccesses::new(self.launch.config()),
-                written: None,
-                reason: Reached::Stop(StopReason::Entry),
-                again: None,
-            };
-            // A run that only looks for where a way back leads has been checked before, and stops nowhere.
-            let result = match run.goal {
-                Goal::Before { .. } => self.launch.run_without_race_checks(&mut run),
-                _ => self.launch.run(&mut run),
-            };
-            let again = run.again.take().or_else(|| run.found());
-            let (time, last_warp) = (run.time, run.last_warp);
-            let back = |event| Goal::Before { time, event, latest: None };
-            goal = match (result, again) {
-                (_, Some(again)) => again,
-                (Ok(true), None) => match front.completed() {
-                    Resume::StepBack => back(Event::LineOf(last_warp)),
-                    Resume::ContinueBack => back(Event::Breakpoint),
-                    Resume::Restart => Goal::Entry,
-                    _ => return Ok(End::Completed),
-                },
-                (Ok(false), None) => return Ok(End::Quit),
-                (Err(LaunchError::Fault(fault)), None) => return Ok(End::Fault(fault)),
-                (Err(error), None) => return Err(error),
-            };
+        let part = Part::Main(Timeline::new(self.snapshots));
+        let start = (Goal::Entry, Progress::new(self.launch.config()), part);
+        let mut run = Run::new(front, self.launch, &self.lines, &mut self.breakpoints, start);
+        match self.launch.run(&mut run) {
+            _ if run.has_quit => Ok(End::Quit),
+            Ok(true) => Ok(run.complete()),
+            Ok(false) => Ok(End::Quit),
+            Err(LaunchError::Fault(fault)) => Ok(End::Fault(fault)),
+            Err(error) => Err(error),
         }
     }
 }
 
-/// One run of the launch from its beginning.
-struct Run<'r> {
-    front: &'r mut dyn Front,
-    launch: &'r Launch,
-    lines: &'r Lines,
-    breakpoints: &'r mut Breakpoints,
-    goal: Goal,
-    /// Number of instructions issued so far.
-    time: u64,
-    /// The line of each warp's last instruction.
-    last_lines: HashMap<Warp, Option<Line>>,
-    /// The warp that issued the last instruction.
-    last_warp: Warp,
-    accesses: LastAccesses,
+/// One run of the launch or of a part of it.
+pub(crate) struct Run<'r> {
+    pub(crate) front: &'r mut dyn Front,
+    pub(crate) launch: &'r Launch,
+    pub(crate) lines: &'r Lines,
+    pub(crate) breakpoints: &'r mut Breakpoints,
+    pub(crate) goal: Goal,
+    pub(crate) progress: Progress,
+    pub(crate) part: Part,
+    /// The progress before the next instruction, of which a snapshot is to be taken.
+    due: Option<Progress>,
     /// The first write to watched memory since the last instruction.
     written: Option<ObservedAccess>,
-    /// Why the launch is about to stop.
-    reason: Reached,
-    /// The goal of another run, for which this one is abandoned.
-    again: Option<Goal>,
+    /// Why the launch is about to stop; None if only for a snapshot or at the end of a replay.
+    reached: Option<Reached>,
+    /// Whether the front has ended the session on a way back from a fault.
+    has_quit: bool,
 }
 
 /// What a run has come to.
@@ -303,6 +305,26 @@ enum Reached {
     Condition { begins_line: bool },
 }
 
+/// What a front chooses at a stop.
+enum Choice {
+    Forward,
+    Back(Back),
+    Quit,
+}
+
+impl<'r> Run<'r> {
+    pub(crate) fn new(
+        front: &'r mut dyn Front,
+        launch: &'r Launch,
+        lines: &'r Lines,
+        breakpoints: &'r mut Breakpoints,
+        (goal, progress, part): (Goal, Progress, Part),
+    ) -> Self {
+        let (due, written, reached, has_quit) = (None, None, None, false);
+        Self { front, launch, lines, breakpoints, goal, progress, part, due, written, reached, has_quit }
+    }
+}
+
 impl Run<'_> {
     /// Why the launch stops before `step`, the first of a source line in its warp if `begins_line`.
     fn reason(&mut self, time: u64, step: Step, begins_line: bool, at_breakpoint: bool) -> Option<StopReason> {
@@ -311,16 +333,13 @@ impl Run<'_> {
         let written = self.written.take();
         match &mut self.goal {
             Goal::Entry => return Some(StopReason::Entry),
-            Goal::Time(goal, reason) => return (*goal == time).then(|| reason.clone()),
+            Goal::Time(goal) => return (*goal == time).then_some(StopReason::Step),
             Goal::Before { time: end, event, latest } => {
-                if time == *end {
-                    return Some(StopReason::Step);
-                }
                 let happens = match event {
                     Event::LineOf(of) => *of == warp && begins_line,
                     Event::Breakpoint => at_breakpoint,
                 };
-                if happens {
+                if happens && time < *end {
                     *latest = Some(time);
                 }
                 return None;
@@ -338,7 +357,10 @@ impl Run<'_> {
         let takes_turns = config.cooperative || config.cluster > 1;
         let has_ended = |of: &Warp| step.block != of.0 && !takes_turns;
         let reached = match &mut self.goal {
-            Goal::Line { warp: of, from } => *of == warp && line.is_some() && line != *from || has_ended(of),
+            Goal::Line { warp: of, from, extent } => {
+                let is_other_line = || line.is_some() && line != *from;
+                *of == warp && is_other_line() && extent.contains(self.lines, step.pc) || has_ended(of)
+            }
             Goal::Instruction(of) => *of == warp || has_ended(of),
             Goal::Barrier { warp: of, is_first } => {
                 let skips = *of == warp && std::mem::take(is_first);
@@ -352,78 +374,86 @@ impl Run<'_> {
         (time.is_multiple_of(POLL_INTERVAL) && self.front.is_interrupted()).then_some(StopReason::Pause)
     }
 
-    /// Where a way back leads, once the run has come to its start: to the latest event before it, or without one to the
-    /// beginning. None for other goals.
-    fn found(&self) -> Option<Goal> {
-        let Goal::Before { latest, .. } = self.goal else { return None };
-        Some(latest.map_or(Goal::Entry, |latest| Goal::Time(latest, StopReason::Step)))
-    }
-
     /// Shows a stop to the front and sets the goal that it chooses.
-    fn show(&mut self, stop: &Stop, block: &StoppedBlock<'_>) -> ControlFlow<()> {
-        let stopped = Stopped { stop, block, launch: self.launch, lines: self.lines, accesses: &self.accesses };
+    fn show(&mut self, stop: &Stop, block: &StoppedBlock<'_>) -> Choice {
+        let (accesses, writers) = (&self.progress.accesses, &self.progress.writers);
+        let stopped = Stopped { stop, block, launch: self.launch, lines: self.lines, accesses, writers };
         let resume = self.front.stopped(&stopped, self.breakpoints);
-        let (warp, time) = ((stop.step.block, stop.step.warp), stop.time);
-        let has_ended = matches!(stop.reason, StopReason::Fault(_));
-        let back = |event| Goal::Before { time, event, latest: None };
-        self.again = match resume {
-            Resume::StepBack => Some(back(Event::LineOf(warp))),
-            Resume::ContinueBack => Some(back(Event::Breakpoint)),
-            Resume::Restart => Some(Goal::Entry),
-            Resume::Quit => return ControlFlow::Break(()),
-            _ if has_ended => None,
-            _ => {
-                self.goal = match resume {
-                    Resume::StepLine => Goal::Line { warp, from: self.lines.line(stop.step.pc) },
-                    Resume::StepInstruction => Goal::Instruction(warp),
-                    Resume::ToBarrier => Goal::Barrier { warp, is_first: true },
-                    _ => Goal::Breakpoint,
-                };
-                None
-            }
+        let chosen = self.front.warp().filter(|chosen| *chosen != stop.step.warp);
+        let warp = (stop.step.block, chosen.unwrap_or(stop.step.warp));
+        let path = || stopped.path(&block.warps().find(|warp| Some(warp.number()) == chosen)?);
+        let pc = path().map_or(stop.step.pc, |path| path.pc);
+        let (from, frame) = (self.lines.line(pc), self.lines.frame(pc));
+        let to_line = |extent| Goal::Line { warp, from, extent };
+        self.goal = match resume {
+            Resume::StepLine => to_line(Extent::All),
+            Resume::StepOver => to_line(Extent::Over(frame)),
+            Resume::StepOut => to_line(Extent::Outside(frame)),
+            Resume::StepInstruction => Goal::Instruction(warp),
+            Resume::ToBarrier => Goal::Barrier { warp, is_first: chosen.is_none() },
+            Resume::Continue => Goal::Breakpoint,
+            Resume::StepBack => return Choice::Back(Back::Before(stop.time, Event::LineOf(warp))),
+            Resume::ContinueBack => return Choice::Back(Back::Before(stop.time, Event::Breakpoint)),
+            Resume::Restart => return Choice::Back(Back::Start),
+            Resume::Quit => return Choice::Quit,
         };
-        if self.again.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        Choice::Forward
     }
 }
 
-/// The first lane that executes an instruction, or that is there where the instruction's guard excludes all lanes.
-fn first_lane(step: Step, block: &StoppedBlock<'_>) -> usize {
-    let warp = block.warps().find(|warp| warp.number() == step.warp);
-    let path = || warp?.paths().find(|path| path.pc == step.pc).map(|path| path.lanes);
-    let lanes = if step.lanes == 0 { path() } else { Some(step.lanes) };
-    lanes.map_or(0, |lanes| lanes.trailing_zeros() as usize % LANES)
+impl Extent {
+    fn contains(self, lines: &Lines, pc: usize) -> bool {
+        let is_within = |frame| lines.information().with_callers(lines.frame(pc)).any(|caller| caller == frame);
+        match self {
+            Self::All => true,
+            Self::Over(frame) => lines.frame(pc) == frame || !is_within(frame),
+            Self::Outside(frame) => lines.frame(pc) != frame && !is_within(frame),
+        }
+    }
 }
 
 impl Observer for Run<'_> {
     fn stops_before(&mut self, step: Step) -> bool {
-        let time = self.time;
-        self.time += 1;
-        self.accesses.begin_instruction(step.block);
+        let time = self.progress.time;
+        let stops_anyway = match &self.part {
+            Part::Main(timeline) => timeline.is_due(time),
+            Part::Replay(replay) => time == replay.end,
+        };
+        if stops_anyway && matches!(self.part, Part::Main(_)) {
+            self.due = Some(self.progress.clone());
+            self.progress.writers.begin_snapshot();
+        }
+        self.progress.time += 1;
+        self.progress.accesses.begin_instruction(step.block);
         let line = self.lines.line(step.pc);
-        self.last_warp = (step.block, step.warp);
-        let last = self.last_lines.insert(self.last_warp, line);
+        self.progress.last_warp = (step.block, step.warp);
+        let last = self.progress.last_lines.insert(self.progress.last_warp, line);
         let begins_line = last != Some(line);
         let breakpoints = self.breakpoints.at(step.pc, line, begins_line);
         let at_breakpoint = breakpoints.contains(&Some(None));
-        if !at_breakpoint && breakpoints.iter().any(Option::is_some) {
-            self.reason = Reached::Condition { begins_line };
-            return true;
-        }
-        let Some(reason) = self.reason(time, step, begins_line, at_breakpoint) else { return false };
-        self.reason = Reached::Stop(reason);
-        true
+        self.reached = if !at_breakpoint && breakpoints.iter().any(Option::is_some) {
+            Some(Reached::Condition { begins_line })
+        } else {
+            self.reason(time, step, begins_line, at_breakpoint).map(Reached::Stop)
+        };
+        stops_anyway || self.reached.is_some()
     }
 
     fn stop(&mut self, step: Step, block: &StoppedBlock<'_>) -> ControlFlow<()> {
-        let time = self.time - 1;
-        let first = first_lane(step, block);
+        let time = self.progress.time - 1;
+        if let (Part::Main(timeline), Some(progress)) = (&mut self.part, self.due.take()) {
+            timeline.add(progress, block);
+        }
+        // Where the guard excludes all lanes, one that is there.
+        let first = if step.lanes == 0 { step.path } else { step.lanes }.trailing_zeros() as usize % LANES;
         let mut stop = Stop { reason: StopReason::Breakpoint, step, lane: first, time };
-        match std::mem::replace(&mut self.reason, Reached::Stop(StopReason::Entry)) {
-            Reached::Stop(reason) => stop.reason = reason,
-            Reached::Condition { begins_line } => {
+        let reason = match self.reached.take() {
+            None => None,
+            Some(Reached::Stop(reason)) => Some(reason),
+            Some(Reached::Condition { begins_line }) => {
                 let breakpoints = self.breakpoints.at(step.pc, self.lines.line(step.pc), begins_line);
-                let accesses = &self.accesses;
-                let stopped = Stopped { stop: &stop, block, launch: self.launch, lines: self.lines, accesses };
+                let (accesses, writers) = (&self.progress.accesses, &self.progress.writers);
+                let stopped = Stopped { stop: &stop, block, launch: self.launch, lines: self.lines, accesses, writers };
                 let mut lane = Ok(None);
                 for condition in breakpoints.into_iter().flatten().flatten() {
                     lane = condition.lane(&stopped);
@@ -432,38 +462,55 @@ impl Observer for Run<'_> {
                     }
                 }
                 let reason = self.reason(time, step, begins_line, !matches!(lane, Ok(None)));
-                let Some(reason) = reason else { return ControlFlow::Continue(()) };
-                stop.reason = match (&lane, reason) {
+                let reason = reason.map(|reason| match (&lane, reason) {
                     (Err(error), StopReason::Breakpoint) => StopReason::BadCondition(error.to_string()),
                     (_, reason) => reason,
-                };
+                });
                 stop.lane = lane.ok().flatten().unwrap_or(first);
+                reason
             }
+        };
+        let choice = match reason {
+            None => Choice::Forward,
+            Some(reason) => {
+                stop.reason = reason;
+                self.show(&stop, block)
+            }
+        };
+        let exit = match (choice, &mut self.part) {
+            (Choice::Back(back), Part::Main(_)) => return self.go_back(back, time),
+            (Choice::Quit, Part::Main(_)) => return ControlFlow::Break(()),
+            (Choice::Back(back), Part::Replay(_)) => Exit::Back(back),
+            (Choice::Quit, Part::Replay(_)) => Exit::Quit,
+            (Choice::Forward, Part::Replay(replay)) if replay.end == time => Exit::Forward,
+            (Choice::Forward, _) => return ControlFlow::Continue(()),
+        };
+        if let Part::Replay(replay) = &mut self.part {
+            replay.exit = exit;
         }
-        self.again = self.found();
-        if self.again.is_some() {
-            return ControlFlow::Break(());
-        }
-        self.show(&stop, block)
+        ControlFlow::Break(())
     }
 
     fn fault(&mut self, fault: &Fault, block: &StoppedBlock<'_>) {
-        self.again = self.found();
-        if self.again.is_some() || self.breakpoints.passes_faults {
-            return;
-        }
         let size = block.config().block;
         let thread = fault.thread.x + size.x * (fault.thread.y + size.y * fault.thread.z);
         let (warp, lane) = (thread / LANES as u32, thread as usize % LANES);
-        let step = Step { block: block.number(), warp, pc: fault.pc, lanes: 1 << lane };
-        let stop = Stop { reason: StopReason::Fault(Box::new(fault.clone())), step, lane, time: self.time };
-        let _ = self.show(&stop, block);
+        let step = Step { block: block.number(), warp, pc: fault.pc, lanes: 1 << lane, path: 1 << lane };
+        let stop = Stop { reason: StopReason::Fault(Box::new(fault.clone())), step, lane, time: self.progress.time };
+        // A front that goes back and then forward comes to the fault again, unless it passes faults by then.
+        while !self.breakpoints.passes_faults
+            && let Choice::Back(back) = self.show(&stop, block)
+        {
+            if self.go_back(back, stop.time - 1).is_break() {
+                self.has_quit = true;
+                return;
+            }
+        }
     }
 
     fn access(&mut self, access: ObservedAccess) {
-        if !matches!(self.goal, Goal::Before { .. }) {
-            self.accesses.record(access);
-        }
+        self.progress.accesses.record(access);
+        self.progress.writers.record(&access);
         let watches = || {
             let end = access.address + access.bytes as u64;
             self.breakpoints.watches.iter().any(|watch| watch.start < end && access.address < watch.end)

@@ -3,11 +3,14 @@
 use std::ops::Range;
 
 use ptx_interpreter::semantics::LANES;
+use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{MemoryRange, ObservedAccess, StoppedWarp};
 
 use crate::launch::{Argument, ElementType};
 use crate::query::{Query, QueryError};
 use crate::session::Stopped;
+use crate::variables::Named;
+use crate::writers::Writer;
 
 /// Maximum number of elements that one expression shows.
 const MAX_CELLS: usize = 1 << 20;
@@ -23,6 +26,8 @@ pub struct Matrix {
     pub cells: Vec<Option<String>>,
     /// Index of the first shown row and column.
     pub first: (usize, usize),
+    /// The memory: its state space, its address and its number of columns.
+    memory: (Space, u64, usize),
 }
 
 /// A register of a warp.
@@ -41,6 +46,8 @@ pub struct Register {
 pub enum Value {
     /// A register of a warp.
     Register(Box<Register>),
+    /// A Rust variable, or a part of one.
+    Variable(Named),
     /// A part of a memory.
     Matrix(Matrix),
     /// An argument passed by value.
@@ -48,16 +55,24 @@ pub enum Value {
 }
 
 impl Stopped<'_> {
-    /// The value of an expression, whose registers are those of a warp.
+    /// The value of an expression, whose registers and variables are those of a warp. A variable is looked for in the
+    /// frame of this index and its callers; without an index, in the warp's innermost frame.
     ///
     /// # Errors
     /// If it has none.
-    pub fn evaluate(&self, query: &Query, warp: &StoppedWarp<'_>) -> Result<Value, QueryError> {
+    pub fn evaluate(&self, query: &Query, warp: &StoppedWarp<'_>, frame: Option<usize>) -> Result<Value, QueryError> {
+        let argument = self.launch.arguments().iter().find(|argument| argument.name() == query.name);
+        let is_view = query.element.is_some() || query.shape.is_some();
+        if !is_view && !matches!(argument, Some(Argument::Buffer { .. })) {
+            let innermost = || self.path(warp).map_or(0, |path| self.lines.frame(path.pc));
+            if let Some(variable) = self.variable(query, warp, frame.unwrap_or_else(innermost))? {
+                return Ok(Value::Variable(variable));
+            }
+        }
         let plain = query.name.trim_start_matches('%');
         if let Some(register) = self.registers(warp, |name| name.trim_start_matches('%') == plain).next() {
             return Ok(Value::Register(Box::new(register)));
         }
-        let argument = self.launch.arguments().iter().find(|argument| argument.name() == query.name);
         if let Some(Argument::Value { element, bytes, .. }) = argument {
             return Ok(Value::Scalar(element.show(bytes)));
         }
@@ -85,7 +100,7 @@ impl Stopped<'_> {
     pub fn addresses(&self, query: &Query) -> Result<Vec<(u64, u64)>, QueryError> {
         let Some((range, element, shape)) = self.memory(query) else {
             let warp = self.block.warps().next();
-            let is_known = warp.is_some_and(|warp| self.evaluate(query, &warp).is_ok());
+            let is_known = warp.is_some_and(|warp| self.evaluate(query, &warp, None).is_ok());
             return Err(if is_known { QueryError::NotMemory(query.name.clone()) } else { self.unknown(query) });
         };
         View::new(query, range, element, &shape)?.addresses()
@@ -122,26 +137,30 @@ impl Stopped<'_> {
         QueryError::Unknown { name: query.name.clone(), known: known.join(", ") }
     }
 
+    /// The thread that last wrote a shown element, by its index in the matrix's cells; None if no thread of the launch
+    /// has written it. Of an element that several have written in part, the writer of its first bytes.
+    pub fn writer(&self, matrix: &Matrix, cell: usize) -> Option<Writer> {
+        let (space, address) = matrix.place(cell);
+        self.writers.of((space == Space::Shared).then_some(self.block.number()), address)
+    }
+
+    /// A writer in words: the thread, and its line.
+    pub fn describe_writer(&self, writer: Writer) -> String {
+        let config = self.block.config();
+        let (block, thread) = (config.grid.index_of(writer.block.into()), config.block.index_of(writer.thread.into()));
+        let line = self.lines.source(writer.pc).map(|(file, line)| format!(" at {file}:{line}")).unwrap_or_default();
+        format!("block {block}, thread {thread}{line}")
+    }
+
     /// A write to watched memory in words: who writes, and to which element of a buffer or a shared variable.
     pub fn describe(&self, write: &ObservedAccess) -> String {
         let thread = write.step.warp * LANES as u32 + write.step.lanes.trailing_zeros();
         let thread = self.block.config().block.index_of(thread.into());
-        let holds = |range: &MemoryRange<'_>| {
-            let (offset, space) = (write.address.wrapping_sub(range.extent.start), range.extent.space);
-            (space == write.space && offset < range.extent.bytes).then_some(offset as usize)
-        };
-        let buffer = self.launch.arguments().iter().find_map(|argument| {
-            let Argument::Buffer { name, element, shape, address } = argument else { return None };
-            let range = self.block.global().find(|range| range.extent.start == *address)?;
-            let index = holds(&range)? / element.bytes();
-            Some(match shape[..] {
-                [.., columns] if shape.len() > 1 => format!("{name}[{}][{}]", index / columns, index % columns),
-                _ => format!("{name}[{index}]"),
-            })
-        });
-        let shared = || self.shared().find_map(|(name, range)| Some(format!("{name}, byte {}", holds(&range)?)));
-        let place = buffer.or_else(shared).unwrap_or_else(|| format!("address {:#x}", write.address));
-        format!("block {}, thread {thread} writes {place}", self.block.index())
+        let place =
+            self.place_name(write.space, write.address).unwrap_or_else(|| format!("address {:#x}", write.address));
+        let line = self.lines.source(write.step.pc);
+        let line = line.map(|(file, line)| format!(" at {file}:{line}")).unwrap_or_default();
+        format!("block {}, thread {thread} writes {place}{line}", self.block.index())
     }
 
     /// The block's shared variables by the names that expressions use: `shared0`, `shared1`, …
@@ -207,7 +226,8 @@ impl<'a> View<'a> {
         let cells = self.shown_rows.clone().flat_map(|row| self.shown_columns.clone().map(move |column| (row, column)));
         let cells = cells.map(|(row, column)| self.cell(row, column)).collect();
         let first = (self.shown_rows.start, self.shown_columns.start);
-        Ok(Matrix { element: self.element, columns: self.shown_columns.len(), cells, first })
+        let memory = (self.range.extent.space, self.range.extent.start, self.columns);
+        Ok(Matrix { element: self.element, columns: self.shown_columns.len(), cells, first, memory })
     }
 
     fn addresses(self) -> Result<Vec<(u64, u64)>, QueryError> {
@@ -221,6 +241,14 @@ impl<'a> View<'a> {
 }
 
 impl Matrix {
+    /// State space and address of a shown element, by its index in the cells.
+    fn place(&self, cell: usize) -> (Space, u64) {
+        let (space, start, columns) = self.memory;
+        let (row, column) = (cell / self.columns.max(1), cell % self.columns.max(1));
+        let index = (self.first.0 + row) * columns + self.first.1 + column;
+        (space, start + (index * self.element.bytes()) as u64)
+    }
+
     /// The rows as text, with the elements that have never been written as `–`.
     pub fn rows(&self) -> impl Iterator<Item = String> {
         self.cells.chunks(self.columns.max(1)).map(|row| {

@@ -10,8 +10,8 @@ use crate::cuda::Cuda;
 use crate::interpreter::Interpreter;
 use crate::recording::{self, Recording};
 use crate::{
-    Buffer, DeviceChoice, DeviceMemory, Error, InterpreterOptions, LaunchReport, OpenError, PinnedBuffer, PtxVariant,
-    Recorder, SimulatorOptions,
+    Buffer, Capture, DeviceChoice, DeviceMemory, Error, InterpreterOptions, LaunchReport, OpenError, PinnedBuffer,
+    PtxVariant, Recorder, SimulatorOptions,
 };
 
 /// A device that runs kernels: a GPU, the simulator, or the PTX interpreter.
@@ -95,6 +95,14 @@ impl Device {
     /// reports and returns none. Other devices never have any.
     pub fn take_ptx_reports(&self) -> Vec<ptx_interpreter::LaunchReport> {
         self.backend.interpreter().map(Interpreter::take_reports).unwrap_or_default()
+    }
+
+    /// Captures a launch for `kernel-debugger`, in place of the one that the environment asks for. Only the PTX
+    /// interpreter captures.
+    pub fn capture(&self, capture: Capture) {
+        if let Some(interpreter) = self.backend.interpreter() {
+            interpreter.capture(capture);
+        }
     }
 
     /// The kernel and the simulator's counts of each launch since the previous call, for a check of launches that the

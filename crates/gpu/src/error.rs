@@ -290,6 +290,14 @@ pub enum Error {
     /// The interpreter stopped a kernel.
     #[error(transparent)]
     Interpreter(Box<ptx_interpreter::LaunchError>),
+    /// A captured launch cannot be written.
+    #[error("cannot write {}: {error}; KERNEL_CAPTURE names a directory for the captured launch", path.display())]
+    Capture {
+        /// The file or directory.
+        path: std::path::PathBuf,
+        /// The system's error.
+        error: std::io::Error,
+    },
     /// The interpreter's device memory is exhausted, or an access to it failed.
     #[error(transparent)]
     InterpreterMemory(#[from] ptx_interpreter::memory::MemoryError),

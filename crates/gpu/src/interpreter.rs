@@ -9,6 +9,7 @@ use std::collections::{HashMap, hash_map};
 use cuda_std::{Kernel, LaunchConfig, MemoryId, PtxVariant, RawParameters};
 use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
 
+use crate::capture::Capture;
 use crate::ptx::{Entry, require_fresh};
 use crate::{DeviceMemory, Error, OpenError, entry_check};
 pub(crate) use buffer::InterpreterBuffer;
@@ -26,6 +27,8 @@ pub(crate) struct Interpreter {
     options: Options,
     /// The report of each launch; None until `take_reports` is first called.
     reports: RefCell<Option<Vec<LaunchReport>>>,
+    /// The launch that is captured; None when it has been.
+    capture: RefCell<Option<Capture>>,
 }
 
 impl Interpreter {
@@ -44,6 +47,7 @@ impl Interpreter {
             machine: RefCell::new(machine),
             options,
             reports: RefCell::new(None),
+            capture: RefCell::new(Capture::from_environment()),
         })
     }
 
@@ -58,6 +62,14 @@ impl Interpreter {
         let raw = raw.map_err(|error| Error::Argument { kernel: K::NAME, error })?;
         self.check_entry::<K>(config)?;
         let machine = self.machine.borrow();
+        if self.capture.borrow_mut().as_mut().is_some_and(|capture| capture.is_due(K::NAME))
+            && let Some(capture) = self.capture.take()
+        {
+            capture.write::<K>(self.text, &machine, &raw, (config, self.options))?;
+            if !capture.runs {
+                return Ok(());
+            }
+        }
         let parameters: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
         let report = machine.launch(self.options, K::NAME, config, &parameters).map_err(|error| match error {
             LaunchError::Limit { error, .. } => Error::Limit { kernel: K::NAME, error },
@@ -93,6 +105,11 @@ impl Interpreter {
     /// Returns the reports since the last call. The first call starts keeping them.
     pub(crate) fn take_reports(&self) -> Vec<LaunchReport> {
         self.reports.replace(Some(Vec::new())).unwrap_or_default()
+    }
+
+    /// Captures a launch.
+    pub(crate) fn capture(&self, capture: Capture) {
+        self.capture.replace(Some(capture));
     }
 
     fn machine(&self) -> Ref<'_, Machine> {

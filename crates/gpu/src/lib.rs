@@ -44,12 +44,18 @@
 //! [cooperative launch](LaunchConfig::cooperative) is one kernel for the whole step, whose blocks synchronise with
 //! `cuda_std::grid::sync`; it has at most [`Device::max_cooperative_blocks`] blocks.
 //!
+//! # A launch in the debugger
+//!
+//! With `KERNEL_CAPTURE=/some/directory` in the environment, the PTX interpreter writes a program's launch to files that
+//! `kernel-debugger` opens ([`Capture`]).
+//!
 //! # Which GPU
 //!
 //! The first that the driver lists, as selected by `CUDA_VISIBLE_DEVICES`.
 
 mod backend;
 mod buffer;
+mod capture;
 mod choice;
 mod cuda;
 mod device;
@@ -63,6 +69,7 @@ mod recording;
 mod testing;
 
 pub use buffer::{Buffer, DeviceMemory};
+pub use capture::Capture;
 pub use choice::DeviceChoice;
 pub use device::Device;
 pub use error::{DriverError, Error, Launch, OpenError};

@@ -13,7 +13,7 @@ pub mod syntax;
 
 pub use machine::{
     Access, AccessedSpace, Code, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError, LaunchReport,
-    Machine, MemoryRange, ObservedAccess, Observer, Options, SameValueRace, SpaceTotals, Step, StoppedBlock,
-    StoppedWarp, Waits, WarpPath,
+    Machine, MemoryRange, ObservedAccess, Observer, Options, SameValueRace, Snapshot, SpaceTotals, Step, StoppedBlock,
+    StoppedWarp, Waits, WarpPath, uninitialised_register,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::path::PathBuf;
 
-use emmy_dap_types::events::{Event, StoppedEventBody};
+use emmy_dap_types::events::{ContinuedEventBody, Event, StoppedEventBody};
 use emmy_dap_types::prelude::{Command, ResponseBody};
 use emmy_dap_types::requests::{
     SetBreakpointsArguments, SetDataBreakpointsArguments, SetExceptionBreakpointsArguments,
@@ -27,6 +27,9 @@ use crate::{Breakpoints, Condition, Front, Lines, Resume, StopReason, Stopped};
 /// The filter of exception breakpoints that selects all faults.
 pub(super) const FAULTS: &str = "faults";
 
+/// The target of a step into it that is the warp's next barrier.
+const NEXT_BARRIER: i64 = 1;
+
 /// The client of a session.
 pub(crate) struct DapFront<'c, W> {
     client: &'c mut Client<W>,
@@ -39,6 +42,8 @@ pub(crate) struct DapFront<'c, W> {
     pauses: bool,
     /// Whether the client has ended the kernel, and is to be told so.
     terminates: bool,
+    /// The warp that the client steps; None for the one that has stopped.
+    warp: Option<u32>,
     /// Why the client is no longer served.
     error: Option<ServeError>,
 }
@@ -52,6 +57,7 @@ impl<'c, W: Write> DapFront<'c, W> {
             waiting: VecDeque::new(),
             pauses: false,
             terminates: false,
+            warp: None,
             error: None,
         }
     }
@@ -79,6 +85,12 @@ impl<'c, W: Write> DapFront<'c, W> {
                 }
                 Command::SetExceptionBreakpoints(arguments) => {
                     self.client.succeed(&request, set_exception_breakpoints(arguments, breakpoints))?;
+                }
+                Command::SetDataBreakpoints(arguments) => {
+                    let early = |_: &DataBreakpoint| refused("set it again once the kernel has stopped".to_owned());
+                    let body =
+                        SetDataBreakpointsResponse { breakpoints: arguments.breakpoints.iter().map(early).collect() };
+                    self.client.succeed(&request, ResponseBody::SetDataBreakpoints(body))?;
                 }
                 Command::Threads => {
                     let none = ThreadsResponse { threads: Vec::new() };
@@ -180,11 +192,16 @@ impl<'c, W: Write> DapFront<'c, W> {
             StopReason::Pause => (StoppedEventReason::Pause, None),
             StopReason::Fault(fault) => (StoppedEventReason::Exception, Some(fault.to_string())),
         };
+        // Editors show the text of exceptions only.
+        if matches!(stopped.stop.reason, StopReason::Write(_) | StopReason::BadCondition(_) | StopReason::Fault(_)) {
+            self.client.say(&format!("{}\n", text.as_deref().unwrap_or_default()))?;
+        }
         self.client.event(Event::Stopped(StoppedEventBody {
             reason,
             description: match &stopped.stop.reason {
                 StopReason::Fault(_) => Some("The kernel's fault".to_owned()),
                 StopReason::BadCondition(_) => Some("The condition has no value".to_owned()),
+                StopReason::Write(_) => text.clone(),
                 _ => None,
             },
             thread_id: Some(thread),
@@ -226,19 +243,30 @@ impl<'c, W: Write> DapFront<'c, W> {
         breakpoints: &mut Breakpoints,
         presenter: &mut Presenter<'_>,
     ) -> Result<Option<Resume>, ServeError> {
-        let by = |granularity: &Option<SteppingGranularity>| match granularity {
+        let by = |granularity: &Option<SteppingGranularity>, step| match granularity {
             Some(SteppingGranularity::Instruction) => Resume::StepInstruction,
-            _ => Resume::StepLine,
+            _ => step,
         };
         let (body, resume) = match &request.command {
             Command::Continue(_) => {
                 let body = ContinueResponse { all_threads_continued: Some(true) };
                 (Ok(ResponseBody::Continue(body)), Some(Resume::Continue))
             }
-            Command::Next(arguments) => (Ok(ResponseBody::Next), Some(by(&arguments.granularity))),
-            Command::StepIn(arguments) => (Ok(ResponseBody::StepIn), Some(by(&arguments.granularity))),
-            // All calls are inlined: what a warp leaves is the part before its next barrier.
-            Command::StepOut(_) => (Ok(ResponseBody::StepOut), Some(Resume::ToBarrier)),
+            Command::Next(arguments) => (Ok(ResponseBody::Next), Some(by(&arguments.granularity, Resume::StepOver))),
+            Command::StepIn(arguments) if arguments.target_id == Some(NEXT_BARRIER) => {
+                (Ok(ResponseBody::StepIn), Some(Resume::ToBarrier))
+            }
+            Command::StepIn(arguments) => {
+                (Ok(ResponseBody::StepIn), Some(by(&arguments.granularity, Resume::StepLine)))
+            }
+            Command::StepOut(arguments) => {
+                (Ok(ResponseBody::StepOut), Some(by(&arguments.granularity, Resume::StepOut)))
+            }
+            Command::StepInTargets(_) => {
+                let targets = serde_json::json!({"targets": [{"id": NEXT_BARRIER, "label": "the next barrier"}]});
+                self.client.succeed_with(request, &targets)?;
+                return Ok(None);
+            }
             Command::StepBack(_) => (Ok(ResponseBody::StepBack), Some(Resume::StepBack)),
             Command::ReverseContinue(_) => (Ok(ResponseBody::ReverseContinue), Some(Resume::ContinueBack)),
             Command::Restart(_) => (Ok(ResponseBody::Restart), Some(Resume::Restart)),
@@ -313,9 +341,23 @@ impl<'c, W: Write> DapFront<'c, W> {
             },
             _ => (Err("this request is not supported".to_owned()), None),
         };
+        let thread = match &request.command {
+            Command::Next(arguments) => Some(arguments.thread_id),
+            Command::StepIn(arguments) => Some(arguments.thread_id),
+            Command::StepOut(arguments) => Some(arguments.thread_id),
+            Command::StepBack(arguments) => Some(arguments.thread_id),
+            _ => None,
+        };
+        self.warp = thread.and_then(|thread| presenter.warp_of(thread));
         match body {
             Ok(body) => self.client.succeed(request, body)?,
             Err(message) => self.client.fail(request, message)?,
+        }
+        if resume == Some(Resume::Restart) {
+            // Without it editors keep showing the stop before.
+            let thread_id = presenter.current_thread();
+            let all_threads_continued = Some(true);
+            self.client.event(Event::Continued(ContinuedEventBody { thread_id, all_threads_continued }))?;
         }
         Ok(resume)
     }
@@ -357,6 +399,10 @@ impl<W: Write> Front for DapFront<'_, W> {
 
     fn completed(&mut self) -> Resume {
         Resume::Quit
+    }
+
+    fn warp(&self) -> Option<u32> {
+        self.warp
     }
 
     fn is_interrupted(&mut self) -> bool {

@@ -180,6 +180,16 @@ impl<W: Write> Client<W> {
         self.send(Sendable::Response(response))
     }
 
+    /// Answers a request with a body that the protocol's types in Rust lack.
+    pub(crate) fn succeed_with(&mut self, request: &Received, body: &Value) -> Result<(), ServeError> {
+        self.sent += 1;
+        let response = serde_json::json!({
+            "seq": self.sent, "type": "response", "request_seq": request.seq, "success": true,
+            "command": request.raw.get("command"), "body": body,
+        });
+        Ok(wire::write(&mut self.output, &response)?)
+    }
+
     pub(crate) fn fail(&mut self, request: &Received, message: String) -> Result<(), ServeError> {
         let command = request.raw.get("command").and_then(Value::as_str).unwrap_or("unknown").to_owned();
         self.refuse(request.seq, &command, &message)
@@ -188,10 +198,12 @@ impl<W: Write> Client<W> {
     /// Answers a request with an error. The protocol's types have no response without a body that names its command.
     fn refuse(&mut self, request_seq: i64, command: &str, message: &str) -> Result<(), ServeError> {
         self.sent += 1;
+        // An expression's error is shown where the expression is; one is evaluated wherever the pointer rests.
+        let show_user = command != "evaluate";
         let response = serde_json::json!({
             "seq": self.sent, "type": "response", "request_seq": request_seq, "success": false, "command": command,
             "message": message,
-            "body": {"error": {"id": 1, "format": "{text}", "variables": {"text": message}, "showUser": true}},
+            "body": {"error": {"id": 1, "format": "{text}", "variables": {"text": message}, "showUser": show_user}},
         });
         Ok(wire::write(&mut self.output, &response)?)
     }
@@ -205,10 +217,15 @@ impl<W: Write> Client<W> {
         Ok(wire::write(&mut self.output, &BaseMessage { seq: self.sent, message })?)
     }
 
+    /// Writes a text to the client's console.
+    pub(crate) fn say(&mut self, text: &str) -> Result<(), ServeError> {
+        let category = Some(OutputEventCategory::Console);
+        self.event(Event::Output(OutputEventBody { category, output: text.to_owned(), ..Default::default() }))
+    }
+
     /// Tells the client why and that the session has ended.
     fn end(&mut self, text: &str) -> Result<(), ServeError> {
-        let category = Some(OutputEventCategory::Console);
-        self.event(Event::Output(OutputEventBody { category, output: text.to_owned(), ..Default::default() }))?;
+        self.say(text)?;
         self.event(Event::Terminated(None))?;
         while let Some(request) = self.next()? {
             if let Command::Disconnect(_) = request.command {
@@ -268,6 +285,7 @@ fn capabilities() -> Capabilities {
         supports_evaluate_for_hovers: Some(true),
         supports_exception_info_request: Some(true),
         supports_stepping_granularity: Some(true),
+        supports_step_in_targets_request: Some(true),
         supports_terminate_request: Some(true),
         ..Default::default()
     }

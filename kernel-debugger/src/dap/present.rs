@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use emmy_dap_types::types::{Scope, Source, StackFrame, Thread, Variable};
 use ptx_interpreter::semantics::LANES;
-use ptx_interpreter::{SourcePlace, StoppedWarp, Waits};
+use ptx_interpreter::{StoppedWarp, Waits};
 
 use crate::presentation::show;
-use crate::{Matrix, Query, Register, Stopped, Value, sources};
+use crate::{Argument, CallFrame, Matrix, Named, Query, Register, Stopped, Value, sources};
 
 /// Maximum number of rows of a matrix in one line of text or as children.
 const MAX_ROWS: usize = 1024;
@@ -16,7 +16,7 @@ const MAX_ROWS: usize = 1024;
 const MAX_COLUMNS: usize = 4096;
 
 /// Frames of a thread have numbers up to this one.
-const MAX_FRAMES: i64 = 8;
+const MAX_FRAMES: i64 = 64;
 
 /// A stop as the protocol shows it.
 pub(crate) struct Presenter<'s> {
@@ -29,12 +29,18 @@ pub(crate) struct Presenter<'s> {
 /// What has children.
 #[derive(Clone)]
 enum Reference {
+    /// The variables of a frame in a lane of a warp.
+    LaneVariables(u32, usize, usize),
+    /// The variables of a frame in all lanes of a warp.
+    WarpVariables(u32, usize),
     /// The registers of a lane.
-    Lane(u32, usize),
+    LaneRegisters(u32, usize),
     /// The registers of a warp.
-    Warp(u32),
-    /// A register's lanes.
-    Register(u32, Box<Register>),
+    WarpRegisters(u32),
+    /// A value in each lane of a warp.
+    Lanes(u32, Vec<String>),
+    /// The parts of a variable in a lane.
+    Parts(Named, usize),
     Buffers,
     Shared,
     /// A part of a memory, and the expression without slices.
@@ -64,13 +70,14 @@ impl<'s> Presenter<'s> {
     pub(crate) fn threads(&self) -> Vec<Thread> {
         let block = self.stopped.block;
         let name = |warp: &StoppedWarp<'_>| {
-            let head = format!("block {} warp {}", block.index(), warp.number());
-            let Some(path) = self.stopped.path(warp) else { return format!("{head}: ended") };
+            // Editors cut long names: what distinguishes warps comes first.
+            let (number, index) = (warp.number(), block.index());
+            let Some(path) = self.stopped.path(warp) else { return format!("warp {number}, ended, block {index}") };
             let lanes = path.lanes.count_ones();
             let existing = warp.existing().count_ones();
-            let place = match self.stopped.lines.source(path.pc) {
-                Some((file, line)) => format!("{file}:{line}"),
-                None => format!("PTX line {}", self.stopped.lines.place(path.pc).line),
+            let (line, file) = match self.stopped.lines.source(path.pc) {
+                Some((file, line)) => (format!("line {line}"), format!(", {file}")),
+                None => (format!("PTX line {}", self.stopped.lines.place(path.pc).line), String::new()),
             };
             let waits = match path.waits {
                 None => "",
@@ -78,7 +85,7 @@ impl<'s> Presenter<'s> {
                 Some(Waits::ClusterBarrier) => ", at the cluster's barrier",
                 Some(Waits::Lanes) => ", waits for other lanes",
             };
-            format!("{head}: {lanes} of {existing} lanes at {place}{waits}")
+            format!("warp {number}, {line}{waits}, {lanes} of {existing} lanes, block {index}{file}")
         };
         block.warps().map(|warp| Thread { id: self.thread_of(warp.number()), name: name(&warp) }).collect()
     }
@@ -89,23 +96,21 @@ impl<'s> Presenter<'s> {
         found.ok_or_else(|| format!("thread {thread} is no warp of the block that runs"))
     }
 
+    /// Index in its block of the warp that a thread is; None for threads of other blocks.
+    pub(crate) fn warp_of(&self, thread: i64) -> Option<u32> {
+        self.warp(thread).ok().map(|warp| warp.number())
+    }
+
     pub(crate) fn frames(&self, thread: i64) -> Result<Vec<StackFrame>, String> {
         let warp = self.warp(thread)?;
         let Some(path) = self.stopped.path(&warp) else { return Ok(Vec::new()) };
-        let kernel = self.stopped.launch.kernel();
-        let id = |depth: i64| i64::from(warp.number()) * MAX_FRAMES + depth + 1;
-        let place = self.stopped.lines.place(path.pc);
-        let innermost = place.source.as_ref().filter(|source| source.line > 0);
-        if let Some(SourcePlace { inlined_at: Some(call), .. }) = innermost {
-            let source = innermost.map(|source| (&*source.file, source.line, source.column));
-            return Ok(vec![
-                self.frame(id(0), "inlined", source),
-                self.frame(id(1), kernel, Some((&call.file, call.line, call.column))),
-            ]);
-        }
-        let column = innermost.map_or(0, |source| source.column);
-        let source = self.stopped.lines.source(path.pc).map(|(file, line)| (file, line, column));
-        Ok(vec![self.frame(id(0), kernel, source)])
+        let first = i64::from(warp.number()) * MAX_FRAMES + 1;
+        let frames = self.stopped.frames(path.pc).into_iter().take(MAX_FRAMES as usize);
+        let shown = |(id, frame): (i64, CallFrame)| {
+            let place = frame.place.as_ref().map(|(file, line, column)| (file.as_str(), *line, *column));
+            self.frame(id, &frame.function, place)
+        };
+        Ok((first..).zip(frames).map(shown).collect())
     }
 
     fn frame(&self, id: i64, name: &str, place: Option<(&str, u32, u32)>) -> StackFrame {
@@ -122,11 +127,18 @@ impl<'s> Presenter<'s> {
         StackFrame { id, name: name.to_owned(), source, line, column, ..Default::default() }
     }
 
-    /// The warp of a frame.
-    fn warp_of_frame(&self, frame: i64) -> Result<StoppedWarp<'s>, String> {
-        let number = frame.checked_sub(1).map(|index| index.div_euclid(MAX_FRAMES));
-        let found = self.stopped.block.warps().find(|warp| Some(i64::from(warp.number())) == number);
-        found.ok_or_else(|| format!("there is no frame {frame}"))
+    /// The warp of a frame, and the frame's index in the debug information.
+    fn of_frame(&self, frame: i64) -> Result<(StoppedWarp<'s>, usize), String> {
+        let no_frame = || format!("there is no frame {frame}");
+        let (number, depth) = frame
+            .checked_sub(1)
+            .map(|id| (id.div_euclid(MAX_FRAMES), id.rem_euclid(MAX_FRAMES)))
+            .ok_or_else(no_frame)?;
+        let found = self.stopped.block.warps().find(|warp| i64::from(warp.number()) == number);
+        let warp = found.ok_or_else(no_frame)?;
+        let frames = self.stopped.path(&warp).map(|path| self.stopped.frames(path.pc)).unwrap_or_default();
+        let index = frames.get(depth as usize).map_or(0, |frame| frame.index);
+        Ok((warp, index))
     }
 
     fn refer(&mut self, to: Reference) -> i64 {
@@ -135,19 +147,34 @@ impl<'s> Presenter<'s> {
     }
 
     pub(crate) fn scopes(&mut self, frame: i64) -> Result<Vec<Scope>, String> {
-        let warp = self.warp_of_frame(frame)?;
+        let (warp, frame) = self.of_frame(frame)?;
         let number = warp.number();
         let lane = match self.stopped.stop.step.warp == number {
             true => self.stopped.stop.lane,
             false => self.stopped.path(&warp).map_or(0, |path| path.lanes.trailing_zeros() as usize % LANES),
         };
-        let scopes = [
-            (format!("Lane {lane}"), Reference::Lane(number, lane)),
-            (format!("Warp {number}"), Reference::Warp(number)),
-            ("Shared memory".to_owned(), Reference::Shared),
-            ("Arguments".to_owned(), Reference::Buffers),
-        ];
-        let scope = |(name, to)| Scope { name, variables_reference: self.refer(to), ..Default::default() };
+        let (of_lane, of_warp) = (format!("Lane {lane}"), format!("Warp {number}"));
+        let (shared, arguments) = ("Shared memory".to_owned(), "Arguments".to_owned());
+        let scopes = match self.stopped.lines.information().is_empty() {
+            true => vec![
+                (of_lane, Reference::LaneRegisters(number, lane)),
+                (of_warp, Reference::WarpRegisters(number)),
+                (shared, Reference::Shared),
+                (arguments, Reference::Buffers),
+            ],
+            false => vec![
+                (of_lane, Reference::LaneVariables(number, frame, lane)),
+                (of_warp, Reference::WarpVariables(number, frame)),
+                (shared, Reference::Shared),
+                (arguments, Reference::Buffers),
+                (format!("Registers of lane {lane}"), Reference::LaneRegisters(number, lane)),
+                (format!("Registers of warp {number}"), Reference::WarpRegisters(number)),
+            ],
+        };
+        let scope = |(name, to): (String, Reference)| {
+            let expensive = matches!(to, Reference::LaneRegisters(..) | Reference::WarpRegisters(..));
+            Scope { name, variables_reference: self.refer(to), expensive, ..Default::default() }
+        };
         Ok(scopes.into_iter().map(scope).collect())
     }
 
@@ -156,50 +183,74 @@ impl<'s> Presenter<'s> {
         let found = index.and_then(|index| Some((index, self.references.get(index)?.clone())));
         let (index, reference) = found.ok_or("the launch has gone on: ask for the scopes again")?;
         Ok(match reference {
-            Reference::Lane(warp, lane) => {
-                let value = |register: Register| variable(register.name, show(register.lanes[lane], register.bits), 0);
+            Reference::LaneVariables(warp, frame, lane) => {
+                let warp = self.warp(self.thread_of(warp))?;
+                let named = self.stopped.variables(&warp, frame);
+                named.into_iter().map(|named| self.in_lane(named.name.clone(), named, lane)).collect()
+            }
+            Reference::WarpVariables(warp, frame) => {
+                let number = warp;
+                let warp = self.warp(self.thread_of(warp))?;
+                let named = self.stopped.variables(&warp, frame);
+                named.into_iter().map(|named| self.in_all_lanes(named.name.clone(), number, &named)).collect()
+            }
+            Reference::Parts(of, lane) => {
+                let parts = self.stopped.parts(&of);
+                parts.into_iter().map(|(name, part)| self.in_lane(name, part, lane)).collect()
+            }
+            Reference::LaneRegisters(warp, lane) => {
+                let value = |register: Register| {
+                    let shown = show(register.lanes[lane], register.bits);
+                    Variable { evaluate_name: Some(register.name.clone()), ..variable(register.name, shown, 0) }
+                };
                 self.registers(warp)?.into_iter().map(value).collect()
             }
-            Reference::Warp(warp) => {
-                let registers = self.registers(warp)?;
-                let mut variables = Vec::with_capacity(registers.len());
-                for register in registers {
-                    let (name, value) = (register.name.clone(), show_lanes(&register));
-                    let to = self.refer(Reference::Register(warp, Box::new(register)));
-                    variables.push(variable(name, value, to));
+            Reference::WarpRegisters(warp) => {
+                let mut variables = Vec::new();
+                for register in self.registers(warp)? {
+                    let values = register.lanes.map(|value| show(value, register.bits)).to_vec();
+                    let (text, to) = (show_lanes(&values), self.refer(Reference::Lanes(warp, values)));
+                    let evaluate_name = Some(register.name.clone());
+                    variables.push(Variable { evaluate_name, ..variable(register.name, text, to) });
                 }
                 variables
             }
-            Reference::Register(warp, register) => {
+            Reference::Lanes(warp, values) => {
                 let warp = self.warp(self.thread_of(warp))?;
                 let active = self.stopped.path(&warp).map_or(0, |path| path.lanes);
-                let lane = |(lane, value): (usize, &u64)| {
+                let lane = |(lane, value): (usize, String)| {
                     let state = if active >> lane & 1 == 1 { "" } else { " (diverged)" };
-                    variable(format!("lane {lane}{state}"), show(*value, register.bits), 0)
+                    variable(format!("lane {lane}{state}"), value, 0)
                 };
-                register.lanes.iter().enumerate().map(lane).collect()
+                values.into_iter().enumerate().map(lane).collect()
             }
             Reference::Buffers => {
-                let arguments = self.stopped.launch.arguments().iter();
-                let names: Vec<String> = arguments.map(|argument| argument.name().to_owned()).collect();
-                names.into_iter().map(|name| self.named(name)).collect()
+                let arguments = self.stopped.launch.arguments();
+                let shown = |argument: &Argument| match argument {
+                    Argument::Value { name, element, bytes } => variable(name.clone(), element.show(bytes), 0),
+                    argument => self.named(argument.name().to_owned()),
+                };
+                arguments.iter().map(shown).collect()
             }
             Reference::Shared => {
                 let names: Vec<String> = self.stopped.shared().map(|(name, _)| name).collect();
                 names.into_iter().map(|name| self.named(name)).collect()
             }
             // A single row is shown by its elements at once.
-            Reference::Matrix(matrix, _) if matrix.cells.len() == matrix.columns => elements(&matrix, 0),
+            Reference::Matrix(matrix, whole) if matrix.cells.len() == matrix.columns => {
+                elements(self.stopped, &matrix, &whole, 0)
+            }
             Reference::Matrix(matrix, _) => {
                 let mut rows = Vec::new();
                 for (row, text) in matrix.rows().take(MAX_ROWS).enumerate() {
-                    let to = self.refer(Reference::Row(index, row));
-                    rows.push(variable(format!("[{}]", matrix.first.0 + row), text, to));
+                    let (name, to) = (format!("[{}]", matrix.first.0 + row), self.refer(Reference::Row(index, row)));
+                    let evaluate_name = Some(self.expression(Some(index as i64 + 1), &name));
+                    rows.push(Variable { evaluate_name, ..variable(name, text, to) });
                 }
                 rows
             }
             Reference::Row(matrix, row) => match &self.references[matrix] {
-                Reference::Matrix(matrix, _) => elements(matrix, row),
+                Reference::Matrix(matrix, whole) => elements(self.stopped, matrix, whole, row),
                 _ => unreachable!("a row refers to its matrix"),
             },
         })
@@ -212,24 +263,51 @@ impl<'s> Presenter<'s> {
         Variable { evaluate_name: Some(name.clone()), ..variable(name, first, reference) }
     }
 
-    /// The registers of a warp.
+    /// A variable, or a part of one, in a lane.
+    fn in_lane(&mut self, name: String, named: Named, lane: usize) -> Variable {
+        let value = self.stopped.show(&named, lane);
+        let type_field = Some(self.stopped.type_name(&named).to_owned());
+        let evaluate_name = Some(named.name.clone());
+        let reference = match self.stopped.parts(&named).is_empty() {
+            true => 0,
+            false => self.refer(Reference::Parts(named, lane)),
+        };
+        Variable { evaluate_name, type_field, ..variable(name, value, reference) }
+    }
+
+    /// A variable in all lanes of a warp.
+    fn in_all_lanes(&mut self, name: String, warp: u32, named: &Named) -> Variable {
+        let values: Vec<String> = (0..LANES).map(|lane| self.stopped.show(named, lane)).collect();
+        let type_field = Some(self.stopped.type_name(named).to_owned());
+        let (text, to) = (show_lanes(&values), self.refer(Reference::Lanes(warp, values)));
+        Variable { evaluate_name: Some(named.name.clone()), type_field, ..variable(name, text, to) }
+    }
+
+    /// The registers of a warp, predicates last.
     fn registers(&self, warp: u32) -> Result<Vec<Register>, String> {
         let warp = self.warp(self.thread_of(warp))?;
-        Ok(self.stopped.registers(&warp, |_| true).collect())
+        let mut registers: Vec<Register> = self.stopped.registers(&warp, |_| true).collect();
+        registers.sort_by_key(|register| register.bits == 1);
+        Ok(registers)
     }
 
     /// An expression's value as text, and a reference to its parts.
     pub(crate) fn evaluate(&mut self, expression: &str, frame: Option<i64>) -> Result<(String, i64), String> {
         let query: Query = expression.parse().map_err(|error: crate::QueryError| error.to_string())?;
-        let warp = match frame {
-            Some(frame) => self.warp_of_frame(frame)?,
-            None => self.warp(self.current_thread())?,
+        let (warp, frame) = match frame {
+            Some(frame) => self.of_frame(frame).map(|(warp, frame)| (warp, Some(frame)))?,
+            None => (self.warp(self.current_thread())?, None),
         };
-        let value = self.stopped.evaluate(&query, &warp).map_err(|error| error.to_string())?;
+        let value = self.stopped.evaluate(&query, &warp, frame).map_err(|error| error.to_string())?;
         Ok(match value {
             Value::Scalar(text) => (text, 0),
+            Value::Variable(named) => {
+                let shown = self.in_all_lanes(String::new(), warp.number(), &named);
+                (shown.value, shown.variables_reference)
+            }
             Value::Register(register) => {
-                (show_lanes(&register), self.refer(Reference::Register(warp.number(), register)))
+                let values = register.lanes.map(|value| show(value, register.bits)).to_vec();
+                (show_lanes(&values), self.refer(Reference::Lanes(warp.number(), values)))
             }
             Value::Matrix(matrix) => {
                 let rows = matrix.cells.len().checked_div(matrix.columns).unwrap_or(0);
@@ -237,6 +315,11 @@ impl<'s> Presenter<'s> {
                 for row in matrix.rows().take(MAX_ROWS) {
                     text.push('\n');
                     text.push_str(&row);
+                }
+                if let [Some(_)] = matrix.cells[..]
+                    && let Some(writer) = self.stopped.writer(&matrix, 0)
+                {
+                    text.push_str(&format!("\nwritten by {}", self.stopped.describe_writer(writer)));
                 }
                 let whole = expression.split('[').next().unwrap_or_default().trim();
                 (text, self.refer(Reference::Matrix(matrix, whole.to_owned())))
@@ -270,12 +353,19 @@ impl<'s> Presenter<'s> {
     }
 }
 
-/// The elements of a matrix's row, as variables.
-fn elements(matrix: &Matrix, row: usize) -> Vec<Variable> {
+/// The elements of a matrix's row, as variables, whose type says who wrote them. `whole` is the memory's expression.
+fn elements(stopped: &Stopped<'_>, matrix: &Matrix, whole: &str, row: usize) -> Vec<Variable> {
     let cells = matrix.cells[row * matrix.columns..].iter().take(matrix.columns.min(MAX_COLUMNS)).enumerate();
     let element = |(column, cell): (usize, &Option<String>)| {
         let text = cell.as_deref().unwrap_or("–").to_owned();
-        variable(format!("[{}]", matrix.first.1 + column), text, 0)
+        let name = format!("[{}]", matrix.first.1 + column);
+        let evaluate_name = Some(format!("{whole}[{}]{name}", matrix.first.0 + row));
+        let element = matrix.element.name();
+        let type_field = Some(match stopped.writer(matrix, row * matrix.columns + column) {
+            Some(writer) => format!("{element}, written by {}", stopped.describe_writer(writer)),
+            None => element.to_owned(),
+        });
+        Variable { evaluate_name, type_field, ..variable(name, text, 0) }
     };
     cells.map(element).collect()
 }
@@ -284,11 +374,10 @@ fn variable(name: String, value: String, variables_reference: i64) -> Variable {
     Variable { name, value, variables_reference, ..Default::default() }
 }
 
-/// A register's values in all lanes.
-fn show_lanes(Register { lanes, bits, .. }: &Register) -> String {
-    if lanes.iter().all(|value| *value == lanes[0]) {
-        return format!("all lanes: {}", show(lanes[0], *bits));
+/// The values in all lanes as one text.
+fn show_lanes(values: &[String]) -> String {
+    match values.iter().all(|value| *value == values[0]) {
+        true => format!("all lanes: {}", values[0]),
+        false => values.join(", "),
     }
-    let values = lanes.iter().map(|value| show(*value, *bits));
-    values.collect::<Vec<_>>().join(", ")
 }

@@ -123,14 +123,14 @@ pub fn record(launch: &Launch, options: &Options) -> Result<Page, RecordError> {
     let first = if own_fault.is_some() { issued.saturating_sub(limit) } else { 0 };
     let range = first..issued.min(first + limit);
 
-    let lines = Lines::new(launch.machine().code(launch.kernel()).expect("a launch's kernel is in its module"));
+    let lines = Lines::new(launch);
     let mut touched = Touched::new(block, range.clone());
     // The fault, which has been found, ends this run too unless it is a race.
-    let _ = launch.run_without_race_checks(&mut touched);
+    let _ = launch.replay(None, &mut touched);
     let memories = memories::plan(launch, &lines, &touched, own_fault, &options.shapes)?;
     let faulting = own_fault.map(|fault| (fault, outline.is_last(block, fault)));
     let mut recorder = Recorder::new(launch, &lines, (block, range.clone()), memories, faulting);
-    let _ = launch.run_without_race_checks(&mut recorder);
+    let _ = launch.replay(None, &mut recorder);
     let sources = sources::Sources::new(&lines, &options.source_root);
     let recorded = recorder.recorded();
     let document = recorder.into_document(&sources, options, fault.as_deref(), (first, issued));

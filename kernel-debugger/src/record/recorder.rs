@@ -389,7 +389,7 @@ impl Observer for Recorder<'_> {
         self.record_statuses(self.frames.lanes.len(), None, block);
         let (warp, _) = warp_and_lane(fault.thread, block.config().block);
         self.has_fault_frame = true;
-        self.begin_frame(self.time, Step { block: self.block, warp, pc: fault.pc, lanes: 0 }, 0);
+        self.begin_frame(self.time, Step { block: self.block, warp, pc: fault.pc, lanes: 0, path: 0 }, 0);
     }
 
     fn access(&mut self, access: ObservedAccess) {

@@ -80,7 +80,7 @@ pub(super) fn accessed_memory(stopped: &Stopped<'_>, access: &ObservedAccess) ->
             let bytes = shape.iter().product::<usize>() * element.bytes();
             Some((name.clone(), inside(*address, bytes as u64)?))
         }
-        Argument::Value { .. } => None,
+        Argument::Value { .. } | Argument::Structure { .. } => None,
     })
 }
 

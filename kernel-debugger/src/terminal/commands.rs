@@ -1,5 +1,7 @@
 //! Entered text: expressions, and `break`.
 
+use ptx_interpreter::semantics::LANES;
+
 use super::breakpoint_list::Conditional;
 use super::state::State;
 use crate::presentation::show;
@@ -65,20 +67,19 @@ fn show_value(state: &mut State, stopped: &Stopped<'_>, text: &str, query: Query
         return Ok(format!("{text} is shown as memory"));
     }
     let warp = state.selected(stopped).ok_or("the block has no such warp")?;
-    let value = stopped.evaluate(&query, &warp).map_err(|error| error.to_string())?;
-    Ok(format!("{text} = {}", in_words(&value, state.lane)))
+    let value = stopped.evaluate(&query, &warp, None).map_err(|error| error.to_string())?;
+    Ok(format!("{text} = {}", in_words(stopped, &value, state.lane)))
 }
 
-fn in_words(value: &Value, lane: usize) -> String {
+fn in_words(stopped: &Stopped<'_>, value: &Value, lane: usize) -> String {
+    let in_lanes = |values: Vec<String>| match values.iter().all(|value| *value == values[0]) {
+        true => format!("{} in all lanes", values[0]),
+        false => format!("{} in lane {lane}; in all: {}", values[lane], values.join(", ")),
+    };
     match value {
         Value::Scalar(text) => text.clone(),
         Value::Matrix(matrix) => matrix.rows().collect::<Vec<_>>().join("; "),
-        Value::Register(register) => {
-            let values = register.lanes.map(|value| show(value, register.bits));
-            match values.iter().all(|value| *value == values[0]) {
-                true => format!("{} in all lanes", values[0]),
-                false => format!("{} in lane {lane}; in all: {}", values[lane], values.join(", ")),
-            }
-        }
+        Value::Register(register) => in_lanes(register.lanes.map(|value| show(value, register.bits)).to_vec()),
+        Value::Variable(named) => in_lanes((0..LANES).map(|lane| stopped.show(named, lane)).collect()),
     }
 }

@@ -15,6 +15,7 @@ use super::events::Events;
 use super::keys::{self, Action};
 use super::listing::Sources;
 use super::palette::Palette;
+use super::registers_pane;
 use super::scene::Scene;
 use super::state::{State, moved};
 use super::status;
@@ -97,7 +98,7 @@ where
         Ok(())
     }
 
-    /// Draws and acts on keys until one says how to go on.
+    /// Draws and acts on keys until one resumes the launch.
     fn ask(&mut self, stopped: &Stopped<'_>, breakpoints: &mut Breakpoints) -> io::Result<Resume> {
         self.state.arrive(stopped);
         loop {
@@ -116,7 +117,7 @@ where
         }
     }
 
-    /// Acts on a key. How to go on, if it says so.
+    /// Acts on a key. How the launch resumes, if the key says so.
     fn press(
         &mut self,
         key: KeyEvent,
@@ -144,8 +145,7 @@ where
             Action::ShowAccess => self.show_access(stopped)?,
             Action::ScrollMemory(rows, columns) => self.state.memory.scroll(rows, columns),
             Action::ScrollRegisters(by) => {
-                let warp = self.state.selected(stopped);
-                let number = warp.map_or(0, |warp| stopped.registers(&warp, |_| true).count());
+                let number = registers_pane::number_of_entries(stopped, &self.state);
                 self.state.register = moved(self.state.register, by, number);
             }
             Action::MoveCursor(by) => self.move_cursor(by, stopped),
@@ -297,6 +297,10 @@ where
         }
         let resume = self.ask_at_end();
         self.or_quit(resume)
+    }
+
+    fn warp(&self) -> Option<u32> {
+        Some(self.state.warp)
     }
 
     fn is_interrupted(&mut self) -> bool {

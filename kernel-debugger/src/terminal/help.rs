@@ -11,7 +11,7 @@ use super::palette::Palette;
 /// What the marks mean.
 const MARKS: [&str; 7] = [
     "lanes: ■ runs, □ diverged, b barrier, w waits for lanes, × exited, · no thread",
-    "warps: * the one that steps; 3w three warps at a line; ● ◆ breakpoints",
+    "warps: * the one that has stopped; 3w three warps at a line; ● ◆ breakpoints",
     "memory: – never written, * changed, reversed: the warp's last access,",
     "! in the bank with the most conflicts; the colour is the bank",
     ": x[0..4][8..16], shared0 as f32 32x33, out[3][5], %r5",

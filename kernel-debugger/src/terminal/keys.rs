@@ -57,8 +57,10 @@ use Action::{MoveCursor, MoveLane, MoveWarp, ScrollMemory, ScrollRegisters};
 use KeyCode::Char;
 
 /// All keys.
-pub static BINDINGS: [Binding; 27] = [
-    bind(&[Char('s'), KeyCode::Down], "s ↓", "step to the next line", Action::Resume(Resume::StepLine)),
+pub static BINDINGS: [Binding; 29] = [
+    bind(&[Char('s'), KeyCode::Down], "s ↓", "step into the next line", Action::Resume(Resume::StepLine)),
+    bind(&[Char('n')], "n", "step over calls", Action::Resume(Resume::StepOver)),
+    bind(&[Char('o')], "o", "step out of the function", Action::Resume(Resume::StepOut)),
     bind(&[Char('i')], "i", "step one instruction", Action::Resume(Resume::StepInstruction)),
     bind(&[Char('b')], "b", "go to the next barrier", Action::Resume(Resume::ToBarrier)),
     bind(&[Char('c')], "c", "continue; any key interrupts", Action::Resume(Resume::Continue)),
@@ -76,8 +78,8 @@ pub static BINDINGS: [Binding; 27] = [
     bind(&[Char('{')], "{", "memory: up", ScrollMemory(-1, 0)),
     bind(&[Char(')')], ")", "memory: right", ScrollMemory(0, 1)),
     bind(&[Char('(')], "(", "memory: left", ScrollMemory(0, -1)),
-    bind(&[Char(']')], "]", "registers: down", ScrollRegisters(8)),
-    bind(&[Char('[')], "[", "registers: up", ScrollRegisters(-8)),
+    bind(&[Char(']')], "]", "variables, registers: down", ScrollRegisters(8)),
+    bind(&[Char('[')], "[", "variables, registers: up", ScrollRegisters(-8)),
     bind(&[Char('j')], "j", "cursor down", MoveCursor(1)),
     bind(&[Char('k')], "k", "cursor up", MoveCursor(-1)),
     bind(&[KeyCode::PageDown], "PgDn", "cursor down by 10", MoveCursor(10)),

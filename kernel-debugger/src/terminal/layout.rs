@@ -9,7 +9,7 @@ pub(super) const MIN_HEIGHT: u16 = 24;
 /// Width from which the source is beside the other panes.
 const WIDE: u16 = 100;
 
-/// Height of the panes from which there is room for the registers.
+/// Height of the panes from which there is room for the variables and registers.
 const TALL: u16 = 22;
 
 /// Columns of the warps' pane beside the memory in a narrow screen.
@@ -20,7 +20,7 @@ const WARPS_WIDTH: u16 = 44;
 pub(super) struct Areas {
     pub(super) source: Rect,
     pub(super) warps: Rect,
-    /// None where there is no room for them.
+    /// The variables and registers; None where there is no room for them.
     pub(super) registers: Option<Rect>,
     pub(super) memory: Rect,
     pub(super) status: Rect,
@@ -44,7 +44,7 @@ impl Areas {
         if content.height < TALL {
             return Self { source, warps, registers: None, memory: right, status, divider };
         }
-        let (registers, memory) = rows(right, content.height / 4);
+        let (registers, memory) = rows(right, content.height / 3);
         Self { source, warps, registers: Some(registers), memory, status, divider }
     }
 }

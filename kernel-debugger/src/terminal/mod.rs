@@ -1,7 +1,8 @@
-//! The debugger in a terminal: the source, the block's warps, registers and memory at each stop.
+//! The debugger in a terminal: the source, the block's warps, variables, registers and memory at each
+//! stop.
 //!
-//! [`State`](state::State) is what the user has chosen, [`Scene`](scene::Scene) a stop seen with it; each pane draws a
-//! scene into a buffer of characters. [`TerminalFront`](front::TerminalFront) draws, waits for a key and acts on it.
+//! `State` is what the user has chosen, a `Scene` a stop seen with it; each pane draws a scene into a buffer of
+//! characters. `TerminalFront` draws, waits for a key and acts on it.
 
 mod bank_conflicts;
 mod breakpoint_list;

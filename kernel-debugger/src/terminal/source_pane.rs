@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::canvas::{Canvas, clip, wrap};
+use super::canvas::{Canvas, clip, columns, wrap};
 use super::scene::Scene;
 
 /// Columns of a count of warps such as `31w`.
@@ -14,11 +14,12 @@ const COUNT_WIDTH: usize = 3;
 
 pub(super) fn draw(scene: &Scene<'_>, buffer: &mut Buffer, area: Rect) {
     let listing = scene.listing;
-    let title = match listing.file {
+    let file = match listing.file {
         Some(file) if listing.is_source => file,
         _ => "PTX",
     };
-    let mut canvas = Canvas::titled(buffer, area, title, scene.palette);
+    let title = title(file, &functions(scene), usize::from(area.width).saturating_sub(4));
+    let mut canvas = Canvas::titled(buffer, area, &title, scene.palette);
     let mut first_row = 0;
     if !listing.is_source {
         for line in wrap(&problem(scene), canvas.width()) {
@@ -29,6 +30,28 @@ pub(super) fn draw(scene: &Scene<'_>, buffer: &mut Buffer, area: Rect) {
     draw_instruction(scene, &mut canvas);
     let height = canvas.height().saturating_sub(first_row + 1);
     draw_lines(scene, &mut canvas, first_row, height);
+}
+
+/// The functions in which the selected warp is, the innermost first; none if it has ended.
+fn functions(scene: &Scene<'_>) -> String {
+    let frames = scene.path().map(|path| scene.stopped.frames(path.pc)).unwrap_or_default();
+    frames.iter().map(|frame| &*frame.function).collect::<Vec<_>>().join(" < ")
+}
+
+/// A file's name and functions; without the first directories if it is otherwise wider than `width`.
+fn title(file: &str, functions: &str, width: usize) -> String {
+    if functions.is_empty() {
+        return file.to_owned();
+    }
+    let mut title = format!("{file}: {functions}");
+    let mut rest = file;
+    while columns(&title) > width
+        && let Some((_, shorter)) = rest.split_once('/')
+    {
+        rest = shorter;
+        title = format!("…/{rest}: {functions}");
+    }
+    title
 }
 
 /// Why the instructions are listed.
@@ -113,4 +136,18 @@ fn indent(lines: &[String], width: usize) -> usize {
     }
     let filled = lines.iter().filter(|line| !line.trim().is_empty());
     filled.map(|line| line.len() - line.trim_start_matches(' ').len()).min().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_functions_displace_directories() {
+        let file = "kernels/src/tiles.rs";
+        assert_eq!(title(file, "", 5), file);
+        assert_eq!(title(file, "add < tiles", 33), "kernels/src/tiles.rs: add < tiles");
+        assert_eq!(title(file, "add < tiles", 32), "…/src/tiles.rs: add < tiles");
+        assert_eq!(title(file, "add < tiles", 10), "…/tiles.rs: add < tiles");
+    }
 }

@@ -17,7 +17,7 @@ pub(super) struct State {
     pub(super) lane: usize,
     /// Line of the listing, from 1; None for the line that the selected warp executes next.
     pub(super) cursor: Option<usize>,
-    /// The first shown register.
+    /// The first shown entry of the variables and registers.
     pub(super) register: usize,
     pub(super) memory: MemoryChoice,
     pub(super) breakpoints: BreakpointList,
@@ -154,7 +154,7 @@ impl MemoryChoice {
 fn names(stopped: &Stopped<'_>) -> Vec<String> {
     let buffers = stopped.launch.arguments().iter().filter_map(|argument| match argument {
         Argument::Buffer { name, .. } => Some(name.clone()),
-        Argument::Value { .. } => None,
+        Argument::Value { .. } | Argument::Structure { .. } => None,
     });
     stopped.shared().map(|(name, _)| name).chain(buffers).collect()
 }

@@ -9,8 +9,9 @@ use super::scene::Scene;
 use crate::StopReason;
 
 /// The keys that are named in the last row.
-const KEYS: &str = "s line  i instr  b barrier  c continue  S back  w warp  l lane  m memory  ? help  q quit";
-const KEYS_NARROW: &str = "s line i instr b barrier c continue S back w warp l lane m memory ? help q quit";
+const KEYS: &str =
+    "s into  n over  o out  i instr  b barrier  c continue  S back  w warp  l lane  m memory  ? help  q quit";
+const KEYS_NARROW: &str = "s into n over o out i instr b barrier c cont S back w warp l lane ? help q quit";
 
 /// The rows between the heading and the keys, for a screen of this width and height.
 pub(super) fn rows(scene: &Scene<'_>, width: usize, height: usize) -> Vec<(String, Style)> {
@@ -45,7 +46,7 @@ pub(super) fn draw(scene: &Scene<'_>, rows: &[(String, Style)], buffer: &mut Buf
     let (block, time) = (stopped.block.index(), stopped.stop.time);
     let mut title = format!("{reason}: block {block}, {}, time {time}", scene.lane());
     if stopped.stop.step.warp != scene.state.warp {
-        title.push_str(&format!("; warp {} steps", stopped.stop.step.warp));
+        title.push_str(&format!("; warp {} has stopped", stopped.stop.step.warp));
     }
     let mut canvas = Canvas::titled(buffer, area, &title, scene.palette);
     for (row, (text, style)) in rows.iter().enumerate() {
@@ -61,7 +62,7 @@ pub(super) fn draw(scene: &Scene<'_>, rows: &[(String, Style)], buffer: &mut Buf
     }
 }
 
-/// Says in the last rows of a screen that shows an earlier stop how the launch goes on.
+/// Says in the last rows of a screen that shows an earlier stop how the launch continues.
 pub(super) fn draw_over(text: &str, buffer: &mut Buffer, screen: Rect, style: Style) {
     let mut canvas = Canvas::new(buffer, screen);
     if let Some(row) = canvas.height().checked_sub(1) {

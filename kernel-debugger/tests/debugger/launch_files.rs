@@ -49,7 +49,7 @@ fn arguments_that_do_not_fit() {
         ),
         (
             r#"{"name": "x", "type": "f32", "shape": [2]}"#,
-            r#"argument x: a buffer has "shape" and "values", any other argument has "value""#,
+            r#"argument x: a buffer has "type", "shape" and "values", any other argument "type" and "value", or "bytes""#,
         ),
         (
             r#"{"name": "x", "type": "f64", "shape": [1000000, 1000000, 1000000, 1000000], "values": "zeros"}"#,

@@ -1,8 +1,10 @@
 //! The debugger as a library and as a program.
 
+mod captured;
 mod launch_files;
 mod protocol;
 mod record;
 mod session;
 mod support;
 mod terminal;
+mod walks;

@@ -110,6 +110,8 @@ impl Editor {
         self.ask("initialize", json!({"adapterID": "kernel", "linesStartAt1": true}));
         self.ask("launch", json!({"launchFile": path, "sourceRoot": root, "stopOnEntry": true}));
         self.event("initialized");
+        // As VS Code does.
+        self.ask("setDataBreakpoints", json!({"breakpoints": []}));
         self.ask("configurationDone", json!({}));
         let stopped = self.event("stopped");
         assert_eq!(stopped["reason"], "entry");
@@ -121,6 +123,11 @@ impl Editor {
         let frames = self.ask("stackTrace", json!({"threadId": thread}));
         let frame = &frames["stackFrames"][0];
         (frame["source"]["path"].as_str().unwrap().to_owned(), frame["line"].as_u64().unwrap())
+    }
+
+    /// The innermost frame of a thread.
+    fn frame(&mut self, thread: i64) -> Value {
+        self.ask("stackTrace", json!({"threadId": thread}))["stackFrames"][0]["id"].clone()
     }
 
     /// A session at the first instruction of the homework's product: its thread, the source, the first barrier's line.
@@ -179,18 +186,22 @@ fn a_tile_is_shown_as_a_matrix() {
     let threads = editor.ask("threads", json!({}))["threads"].clone();
     assert_eq!(threads.as_array().unwrap().len(), 32);
     let name = threads[31]["name"].as_str().unwrap();
-    assert!(name.starts_with("block (0, 0, 0) warp 31: 32 of 32 lanes at kernels-gpu/src/product/"), "{name}");
-    assert!(threads[3]["name"].as_str().unwrap().ends_with(", at the barrier"));
+    let file = "kernels-gpu/src/product/rung3_shared_tiles.rs";
+    assert_eq!(name, format!("warp 31, line {barrier}, 32 of 32 lanes, block (0, 0, 0), {file}"));
+    let waits = format!("warp 3, line {barrier}, at the barrier, ");
+    assert!(threads[3]["name"].as_str().unwrap().starts_with(&waits));
 
-    let scopes = editor.ask("scopes", json!({"frameId": 31 * 8 + 1}))["scopes"].clone();
+    let frame = editor.frame(32);
+    let scopes = editor.ask("scopes", json!({"frameId": frame}))["scopes"].clone();
     let names: Vec<_> = scopes.as_array().unwrap().iter().map(|scope| scope["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["Lane 0", "Warp 31", "Shared memory", "Arguments"]);
+    let registers = ["Registers of lane 0", "Registers of warp 31"];
+    assert_eq!(names, [&["Lane 0", "Warp 31", "Shared memory", "Arguments"][..], &registers].concat());
     let shared = editor.ask("variables", json!({"variablesReference": scopes[2]["variablesReference"]}));
     assert_eq!(shared["variables"][1]["name"], "shared1");
     let arguments = editor.ask("variables", json!({"variablesReference": scopes[3]["variablesReference"]}));
     assert_eq!(arguments["variables"][0]["value"], format!("{TILE_ROWS} × 40 f32"));
     assert_eq!(arguments["variables"][1]["value"], TILE_ROWS.to_string());
-    let registers = editor.ask("variables", json!({"variablesReference": scopes[1]["variablesReference"]}));
+    let registers = editor.ask("variables", json!({"variablesReference": scopes[5]["variablesReference"]}));
     assert!(registers["variables"].as_array().unwrap().len() > 50);
 
     let tile = editor.ask("evaluate", json!({"expression": "shared0 as f32 32x33 [..][..32]"}));
@@ -203,8 +214,16 @@ fn a_tile_is_shown_as_a_matrix() {
     let fifth = &children["variables"][5];
     assert_eq!((&fifth["name"], &fifth["value"]), (&json!("[5]"), &json!(rows[5])));
     let elements = editor.ask("variables", json!({"variablesReference": fifth["variablesReference"]}));
-    let element = json!({"name": "[31]", "value": x(5, 31).to_string(), "variablesReference": 0});
+    let name = "shared0 as f32 32x33[5][31]";
+    // Element (5, 31) of the tile is that of thread 5 · 32 + 31; no thread has written X.
+    let writer = format!("written by block (0, 0, 0), thread (191, 0, 0) at {file}:{}", barrier - 2);
+    let element = json!({"name": "[31]", "value": x(5, 31).to_string(), "variablesReference": 0, "evaluateName": name,
+        "type": format!("f32, {writer}")});
     assert_eq!((elements["variables"].as_array().unwrap().len(), &elements["variables"][31]), (32, &element));
+    let one = editor.ask("evaluate", json!({"expression": "shared0 as f32 32x33 [5][31]"}));
+    assert_eq!(one["result"], format!("1 × 1 f32\n{}\n{writer}", x(5, 31)));
+    let one = editor.ask("evaluate", json!({"expression": "x[5][31]"}));
+    assert_eq!(one["result"], format!("1 × 1 f32\n{}", x(5, 31)));
     let part = editor.ask("evaluate", json!({"expression": "x[2..4][38..40]", "frameId": 1}));
     assert_eq!(part["result"], format!("2 × 2 f32\n{}\n{}", row(2, 38..40), row(3, 38..40)));
     assert_eq!(editor.ask("evaluate", json!({"expression": "out[0][..2]"}))["result"], "1 × 2 f32\n–, –");
@@ -235,8 +254,10 @@ fn a_fault_is_an_exception() {
         editor.launch(seeded_bugs::PTX[0].text(), &support::seeded_bug_file("missing_second_barrier", 1, [64, 1], out));
     editor.ask("setExceptionBreakpoints", json!({"filters": ["faults"]}));
     editor.ask("continue", json!({"threadId": thread}));
+    let output = editor.event("output")["output"].clone();
     let stopped = editor.event("stopped");
     let text = stopped["text"].as_str().unwrap();
+    assert_eq!(output, format!("{text}\n"));
     assert_eq!(stopped["reason"], "exception");
     assert!(text.contains("thread (32, 0, 0)") && text.contains("thread (31, 0, 0) writes at"), "{text}");
     let (path, line) = editor.place(stopped["threadId"].as_i64().unwrap());
@@ -276,7 +297,8 @@ fn breakpoints_have_conditions_and_watch_memory() {
         let stopped = editor.event("stopped");
         assert_eq!((&stopped["reason"], &stopped["threadId"]), (&json!("breakpoint"), &json!(expected)));
     }
-    let scopes = editor.ask("scopes", json!({"frameId": 2 * 8 + 1}))["scopes"].clone();
+    let frame = editor.frame(3);
+    let scopes = editor.ask("scopes", json!({"frameId": frame}))["scopes"].clone();
     assert_eq!(scopes[0]["name"], "Lane 5");
     editor.ask("setBreakpoints", set(&[at("y == 1")]));
     editor.ask("continue", json!({"threadId": thread}));
@@ -313,10 +335,17 @@ fn breakpoints_have_conditions_and_watch_memory() {
     let stopped = editor.event("stopped");
     assert_eq!(stopped["reason"], "data breakpoint");
     let text = stopped["text"].as_str().unwrap();
-    assert!(text.starts_with("block (0, 0, 0), thread (") && text.ends_with(" writes out[40][3]"), "{text}");
+    assert!(
+        text.starts_with("block (0, 0, 0), thread (") && text.contains(" writes out[40][3] at kernels-gpu/src/"),
+        "{text}"
+    );
+    assert_eq!(stopped["description"], text);
     editor.ask("setDataBreakpoints", json!({"breakpoints": []}));
     for (command, place) in [("restart", "entry"), ("continue", "breakpoint")] {
         editor.ask(command, if command == "restart" { Value::Null } else { json!({"threadId": thread}) });
+        if command == "restart" {
+            assert_eq!(editor.event("continued")["allThreadsContinued"], true);
+        }
         assert_eq!(editor.event("stopped")["reason"], place);
     }
     editor.ask("setFunctionBreakpoints", json!({"breakpoints": []}));

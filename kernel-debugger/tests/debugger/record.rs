@@ -268,7 +268,7 @@ fn frames_include_what_other_blocks_write() {
             let times = summed(&recording["frames"]["time"]);
             let buffers = launch.launch().arguments().iter().filter_map(|argument| match argument {
                 Argument::Buffer { name, address, .. } => Some((name.clone(), *address)),
-                Argument::Value { .. } => None,
+                Argument::Value { .. } | Argument::Structure { .. } => None,
             });
             let buffers = buffers.collect();
             let mut comparison =

@@ -34,6 +34,10 @@ impl Case {
         Self(open(ptx, text))
     }
 
+    pub(crate) fn of(launch: Launch) -> Self {
+        Self(launch)
+    }
+
     pub(crate) fn launch(&self) -> &Launch {
         &self.0
     }
@@ -78,6 +82,18 @@ pub(crate) fn matmul() -> Case {
     Case(open(ptx, &text))
 }
 
+/// X·Xᵀ of another shape.
+pub(crate) fn matmul_of(rows: usize, columns: usize) -> Case {
+    let text = format!(
+        r#"{{"ptx": "kernels.ptx", "kernel": "matmul_tiles_f32", "block": [1024, 1, 1], "arguments": [
+            {{"name": "x", "type": "f32", "shape": [{rows}, {columns}], "values": "index"}},
+            {{"name": "rows", "type": "u32", "value": {rows}}},
+            {{"name": "columns", "type": "u32", "value": {columns}}},
+            {{"name": "out", "type": "f32", "shape": [{rows}, {rows}], "values": "unwritten"}}]}}"#
+    );
+    Case(open(kernels_gpu::PTX[0].text(), &text))
+}
+
 /// The PTX and the launch file of [`matmul`].
 pub(crate) fn matmul_files() -> (&'static str, String) {
     let values: Vec<String> = (0..TILE_ROWS * 40).map(|index| x(index / 40, index % 40).to_string()).collect();
@@ -94,11 +110,19 @@ pub(crate) fn matmul_files() -> (&'static str, String) {
 
 /// The maximum of 1000 × 100 by 400 blocks of 250 threads.
 pub(crate) fn max() -> Case {
-    let text = r#"{"ptx": "kernels.ptx", "kernel": "max_kernel", "grid": [400, 1, 1], "block": [250, 1, 1], "arguments": [
-        {"name": "a", "type": "i32", "shape": [1000, 100], "values": "index"},
-        {"name": "b", "type": "i32", "shape": [1000, 100], "values": "zeros"},
-        {"name": "out", "type": "i32", "shape": [1000, 100], "values": "unwritten"}]}"#;
-    Case(open(kernels_gpu::PTX[0].text(), text))
+    max_of([1000, 100], 400, 250)
+}
+
+/// The maximum of matrices of another shape.
+pub(crate) fn max_of(shape: [usize; 2], grid: u32, block: u32) -> Case {
+    let text = format!(
+        r#"{{"ptx": "kernels.ptx", "kernel": "max_kernel", "grid": [{grid}, 1, 1], "block": [{block}, 1, 1],
+            "arguments": [
+            {{"name": "a", "type": "i32", "shape": {shape:?}, "values": "index"}},
+            {{"name": "b", "type": "i32", "shape": {shape:?}, "values": "zeros"}},
+            {{"name": "out", "type": "i32", "shape": {shape:?}, "values": "unwritten"}}]}}"#
+    );
+    Case(open(kernels_gpu::PTX[0].text(), &text))
 }
 
 /// A launch of a kernel with a bug; races of the same value are faults too.

@@ -20,6 +20,8 @@ use crate::support::{self, Case, TILE_ROWS, matmul, x};
 const NORMAL: (u16, u16) = (140, 40);
 const SMALLEST: (u16, u16) = (80, 24);
 
+const TILES: &str = "kernels-gpu/src/product/rung3_shared_tiles.rs";
+
 /// Keys from a script; then Ctrl-C.
 struct Script {
     keys: VecDeque<KeyCode>,
@@ -125,7 +127,7 @@ fn the_tile_is_shown_at_the_barrier() {
     let line = session::barrier_line(0);
     let to_barrier = format!(":break {line}\n{}:shared0 as f32 32x33\n", "c".repeat(32));
     let shown = screen(&launch, NORMAL, &to_barrier);
-    assert_shows(&shown, "kernels-gpu/src/product/rung3_shared_tiles.rs");
+    assert_shows(&shown, "…/product/rung3_shared_tiles.rs: shared_tiles<f32> < matmul_tiles_f32");
     assert_shows(&shown, &format!("● {line} 32w                 thread::sync_threads();"));
     assert_shows(&shown, &format!("30 {}   {line} barrier", "b".repeat(32)));
     assert_shows(&shown, &format!("31*{}   {line}", "■".repeat(32)));
@@ -150,6 +152,81 @@ fn the_tile_is_shown_at_the_barrier() {
 
 fn x_text(row: usize, column: usize) -> String {
     x(row, column).to_string()
+}
+
+/// The pane's row of a variable, without the other column.
+fn variable(screen: &Buffer, name: &str) -> Option<String> {
+    let (x, y) = find(screen, &format!("│{name} "))?;
+    let row: String = (x + 1..x + 32).map(|x| screen[(x, y)].symbol()).collect();
+    Some(row.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
+}
+
+/// Before the second tiles are multiplied, a sum is that of 32 products.
+#[test]
+fn the_variables_of_the_selected_lane_are_shown() {
+    if support::is_stale() {
+        return;
+    }
+    let launch = matmul();
+    let line = session::line_with(TILES, "sum = math::fma", 0);
+    for (warp, lane) in [(0, 0), (2, 3), (17, 31)] {
+        let lanes = "l".repeat(lane);
+        let pressed = format!(":break {line} if warp == {warp} && first_p == 32\nc{lanes}");
+        let shown = screen(&launch, NORMAL, &pressed);
+        let place = format!("at a breakpoint: block (0, 0, 0), warp {warp}, lane {lane}, ");
+        assert_shows(&shown, &place);
+        assert_shows(&shown, &format!("variables and registers of lane {lane}, from 0 of "));
+        let sum: f32 = (0..32).map(|p| x(warp, p) * x(lane, p)).sum();
+        assert_eq!(variable(&shown, "sum"), Some(sum.to_string()), "{}", text(&shown));
+        assert_eq!(variable(&shown, "tx"), Some(lane.to_string()), "{}", text(&shown));
+        assert_eq!(variable(&shown, "ty"), Some(warp.to_string()), "{}", text(&shown));
+        // The caller's variables come after its name, and the registers last.
+        let (_, own) = find(&shown, "│sum ").unwrap();
+        let scrolled = screen(&launch, NORMAL, &format!("{pressed}]"));
+        assert!(find(&scrolled, "│sum ").unwrap().1 < own);
+        let (_, caller) = find(&scrolled, "│matmul_tiles_f32 ").unwrap();
+        assert_eq!(variable(&scrolled, "columns"), Some("40".to_owned()), "{}", text(&scrolled));
+        assert!(find(&scrolled, "│columns ").unwrap().1 > caller, "{}", text(&scrolled));
+        assert_shows(&scrolled, "registers  ");
+    }
+    // Without debug information there are registers only.
+    let shown = screen(&strided(1, 4), NORMAL, "");
+    assert_shows(&shown, "─ registers of lane 0, from 0 of ");
+    assert!(find(&shown, "variables").is_none());
+}
+
+/// Steps are those of the selected warp, not of the one that has stopped.
+#[test]
+fn steps_move_the_selected_warp() {
+    if support::is_stale() {
+        return;
+    }
+    let launch = matmul();
+    let line = session::line_with(TILES, "a_tile.set(", 0);
+    let product = session::line_with(TILES, "sum = math::fma", 0);
+    let tiles = "rung3_shared_tiles.rs: shared_tiles<f32> < matmul_tiles_f32";
+    let after = |pressed: &str| screen(&launch, NORMAL, &format!(":break {line} if warp == 3\ncp{pressed}"));
+    let selected = after("1");
+    assert_shows(&selected, "at a breakpoint: block (0, 0, 0), warp 1, lane 0, thread (32, 0, 0)");
+    assert_shows(&selected, "; warp 3 has stopped");
+    // Warp 1 has been at the barrier; the others follow it there first.
+    for key in ["n", "s"] {
+        let stepped = after(&format!("1{key}"));
+        assert_shows(&stepped, "after a step: block (0, 0, 0), warp 1, lane 0");
+        assert_shows(&stepped, &format!(" 1*{}   {product}", "■".repeat(32)));
+        assert_shows(&stepped, tiles);
+    }
+    assert_shows(&after("1i"), "after a step: block (0, 0, 0), warp 1, lane 0");
+    // The function of `x.get_or_zero` is stepped into, out of and over.
+    let into = after("s");
+    assert_shows(&into, "get_or_zero<f32> < shared_tiles<f32> < matmul_tiles_f32");
+    assert_shows(&into, "after a step: block (0, 0, 0), warp 3");
+    let out = after("so");
+    assert_shows(&out, tiles);
+    assert_shows(&out, "after a step: block (0, 0, 0), warp 3");
+    let over = after("n");
+    assert_shows(&over, tiles);
+    assert_shows(&over, &format!(" 3*{}   {}", "■".repeat(32), line + 1));
 }
 
 /// At each seeded bug's fault its full text is shown, which names the thread, the line and the other thread of a race.
@@ -382,7 +459,8 @@ fn expressions_and_breakpoints_are_entered() {
 #[test]
 fn a_running_launch_is_interrupted_and_the_end_leads_back() {
     let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry spin() {\nL: bra L;\n}\n";
-    let spin = support::Case::open(ptx, r#"{"ptx": "kernels.ptx", "kernel": "spin", "block": [32, 1, 1], "arguments": []}"#);
+    let spin =
+        support::Case::open(ptx, r#"{"ptx": "kernels.ptx", "kernel": "spin", "block": [32, 1, 1], "arguments": []}"#);
     let interrupted = run(spin.launch(), NORMAL, keys("c"), root(), (true, true));
     assert_shows(&interrupted, "interrupted: block (0, 0, 0), warp 0");
     assert_shows(&screen(&strided(1, 4), NORMAL, "c"), "the kernel has ended; shown is the last stop");

@@ -20,9 +20,22 @@ pub(super) struct Turn {
 }
 
 /// The warps of a block that is being executed.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Block {
     warps: Vec<Warp>,
+    /// Where the block is in its turn; the default between two turns.
+    turn: UnfinishedTurn,
+}
+
+/// Where a block is in its turn.
+#[derive(Clone, Copy, Debug, Default)]
+struct UnfinishedTurn {
+    /// Index of the warp that runs.
+    warp: usize,
+    /// Whether any instruction was executed.
+    progress: bool,
+    /// Whether a thread of the warps before has not exited.
+    live: bool,
 }
 
 impl Block {
@@ -30,7 +43,12 @@ impl Block {
         let threads = launch.config.block.count() as u32;
         let warps = (0..threads.div_ceil(LANES as u32))
             .map(|number| Warp::new(number, threads - number * LANES as u32, launch.kernel));
-        Self { warps: warps.collect() }
+        Self { warps: warps.collect(), turn: UnfinishedTurn::default() }
+    }
+
+    /// The warps, in order.
+    pub(super) fn warps(&self) -> &[Warp] {
+        &self.warps
     }
 
     /// Resets the warps and `context` for block `number` of the grid, where x varies fastest.
@@ -40,36 +58,40 @@ impl Block {
         if let Some(races) = &mut context.races {
             context.state.watched = Some(races.start_block(&context.state.shared, &context.state.dynamic_shared));
         }
+        self.turn = UnfinishedTurn::default();
         for warp in &mut self.warps {
             warp.start(context);
         }
     }
 
-    /// Runs each warp until it waits or its time slice expires. The block ends if the observer abandons the launch.
+    /// Runs each warp until it waits or its time slice expires. The block ends if the observer abandons the launch. From
+    /// a snapshot it finishes the turn that it was in.
     ///
     /// # Errors
     /// A thread's fault, or a deadlock: no thread can continue.
     pub(super) fn run(&mut self, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
-        self.run_warps(context).inspect_err(|fault| context.observe_fault(fault, &self.warps))
+        self.run_warps(context).inspect_err(|fault| context.observe_fault(fault, self))
     }
 
     fn run_warps(&mut self, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
-        let (mut progress, mut live) = (false, false);
-        for index in 0..self.warps.len() {
-            progress |= self.warps[index].run(context)?;
+        while self.turn.warp < self.warps.len() {
+            let index = self.turn.warp;
+            self.turn.progress |= self.warps[index].run(context)?;
             while let Some(step) = context.stopped_before.take() {
-                context.observe_stop(step, &self.warps);
+                context.observe_stop(step, self);
                 if context.abandoned {
                     return Ok(Turn { ended: true, progress: true });
                 }
                 self.warps[index].run(context)?;
             }
-            live |= self.warps[index].live() != 0;
+            self.turn.live |= self.warps[index].live() != 0;
             if context.state.complete != 0 {
                 self.release(context);
-                progress = true;
+                self.turn.progress = true;
             }
+            self.turn.warp += 1;
         }
+        let UnfinishedTurn { mut progress, live, .. } = std::mem::take(&mut self.turn);
         if context.config.cluster == 1 && context.state.cluster_arrived == context.config.block.count() as u32 {
             self.pass_cluster_barrier(context);
             progress = true;
@@ -112,7 +134,7 @@ impl Block {
         let (warp, path) = self.first_path_that(|state| state == PathState::AtClusterBarrier)?;
         let kind = FaultKind::ClusterBarrierDivergence { arrived, threads, exited };
         let fault = context.fault(path.pc, warp.first_thread_of(&path), kind);
-        context.observe_fault(&fault, &self.warps);
+        context.observe_fault(&fault, self);
         Some(fault)
     }
 

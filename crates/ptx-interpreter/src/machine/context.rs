@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use cuda_std::{Dim3, LaunchConfig};
 
-use super::block::Block;
 use super::counts::InstructionCounts;
 use super::fault::{Fault, FaultKind};
 use super::lanes::lanes_of;
 use super::launch::{Launch, LaunchResults};
 use super::observer::{Observing, Step};
 use super::race::RaceChecker;
+use super::schedule::Schedule;
 use super::warp::Warp;
 use crate::memory::races::{Phase, Watched};
 use crate::memory::{Extent, Region};
@@ -41,12 +41,12 @@ pub(super) struct Context<'a> {
     /// Index of the current block in the grid.
     pub(super) block: Dim3,
     pub(super) state: BlockState,
-    /// The states of the cluster's blocks; that of the current block is `state`.
-    pub(super) cluster: Vec<BlockState>,
+    /// The blocks that take turns.
+    pub(super) schedule: Schedule,
 }
 
 /// State of one block, other than its warps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct BlockState {
     pub(super) number: u32,
     pub(super) shared: Region,
@@ -127,7 +127,7 @@ impl<'a> Context<'a> {
             abandoned: false,
             block: Dim3::default(),
             state: BlockState::new(launch.kernel, &launch.dynamic_shared),
-            cluster: Vec::new(),
+            schedule: Schedule::default(),
         }
     }
 
@@ -150,20 +150,15 @@ impl Context<'_> {
         self.counts[pc].divergent += 1;
     }
 
-    /// Exchanges the state of the current block with that of block `rank` of the cluster.
-    pub(super) fn swap_block(&mut self, rank: usize) {
-        std::mem::swap(&mut self.state, &mut self.cluster[rank]);
-    }
-
     /// Lets the blocks of the cluster pass its barrier, at which all their threads have arrived.
-    pub(super) fn pass_cluster_barrier(&mut self, blocks: &mut [Block]) {
+    pub(super) fn pass_cluster_barrier(&mut self) {
         let mut phases = Vec::new();
-        for (rank, block) in blocks.iter_mut().enumerate() {
-            self.swap_block(rank);
-            block.pass_cluster_barrier(self);
-            let BlockState { number: block, barriers_passed: barriers, .. } = self.state;
-            phases.push(Phase { block, warp: 0, barriers, warp_syncs: 0 });
-            self.swap_block(rank);
+        for rank in 0..self.schedule.residents.len() {
+            self.with_resident(rank, |block, context| {
+                block.pass_cluster_barrier(context);
+                let BlockState { number: block, barriers_passed: barriers, .. } = context.state;
+                phases.push(Phase { block, warp: 0, barriers, warp_syncs: 0 });
+            });
         }
         if let Some(races) = &mut self.races {
             races.detector.synchronise(&phases);

@@ -43,7 +43,7 @@ struct ReconvergencePoint {
 }
 
 /// The paths of a warp and the points where they reconverge.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Divergence {
     pub(super) paths: Vec<Path>,
     points: Vec<ReconvergencePoint>,
@@ -52,6 +52,11 @@ pub(super) struct Divergence {
 }
 
 impl Divergence {
+    /// Size of the paths and points in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.paths) + size_of_val(&*self.points) + size_of_val(&*self.free)
+    }
+
     /// Puts all lanes of `mask` on one path at the first instruction.
     pub(super) fn start(&mut self, mask: u32) {
         self.paths.clear();

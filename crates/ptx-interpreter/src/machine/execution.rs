@@ -12,6 +12,13 @@ use crate::semantics::LANES;
 /// Initial content of registers: a recognisable pattern, NaN as an f32 and as an f64.
 const UNINITIALISED: u64 = 0x7ff4_dead_7fa4_dead;
 
+/// The content of a register of `bits` bits before it is written, which [`StoppedWarp::register`] shows.
+///
+/// [`StoppedWarp::register`]: super::StoppedWarp::register
+pub fn uninitialised_register(bits: usize) -> u64 {
+    truncate(UNINITIALISED, bits)
+}
+
 /// Length of a time slice: instructions that a path executes before another one runs.
 const TIME_SLICE: u32 = 4096;
 
@@ -89,7 +96,7 @@ impl Warp {
                     path.mask & if negated { !bits } else { bits }
                 }
             };
-            if context.observer.is_some() && context.stops_before(self.number, path.pc, active) {
+            if context.observer.is_some() && context.stops_before(self.number, path.pc, (active, path.mask)) {
                 context.slice_used = used;
                 return Ok(());
             }

@@ -20,7 +20,9 @@ mod race;
 mod record;
 mod report;
 mod resolve;
+mod schedule;
 mod scheduler;
+mod snapshot;
 mod uninitialised;
 mod warp;
 
@@ -39,10 +41,12 @@ use launch::Launch;
 use warp::Warp;
 
 pub use counts::InstructionCounts;
+pub use execution::uninitialised_register;
 pub use fault::{Access, Fault, FaultKind};
 pub use observer::{Code, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock, StoppedWarp, Waits, WarpPath};
 pub use race::SameValueRace;
 pub use report::{AccessedSpace, InstructionReport, LaunchReport, SpaceTotals};
+pub use snapshot::Snapshot;
 
 /// Options of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -247,7 +251,29 @@ impl Machine {
         observer: &mut dyn Observer,
     ) -> Result<bool, LaunchError> {
         let launch = self.prepare(options, kernel, config, parameters)?;
-        launch.run_observed(observer).map_err(LaunchError::Fault)
+        launch.run_observed(None, observer).map_err(LaunchError::Fault)
+    }
+
+    /// Runs the rest of an observed launch from a snapshot of it, to which global memory returns. The launch must be the
+    /// same. Races are not looked for; apart from that the rest is executed as it was before.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    ///
+    /// # Panics
+    /// If the snapshot is of another kernel or configuration.
+    pub fn resume(
+        &self,
+        options: Options,
+        kernel: &str,
+        config: LaunchConfig,
+        parameters: &[&[u8]],
+        snapshot: &Snapshot,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, LaunchError> {
+        let launch = self.prepare(Options { check_races: false, ..options }, kernel, config, parameters)?;
+        assert!(snapshot.is_of(&launch), "a snapshot of another launch");
+        launch.run_observed(Some(snapshot), observer).map_err(LaunchError::Fault)
     }
 
     /// A kernel's instructions; None if there is no such kernel.

@@ -5,11 +5,13 @@ use std::ops::ControlFlow;
 
 use cuda_std::{Dim3, LaunchConfig};
 
+use super::block::Block;
 use super::context::{BlockState, Context};
 use super::divergence::PathState;
 use super::fault::{Access, Fault};
 use super::lane_addresses::Memory;
 use super::launch::Launch;
+use super::schedule::Schedule;
 use super::warp::Warp;
 use crate::memory::{Extent, Region, first_address};
 use crate::program::{DYNAMIC_SHARED_START, Kernel, Place, Program};
@@ -43,12 +45,14 @@ pub struct Step {
     pub pc: usize,
     /// The lanes that execute it: bit i is lane i.
     pub lanes: u32,
+    /// The lanes that are at it: those that execute it, and those for which its guard is false.
+    pub path: u32,
 }
 
 /// An access of a lane to global or shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedAccess {
-    /// The instruction, with the accessing lane alone in `lanes`.
+    /// The instruction, with the accessing lane alone in `lanes` and `path`.
     pub step: Step,
     /// What the lane does.
     pub access: Access,
@@ -73,30 +77,30 @@ impl fmt::Debug for Observing<'_> {
 
 impl Context<'_> {
     /// Whether the launch stops before an instruction.
-    pub(super) fn stops_before(&mut self, warp: u32, pc: usize, lanes: u32) -> bool {
+    pub(super) fn stops_before(&mut self, warp: u32, pc: usize, (lanes, path): (u32, u32)) -> bool {
         let Some(Observing(observer)) = &mut self.observer else { return false };
         if std::mem::take(&mut self.resumes) {
             return false;
         }
-        let step = Step { block: self.state.number, warp, pc, lanes };
+        let step = Step { block: self.state.number, warp, pc, lanes, path };
         self.stopped_before = observer.stops_before(step).then_some(step);
         self.stopped_before.is_some()
     }
 
     /// Shows the observer the block before an instruction at which it stops.
     #[cold]
-    pub(super) fn observe_stop(&mut self, step: Step, warps: &[Warp]) {
+    pub(super) fn observe_stop(&mut self, step: Step, block: &Block) {
         let Some(Observing(observer)) = self.observer.take() else { return };
-        self.abandoned = observer.stop(step, &self.stopped_block(warps)).is_break();
+        self.abandoned = observer.stop(step, &self.stopped_block(block, false)).is_break();
         self.resumes = true;
         self.observer = Some(Observing(observer));
     }
 
     /// Shows the observer the block in which a fault has happened.
     #[cold]
-    pub(super) fn observe_fault(&mut self, fault: &Fault, warps: &[Warp]) {
+    pub(super) fn observe_fault(&mut self, fault: &Fault, block: &Block) {
         let Some(Observing(observer)) = self.observer.take() else { return };
-        observer.fault(fault, &self.stopped_block(warps));
+        observer.fault(fault, &self.stopped_block(block, true));
         self.observer = Some(Observing(observer));
     }
 
@@ -114,7 +118,7 @@ impl Context<'_> {
         }
         let block = self.state.number;
         let shared = |start: u64, owner| (Space::Shared, owner, start + offset as u64);
-        let other = |rank: u32| self.cluster[rank as usize].number;
+        let other = |rank: u32| self.schedule.residents[rank as usize].state.number;
         let (space, owner, address) = match memory {
             Memory::Global(index) => {
                 let start = self.launch.view.allocations()[index].extent.start;
@@ -127,22 +131,27 @@ impl Context<'_> {
             Memory::Local | Memory::Parameters | Memory::Constants => return,
         };
         if let Some(Observing(observer)) = &mut self.observer {
-            let step = Step { block, warp, pc, lanes: 1 << lane };
+            let step = Step { block, warp, pc, lanes: 1 << lane, path: 1 << lane };
             observer.access(ObservedAccess { step, access, space, owner, address, bytes });
         }
     }
 
-    fn stopped_block<'s>(&'s self, warps: &'s [Warp]) -> StoppedBlock<'s> {
-        StoppedBlock { launch: self.launch, state: &self.state, warps }
+    fn stopped_block<'s>(&'s self, block: &'s Block, is_at_fault: bool) -> StoppedBlock<'s> {
+        let Self { launch, state, schedule, slice_used, .. } = self;
+        StoppedBlock { launch, state, block, schedule, slice_used: *slice_used, is_at_fault }
     }
 }
 
 /// A block of a launch that has stopped.
 #[derive(Debug)]
 pub struct StoppedBlock<'a> {
-    launch: &'a Launch<'a>,
-    state: &'a BlockState,
-    warps: &'a [Warp],
+    pub(super) launch: &'a Launch<'a>,
+    pub(super) state: &'a BlockState,
+    pub(super) block: &'a Block,
+    pub(super) schedule: &'a Schedule,
+    /// Instructions of the time slice that the running path has executed.
+    pub(super) slice_used: u32,
+    pub(super) is_at_fault: bool,
 }
 
 impl<'a> StoppedBlock<'a> {
@@ -164,7 +173,7 @@ impl<'a> StoppedBlock<'a> {
     /// Its warps, in order.
     pub fn warps(&self) -> impl Iterator<Item = StoppedWarp<'a>> {
         let kernel = self.launch.kernel;
-        self.warps.iter().map(move |warp| StoppedWarp { kernel, warp })
+        self.block.warps().iter().map(move |warp| StoppedWarp { kernel, warp })
     }
 
     /// Its shared variables, and last its dynamic shared memory, if it has any.

@@ -5,7 +5,7 @@ use super::lanes::lanes_of;
 use crate::semantics::LANES;
 
 /// The asynchronous copies of a warp that are in flight.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct PendingCopies {
     copies: Vec<PendingCopy>,
     /// Number of groups that each lane has committed.
@@ -23,6 +23,11 @@ pub(super) struct PendingCopy {
 }
 
 impl PendingCopies {
+    /// Size of the copies in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.copies)
+    }
+
     pub(super) fn clear(&mut self) {
         self.copies.clear();
         self.committed = [0; LANES];

@@ -36,7 +36,8 @@ impl Context<'_> {
             (Memory::Global(index), _) => *races.global.entry(index).or_insert_with(|| races.detector.watch(length)),
             (Memory::Shared, Some([shared, _])) => shared,
             (Memory::DynamicShared, Some([_, dynamic])) => dynamic,
-            (Memory::OtherShared { rank, is_dynamic }, _) => match self.cluster[rank as usize].watched {
+            (Memory::OtherShared { rank, is_dynamic }, _) => match self.schedule.residents[rank as usize].state.watched
+            {
                 Some(watched) => watched[usize::from(is_dynamic)],
                 None => return Ok(()),
             },
@@ -49,7 +50,7 @@ impl Context<'_> {
             (Access::Write, false) => AccessKind::Write,
             (Access::Write, true) | (Access::Atomic, _) => AccessKind::AtomicWrite,
         };
-        let region = resolve::region(memory, self.launch, &self.state, &self.cluster, warp);
+        let region = resolve::region(memory, self.launch, &self.state, &self.schedule, warp);
         let same_value = |range| same_value(region, range);
         let conflict = races.detector.record_value((watched, offset), bytes, kind, thread, pc as u32, same_value);
         let at = (watched, offset);

@@ -8,6 +8,7 @@ use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
 use super::lanes::{ALL, groups, lanes_of};
 use super::launch::Launch;
 use super::race::RecordedAccess;
+use super::schedule::{Resident, Schedule};
 use super::warp::Warp;
 use crate::memory::{
     AccessError, Region, block_of_cluster, first_address, from_generic, global_pattern, shared_pattern, space_of,
@@ -243,18 +244,18 @@ fn in_block(memory: Memory, block: Option<u32>) -> Memory {
     }
 }
 
-/// The region that holds a memory's bytes. `cluster` has the states of the other blocks of the cluster.
+/// The region that holds a memory's bytes. `schedule` has the other blocks of the cluster.
 #[inline]
 pub(super) fn region<'r>(
     memory: Memory,
     launch: &'r Launch<'_>,
     state: &'r BlockState,
-    cluster: &'r [BlockState],
+    schedule: &'r Schedule,
     warp: &'r Warp,
 ) -> &'r Region {
     match memory {
-        Memory::OtherShared { rank, is_dynamic: false } => &cluster[rank as usize].shared,
-        Memory::OtherShared { rank, is_dynamic: true } => &cluster[rank as usize].dynamic_shared,
+        Memory::OtherShared { rank, is_dynamic: false } => &schedule.residents[rank as usize].state.shared,
+        Memory::OtherShared { rank, is_dynamic: true } => &schedule.residents[rank as usize].state.dynamic_shared,
         Memory::Global(index) => &launch.view.allocations()[index].region,
         Memory::Shared => &state.shared,
         Memory::DynamicShared => &state.dynamic_shared,
@@ -268,13 +269,13 @@ impl Context<'_> {
     /// The region that holds a memory's bytes.
     #[inline]
     pub(super) fn region<'r>(&'r self, memory: Memory, warp: &'r Warp) -> &'r Region {
-        region(memory, self.launch, &self.state, &self.cluster, warp)
+        region(memory, self.launch, &self.state, &self.schedule, warp)
     }
 
     /// Checks that block `rank` of the cluster exists, has started and has not ended.
     fn check_block_of_cluster(&self, rank: u32, access: Access) -> Result<(), FaultKind> {
         let blocks = u32::from(self.config.cluster);
-        let Some(state) = self.cluster.get(rank as usize) else {
+        let Some(Resident { state, .. }) = self.schedule.residents.get(rank as usize).filter(|_| rank < blocks) else {
             return Err(FaultKind::NoSuchBlock { access, rank, blocks });
         };
         if self.state.cluster_barriers == 0 {

@@ -5,11 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::block::Block;
-use super::context::{BlockState, Context};
+use super::block::{Block, Turn};
+use super::context::Context;
 use super::fault::Fault;
 use super::launch::{Launch, LaunchResults};
 use super::observer::{Observer, Observing};
+use super::schedule::Resident;
+use super::snapshot::Snapshot;
 
 /// The fault of the lowest-numbered block that has one.
 #[derive(Debug)]
@@ -65,21 +67,32 @@ impl Launch<'_> {
         Ok(results.unwrap_or_default())
     }
 
-    /// Runs all blocks on the calling thread, with an observer. Returns false if it has abandoned the launch.
+    /// Runs all blocks on the calling thread, with an observer, or what is left of them after a snapshot. Returns false
+    /// if the observer has abandoned the launch.
     ///
     /// # Errors
     /// A thread's fault.
-    pub(super) fn run_observed<'l>(&'l self, observer: &'l mut (dyn Observer + 'l)) -> Result<bool, Box<Fault>> {
+    pub(super) fn run_observed<'l>(
+        &'l self,
+        snapshot: Option<&Snapshot>,
+        observer: &'l mut (dyn Observer + 'l),
+    ) -> Result<bool, Box<Fault>> {
         let lowest = LowestFault::default();
         let mut context = Context::new(self);
         context.observer = Some(Observing(observer));
-        self.run_share(0..self.config.grid.count(), &AtomicU64::new(0), &lowest, &mut context);
+        if let Some(snapshot) = snapshot {
+            snapshot.restore(&mut context);
+        }
+        // Blocks start in ascending order.
+        let last = context.schedule.residents.last().map(|resident| u64::from(resident.state.number));
+        let next = AtomicU64::new(last.map_or(0, |last| last + 1));
+        self.run_share(0..self.config.grid.count(), &next, &lowest, &mut context);
         lowest.into_result()?;
         Ok(!context.abandoned)
     }
 
     /// Runs a worker's share of the blocks: those in `own` of a cooperative launch, otherwise as many as it can take
-    /// from `next` on.
+    /// from `next` on. Blocks that are resident before run to their end first, or take turns in place of `own`.
     fn run_share(
         &self,
         own: impl Iterator<Item = u64>,
@@ -97,22 +110,32 @@ impl Launch<'_> {
     /// Runs blocks to completion, one after the other. Workers take them in ascending order, so that every block below
     /// a block at fault runs.
     fn run_to_completion(&self, next: &AtomicU64, lowest: &LowestFault, context: &mut Context<'_>) {
-        let mut block = Block::new(self);
+        let mut block = match context.schedule.residents.pop() {
+            None => Block::new(self),
+            Some(Resident { mut block, state }) => {
+                context.block = self.block_index(state.number.into());
+                context.state = state;
+                self.finish(&mut block, lowest, context);
+                block
+            }
+        };
         while !context.abandoned {
             let number = next.fetch_add(1, Relaxed);
             if number >= self.config.grid.count() || number > lowest.block.load(Relaxed) {
                 return;
             }
             block.start(number, context);
-            loop {
-                match block.run(context) {
-                    Ok(turn) if turn.ended => break,
-                    Ok(_) => {}
-                    Err(fault) => {
-                        lowest.report(number, fault);
-                        break;
-                    }
-                }
+            self.finish(&mut block, lowest, context);
+        }
+    }
+
+    /// Runs a block to completion.
+    fn finish(&self, block: &mut Block, lowest: &LowestFault, context: &mut Context<'_>) {
+        loop {
+            match block.run(context) {
+                Ok(turn) if turn.ended => return,
+                Ok(_) => {}
+                Err(fault) => return lowest.report(context.state.number.into(), fault),
             }
         }
     }
@@ -120,63 +143,60 @@ impl Launch<'_> {
     /// Runs clusters to completion, one after the other.
     fn run_clusters(&self, next: &AtomicU64, lowest: &LowestFault, context: &mut Context<'_>) {
         let size = usize::from(self.config.cluster);
-        context.cluster.resize_with(size, || BlockState::new(self.kernel, &self.dynamic_shared));
-        let mut cluster: Vec<Block> = (0..size).map(|_| Block::new(self)).collect();
+        let mut is_started = !context.schedule.residents.is_empty();
+        context.schedule.residents.resize_with(size, || Resident::new(self));
         while !context.abandoned {
-            let first = next.fetch_add(size as u64, Relaxed);
-            if first >= self.config.grid.count() || first > lowest.block.load(Relaxed) {
-                return;
+            if !std::mem::take(&mut is_started) {
+                let first = next.fetch_add(size as u64, Relaxed);
+                if first >= self.config.grid.count() || first > lowest.block.load(Relaxed) {
+                    return;
+                }
+                for rank in 0..size {
+                    context.with_resident(rank, |block, context| block.start(first + rank as u64, context));
+                }
+                (context.schedule.current, context.schedule.progress) = (0, false);
             }
-            if let Err((rank, fault)) = self.run_cluster(first, &mut cluster, context) {
-                lowest.report(first + rank as u64, fault);
+            if let Err((rank, fault)) = self.run_cluster(context) {
+                lowest.report(u64::from(context.schedule.residents[rank].state.number), fault);
             }
         }
     }
 
-    /// Runs the cluster whose first block is number `first` of the grid, its blocks round-robin.
+    /// Runs the resident cluster, its blocks round-robin.
     ///
     /// # Errors
     /// A block's fault, with its index in the cluster.
-    fn run_cluster(
-        &self,
-        first: u64,
-        cluster: &mut [Block],
-        context: &mut Context<'_>,
-    ) -> Result<(), (usize, Box<Fault>)> {
-        for (rank, block) in cluster.iter_mut().enumerate() {
-            context.swap_block(rank);
-            block.start(first + rank as u64, context);
-            context.swap_block(rank);
-        }
-        let threads = cluster.len() * self.config.block.count() as usize;
+    fn run_cluster(&self, context: &mut Context<'_>) -> Result<(), (usize, Box<Fault>)> {
+        let size = context.schedule.residents.len();
+        let threads = size * self.config.block.count() as usize;
         loop {
-            let mut progress = false;
-            for (rank, block) in cluster.iter_mut().enumerate() {
-                if context.cluster[rank].ended {
-                    continue;
+            while context.schedule.current < size {
+                let rank = context.schedule.current;
+                if !context.schedule.residents[rank].state.ended {
+                    let turn = self.take_turn(rank, context).map_err(|fault| (rank, fault))?;
+                    context.schedule.progress |= turn.progress;
+                    if context.abandoned {
+                        return Ok(());
+                    }
                 }
-                context.swap_block(rank);
-                context.block = self.block_index(first + rank as u64);
-                let turn = block.run(context);
-                context.swap_block(rank);
-                progress |= turn.map_err(|fault| (rank, fault))?.progress;
-                if context.abandoned {
-                    return Ok(());
-                }
+                context.schedule.current += 1;
             }
-            if context.cluster.iter().all(|state| state.ended) {
+            context.schedule.current = 0;
+            let progress = std::mem::take(&mut context.schedule.progress);
+            let residents = &context.schedule.residents;
+            if residents.iter().all(|resident| resident.state.ended) {
                 return Ok(());
             }
-            let arrived = context.cluster.iter().map(|state| state.cluster_arrived as usize).sum();
+            let arrived = residents.iter().map(|resident| resident.state.cluster_arrived as usize).sum();
             if arrived == threads {
-                context.pass_cluster_barrier(cluster);
+                context.pass_cluster_barrier();
             } else if !progress {
-                let exited = cluster.iter().map(Block::exited).sum();
-                for (rank, block) in cluster.iter().enumerate() {
-                    context.block = self.block_index(first + rank as u64);
-                    context.swap_block(rank);
-                    let fault = block.cluster_fault(context, (arrived, threads, exited));
-                    context.swap_block(rank);
+                let exited = residents.iter().map(|resident| resident.block.exited()).sum();
+                for rank in 0..size {
+                    let fault = context.with_resident(rank, |block, context| {
+                        context.block = self.block_index(context.state.number.into());
+                        block.cluster_fault(context, (arrived, threads, exited))
+                    });
                     if let Some(fault) = fault {
                         return Err((rank, fault));
                     }
@@ -188,32 +208,35 @@ impl Launch<'_> {
 
     /// Runs blocks round-robin, because blocks of a cooperative launch may wait for each other.
     fn run_round_robin(&self, numbers: impl Iterator<Item = u64>, lowest: &LowestFault, context: &mut Context<'_>) {
-        let mut running: Vec<(u64, Block, BlockState)> = Vec::new();
-        for number in numbers {
-            let mut block = Block::new(self);
-            block.start(number, context);
-            let fresh = BlockState::new(self.kernel, &self.dynamic_shared);
-            running.push((number, block, std::mem::replace(&mut context.state, fresh)));
+        if context.schedule.residents.is_empty() {
+            for (index, number) in numbers.enumerate() {
+                context.schedule.residents.push(Resident::new(self));
+                context.with_resident(index, |block, context| block.start(number, context));
+            }
         }
         // A fault of any block ends all: others may wait for that block forever.
-        while !running.is_empty() && lowest.block.load(Relaxed) == u64::MAX {
-            running.retain_mut(|(number, block, state)| {
+        while !context.schedule.residents.is_empty() && lowest.block.load(Relaxed) == u64::MAX {
+            while let Some(resident) = context.schedule.residents.get(context.schedule.current) {
+                let number = u64::from(resident.state.number);
                 // After a fault only a lower block's could still be the one that is reported.
-                if context.abandoned || lowest.block.load(Relaxed) < *number {
-                    return false;
+                if context.abandoned || lowest.block.load(Relaxed) < number {
+                    return;
                 }
-                std::mem::swap(&mut context.state, state);
-                context.block = self.block_index(*number);
-                let ended = block.run(context);
-                std::mem::swap(&mut context.state, state);
-                match ended {
-                    Ok(turn) => !turn.ended,
-                    Err(fault) => {
-                        lowest.report(*number, fault);
-                        false
-                    }
+                if let Err(fault) = self.take_turn(context.schedule.current, context) {
+                    return lowest.report(number, fault);
                 }
-            });
+                context.schedule.current += 1;
+            }
+            context.schedule.current = 0;
+            context.schedule.residents.retain(|resident| !resident.state.ended);
         }
+    }
+
+    /// Lets a resident block take its turn.
+    fn take_turn(&self, index: usize, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
+        context.with_resident(index, |block, context| {
+            context.block = self.block_index(context.state.number.into());
+            block.run(context)
+        })
     }
 }

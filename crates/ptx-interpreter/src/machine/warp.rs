@@ -10,7 +10,7 @@ use crate::program::instruction::{EffectiveAddress, Predicate, PredicateSource, 
 use crate::semantics::{LANES, Lanes};
 
 /// A warp of 32 lanes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Warp {
     /// Index within the block.
     pub(super) number: u32,
@@ -39,7 +39,7 @@ pub(super) struct Warp {
 }
 
 /// A register with uninitialised bytes in some lanes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct UninitialisedRegister {
     pub(super) register: Register,
     /// For each lane, a mask of the uninitialised bytes: bit i is byte i.
@@ -79,6 +79,13 @@ impl Warp {
             cluster_passed: 0,
             slices: 0,
         }
+    }
+
+    /// Size on the host in bytes.
+    pub(super) fn host_bytes(&self) -> usize {
+        let registers = size_of_val(&*self.registers) + size_of_val(&*self.predicates);
+        let rest = self.divergence.bytes() + self.copies.bytes() + size_of_val(&*self.uninitialised);
+        size_of::<Self>() + registers + rest + self.local.host_bytes()
     }
 
     /// The lanes that have not exited the kernel.

@@ -113,6 +113,30 @@ impl GlobalView {
         start
     }
 
+    /// A copy of all allocations' bytes.
+    ///
+    /// # Errors
+    /// `HostOutOfMemory`
+    pub(crate) fn snapshot(&self) -> Result<GlobalSnapshot, MemoryError> {
+        let copy = |allocation: &Allocation| {
+            let asked = allocation.extent.bytes;
+            let copy = allocation.region.try_clone();
+            let copy = copy.map_err(|source| MemoryError::HostOutOfMemory { asked, source })?;
+            Ok::<_, MemoryError>((allocation.extent.start, copy))
+        };
+        Ok(GlobalSnapshot { regions: self.live.iter().map(copy).collect::<Result<_, MemoryError>>()? })
+    }
+
+    /// Gives the allocations that are live the bytes that they had when the snapshot was taken.
+    pub(crate) fn restore(&self, snapshot: &GlobalSnapshot) {
+        for (start, region) in &snapshot.regions {
+            // Addresses are never reused: what begins there is the same allocation.
+            if let Ok(index) = self.live.binary_search_by_key(start, |allocation| allocation.extent.start) {
+                self.live[index].region.copy_from(region);
+            }
+        }
+    }
+
     #[cold]
     fn miss(&self, address: u64, bytes: usize) -> AccessError {
         let space = Space::Global;
@@ -139,6 +163,13 @@ impl GlobalView {
 pub struct GlobalSnapshot {
     /// Each allocation's first address and a copy of its region.
     regions: Vec<(u64, Region)>,
+}
+
+impl GlobalSnapshot {
+    /// Size on the host in bytes.
+    pub fn host_bytes(&self) -> usize {
+        self.regions.iter().map(|(_, region)| region.host_bytes()).sum()
+    }
 }
 
 /// The global memory of a device.
@@ -264,24 +295,12 @@ impl GlobalMemory {
     /// # Errors
     /// `HostOutOfMemory`
     pub fn snapshot(&self) -> Result<GlobalSnapshot, MemoryError> {
-        let copy = |allocation: &Allocation| {
-            let asked = allocation.extent.bytes;
-            let copy = Region::try_new(allocation.region.bytes());
-            let copy = copy.map_err(|source| MemoryError::HostOutOfMemory { asked, source })?;
-            copy.copy_from(&allocation.region);
-            Ok::<_, MemoryError>((allocation.extent.start, copy))
-        };
-        Ok(GlobalSnapshot { regions: self.view.live.iter().map(copy).collect::<Result<_, MemoryError>>()? })
+        self.view.snapshot()
     }
 
     /// Gives the allocations that are still live the bytes that they had when the snapshot was taken.
     pub fn restore(&self, snapshot: &GlobalSnapshot) {
-        for (start, region) in &snapshot.regions {
-            // Addresses are never reused: what begins there is the same allocation.
-            if let Ok(index) = self.view.live.binary_search_by_key(start, |allocation| allocation.extent.start) {
-                self.view.live[index].region.copy_from(region);
-            }
-        }
+        self.view.restore(snapshot);
     }
 
     fn region(&self, address: u64, bytes: usize) -> Result<(&Region, usize), MemoryError> {

@@ -22,6 +22,11 @@ impl Initialised {
         Self { bytes, bitmap, missing: AtomicUsize::new(bytes) }
     }
 
+    /// Size on the host in bytes.
+    pub(super) fn host_bytes(&self) -> usize {
+        size_of_val(&*self.bitmap)
+    }
+
     pub(super) fn clear(&mut self) {
         self.bitmap.iter_mut().for_each(|word| *word.get_mut() = 0);
         *self.missing.get_mut() = self.bytes;
@@ -90,6 +95,14 @@ impl Initialised {
             let old = self.bitmap[word].fetch_and(!bits, Relaxed);
             self.missing.fetch_sub((bits & !old).count_ones() as usize, Relaxed);
         }
+    }
+}
+
+impl Clone for Initialised {
+    fn clone(&self) -> Self {
+        let copy = |word: &AtomicU32| AtomicU32::new(word.load(Relaxed));
+        let bitmap = self.bitmap.iter().map(copy).collect();
+        Self { bytes: self.bytes, bitmap, missing: AtomicUsize::new(self.missing.load(Relaxed)) }
     }
 }
 

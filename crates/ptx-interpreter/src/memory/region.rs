@@ -57,6 +57,18 @@ impl Region {
         Ok(Self { bytes, words, initialised: Initialised::new(bytes), is_private: false })
     }
 
+    /// A copy, without a panic if the host does not have enough memory.
+    ///
+    /// # Errors
+    /// The host's allocation error.
+    pub fn try_clone(&self) -> Result<Self, TryReserveError> {
+        let mut words = Vec::new();
+        words.try_reserve_exact(self.words.len())?;
+        words.extend(self.words.iter().map(|word| AtomicU32::new(word.load(Relaxed))));
+        let words = words.into_boxed_slice();
+        Ok(Self { bytes: self.bytes, words, initialised: self.initialised.clone(), is_private: self.is_private })
+    }
+
     /// A region with a copy of `bytes`, all initialised.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let region = Self::new(bytes.len());
@@ -80,6 +92,11 @@ impl Region {
     #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Size on the host in bytes, with the set of initialised bytes.
+    pub fn host_bytes(&self) -> usize {
+        size_of_val(&*self.words) + self.initialised.host_bytes()
     }
 
     /// Makes every byte uninitialised again, as the next block must find its shared memory.
@@ -323,6 +340,12 @@ impl Region {
         // A panic of `new` leaves memory unchanged, so a poisoned lock is harmless.
         let _guard = stripe.lock().unwrap_or_else(PoisonError::into_inner);
         access()
+    }
+}
+
+impl Clone for Region {
+    fn clone(&self) -> Self {
+        self.try_clone().expect("the host has memory for a copy of a block's memory")
     }
 }
 

@@ -17,6 +17,7 @@ mod observer;
 mod padding;
 mod races;
 mod rejects;
+mod snapshots;
 #[path = "../support/mod.rs"]
 mod support;
 mod warps;

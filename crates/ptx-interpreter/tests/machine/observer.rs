@@ -8,14 +8,14 @@ use ptx_interpreter::{Access, Fault, FaultKind, ObservedAccess, Observer, Step, 
 
 use crate::support::kernel::{Kernel, each};
 
-const ROOM: &str = ".shared .align 4 .b8 room[128];\n";
-const PLACE: &str = "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0;";
+pub(crate) const ROOM: &str = ".shared .align 4 .b8 room[128];\n";
+pub(crate) const PLACE: &str = "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0;";
 
 /// Keeps all that happens; stops before each instruction that `stops` chooses and calls `look` there.
-struct Trace<S, L> {
-    steps: Vec<Step>,
-    accesses: Vec<ObservedAccess>,
-    faults: Vec<Fault>,
+pub(crate) struct Trace<S, L> {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) accesses: Vec<ObservedAccess>,
+    pub(crate) faults: Vec<Fault>,
     stops: S,
     look: L,
 }
@@ -41,7 +41,7 @@ impl<S: FnMut(Step) -> bool, L: FnMut(Step, &StoppedBlock<'_>) -> ControlFlow<()
     }
 }
 
-fn trace<S, L>(stops: S, look: L) -> Trace<S, L>
+pub(crate) fn trace<S, L>(stops: S, look: L) -> Trace<S, L>
 where
     S: FnMut(Step) -> bool,
     L: FnMut(Step, &StoppedBlock<'_>) -> ControlFlow<()>,
@@ -49,12 +49,12 @@ where
     Trace { steps: Vec::new(), accesses: Vec::new(), faults: Vec::new(), stops, look }
 }
 
-fn go_on(_: Step, _: &StoppedBlock<'_>) -> ControlFlow<()> {
+pub(crate) fn go_on(_: Step, _: &StoppedBlock<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
 /// Kernels whose warps diverge, wait for each other, and use up their time slices.
-fn kernels() -> Vec<Kernel> {
+pub(crate) fn kernels() -> Vec<Kernel> {
     let uneven =
         "mov.u32 r2, 0; LOOP: add.u32 r2, r2, 1; mul.lo.u32 r3, tid, 100; setp.lt.u32 p0, r2, r3; @p0 bra LOOP;
         bar.sync 0; st.global.u32 [cell], r2; ret;";

@@ -1,7 +1,7 @@
 //! Kernels of a few instructions: text, launch and results.
 
 use cuda_std::{Dim3, LaunchConfig};
-use ptx_interpreter::{FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options};
+use ptx_interpreter::{FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options, Snapshot};
 
 /// Prologue of every kernel. `index` is the thread's index in the grid, whose blocks have one dimension; `cell` and
 /// `cell8` are the addresses of its 4 and 8 bytes of the output.
@@ -129,6 +129,13 @@ impl Kernel {
     /// Whether a launch under an observer has ended, or its error, and the output.
     pub fn observe(&self, observer: &mut dyn Observer) -> (Result<bool, LaunchError>, Vec<u8>) {
         self.run(|machine, parameters| machine.observe(self.options, "kernel", self.config, parameters, observer))
+    }
+
+    /// As `observe`, from a snapshot of the launch.
+    pub fn resume(&self, snapshot: &Snapshot, observer: &mut dyn Observer) -> (Result<bool, LaunchError>, Vec<u8>) {
+        self.run(|machine, parameters| {
+            machine.resume(self.options, "kernel", self.config, parameters, snapshot, observer)
+        })
     }
 
     /// The result of `launch`, which gets a machine and the parameters, and the output.

@@ -1,0 +1,84 @@
+//! Snapshots of an observed launch, from which it is run again.
+
+use std::sync::Arc;
+
+use cuda_std::LaunchConfig;
+
+use super::block::Block;
+use super::context::{BlockState, Context};
+use super::launch::Launch;
+use super::observer::StoppedBlock;
+use super::schedule::{Resident, Schedule};
+use crate::memory::{GlobalSnapshot, MemoryError, Region};
+
+/// The state of an observed launch before an instruction: blocks that have started and not ended, and global memory. It
+/// has nothing of the race detector.
+#[derive(Debug)]
+pub struct Snapshot {
+    kernel: Arc<str>,
+    config: LaunchConfig,
+    /// The resident blocks, that whose turn it is among them.
+    schedule: Schedule,
+    /// Instructions of the time slice that the running path has executed.
+    slice_used: u32,
+    memory: GlobalSnapshot,
+}
+
+impl Snapshot {
+    /// Size on the host in bytes.
+    pub fn host_bytes(&self) -> usize {
+        let residents = self.schedule.residents.iter();
+        let blocks = residents.map(|Resident { block, state }| block.host_bytes() + state.host_bytes());
+        size_of::<Self>() + blocks.sum::<usize>() + self.memory.host_bytes()
+    }
+
+    /// Whether it was taken of a launch of this kernel and configuration.
+    pub(super) fn is_of(&self, launch: &Launch<'_>) -> bool {
+        *self.kernel == *launch.kernel.name && self.config == launch.config
+    }
+
+    /// Gives global memory and a worker that has not begun the state of the snapshot.
+    pub(super) fn restore(&self, context: &mut Context<'_>) {
+        context.launch.view.restore(&self.memory);
+        context.slice_used = self.slice_used;
+        context.schedule = self.schedule.clone();
+    }
+}
+
+impl StoppedBlock<'_> {
+    /// The state of the launch before the instruction at which it has stopped.
+    ///
+    /// # Errors
+    /// `HostOutOfMemory`
+    ///
+    /// # Panics
+    /// After a fault, which ends the launch.
+    pub fn snapshot(&self) -> Result<Snapshot, MemoryError> {
+        assert!(!self.is_at_fault, "a launch does not resume after a fault");
+        let memory = self.launch.view.snapshot()?;
+        let mut schedule = self.schedule.clone();
+        let running = Resident { block: self.block.clone(), state: self.state.clone() };
+        // The running block's state has been exchanged for another, if it is one of several.
+        match schedule.residents.get_mut(schedule.current) {
+            Some(resident) => *resident = running,
+            None => schedule.residents.push(running),
+        }
+        for resident in &mut schedule.residents {
+            resident.state.watched = None;
+        }
+        let (kernel, config) = (Arc::clone(&self.launch.kernel.name), self.launch.config);
+        Ok(Snapshot { kernel, config, schedule, slice_used: self.slice_used, memory })
+    }
+}
+
+impl Block {
+    fn host_bytes(&self) -> usize {
+        self.warps().iter().map(super::warp::Warp::host_bytes).sum()
+    }
+}
+
+impl BlockState {
+    fn host_bytes(&self) -> usize {
+        size_of::<Self>() + [&self.shared, &self.dynamic_shared].map(Region::host_bytes).iter().sum::<usize>()
+    }
+}

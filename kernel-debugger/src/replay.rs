@@ -1,0 +1,135 @@
+//! The way back: a replay of what the launch has executed, from the nearest snapshot before.
+
+use std::ops::ControlFlow;
+
+use crate::session::{End, Event, Goal, Resume, Run};
+use crate::timeline::{Progress, Timeline};
+
+/// Where a way back leads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Back {
+    /// To the launch's first instruction.
+    Start,
+    /// To the last such event before a time, or to the launch's first instruction.
+    Before(u64, Event),
+}
+
+/// What part of the launch a run executes.
+#[derive(Debug)]
+pub(crate) enum Part {
+    /// All of it, with race checks and snapshots. While the front goes back, it waits where it is.
+    Main(Timeline),
+    /// What the main run has executed, from a snapshot on.
+    Replay(Replay),
+}
+
+/// A replay: the launch runs again, without race checks, while the main run waits.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    /// Time of the last instruction before which the replay can stop. It is not executed here but by the main run,
+    /// unless that has executed it already: at the end of the launch.
+    pub(crate) end: u64,
+    /// How the replay has been left.
+    pub(crate) exit: Exit,
+}
+
+/// How a replay has been left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Exit {
+    /// The front has ended the session.
+    Quit,
+    /// The front has gone back.
+    Back(Back),
+    /// Before its last instruction: the main run takes over.
+    Forward,
+}
+
+impl Part {
+    /// The snapshots of the main run.
+    fn timeline(&self) -> &Timeline {
+        match self {
+            Self::Main(timeline) => timeline,
+            Self::Replay(_) => unreachable!("a replay ends where the front goes back"),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Asks the front at the end of the kernel how to resume, each time that it comes there.
+    pub(crate) fn complete(&mut self) -> End {
+        loop {
+            let (time, warp) = (self.progress.time, self.progress.last_warp);
+            let back = match self.front.completed() {
+                Resume::StepBack => Back::Before(time, Event::LineOf(warp)),
+                Resume::ContinueBack => Back::Before(time, Event::Breakpoint),
+                Resume::Restart => Back::Start,
+                _ => return End::Completed,
+            };
+            // Each thread executes an instruction at least.
+            if self.go_back(back, time - 1).is_break() {
+                return End::Quit;
+            }
+        }
+    }
+
+    /// Goes back from where the main run is, and then where the front leads. `Continue` once the front has come forward
+    /// to the instruction at time `end`, with the goal that it then has; `Break` if it has ended the session.
+    pub(crate) fn go_back(&mut self, mut back: Back, end: u64) -> ControlFlow<()> {
+        let memory = self.launch.machine().memory();
+        let frontier =
+            memory.snapshot().expect("the host has memory for a copy of the launch's buffers, whose size is limited");
+        loop {
+            let goal = match back {
+                Back::Start => Goal::Entry,
+                Back::Before(time, event) => self.last_before(time, event, end).map_or(Goal::Entry, Goal::Time),
+            };
+            let (exit, goal) = self.replay(goal, end);
+            match exit {
+                Exit::Back(next) => back = next,
+                Exit::Quit => return ControlFlow::Break(()),
+                Exit::Forward => {
+                    memory.restore(&frontier);
+                    self.goal = goal;
+                    return ControlFlow::Continue(());
+                }
+            }
+        }
+    }
+
+    /// Time of the last such event before a time. It searches the interval after each snapshot, the last one first.
+    fn last_before(&mut self, time: u64, event: Event, end: u64) -> Option<u64> {
+        if event == Event::Breakpoint && self.breakpoints.is_empty() {
+            return None;
+        }
+        let mut before = time;
+        loop {
+            let (_, goal) = self.replay(Goal::Before { time: before, event, latest: None }, end.min(before));
+            if let Goal::Before { latest: Some(latest), .. } = goal {
+                return Some(latest);
+            }
+            let from = self.part.timeline().before(before)?;
+            if matches!(event, Event::LineOf(warp) if !from.progress.last_lines.has_begun(warp)) {
+                return None;
+            }
+            before = from.progress.time;
+        }
+    }
+
+    /// Runs the launch again, from the last snapshot before a goal. Returns how the replay has been left, and the goal
+    /// that it then had.
+    fn replay(&mut self, goal: Goal, end: u64) -> (Exit, Goal) {
+        let from = match goal {
+            Goal::Before { time, .. } => self.part.timeline().before(time),
+            Goal::Time(time) => self.part.timeline().before(time + 1),
+            _ => None,
+        };
+        let launch = self.launch;
+        let progress = from.map_or_else(|| Progress::new(launch.config()), |moment| moment.progress.clone());
+        let part = Part::Replay(Replay { end, exit: Exit::Quit });
+        let mut replay = Run::new(&mut *self.front, launch, self.lines, &mut *self.breakpoints, (goal, progress, part));
+        let result = launch.replay(from.map(|moment| &moment.snapshot), &mut replay);
+        assert!(matches!(result, Ok(false)), "a replay executes what the launch has executed before: {result:?}");
+        let Part::Replay(Replay { exit, .. }) = replay.part else { unreachable!("it was made with this part") };
+        (exit, replay.goal)
+    }
+}

@@ -1,0 +1,152 @@
+//! Rust variables and inlined functions of a stopped launch.
+
+use ptx_interpreter::StoppedWarp;
+use ptx_interpreter::memory::{from_generic, space_of};
+use ptx_interpreter::semantics::LANES;
+use ptx_interpreter::syntax::Space;
+
+use crate::debug_information::{Bytes, slice};
+use crate::query::{Query, QueryError};
+use crate::session::Stopped;
+
+/// A Rust variable, or a part of one, in each lane of a warp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its name; that of a part is an expression such as `x.rows` or `sums[2]`.
+    pub name: String,
+    /// Its type's index in the debug information.
+    r#type: usize,
+    lanes: Box<[Bytes; LANES]>,
+}
+
+/// A function in which a warp is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallFrame {
+    /// Its index in the debug information; 0 for the kernel.
+    pub index: usize,
+    /// The function's name.
+    pub function: String,
+    /// File, line and column of its next instruction, or of its call of the inner function; None if they are unknown.
+    pub place: Option<(String, u32, u32)>,
+}
+
+impl Stopped<'_> {
+    /// The functions in which a path of a warp is, the innermost first and the kernel last.
+    pub fn frames(&self, pc: usize) -> Vec<CallFrame> {
+        let information = self.lines.information();
+        let source = self.lines.place(pc).source.as_ref().filter(|source| source.line > 0);
+        let column = source.map_or(0, |source| source.column);
+        let mut place = self.lines.source(pc).map(|(file, line)| (file.to_owned(), line, column));
+        let mut frames = Vec::new();
+        for index in information.with_callers(self.lines.frame(pc)) {
+            let frame = information.frame(index);
+            let next = Some(frame.call.clone()).filter(|(_, line, _)| *line > 0);
+            frames.push(CallFrame {
+                index,
+                function: frame.function.clone(),
+                place: std::mem::replace(&mut place, next),
+            });
+        }
+        if !frames.is_empty() {
+            return frames;
+        }
+        // PTX of other compilers names the outermost call at most.
+        if let Some(call) = source.and_then(|source| source.inlined_at.as_deref()) {
+            let call = Some((call.file.to_string(), call.line, call.column));
+            let inner = std::mem::replace(&mut place, call);
+            frames.push(CallFrame { index: 0, function: "inlined".to_owned(), place: inner });
+        }
+        frames.push(CallFrame { index: 0, function: self.launch.kernel().to_owned(), place });
+        frames
+    }
+
+    /// The variables of a frame that are visible where a warp is, in the order of their declaration.
+    pub fn variables(&self, warp: &StoppedWarp<'_>, frame: usize) -> Vec<Named> {
+        let Some(path) = self.path(warp) else { return Vec::new() };
+        let (information, line) = (self.lines.information(), self.lines.place(path.pc).line);
+        let named = |variable: &crate::debug_information::Variable| Named {
+            name: variable.name.clone(),
+            r#type: variable.r#type,
+            lanes: Box::new(information.bytes(variable, line, |name| warp.register(name))),
+        };
+        information.variables(frame, line).into_iter().map(named).collect()
+    }
+
+    /// The variable, or the part of one, that an expression names, in a frame or the nearest of its callers. None if there
+    /// is no such variable.
+    pub(crate) fn variable(
+        &self,
+        query: &Query,
+        warp: &StoppedWarp<'_>,
+        frame: usize,
+    ) -> Result<Option<Named>, QueryError> {
+        let mut words = query.name.split('.');
+        let name = words.next().unwrap_or_default();
+        let frames = self.lines.information().with_callers(frame);
+        let mut found = frames.flat_map(|frame| self.variables(warp, frame)).filter(|variable| variable.name == name);
+        let Some(mut named) = found.next() else { return Ok(None) };
+        let fields = words.map(str::to_owned);
+        let indices = query.slices.iter().map(|slice| slice.index().map(|index| format!("[{index}]")));
+        for part in fields.map(Some).chain(indices) {
+            let no_part = || QueryError::NoPart(query.name.clone());
+            let part = part.ok_or_else(no_part)?;
+            named = self.parts(&named).into_iter().find(|(name, _)| *name == part).ok_or_else(no_part)?.1;
+        }
+        Ok(Some(named))
+    }
+
+    /// The members of a structure or the elements of an array, with their names; none for other types.
+    pub fn parts(&self, of: &Named) -> Vec<(String, Named)> {
+        let information = self.lines.information();
+        let part = |(name, offset, r#type): (String, usize, usize)| {
+            let length = information.type_of(r#type).bytes;
+            let lanes = std::array::from_fn(|lane| slice(&of.lanes[lane], offset, length).to_vec());
+            let dot = if name.starts_with('[') { "" } else { "." };
+            let whole = Named { name: format!("{}{dot}{name}", of.name), r#type, lanes: Box::new(lanes) };
+            (name, whole)
+        };
+        information.parts(of.r#type).into_iter().map(part).collect()
+    }
+
+    /// The name of a variable's type in Rust.
+    pub fn type_name(&self, of: &Named) -> &str {
+        &self.lines.information().type_of(of.r#type).name
+    }
+
+    /// A variable's value in a lane as text.
+    ///
+    /// # Panics
+    /// If `lane` is 32 or more.
+    pub fn show(&self, named: &Named, lane: usize) -> String {
+        let address = |address| self.place_name(space_of(address), from_generic(space_of(address), address));
+        self.lines.information().show(named.r#type, &named.lanes[lane], &address)
+    }
+
+    /// A variable's bits in a lane with its type, if it is a number or a truth value; None if it is none, or the compiler
+    /// has removed it.
+    pub(crate) fn number(&self, named: &Named, lane: usize) -> Option<(Option<crate::ElementType>, u64)> {
+        let of = self.lines.information().type_of(named.r#type);
+        let bytes: Vec<u8> = named.lanes[lane].iter().copied().collect::<Option<_>>()?;
+        let mut word = [0; 8];
+        word.get_mut(..bytes.len())?.copy_from_slice(&bytes);
+        (of.element().is_some() || of.is_bool()).then(|| (of.element(), u64::from_le_bytes(word)))
+    }
+
+    /// The element of a buffer, or the byte of a shared variable, at an address of global or shared memory.
+    pub(crate) fn place_name(&self, space: Space, address: u64) -> Option<String> {
+        let holds = |range: &ptx_interpreter::MemoryRange<'_>| {
+            let offset = address.wrapping_sub(range.extent.start);
+            (range.extent.space == space && offset < range.extent.bytes).then_some(offset as usize)
+        };
+        let buffer = self.launch.arguments().iter().find_map(|argument| {
+            let crate::Argument::Buffer { name, element, shape, address } = argument else { return None };
+            let range = self.block.global().find(|range| range.extent.start == *address)?;
+            let index = holds(&range)? / element.bytes();
+            Some(match shape[..] {
+                [.., columns] if shape.len() > 1 => format!("{name}[{}][{}]", index / columns, index % columns),
+                _ => format!("{name}[{index}]"),
+            })
+        });
+        buffer.or_else(|| self.shared().find_map(|(name, range)| Some(format!("{name}, byte {}", holds(&range)?))))
+    }
+}

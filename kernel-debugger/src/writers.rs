@@ -1,0 +1,85 @@
+//! Who wrote what: the last writer of each word of global and shared memory.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cuda_std::LaunchConfig;
+use ptx_interpreter::semantics::LANES;
+use ptx_interpreter::syntax::Space;
+use ptx_interpreter::{Access, ObservedAccess};
+
+/// Number of words of 4 bytes on a page.
+const PAGE_WORDS: usize = 1024;
+
+/// A thread's write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writer {
+    /// Number of the thread's block.
+    pub block: u32,
+    /// Number of the thread in its block.
+    pub thread: u32,
+    /// Index of the instruction.
+    pub pc: usize,
+}
+
+/// The last writers of words, on pages that snapshots share until one is written again.
+#[derive(Clone, Debug)]
+pub(crate) struct Writers {
+    pages: HashMap<Page, Arc<Vec<Option<Writer>>>>,
+    /// Whether the shared memory of a block before is no longer needed, since blocks run one after the other.
+    forgets_blocks: bool,
+    block: u32,
+    /// Number of pages that have been copied since the last snapshot.
+    copied: usize,
+}
+
+/// A page, by the block whose shared memory it is in, None for global memory, and its number.
+type Page = (Option<u32>, u64);
+
+impl Writers {
+    pub(crate) fn new(config: LaunchConfig) -> Self {
+        let forgets_blocks = !config.cooperative && config.cluster <= 1;
+        Self { pages: HashMap::new(), forgets_blocks, block: 0, copied: 0 }
+    }
+
+    /// Notes a write; other accesses have no effect.
+    pub(crate) fn record(&mut self, access: &ObservedAccess) {
+        let owner = match access.space {
+            Space::Shared => Some(access.owner),
+            Space::Global => None,
+            _ => return,
+        };
+        if access.access == Access::Read || access.bytes == 0 {
+            return;
+        }
+        if self.forgets_blocks && std::mem::replace(&mut self.block, access.step.block) != access.step.block {
+            self.pages.retain(|(owner, _), _| owner.is_none());
+        }
+        let step = access.step;
+        let thread = step.warp * LANES as u32 + step.lanes.trailing_zeros();
+        let writer = Writer { block: step.block, thread, pc: step.pc };
+        for word in access.address / 4..(access.address + access.bytes as u64).div_ceil(4) {
+            let page = self.pages.entry((owner, word / PAGE_WORDS as u64));
+            let page = page.or_insert_with(|| Arc::new(vec![None; PAGE_WORDS]));
+            self.copied += usize::from(Arc::strong_count(page) > 1);
+            Arc::make_mut(page)[word as usize % PAGE_WORDS] = Some(writer);
+        }
+    }
+
+    /// The last writer of the word at an address of global memory, or of a block's shared memory.
+    pub(crate) fn of(&self, owner: Option<u32>, address: u64) -> Option<Writer> {
+        let word = address / 4;
+        *self.pages.get(&(owner, word / PAGE_WORDS as u64))?.get(word as usize % PAGE_WORDS)?
+    }
+
+    /// Size in bytes of what a snapshot holds alone: the pages that have been copied since the one before.
+    pub(crate) fn bytes(&self) -> usize {
+        let page = PAGE_WORDS * size_of::<Option<Writer>>();
+        self.pages.len() * size_of::<(Page, usize)>() + self.copied * page
+    }
+
+    /// Begins to count copied pages again.
+    pub(crate) fn begin_snapshot(&mut self) {
+        self.copied = 0;
+    }
+}
