@@ -4,6 +4,7 @@ mod attack;
 mod capture;
 mod cargo;
 mod child;
+mod debug;
 mod doctor;
 mod draw;
 mod gpu_check;
@@ -34,6 +35,8 @@ struct Arguments {
 enum Command {
     /// Attacks the programs with mutated files, odd command lines and kills
     Attack(attack::Options),
+    /// Steps through a kernel's launch in this terminal, without a GPU, or writes a page that plays it
+    Debug(debug::Options),
     /// Lists the requirements that this machine meets or lacks, and the command that fixes each
     Doctor(doctor::Options),
     /// Builds the page that reads drawn digits, docs/draw/index.html, or checks that it is fresh
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
     let arguments: Arguments = program::arguments();
     program::run_tool(|| match arguments.command {
         Command::Attack(options) => attack::run(&options),
+        Command::Debug(options) => debug::run(&options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Draw(options) => draw::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),

@@ -17,6 +17,8 @@ use timing::say;
 
 use crate::workspace_root;
 
+pub(crate) use profile::launch;
+
 /// Constructor of the builder of a crate in the given folder, for one architecture.
 type MakeBuilder = fn(&Path, Arch) -> CudaBuilder;
 

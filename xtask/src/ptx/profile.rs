@@ -27,33 +27,53 @@ pub(crate) struct Options {
 
 /// Runs a launch of the kernel, and prints its counts.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let Launched { arch, workload, report } = launch(&options.kernel, options.arch.as_deref(), |_| ())?;
+    say!("[*] {} for {arch}: {workload}", options.kernel);
+    print_instructions(&report);
+    print_memory(&report);
+    print_lines(&report, options.lines);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A launch on the interpreter.
+pub(crate) struct Launched {
+    /// The architecture of its PTX, such as sm_75.
+    arch: String,
+    /// A description of it.
+    workload: String,
+    report: LaunchReport,
+}
+
+/// Launches a kernel at the homework's size, or at that of its page in docs/learn, on an interpreter of the variant for
+/// `arch`, by default the newest. `prepare` gets the device first.
+///
+/// # Errors
+/// If there is no such variant, no launch of the kernel is known, or the launch fails.
+pub(crate) fn launch(kernel: &str, arch: Option<&str>, prepare: impl FnOnce(&Device)) -> Result<Launched> {
     let name = |(major, minor): (u32, u32)| format!("sm_{major}{minor}");
-    let to_learn = learn::host::profiled(&options.kernel);
+    let to_learn = learn::host::profiled(kernel);
     let variants = if to_learn.is_some() { &learn::PTX } else { gpu::KERNELS };
-    let variant = match &options.arch {
+    let variant = match arch {
         None => PtxVariant::newest(variants),
         Some(arch) => variants.iter().find(|variant| name(variant.compute_capability()) == *arch),
     };
     let Some(variant) = variant else {
         let known: Vec<String> = variants.iter().map(|variant| name(variant.compute_capability())).collect();
-        bail!("there is no PTX for {}: --arch takes {}", options.arch.as_deref().unwrap_or("any"), known.join(" or "));
+        let arch = arch.map_or("any".into(), |arch| arch.escape_debug().to_string());
+        bail!("there is no PTX for {arch}: --arch takes {}", known.join(" or "));
     };
     let device = Device::interpreter(variant, InterpreterOptions { check_races: false, ..Default::default() })?;
     device.take_ptx_reports();
+    prepare(&device);
     let run = match to_learn {
         Some((version, size)) => workloads::run_to_learn(&device, version, size)?,
-        None => workloads::run(&device, &options.kernel)?,
+        None => workloads::run(&device, kernel)?,
     };
     let Some((workload, report)) = run else {
-        let names = workloads::names().join(", ");
-        let kernel = options.kernel.escape_debug();
+        let (names, kernel) = (workloads::names().join(", "), kernel.escape_debug());
         bail!("no launch of {kernel} is known: choose one of {names}, or a kernel of docs/learn");
     };
-    say!("[*] {} for {}: {workload}", options.kernel, name(variant.compute_capability()));
-    print_instructions(&report);
-    print_memory(&report);
-    print_lines(&report, options.lines);
-    Ok(ExitCode::SUCCESS)
+    Ok(Launched { arch: name(variant.compute_capability()), workload, report })
 }
 
 fn print_instructions(report: &LaunchReport) {
