@@ -9,7 +9,16 @@ use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, ObservedAccess};
 
 /// Number of words of 4 bytes on a page.
-const PAGE_WORDS: usize = 1024;
+const PAGE_WORDS: usize = 256;
+
+/// The last writers of the words of a page, packed; 0 for none.
+type Packed = [u64; PAGE_WORDS];
+
+/// Bits of a packed writer for the thread, of which a block has at most 1024.
+const THREAD_BITS: u32 = 10;
+
+/// Bits of a packed writer for the instruction, counted from 1.
+const INSTRUCTION_BITS: u32 = 22;
 
 /// A thread's write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +31,28 @@ pub struct Writer {
     pub pc: usize,
 }
 
+impl Writer {
+    /// The writer in eight bytes; 0, as for none, if the kernel has millions of instructions.
+    fn packed(self) -> u64 {
+        let instruction = self.pc as u64 + 1;
+        if instruction >> INSTRUCTION_BITS > 0 {
+            return 0;
+        }
+        (u64::from(self.block) << THREAD_BITS | u64::from(self.thread)) << INSTRUCTION_BITS | instruction
+    }
+
+    fn unpacked(packed: u64) -> Option<Self> {
+        let instruction = packed & ((1 << INSTRUCTION_BITS) - 1);
+        let thread = packed >> INSTRUCTION_BITS & ((1 << THREAD_BITS) - 1);
+        let block = (packed >> (INSTRUCTION_BITS + THREAD_BITS)) as u32;
+        Some(Self { block, thread: thread as u32, pc: instruction.checked_sub(1)? as usize })
+    }
+}
+
 /// The last writers of words, on pages that snapshots share until one is written again.
 #[derive(Clone, Debug)]
 pub(crate) struct Writers {
-    pages: HashMap<Page, Arc<Vec<Option<Writer>>>>,
+    pages: HashMap<Page, Arc<Packed>>,
     /// Whether the shared memory of a block before is no longer needed, since blocks run one after the other.
     forgets_blocks: bool,
     block: u32,
@@ -57,29 +84,47 @@ impl Writers {
         }
         let step = access.step;
         let thread = step.warp * LANES as u32 + step.lanes.trailing_zeros();
-        let writer = Writer { block: step.block, thread, pc: step.pc };
+        let writer = Writer { block: step.block, thread, pc: step.pc }.packed();
         for word in access.address / 4..(access.address + access.bytes as u64).div_ceil(4) {
             let page = self.pages.entry((owner, word / PAGE_WORDS as u64));
-            let page = page.or_insert_with(|| Arc::new(vec![None; PAGE_WORDS]));
+            let page = page.or_insert_with(|| Arc::new([0; PAGE_WORDS]));
             self.copied += usize::from(Arc::strong_count(page) > 1);
-            Arc::make_mut(page)[word as usize % PAGE_WORDS] = Some(writer);
+            Arc::make_mut(page)[word as usize % PAGE_WORDS] = writer;
         }
     }
 
     /// The last writer of the word at an address of global memory, or of a block's shared memory.
     pub(crate) fn of(&self, owner: Option<u32>, address: u64) -> Option<Writer> {
         let word = address / 4;
-        *self.pages.get(&(owner, word / PAGE_WORDS as u64))?.get(word as usize % PAGE_WORDS)?
+        Writer::unpacked(self.pages.get(&(owner, word / PAGE_WORDS as u64))?[word as usize % PAGE_WORDS])
     }
 
     /// Size in bytes of what a snapshot holds alone: the pages that have been copied since the one before.
     pub(crate) fn bytes(&self) -> usize {
-        let page = PAGE_WORDS * size_of::<Option<Writer>>();
+        let page = size_of::<Packed>();
         self.pages.len() * size_of::<(Page, usize)>() + self.copied * page
     }
 
     /// Begins to count copied pages again.
     pub(crate) fn begin_snapshot(&mut self) {
         self.copied = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writers_are_packed_without_loss() {
+        for writer in [
+            Writer { block: 0, thread: 0, pc: 0 },
+            Writer { block: u32::MAX, thread: 1023, pc: (1 << INSTRUCTION_BITS) - 2 },
+            Writer { block: 7, thread: 31, pc: 12 },
+        ] {
+            assert_eq!(Writer::unpacked(writer.packed()), Some(writer));
+        }
+        assert_eq!(Writer::unpacked(0), None);
+        assert_eq!(Writer { block: 1, thread: 2, pc: 1 << INSTRUCTION_BITS }.packed(), 0);
     }
 }
