@@ -47,7 +47,11 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("Error: {error}");
+            let escaped = |character: char| match character.is_control() {
+                true => character.escape_default().to_string(),
+                false => character.to_string(),
+            };
+            eprintln!("Error: {}", error.to_string().chars().map(escaped).collect::<String>());
             ExitCode::from(2)
         }
     }

@@ -18,7 +18,8 @@ impl Stopped<'_> {
 /// never been written.
 pub(crate) fn show(value: u64, bits: usize) -> String {
     match bits {
-        2.. if value == uninitialised_register(bits) => "–".to_owned(),
+        // A narrower register may well hold the pattern.
+        32.. if value == uninitialised_register(bits) => "–".to_owned(),
         1 => (value != 0).to_string(),
         32 => format!("{} (f32 {:?})", value as u32, f32::from_bits(value as u32)),
         64 => format!("{value} (f64 {:?})", f64::from_bits(value)),
