@@ -7,6 +7,8 @@ use cuda_std::LaunchConfig;
 use ptx_interpreter::ObservedAccess;
 use ptx_interpreter::syntax::Space;
 
+use crate::launch::takes_turns;
+
 /// For each warp the accesses of its lanes by its last instruction that accessed shared memory, and by its last that
 /// accessed global memory.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +24,7 @@ pub struct LastAccesses {
 
 impl LastAccesses {
     pub(crate) fn new(config: LaunchConfig) -> Self {
-        // Blocks of a cluster and of a cooperative launch run in turns.
-        Self { forgets_blocks: !config.cooperative && config.cluster <= 1, ..Self::default() }
+        Self { forgets_blocks: !takes_turns(config), ..Self::default() }
     }
 
     /// Ends the instruction before, of any warp.

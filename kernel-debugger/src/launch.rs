@@ -130,6 +130,12 @@ pub enum Argument {
     },
 }
 
+/// Whether blocks of a launch run in turns, as those of a cluster and of a cooperative launch do. All others run one after
+/// the other.
+pub(crate) fn takes_turns(config: LaunchConfig) -> bool {
+    config.cooperative || config.cluster > 1
+}
+
 impl Argument {
     /// The parameter's name.
     pub fn name(&self) -> &str {

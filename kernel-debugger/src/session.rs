@@ -9,7 +9,7 @@ use ptx_interpreter::{Access, Fault, LaunchError, ObservedAccess, Observer, Step
 
 use crate::accesses::LastAccesses;
 use crate::condition::Condition;
-use crate::launch::Launch;
+use crate::launch::{Launch, takes_turns};
 use crate::lines::{Line, Lines};
 use crate::replay::{Back, Exit, Part};
 use crate::timeline::{Progress, SnapshotPolicy, Timeline, Warp};
@@ -352,9 +352,7 @@ impl Run<'_> {
         if at_breakpoint {
             return Some(StopReason::Breakpoint);
         }
-        // Blocks of a cluster and of a cooperative launch run in turns; all others run one after the other.
-        let config = self.launch.config();
-        let takes_turns = config.cooperative || config.cluster > 1;
+        let takes_turns = takes_turns(self.launch.config());
         let has_ended = |of: &Warp| step.block != of.0 && !takes_turns;
         let reached = match &mut self.goal {
             Goal::Line { warp: of, from, extent } => {

@@ -154,8 +154,7 @@ impl Stopped<'_> {
 
     /// A write to watched memory in words: who writes, and to which element of a buffer or a shared variable.
     pub fn describe(&self, write: &ObservedAccess) -> String {
-        let thread = write.step.warp * LANES as u32 + write.step.lanes.trailing_zeros();
-        let thread = self.block.config().block.index_of(thread.into());
+        let thread = self.block.config().block.index_of(Writer::of(write).thread.into());
         let place =
             self.place_name(write.space, write.address).unwrap_or_else(|| format!("address {:#x}", write.address));
         let line = self.lines.source(write.step.pc);

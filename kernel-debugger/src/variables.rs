@@ -62,6 +62,11 @@ impl Stopped<'_> {
 
     /// The variables of a frame that are visible where a warp is, in the order of their declaration.
     pub fn variables(&self, warp: &StoppedWarp<'_>, frame: usize) -> Vec<Named> {
+        self.variables_that(warp, frame, |_| true)
+    }
+
+    /// As `variables`, those whose names are wanted.
+    fn variables_that(&self, warp: &StoppedWarp<'_>, frame: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Named> {
         let Some(path) = self.path(warp) else { return Vec::new() };
         let (information, line) = (self.lines.information(), self.lines.place(path.pc).line);
         let named = |variable: &crate::debug_information::Variable| Named {
@@ -69,7 +74,8 @@ impl Stopped<'_> {
             r#type: variable.r#type,
             lanes: Box::new(information.bytes(variable, line, |name| warp.register(name))),
         };
-        information.variables(frame, line).into_iter().map(named).collect()
+        let visible = information.variables(frame, line).into_iter();
+        visible.filter(|variable| is_wanted(&variable.name)).map(named).collect()
     }
 
     /// The variable, or the part of one, that an expression names, in a frame or the nearest of its callers. None if there
@@ -83,7 +89,7 @@ impl Stopped<'_> {
         let mut words = query.name.split('.');
         let name = words.next().unwrap_or_default();
         let frames = self.lines.information().with_callers(frame);
-        let mut found = frames.flat_map(|frame| self.variables(warp, frame)).filter(|variable| variable.name == name);
+        let mut found = frames.flat_map(|frame| self.variables_that(warp, frame, |other| other == name));
         let Some(mut named) = found.next() else { return Ok(None) };
         let fields = words.map(str::to_owned);
         let indices = query.slices.iter().map(|slice| slice.index().map(|index| format!("[{index}]")));

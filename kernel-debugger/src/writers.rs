@@ -8,6 +8,8 @@ use ptx_interpreter::semantics::LANES;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, ObservedAccess};
 
+use crate::launch::takes_turns;
+
 /// Number of words of 4 bytes on a page.
 const PAGE_WORDS: usize = 256;
 
@@ -32,6 +34,13 @@ pub struct Writer {
 }
 
 impl Writer {
+    /// The thread of an access.
+    pub(crate) fn of(access: &ObservedAccess) -> Self {
+        let step = access.step;
+        let thread = step.warp * LANES as u32 + step.lanes.trailing_zeros();
+        Self { block: step.block, thread, pc: step.pc }
+    }
+
     /// The writer in eight bytes; 0, as for none, if the kernel has millions of instructions.
     fn packed(self) -> u64 {
         let instruction = self.pc as u64 + 1;
@@ -65,8 +74,7 @@ type Page = (Option<u32>, u64);
 
 impl Writers {
     pub(crate) fn new(config: LaunchConfig) -> Self {
-        let forgets_blocks = !config.cooperative && config.cluster <= 1;
-        Self { pages: HashMap::new(), forgets_blocks, block: 0, copied: 0 }
+        Self { pages: HashMap::new(), forgets_blocks: !takes_turns(config), block: 0, copied: 0 }
     }
 
     /// Notes a write; other accesses have no effect.
@@ -82,9 +90,7 @@ impl Writers {
         if self.forgets_blocks && std::mem::replace(&mut self.block, access.step.block) != access.step.block {
             self.pages.retain(|(owner, _), _| owner.is_none());
         }
-        let step = access.step;
-        let thread = step.warp * LANES as u32 + step.lanes.trailing_zeros();
-        let writer = Writer { block: step.block, thread, pc: step.pc }.packed();
+        let writer = Writer::of(access).packed();
         for word in access.address / 4..(access.address + access.bytes as u64).div_ceil(4) {
             let page = self.pages.entry((owner, word / PAGE_WORDS as u64));
             let page = page.or_insert_with(|| Arc::new([0; PAGE_WORDS]));

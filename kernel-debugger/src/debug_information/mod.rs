@@ -3,8 +3,6 @@
 mod parse;
 mod value;
 
-use std::fmt;
-
 pub use parse::DebugInformationError;
 pub(crate) use value::{Bytes, slice};
 
@@ -172,11 +170,5 @@ impl Variable {
     /// The pieces of its value at a line of the PTX; None if the compiler has removed it there.
     pub(crate) fn pieces_at(&self, line: u32) -> Option<&[Piece]> {
         self.values.iter().find(|(from, to, _)| (*from..*to).contains(&line)).map(|(.., pieces)| &pieces[..])
-    }
-}
-
-impl fmt::Display for Frame {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.function)
     }
 }
