@@ -1,6 +1,6 @@
 //! Every kernel is right on the simulator and as PTX, except the wrong ones, whose mistake is found at its line.
 
-use gpu::{Device, InterpreterOptions};
+use gpu::{Device, DeviceChoice, InterpreterOptions};
 use learn::host::STEPS;
 use teaching_tests::{Failure, for_any};
 
@@ -33,6 +33,30 @@ fn every_kernel_is_right_as_ptx() -> Result<(), Failure> {
     for variant in gpu::fresh_ptx(&learn::PTX) {
         let device = Device::interpreter(variant, InterpreterOptions::default()).map_err(|error| error.to_string())?;
         all_are_right(&device)?;
+    }
+    Ok(())
+}
+
+/// A GPU's result has the bits of the interpreter's for the same PTX: no kernel here uses an approximate instruction.
+#[test]
+fn every_kernel_has_the_interpreters_bits_on_a_gpu_if_there_is_one() -> Result<(), Failure> {
+    if !gpu::require_gpu() {
+        return Ok(());
+    }
+    let on_gpu = Device::open(DeviceChoice::Cuda, &learn::PTX).map_err(|error| error.to_string())?;
+    let ptx = on_gpu.ptx().ok_or("a GPU has loaded PTX")?;
+    let interpreter = Device::interpreter(&ptx, InterpreterOptions::default()).map_err(|error| error.to_string())?;
+    for step in STEPS {
+        for version in [step.before, step.after] {
+            for size in SIZES.into_iter().filter(|&size| !step.is_matrix || size <= 80) {
+                let bits = |device: &Device| -> Result<Vec<u32>, String> {
+                    Ok((version.check)(device, size)?.into_iter().map(f32::to_bits).collect())
+                };
+                if bits(&on_gpu)? != bits(&interpreter)? {
+                    return Err(format!("{}, size {size}: other bits than the interpreter's", version.name).into());
+                }
+            }
+        }
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::thread;
 
 use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant};
-use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuOptions, GpuPath, Parameters};
+use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuOptions, GpuPath, Parameters, TrainingKernel};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::reference;
@@ -98,6 +98,16 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), 
     prop_assert_eq!(trained.velocities.is_some(), is_adam || hyperparameters.momentum != 0.0);
     prop_assert_eq!(trained.squares.is_some(), is_adam);
 
+    if let Some(ptx) = device.ptx().filter(|_| device.is_gpu()) {
+        // The kernels have no approximate instruction, and the order of their sums depends on the sizes only.
+        let options_of_interpreter = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
+        let interpreter = Device::interpreter(&ptx, options_of_interpreter).unwrap();
+        let mut interpreted = GpuEngine::new(&interpreter, &samples, &parameters, hyperparameters, options).unwrap();
+        let kernels = [&engine, &interpreted].map(|engine| engine.training_kernel().map(|(kernel, _)| kernel));
+        if kernels[0] == kernels[1] {
+            prop_assert!(train(&mut interpreted, &order) == (trained.clone(), losses.clone()), "other bits");
+        }
+    }
     let evaluation = engine.evaluate_training_samples().unwrap();
     let mut cpu = CpuEngine::new(&samples, &trained, hyperparameters);
     let on_cpu = cpu.evaluate_training_samples().unwrap();
@@ -347,4 +357,25 @@ fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu_if_there_is_one() 
         check_large_layers_and_batches(&device);
         check_the_homeworks_network(&device);
     }
+}
+
+/// A driver or a kernel that has no room for the cluster must not go unnoticed: the engine trains without one then.
+#[test]
+fn part1_the_gpu_engine_trains_by_a_cluster_on_a_gpu_that_has_them() {
+    if !gpu::require_gpu() {
+        return;
+    }
+    let device = Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap();
+    let preset = Preset::Homework;
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let network = Network::random(preset.architecture().unwrap(), Initialization::Xavier, &mut rng);
+    let samples = random_samples(32, 784, 10, &mut rng);
+    let engine =
+        GpuEngine::new(&device, &samples, &Parameters::new(network), &preset.hyperparameters(), &GpuOptions::default());
+    let engine = engine.unwrap();
+    println!("{}", engine.device());
+    let kernel = engine.training_kernel().map(|(kernel, _)| kernel);
+    let has_clusters = device.compute_capability() >= Some((9, 0));
+    assert_eq!(kernel == Some(TrainingKernel::Cluster), has_clusters, "{}", engine.device());
+    assert_eq!(engine.device().contains("network_train_cluster"), has_clusters, "{}", engine.device());
 }

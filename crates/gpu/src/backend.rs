@@ -10,7 +10,7 @@ use crate::buffer::Storage;
 use crate::cuda::{Cuda, CudaBuffer, CudaPinned};
 use crate::interpreter::{Interpreter, InterpreterBuffer};
 use crate::pinned::HostStorage;
-use crate::{DeviceMemory, Error, LaunchReport, OpenError, SimulatorOptions};
+use crate::{DeviceMemory, Error, LaunchReport, OpenError, PtxVariant, SimulatorOptions};
 
 /// The implementation of a [`Device`](crate::Device).
 #[derive(Clone, Debug)]
@@ -78,7 +78,15 @@ impl Backend {
     pub(crate) fn compute_capability(&self) -> Option<(u32, u32)> {
         match self {
             Self::Cuda(cuda) => Some(cuda.properties.compute_capability),
-            Self::Interpreter(interpreter) => Some(interpreter.compute_capability),
+            Self::Interpreter(interpreter) => Some(interpreter.ptx.compute_capability()),
+            Self::Simulator { .. } => None,
+        }
+    }
+
+    pub(crate) fn ptx(&self) -> Option<PtxVariant> {
+        match self {
+            Self::Cuda(cuda) => Some(cuda.ptx),
+            Self::Interpreter(interpreter) => Some(interpreter.ptx),
             Self::Simulator { .. } => None,
         }
     }

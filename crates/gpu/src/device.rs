@@ -156,6 +156,11 @@ impl Device {
         self.backend.compute_capability()
     }
 
+    /// The PTX that the GPU or the interpreter runs. None on the simulator.
+    pub fn ptx(&self) -> Option<PtxVariant> {
+        self.backend.ptx()
+    }
+
     /// The GPU's memory in bytes. None on the other devices.
     pub fn total_memory(&self) -> Option<usize> {
         self.cuda().map(|cuda| cuda.properties.total_memory)
@@ -264,8 +269,8 @@ impl Device {
     /// Queues the launches of `record` `times` times as a CUDA graph, which costs less than queueing each: for steps of
     /// many small kernels.
     ///
-    /// On a GPU, `record` runs once: its launches are captured into a graph, which is then launched `times` times, with
-    /// the same arguments each time. On the other devices, and with `GPU_LAUNCH_BLOCKING=1`, `record` runs `times`
+    /// On a GPU, `record` runs once, and once more for each kernel that was not launched before: its launches are captured
+    /// into a graph, which is then launched `times` times, with the same arguments each time. On the other devices, and with `GPU_LAUNCH_BLOCKING=1`, `record` runs `times`
     /// times and its launches run directly. `record` must therefore make the same launches each time. If `times` is
     /// zero, it does not run.
     ///
@@ -353,6 +358,16 @@ impl Device {
     ) -> Result<Option<Vec<f64>>, E> {
         self.time(&mut work)?;
         (0..repeats.get()).map(|_| Ok(self.time(&mut work)?.1)).collect()
+    }
+
+    /// Cycles per second of a multiprocessor, measured by the kernel that kept the GPU busy just before the last work that
+    /// [`time`](Self::time) timed. None if nothing was timed, and on the other devices.
+    ///
+    /// # Errors
+    /// If the GPU has failed.
+    pub fn clock_rate(&self) -> Result<Option<f64>, Error> {
+        recording::forbid("clock_rate")?;
+        self.cuda().map_or(Ok(None), Cuda::clock_rate)
     }
 
     fn cuda(&self) -> Option<&Cuda> {

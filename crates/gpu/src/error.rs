@@ -4,6 +4,7 @@ use std::fmt;
 
 use cuda_std::{ArgumentError, LaunchConfig, LimitError, simulator};
 use cust::error::CudaError;
+use cust::sys::CUresult;
 use thiserror::Error;
 
 /// An error of the CUDA driver.
@@ -18,8 +19,13 @@ pub struct DriverError {
 
 impl From<CudaError> for DriverError {
     fn from(error: CudaError) -> Self {
+        let code = match error {
+            // Also an error that is newer than cust.
+            CudaError::UnknownError => cuda_driver::code_of(CUresult::CUDA_ERROR_UNKNOWN).unsigned_abs(),
+            error => error as u32,
+        };
         // cust displays the driver's text as a C string, in quotes.
-        Self { code: error as u32, text: error.to_string().trim_matches('"').to_owned() }
+        Self { code, text: error.to_string().trim_matches('"').to_owned() }
     }
 }
 
@@ -221,6 +227,16 @@ pub enum Error {
         launches: Vec<Launch>,
         /// The driver's error.
         error: DriverError,
+    },
+    /// The driver cannot compile the kernel's PTX.
+    #[error("the driver rejects the PTX of kernel {kernel}: {error}{}", Log(log))]
+    Ptx {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The driver's error.
+        error: DriverError,
+        /// The log of the driver's JIT compiler, errors first. Its lines are those of the PTX text.
+        log: String,
     },
     /// A buffer is on another device.
     #[error("kernel {kernel}: {error}")]

@@ -18,10 +18,9 @@ pub(crate) use buffer::InterpreterBuffer;
 #[derive(Debug)]
 pub(crate) struct Interpreter {
     pub(crate) name: String,
-    pub(crate) compute_capability: (u32, u32),
+    pub(crate) ptx: PtxVariant,
     /// Distinguishes this machine's buffers from those of other devices.
     pub(crate) memory: MemoryId,
-    text: &'static str,
     entries: RefCell<HashMap<&'static str, Entry>>,
     machine: RefCell<Machine>,
     options: Options,
@@ -40,9 +39,8 @@ impl Interpreter {
             .map_err(|error| OpenError::Interpreter { variant: compute_capability, error: Box::new(error) })?;
         Ok(Self {
             name: format!("PTX interpreter, sm_{major}{minor}"),
-            compute_capability,
+            ptx: *variant,
             memory: MemoryId::unique(),
-            text: variant.text(),
             entries: RefCell::default(),
             machine: RefCell::new(machine),
             options,
@@ -65,7 +63,7 @@ impl Interpreter {
         if self.capture.borrow_mut().as_mut().is_some_and(|capture| capture.is_due(K::NAME))
             && let Some(capture) = self.capture.take()
         {
-            capture.write::<K>(self.text, &machine, &raw, (config, self.options))?;
+            capture.write::<K>(self.ptx.text(), &machine, &raw, (config, self.options))?;
             if !capture.runs {
                 return Ok(());
             }
@@ -97,7 +95,7 @@ impl Interpreter {
         let mut entries = self.entries.borrow_mut();
         let entry = match entries.entry(kernel) {
             hash_map::Entry::Occupied(known) => known.into_mut(),
-            hash_map::Entry::Vacant(vacant) => vacant.insert(Entry::find(self.text, kernel)?),
+            hash_map::Entry::Vacant(vacant) => vacant.insert(Entry::find(self.ptx.text(), kernel)?),
         };
         Some(look(entry))
     }

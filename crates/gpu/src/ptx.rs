@@ -1,5 +1,7 @@
 //! The PTX variant that a device loads, and the properties of each entry in its text.
 
+use std::ops::Range;
+
 use cuda_std::{PtxVariant, signature};
 
 use crate::OpenError;
@@ -19,6 +21,85 @@ pub(crate) fn require_fresh(variant: &PtxVariant) -> Result<(), OpenError> {
 pub(crate) fn choose(variants: &'static [PtxVariant], device: (u32, u32)) -> Option<&'static PtxVariant> {
     let suitable = variants.iter().filter(|variant| variant.compute_capability() <= device);
     suitable.max_by_key(|variant| variant.compute_capability())
+}
+
+/// PTX text that can be loaded kernel by kernel.
+#[derive(Debug)]
+pub(crate) struct Kernels<'a> {
+    text: &'a str,
+    /// The name and the lines, without their line feeds, of each entry; empty if entries cannot be separated.
+    entries: Vec<(&'a str, Range<usize>)>,
+}
+
+impl<'a> Kernels<'a> {
+    /// Separates the entries of `text`, unless it has a variable in global memory, which they may share: each module
+    /// would have one of its own. A text that is not laid out as compilers do, a directive a line, is not separated
+    /// either.
+    pub(crate) fn of(text: &'a str) -> Self {
+        Self { text, entries: separate_entries(text).unwrap_or_default() }
+    }
+
+    /// The name of the entry with the fewest lines; None if entries cannot be separated.
+    pub(crate) fn shortest(&self) -> Option<&'a str> {
+        self.entries.iter().min_by_key(|(_, lines)| lines.len()).map(|(name, _)| *name)
+    }
+
+    /// The text of a module with `kernel` as its only entry, without comments. Lines that are left out are empty, so that
+    /// the others keep their numbers.
+    pub(crate) fn module_of(&self, kernel: &str) -> Option<String> {
+        self.entries.iter().find(|(name, _)| *name == kernel)?;
+        let mut others = self.entries.iter().filter(|(name, _)| *name != kernel).map(|(_, lines)| lines).peekable();
+        let mut module = String::with_capacity(self.text.len() / 4);
+        for (index, line) in self.text.lines().enumerate() {
+            while others.next_if(|lines| lines.end <= index).is_some() {}
+            if !line.starts_with("//") && others.peek().is_none_or(|lines| !lines.contains(&index)) {
+                module.push_str(line);
+            }
+            module.push('\n');
+        }
+        Some(module)
+    }
+}
+
+/// The lines of each entry; None if the entries cannot be separated.
+fn separate_entries(text: &str) -> Option<Vec<(&str, Range<usize>)>> {
+    let mut entries = Vec::new();
+    // The entry that has begun: its name, its first line, whether its body has begun, and the open braces.
+    let mut open: Option<(&str, usize, bool)> = None;
+    let mut depth = 0_usize;
+    for (index, line) in text.lines().enumerate() {
+        let code = line.split_once("//").map_or(line, |(code, _)| code);
+        if code.contains("/*") {
+            return None;
+        }
+        if open.is_none() && depth == 0 {
+            let declaration = [".visible ", ".weak ", ".common ", ".extern "]
+                .iter()
+                .fold(code.trim_start(), |rest, linkage| rest.strip_prefix(linkage).unwrap_or(rest).trim_start());
+            if declaration.starts_with(".global") && !declaration.contains("__signature[") {
+                return None;
+            }
+            if let Some(rest) = declaration.strip_prefix(".entry ") {
+                let name = &rest[..rest.find(|next| !is_part_of_name(next)).unwrap_or(rest.len())];
+                open = Some((name, index, false));
+            }
+        }
+        for letter in code.bytes() {
+            match letter {
+                b'{' => depth += 1,
+                b'}' => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+        }
+        if let Some((name, first, has_body)) = &mut open {
+            *has_body |= code.contains('{');
+            if *has_body && depth == 0 {
+                entries.push((*name, *first..index + 1));
+                open = None;
+            }
+        }
+    }
+    (open.is_none() && depth == 0).then_some(entries)
 }
 
 /// The properties of a `.entry` in PTX text.
@@ -172,6 +253,70 @@ ret; }
         assert_eq!(entry("scale_all"), Some(expected));
         assert!(entry("waits_itself").unwrap().has_grid_barrier);
         assert_eq!((entry("scal"), entry("waits")), (None, None));
+    }
+
+    #[test]
+    fn a_module_of_one_kernel_has_its_entry_and_all_that_is_no_entry() {
+        let text = "\
+.version 7.0
+// a comment
+.shared .b8 tile[64];
+.visible .global .align 1 .b8 a__signature[1] = {41};
+.func helper(.param .u64 x)
+{ ret; }
+.visible .entry a(
+\t.param .u64 x // {
+)
+{
+\t{ // callseq 0
+\tcall helper, (x);
+\t}
+\tret;
+}
+.entry aa() .maxntid 32, 1, 1 { ret; }
+.visible .entry empty()
+{
+}
+// debug information
+";
+        let kernels = Kernels::of(text);
+        assert_eq!(kernels.shortest(), Some("aa"));
+        let module = kernels.module_of("a").unwrap();
+        assert_eq!(module.lines().count(), text.lines().count());
+        for (line, original) in module.lines().zip(text.lines()) {
+            let is_left_out = original.starts_with("//") || original.contains("entry aa");
+            let is_kept = line == original && !is_left_out;
+            assert!(is_kept || line.is_empty(), "{line} in place of {original}");
+        }
+        assert!(module.contains("call helper") && !module.contains("empty") && module.contains(".func helper"));
+        assert!(kernels.module_of("aa").unwrap().contains(".entry aa() .maxntid 32, 1, 1 { ret; }"));
+        assert_eq!((kernels.module_of("helper"), kernels.module_of("b")), (None, None));
+        for common in [
+            format!("{text}.visible .global .align 4 .u32 counter;\n"),
+            format!("{text}.global .u32 counter = 3;\n"),
+            format!("{text}/* a comment */\n"),
+            format!("{text}}}\n"),
+            format!("{text}.entry b() {{\n"),
+        ] {
+            assert_eq!(Kernels::of(&common).shortest(), None, "{common}");
+        }
+    }
+
+    #[test]
+    fn each_compiled_kernel_is_a_module_that_the_interpreter_loads() {
+        if !crate::require_ptx(KERNELS) {
+            return;
+        }
+        for variant in KERNELS {
+            let all = ptx_interpreter::Machine::new(variant.text()).unwrap();
+            let kernels = Kernels::of(variant.text());
+            for name in all.kernels() {
+                let module = kernels.module_of(name).unwrap();
+                let alone = ptx_interpreter::Machine::new(&module).unwrap();
+                assert_eq!(alone.kernels().collect::<Vec<_>>(), [name]);
+                assert!(Entry::find(&module, name).is_some());
+            }
+        }
     }
 
     #[test]

@@ -116,6 +116,7 @@ fn the_error_has_the_compilers_log() {
     if !require_gpu() {
         return;
     }
+    // The only kernel is loaded at once.
     let error = Device::open(DeviceChoice::Auto, WRONG).unwrap_err();
     assert!(matches!(&error, OpenError::Ptx { log, .. } if log.contains("no_such_instruction")), "{error}");
 }

@@ -114,6 +114,11 @@ pub struct Skip {
 /// Environment variable that names the file to which skipped tests are appended.
 const FILE: &str = "SKIPPED_TESTS";
 
+/// Whether the environment requires `need`, as `GPU_TESTS=require` does for [`Need::Gpu`].
+pub fn is_required(need: Need) -> bool {
+    std::env::var_os(need.variable()).is_some_and(|value| value == "require")
+}
+
 /// Reports that the calling test is skipped, and why. The test must return afterwards.
 ///
 /// # Panics
@@ -123,8 +128,7 @@ const FILE: &str = "SKIPPED_TESTS";
 pub fn skip(need: Need, reason: &str) {
     let test = calling_test();
     let variable = need.variable();
-    let required = std::env::var_os(&variable).is_some_and(|value| value == "require");
-    assert!(!required, "{test} must not be skipped, since {variable}=require: {reason}");
+    assert!(!is_required(need), "{test} must not be skipped, since {variable}=require: {reason}");
     let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     // Written to stderr directly, since the test harness captures `eprintln!` of passing tests.
     let _ = writeln!(io::stderr(), "SKIPPED {test} (needs {need}): {reason}");

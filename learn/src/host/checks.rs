@@ -28,17 +28,17 @@ fn values(count: usize) -> Vec<f32> {
     (0..count as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / (1 << 23) as f32 - 1.0).collect()
 }
 
-/// The error of the device, or the first element that differs by more than `tolerance`.
-fn compare(name: &str, found: Result<Vec<f32>, Error>, expected: &[f64], tolerance: f64) -> Result<(), String> {
+/// The result, or the error of the device, or the first element that differs by more than `tolerance`.
+fn compare(name: &str, found: Result<Vec<f32>, Error>, expected: &[f64], tolerance: f64) -> Result<Vec<f32>, String> {
     let found = found.map_err(|error| error.to_string())?;
-    for (i, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+    for (i, (&value, &expected)) in found.iter().zip(expected).enumerate() {
         // Not `difference > tolerance`: a NaN must not agree.
-        let agrees = (f64::from(found) - expected).abs() <= tolerance;
+        let agrees = (f64::from(value) - expected).abs() <= tolerance;
         if !agrees {
-            return Err(format!("{name}[{i}] is {found}, expected {expected:.6}"));
+            return Err(format!("{name}[{i}] is {value}, expected {expected:.6}"));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 fn f64s(values: &[f32]) -> impl Iterator<Item = f64> + Clone {
@@ -62,7 +62,7 @@ pub fn doubles(
     device: &Device,
     size: usize,
     launch: impl FnOnce((&mut Buffer<f32>,)) -> Launched,
-) -> Result<(), String> {
+) -> Result<Vec<f32>, String> {
     let x = values(size);
     let run = || {
         let mut on_device = device.buffer_from_slice(&x)?;
@@ -78,7 +78,7 @@ pub fn computes_saxpy(
     device: &Device,
     size: usize,
     launch: impl FnOnce((f32, &Buffer<f32>, &mut Buffer<f32>)) -> Launched,
-) -> Result<(), String> {
+) -> Result<Vec<f32>, String> {
     let x = values(2 * size);
     let (x, y) = x.split_at(size);
     let run = || {
@@ -95,7 +95,7 @@ pub fn adds_a_row(
     device: &Device,
     size: usize,
     launch: impl FnOnce((&mut Buffer<f32>, &Buffer<f32>, u32, u32)) -> Launched,
-) -> Result<(), String> {
+) -> Result<Vec<f32>, String> {
     let (rows, columns) = shape(size);
     let (x, b) = (values(rows * columns), values(columns));
     let run = || {
@@ -112,7 +112,7 @@ pub fn counts_values(
     device: &Device,
     size: usize,
     launch: impl FnOnce((&Buffer<u32>, &mut Buffer<u32>)) -> Launched,
-) -> Result<(), String> {
+) -> Result<Vec<f32>, String> {
     let values: Vec<u32> = values(size).iter().map(|value| (value * value * 256.0) as u32 % 256).collect();
     let run = || {
         let (values, mut counts) = (device.buffer_from_slice(&values)?, device.zeroed(256)?);
@@ -123,7 +123,8 @@ pub fn counts_values(
     values.iter().for_each(|&value| expected[value as usize] += 1);
     let found = run().map_err(|error| error.to_string())?;
     match found.iter().zip(expected).position(|(&found, expected)| found != expected) {
-        None => Ok(()),
+        // Counts are small: each is a float.
+        None => Ok(found.into_iter().map(|count| count as f32).collect()),
         Some(bin) => Err(format!("counts[{bin}] is {}, expected {}", found[bin], expected[bin])),
     }
 }
@@ -133,7 +134,7 @@ pub fn averages(
     device: &Device,
     size: usize,
     launch: impl FnOnce((&Buffer<f32>, &mut Buffer<f32>)) -> Launched,
-) -> Result<(), String> {
+) -> Result<Vec<f32>, String> {
     let x = values(size);
     let found = result_of(device, &x, size, |x, out| launch((x, out)));
     let window = |i: usize| f64s(&x[i.saturating_sub(4)..size.min(i + 5)]).sum::<f64>() / 9.0;
@@ -146,7 +147,7 @@ pub fn sums_blocks(
     device: &Device,
     size: usize,
     launch: impl FnOnce((&Buffer<f32>, &mut Buffer<f32>)) -> Launched,
-) -> Result<(), String> {
+) -> Result<Vec<f32>, String> {
     let x = values(size);
     let sums = size.div_ceil(256).max(1);
     let found = result_of(device, &x, sums, |x, out| launch((x, out)));
@@ -159,7 +160,7 @@ pub fn transposes(
     device: &Device,
     size: usize,
     launch: impl FnOnce((&Buffer<f32>, &mut Buffer<f32>, u32, u32)) -> Launched,
-) -> Result<(), String> {
+) -> Result<Vec<f32>, String> {
     let (rows, columns) = shape(size);
     let x = values(rows * columns);
     let found = result_of(device, &x, rows * columns, |x, out| launch((x, out, rows as u32, columns as u32)));
@@ -173,7 +174,7 @@ pub fn multiplies(
     device: &Device,
     size: usize,
     launch: impl FnOnce((&Buffer<f32>, &mut Buffer<f32>, u32, u32)) -> Launched,
-) -> Result<(), String> {
+) -> Result<Vec<f32>, String> {
     let (rows, columns) = shape(size);
     let x = values(rows * columns);
     let found = result_of(device, &x, rows * rows, |x, out| launch((x, out, rows as u32, columns as u32)));

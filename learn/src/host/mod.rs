@@ -18,9 +18,9 @@ use crate::{
 pub struct Version {
     /// The kernel's name.
     pub name: &'static str,
-    /// Launches it with the step's input of a size, and compares the result with a loop on the host. The error says
-    /// which element is wrong, or what the device reports.
-    pub check: fn(&Device, usize) -> Result<(), String>,
+    /// Launches it with the step's input of a size, compares the result with a loop on the host, and returns it. The
+    /// error says which element is wrong, or what the device reports.
+    pub check: fn(&Device, usize) -> Result<Vec<f32>, String>,
 }
 
 /// A step: its kernels, and the sizes of their inputs.

@@ -13,7 +13,7 @@ use ndarray::{Array1, Array2};
 
 use crate::{Network, Samples, Scalar};
 
-pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent};
+pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent, TrainingKernel};
 pub use cpu::{CpuEngine, MasterLayer, Masters, PhaseTimes, Says, Threads, WorkerEngine};
 pub use ranks::{Fill, Ranks, ShardEngine};
 

@@ -112,7 +112,8 @@ fn one_line(run: &ProgramRun) -> String {
 fn part1_program_on_the_stand_in_names_the_device_in_its_results() {
     let test = "part1_program_on_the_stand_in_names_the_device_in_its_results";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
-    let ways = [("steps", "launches for each step"), ("persistent", "one launch for many steps")];
+    let ways =
+        [("steps", "launches for each step"), ("persistent", "one launch for many steps, network_train_persistently")];
     for (path, shown) in ways {
         let device = format!("CUDA, Stand-in, {shown}");
         let more = ["--device", "cuda", "--gpu-path", path];

@@ -2,6 +2,7 @@
 //!
 //! Names and descriptions are those of the driver; the table below is the fallback.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
@@ -21,9 +22,28 @@ static NAME: Symbol<Describe> = unsafe { Symbol::new("cuGetErrorName") };
 #[allow(unsafe_code)]
 static TEXT: Symbol<Describe> = unsafe { Symbol::new("cuGetErrorString") };
 
+thread_local! {
+    /// The value of this thread's last result that was converted to `CUDA_ERROR_UNKNOWN`.
+    static UNKNOWN: Cell<c_int> = const { Cell::new(CUresult::CUDA_ERROR_UNKNOWN as c_int) };
+}
+
 /// The result with the value `code`; `CUDA_ERROR_UNKNOWN` for those that CUDA 11.4 did not have.
 pub(crate) fn result_from_code(code: c_int) -> CUresult {
-    if code == 0 { CUresult::CUDA_SUCCESS } else { from_code(code).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN) }
+    if code == 0 {
+        return CUresult::CUDA_SUCCESS;
+    }
+    let result = from_code(code).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN);
+    if result == CUresult::CUDA_ERROR_UNKNOWN {
+        UNKNOWN.set(code);
+    }
+    result
+}
+
+/// The value of `result` in cuda.h. For `CUDA_ERROR_UNKNOWN` it is the value that the driver returned to this thread
+/// last, such as 912, `CUDA_ERROR_INVALID_CLUSTER_SIZE`, which CUDA 11.4 did not have: call it before another function
+/// of the driver.
+pub fn code_of(result: CUresult) -> i32 {
+    if result == CUresult::CUDA_ERROR_UNKNOWN { UNKNOWN.get() } else { result as c_int }
 }
 
 /// The name of the result with the value `code`, as in cuda.h.
@@ -63,7 +83,7 @@ fn own_text(error: CUresult) -> &'static CStr {
 #[allow(unsafe_code, non_snake_case)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuGetErrorName(error: CUresult, out: *mut *const c_char) -> CUresult {
-    let answer = describe(&NAME, error as c_int).unwrap_or_else(|| name(error));
+    let answer = describe(&NAME, code_of(error)).unwrap_or_else(|| name(error));
     // SAFETY: the caller guarantees that `out` is a valid out-pointer.
     unsafe { out.write(answer.as_ptr()) };
     CUresult::CUDA_SUCCESS
@@ -76,7 +96,7 @@ unsafe extern "C" fn cuGetErrorName(error: CUresult, out: *mut *const c_char) ->
 #[allow(unsafe_code, non_snake_case)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuGetErrorString(error: CUresult, out: *mut *const c_char) -> CUresult {
-    let answer = describe(&TEXT, error as c_int).unwrap_or_else(|| own_text(error));
+    let answer = describe(&TEXT, code_of(error)).unwrap_or_else(|| own_text(error));
     // SAFETY: the caller guarantees that `out` is a valid out-pointer.
     unsafe { out.write(answer.as_ptr()) };
     CUresult::CUDA_SUCCESS

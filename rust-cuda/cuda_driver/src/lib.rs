@@ -21,7 +21,7 @@
 //! |---|---|
 //! | the library cannot be opened | `CUDA_ERROR_NO_DEVICE`, in cust `CudaError::NoDevice` |
 //! | the library lacks the function | `CUDA_ERROR_NOT_FOUND`, and [`missing_symbols`] names it |
-//! | the driver returns an error that CUDA 11.4 did not have | `CUDA_ERROR_UNKNOWN` |
+//! | the driver returns an error that CUDA 11.4 did not have | `CUDA_ERROR_UNKNOWN`, of which [`code_of`] has the value |
 //!
 //! The last is necessary because `cust_raw` has the results as a Rust enum, in which any other value is undefined
 //! behaviour. `cuGetErrorName` and `cuGetErrorString` always succeed: cust's errors are displayed through the latter,
@@ -42,6 +42,7 @@ mod symbol;
 
 pub use availability::{DriverVersion, Unavailable, availability};
 pub use clusters::{allow_large_clusters, max_active_clusters};
+pub use error::code_of;
 pub use forwarders::SYMBOLS;
 pub use library::library_path;
 pub use symbol::missing_symbols;

@@ -18,15 +18,29 @@ impl Cuda {
     }
 
     /// Captures the launches of `record` into a graph and queues it `times` times.
+    ///
+    /// No module is loaded during a capture, since the driver may refuse that: at a kernel that is not loaded yet the capture
+    /// ends, and `record` runs again after the kernel was loaded.
     pub(crate) fn replay(
         &self,
         times: usize,
         record: &mut dyn FnMut(&Recorder<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let capture = Capture::begin(self)?;
-        let recorder = Recorder::into_graph(&capture);
-        record(&recorder)?;
-        let launches = recorder.into_launches();
+        self.enter()?;
+        let (launches, capture) = loop {
+            let capture = Capture::begin(self)?;
+            let recorder = Recorder::into_graph(&capture);
+            let recorded = record(&recorder);
+            let launches = recorder.into_launches();
+            // The recording may have opened another GPU.
+            self.enter()?;
+            let Some(kernel) = self.unloaded.take() else {
+                recorded?;
+                break (launches, capture);
+            };
+            drop(capture);
+            self.function(kernel)?;
+        };
         let failed = |operation| {
             let launches = &launches;
             move |error: DriverError| {
@@ -107,6 +121,10 @@ impl<'a> Capture<'a> {
         config: LaunchConfig,
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<Launch, Error> {
+        if self.cuda.modules.loaded(K::NAME).is_none() {
+            self.cuda.unloaded.set(Some(K::NAME));
+            return Err(Error::Recording { operation: "loading a kernel" });
+        }
         self.cuda.submit(self.stream, kernel, config, arguments)
     }
 

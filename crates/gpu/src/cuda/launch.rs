@@ -5,7 +5,8 @@ use std::rc::Rc;
 use cuda_std::{Dim3, Kernel, LaunchConfig, RawParameters};
 use cust::sys::{self, CUstream};
 
-use super::module::Function;
+use super::module::{Function, LoadError};
+use super::modules::FunctionError;
 use super::{Cuda, succeed};
 use crate::{DeviceMemory, Error, Launch, entry_check};
 
@@ -32,6 +33,7 @@ impl Cuda {
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<Launch, Error> {
         config.check().map_err(|error| Error::Limit { kernel: K::NAME, error })?;
+        self.enter()?;
         let raw = RawParameters::of::<K, DeviceMemory>(kernel, arguments, self.memory);
         let mut raw = raw.map_err(|error| Error::Argument { kernel: K::NAME, error })?;
         let function = self.function(K::NAME)?;
@@ -74,22 +76,25 @@ impl Cuda {
     ) -> Result<u32, Error> {
         let config = LaunchConfig::new(1, block).with_dynamic_shared(dynamic_shared_bytes);
         config.check().map_err(|error| Error::Limit { kernel, error })?;
+        self.enter()?;
         let function = self.function(kernel)?;
         self.allow_shared(kernel, &function, dynamic_shared_bytes)?;
         let per_multiprocessor = self.resident_blocks(kernel, &function, config)?;
         Ok(per_multiprocessor.saturating_mul(self.properties.multiprocessors))
     }
 
-    /// Max. number of clusters of `kernel` resident on this GPU at once; 0 if the GPU or the PTX has no such clusters.
+    /// Max. number of clusters of `kernel` resident on this GPU at once; 0 if the driver, the GPU or the PTX has no such
+    /// clusters.
     pub(crate) fn max_clusters(&self, kernel: &'static str, config: LaunchConfig) -> Result<u32, Error> {
         config.check().map_err(|error| Error::Limit { kernel, error })?;
+        self.enter()?;
         let function = match self.function(kernel) {
             Ok(function) if function.entry.cluster == u32::from(config.cluster) => function,
             Ok(_) | Err(Error::NoSuchKernel { .. }) => return Ok(0),
             Err(error) => return Err(error),
         };
         match self.allow_shared(kernel, &function, config.dynamic_shared_bytes) {
-            Ok(()) => Ok(function.max_clusters(config)),
+            Ok(()) => self.check("querying the occupancy of clusters", function.max_clusters(config)),
             Err(Error::SharedMemory { .. }) => Ok(0),
             Err(error) => Err(error),
         }
@@ -136,8 +141,11 @@ impl Cuda {
     }
 
     /// The function of the kernel called `kernel`.
-    fn function(&self, kernel: &'static str) -> Result<Rc<Function>, Error> {
-        let found = self.check("looking for a kernel", self.module.function(kernel))?;
-        found.ok_or(Error::NoSuchKernel { kernel })
+    pub(super) fn function(&self, kernel: &'static str) -> Result<Rc<Function>, Error> {
+        match self.modules.function(kernel) {
+            Ok(found) => found.ok_or(Error::NoSuchKernel { kernel }),
+            Err(FunctionError::Load(LoadError { error, log })) => Err(Error::Ptx { kernel, error, log }),
+            Err(FunctionError::Driver(error)) => self.check("looking for a kernel", Err(error)),
+        }
     }
 }

@@ -35,24 +35,43 @@ fn plain_mut<T: Element>(values: &mut [T]) -> &mut [Plain<T>] {
     unsafe { &mut *(std::ptr::from_mut(values) as *mut [Plain<T>]) }
 }
 
-/// Elements in the GPU's global memory.
+/// An allocation of the GPU's global memory.
 ///
 /// Dropping it frees the memory, for which the driver (`cuMemFree`) waits until no kernel uses it.
 #[derive(Debug)]
-pub(crate) struct CudaBuffer<T: Element> {
-    // Freed before `cuda`, whose context it belongs to.
+struct Allocation<T: Element> {
     elements: ManuallyDrop<DeviceBuffer<Plain<T>>>,
     cuda: Rc<Cuda>,
+}
+
+impl<T: Element> Drop for Allocation<T> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // A failure cannot be reported here, and recurs in the next call.
+        let _ = self.cuda.enter();
+        // SAFETY: the elements are dropped only here, and not used afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.elements) };
+    }
+}
+
+/// Elements in the GPU's global memory.
+#[derive(Debug)]
+pub(crate) struct CudaBuffer<T: Element> {
+    allocation: ManuallyDrop<Allocation<T>>,
 }
 
 impl<T: Element> CudaBuffer<T> {
     /// A buffer of `length` uninitialised elements.
     #[allow(unsafe_code)]
     pub(crate) fn uninitialized(cuda: &Rc<Cuda>, length: usize) -> Result<Self, Error> {
+        cuda.enter()?;
         // SAFETY: any bit pattern is a value of T.
         let elements = unsafe { DeviceBuffer::uninitialized(length) };
         match elements {
-            Ok(elements) => Ok(Self { elements: ManuallyDrop::new(elements), cuda: Rc::clone(cuda) }),
+            Ok(elements) => {
+                let allocation = Allocation { elements: ManuallyDrop::new(elements), cuda: Rc::clone(cuda) };
+                Ok(Self { allocation: ManuallyDrop::new(allocation) })
+            }
             // cust returns the second if the size in bytes overflows a usize.
             Err(CudaError::OutOfMemory | CudaError::InvalidMemoryAllocation) => {
                 let (free, total) = mem_get_info().unwrap_or((0, cuda.properties.total_memory));
@@ -65,47 +84,54 @@ impl<T: Element> CudaBuffer<T> {
     /// The address of the first element. An empty buffer's is dangling but not zero, because the kernel makes a
     /// reference of it.
     fn address(&self) -> u64 {
-        if self.elements.is_empty() { align_of::<T>() as u64 } else { self.elements.as_device_ptr().as_raw() }
+        let elements = &self.allocation.elements;
+        if elements.is_empty() { align_of::<T>() as u64 } else { elements.as_device_ptr().as_raw() }
     }
 
     #[allow(unsafe_code)]
     pub(crate) fn fill_with_zero_bytes(&mut self) -> Result<(), Error> {
-        if self.elements.is_empty() {
+        let Allocation { elements, cuda } = &*self.allocation;
+        if elements.is_empty() {
             return Ok(());
         }
-        let bytes = self.elements.len() * size_of::<T>();
+        cuda.enter()?;
+        let bytes = elements.len() * size_of::<T>();
         // SAFETY: the allocation at this address has `bytes` bytes, and zeros are a value of T.
         let result = succeed(unsafe { sys::cuMemsetD8_v2(self.address(), 0, bytes) });
-        self.cuda.check("filling memory of the GPU", result)
+        cuda.check("filling memory of the GPU", result)
     }
 }
 
 impl<T: Element> Storage<T> for CudaBuffer<T> {
     fn buffer_ref(&self) -> BufferRef<'_, T> {
-        BufferRef::Device { memory: self.cuda.memory, address: self.address(), length: self.len() }
+        BufferRef::Device { memory: self.allocation.cuda.memory, address: self.address(), length: self.len() }
     }
 
     fn buffer_mut(&mut self) -> BufferMut<'_, T> {
-        BufferMut::Device { memory: self.cuda.memory, address: self.address(), length: self.len() }
+        BufferMut::Device { memory: self.allocation.cuda.memory, address: self.address(), length: self.len() }
     }
 
     fn len(&self) -> usize {
-        self.elements.len()
+        self.allocation.elements.len()
     }
 
     fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
-        let mut part = self.elements.index(first..first + values.len());
+        let Allocation { elements, cuda } = &*self.allocation;
+        cuda.enter()?;
+        let mut part = elements.index(first..first + values.len());
         let copied: CudaResult<()> = part.copy_from(plain(values));
-        self.cuda.check("copying to the GPU", copied)
+        cuda.check("copying to the GPU", copied)
     }
 
     fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        let part = self.elements.index(first..first + values.len());
+        let Allocation { elements, cuda } = &*self.allocation;
+        cuda.enter()?;
+        let part = elements.index(first..first + values.len());
         let copied: CudaResult<()> = part.copy_to(plain_mut(values));
-        self.cuda.check("copying from the GPU", copied)?;
+        cuda.check("copying from the GPU", copied)?;
         if !values.is_empty() {
             // The copy has synchronised with all blocking streams, and would have failed if a launch had.
-            self.cuda.queue.borrow_mut().clear();
+            cuda.queue.borrow_mut().clear();
         }
         Ok(())
     }
@@ -114,24 +140,34 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
 impl<T: Element> Drop for CudaBuffer<T> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: the elements are taken only here, and not used afterwards.
-        let elements = unsafe { ManuallyDrop::take(&mut self.elements) };
-        recording::drop_after_recording(elements);
+        // SAFETY: the allocation is taken only here, and not used afterwards.
+        let allocation = unsafe { ManuallyDrop::take(&mut self.allocation) };
+        recording::drop_after_recording(allocation);
     }
 }
 
 /// Page-locked host memory.
 #[derive(Debug)]
 pub(crate) struct CudaPinned<T: Element> {
-    // Freed before `_cuda`, whose context it belongs to.
-    elements: LockedBuffer<Plain<T>>,
-    _cuda: Rc<Cuda>,
+    elements: ManuallyDrop<LockedBuffer<Plain<T>>>,
+    cuda: Rc<Cuda>,
 }
 
 impl<T: Element> CudaPinned<T> {
     pub(crate) fn filled(cuda: &Rc<Cuda>, value: T, length: usize) -> Result<Self, Error> {
+        cuda.enter()?;
         let elements = cuda.check("allocating page-locked memory", LockedBuffer::new(&Plain(value), length))?;
-        Ok(Self { elements, _cuda: Rc::clone(cuda) })
+        Ok(Self { elements: ManuallyDrop::new(elements), cuda: Rc::clone(cuda) })
+    }
+}
+
+impl<T: Element> Drop for CudaPinned<T> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // A failure cannot be reported here, and recurs in the next call.
+        let _ = self.cuda.enter();
+        // SAFETY: the elements are dropped only here, and not used afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.elements) };
     }
 }
 

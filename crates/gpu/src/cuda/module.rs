@@ -1,16 +1,14 @@
-//! Modules: kernels that the driver's JIT compiler has compiled for the GPU.
+//! A module: kernels that the driver's JIT compiler has compiled for the GPU.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::cell::Cell;
 use std::ffi::{CString, c_void};
-use std::rc::Rc;
 
 use cuda_std::LaunchConfig;
 use cust::sys::{self, CUfunction_attribute, CUjit_option};
 
-use super::succeed;
+use super::{driver_error, succeed};
+use crate::DriverError;
 use crate::ptx::Entry;
-use crate::{DriverError, OpenError, PtxVariant};
 
 /// Size in bytes of each of the two logs of the driver's JIT compiler.
 const LOG_BYTES: usize = 16 * 1024;
@@ -18,12 +16,15 @@ const LOG_BYTES: usize = 16 * 1024;
 /// The driver's result for a symbol that is not found.
 const NOT_FOUND: u32 = sys::CUresult::CUDA_ERROR_NOT_FOUND as u32;
 
-/// A module loaded on the GPU, with the PTX text that it was compiled from.
+/// A module loaded on the GPU.
 #[derive(Debug)]
-pub(super) struct Module {
-    module: sys::CUmodule,
-    text: &'static str,
-    functions: RefCell<HashMap<&'static str, Rc<Function>>>,
+pub(super) struct Module(sys::CUmodule);
+
+/// The driver's error for a module that it cannot compile, and the log of its JIT compiler.
+#[derive(Debug)]
+pub(super) struct LoadError {
+    pub(super) error: DriverError,
+    pub(super) log: String,
 }
 
 /// A kernel of a loaded module.
@@ -55,6 +56,10 @@ impl Function {
 /// Maximum blocks of a cluster that every GPU with clusters supports.
 const PORTABLE_CLUSTER: u32 = 8;
 
+/// The driver's results where it, or the GPU, has no clusters of a size: the function is missing (before CUDA 11.8),
+/// `CUDA_ERROR_NOT_SUPPORTED`, `CUDA_ERROR_INVALID_CLUSTER_SIZE`.
+const NO_SUCH_CLUSTERS: [u32; 3] = [NOT_FOUND, 801, 912];
+
 impl Function {
     /// Permits the launches' clusters of more blocks than every GPU supports, if the kernel has them.
     #[allow(unsafe_code)]
@@ -70,42 +75,46 @@ impl Function {
 
     /// The number of clusters of this shape that can be resident at once; 0 if the driver or the GPU has no clusters of
     /// this size.
-    #[allow(unsafe_code)]
-    pub(super) fn max_clusters(&self, config: LaunchConfig) -> u32 {
-        if self.allow_clusters().is_err() {
-            return 0;
+    pub(super) fn max_clusters(&self, config: LaunchConfig) -> Result<u32, DriverError> {
+        match self.allow_clusters().and_then(|()| self.active_clusters(config)) {
+            Err(error) if NO_SUCH_CLUSTERS.contains(&error.code) => Ok(0),
+            count => count,
         }
+    }
+
+    #[allow(unsafe_code)]
+    fn active_clusters(&self, config: LaunchConfig) -> Result<u32, DriverError> {
         let [grid, block] = [config.grid, config.block].map(|size| [size.x, size.y, size.z]);
-        // SAFETY: as above; the device's context is current in its thread.
+        // SAFETY: the function belongs to a loaded module, as above, and `Cuda::enter` has made its context current.
         let count = unsafe { cuda_driver::max_active_clusters(self.handle, grid, block, config.dynamic_shared_bytes) };
-        count.unwrap_or(0)
+        count.map_err(driver_error)
     }
 }
 
 impl Module {
-    /// Loads `variant` on the GPU called `device`, whose context is current. The driver compiles it.
+    /// Loads a module on the GPU whose context is current. The driver compiles its text.
     #[allow(unsafe_code)]
-    pub(super) fn load(variant: &'static PtxVariant, device: &str) -> Result<Self, OpenError> {
-        let rejected = |error, log| {
-            let variant = variant.compute_capability();
-            OpenError::Ptx { device: device.to_owned(), variant, error, log }
-        };
-        let image = CString::new(variant.text()).map_err(|zero| {
+    pub(super) fn load(text: &str) -> Result<Self, LoadError> {
+        let image = CString::new(text).map_err(|zero| {
             let text = format!("the text has a zero byte at {}", zero.nul_position());
-            rejected(DriverError { code: sys::CUresult::CUDA_ERROR_INVALID_PTX as u32, text }, String::new())
+            let error = DriverError { code: sys::CUresult::CUDA_ERROR_INVALID_PTX as u32, text };
+            LoadError { error, log: String::new() }
         })?;
         let (mut errors, mut information) = (vec![0_u8; LOG_BYTES], vec![0_u8; LOG_BYTES]);
         let size: *mut c_void = std::ptr::without_provenance_mut(LOG_BYTES);
+        let yes: *mut c_void = std::ptr::without_provenance_mut(1);
         let mut options = [
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
             CUjit_option::CU_JIT_INFO_LOG_BUFFER,
             CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+            // The lines of `.loc`, by which compute-sanitizer and ncu name a kernel's source. It changes no code.
+            CUjit_option::CU_JIT_GENERATE_LINE_INFO,
         ];
-        let mut values = [errors.as_mut_ptr().cast(), size, information.as_mut_ptr().cast(), size];
+        let mut values = [errors.as_mut_ptr().cast(), size, information.as_mut_ptr().cast(), size, yes];
         let mut module = std::ptr::null_mut();
-        // SAFETY: the image is a C string; each option has its value, a buffer or that buffer's size; all of them
-        // outlive the call.
+        // SAFETY: the image is a C string; each option has its value, a buffer, that buffer's size, or 1 for yes; all of
+        // them outlive the call.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &raw mut module,
@@ -115,33 +124,22 @@ impl Module {
                 values.as_mut_ptr(),
             )
         };
-        succeed(result).map_err(|error| rejected(error, log([&errors, &information])))?;
-        Ok(Self { module, text: variant.text(), functions: RefCell::default() })
+        succeed(result).map_err(|error| LoadError { error, log: log([&errors, &information]) })?;
+        Ok(Self(module))
     }
 
-    /// The kernel called `name`, or None if the module has none. Found kernels are cached.
-    pub(super) fn function(&self, name: &'static str) -> Result<Option<Rc<Function>>, DriverError> {
-        let known = self.functions.borrow().get(name).map(Rc::clone);
-        if known.is_some() {
-            return Ok(known);
-        }
-        let Some(entry) = Entry::find(self.text, name) else { return Ok(None) };
-        match self.look_up(name) {
-            Ok(handle) => {
-                let static_shared_bytes = static_shared_bytes(handle)?;
-                // The default limit, which holds for static and dynamic shared memory together.
-                let allowed = LaunchConfig::MAX_STATIC_SHARED_BYTES.saturating_sub(static_shared_bytes);
-                let allowed_shared_bytes = Cell::new(allowed);
-                let allows_large_clusters = Cell::new(false);
-                let function =
-                    Function { handle, entry, static_shared_bytes, allowed_shared_bytes, allows_large_clusters };
-                let function = Rc::new(function);
-                self.functions.borrow_mut().insert(name, Rc::clone(&function));
-                Ok(Some(function))
-            }
-            Err(error) if error.code == NOT_FOUND => Ok(None),
-            Err(error) => Err(error),
-        }
+    /// The kernel called `name`, whose PTX entry is `entry`; None if the module has none.
+    pub(super) fn function(&self, name: &str, entry: Entry) -> Result<Option<Function>, DriverError> {
+        let handle = match self.look_up(name) {
+            Ok(handle) => handle,
+            Err(error) if error.code == NOT_FOUND => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let static_shared_bytes = static_shared_bytes(handle)?;
+        // The default limit, which holds for static and dynamic shared memory together.
+        let allowed = LaunchConfig::MAX_STATIC_SHARED_BYTES.saturating_sub(static_shared_bytes);
+        let (allowed_shared_bytes, allows_large_clusters) = (Cell::new(allowed), Cell::new(false));
+        Ok(Some(Function { handle, entry, static_shared_bytes, allowed_shared_bytes, allows_large_clusters }))
     }
 
     #[allow(unsafe_code)]
@@ -149,7 +147,7 @@ impl Module {
         let name = CString::new(name).expect("the name of a Rust function has no zero byte");
         let mut function = std::ptr::null_mut();
         // SAFETY: the module is loaded, `function` is a valid out-pointer, and the name is a C string.
-        succeed(unsafe { sys::cuModuleGetFunction(&raw mut function, self.module, name.as_ptr()) })?;
+        succeed(unsafe { sys::cuModuleGetFunction(&raw mut function, self.0, name.as_ptr()) })?;
         Ok(function)
     }
 }
@@ -159,7 +157,7 @@ impl Drop for Module {
     fn drop(&mut self) {
         // SAFETY: `load` loaded the module. Its functions are dropped with it, and none of its kernels runs: `Cuda`'s
         // drop has waited for them before its fields are dropped.
-        let _ = unsafe { sys::cuModuleUnload(self.module) };
+        let _ = unsafe { sys::cuModuleUnload(self.0) };
     }
 }
 

@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 
 use crate::support::{PTX, absent, calls, changed, checked_buffers, overrun, scale, vector_max, with_stand_in};
-use gpu::{Device, DeviceChoice, Error, LaunchConfig};
+use cuda_std::kernel;
+use gpu::{Device, DeviceChoice, Error, LaunchConfig, PtxVariant};
 
 fn open() -> Device {
     Device::open(DeviceChoice::Cuda, PTX).unwrap()
@@ -84,8 +85,12 @@ fn a_launch_passes_its_shape_and_parameters_to_the_driver() {
                 format!("launch scale grid 1 1 1 block 128 1 1 shared 0 stream 1: {out} 3 2 2"),
             ]
         );
-        let looked_up = calls().into_iter().filter(|call| call.starts_with("look up")).count();
-        assert_eq!(looked_up, 2, "each kernel is looked up once");
+        let calls = calls().into_iter().filter(|call| call.starts_with("load") || call.starts_with("look up"));
+        assert_eq!(
+            calls.collect::<Vec<_>>(),
+            ["load changed", "load vector_max", "look up vector_max", "load scale", "look up scale"],
+            "each kernel is loaded and looked up once, with its lines, after the shortest"
+        );
     });
 }
 
@@ -94,6 +99,7 @@ fn time_is_between_two_events_around_the_launch() {
     with_stand_in("cuda::time_is_between_two_events_around_the_launch", &[], &[], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
+        assert_eq!(device.clock_rate().unwrap(), None);
         let before = calls().len();
         let (report, seconds) =
             device.time(|| device.launch(&scale, LaunchConfig::new(1, 2), (&mut x, 2.0, 0))).unwrap();
@@ -103,15 +109,18 @@ fn time_is_between_two_events_around_the_launch() {
         assert_eq!(
             verbs,
             [
+                "load wait_nanoseconds",
                 "look up wait_nanoseconds",
                 "wait 1000000 stream 1",
                 "record stream 1",
+                "load scale",
                 "look up scale",
                 "launch scale",
                 "record stream 1",
                 "synchronize stream 1"
             ]
         );
+        assert_eq!(device.clock_rate().unwrap(), Some(2e9));
     });
 }
 
@@ -201,7 +210,8 @@ fn the_context_is_released_last() {
         drop(device);
         assert_eq!(buffer.to_vec().unwrap(), [0.0, 0.0], "a buffer keeps its device open");
         drop(buffer);
-        let expected = ["free", "synchronize stream 1", "destroy stream 1", "unload module", "release context"];
+        let expected =
+            ["load changed", "free", "synchronize stream 1", "destroy stream 1", "unload module", "release context"];
         assert_eq!(calls(), expected);
     });
 }
@@ -216,6 +226,135 @@ fn a_device_outlives_another_of_the_same_stand_in() {
         assert_eq!(buffer.to_vec().unwrap(), [1]);
         drop((buffer, second));
         assert_eq!(open().zeroed::<i32>(1).unwrap().to_vec().unwrap(), [0]);
+    });
+}
+
+#[test]
+fn two_gpus_of_one_thread_keep_apart() {
+    with_stand_in("cuda::two_gpus_of_one_thread_keep_apart", &["DEVICES=2"], &[], || {
+        let open = |index| Device::open_one(DeviceChoice::Cuda, PTX, index).unwrap();
+        let devices = [open(0), open(1)];
+        let config = LaunchConfig::new(1, 32);
+        let mut buffers = devices.each_ref().map(|device| device.buffer_from_slice(&[1.0, 2.0]).unwrap());
+        let pinned = devices.each_ref().map(|device| device.pinned::<f32>(2).unwrap());
+        for round in 0..2 {
+            for (device, buffer) in devices.iter().zip(&mut buffers) {
+                device.launch(&scale, config, (&mut *buffer, 2.0, 0)).unwrap();
+                device.synchronize().unwrap();
+                device.replay(1, |recorder| recorder.launch(&scale, config, (&mut *buffer, 2.0, 0))).unwrap();
+                device.time(|| device.launch(&scale, config, (&mut *buffer, 2.0, 0))).unwrap();
+                device.clock_rate().unwrap();
+                assert!(device.max_cooperative_blocks(&scale, 32, 0).unwrap() > 0);
+                assert_eq!(buffer.to_vec().unwrap()[0], [8.0, 64.0][round]);
+                assert_eq!(device.zeroed::<f32>(3).unwrap().to_vec().unwrap(), [0.0; 3]);
+            }
+        }
+        // Work on another GPU within the timed work.
+        let [first, second] = &devices;
+        first.time(|| second.launch(&scale, config, (&mut buffers[1], 2.0, 0))).unwrap();
+        let [first_buffer, second_buffer] = buffers;
+        drop((first_buffer, pinned, devices));
+        assert_eq!(second_buffer.to_vec().unwrap()[0], 128.0);
+        drop(second_buffer);
+        let wrong: Vec<String> =
+            calls().into_iter().filter(|call| call.contains("context") && call != "release context").collect();
+        assert_eq!(wrong, [""; 0]);
+        assert_eq!(calls().iter().filter(|call| *call == "release context").count(), 2);
+    });
+}
+
+/// A kernel that is compiled for clusters of 12 blocks.
+#[kernel]
+pub fn in_clusters_of_12() {}
+
+/// A kernel that is compiled for clusters of 16 blocks.
+#[kernel]
+pub fn in_clusters_of_16() {}
+
+/// A device with the two kernels above.
+fn open_with_clusters() -> Device {
+    const TEXT: &str = "\
+.version 7.8
+.target sm_90
+.address_size 64
+.visible .global .align 1 .b8 in_clusters_of_12__signature[2] = {40, 41};
+.visible .global .align 1 .b8 in_clusters_of_16__signature[2] = {40, 41};
+.visible .entry in_clusters_of_12() .reqnctapercluster 12, 1, 1
+{
+    ret;
+}
+.visible .entry in_clusters_of_16() .reqnctapercluster 16, 1, 1
+{
+    ret;
+}
+";
+    // SAFETY: handwritten to match the kernels above.
+    #[allow(unsafe_code)]
+    static CLUSTERS: &[PtxVariant] = unsafe { &[PtxVariant::new((9, 0), TEXT)] };
+    Device::open(DeviceChoice::Cuda, CLUSTERS).unwrap()
+}
+
+/// Whether the error is that of a query of clusters, with this code.
+fn is_of_clusters(error: &Error, expected: u32) -> bool {
+    matches!(error, Error::Driver { operation: "querying the occupancy of clusters", error } if error.code == expected)
+}
+
+#[test]
+fn only_a_gpu_without_such_clusters_has_none() {
+    let clusters = |blocks| LaunchConfig::new(blocks, 32).clusters_of(blocks);
+    with_stand_in("cuda::only_a_gpu_without_such_clusters_has_none", &["MAJOR=9", "CLUSTER=12"], &[], || {
+        let device = open_with_clusters();
+        assert_eq!(device.max_clusters(&in_clusters_of_12, clusters(12)).unwrap(), 3);
+        // 912, CUDA_ERROR_INVALID_CLUSTER_SIZE.
+        assert_eq!(device.max_clusters(&in_clusters_of_16, clusters(16)).unwrap(), 0);
+        assert_eq!(device.max_clusters(&in_clusters_of_16, clusters(12)).unwrap(), 0, "it is compiled for 16");
+        assert_eq!(device.max_clusters(&absent, clusters(16)).unwrap(), 0);
+        assert!(calls().contains(&"allow in_clusters_of_16 1 for clusters".to_owned()));
+    });
+}
+
+#[test]
+fn another_error_of_clusters_is_an_error() {
+    let test = "cuda::another_error_of_clusters_is_an_error";
+    with_stand_in(test, &["MAJOR=9", "CLUSTER=12", "CLUSTER_RESULT=1"], &[], || {
+        let config = LaunchConfig::new(16, 32).clusters_of(16);
+        let error = open_with_clusters().max_clusters(&in_clusters_of_16, config).unwrap_err();
+        assert!(is_of_clusters(&error, 1), "{error}");
+    });
+}
+
+#[test]
+fn an_error_that_is_newer_than_the_bindings_keeps_its_code_and_name() {
+    let test = "cuda::an_error_that_is_newer_than_the_bindings_keeps_its_code_and_name";
+    with_stand_in(test, &["LAUNCH_RESULT=912"], &[], || {
+        let device = open();
+        let mut x = device.zeroed(2).unwrap();
+        let error = device.launch(&scale, LaunchConfig::new(1, 32), (&mut x, 2.0, 0)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the launch of scale (grid (1, 1, 1), block (32, 1, 1)) failed: invalid cluster size (CUDA error 912)"
+        );
+    });
+}
+
+#[test]
+fn a_kernel_that_the_driver_rejects_is_named_with_the_compilers_log() {
+    // SAFETY: nothing is launched.
+    #[allow(unsafe_code)]
+    static WRONG: &[PtxVariant] = unsafe {
+        let text = ".entry scale(.param .u64 x)\n{\n    wrong;\n    ret;\n}\n.entry short()\n{\n}\n\
+                    .global .b8 scale__signature[8] = {40, 119, 102, 115, 102, 115, 98, 41};\n";
+        &[PtxVariant::new((7, 5), text)]
+    };
+    with_stand_in("cuda::a_kernel_that_the_driver_rejects_is_named_with_the_compilers_log", &[], &[], || {
+        let device = Device::open(DeviceChoice::Cuda, WRONG).unwrap();
+        let mut x = device.zeroed(2).unwrap();
+        let error = device.launch(&scale, LaunchConfig::new(1, 32), (&mut x, 2.0, 0)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the driver rejects the PTX of kernel scale: invalid PTX (CUDA error 218)\n\
+             ptxas application ptx input, line 2; error : wrong\ninformation about it"
+        );
     });
 }
 

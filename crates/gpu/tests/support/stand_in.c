@@ -79,7 +79,7 @@
 enum {
     SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, INVALID_PTX = 218,
     NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719,
-    CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901
+    CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901, INVALID_CLUSTER_SIZE = 912
 };
 typedef int CUresult;
 typedef unsigned long long CUdeviceptr;
@@ -130,27 +130,29 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
 static size_t used = 0;
 CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = MEMORY; return SUCCESS; }
 
-static _Thread_local int is_current = 0;
+/* A device's primary context, the one that is current in this thread, and the number of its uses. */
+static struct context { int retained; } contexts[DEVICES + 1];
+static _Thread_local struct context *current = NULL;
 /* The sticky error, which every later call returns. */
 static CUresult failure = SUCCESS;
-#define CHECK() do { if (!is_current) return INVALID_CONTEXT; if (failure) return failure; } while (0)
+#define CHECK() do { if (!current) return INVALID_CONTEXT; if (failure) return failure; } while (0)
+/* As CHECK, for something that belongs to a context, which must be the current one. */
+#define CHECK_OWNER(owner) do { if (!current || (owner) != current) return INVALID_CONTEXT; CHECK(); } while (0)
 
-static int retained = 0;
 CUresult cuDevicePrimaryCtxRetain(void **context, int device) {
-    (void)device;
-    retained++;
-    *context = "context";
+    contexts[device].retained++;
+    *context = &contexts[device];
     return SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease_v2(int device) {
-    (void)device;
-    if (--retained == 0) is_current = 0;
+    if (--contexts[device].retained == 0 && current == &contexts[device]) current = NULL;
     note("release context");
     return SUCCESS;
 }
-CUresult cuCtxSetCurrent(void *context) {
-    is_current = strcmp(context, "context") == 0;
-    return is_current ? SUCCESS : INVALID_VALUE;
+CUresult cuCtxSetCurrent(struct context *context) {
+    int exists = context >= contexts && context < contexts + DEVICES;
+    if (exists) current = context;
+    return exists ? SUCCESS : INVALID_VALUE;
 }
 CUresult cuCtxSynchronize(void) { CHECK(); note("synchronize"); return SUCCESS; }
 
@@ -159,14 +161,18 @@ CUresult cuGetErrorString(int error, const char **text) {
     *text = error == ILLEGAL_ADDRESS ? "illegal address"
             : error == LAUNCH_FAILED ? "unspecified launch failure"
             : error == INVALID_PTX   ? "invalid PTX"
+            : error == INVALID_CLUSTER_SIZE ? "invalid cluster size"
                                      : "some error";
     return SUCCESS;
 }
 
-/* Modules. A text with the word "wrong" does not compile. */
+/* Modules. A text with the word "wrong" does not compile; during a capture none is loaded. */
 
+static size_t capturing = 0; /* the stream */
 CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
     CHECK();
+    if (capturing) return CAPTURE_UNSUPPORTED;
+    int lines = 0;
     char *errors = NULL, *information = NULL;
     size_t errors_size = 0, information_size = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -174,7 +180,15 @@ CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, in
         if (options[i] == 4) information_size = (size_t)values[i];
         if (options[i] == 5) errors = values[i];
         if (options[i] == 6) errors_size = (size_t)values[i];
+        if (options[i] == 13) lines = (size_t)values[i] == 1;
     }
+    /* The names of its entries. */
+    char names[200] = "";
+    for (const char *entry = image; (entry = strstr(entry, ".entry ")); ) {
+        entry += strlen(".entry ");
+        snprintf(names + strlen(names), sizeof names - strlen(names), " %.*s", (int)strcspn(entry, "("), entry);
+    }
+    note("load%s%s", names, lines ? "" : " without lines");
     if (strstr(image, "wrong")) {
         snprintf(errors, errors_size, "ptxas application ptx input, line 2; error : wrong\n");
         snprintf(information, information_size, "information about it");
@@ -208,8 +222,9 @@ CUresult cuFuncGetAttribute(int *value, int attribute, const char *function) {
 static unsigned allowed = 48 * 1024 - STATIC_SHARED;
 CUresult cuFuncSetAttribute(const char *function, int attribute, int value) {
     CHECK();
-    note("allow %s %d", function, value);
-    allowed = value;
+    note("allow %s %d%s", function, value, attribute == 14 ? " for clusters" : "");
+    if (attribute == 8) allowed = value;
+    if (attribute == 14) return value == 1 ? SUCCESS : INVALID_VALUE; /* clusters of any size */
     return attribute == 8 && value + STATIC_SHARED <= SHARED ? SUCCESS : INVALID_VALUE;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const char *function, int threads, size_t shared) {
@@ -218,27 +233,56 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const char *fu
     *blocks = RESIDENT;
     return SUCCESS;
 }
-CUresult cuModuleUnload(void *module) { free(module); note("unload module"); return failure; }
+CUresult cuModuleUnload(void *module) {
+    free(module);
+    note("unload module%s", current ? "" : " without a context");
+    return failure;
+}
 
-/* Memory. An allocation's size is stored 64 bytes before it. */
+/* Clusters, of at most CLUSTER blocks: the result of a larger one's query is CLUSTER_RESULT. */
+#ifndef CLUSTER
+#define CLUSTER 16
+#endif
+#ifndef CLUSTER_RESULT
+#define CLUSTER_RESULT INVALID_CLUSTER_SIZE
+#endif
+CUresult cuOccupancyMaxActiveClusters(int *count, const char *function, const unsigned *config) {
+    CHECK();
+    note("clusters %s grid %u", function, config[0]);
+    *count = 3;
+    return config[0] <= CLUSTER ? SUCCESS : CLUSTER_RESULT;
+}
 
+/* Memory. */
+
+static struct allocation { char *memory; size_t bytes; struct context *context; } allocations[4096];
+/* The allocation that has the address; NULL if there is none. */
+static struct allocation *find(CUdeviceptr address) {
+    for (struct allocation *one = allocations; one < allocations + 4096; one++) {
+        if (one->memory && (char *)address >= one->memory && (char *)address < one->memory + one->bytes) return one;
+    }
+    return NULL;
+}
 CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
     CHECK();
-    static unsigned long allocations = 0;
-    if (bytes > MEMORY - used || allocations++ >= limit("STAND_IN_ALLOCATIONS")) return OUT_OF_MEMORY;
-    char *memory = malloc(bytes + 64);
-    *(size_t *)memory = bytes;
-    memset(memory + 64, 0xEE, bytes);
+    static unsigned long count = 0;
+    struct allocation *one = allocations;
+    while (one < allocations + 4096 && one->memory) one++;
+    if (bytes > MEMORY - used || one == allocations + 4096 || count++ >= limit("STAND_IN_ALLOCATIONS")) return OUT_OF_MEMORY;
+    *one = (struct allocation){malloc(bytes), bytes, current};
+    memset(one->memory, 0xEE, bytes);
     used += bytes;
-    *pointer = (CUdeviceptr)(memory + 64);
+    *pointer = (CUdeviceptr)one->memory;
     return SUCCESS;
 }
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
-    char *memory = (char *)pointer - 64;
-    used -= *(size_t *)memory;
-    free(memory);
-    note("free");
-    return failure;
+    struct allocation *one = find(pointer);
+    int is_elsewhere = one->context != current;
+    used -= one->bytes;
+    free(one->memory);
+    one->memory = NULL;
+    note("free%s", is_elsewhere ? " in another context" : "");
+    return is_elsewhere ? INVALID_CONTEXT : failure;
 }
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
     CHECK();
@@ -251,18 +295,20 @@ static void count_copy(void) { if (copies++ >= limit("STAND_IN_COPIES")) failure
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
     count_copy();
     CHECK();
+    CHECK_OWNER(find(to)->context);
     memcpy((void *)to, from, bytes);
     return SUCCESS;
 }
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
     count_copy();
     CHECK();
+    CHECK_OWNER(find(from)->context);
     memcpy(to, (void *)from, bytes);
     if (launches > limit("STAND_IN_FINITE_LAUNCHES")) memset(to, 0xFF, bytes);
     return SUCCESS;
 }
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes) {
-    CHECK();
+    CHECK_OWNER(find(to)->context);
     memset((void *)to, value, bytes);
     return SUCCESS;
 }
@@ -274,12 +320,25 @@ CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
 }
 CUresult cuMemFreeHost(void *pointer) { free(pointer); note("unlock"); return SUCCESS; }
 
+/* Streams, numbered from 1. */
+
+enum { MAX_STREAMS = 100000 };
+static struct context *stream_contexts[MAX_STREAMS + 1];
+CUresult cuStreamCreateWithPriority(size_t *stream, unsigned flags, int priority) {
+    static size_t streams = 0;
+    CHECK();
+    if (flags > 1 || priority != 0 || streams == MAX_STREAMS) return INVALID_VALUE;
+    if (flags == 1) note("stream %zu waits for no other", streams + 1);
+    *stream = ++streams;
+    stream_contexts[streams] = current;
+    return SUCCESS;
+}
+
 /* Launches. A launch is stored with its parameters, of at most 8 bytes each, so that it can run later and again. */
 
 struct launch { const char *function; char shape[200]; unsigned long long parameters[6]; };
 struct graph { unsigned count; struct launch launches[CAPTURE_LIMIT]; };
 
-static size_t capturing = 0; /* the stream */
 static int is_invalid = 0;
 static struct graph captured;
 
@@ -310,9 +369,13 @@ static void count_launch(void) { if (launches++ >= limit("STAND_IN_LAUNCHES")) f
 
 static CUresult launch(const char *verb, const char *function, const unsigned shape[7], size_t stream,
                        void **arguments) {
-    CHECK();
+    CHECK_OWNER(stream_contexts[stream]);
     if (strcmp(function, "wait_nanoseconds") == 0) {
-        note("wait %llu stream %zu", *(unsigned long long *)arguments[0], stream);
+        unsigned long long nanoseconds = *(unsigned long long *)arguments[0];
+        unsigned long long *elapsed = *(unsigned long long **)arguments[1];
+        note("wait %llu stream %zu", nanoseconds, stream);
+        elapsed[0] = 2 * nanoseconds; /* cycles, of 2 GHz */
+        elapsed[1] = nanoseconds;
         return SUCCESS;
     }
     if (LAUNCH_RESULT) return LAUNCH_RESULT;
@@ -386,7 +449,7 @@ CUresult cuGraphInstantiate_v2(struct graph **executable, struct graph *graph, v
 }
 CUresult cuGraphLaunch(struct graph *executable, size_t stream) {
     static unsigned graph_launches = 0;
-    CHECK();
+    CHECK_OWNER(stream_contexts[stream]);
     if (graph_launches++ == GRAPH_LAUNCHES) return OUT_OF_MEMORY;
     note("launch graph stream %zu", stream);
     for (unsigned i = 0; i < executable->count; i++) run(&executable->launches[i]);
@@ -395,18 +458,13 @@ CUresult cuGraphLaunch(struct graph *executable, size_t stream) {
 }
 CUresult cuGraphExecDestroy(struct graph *executable) { free(executable); note("destroy executable"); return failure; }
 
-/* Streams and events. */
+/* Waiting and events. */
 
-CUresult cuStreamCreateWithPriority(size_t *stream, unsigned flags, int priority) {
-    static size_t streams = 0;
-    CHECK();
-    if (flags > 1 || priority != 0) return INVALID_VALUE;
-    if (flags == 1) note("stream %zu waits for no other", streams + 1);
-    *stream = ++streams;
-    return SUCCESS;
+CUresult cuStreamSynchronize(size_t stream) { CHECK_OWNER(stream_contexts[stream]); note("synchronize stream %zu", stream); return SUCCESS; }
+CUresult cuStreamDestroy_v2(size_t stream) {
+    note("destroy stream %zu%s", stream, stream_contexts[stream] == current ? "" : " in another context");
+    return failure;
 }
-CUresult cuStreamSynchronize(size_t stream) { CHECK(); note("synchronize stream %zu", stream); return SUCCESS; }
-CUresult cuStreamDestroy_v2(size_t stream) { note("destroy stream %zu", stream); return failure; }
 
 CUresult cuEventCreate(void **event, unsigned flags) {
     CHECK();
@@ -416,7 +474,7 @@ CUresult cuEventCreate(void **event, unsigned flags) {
 /* Each event is recorded 1.5 ms after the previous one. */
 CUresult cuEventRecord(float *event, size_t stream) {
     static float now = 10;
-    CHECK();
+    CHECK_OWNER(stream_contexts[stream]);
     note("record stream %zu", stream);
     *event = now += 1.5f;
     return SUCCESS;

@@ -21,7 +21,7 @@ pub(super) use self::gradients::GpuGradients;
 use self::layout::Layout;
 pub use self::options::{GpuEngineError, GpuOptions, GpuPath};
 use self::pace::Pace;
-pub use self::persistent::NotPersistent;
+pub use self::persistent::{NotPersistent, TrainingKernel};
 use self::persistent::{Persistent, PersistentRun};
 use self::samples::SamplesOnDevice;
 use self::steps::{Rule, StepBuffers, StepKernels, StepRun};
@@ -144,6 +144,12 @@ impl GpuEngine {
         })
     }
 
+    /// The kernel that trains many steps in one launch, and the number of its blocks; None if there are launches for each
+    /// step.
+    pub fn training_kernel(&self) -> Option<(TrainingKernel, u32)> {
+        self.persistent.as_ref().map(Persistent::kernel)
+    }
+
     /// The batch size for `samples` samples.
     fn batch_size(&self, samples: usize) -> usize {
         self.hyperparameters.batch_size.unwrap_or(samples).clamp(1, samples.max(1))
@@ -259,7 +265,10 @@ fn parts_of_step(batch_size: usize) -> usize {
 
 impl Engine<f32> for GpuEngine {
     fn device(&self) -> String {
-        let path = if self.persistent.is_some() { "one launch for many steps" } else { "launches for each step" };
+        let path = match self.training_kernel() {
+            Some((kernel, _)) => format!("one launch for many steps, {}", kernel.name()),
+            None => "launches for each step".to_owned(),
+        };
         match (self.device.is_gpu(), self.device.is_simulator()) {
             (true, _) => format!("CUDA, {}, {path}", self.device.name()),
             (false, true) => format!("GPU simulator, {path}"),

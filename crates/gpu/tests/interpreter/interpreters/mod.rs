@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 
 use cuda_std::Kernel;
-use gpu::{Device, Error, InterpreterOptions, PtxVariant, fresh_ptx};
+use gpu::{Device, DeviceChoice, Error, InterpreterOptions, PtxVariant, fresh_ptx};
 use ptx_interpreter::Fault;
+use test_skips::{Need, is_required};
 
 /// A device with the kernels of one PTX module. Two writes of the same value to one element are a fault here: no
 /// correct test kernel has such a race.
@@ -46,23 +47,28 @@ pub(crate) fn fault_of<K: Kernel>(error: &Error) -> Fault {
 }
 
 thread_local! {
-    /// The simulator, and an interpreter with each PTX of the test kernels, opened once per test thread.
+    /// The simulator, an interpreter with each PTX of the test kernels, and a GPU if there is one, opened once per test
+    /// thread.
     static TEST_DEVICES: Vec<Device> = {
         let interpreters = fresh_ptx(&test_kernels::PTX).iter().map(|ptx| device(ptx, InterpreterOptions::default()));
-        [Device::simulator()].into_iter().chain(interpreters).collect()
+        [Device::simulator()].into_iter().chain(interpreters).chain(gpu()).collect()
     };
 }
 
-/// Calls `run`, which launches the test kernel `K`, with the simulator and with an interpreter of each PTX that has the
-/// kernel, with all checks. Returns the results with the devices' names, the simulator's first.
-pub(crate) fn on_every_device<K: Kernel, T>(_: &K, run: impl Fn(&Device) -> T) -> Vec<(String, T)> {
-    let has_kernel = |device: &&Device| match device.compute_capability() {
-        None => true,
-        Some(compute_capability) => {
-            let ptx = test_kernels::PTX.iter().find(|ptx| ptx.compute_capability() == compute_capability);
-            ptx.is_some_and(|ptx| ptx.text().contains(&format!(".visible .entry {}(", K::NAME)))
-        }
+/// A GPU with the test kernels, if there is one; with GPU_TESTS=require there must be.
+fn gpu() -> Option<Device> {
+    let choice = match is_required(Need::Gpu) {
+        true => DeviceChoice::Cuda,
+        false => DeviceChoice::Auto,
     };
+    Some(Device::open(choice, &test_kernels::PTX).expect("the GPU loads the test kernels")).filter(Device::is_gpu)
+}
+
+/// Calls `run`, which launches the test kernel `K`, with the simulator, with an interpreter of each PTX that has the
+/// kernel, with all checks, and with a GPU if there is one. Returns the results with the devices' names, the simulator's first.
+pub(crate) fn on_every_device<K: Kernel, T>(_: &K, run: impl Fn(&Device) -> T) -> Vec<(String, T)> {
+    let has_kernel =
+        |device: &&Device| device.ptx().is_none_or(|ptx| ptx.text().contains(&format!(".visible .entry {}(", K::NAME)));
     let results: Vec<_> = TEST_DEVICES.with(|devices| {
         devices.iter().filter(has_kernel).map(|device| (device.name().to_owned(), run(device))).collect()
     });

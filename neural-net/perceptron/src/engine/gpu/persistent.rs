@@ -2,7 +2,7 @@
 
 mod plan;
 
-use ::gpu::{Buffer, Device, F32x4, LaunchConfig};
+use ::gpu::{Buffer, Device, F32x4, Kernel, LaunchConfig};
 use kernels_gpu::network::Batches;
 use kernels_gpu::network::persistent::cluster::{self, network_train_cluster};
 use kernels_gpu::network::persistent::{THREADS, network_train_homework, network_train_persistently};
@@ -27,15 +27,29 @@ pub(super) struct Persistent {
     barrier: Buffer<u32>,
 }
 
-/// The kernel of a launch.
+/// The kernel of a launch for many steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TrainingKernel {
-    /// `network_train_persistently`
+pub enum TrainingKernel {
+    /// `network_train_persistently`, for any network.
     Any,
-    /// `network_train_homework`
+    /// `network_train_homework`, with the homework's sizes as constants.
     Homework,
-    /// `network_train_cluster`
+    /// `network_train_cluster`, for the homework's network on one cluster of blocks, from compute capability 9.0 on.
     Cluster,
+}
+
+impl TrainingKernel {
+    /// The name of the PTX entry.
+    pub fn name(self) -> &'static str {
+        fn name_of<K: Kernel>(_: &K) -> &'static str {
+            K::NAME
+        }
+        match self {
+            Self::Any => name_of(&network_train_persistently),
+            Self::Homework => name_of(&network_train_homework),
+            Self::Cluster => name_of(&network_train_cluster),
+        }
+    }
 }
 
 /// The launch of `network_train_cluster`.
@@ -109,6 +123,14 @@ impl Persistent {
     /// Whether it is probably faster than launches for each step.
     pub(super) fn is_worth_it(&self) -> bool {
         self.plan.is_worth_it()
+    }
+
+    /// The kernel, and the number of its blocks.
+    pub(super) fn kernel(&self) -> (TrainingKernel, u32) {
+        match self.kernel {
+            TrainingKernel::Cluster => (self.kernel, cluster::BLOCKS),
+            TrainingKernel::Any | TrainingKernel::Homework => (self.kernel, self.plan.blocks()),
+        }
     }
 
     /// Maximum batch size.

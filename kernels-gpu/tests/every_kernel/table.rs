@@ -10,7 +10,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::device::{Device, Interpreter, Plain, Simulator, bytes_of};
+use crate::device::{Device, Gpu, Interpreter, Plain, Simulator, bytes_of};
 use crate::training::{is_close, random_training, train_cluster, train_homework, training_case, training_reference};
 
 /// One launch: sizes in the order that the kernel's family defines, the launch configuration, and the input's seed.
@@ -29,6 +29,8 @@ pub(crate) struct Entry {
     pub(crate) on_simulator: fn(&mut Simulator, &Case) -> Result<Vec<u8>, String>,
     /// Runs a case of the kernel's PTX on the interpreter, and returns the outputs' bytes.
     pub(crate) on_interpreter: fn(&mut Interpreter, &Case) -> Result<Vec<u8>, String>,
+    /// Runs a case on a GPU, and returns the outputs' bytes.
+    pub(crate) on_gpu: fn(&mut Gpu, &Case) -> Result<Vec<u8>, String>,
     /// The outputs' bytes, computed by a slow and simple reference.
     pub(crate) reference: fn(&Case) -> Vec<u8>,
     /// Whether a result agrees with the reference: to the bit, except for approximated functions.
@@ -36,6 +38,9 @@ pub(crate) struct Entry {
     /// Whether a result of the PTX agrees with the source's: to the bit, except where the PTX uses a GPU approximation,
     /// for which the simulator and the interpreter each have their own, more accurate function.
     pub(crate) is_same: fn(&[u8], &[u8]) -> bool,
+    /// How far a value on a GPU may be from the interpreter's for the same PTX: 0, so that the bits are the same, except
+    /// for kernels with an approximate instruction, whose bound is that of the PTX ISA.
+    pub(crate) gpu_error: f32,
     /// A random case; small cases are for race checks.
     pub(crate) random_case: fn(&mut ChaCha8Rng, small: bool) -> Case,
     /// The lowest compute capability whose PTX has the kernel.
@@ -61,9 +66,11 @@ macro_rules! entry {
             kernel: stringify!($kernel),
             on_simulator: run::<Simulator>,
             on_interpreter: run::<Interpreter>,
+            on_gpu: run::<Gpu>,
             reference: $reference,
             agrees: |result, reference| result == reference,
             is_same: |result, source| result == source,
+            gpu_error: 0.0,
             random_case: $random_case,
             since: (0, 0),
             boundary_cases: $boundary,
@@ -163,10 +170,17 @@ pub(crate) static ENTRIES: &[Entry] = &[
     ),
     greyscale!(normalize_kernel, |x, w, out| (x, &mut out), |x, _| x / 255.0, |result, reference| result == reference),
     greyscale!(weigh_kernel, |x, w, out| (x, w, &mut out), |x, w| x * w, |result, reference| result == reference),
-    greyscale!(activate_kernel, |x, w, out| (w, &mut out), |_, w| exact_tanh(w), is_near),
-    greyscale!(normalize_weigh_activate_kernel, |x, w, out| (x, w, &mut out), exact_neuron, is_near),
+    Entry {
+        gpu_error: RECIPROCAL_ERROR,
+        ..greyscale!(activate_kernel, |x, w, out| (w, &mut out), |_, w| exact_tanh(w), is_near)
+    },
+    Entry {
+        gpu_error: RECIPROCAL_ERROR,
+        ..greyscale!(normalize_weigh_activate_kernel, |x, w, out| (x, w, &mut out), exact_neuron, is_near)
+    },
     Entry {
         is_same: is_near,
+        gpu_error: HYPERBOLIC_TANGENT_ERROR,
         ..greyscale!(normalize_weigh_activate_fast_kernel, |x, w, out| (x, w, &mut out), exact_neuron, is_near)
     },
     Entry {
@@ -193,6 +207,12 @@ pub(crate) static ENTRIES: &[Entry] = &[
         )
     },
 ];
+
+/// `rcp.approx.ftz.f32` has an error of 1 unit in the last place (PTX ISA 9.7.3), which is at most 2⁻²³ of the reciprocal.
+/// The tanh is its product with another value, at most 1: 2⁻²³, and half as much by the product's rounding.
+const RECIPROCAL_ERROR: f32 = 1.5 / (1 << 23) as f32;
+/// `tanh.approx.f32` has a relative error of 2⁻¹¹ (PTX ISA 9.7.3), and the value is at most 1.
+const HYPERBOLIC_TANGENT_ERROR: f32 = 1.0 / (1 << 11) as f32;
 
 /// Steps with whole batches and with fewer samples than rows, by each loss, with and without weight decay.
 const TRAINING_CASES: &[fn() -> Case] = &[|| training_case(16, 21, 1), || training_case(13, 13, 2)];

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use cuda_std::{PtxVariant, simulator};
-use device::{Interpreter, Simulator};
+use device::{Gpu, Interpreter, Plain, Simulator};
+use gpu::DeviceChoice;
 use kernels_gpu::PTX;
 use ptx_interpreter::{Machine, Options};
 use rand::SeedableRng;
@@ -103,4 +104,61 @@ fn kernels_on_boundary_shapes_agree_and_have_no_races() {
     for entry in ENTRIES {
         entry.boundary_cases.iter().for_each(|case| check(entry, &case(), true));
     }
+}
+
+/// Whether the bytes of a GPU's result are the interpreter's, or its floats are within `error` of them if that is not 0.
+fn agrees_with_the_interpreter(result: &[u8], interpreted: &[u8], error: f32) -> bool {
+    if error == 0.0 {
+        return result == interpreted;
+    }
+    let floats = |bytes: &[u8]| bytes.chunks(4).map(f32::from_bytes).collect::<Vec<_>>();
+    let near = |(a, b): (f32, f32)| (a.is_nan() && b.is_nan()) || a == b || (a - b).abs() <= error;
+    result.len() == interpreted.len() && floats(result).into_iter().zip(floats(interpreted)).all(near)
+}
+
+/// The interpreter is exact about everything but speed: a GPU computes the same bits from the same PTX.
+#[test]
+fn every_kernel_has_the_interpreters_bits_on_a_gpu_if_there_is_one() {
+    if is_stale() || !gpu::require_gpu() {
+        return;
+    }
+    let mut on_gpu = Gpu(gpu::Device::open(DeviceChoice::Cuda, &PTX).unwrap());
+    let ptx = on_gpu.0.ptx().expect("a GPU has loaded PTX");
+    let mut wrong = Vec::new();
+    for entry in ENTRIES.iter().filter(|entry| entry.is_in(&ptx)) {
+        let mut random = ChaCha8Rng::seed_from_u64(13);
+        let boundary = entry.boundary_cases.iter().map(|case| case());
+        let cases: Vec<Case> = boundary.chain((0..6).map(|_| (entry.random_case)(&mut random, false))).collect();
+        for case in &cases {
+            let fail = |error: String| panic!("{} of {case:?}: {error}", entry.kernel);
+            let options = Options { check_races: false, ..Default::default() };
+            let mut interpreter = Interpreter::new(ptx.text(), options).unwrap();
+            let interpreted = (entry.on_interpreter)(&mut interpreter, case).unwrap_or_else(fail);
+            let result = (entry.on_gpu)(&mut on_gpu, case).unwrap_or_else(fail);
+            if !agrees_with_the_interpreter(&result, &interpreted, entry.gpu_error) {
+                let first = result.chunks(4).zip(interpreted.chunks(4)).position(|(a, b)| a != b);
+                wrong.push(format!("{} of {case:?}: the first other word is {first:?}", entry.kernel));
+            }
+        }
+        println!("{}: {} cases, errors of {} allowed", entry.kernel, cases.len(), entry.gpu_error);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_kernel_without_an_approximate_instruction_must_have_the_interpreters_bits() {
+    for ptx in PTX.iter().filter(|_| !is_stale()) {
+        let text_of = |kernel: &str| {
+            let entry = ptx.text().split(".visible .entry ").find(|entry| entry.starts_with(&format!("{kernel}(")));
+            entry.unwrap_or_else(|| panic!("{kernel}")).split("\n}").next().unwrap_or_default()
+        };
+        for entry in ENTRIES.iter().filter(|entry| entry.is_in(ptx)) {
+            assert_eq!(entry.gpu_error != 0.0, text_of(entry.kernel).contains(".approx"), "{}", entry.kernel);
+        }
+    }
+    let near = [1.0_f32, f32::NAN, f32::INFINITY].map(f32::to_le_bytes).concat();
+    let other = [1.0 + f32::EPSILON, f32::NAN, f32::INFINITY].map(f32::to_le_bytes).concat();
+    assert!(agrees_with_the_interpreter(&near, &other, 2e-7) && !agrees_with_the_interpreter(&near, &other, 1e-7));
+    assert!(!agrees_with_the_interpreter(&near, &other, 0.0) && agrees_with_the_interpreter(&near, &near, 0.0));
+    assert!(!agrees_with_the_interpreter(&near, &near[4..], 1.0));
 }

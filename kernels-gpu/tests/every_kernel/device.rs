@@ -1,7 +1,8 @@
-//! Two devices for the same launch: the simulator runs a kernel's source, and the interpreter its PTX.
+//! Three devices for the same launch: the simulator runs a kernel's source, the interpreter and a GPU its PTX.
 
 use cuda_std::simulator::{self, SimulatorBuffer, SimulatorMemory};
 use cuda_std::{BufferMut, BufferRef, Element, F32x4, Kernel, LaunchConfig, Memory, MemoryId, RawParameters};
+use gpu::DeviceMemory;
 use ptx_interpreter::{Machine, Options};
 
 /// A buffer of a device.
@@ -192,5 +193,34 @@ impl Device for Interpreter {
         let mut bytes = vec![0; buffer.length * size_of::<T>()];
         self.machine.memory().read(buffer.address, &mut bytes).map_err(|error| error.to_string())?;
         Ok(bytes_of(&bytes.chunks(size_of::<T>()).map(T::from_bytes).collect::<Vec<_>>()))
+    }
+}
+
+/// A GPU, which runs a kernel's PTX.
+pub(crate) struct Gpu(pub(crate) gpu::Device);
+
+impl Device for Gpu {
+    type Memory = DeviceMemory;
+
+    fn upload<T: Plain>(&mut self, values: &[T]) -> gpu::Buffer<T> {
+        self.0.buffer_from_slice(values).expect("memory for a small buffer")
+    }
+
+    fn uninitialized<T: Plain>(&mut self, length: usize) -> gpu::Buffer<T> {
+        self.0.uninitialized(length).expect("memory for a small buffer")
+    }
+
+    fn launch<K: Kernel>(
+        &mut self,
+        kernel: &K,
+        config: LaunchConfig,
+        arguments: K::Arguments<'_, DeviceMemory>,
+    ) -> Result<(), String> {
+        let launched = self.0.launch(kernel, config, arguments);
+        launched.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    fn download<T: Plain>(&self, buffer: &gpu::Buffer<T>) -> Result<Vec<u8>, String> {
+        buffer.to_vec().map(|values| bytes_of(&values)).map_err(|error| error.to_string())
     }
 }
