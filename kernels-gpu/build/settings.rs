@@ -40,8 +40,8 @@ const BLOCKS_OF_256: [&str; 10] = [
 /// The kernels with one block of 256 threads per multiprocessor: each thread may use the maximum of 255 registers.
 const ONE_BLOCK_PER_MULTIPROCESSOR: [&str; 2] = ["network_train_persistently", "network_train_homework"];
 
-/// The kernel with one cluster of 16 blocks of 256 threads, for sm_90 and later.
-const CLUSTER: &str = "network_train_cluster";
+/// The kernels with clusters of 16 blocks of 256 threads, for sm_90 and later.
+const CLUSTERS: [&str; 4] = ["network_train_cluster", "cluster_barriers", "cluster_loads", "cluster_exchanges"];
 
 /// The PTX builder for one architecture; `kernels` is this crate's folder.
 pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
@@ -51,7 +51,9 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
     let builder = BLOCKS_OF_256.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 2));
     let builder = ONE_BLOCK.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 1024, 1));
     match arch >= Arch::Sm90 {
-        true => builder.launch_bounds(CLUSTER, 256, 1).cluster(CLUSTER, 16),
+        true => {
+            CLUSTERS.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1).cluster(kernel, 16))
+        }
         false => builder,
     }
 }

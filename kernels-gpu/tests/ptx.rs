@@ -26,13 +26,29 @@ fn ptx_of_each_architecture_has_the_same_kernels_but_those_of_clusters() {
     let kernels = entries(oldest.text());
     assert!(kernels.contains(&"max_kernel") && kernels.contains(&"matmul_kernel_f32"), "{kernels:?}");
     let (of_clusters, others): (Vec<&str>, Vec<&str>) =
-        entries(newest.text()).into_iter().partition(|kernel| *kernel == "network_train_cluster");
-    assert_eq!((of_clusters.len(), kernels), (1, others));
-    assert!(newest.text().contains("\n.reqnctapercluster 16, 1, 1\n"));
+        entries(newest.text()).into_iter().partition(|kernel| kernel.contains("cluster"));
+    assert_eq!((of_clusters.len(), kernels), (4, others));
+    assert_eq!(newest.text().matches("\n.reqnctapercluster 16, 1, 1\n").count(), 4);
     for ptx in fresh_ptx() {
         let (major, minor) = ptx.compute_capability();
         assert!(ptx.text().contains(&format!(".target sm_{major}{minor}")));
     }
+}
+
+/// No block ends before the others' last accesses to its shared memory.
+#[test]
+fn ptx_of_kernels_that_map_other_blocks_memory_ends_with_a_barrier_of_the_cluster() {
+    let mut mapping = 0;
+    for entry in fresh_ptx().iter().flat_map(|ptx| ptx.text().split(".visible .entry ").skip(1)) {
+        let body = entry.split("\n}").next().expect("a first part");
+        if body.contains("mapa.") {
+            mapping += 1;
+            let ends = body.matches("\tret;").count();
+            let waits = body.matches("\tbarrier.cluster.arrive;\n\tbarrier.cluster.wait;\n\tret;").count();
+            assert!(ends > 0 && waits == ends, "{}", &entry[..30]);
+        }
+    }
+    assert!(mapping == 3 || fresh_ptx().is_empty(), "{mapping}");
 }
 
 /// A generic access to shared memory is slower, and a sign of a lost address space.

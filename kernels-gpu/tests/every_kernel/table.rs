@@ -4,6 +4,7 @@
 
 use cuda_std::{F32x4, LaunchConfig, PtxVariant};
 use kernels_gpu::greyscale::*;
+use kernels_gpu::latency::{CLUSTER, cluster_exchanges, cluster_loads};
 use kernels_gpu::maximum::max_kernel;
 use kernels_gpu::product::*;
 use rand::rngs::ChaCha8Rng;
@@ -184,6 +185,49 @@ pub(crate) static ENTRIES: &[Entry] = &[
         ..greyscale!(normalize_weigh_activate_fast_kernel, |x, w, out| (x, w, &mut out), exact_neuron, is_near)
     },
     Entry {
+        since: (9, 0),
+        ..entry!(
+            cluster_loads,
+            |device, case| {
+                let [rounds, distance] = case.sizes.map(|size| size as u32);
+                let mut out = device.uninitialized::<u32>(case.config.grid.x as usize);
+                let config = case.config.with_dynamic_shared(16 * case.config.block.x);
+                device.launch(&cluster_loads, config, (distance, rounds, &mut out))?;
+                device.download(&out)
+            },
+            |case| {
+                let last = case.sizes[0] as u32 % case.config.block.x;
+                bytes_of(&vec![last; case.config.grid.x as usize])
+            },
+            random_cluster,
+            CLUSTER_CASES
+        )
+    },
+    Entry {
+        since: (9, 0),
+        ..entry!(
+            cluster_exchanges,
+            |device, case| {
+                let length = (case.config.grid.x * case.config.block.x) as usize;
+                let mut out = device.uninitialized::<f32>(length);
+                let config = case.config.with_dynamic_shared(32 * case.config.block.x);
+                device.launch(&cluster_exchanges, config, (case.sizes[0] as u32, &mut out))?;
+                device.download(&out)
+            },
+            |case| {
+                let (threads, size) = (case.config.block.x, CLUSTER);
+                let value = |i: u32| {
+                    let (block, rounds) = (i / threads, case.sizes[0] as u32 % size);
+                    let from = block / size * size + (block % size + size - rounds) % size;
+                    (from * threads + i % threads) as f32
+                };
+                bytes_of(&(0..case.config.grid.x * threads).map(value).collect::<Vec<f32>>())
+            },
+            random_cluster,
+            CLUSTER_CASES
+        )
+    },
+    Entry {
         agrees: is_close,
         is_same: is_close,
         ..entry!(
@@ -221,7 +265,26 @@ const TRAINING_CASES: &[fn() -> Case] = &[|| training_case(16, 21, 1), || traini
 /// ones, whose launches are long sequences, and crates/gpu/tests/devices/cooperative.rs those that measure latencies.
 pub(crate) fn is_checked_elsewhere(kernel: &str) -> bool {
     let is_trained_here = ENTRIES.iter().any(|entry| entry.kernel == kernel);
-    kernel.starts_with("network_") && !is_trained_here || ["empty_kernel", "grid_barriers"].contains(&kernel)
+    let is_barrier = ["empty_kernel", "block_barriers", "cluster_barriers", "grid_barriers"].contains(&kernel);
+    kernel.starts_with("network_") && !is_trained_here || is_barrier
+}
+
+/// `rounds` and the distance of a kernel that measures a cluster.
+fn cluster_case(rounds: usize, distance: usize, clusters: u32, threads: u32) -> Case {
+    let config = LaunchConfig::new(CLUSTER * clusters, threads).clusters_of(CLUSTER);
+    Case { sizes: [rounds, distance], config, seed: 0 }
+}
+
+const CLUSTER_CASES: &[fn() -> Case] = &[
+    || cluster_case(0, 0, 1, 1),
+    || cluster_case(3, 0, 1, 2),
+    || cluster_case(5, 1, 2, 33),
+    || cluster_case(21, 15, 1, 5),
+];
+
+fn random_cluster(random: &mut ChaCha8Rng, _small: bool) -> Case {
+    let (rounds, distance) = (random.random_range(0..40), random.random_range(0..16));
+    cluster_case(rounds, distance, random.random_range(1..3), random.random_range(1..70))
 }
 
 fn greyscale_case(quads: usize, blocks: u32, threads: u32) -> Case {

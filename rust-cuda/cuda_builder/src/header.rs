@@ -5,13 +5,13 @@ use crate::fingerprint::{Fingerprint, digest_of};
 
 /// The version of the postprocessing and of the fingerprint's scheme. Raise it when either changes, which makes all
 /// committed PTX stale.
-pub(crate) const FORMAT: &str = "3";
+pub(crate) const FORMAT: &str = "4";
 
 /// The comment at the top of a PTX file: its inputs and its compiler.
 ///
 /// ```text
 /// // PTX of kernels-gpu for sm_75, made by cuda_builder. Do not edit: `cargo xtask ptx` rebuilds it.
-/// // format: 3
+/// // format: 4
 /// // fingerprint: 64 hexadecimal digits
 /// // text: 64 hexadecimal digits
 /// // compiler: rustc 1.96.0 (ac68faa20 2026-05-25), LLVM 22.1.8
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(Header::staleness(&text, &fingerprint), None);
         assert_eq!(Header::staleness(&text, &digest_of("other sources")), Some(Staleness::Sources));
         assert_eq!(Header::staleness(&format!("{text}//"), &fingerprint), Some(Staleness::Edited));
-        let older = text.replace("format: 3", "format: 0");
+        let older = text.replace(&format!("format: {FORMAT}"), "format: 0");
         assert_eq!(Header::staleness(&older, &fingerprint), Some(Staleness::Format { found: "0".to_owned() }));
         assert!(matches!(Header::staleness(BODY, &fingerprint), Some(Staleness::Header(_))));
         let another_compiler = text.replace("rustc 1.96.0", "rustc 1.95.0");

@@ -1,5 +1,5 @@
 //! Postprocessing of the compiler's PTX: LF line endings, source lines, names that do not depend on the build, launch
-//! bounds.
+//! bounds, the last barrier of a cluster.
 
 use crate::BuilderError;
 use crate::debug_information;
@@ -53,7 +53,7 @@ pub(crate) fn postprocess(
     for Cluster { kernel, blocks } in clusters {
         text = with_directives(&text, kernel, &format!("\n.reqnctapercluster {blocks}, 1, 1"))?;
     }
-    marked.text = text;
+    marked.text = with_last_cluster_barriers(&text);
     let traced = marked.trace();
     Ok(format!("{}{}", traced.text, debug_information::comments(&raw, &traced)))
 }
@@ -75,6 +75,56 @@ fn with_directives(text: &str, kernel: &str, directives: &str) -> Result<String,
 }
 
 const ENTRY: &str = ".entry ";
+
+/// The instruction that maps an address to the shared memory of another block of the cluster.
+const MAP: &str = "mapa.";
+
+/// The barrier and the end of an entry that maps other blocks' shared memory. It is not `.aligned`, since threads of a warp
+/// may come from different places.
+const LAST_BARRIER: &str = "\tbarrier.cluster.arrive;\n\tbarrier.cluster.wait;\n\tret;\n";
+
+/// Lets the threads of an entry that maps other blocks' shared memory wait for all of the cluster before they end: PTX
+/// leaves an access to the memory of a block that has ended undefined, so that no block may end before the others' last
+/// accesses. An entry that returns at several places gets one end for all of them, where a warp's threads reconverge.
+fn with_last_cluster_barriers(text: &str) -> String {
+    if !text.contains(MAP) {
+        return text.to_owned();
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let end_of = |start: usize| lines[start..].iter().position(|&line| line == "}").map_or(lines.len(), |n| start + n);
+    let maps = |start: usize| lines[start..end_of(start)].iter().any(|line| line.contains(MAP));
+    let is_function = |line: &str| !line.contains(ENTRY) && line.contains(".func ");
+    let called_maps = (0..lines.len()).any(|index| is_function(lines[index]) && maps(index));
+    let mut result = String::with_capacity(text.len() + 100);
+    // The end of the entry that waits, its number, and whether it has one return at its end.
+    let mut waiting: Option<(usize, usize, bool)> = None;
+    let mut entries = 0;
+    for (index, &line) in lines.iter().enumerate() {
+        if line.contains(ENTRY) {
+            let body = &lines[index..end_of(index)];
+            let calls = || body.iter().any(|line| line.trim_start().starts_with("call"));
+            if maps(index) || called_maps && calls() {
+                entries += 1;
+                let returns: Vec<&str> =
+                    body.iter().map(|line| line.trim()).filter(|line| line.ends_with("ret;")).collect();
+                waiting = Some((end_of(index), entries, returns == ["ret;"]));
+            }
+        }
+        match waiting {
+            Some((_, _, true)) if line.trim() == "ret;" => result.push_str(LAST_BARRIER),
+            Some((end, number, false)) if index == end => {
+                result.push_str(&format!("$L__last_cluster_barrier_{number}:\n{LAST_BARRIER}{line}\n"));
+            }
+            Some((_, number, false)) if line.trim().ends_with("ret;") => {
+                let guard = line.trim().trim_end_matches("ret;");
+                result.push_str(&format!("\t{guard}bra $L__last_cluster_barrier_{number};\n"));
+            }
+            _ => result.push_str(&format!("{line}\n")),
+        }
+        waiting = waiting.filter(|(end, ..)| *end != index);
+    }
+    result
+}
 
 fn kernels_of(text: &str) -> Vec<String> {
     let names = text.match_indices(ENTRY).map(|(start, _)| text[start + ENTRY.len()..].split('(').next());
@@ -180,6 +230,66 @@ mod tests {
             let error = postprocess(PTX, &names(), &[bounds("scale", threads, 0)], &[]).unwrap_err();
             assert!(matches!(error, BuilderError::LaunchBounds { max_threads, .. } if max_threads == threads));
         }
+    }
+
+    #[test]
+    fn a_kernel_that_maps_other_blocks_memory_waits_for_them_at_its_end() {
+        let text = "\
+.func helper()
+{
+\tmapa.shared::cluster.u32 %r1, %r1, %r2;
+\tret;
+}
+.visible .entry maps()
+{
+\t@%p1 ret;
+\tmapa.shared::cluster.u32 %r1, %r1, %r2;
+\tret;
+}
+.visible .entry calls()
+{
+\tcall.uni helper, ();
+\tret;
+$L__BB1_2:
+\ttrap;
+}
+.visible .entry other()
+{
+\tret;
+}
+";
+        let expected = "\
+.func helper()
+{
+\tmapa.shared::cluster.u32 %r1, %r1, %r2;
+\tret;
+}
+.visible .entry maps()
+{
+\t@%p1 bra $L__last_cluster_barrier_1;
+\tmapa.shared::cluster.u32 %r1, %r1, %r2;
+\tbra $L__last_cluster_barrier_1;
+$L__last_cluster_barrier_1:
+\tbarrier.cluster.arrive;
+\tbarrier.cluster.wait;
+\tret;
+}
+.visible .entry calls()
+{
+\tcall.uni helper, ();
+\tbarrier.cluster.arrive;
+\tbarrier.cluster.wait;
+\tret;
+$L__BB1_2:
+\ttrap;
+}
+.visible .entry other()
+{
+\tret;
+}
+";
+        assert_eq!(with_last_cluster_barriers(text), expected);
+        assert_eq!(with_last_cluster_barriers(PTX), PTX);
     }
 
     #[test]

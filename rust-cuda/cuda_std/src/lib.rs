@@ -90,7 +90,8 @@
 //! ```
 //!
 //! Such a kernel is compiled for sm_90 and later only (`#[cfg(any(not(target_arch = "nvptx64"), target_feature =
-//! "sm_90"))]`), with its cluster size as a setting of `cuda_builder`.
+//! "sm_90"))]`), with its cluster size as a setting of `cuda_builder`. No block of a kernel that maps other blocks' memory
+//! ends before all of its cluster do: `cuda_builder` ends such a kernel by a barrier of the cluster.
 //!
 //! # Safety model
 //!
@@ -108,15 +109,20 @@
 //! 3. **Every access is checked.** [`Global`], [`GlobalMut`], [`SharedArray`] and [`DynamicShared`] compare each index
 //!    with the length, on a GPU too; a [`SharedView`] is compared with the length when it is made, and each index with
 //!    its size. [`ClusterShared`](cluster::ClusterShared) compares each index with the length, and
-//!    [`cluster::map_shared`] the rank with the cluster's size; an access to a block that has ended is an error of the
-//!    GPU. An index out of bounds traps, and the next synchronisation with the device returns the error. Every bit
+//!    [`cluster::map_shared`] the rank with the cluster's size; no block ends before the last access to its memory. An
+//!    index out of bounds traps, and the next synchronisation with the device returns the error. Every bit
 //!    pattern is a valid value of every [`Element`], so uninitialised memory holds some value, never an invalid one.
 //! 4. **Buffers outlive their launches.** A device has one queue: launches and copies run in order, and freeing a
 //!    buffer waits for the launches that use it.
 //! 5. **No thread waits for one that cannot run.** A kernel with a grid barrier is rejected in a launch that is
-//!    not cooperative, and so is a cooperative launch of more blocks than run at once. A barrier that not all threads
-//!    reach still hangs the GPU: it is a bug, which the simulator and the PTX interpreter report, but it corrupts no
-//!    memory.
+//!    not cooperative, and so is a cooperative launch of more blocks than run at once.
+//!
+//! **Divergent barriers, shuffles and votes.** Nothing prevents a barrier that not all threads of a block reach, or a
+//! warp's operation from which a lane of its mask is missing. PTX leaves both undefined: the behaviour of an `.aligned`
+//! barrier in code that a warp does not execute as a whole (PTX ISA, "barrier"), of `shfl.sync` and `vote.sync` by a
+//! thread that is not in its mask, and the value of a shuffle from a lane that takes no part. GPUs hang, or return
+//! unspecified values; a returned index is compared with the length as any other. That nothing worse happens is how they
+//! are built, not what PTX promises. The simulator and the PTX interpreter report each such barrier and operation.
 //!
 //! **Data races.** Many threads share a [`GlobalMut`] or a [`SharedArray`], and nothing prevents two of them from
 //! accessing the same element without a barrier between the accesses. In Rust on a CPU that is undefined behaviour. On

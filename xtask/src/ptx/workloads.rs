@@ -40,7 +40,8 @@ const PRODUCTS: [(&str, &str); 5] = [
 const RESIDENT_PRODUCT: &str = "matmul_resident_f32";
 
 /// The kernels by which latencies are measured.
-const LATENCY: [&str; 2] = ["empty_kernel", "grid_barriers"];
+const LATENCY: [&str; 6] =
+    ["empty_kernel", "block_barriers", "grid_barriers", "cluster_barriers", "cluster_loads", "cluster_exchanges"];
 
 /// The steps of the activation exercise.
 const GREYSCALE: [&str; 5] = [
@@ -101,13 +102,36 @@ fn first_report(device: &Device, kernel: &str) -> Option<LaunchReport> {
 }
 
 fn run_latency(device: &Device, kernel: &str) -> Result<String> {
-    if kernel == "empty_kernel" {
-        device.launch(&latency::empty_kernel, LaunchConfig::new(1, 32), ())?;
-        return Ok("an empty launch of one warp".to_owned());
-    }
-    let mut barrier = device.zeroed(1)?;
-    device.launch(&latency::grid_barriers, LaunchConfig::new(32, 256).cooperative(), (10, &mut barrier))?;
-    Ok("10 barriers of 32 blocks of 256 threads".to_owned())
+    let (grid, cluster) = (LaunchConfig::new(32, 256), LaunchConfig::new(16, 256).clusters_of(16));
+    let what = match kernel {
+        "empty_kernel" => {
+            device.launch(&latency::empty_kernel, LaunchConfig::new(1, 32), ())?;
+            "an empty launch of one warp"
+        }
+        "block_barriers" => {
+            device.launch(&latency::block_barriers, LaunchConfig::new(1, 256), (10,))?;
+            "10 barriers of a block of 256 threads"
+        }
+        "cluster_barriers" => {
+            device.launch(&latency::cluster_barriers, cluster, (10,))?;
+            "10 barriers of a cluster of 16 blocks of 256 threads"
+        }
+        "cluster_loads" => {
+            let config = cluster.with_dynamic_shared(16 * 256);
+            device.launch(&latency::cluster_loads, config, (1, 10, &mut device.uninitialized(16)?))?;
+            "10 loads in a row from another block's shared memory, in a cluster of 16 blocks of 256 threads"
+        }
+        "cluster_exchanges" => {
+            let config = cluster.with_dynamic_shared(32 * 256);
+            device.launch(&latency::cluster_exchanges, config, (10, &mut device.uninitialized(16 * 256)?))?;
+            "10 exchanges between the blocks of a cluster of 16 blocks of 256 threads"
+        }
+        _ => {
+            device.launch(&latency::grid_barriers, grid.cooperative(), (10, &mut device.zeroed(1)?))?;
+            "10 barriers of 32 blocks of 256 threads"
+        }
+    };
+    Ok(what.to_owned())
 }
 
 fn run_maximum(device: &Device) -> Result<String> {
@@ -245,7 +269,7 @@ mod tests {
             let entries = variant.text().split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
             let (mut compiled, mut known): (Vec<&str>, Vec<&str>) = (entries.collect(), names());
             // The kernel for clusters is compiled for the architectures that have them.
-            known.retain(|kernel| variant.compute_capability() >= (9, 0) || *kernel != "network_train_cluster");
+            known.retain(|kernel| variant.compute_capability() >= (9, 0) || !kernel.contains("cluster"));
             compiled.sort_unstable();
             known.sort_unstable();
             assert_eq!(known, compiled);

@@ -4,7 +4,7 @@
 use crate::support::{PTX, absent, calls, scale, with_stand_in};
 use cuda_std::simulator::{self, FaultKind, LaunchError};
 use gpu::{Device, DeviceChoice, Error, InterpreterOptions, LaunchConfig, SimulatorOptions};
-use kernels_gpu::latency::{empty_kernel, grid_barriers};
+use kernels_gpu::latency::{block_barriers, cluster_barriers, empty_kernel, grid_barriers};
 use test_kernels::grid_sums;
 
 fn open() -> Device {
@@ -161,10 +161,14 @@ fn the_simulators_shared_memory_is_an_option() {
 
 /// The kernels by which latencies are measured do what they are measured for.
 #[test]
-fn empty_launches_and_barriers_of_the_grid_run_on_each_device() {
+fn empty_launches_and_barriers_run_on_each_device() {
     let interpreter = |variant| Device::interpreter(variant, InterpreterOptions::default()).unwrap();
     for device in gpu::fresh_ptx(gpu::KERNELS).iter().map(interpreter).chain([Device::simulator()]) {
         device.launch(&empty_kernel, LaunchConfig::new(3, 64), ()).unwrap();
+        device.launch(&block_barriers, LaunchConfig::new(3, 64), (5,)).unwrap();
+        if device.compute_capability().is_none_or(|capability| capability >= (9, 0)) {
+            device.launch(&cluster_barriers, LaunchConfig::new(32, 40).clusters_of(16), (5,)).unwrap();
+        }
         let mut barrier = device.zeroed(1).unwrap();
         // Each barrier inverts the highest bit, and leaves the others zero.
         for (rounds, state) in [(0, 0), (3, 1 << 31), (1, 0), (4, 0)] {

@@ -51,8 +51,9 @@ pub struct ClusterShared {
 
 /// The array of block `rank` of the cluster that is at the place of `shared` in this block.
 ///
-/// All blocks must have started when one accesses another's memory, and none may have ended: [`sync`] before the first
-/// access and after the last. A rank that is not less than [`size`] traps.
+/// All blocks must have started when one accesses another's memory: [`sync`] before the first access. None ends before
+/// the others' last accesses: `cuda_builder` ends a kernel that reaches this function by a barrier of the cluster. A rank
+/// that is not less than [`size`] traps.
 #[inline(always)]
 pub fn map_shared(shared: &DynamicShared<F32x4>, rank: u32) -> ClusterShared {
     if rank >= size() {

@@ -77,11 +77,6 @@ impl Block {
         Some(thread)
     }
 
-    /// Whether all its threads have ended.
-    pub(super) fn has_ended(&self) -> bool {
-        self.exited.get() == self.threads
-    }
-
     fn has_failed(&self) -> bool {
         self.fault.borrow().is_some()
     }

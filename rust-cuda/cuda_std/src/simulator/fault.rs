@@ -200,12 +200,6 @@ pub enum FaultKind {
         /// The block's index in the cluster.
         rank: u32,
     },
-    /// An access to the shared memory of a block that has ended.
-    #[error("block {rank} of the cluster has ended: no cluster::sync is after the access to its shared memory")]
-    BlockEnded {
-        /// The block's index in the cluster.
-        rank: u32,
-    },
     /// The state of the grid's barrier was not zeroed, is not the same for all blocks, or was written to.
     #[error(
         "element 0 of grid::sync's state is {value:#x}: zero it before its first launch, pass the same one in all \
