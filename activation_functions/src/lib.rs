@@ -9,7 +9,7 @@ mod parallel;
 mod trivial;
 mod verify;
 
-pub use on_gpu::{ActivationGpu, ActivationGpuError, Version, fused_gpu};
+pub use on_gpu::{ActivationGpu, ActivationGpuError, Version, fused_gpu, label};
 pub use parallel::{activate_rayon, fused_rayon, normalize_rayon, weigh_rayon};
 pub use trivial::{activate, normalize, weigh};
 pub use verify::{Step, TOLERANCE, TOLERANCE_FAST, verify};

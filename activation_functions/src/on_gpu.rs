@@ -23,6 +23,36 @@ pub enum Version {
     FusedFast,
 }
 
+impl Version {
+    /// All versions.
+    pub const ALL: [Self; 3] = [Self::ThreeLaunches, Self::Fused, Self::FusedFast];
+
+    /// Label of the time with copies of the input and the result.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::ThreeLaunches => "CUDA three launches",
+            Self::Fused => "CUDA fused",
+            Self::FusedFast => "CUDA fused fast",
+        }
+    }
+
+    /// Label of the time of the kernels alone, with data in the GPU's memory.
+    pub fn kernel_label(self) -> String {
+        format!("{} kernel", self.label())
+    }
+
+    /// Label of the time of the kernels alone, with data in the L2 cache.
+    pub fn kernel_in_l2_label(self) -> String {
+        format!("{} kernel in L2", self.label())
+    }
+}
+
+/// Labels of the times on a GPU that are of no [`Version`].
+pub mod label {
+    /// Three launches with copies to the host and back after each step.
+    pub const COPIED: &str = "CUDA copied";
+}
+
 /// The errors of the GPU versions.
 #[derive(Debug, thiserror::Error)]
 pub enum ActivationGpuError {
@@ -100,6 +130,22 @@ impl<'a> ActivationGpu<'a> {
             activated: device.uninitialized(quads)?,
             staging: device.pinned(quads)?,
         })
+    }
+
+    /// As many buffers with these values and weights as [`Device::sets_beyond_cache`] says: kernels that use them by turns
+    /// find none in the L2 cache.
+    ///
+    /// # Errors
+    /// As [`Self::new`] and [`Self::upload`].
+    pub fn beyond_cache(device: &'a Device, values: &[f32], weights: &[f32]) -> Result<Vec<Self>, ActivationGpuError> {
+        // The fused kernel uses the values, the weights and the result; three launches use more.
+        let sets = device.sets_beyond_cache(3 * size_of_val(values));
+        let set = |_| {
+            let mut set = Self::new(device, values.len())?;
+            set.upload(values, weights)?;
+            Ok(set)
+        };
+        (0..sets).map(set).collect()
     }
 
     /// Copies values and weights to the device.

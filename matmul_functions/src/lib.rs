@@ -10,7 +10,7 @@ mod verify;
 
 use ndarray::{Array2, ArrayRef2, NdFloat};
 
-pub use on_gpu::{MIN_RESIDENT_COLUMNS, MatmulGpu, MatmulGpuError, Rung, matmul_transpose_gpu};
+pub use on_gpu::{MIN_RESIDENT_COLUMNS, MatmulGpu, MatmulGpuError, Rung, label, matmul_transpose_gpu};
 pub use parallel::matmul_transpose_rayon;
 pub use trivial::matmul_transpose_trivial;
 pub use verify::Reference;

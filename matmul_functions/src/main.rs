@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use gpu::{Device, DeviceChoice};
 use matmul_functions::{
-    Element, MatmulGpu, Reference, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
+    Element, MatmulGpu, Reference, label, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
 };
 use ndarray::{Array2, ArrayRef2, s};
 use rand::SeedableRng;
@@ -134,14 +134,15 @@ fn time_cuda<F: Element>(
     let mut work = MatmulGpu::new(device, x)?;
     let rungs = if ladder { work.rungs().to_vec() } else { vec![work.fastest()] };
     for rung in rungs {
-        let kernel = device.time_repeats(repeats, || work.launch(rung))?.context("the GPU measured no time")?;
-        let label = if ladder { format!("CUDA kernel {}", rung.name()) } else { "CUDA kernel".to_owned() };
-        report.time(&label, &format!(", {}", device.name()), Measurement::of(kernel).context("no repeats")?);
-        report.speedup(&label, "Trivial");
+        let kernel = device.time_repeats(repeats, |_| work.launch(rung))?.context("the GPU measured no time")?;
+        let name = if ladder { rung.label() } else { label::KERNEL.to_owned() };
+        report.time(&name, &format!(", {}", device.name()), Measurement::of(kernel).context("no repeats")?);
+        report.speedup(&name, "Trivial");
     }
-    report.time("CUDA", ", with copies", measure(repeats, || matmul_transpose_gpu(device, x)));
-    report.speedup("CUDA", "Trivial");
-    report.speedup("CUDA", "Rayon");
+    report.gpu_facts(device.l2_bytes(), device.clock_rate()?);
+    report.time(label::WITH_COPIES, ", with copies", measure(repeats, || matmul_transpose_gpu(device, x)));
+    report.speedup(label::WITH_COPIES, "Trivial");
+    report.speedup(label::WITH_COPIES, "Rayon");
     Ok(())
 }
 

@@ -4,6 +4,14 @@ use ndarray::{Array2, ArrayRef2};
 
 use crate::Element;
 
+/// Labels of the times on a GPU.
+pub mod label {
+    /// That of the fastest rung's kernel, without the ladder.
+    pub const KERNEL: &str = "CUDA kernel";
+    /// That of [`matmul_transpose_gpu`](super::matmul_transpose_gpu), with its copies.
+    pub const WITH_COPIES: &str = "CUDA";
+}
+
 /// One version of the GPU kernel; each rung adds one idea to the one before ([`kernels_gpu::product`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rung {
@@ -37,6 +45,11 @@ impl Rung {
             Self::Buffered => "5 wide, buffered",
             Self::Resident => "6 resident",
         }
+    }
+
+    /// Label of the time of the rung's kernel among those of the ladder.
+    pub fn label(self) -> String {
+        format!("{} {}", label::KERNEL, self.name())
     }
 }
 

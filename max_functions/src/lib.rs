@@ -9,7 +9,7 @@ mod random;
 mod trivial;
 mod verify;
 
-pub use on_gpu::{MaxGpu, MaxGpuError, max_gpu};
+pub use on_gpu::{MaxGpu, MaxGpuError, label, max_gpu};
 pub use parallel::max_rayon;
 pub use random::random_matrix;
 pub use trivial::max_cpu;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use gpu::{Device, DeviceChoice};
-use max_functions::{MaxGpu, max_cpu, max_gpu, max_rayon, random_matrix, verify};
+use max_functions::{MaxGpu, label, max_cpu, max_gpu, max_rayon, random_matrix, verify};
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -67,20 +67,27 @@ fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
-/// Times the kernel alone, by GPU events, and the whole function including copies.
+/// Times the kernel alone, by GPU events, with matrices in memory and in the L2 cache, and the whole function including
+/// copies.
 fn time_cuda(
     report: &mut Report,
     device: &Device,
     (a, b): (&Array2<i32>, &Array2<i32>),
     repeats: NonZeroUsize,
 ) -> Result<()> {
-    let mut work = MaxGpu::new(device, a, b)?;
-    let kernel = device.time_repeats(repeats, || work.launch())?.context("the GPU measured no time")?;
-    report.time("CUDA kernel", &format!(", {}", device.name()), Measurement::of(kernel).context("no repeats")?);
-    report.time("CUDA", ", with copies", measure(repeats, || max_gpu(device, a, b)));
-    for label in ["CUDA kernel", "CUDA"] {
-        report.speedup(label, "CPU");
-        report.speedup(label, "Rayon");
+    let mut sets = MaxGpu::beyond_cache(device, a, b)?;
+    let count = sets.len();
+    for (name, used) in [(label::KERNEL, count), (label::KERNEL_IN_L2, 1)] {
+        let seconds = device.time_repeats(repeats, |call| sets[call % used].launch())?;
+        let measurement = seconds.and_then(Measurement::of).context("the GPU measured no time")?;
+        report.time(name, &format!(", {}", device.name()), measurement);
+    }
+    report.gpu_facts(device.l2_bytes(), device.clock_rate()?);
+    drop(sets);
+    report.time(label::WITH_COPIES, ", with copies", measure(repeats, || max_gpu(device, a, b)));
+    for name in [label::KERNEL, label::WITH_COPIES] {
+        report.speedup(name, "CPU");
+        report.speedup(name, "Rayon");
     }
     Ok(())
 }

@@ -9,6 +9,16 @@ const THREADS: u32 = 1000;
 /// Maximum number of blocks of a launch; the kernel's grid-stride loop covers the elements beyond the grid.
 const MAX_BLOCKS: usize = 1_000_000;
 
+/// Labels of the times on a GPU.
+pub mod label {
+    /// The kernel's, with matrices in the GPU's memory.
+    pub const KERNEL: &str = "CUDA kernel";
+    /// The kernel's, with matrices in the L2 cache.
+    pub const KERNEL_IN_L2: &str = "CUDA kernel in L2";
+    /// That of [`max_gpu`](super::max_gpu), with its copies.
+    pub const WITH_COPIES: &str = "CUDA";
+}
+
 /// The errors of [`max_gpu`].
 #[derive(Debug, thiserror::Error)]
 pub enum MaxGpuError {
@@ -49,6 +59,16 @@ pub struct MaxGpu<'a> {
 }
 
 impl<'a> MaxGpu<'a> {
+    /// As many copies of the matrices and the result as [`Device::sets_beyond_cache`] says: kernels that use them by turns
+    /// find none in the L2 cache.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn beyond_cache(device: &'a Device, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Vec<Self>, MaxGpuError> {
+        let sets = device.sets_beyond_cache(3 * size_of::<i32>() * a.len());
+        (0..sets).map(|_| Self::new(device, a, b)).collect()
+    }
+
     /// Copies the matrices to the device.
     ///
     /// # Errors

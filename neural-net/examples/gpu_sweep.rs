@@ -1,4 +1,5 @@
-//! Latencies of launches and barriers, and the training step by the number of blocks: `cargo xtask gpu-check` runs it.
+//! Latencies of launches, barriers and a cluster's shared memory, and the training step by the number of blocks:
+//! `cargo xtask gpu-check` runs it.
 
 use std::cell::RefCell;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -8,7 +9,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
 use gpu::{Device, DeviceChoice, LaunchConfig};
-use kernels_gpu::latency::{empty_kernel, grid_barriers};
+use kernels_gpu::latency::{
+    CLUSTER, block_barriers, cluster_barriers, cluster_exchanges, cluster_loads, empty_kernel, grid_barriers,
+};
 use ndarray::Array2;
 use neural_net::engine::{Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
 use neural_net::network::Initialization;
@@ -19,14 +22,16 @@ use rand::{RngExt, SeedableRng};
 use timing::program::{self, one_of, parse_count, parse_repeats};
 use timing::{Measurement, Report, seconds_of_repeats};
 
-/// The numbers of blocks that are compared.
-const BLOCKS: [u32; 4] = [8, 16, 32, 64];
+/// The maximum numbers of blocks that are compared; the plan of the homework's network has at most 32.
+const BLOCKS: [u32; 3] = [8, 16, 32];
 /// Threads of a block in the barriers' launches: those of the persistent kernel.
 const THREADS: u32 = 256;
 /// Empty launches between two events, or in one graph.
 const LAUNCHES: u32 = 200;
-/// Barriers of a launch.
-const BARRIERS: u32 = 1000;
+/// Replays of that graph between two events.
+const REPLAYS: u32 = 20;
+/// Barriers, loads or exchanges of a launch.
+const ROUNDS: u32 = 1000;
 
 /// Times launches, grid barriers and training steps on a GPU
 #[derive(Parser)]
@@ -49,7 +54,8 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Empty launches, one by one and in a graph, and grid barriers
+    /// Empty launches, one by one and in a graph; barriers of a block, a cluster and the grid; loads and exchanges within
+    /// a cluster
     Latency,
     /// Training steps in one launch, by the number of blocks and in one cluster
     Persistent,
@@ -69,19 +75,18 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Part::Latency => sweep.latency()?,
         Part::Persistent => {
             let problem = Problem::random(arguments.steps)?;
-            for blocks in BLOCKS {
-                let max_blocks = NonZeroU32::new(blocks);
+            for max_blocks in BLOCKS.map(NonZeroU32::new) {
                 let options = GpuOptions { path: GpuPath::Persistent, max_blocks, no_clusters: true };
-                sweep.training(&format!("step in one launch, at most {blocks} blocks"), &options, &problem)?;
+                sweep.training(&options, &problem)?;
             }
-            let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None, no_clusters: false };
-            sweep.training("step in one launch, one cluster where the GPU has clusters", &options, &problem)?;
+            sweep.training(&GpuOptions { path: GpuPath::Persistent, ..GpuOptions::default() }, &problem)?;
         }
         Part::Steps => {
-            let options = GpuOptions { path: GpuPath::Steps, max_blocks: None, no_clusters: false };
-            sweep.training("step as launches", &options, &Problem::random(arguments.steps)?)?;
+            let options = GpuOptions { path: GpuPath::Steps, ..GpuOptions::default() };
+            sweep.training(&options, &Problem::random(arguments.steps)?)?;
         }
     }
+    sweep.report.gpu_facts(sweep.device.l2_bytes(), sweep.device.clock_rate()?);
     Ok(sweep.report.finish())
 }
 
@@ -93,33 +98,64 @@ struct Sweep {
 
 impl Sweep {
     fn latency(&mut self) -> Result<()> {
-        let empty = || self.device.launch(&empty_kernel, LaunchConfig::new(1, 32), ()).map(|_| ());
-        let alone = self.device.time_repeats(self.repeats, empty)?;
-        let in_a_row = self.device.time_repeats(self.repeats, || (0..LAUNCHES).try_for_each(|_| empty()))?;
-        let in_a_graph = self.device.time_repeats(self.repeats, || {
-            self.device.replay(1, |recorder| {
-                (0..LAUNCHES).try_for_each(|_| recorder.launch(&empty_kernel, LaunchConfig::new(1, 32), ()))
+        let empty = || self.device.launch(&empty_kernel, LaunchConfig::new(1, 32), ()).map(drop);
+        let alone = self.device.time_repeats(self.repeats, |_| empty())?;
+        let in_a_row = self.device.time_repeats(self.repeats, |_| (0..LAUNCHES).try_for_each(|_| empty()))?;
+        // The capture and the upload of the graph count in either time, and cancel out.
+        let replayed = |times: u32| {
+            self.device.time_repeats(self.repeats, |_| {
+                self.device.replay(times as usize, |recorder| {
+                    (0..LAUNCHES).try_for_each(|_| recorder.launch(&empty_kernel, LaunchConfig::new(1, 32), ()))
+                })
             })
-        })?;
+        };
+        let (many, once) = (replayed(REPLAYS + 1)?, replayed(1)?);
         self.time("empty launch", alone, 1);
         self.time("empty launch of many", in_a_row, LAUNCHES);
-        self.time("empty launch in a graph", in_a_graph, LAUNCHES);
+        self.time("empty launch in a graph", beyond(many, once), REPLAYS * LAUNCHES);
 
+        let of_block = LaunchConfig::new(1, THREADS);
+        self.rounds("block barrier", |device, rounds| device.launch(&block_barriers, of_block, (rounds,)).map(drop))?;
         let barrier = RefCell::new(self.device.zeroed::<u32>(1)?);
         let resident = self.device.max_cooperative_blocks(&grid_barriers, THREADS, 0)?;
         for blocks in BLOCKS.into_iter().filter(|&blocks| blocks <= resident) {
             let config = LaunchConfig::new(blocks, THREADS).cooperative();
-            let wait = |rounds| {
-                self.device.time_repeats(self.repeats, || {
-                    let mut barrier = barrier.borrow_mut();
-                    self.device.launch(&grid_barriers, config, (rounds, &mut *barrier)).map(|_| ())
-                })
-            };
-            let (many, none) = (wait(BARRIERS)?, wait(0)?);
-            let launch = none.and_then(Measurement::of).map_or(0.0, |none| none.median);
-            let seconds = many.map(|many| many.into_iter().map(|seconds| (seconds - launch).max(0.0)).collect());
-            self.time(&format!("grid barrier, {blocks} blocks"), seconds, BARRIERS);
+            self.rounds(&format!("grid barrier, {blocks} blocks"), |device, rounds| {
+                device.launch(&grid_barriers, config, (rounds, &mut *barrier.borrow_mut())).map(drop)
+            })?;
         }
+        self.clusters()
+    }
+
+    /// Latencies within a cluster, where the device has clusters of this size.
+    fn clusters(&mut self) -> Result<()> {
+        let config = LaunchConfig::new(CLUSTER, THREADS).clusters_of(CLUSTER);
+        if self.device.max_clusters(&cluster_barriers, config)? == 0 {
+            self.report.remark("clusters", "the device has no clusters of this size");
+            return Ok(());
+        }
+        let label = |what: &str| format!("{what}, {CLUSTER} blocks");
+        let barrier = |device: &Device, rounds| device.launch(&cluster_barriers, config, (rounds,)).map(drop);
+        self.rounds(&label("cluster barrier"), barrier)?;
+        let last = RefCell::new(self.device.uninitialized::<u32>(CLUSTER as usize)?);
+        let of_loads = config.with_dynamic_shared(16 * THREADS);
+        for (distance, what) in [(0, "load from a block's own shared memory"), (1, "load from another block's")] {
+            self.rounds(&label(what), |device, rounds| {
+                device.launch(&cluster_loads, of_loads, (distance, rounds, &mut *last.borrow_mut())).map(drop)
+            })?;
+        }
+        let values = RefCell::new(self.device.uninitialized::<f32>((CLUSTER * THREADS) as usize)?);
+        let of_exchanges = config.with_dynamic_shared(32 * THREADS);
+        self.rounds(&label("store to another block's, barrier and load"), |device, rounds| {
+            device.launch(&cluster_exchanges, of_exchanges, (rounds, &mut *values.borrow_mut())).map(drop)
+        })
+    }
+
+    /// Times one round of a launch of many: the time of a launch without rounds is subtracted.
+    fn rounds(&mut self, label: &str, mut launch: impl FnMut(&Device, u32) -> Result<(), gpu::Error>) -> Result<()> {
+        let mut time = |rounds| self.device.time_repeats(self.repeats, |_| launch(&self.device, rounds));
+        let (many, none) = (time(ROUNDS)?, time(0)?);
+        self.time(label, beyond(many, none), ROUNDS);
         Ok(())
     }
 
@@ -131,10 +167,14 @@ impl Sweep {
         }
     }
 
-    /// Times steps by the host's clock around calls of all of them.
-    fn training(&mut self, label: &str, options: &GpuOptions, problem: &Problem) -> Result<()> {
+    /// Times steps by the host's clock around calls of all of them. The label names the kernel that the engine chose.
+    fn training(&mut self, options: &GpuOptions, problem: &Problem) -> Result<()> {
         let Problem { hyperparameters, samples, parameters, order, steps } = problem;
         let mut engine = GpuEngine::new(&self.device, samples, parameters, hyperparameters, options)?;
+        let label = match engine.training_kernel() {
+            Some((kernel, blocks)) => kernel.step_label(blocks),
+            None => "step as launches".to_owned(),
+        };
         let mut done = 0;
         let mut outcome = Ok(());
         let seconds = seconds_of_repeats(self.repeats, || {
@@ -148,9 +188,15 @@ impl Sweep {
         });
         outcome?;
         ensure!(done == steps.get(), "{done} steps were made instead of {steps}");
-        self.time(label, self.device.is_gpu().then_some(seconds), u32::try_from(steps.get())?);
+        self.time(&label, self.device.is_gpu().then_some(seconds), u32::try_from(steps.get())?);
         Ok(())
     }
+}
+
+/// Each time less the median of the other ones.
+fn beyond(seconds: Option<Vec<f64>>, other: Option<Vec<f64>>) -> Option<Vec<f64>> {
+    let other = other.and_then(Measurement::of)?.median;
+    Some(seconds?.into_iter().map(|seconds| (seconds - other).max(0.0)).collect())
 }
 
 /// Steps of the homework's network on random images with random labels; four of five pixels are zero, as in MNIST.

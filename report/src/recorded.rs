@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use activation_functions::Version;
 use matmul_functions::Rung;
 use serde::Deserialize;
 use serde_json::Value;
@@ -133,19 +134,19 @@ fn facts(line: &str) -> GpuFacts {
 struct Programs<'a>(&'a Value);
 
 impl Programs<'_> {
-    fn times(&self, program: &str, key: &str) -> Option<Times> {
-        Times::deserialize(&self.0.get(program)?["seconds"][key]).ok()
+    fn times(&self, program: &str, label: &str) -> Option<Times> {
+        Times::deserialize(&self.0.get(program)?["seconds"][timing::key(label)]).ok()
     }
 
-    fn on_threads(&self, program: &str, key: &str) -> Option<OnThreads> {
+    fn on_threads(&self, program: &str, label: &str) -> Option<OnThreads> {
         let threads = usize::deserialize(&self.0.get(program)?["cores"]).ok()?;
-        Some(OnThreads { threads, times: self.times(program, key)? })
+        Some(OnThreads { threads, times: self.times(program, label)? })
     }
 
     fn maximum(&self) -> Option<GpuMaximum> {
         Some(GpuMaximum {
-            kernel: self.times("max", "cuda_kernel")?,
-            with_copies: self.times("max", "cuda")?,
+            kernel: self.times("max", max_functions::label::KERNEL)?,
+            with_copies: self.times("max", max_functions::label::WITH_COPIES)?,
             cpu: self.times("max", "cpu")?,
             rayon: self.on_threads("max", "rayon")?,
         })
@@ -153,15 +154,13 @@ impl Programs<'_> {
 
     fn product(&self) -> Option<GpuProduct> {
         let program = "matmul_f32";
-        let rung = |rung: Rung| {
-            let key = format!("cuda_kernel_{}", rung.name().to_lowercase().replace([' ', ','], "_"));
-            Some(RungTimes { name: rung.name().to_owned(), times: self.times(program, &key)? })
-        };
+        let rung =
+            |rung: Rung| Some(RungTimes { name: rung.name().to_owned(), times: self.times(program, &rung.label())? });
         // A GPU with little shared memory has no times of the last rung.
         let rungs: Vec<RungTimes> = Rung::ALL.into_iter().map_while(rung).collect();
         Some(GpuProduct {
             rungs: Some(rungs).filter(|rungs| rungs.len() + 1 >= Rung::ALL.len())?,
-            with_copies: self.times(program, "cuda")?,
+            with_copies: self.times(program, matmul_functions::label::WITH_COPIES)?,
             trivial: self.times(program, "trivial")?,
             rayon: self.on_threads(program, "rayon")?,
         })
@@ -170,11 +169,11 @@ impl Programs<'_> {
     fn activation(&self) -> Option<GpuActivation> {
         let program = "activation";
         Some(GpuActivation {
-            three_kernels: self.times(program, "cuda_three_launches_kernel")?,
-            fused_kernel: self.times(program, "cuda_fused_kernel")?,
-            fused_with_copies: self.times(program, "cuda_fused")?,
-            copied_after_every_step: self.times(program, "cuda_copied")?,
-            rayon_fused: self.on_threads(program, "rayon_fused")?,
+            three_kernels: self.times(program, &Version::ThreeLaunches.kernel_label())?,
+            fused_kernel: self.times(program, &Version::Fused.kernel_label())?,
+            fused_with_copies: self.times(program, Version::Fused.label())?,
+            copied_after_every_step: self.times(program, activation_functions::label::COPIED)?,
+            rayon_fused: self.on_threads(program, "Rayon fused")?,
         })
     }
 
@@ -249,16 +248,5 @@ mod tests {
     fn without_a_folder_there_are_no_results() {
         let (gpu, skipped) = newest(Path::new("/nowhere/results"));
         assert!(gpu.is_none() && skipped.is_empty());
-    }
-
-    #[test]
-    fn every_rung_is_found_by_its_json_key() {
-        let keys: Vec<String> = Rung::ALL
-            .iter()
-            .map(|rung| format!("cuda_kernel_{}", rung.name().to_lowercase().replace([' ', ','], "_")))
-            .collect();
-        assert_eq!(keys[0], "cuda_kernel_1_naive");
-        // xtask reads the highest rung of each precision by these keys.
-        assert_eq!(keys[4..], ["cuda_kernel_5_wide__buffered", "cuda_kernel_6_resident"]);
     }
 }

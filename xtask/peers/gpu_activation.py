@@ -7,7 +7,7 @@ import gpu_peer
 
 report = gpu_peer.Report()
 np, peer = gpu_peer.import_numpy(report)
-parser = peer.arguments(repeats=20)
+parser = gpu_peer.arguments(peer, repeats=20)
 parser.add_argument("-n", "--number", type=int, default=1_000_000)
 options = parser.parse_args()
 
@@ -15,36 +15,43 @@ generator = np.random.default_rng(0)
 values = generator.integers(0, 255, options.number, dtype=np.uint8).astype(np.float32)
 weights = generator.standard_normal(options.number, dtype=np.float32) * np.float32(0.1) + np.float32(0.5)
 expected = np.tanh(values / np.float32(255) * weights)
+sets = range(gpu_peer.sets_beyond_cache(options, 3 * values.nbytes))
 
 
-def time(group, label, events, work, to_host):
-    gpu_peer.require_close(f"{label}, {group}", to_host(work()), expected, 2e-6)
-    report.time(group, label, gpu_peer.measure_kernel(options.repeats, events, work))
+def time(group, label, events, works, to_host):
+    """Times with arrays in memory and in the L2 cache."""
+    gpu_peer.require_close(f"{label}, {group}", to_host(works[0]()), expected, 2e-6)
+    report.time(group, label, gpu_peer.measure_kernel(options.repeats, events, *works))
+    report.time(f"{group} in L2", label, gpu_peer.measure_kernel(options.repeats, events, works[0]))
 
 
-def time_copy(label, events, copy):
-    measurement = gpu_peer.measure_kernel(options.repeats, events, copy)
+def time_copy(label, events, copies):
+    measurement = gpu_peer.measure_kernel(options.repeats, events, *copies)
     report.time("copy", label, measurement)
     # Each value is read and written: 4 + 4 bytes.
     report.facts.setdefault("copy_bytes_per_second", {})[label] = 8 * options.number / measurement["min"]
+
+
+def of_each(arrays, work):
+    """A function for each set of arrays that calls work with it."""
+    return [lambda of_set=of_set: work(*of_set) for of_set in arrays]
 
 
 def time_cupy():
     import cupy as cp
 
     events = gpu_peer.CuPyEvents(cp)
-    x, w = cp.asarray(values), cp.asarray(weights)
-    out = cp.empty_like(x)
+    arrays = [(cp.array(values), cp.array(weights), cp.empty(options.number, np.float32)) for _ in sets]
     fused = cp.ElementwiseKernel("float32 x, float32 w", "float32 y", "y = tanhf(x / 255.0f * w)", "activate")
 
-    def three_steps():
+    def three_steps(x, w, out):
         normalized = x / np.float32(255)
         weighed = normalized * w
         return cp.tanh(weighed)
 
-    time("three steps", "CuPy", events, three_steps, cp.asnumpy)
-    time("fused", "CuPy", events, lambda: fused(x, w, out), cp.asnumpy)
-    time_copy("CuPy", events, lambda: cp.copyto(out, x))
+    time("three steps", "CuPy", events, of_each(arrays, three_steps), cp.asnumpy)
+    time("fused", "CuPy", events, of_each(arrays, fused), cp.asnumpy)
+    time_copy("CuPy", events, of_each(arrays, lambda x, _, out: cp.copyto(out, x)))
     report.names.append(f"CuPy {cp.__version__}")
 
 
@@ -72,24 +79,27 @@ def time_numba():
         return math.tanh(values / np.float32(255) * weights)
 
     events = gpu_peer.NumbaEvents(cuda)
-    x, w = cuda.to_device(values), cuda.to_device(weights)
-    normalized, weighed, out = (cuda.device_array_like(x) for _ in range(3))
 
-    def three_steps():
+    def array():
+        return cuda.device_array(options.number, np.float32)
+
+    arrays = [(cuda.to_device(values), cuda.to_device(weights), array(), array(), array()) for _ in sets]
+
+    def three_steps(x, w, normalized, weighed, out):
         normalize(x, out=normalized)
         weigh(normalized, w, out=weighed)
         activate(weighed, out=out)
         return out
 
-    def in_one():
+    def in_one(x, w, normalized, weighed, out):
         fused(x, w, out=out)
         return out
 
     def to_host(array):
         return array.copy_to_host()
 
-    time("three steps", "Numba", events, three_steps, to_host)
-    time("fused", "Numba", events, in_one, to_host)
+    time("three steps", "Numba", events, of_each(arrays, three_steps), to_host)
+    time("fused", "Numba", events, of_each(arrays, in_one), to_host)
     report.names.append(f"Numba {numba.__version__}")
 
 
@@ -97,10 +107,13 @@ def time_torch():
     import torch
 
     events = gpu_peer.TorchEvents(torch)
-    x, w = torch.from_numpy(values).cuda(), torch.from_numpy(weights).cuda()
-    out = torch.empty_like(x)
 
-    def three_steps(x, w):
+    def on_gpu(array):
+        return torch.from_numpy(array).cuda()
+
+    arrays = [(on_gpu(values), on_gpu(weights), torch.empty(options.number, device="cuda")) for _ in sets]
+
+    def three_steps(x, w, out):
         normalized = x / 255
         weighed = normalized * w
         return torch.tanh(weighed)
@@ -110,10 +123,10 @@ def time_torch():
 
     def time_compiled():
         compiled = torch.compile(three_steps)
-        time("fused", "PyTorch compiled", events, lambda: compiled(x, w), to_host)
+        time("fused", "PyTorch compiled", events, of_each(arrays, compiled), to_host)
 
-    time("three steps", "PyTorch", events, lambda: three_steps(x, w), to_host)
-    time_copy("PyTorch", events, lambda: out.copy_(x))
+    time("three steps", "PyTorch", events, of_each(arrays, three_steps), to_host)
+    time_copy("PyTorch", events, of_each(arrays, lambda x, _, out: out.copy_(x)))
     report.names.append(f"PyTorch {torch.__version__}")
     report.attempt("PyTorch compiled", time_compiled)
 

@@ -4,7 +4,7 @@ import gpu_peer
 
 report = gpu_peer.Report()
 np, peer = gpu_peer.import_numpy(report)
-parser = peer.arguments(repeats=20)
+parser = gpu_peer.arguments(peer, repeats=20)
 parser.add_argument("--dtype", choices=["f32", "f64"], default="f32")
 options = parser.parse_args()
 

@@ -4,30 +4,32 @@ import gpu_peer
 
 report = gpu_peer.Report()
 np, peer = gpu_peer.import_numpy(report)
-options = peer.arguments(repeats=20).parse_args()
+options = gpu_peer.arguments(peer, repeats=20).parse_args()
 generator = np.random.default_rng(0)
 a, b = generator.integers(0, 256, size=(2, 1000, 1000), dtype=np.int32)
 expected = np.maximum(a, b)
+sets = range(gpu_peer.sets_beyond_cache(options, 3 * a.nbytes))
 
 
-def time_both(label, events, kernel, whole, result):
-    """Times the kernel alone with GPU events, on allocated memory, and the whole with its copies."""
-    kernel()
+def time_both(label, events, kernels, whole, result):
+    """Times the kernel alone with GPU events, with arrays in memory and in the L2 cache, and the whole with its copies."""
+    kernels[0]()
     gpu_peer.require_close("the kernel's result", result(), expected, 0)
     gpu_peer.require_close("the whole's result", whole(), expected, 0)
-    report.time("kernel", label, gpu_peer.measure_kernel(options.repeats, events, kernel))
+    report.time("kernel", label, gpu_peer.measure_kernel(options.repeats, events, *kernels))
+    report.time("kernel in L2", label, gpu_peer.measure_kernel(options.repeats, events, kernels[0]))
     report.time("with copies", label, peer.measure(options.repeats, whole))
 
 
 def time_cupy():
     import cupy as cp
 
-    on_gpu = cp.asarray(a), cp.asarray(b)
-    out = cp.empty_like(on_gpu[0])
+    arrays = [(cp.array(a), cp.array(b), cp.empty(a.shape, a.dtype)) for _ in sets]
+    out = arrays[0][2]
     time_both(
         "CuPy",
         gpu_peer.CuPyEvents(cp),
-        kernel=lambda: cp.maximum(*on_gpu, out),
+        kernels=[lambda of_set=of_set: cp.maximum(*of_set) for of_set in arrays],
         whole=lambda: cp.asnumpy(cp.maximum(cp.asarray(a), cp.asarray(b))),
         result=lambda: cp.asnumpy(out),
     )
@@ -45,8 +47,8 @@ def time_numba():
             out[index] = max(a[index], b[index])
 
     flat_a, flat_b = a.ravel(), b.ravel()
-    on_gpu = cuda.to_device(flat_a), cuda.to_device(flat_b)
-    out = cuda.device_array_like(on_gpu[0])
+    arrays = [(cuda.to_device(flat_a), cuda.to_device(flat_b), cuda.device_array(a.size, np.int32)) for _ in sets]
+    out = arrays[0][2]
 
     def whole():
         result = cuda.device_array(a.size, np.int32)
@@ -56,7 +58,7 @@ def time_numba():
     time_both(
         "Numba",
         gpu_peer.NumbaEvents(cuda),
-        kernel=lambda: maximum[1000, 1000](*on_gpu, out),
+        kernels=[lambda of_set=of_set: maximum[1000, 1000](*of_set) for of_set in arrays],
         whole=whole,
         result=lambda: out.copy_to_host().reshape(a.shape),
     )
@@ -66,12 +68,15 @@ def time_numba():
 def time_torch():
     import torch
 
-    on_gpu = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
-    out = torch.empty_like(on_gpu[0])
+    def on_gpu(matrix):
+        return torch.from_numpy(matrix).cuda()
+
+    arrays = [(on_gpu(a), on_gpu(b), torch.empty(a.shape, dtype=torch.int32, device="cuda")) for _ in sets]
+    out = arrays[0][2]
     time_both(
         "PyTorch",
         gpu_peer.TorchEvents(torch),
-        kernel=lambda: torch.maximum(*on_gpu, out=out),
+        kernels=[lambda of_set=of_set: torch.maximum(*of_set[:2], out=of_set[2]) for of_set in arrays],
         whole=lambda: torch.maximum(torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()).cpu().numpy(),
         result=lambda: out.cpu().numpy(),
     )

@@ -28,7 +28,7 @@ def main():
     import mnist
     from numpy_network import LAYERS
 
-    parser = peer.arguments(repeats=3)
+    parser = gpu_peer.arguments(peer, repeats=3)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu is for testing this script")
     options = parser.parse_args()
     folder = os.environ.get("MNIST_DIR")

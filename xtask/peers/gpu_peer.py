@@ -1,22 +1,30 @@
 """Common code of the GPU peers' scripts: timing with GPU events, and a report that tolerates missing libraries."""
 
+import itertools
 import json
 import statistics
 import sys
 
 WARM_UPS = 3
+# Calls below this many seconds are timed several in a row: two events are 0.5 µs apart at best.
+SHORT_SECONDS = 20e-6
+CALLS_IN_A_ROW = 10
 # Cycles of a delay kernel (about 2 ms). Python launches the timed kernels during it, so their time excludes Python's.
 WAIT_CYCLES = 4_000_000
 
 
 class Report:
-    """Times by group and peer, the peers' versions, and the reason for each missing peer, as one JSON object."""
+    """Times by group and peer, the peers' versions, and the reason for each missing peer, as one JSON object.
+
+    The object is printed anew, as a line, after each time: what a time limit kills has lost nothing. The last line counts.
+    """
 
     def __init__(self):
         self.names, self.seconds, self.skipped, self.facts = [], {}, {}, {}
 
     def time(self, group, label, measurement):
         self.seconds.setdefault(group, {})[label] = measurement
+        self.print()
 
     def attempt(self, label, work, *arguments):
         """Runs work. An exception is reported in one line and does not stop the timing of other peers."""
@@ -29,7 +37,7 @@ class Report:
 
     def print(self):
         peer = {"peer": ", ".join(self.names), "seconds": self.seconds, "skipped": self.skipped}
-        print(json.dumps({**peer, **self.facts}))
+        print(json.dumps({**peer, **self.facts}), flush=True)
 
 
 def import_numpy(report):
@@ -49,6 +57,17 @@ def import_numpy(report):
     return modules
 
 
+def arguments(peer, repeats):
+    parser = peer.arguments(repeats)
+    parser.add_argument("--l2-bytes", type=int, default=50 << 20, help="size of the GPU's L2 cache")
+    return parser
+
+
+def sets_beyond_cache(options, bytes_of_set):
+    """Number of sets of arrays that have twice the size of the L2 cache together, so that none in use is in it."""
+    return max(2, -(-2 * options.l2_bytes // bytes_of_set))
+
+
 def require_close(name, result, expected, tolerance):
     """Raises ValueError if the result differs from the expected one, so that a wrong computation is not timed."""
     difference = abs(result - expected).max()
@@ -60,18 +79,25 @@ def summary(seconds):
     return {"min": min(seconds), "median": statistics.median(seconds), "repeats": len(seconds)}
 
 
-def measure_kernel(repeats, events, work):
-    """Seconds between GPU events before the first and after the last kernel of work."""
-    for _ in range(WARM_UPS):
-        work()
-    seconds = []
-    for _ in range(repeats):
+def measure_kernel(repeats, events, *works):
+    """Seconds between GPU events before the first and after the last kernel of a call.
+
+    The calls take the given functions by turns: each uses arrays of its own.
+    """
+    turns = itertools.cycle(works)
+    for _ in range(max(WARM_UPS, len(works))):
+        next(turns)()
+
+    def timed(calls):
         events.wait()
         start = events.record()
-        result = work()
-        seconds.append(events.seconds(start, events.record()))
-        del result
-    return summary(seconds)
+        results = [next(turns)() for _ in range(calls)]
+        seconds = events.seconds(start, events.record()) / calls
+        del results
+        return seconds
+
+    calls = CALLS_IN_A_ROW if timed(1) < SHORT_SECONDS else 1
+    return summary([timed(calls) for _ in range(repeats)])
 
 
 class CuPyEvents:

@@ -1,9 +1,9 @@
-//! Building with cargo, and finding the executable that it built.
+//! Building with cargo, and finding the executables that it built.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use crate::workspace_root;
@@ -14,6 +14,39 @@ use crate::workspace_root;
 /// # Errors
 /// If cargo cannot be started.
 pub(crate) fn build_executable(arguments: &[&str], name: &str) -> Result<Option<PathBuf>> {
+    let (messages, is_success) = build(arguments)?;
+    let executable =
+        artifacts(&messages).find(|artifact| artifact.target.name == name && artifact.executable.is_some());
+    Ok(executable.and_then(|artifact| artifact.executable).filter(|_| is_success))
+}
+
+/// The executables of a build.
+pub(crate) struct Executables(Vec<Artifact>);
+
+/// Runs cargo in the workspace and returns all executables that it built. The compiler's messages go to stderr.
+///
+/// # Errors
+/// If cargo cannot be started, or the build fails.
+pub(crate) fn build_executables(arguments: &[&str]) -> Result<Executables> {
+    let (messages, is_success) = build(arguments)?;
+    ensure!(is_success, "cargo {} failed", arguments.join(" "));
+    Ok(Executables(artifacts(&messages).filter(|artifact| artifact.executable.is_some()).collect()))
+}
+
+impl Executables {
+    /// The executable of the target `name` of `package`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(crate) fn get(&self, package: &str, name: &str) -> Result<&Path> {
+        let is_it = |artifact: &&Artifact| artifact.target.name == name && artifact.is_of(package);
+        let executable = self.0.iter().find(is_it).and_then(|artifact| artifact.executable.as_deref());
+        executable.with_context(|| format!("cargo built no executable {name} of {package}"))
+    }
+}
+
+/// Runs cargo in the workspace; returns its messages, a JSON object per line, and whether the build succeeded.
+fn build(arguments: &[&str]) -> Result<(String, bool)> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(arguments)
@@ -22,22 +55,35 @@ pub(crate) fn build_executable(arguments: &[&str], name: &str) -> Result<Option<
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;
-    Ok(executable_of(name, &String::from_utf8_lossy(&output.stdout)).filter(|_| output.status.success()))
+    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success()))
 }
 
-/// The executable of that name in cargo's messages, one JSON object per line.
-fn executable_of(name: &str, messages: &str) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct Artifact {
-        target: Target,
-        executable: Option<PathBuf>,
+#[derive(Deserialize)]
+struct Artifact {
+    /// "path+file:///workspace/kernels-gpu#0.1.0", or "…/neural-net/perceptron#name@0.1.0".
+    #[serde(default)]
+    package_id: String,
+    target: Target,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+impl Artifact {
+    /// Whether it belongs to the package of that name.
+    fn is_of(&self, package: &str) -> bool {
+        let (path, version) = self.package_id.rsplit_once('#').unwrap_or((&self.package_id, ""));
+        let name = version.split_once('@').map_or_else(|| path.rsplit('/').next().unwrap_or(path), |(name, _)| name);
+        name == package
     }
-    #[derive(Deserialize)]
-    struct Target {
-        name: String,
-    }
-    let mut artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
-    artifacts.find_map(|artifact| artifact.executable.filter(|_| artifact.target.name == name))
+}
+
+/// The artifacts in cargo's messages.
+fn artifacts(messages: &str) -> impl Iterator<Item = Artifact> {
+    messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
 }
 
 #[cfg(test)]
@@ -47,10 +93,14 @@ mod tests {
     #[test]
     fn peers_an_executable_is_found_in_cargos_messages() {
         let messages = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"max_functions"},"executable":null}
-{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"max_functions"},"executable":"/target/debug/max_functions"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/max_functions#0.1.0","target":{"kind":["bin"],"name":"max_functions"},"executable":"/target/debug/max_functions"}
 {"reason":"build-finished","success":true}"#;
-        let expected = Some(PathBuf::from("/target/debug/max_functions"));
-        assert_eq!(executable_of("max_functions", messages), expected);
-        assert_eq!(executable_of("neural-net", messages), None);
+        let names: Vec<(String, bool)> =
+            artifacts(messages).map(|artifact| (artifact.target.name, artifact.executable.is_some())).collect();
+        assert_eq!(names, [("max_functions".to_owned(), false), ("max_functions".to_owned(), true)]);
+        let built = Executables(artifacts(messages).filter(|artifact| artifact.executable.is_some()).collect());
+        let expected = Path::new("/target/debug/max_functions");
+        assert_eq!(built.get("max_functions", "max_functions").unwrap(), expected);
+        assert!(built.get("neural-net", "max_functions").is_err() && built.get("max_functions", "neural-net").is_err());
     }
 }

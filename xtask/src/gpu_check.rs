@@ -2,15 +2,19 @@
 //! no Rust. There, `run.sh` runs it and writes one JSON file; where Python has CuPy, Numba or PyTorch, beside their times.
 //!
 //! Each item (a test program, a timing, a peer's script, a sanitizer run) is a child process with a time limit, and the
-//! results are written after each item: a hang, a crash or a refusal of one costs that one.
+//! results are written after each item: a hang, a crash or a refusal of one costs that one. The items are in five calls,
+//! each of which ends with a verdict of at most 20 lines.
 
+mod calls;
+mod figures;
 mod folder;
 mod machine;
 mod mnist;
-mod phases;
+mod nsight;
 mod plan;
 mod python;
 mod ratios;
+mod rehearsal;
 mod results;
 mod show;
 
@@ -18,7 +22,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::ValueEnum;
+
+use self::plan::Call;
 
 /// What to do.
 #[derive(clap::Args)]
@@ -26,37 +31,23 @@ pub(crate) struct Options {
     /// Run the checks of the folder that holds this program, instead of making the folder
     #[arg(long, hide = true)]
     run: bool,
-    /// With --run: these phases only, each of at most 9 minutes [default: all of them, in this order]
+    /// With --run: these calls only, each within its time limit [default: all of them, in this order]
     #[arg(long, value_enum, value_delimiter = ',', requires = "run")]
-    only: Vec<Phase>,
-    /// With --run: an item's time limit in seconds, for those that have no longer one of their own
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=600), requires = "run")]
-    limit: u64,
+    only: Vec<Call>,
     /// Print the results in a file that the checks wrote as tables, with the goals that are reached
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     read: Option<PathBuf>,
+    /// Make the folder, and run all of its calls without a GPU, with stand-ins for NVIDIA's tools
+    #[arg(long, conflicts_with_all = ["run", "read"])]
+    rehearse: bool,
 }
 
-/// A part of the checks that fits into one call of a machine that is lent for ten minutes at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Phase {
-    /// The tests that need a GPU
-    Tests,
-    /// The programs' times
-    Times,
-    /// The same work in Python's libraries
-    Peers,
-    /// The training step by the number of blocks, and the latency of launches and barriers
-    Sweep,
-    /// The tests again under compute-sanitizer
-    Sanitizer,
-}
-
-/// Makes the folder, runs the checks in it, or prints their results.
+/// Makes the folder, runs the checks in it, rehearses them, or prints their results.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     match (&options.read, options.run) {
         (Some(file), _) => show::print(file),
-        (None, true) => phases::run(&options.only, options.limit),
-        (None, false) => folder::make(),
+        (None, true) => calls::run(&options.only),
+        (None, false) if options.rehearse => rehearsal::run(),
+        (None, false) => folder::make().map(|_packed| ExitCode::SUCCESS),
     }
 }

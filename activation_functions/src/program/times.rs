@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use activation_functions::{
-    ActivationGpu, ActivationGpuError, Step, Version, activate, activate_rayon, fused_rayon, normalize,
+    ActivationGpu, ActivationGpuError, Step, Version, activate, activate_rayon, fused_rayon, label, normalize,
     normalize_rayon, weigh, weigh_rayon,
 };
 use anyhow::{Context, Result};
@@ -26,32 +26,32 @@ pub(super) fn cpu(report: &mut Report, input: Input, threads: usize, repeats: No
     report.speedup("Rayon fused", "Rayon");
 }
 
-/// The versions that keep intermediates on the GPU, with their labels.
-const VERSIONS: [(Version, &str); 3] = [
-    (Version::ThreeLaunches, "CUDA three launches"),
-    (Version::Fused, "CUDA fused"),
-    (Version::FusedFast, "CUDA fused fast"),
-];
-
-/// Times every version with reused buffers, and last three launches with copies to the host and back after every step.
+/// Times every version with reused buffers, its kernels with data in memory and in the L2 cache, and last three launches
+/// with copies to the host and back after every step.
 pub(super) fn cuda(report: &mut Report, device: &Device, input: Input, repeats: NonZeroUsize) -> Result<()> {
-    let mut work = ActivationGpu::new(device, input.values.len())?;
-    work.upload(input.values, input.weights)?;
-    for (version, label) in VERSIONS {
-        let seconds = device.time_repeats(repeats, || work.launch(version))?.context("the GPU measured no time")?;
-        time_kernel(report, label, device, seconds)?;
+    let mut sets = ActivationGpu::beyond_cache(device, input.values, input.weights)?;
+    let count = sets.len();
+    for version in Version::ALL {
+        for (label, used) in [(version.kernel_label(), count), (version.kernel_in_l2_label(), 1)] {
+            let seconds = device.time_repeats(repeats, |call| sets[call % used].launch(version))?;
+            time_kernel(report, &label, device, seconds.context("the GPU measured no time")?)?;
+        }
+    }
+    report.gpu_facts(device.l2_bytes(), device.clock_rate()?);
+    let mut work = sets.swap_remove(0);
+    drop(sets);
+    for version in Version::ALL {
         let whole = || -> Result<_, ActivationGpuError> {
             work.upload(input.values, input.weights)?;
             work.launch(version)?;
             Ok(work.result(Step::Activate)?)
         };
-        time_whole(report, label, "with copies", repeats, whole)?;
+        time_whole(report, version.label(), "with copies", repeats, whole)?;
     }
 
-    let label = "CUDA copied";
     // The first is the warm-up.
     let seconds = (0..=repeats.get()).map(|_| kernels_alone(device, &mut work)).skip(1).collect::<Result<_, _>>()?;
-    time_kernel(report, label, device, seconds)?;
+    time_kernel(report, &format!("{} kernel", label::COPIED), device, seconds)?;
     let whole = || -> Result<_, ActivationGpuError> {
         work.upload(input.values, input.weights)?;
         for step in [Step::Normalize, Step::Weigh] {
@@ -61,21 +61,21 @@ pub(super) fn cuda(report: &mut Report, device: &Device, input: Input, repeats: 
         work.launch_step(Step::Activate)?;
         Ok(work.result(Step::Activate)?)
     };
-    time_whole(report, label, "with copies after every step", repeats, whole)?;
+    time_whole(report, label::COPIED, "with copies after every step", repeats, whole)?;
 
-    for (_, label) in VERSIONS {
-        report.speedup(&format!("{label} kernel"), "Rayon fused");
-        report.speedup(label, "CPU");
-        report.speedup(label, "Rayon fused");
+    for version in Version::ALL {
+        report.speedup(&version.kernel_label(), "Rayon fused");
+        report.speedup(version.label(), "CPU");
+        report.speedup(version.label(), "Rayon fused");
     }
-    report.speedup("CUDA three launches", label);
-    report.speedup("CUDA fused kernel", "CUDA three launches kernel");
+    report.speedup(Version::ThreeLaunches.label(), label::COPIED);
+    report.speedup(&Version::Fused.kernel_label(), &Version::ThreeLaunches.kernel_label());
     Ok(())
 }
 
 fn time_kernel(report: &mut Report, label: &str, device: &Device, seconds: Vec<f64>) -> Result<()> {
     let measurement = Measurement::of(seconds).context("no repeats")?;
-    report.time(&format!("{label} kernel"), &format!(", {}", device.name()), measurement);
+    report.time(label, &format!(", {}", device.name()), measurement);
     Ok(())
 }
 

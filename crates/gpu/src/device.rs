@@ -14,6 +14,11 @@ use crate::{
     PtxVariant, Recorder, SimulatorOptions,
 };
 
+/// Below this many seconds, calls are timed several in a row.
+const SHORT_SECONDS: f64 = 20e-6;
+/// Number of such calls.
+const CALLS_IN_A_ROW: usize = 10;
+
 /// A device that runs kernels: a GPU, the simulator, or the PTX interpreter.
 ///
 /// A clone is a handle to the same device. It is not `Send`, because the CUDA context is current only on the thread
@@ -346,18 +351,44 @@ impl Device {
         }
     }
 
-    /// Elapsed GPU time in seconds of each of `repeats` calls of `work`, after one warm-up call; None on the other
-    /// devices.
+    /// GPU time in seconds of a call of `work`, `repeats` times, after a warm-up call; None on the other devices.
+    ///
+    /// Two events are 0.5 µs apart at best. Calls that take less than 20 µs are therefore timed ten in a row, and the time
+    /// is their mean. `work` gets the number of the call, by which it may choose its buffers: with
+    /// [`sets_beyond_cache`](Self::sets_beyond_cache) of them by turns, no call finds its data in the L2 cache.
     ///
     /// # Errors
     /// As [`time`](Self::time).
     pub fn time_repeats<E: From<Error>>(
         &self,
         repeats: NonZeroUsize,
-        mut work: impl FnMut() -> Result<(), E>,
+        mut work: impl FnMut(usize) -> Result<(), E>,
     ) -> Result<Option<Vec<f64>>, E> {
-        self.time(&mut work)?;
-        (0..repeats.get()).map(|_| Ok(self.time(&mut work)?.1)).collect()
+        let mut call = 0;
+        let mut timed = |calls: usize| -> Result<Option<f64>, E> {
+            let numbers = call..call + calls;
+            call += calls;
+            let ((), seconds) = self.time(|| numbers.into_iter().try_for_each(&mut work))?;
+            Ok(seconds.map(|seconds| seconds / calls as f64))
+        };
+        // The driver loads the kernels in the first call: the second says how long one takes.
+        timed(1)?;
+        let calls = match timed(1)? {
+            Some(seconds) if seconds < SHORT_SECONDS => CALLS_IN_A_ROW,
+            _ => 1,
+        };
+        (0..repeats.get()).map(|_| timed(calls)).collect()
+    }
+
+    /// Number of sets of buffers, of `bytes` each, that have twice the size of the GPU's L2 cache together: if kernels use
+    /// one after the other, none is in the cache. At least 2; 1 on the other devices.
+    pub fn sets_beyond_cache(&self, bytes: usize) -> usize {
+        self.l2_bytes().map_or(1, |cache| (2 * cache).div_ceil(bytes.max(1)).max(2))
+    }
+
+    /// The size of the GPU's L2 cache in bytes. None on the other devices.
+    pub fn l2_bytes(&self) -> Option<usize> {
+        self.cuda().map(|cuda| cuda.properties.l2_bytes as usize)
     }
 
     /// Cycles per second of a multiprocessor, measured by the kernel that kept the GPU busy just before the last work that

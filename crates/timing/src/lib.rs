@@ -13,7 +13,7 @@ mod terminal;
 
 pub use digits::grouped;
 pub use measurement::{Measurement, format_seconds, measure, seconds_of_repeats};
-pub use report::Report;
+pub use report::{Report, key};
 pub use terminal::{printable, printable_line};
 
 /// Prints a line to stdout as `println!` does, but without a panic if the pipe is closed, and with control characters

@@ -41,6 +41,13 @@ impl Report {
         self.facts.insert(name.to_owned(), value.into());
     }
 
+    /// Adds facts about the GPU of the times to the JSON object: the bytes of its L2 cache, and the cycles per second of a
+    /// multiprocessor while it was timed.
+    pub fn gpu_facts(&mut self, l2_bytes: Option<usize>, clock_hz: Option<f64>) {
+        self.fact("l2_bytes", l2_bytes);
+        self.fact("clock_hz", clock_hz);
+    }
+
     /// Records whether the function `name` gave the right result; `Err` says where it did not.
     pub fn check(&mut self, name: &str, outcome: Result<(), String>) {
         self.check_on(name, "", outcome);
@@ -114,8 +121,12 @@ impl Report {
     }
 }
 
-/// A label as a JSON key: lower case, with blanks and commas replaced by underscores.
-fn key(label: &str) -> String {
+/// The JSON key of a time's label: lower case, with blanks and commas replaced by underscores.
+///
+/// ```
+/// assert_eq!(timing::key("CUDA kernel 5 wide, buffered"), "cuda_kernel_5_wide__buffered");
+/// ```
+pub fn key(label: &str) -> String {
     label.to_lowercase().replace([' ', ','], "_")
 }
 

@@ -52,9 +52,12 @@ struct Timer<'a> {
 
 impl Timer<'_> {
     fn maximum(&self, input: &maximum::Input, processor: &Maximum) -> Result<GpuMaximum, MeasureError> {
-        let mut work = MaxGpu::new(self.device, &input.a, &input.b).map_err(MeasureError::device)?;
+        let mut sets = MaxGpu::beyond_cache(self.device, &input.a, &input.b).map_err(MeasureError::device)?;
+        let count = sets.len();
+        let kernel = self.kernel("max_gpu", |call| sets[call % count].launch())?;
+        drop(sets);
         Ok(GpuMaximum {
-            kernel: self.kernel("max_gpu", || work.launch())?,
+            kernel,
             with_copies: self.whole("max_gpu", || max_gpu(self.device, &input.a, &input.b))?,
             cpu: processor.cpu,
             rayon: fastest(&processor.rayon)?,
@@ -66,7 +69,7 @@ impl Timer<'_> {
         let mut work = MatmulGpu::new(self.device, &input.0).map_err(MeasureError::device)?;
         let rungs = work.rungs();
         let mut time = |rung: Rung| {
-            let times = self.kernel(name, || work.launch(rung))?;
+            let times = self.kernel(name, |_| work.launch(rung))?;
             Ok(RungTimes { name: rung.name().to_owned(), times })
         };
         Ok(GpuProduct {
@@ -79,10 +82,13 @@ impl Timer<'_> {
 
     fn activation(&self, input: &activation::Input, processor: &Activation) -> Result<GpuActivation, MeasureError> {
         let (values, weights) = (&input.values, &input.weights);
-        let mut work = ActivationGpu::new(self.device, values.len()).map_err(MeasureError::device)?;
-        work.upload(values, weights).map_err(MeasureError::device)?;
-        let three_kernels = self.kernel("three kernels", || work.launch(Version::ThreeLaunches))?;
-        let fused_kernel = self.kernel("one kernel", || work.launch(Version::Fused))?;
+        let mut sets = ActivationGpu::beyond_cache(self.device, values, weights).map_err(MeasureError::device)?;
+        let count = sets.len();
+        let mut kernel = |name, version| self.kernel(name, |call| sets[call % count].launch(version));
+        let three_kernels = kernel("three kernels", Version::ThreeLaunches)?;
+        let fused_kernel = kernel("one kernel", Version::Fused)?;
+        let mut work = sets.swap_remove(0);
+        drop(sets);
         let fused_with_copies = self.whole("one kernel with copies", || -> Result<_, ActivationGpuError> {
             work.upload(values, weights)?;
             work.launch(Version::Fused)?;
@@ -106,11 +112,11 @@ impl Timer<'_> {
         })
     }
 
-    /// Times a kernel by GPU events.
+    /// Times a kernel by GPU events; `launch` gets the number of the call.
     fn kernel<E: From<Error> + std::fmt::Display>(
         &self,
         name: &'static str,
-        launch: impl FnMut() -> Result<(), E>,
+        launch: impl FnMut(usize) -> Result<(), E>,
     ) -> Result<Times, MeasureError> {
         let seconds = self.device.time_repeats(self.repeats, launch).map_err(MeasureError::device)?;
         seconds.and_then(Times::of).ok_or(MeasureError::NoTime { version: name })

@@ -1,45 +1,64 @@
 //! The folder that is copied to the machine with the GPU.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 use timing::say;
 
-use super::plan::{EXECUTABLES, SWEEP, TESTS};
+use super::plan::{EXECUTABLES, SWEEP, TESTS, Test};
 use super::results::Made;
 use super::{mnist, python};
 use crate::capture::stdout_of;
-use crate::cargo::build_executable;
+use crate::cargo::build_executables;
 use crate::workspace_root;
 
 /// The file in the folder that says what it was made of; the results repeat it.
 const MADE: &str = "made.json";
 
+/// Maximum size of the packed folder in bytes: with the repository it must fit into what a lent machine takes.
+const MAX_PACKED: u64 = 30 << 20;
+
 const SCRIPT: &str = "#!/bin/sh
 # Checks and times the kernels on this machine's GPU. Writes gpu-check.json and gpu-check.log to this folder, and to the
-# one that the variable OUT names. To run one phase: sh run.sh --only tests (or times, peers, sweep, sanitizer). A phase
-# takes at most 9 minutes.
+# one that the variable OUT names. To run one call: sh run.sh --only first (or times, counters, sanitizer, peers). A call
+# takes less than 10 minutes, all of them less than 28.
 cd \"$(dirname \"$0\")\" && exec ./xtask gpu-check --run \"$@\"
 ";
 
-/// Builds the tests and programs, and puts them into target/gpu-check and target/gpu-check.tar.gz.
-pub(super) fn make() -> Result<ExitCode> {
-    let folder = workspace_root().join("target/gpu-check");
+/// Where the folder is made.
+pub(super) fn path() -> PathBuf {
+    workspace_root().join("target/gpu-check")
+}
+
+/// Builds the tests and programs, and puts them into target/gpu-check and target/gpu-check.tar.xz.
+///
+/// # Errors
+/// If one does not build, the tests do not have the names that the plan selects, or the packed folder is too large.
+pub(super) fn make() -> Result<()> {
+    let folder = path();
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot replace {}", folder.display()))?;
     }
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    // In one build with the features of the whole workspace, as its tests have them: nothing is compiled twice.
+    let tests: Vec<&str> = TESTS.iter().flat_map(|test| ["--test", test.program]).collect();
+    let built = build_executables(&[&["test", "--no-run", "--workspace"], &tests[..]].concat())?;
     for test in &TESTS {
-        let executable = build(&["test", "--no-run", "--package", test.package, "--test", test.program], test.program)?;
-        copy(&executable, &folder.join(test.executable()))?;
+        let executable = built.get(test.package, test.program)?;
+        check_names(test, executable)?;
+        copy(executable, &folder.join(test.executable()))?;
     }
+    let programs: Vec<&str> = EXECUTABLES.iter().flat_map(|name| ["--bin", name]).collect();
+    let built = build_executables(&[&["build", "--workspace", "--example", SWEEP], &programs[..]].concat())?;
     for name in EXECUTABLES {
-        copy(&build(&["build", "--package", name, "--bin", name], name)?, &folder.join(name))?;
+        copy(built.get(name, name)?, &folder.join(name))?;
     }
-    copy(&build(&["build", "--package", "neural-net", "--example", SWEEP], SWEEP)?, &folder.join(SWEEP))?;
+    copy(built.get("neural-net", SWEEP)?, &folder.join(SWEEP))?;
     copy(&std::env::current_exe()?, &folder.join("xtask"))?;
     python::carry(&folder)?;
     let images = mnist::carry(&folder)?.to_owned();
@@ -50,10 +69,26 @@ pub(super) fn make() -> Result<ExitCode> {
     write(MADE, &serde_json::to_string_pretty(&made)?)?;
     write("run.sh", SCRIPT)?;
     let packed = pack(&folder)?;
-    let mebibytes = std::fs::metadata(&packed)?.len() as f64 / f64::from(1 << 20);
+    let bytes = std::fs::metadata(&packed)?.len();
+    let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     say!("[*] {} holds the checks: copy it to a machine with an NVIDIA GPU and run: sh run.sh", folder.display());
-    say!("[*] {} is the same, packed, {mebibytes:.1} MiB", packed.display());
-    Ok(ExitCode::SUCCESS)
+    say!("[*] {} is the same, packed, {:.1} MiB", packed.display(), mebibytes(bytes));
+    ensure!(
+        bytes <= MAX_PACKED,
+        "{} has {:.1} MiB; it must not exceed {:.0}",
+        packed.display(),
+        mebibytes(bytes),
+        mebibytes(MAX_PACKED)
+    );
+    Ok(())
+}
+
+/// Checks that the plan's filter selects tests of the program.
+fn check_names(test: &Test, executable: &Path) -> Result<()> {
+    let listed = stdout_of(Command::new(executable).args(test.arguments()).arg("--list"))?;
+    let selected = listed.lines().filter(|line| line.ends_with(": test")).count();
+    ensure!(selected > 0, "{}: no test has \"{}\" in its name", test.program, test.filter);
+    Ok(())
 }
 
 /// Reads what `folder` was made of.
@@ -67,26 +102,33 @@ pub(super) fn made(folder: &Path) -> Result<Made> {
     serde_json::from_str(&text).with_context(|| format!("{} does not say what the folder was made of", file.display()))
 }
 
-/// Packs the folder into a .tar.gz file beside it, and returns that file's path.
+/// Packs the folder into a .tar.xz file beside it, and returns that file's path.
+///
+/// The window is larger than the folder: each program has the same PTX, of which the packed file needs one.
 fn pack(folder: &Path) -> Result<PathBuf> {
     let (parent, name) = folder.parent().zip(folder.file_name()).context("the folder must have a parent and a name")?;
-    let packed = folder.with_extension("tar.gz");
-    let status = Command::new("tar").arg("-czf").arg(&packed).arg("-C").arg(parent).arg(name).status();
-    let status = status.context("cannot start tar, which packs the folder")?;
-    ensure!(status.success(), "tar could not pack {}: {status}", folder.display());
+    let packed = folder.with_extension("tar.xz");
+    let file = File::create(&packed).with_context(|| format!("cannot write {}", packed.display()))?;
+    let start = |program: &str, arguments: &[&OsStr], from: Stdio, to: Stdio| {
+        let mut command = Command::new(program);
+        let child = command.args(arguments).stdin(from).stdout(to).spawn();
+        child.with_context(|| format!("cannot start {program}, which packs the folder: install it"))
+    };
+    let arguments = [OsStr::new("-cf"), "-".as_ref(), "-C".as_ref(), parent.as_os_str(), name];
+    let mut tar = start("tar", &arguments, Stdio::null(), Stdio::piped())?;
+    let archive = tar.stdout.take().context("tar has an output")?;
+    let mut xz = start("xz", &["--lzma2=preset=1,dict=192MiB".as_ref()], archive.into(), file.into())?;
+    for (name, status) in [("tar", tar.wait()), ("xz", xz.wait())] {
+        let status = status.with_context(|| format!("cannot wait for {name}"))?;
+        ensure!(status.success(), "{name} could not pack {}: {status}", folder.display());
+    }
     Ok(packed)
-}
-
-/// Runs cargo and returns the executable of that name.
-fn build(arguments: &[&str], name: &str) -> Result<PathBuf> {
-    build_executable(arguments, name)?
-        .with_context(|| format!("cargo {} built no executable {name}", arguments.join(" ")))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-    // Without debug information a file has a third of its size. Where `strip` is missing, the file stays as it is.
-    let _ = Command::new("strip").arg("--strip-debug").arg(to).stderr(Stdio::null()).status();
+    // Without symbols a file has less than a third of its size. Where `strip` is missing, the file stays as it is.
+    let _ = Command::new("strip").arg(to).stderr(Stdio::null()).status();
     Ok(())
 }
 

@@ -1,4 +1,83 @@
-//! The items of each phase, in the order in which they run: what decides most comes first.
+//! The calls and their items, in the order in which they run: what proves most comes first.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+/// A part of the checks, which fits into one call of a machine that is lent for ten minutes at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Call {
+    /// Starts of programs, the training step and latencies, and the tests that need a GPU
+    First,
+    /// The programs' times
+    Times,
+    /// Cycles, clocks and bank conflicts of six kernels, by Nsight Compute
+    Counters,
+    /// Three training steps and X·Xᵀ under compute-sanitizer
+    Sanitizer,
+    /// The same work in Python's libraries
+    Peers,
+}
+
+impl Call {
+    /// Its name, for `--only` and in the results.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Times => "times",
+            Self::Counters => "counters",
+            Self::Sanitizer => "sanitizer",
+            Self::Peers => "peers",
+        }
+    }
+
+    /// Its time limit: items that would begin later are skipped, and one that runs then is killed.
+    pub(super) fn limit(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::First => 450,
+            Self::Times => 210,
+            Self::Counters => 330,
+            Self::Sanitizer => 330,
+            Self::Peers => 240,
+        })
+    }
+}
+
+/// Maximum of one call, and of all calls together.
+#[cfg(test)]
+const MAX_CALL: Duration = Duration::from_secs(600);
+#[cfg(test)]
+const MAX_PLAN: Duration = Duration::from_secs(28 * 60);
+
+/// Time limit of an item that has no longer one.
+pub(super) const ITEM_LIMIT: Duration = Duration::from_secs(60);
+
+/// A program and its arguments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    /// Its name in the results.
+    pub(super) name: &'static str,
+    /// The executable's name in the folder.
+    pub(super) executable: &'static str,
+    pub(super) arguments: &'static [&'static str],
+}
+
+const fn run(name: &'static str, executable: &'static str, arguments: &'static [&'static str]) -> Run {
+    Run { name, executable, arguments }
+}
+
+/// Programs that are started twice, each for a moment: the driver's cache of compiled kernels makes the second start
+/// faster. The last one has the kernels that take longest to compile.
+pub(super) const STARTS: [Run; 3] = [
+    run("max_functions", "max_functions", &["--repeats", "1"]),
+    run("matmul_functions", "matmul_functions", &["--repeats", "1"]),
+    run(SWEEP, SWEEP, &["persistent", "--repeats", "1", "--steps", "1"]),
+];
+
+/// The example of neural-net that measures latencies and step times.
+pub(super) const SWEEP: &str = "gpu_sweep";
+/// Its parts, each an item of its own.
+pub(super) const SWEEP_PARTS: [&str; 3] = ["persistent", "latency", "steps"];
 
 /// A test program of the folder.
 pub(super) struct Test {
@@ -7,33 +86,28 @@ pub(super) struct Test {
     pub(super) program: &'static str,
     /// The part of the tests' names that selects those that need a GPU.
     pub(super) filter: &'static str,
-    /// The tests that make the driver fail on purpose: the sanitizer would report their errors.
-    pub(super) fails_on_purpose: &'static [&'static str],
-    /// Whether it would take too long under the sanitizer.
-    pub(super) is_long: bool,
+    pub(super) limit: Duration,
 }
 
 const fn test(package: &'static str, program: &'static str, filter: &'static str) -> Test {
-    Test { package, program, filter, fails_on_purpose: &[], is_long: false }
+    Test { package, program, filter, limit: ITEM_LIMIT }
 }
 
 /// The tests that need a GPU.
-pub(super) const TESTS: [Test; 8] = [
-    Test {
-        fails_on_purpose: &[
-            "too_large_a_buffer_is_refused",
-            "the_compilers_log_is_in_the_error",
-            "a_failed_launch_is_named",
-        ],
-        ..test("gpu", "on_a_gpu", "")
-    },
-    test("max_functions", "max_gpu_is_right", "on_a_gpu"),
-    test("matmul_functions", "matmul_gpu_is_right", "on_a_gpu"),
-    test("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
+pub(super) const TESTS: [Test; 11] = [
+    test("gpu", "on_a_gpu", ""),
     test("neural-net", "part1_gpu_engine", "on_a_gpu"),
-    test("neural-net", "part1_distributed", "on_gpus"),
-    Test { is_long: true, ..test("neural-net", "part1_gpu_training", "digits_on_a_gpu") },
+    test("matmul_functions", "matmul_gpu_is_right", "on_a_gpu"),
+    test("max_functions", "max_gpu_is_right", "on_a_gpu"),
+    test("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
+    // These compare a GPU's bits with the interpreter's.
+    test("kernels-gpu", "every_kernel", "on_a_gpu"),
+    test("gpu", "interpreter", "runs_"),
+    test("learn", "steps", "on_a_gpu"),
     test("gpu", "random_programs_on_a_gpu", "on_a_gpu"),
+    // It opens 56 devices.
+    Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_distributed", "on_gpus") },
+    Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_gpu_training", "digits_on_a_gpu") },
 ];
 
 impl Test {
@@ -44,50 +118,135 @@ impl Test {
 
     /// The arguments that select the tests, one at a time: each opens the GPU.
     pub(super) fn arguments(&self) -> Vec<&'static str> {
-        self.filter.split(' ').filter(|filter| !filter.is_empty()).chain(["--test-threads=1"]).collect()
+        Some(self.filter).filter(|filter| !filter.is_empty()).into_iter().chain(["--test-threads=1"]).collect()
     }
-
-    /// The same without the tests that fail on purpose.
-    pub(super) fn arguments_under_sanitizer(&self) -> Vec<&'static str> {
-        let skips = self.fails_on_purpose.iter().flat_map(|name| ["--skip", name]);
-        self.arguments().into_iter().chain(skips).collect()
-    }
-}
-
-/// A program whose JSON is kept.
-pub(super) struct Program {
-    /// Its name in the results.
-    pub(super) name: &'static str,
-    /// The executable's name in the folder.
-    pub(super) executable: &'static str,
-    pub(super) arguments: &'static [&'static str],
-}
-
-const fn program(name: &'static str, executable: &'static str, arguments: &'static [&'static str]) -> Program {
-    Program { name, executable, arguments }
 }
 
 /// The executables of the programs below.
 pub(super) const EXECUTABLES: [&str; 4] = ["max_functions", "matmul_functions", "activation_functions", "neural-net"];
 
 /// The programs whose times are kept.
-pub(super) const PROGRAMS: [Program; 10] = [
-    program("network", "neural-net", &["--preset", "homework"]),
-    program("network_steps", "neural-net", &["--preset", "homework", "--gpu-path", "steps"]),
-    program("matmul_f32", "matmul_functions", &["--ladder"]),
-    program("matmul_f64", "matmul_functions", &["--ladder", "--dtype", "f64"]),
-    program("max", "max_functions", &[]),
-    program("activation", "activation_functions", &[]),
-    program("activation_100_million", "activation_functions", &["-n", "100000000", "--repeats", "5"]),
-    program("network_seed_1", "neural-net", &["--preset", "homework", "--seed", "1"]),
-    program("network_seed_2", "neural-net", &["--preset", "homework", "--seed", "2"]),
-    program("network_notebook", "neural-net", &["--preset", "notebook"]),
+pub(super) const PROGRAMS: [Run; 9] = [
+    run("network", "neural-net", &["--preset", "homework"]),
+    run("matmul_f32", "matmul_functions", &["--ladder"]),
+    run("max", "max_functions", &[]),
+    run("activation", "activation_functions", &[]),
+    run("network_steps", "neural-net", &["--preset", "homework", "--gpu-path", "steps"]),
+    run("matmul_f64", "matmul_functions", &["--ladder", "--dtype", "f64"]),
+    run("network_seed_1", "neural-net", &["--preset", "homework", "--seed", "1"]),
+    run("network_seed_2", "neural-net", &["--preset", "homework", "--seed", "2"]),
+    run("network_notebook", "neural-net", &["--preset", "notebook"]),
 ];
 
-/// The example of neural-net that measures latencies and step times.
-pub(super) const SWEEP: &str = "gpu_sweep";
-/// Its parts, each an item of its own.
-pub(super) const SWEEP_PARTS: [&str; 3] = ["latency", "persistent", "steps"];
+/// Steps of a launch of the training kernels under Nsight Compute: fewer than the engine's first group, so that each
+/// launch has as many.
+pub(super) const COUNTED_STEPS: u32 = 32;
 
-/// The tools of NVIDIA's compute-sanitizer that the tests are repeated under, where it is installed.
-pub(super) const SANITIZER_TOOLS: [&str; 4] = ["memcheck", "racecheck", "synccheck", "initcheck"];
+/// The kernels that Nsight Compute counts, each in its second launch of the run.
+pub(super) const COUNTED: [Run; 6] = [
+    run("network_train_cluster", SWEEP, &["persistent", "--repeats", "1", "--steps", "32"]),
+    run("network_train_homework", SWEEP, &["persistent", "--repeats", "1", "--steps", "32"]),
+    run("matmul_resident_f32", "matmul_functions", &["--ladder", "--repeats", "1"]),
+    run("matmul_kernel_f32", "matmul_functions", &["--ladder", "--repeats", "1"]),
+    run("max_kernel", "max_functions", &["--repeats", "1"]),
+    run("normalize_weigh_activate_kernel", "activation_functions", &["--repeats", "1"]),
+];
+
+/// A program under a tool of NVIDIA's compute-sanitizer.
+pub(super) struct Sanitized {
+    pub(super) tool: &'static str,
+    pub(super) executable: &'static str,
+    pub(super) arguments: &'static [&'static str],
+}
+
+const STEPS: [&str; 7] = ["persistent", "--device", "cuda", "--repeats", "1", "--steps", "3"];
+
+/// The programs under the sanitizer, and its tools.
+pub(super) const SANITIZED: [Sanitized; 5] = [
+    Sanitized { tool: "memcheck", executable: SWEEP, arguments: &STEPS },
+    Sanitized { tool: "synccheck", executable: SWEEP, arguments: &STEPS },
+    Sanitized { tool: "racecheck", executable: SWEEP, arguments: &STEPS },
+    Sanitized { tool: "memcheck", executable: MATMUL_TEST, arguments: &MATMUL_ARGUMENTS },
+    Sanitized { tool: "initcheck", executable: MATMUL_TEST, arguments: &MATMUL_ARGUMENTS },
+];
+const MATMUL_TEST: &str = "matmul_functions-matmul_gpu_is_right";
+const MATMUL_ARGUMENTS: [&str; 2] = ["on_a_gpu", "--test-threads=1"];
+
+impl Sanitized {
+    /// Its name in the results.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.tool, self.executable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::workspace_root;
+
+    #[test]
+    fn gpu_checks_calls_fit_into_half_an_hour() {
+        let limits = Call::value_variants().iter().map(|call| call.limit());
+        assert!(limits.clone().all(|limit| limit < MAX_CALL));
+        let sum: Duration = limits.sum();
+        assert!(sum <= MAX_PLAN, "{sum:?}");
+        for call in Call::value_variants() {
+            assert_eq!(call.to_possible_value().unwrap().get_name(), call.name());
+        }
+    }
+
+    /// The names of the tests in a package's test program, with their modules, by its sources.
+    fn tests_of(package: &str, program: &str) -> Vec<String> {
+        let folders =
+            ["", "crates", "rust-cuda"].map(|folder| workspace_root().join(folder).join(package).join("tests"));
+        let tests = folders.into_iter().find(|folder| folder.exists()).unwrap_or_else(|| panic!("{package}"));
+        let (file, folder) = (tests.join(program).with_extension("rs"), tests.join(program));
+        let mut names = Vec::new();
+        match file.exists() {
+            true => names.extend(tests_in(&file, "")),
+            false => {
+                for entry in folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+                    let path: PathBuf = entry.unwrap().path();
+                    let module = path.file_stem().unwrap().to_string_lossy().into_owned() + "::";
+                    if path.extension().is_some_and(|extension| extension == "rs") {
+                        names.extend(tests_in(&path, if module == "main::" { "" } else { &module }));
+                    }
+                }
+            }
+        }
+        names
+    }
+
+    /// The functions below `#[test]`.
+    fn tests_in(file: &Path, module: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(file).unwrap();
+        let name = |rest: &str| Some(rest.split_once("fn ")?.1.split('(').next()?.to_owned());
+        text.split("#[test]").skip(1).filter_map(name).map(|name| format!("{module}{name}")).collect()
+    }
+
+    #[test]
+    fn gpu_check_names_tests_that_exist() {
+        for test in &TESTS {
+            let names = tests_of(test.package, test.program);
+            let selected = names.iter().filter(|name| name.contains(test.filter)).count();
+            assert!(selected > 0, "{}: no test has \"{}\" in its name: {names:?}", test.program, test.filter);
+        }
+        let of_matmul = TESTS.iter().find(|test| test.executable() == MATMUL_TEST).unwrap();
+        assert_eq!(of_matmul.arguments(), MATMUL_ARGUMENTS);
+    }
+
+    #[test]
+    fn gpu_check_counts_kernels_that_exist() {
+        for Run { name, executable, arguments } in &COUNTED {
+            let entry = format!(".visible .entry {name}(");
+            assert!(kernels_gpu::PTX.iter().any(|ptx| ptx.text().contains(&entry)), "{name}");
+            let is_known = EXECUTABLES.contains(executable) || *executable == SWEEP;
+            assert!(is_known, "{executable}");
+            if *executable == SWEEP {
+                assert_eq!(arguments.last(), Some(&COUNTED_STEPS.to_string().as_str()));
+            }
+        }
+    }
+}

@@ -13,9 +13,9 @@ use super::machine::Machine;
 pub(super) const FILE: &str = "gpu-check.json";
 pub(super) const LOG: &str = "gpu-check.log";
 /// The version of the schema; docs/results/README.md describes it.
-pub(super) const SCHEMA: u32 = 2;
+pub(super) const SCHEMA: u32 = 3;
 
-/// All results of a folder on a machine. A phase that runs again replaces its part.
+/// All results of a folder on a machine. A call that runs again replaces its part.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Results {
     pub(super) schema: u32,
@@ -27,8 +27,10 @@ pub(super) struct Results {
     pub(super) made: Made,
     /// Whether no item failed, of those that ran.
     pub(super) all_passed: bool,
-    /// The phases that ran to their end.
-    pub(super) phases: BTreeMap<String, PhaseFacts>,
+    /// The calls that ran to their end.
+    pub(super) calls: BTreeMap<String, CallFacts>,
+    /// The seconds of each program's two starts, or an object with the one key "failed" or "skipped".
+    pub(super) starts: Map<String, Value>,
     pub(super) tests: BTreeMap<String, Outcome>,
     /// Each program's own JSON, or an object with the one key "failed" or "skipped".
     pub(super) programs: Map<String, Value>,
@@ -37,6 +39,8 @@ pub(super) struct Results {
     pub(super) ratios: Vec<Value>,
     /// As `programs`.
     pub(super) sweep: Map<String, Value>,
+    /// Nsight Compute's metrics by kernel, each with its unit; else as `programs`.
+    pub(super) counters: Map<String, Value>,
     pub(super) sanitizer: BTreeMap<String, Outcome>,
 }
 
@@ -51,9 +55,9 @@ pub(super) struct Made {
     pub(super) images: String,
 }
 
-/// What is known of a phase.
+/// What is known of a call.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-pub(super) struct PhaseFacts {
+pub(super) struct CallFacts {
     pub(super) seconds: f64,
     /// Clocks, temperature and power, as nvidia-smi prints them.
     pub(super) before: String,
@@ -94,12 +98,14 @@ impl Results {
             machine,
             made,
             all_passed: true,
-            phases: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            starts: Map::new(),
             tests: BTreeMap::new(),
             programs: Map::new(),
             peers: Map::new(),
             ratios: Vec::new(),
             sweep: Map::new(),
+            counters: Map::new(),
             sanitizer: BTreeMap::new(),
         }
     }
@@ -125,7 +131,8 @@ impl Results {
     pub(super) fn have_passed(&self) -> bool {
         let failed = |values: &Map<String, Value>| values.values().any(|value| value.get("failed").is_some());
         let outcomes = self.tests.values().chain(self.sanitizer.values());
-        !outcomes.into_iter().any(Outcome::is_failure) && !failed(&self.programs) && !failed(&self.sweep)
+        let maps = [&self.starts, &self.programs, &self.sweep, &self.counters];
+        !outcomes.into_iter().any(Outcome::is_failure) && !maps.into_iter().any(failed)
     }
 }
 
@@ -226,7 +233,7 @@ mod tests {
             ("{}", "without a schema"),
             (r#"{"schema": 1}"#, "schema 1"),
             ("nothing", "is no JSON"),
-            (r#"{"schema": 2}"#, "does not have the schema 2"),
+            (r#"{"schema": 3}"#, "does not have the schema 3"),
         ] {
             std::fs::write(&file, text).unwrap();
             let error = format!("{:#}", Results::read(&file).unwrap_err());

@@ -16,6 +16,8 @@ pub(crate) struct Properties {
     pub(crate) multiprocessors: u32,
     /// Max. shared memory per block in bytes, for a kernel that opts in to more than 48 KiB.
     pub(crate) max_shared_bytes: u32,
+    /// Size of the L2 cache in bytes.
+    pub(crate) l2_bytes: u32,
     pub(crate) supports_cooperative_launch: bool,
 }
 
@@ -38,6 +40,7 @@ impl Properties {
             )?,
             max_shared_bytes: attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, shared)?
                 .max(attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, shared)?),
+            l2_bytes: attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, "querying the size of the L2 cache")?,
             supports_cooperative_launch: attribute(
                 device,
                 CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH,

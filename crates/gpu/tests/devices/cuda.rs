@@ -367,15 +367,36 @@ fn address(buffer: &gpu::Buffer<f32>) -> u64 {
 }
 
 #[test]
-fn every_repeat_is_timed_after_one_warm_up() {
-    with_stand_in("cuda::every_repeat_is_timed_after_one_warm_up", &[], &[], || {
+fn every_repeat_is_timed_after_two_calls_to_warm_up() {
+    with_stand_in("cuda::every_repeat_is_timed_after_two_calls_to_warm_up", &[], &[], || {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
-        let seconds = device.time_repeats(NonZeroUsize::new(3).unwrap(), || {
+        let mut numbers = Vec::new();
+        let seconds = device.time_repeats(NonZeroUsize::new(3).unwrap(), |number| {
+            numbers.push(number);
             device.launch(&scale, LaunchConfig::new(1, 2), (&mut x, 2.0, 0)).map(drop)
         });
         assert_eq!(seconds.unwrap(), Some(vec![0.0015; 3]));
-        assert_eq!(x.to_vec().unwrap(), [16.0, 32.0]);
+        // The first two calls warm up, and show whether a call is short.
+        assert_eq!(numbers, [0, 1, 2, 3, 4]);
+        assert_eq!(x.to_vec().unwrap(), [32.0, 64.0]);
+        assert_eq!((device.l2_bytes(), device.sets_beyond_cache(30)), (Some(1000), 67));
+        assert_eq!((device.sets_beyond_cache(0), device.sets_beyond_cache(5000)), (2000, 2));
+    });
+}
+
+#[test]
+fn short_calls_are_timed_ten_in_a_row() {
+    with_stand_in("cuda::short_calls_are_timed_ten_in_a_row", &["EVENT=0.0078125f"], &[], || {
+        let device = open();
+        let mut x = device.buffer_from_slice(&[1.0]).unwrap();
+        let mut numbers = Vec::new();
+        let seconds = device.time_repeats(NonZeroUsize::new(2).unwrap(), |number| {
+            numbers.push(number);
+            device.launch(&scale, LaunchConfig::new(1, 2), (&mut x, 2.0, 0)).map(drop)
+        });
+        assert_eq!(seconds.unwrap(), Some(vec![0.000_000_781_25; 2]));
+        assert_eq!(numbers, (0..22).collect::<Vec<_>>());
     });
 }
 

@@ -69,7 +69,7 @@ fn a_block_that_is_too_large_is_rejected() {
 fn repetitions_are_not_timed() {
     let device = Device::simulator();
     let mut x = device.buffer_from_slice(&[1.0]).unwrap();
-    let seconds = device.time_repeats(NonZeroUsize::new(2).unwrap(), || {
+    let seconds = device.time_repeats(NonZeroUsize::new(2).unwrap(), |_| {
         device.launch(&scale, LaunchConfig::new(1, 1), (&mut x, 2.0, 0)).map(drop)
     });
     assert_eq!(seconds.unwrap(), None);

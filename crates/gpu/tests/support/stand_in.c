@@ -11,6 +11,8 @@
  *   STATIC_SHARED=n              static shared memory of each kernel in bytes
  *   SHARED=n                     max. shared memory per block in bytes
  *   MEMORY=n                     device memory in bytes
+ *   CLUSTER=n, CLUSTER_RESULT=n  max. blocks of a cluster, and the result of a query of more
+ *   EVENT=n                      milliseconds between two events
  *   CAPTURE_LIMIT=n              max. number of captured launches; the next one and the end of the capture fail
  *   END_CAPTURE_RESULT=n, INSTANTIATE_RESULT=n   results of these functions
  *   GRAPH_LAUNCHES=n             number of graph launches that succeed
@@ -118,6 +120,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
     switch (attribute) {
     case 8: *value = SHARED < 48 * 1024 ? SHARED : 48 * 1024; break;
     case 16: *value = MULTIPROCESSORS; break;
+    case 38: *value = 1000; break; /* bytes of the L2 cache */
     case 75: *value = MAJOR; break;
     case 76: *value = MINOR; break;
     case 95: *value = COOPERATIVE; break;
@@ -471,12 +474,15 @@ CUresult cuEventCreate(void **event, unsigned flags) {
     *event = calloc(1, sizeof(float));
     return flags == 0 ? SUCCESS : INVALID_VALUE;
 }
-/* Each event is recorded 1.5 ms after the previous one. */
+/* Each event is recorded EVENT milliseconds after the previous one. */
+#ifndef EVENT
+#define EVENT 1.5f
+#endif
 CUresult cuEventRecord(float *event, size_t stream) {
-    static float now = 10;
+    static float now = 0;
     CHECK_OWNER(stream_contexts[stream]);
     note("record stream %zu", stream);
-    *event = now += 1.5f;
+    *event = now += EVENT;
     return SUCCESS;
 }
 CUresult cuEventElapsedTime(float *milliseconds, float *start, float *end) {

@@ -61,7 +61,8 @@ fn gpu() -> Option<Device> {
         true => DeviceChoice::Cuda,
         false => DeviceChoice::Auto,
     };
-    Some(Device::open(choice, &test_kernels::PTX).expect("the GPU loads the test kernels")).filter(Device::is_gpu)
+    let device = Device::open(choice, &test_kernels::PTX).unwrap_or_else(|error| panic!("{error}"));
+    Some(device).filter(Device::is_gpu)
 }
 
 /// Calls `run`, which launches the test kernel `K`, with the simulator, with an interpreter of each PTX that has the

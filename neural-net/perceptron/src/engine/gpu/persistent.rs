@@ -39,6 +39,11 @@ pub enum TrainingKernel {
 }
 
 impl TrainingKernel {
+    /// Label of the time of a step by this kernel on `blocks` blocks, in tables of times.
+    pub fn step_label(self, blocks: u32) -> String {
+        format!("step in one launch, {}, {blocks} blocks", self.name())
+    }
+
     /// The name of the PTX entry.
     pub fn name(self) -> &'static str {
         fn name_of<K: Kernel>(_: &K) -> &'static str {
