@@ -77,7 +77,9 @@ pub(super) const STARTS: [Run; 3] = [
 /// The example of neural-net that measures latencies and step times.
 pub(super) const SWEEP: &str = "gpu_sweep";
 /// Its parts, each an item of its own.
-pub(super) const SWEEP_PARTS: [&str; 3] = ["persistent", "latency", "steps"];
+pub(super) const SWEEP_PARTS: [&str; 3] = ["persistent", LATENCY, "steps"];
+/// The part that is no training step.
+pub(super) const LATENCY: &str = "latency";
 
 /// A test program of the folder.
 pub(super) struct Test {

@@ -10,7 +10,7 @@ use timing::program::CHECK_FAILED;
 use timing::{Measurement, format_seconds, say};
 
 use super::figures::{Figure, figures};
-use super::plan::{COUNTED_STEPS, Call, SWEEP, SWEEP_PARTS};
+use super::plan::{COUNTED_STEPS, Call, LATENCY, SWEEP, SWEEP_PARTS};
 use super::python;
 use super::ratios;
 use super::results::{FILE, Outcome, Results};
@@ -44,10 +44,15 @@ pub(super) fn verdict(call: Call, results: &Results) -> Vec<String> {
             failures_of(&results.sweep, "gpu_sweep ", &mut failed);
             outcomes(&results.tests, "test", &mut failed, &mut lines);
             lines.extend(starts(&results.starts));
-            lines.extend(swept(&results.sweep).map(|cells| format!("[*] {}: {}", cells[1], cells[2])));
             lines.extend(
                 figures().iter().filter(|figure| figure.peers.is_none()).filter_map(|figure| goal(figure, results)),
             );
+            let (latencies, steps): (Vec<_>, Vec<_>) = swept(&results.sweep).partition(|cells| cells[0] == LATENCY);
+            let shown = |cells: &Vec<String>| format!("{}: {}", cells[1], cells[2]);
+            lines.extend(steps.iter().map(|cells| format!("[*] {}", shown(cells))));
+            // Two in a line.
+            let pair = |pair: &[Vec<String>]| pair.iter().map(shown).collect::<Vec<_>>().join("; ");
+            lines.extend(latencies.chunks(2).map(|cells| format!("[*] {}", pair(cells))));
         }
         Call::Times => {
             failures_of(&results.programs, "", &mut failed);
@@ -327,9 +332,9 @@ X·Xᵀ 784×128 f32, kernel                200.0 µs  goal 280.0 µs  reached
             "[*] NVIDIA H200, 580; commit abc",
             "[-] tests: 1 passed, 1 failed, 0 skipped",
             "[*] starts: gpu_sweep 3.50 s, then 0.50 s; the driver keeps compiled kernels",
+            "[*] training step, 784-128-64-10, batch 16: 6.400 µs, goal 3.200 µs: short by a factor of 2.00",
             "[*] step_in_one_launch__network_train_cluster__16_blocks: 6.400 µs",
             "[*] empty_launch: 200.0 µs (200000 cycles)",
-            "[*] training step, 784-128-64-10, batch 16: 6.400 µs, goal 3.200 µs: short by a factor of 2.00",
             "[*] first: 12.0 s; clocks 345 MHz before, 1980 MHz after",
         ];
         assert_eq!(verdict(Call::First, &results()), expected);
