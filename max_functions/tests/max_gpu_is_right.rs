@@ -36,7 +36,7 @@ fn part2_max_gpu_is_right_on_the_simulator() -> Result<(), Failure> {
 #[test]
 fn part2_max_gpu_is_right_on_a_gpu_if_there_is_one() -> Result<(), Failure> {
     match gpu::require_gpu() {
-        true => check_on(&Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap()),
+        true => check_on(&Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap()),
         false => Ok(()),
     }
 }

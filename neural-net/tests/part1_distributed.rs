@@ -106,7 +106,9 @@ fn trained_on(
         let engine = match on {
             On::Cpu => engine(world, AllReduce::Ring, samples, parameters, hyperparameters),
             On::Simulator => on_device(Device::simulator()).unwrap(),
-            On::Gpu => on_device(Device::open_one(DeviceChoice::Cuda, gpu::KERNELS, world.rank()).unwrap()).unwrap(),
+            On::Gpu => {
+                on_device(Device::open_one(DeviceChoice::Cuda, &kernels_gpu::PTX, world.rank()).unwrap()).unwrap()
+            }
         };
         let mut engine = if reproducible { engine.reproducible() } else { engine };
         engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();

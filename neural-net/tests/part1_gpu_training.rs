@@ -152,7 +152,7 @@ fn part1_gpu_training_agrees_with_the_cpu_after_one_step() {
 
 /// The tolerance is half a percentage point, the difference between two seeds; an error in a kernel costs more.
 fn check_on_a_gpu(dataset: &Dataset) {
-    let device = Device::open(DeviceChoice::Cuda, gpu::KERNELS).unwrap();
+    let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
     let hyperparameters = Preset::Homework.hyperparameters();
     let (samples, validation) = (dataset.train.samples(0, 50_000), dataset.train.samples(50_000, 10_000));
     let test = dataset.test.samples(0, dataset.test.len());

@@ -190,7 +190,7 @@ fn found_dataset(arguments: &Arguments) -> Result<Dataset> {
 /// Measures the figures. The outer error is invalid input, the inner one a failed measurement.
 fn measured(arguments: &Arguments) -> Result<Result<Figures, MeasureError>> {
     let dataset = found_dataset(arguments)?;
-    let device = Device::open(arguments.device, gpu::KERNELS)?;
+    let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
     let named = || arguments.python.clone().or_else(|| std::env::var_os("PYTHON"));
     let quick = arguments.quick;
     let [limit, budget] = Plan::peer_limits(quick);

@@ -8,16 +8,38 @@ use serde::Deserialize;
 
 use crate::workspace_root;
 
-/// Runs cargo in the workspace and returns the executable of that name; `None` if the build fails or has no such
+/// Runs cargo in the homework's workspace and returns the executable of that name; `None` if the build fails or has no such
 /// executable. The compiler's messages go to stderr.
 ///
 /// # Errors
 /// If cargo cannot be started.
 pub(crate) fn build_executable(arguments: &[&str], name: &str) -> Result<Option<PathBuf>> {
-    let (messages, is_success) = build(arguments)?;
+    let (messages, is_success) = build(Workspace::Homework, arguments)?;
     let executable =
         artifacts(&messages).find(|artifact| artifact.target.name == name && artifact.executable.is_some());
     Ok(executable.and_then(|artifact| artifact.executable).filter(|_| is_success))
+}
+
+/// One of the repository's two workspaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Workspace {
+    /// The homework, at the root.
+    Homework,
+    /// The toolchain, in rust-cuda.
+    Toolchain,
+}
+
+impl Workspace {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Homework, Self::Toolchain];
+
+    /// The folder of its Cargo.toml.
+    pub(crate) fn folder(self) -> PathBuf {
+        match self {
+            Self::Homework => workspace_root().to_owned(),
+            Self::Toolchain => workspace_root().join("rust-cuda"),
+        }
+    }
 }
 
 /// The executables of a build.
@@ -27,8 +49,8 @@ pub(crate) struct Executables(Vec<Artifact>);
 ///
 /// # Errors
 /// If cargo cannot be started, or the build fails.
-pub(crate) fn build_executables(arguments: &[&str]) -> Result<Executables> {
-    let (messages, is_success) = build(arguments)?;
+pub(crate) fn build_executables(workspace: Workspace, arguments: &[&str]) -> Result<Executables> {
+    let (messages, is_success) = build(workspace, arguments)?;
     ensure!(is_success, "cargo {} failed", arguments.join(" "));
     Ok(Executables(artifacts(&messages).filter(|artifact| artifact.executable.is_some()).collect()))
 }
@@ -46,12 +68,12 @@ impl Executables {
 }
 
 /// Runs cargo in the workspace; returns its messages, a JSON object per line, and whether the build succeeded.
-fn build(arguments: &[&str]) -> Result<(String, bool)> {
+fn build(workspace: Workspace, arguments: &[&str]) -> Result<(String, bool)> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(arguments)
         .arg("--message-format=json-render-diagnostics")
-        .current_dir(workspace_root())
+        .current_dir(workspace.folder())
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;

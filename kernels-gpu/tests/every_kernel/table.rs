@@ -262,7 +262,7 @@ const HYPERBOLIC_TANGENT_ERROR: f32 = 1.0 / (1 << 11) as f32;
 const TRAINING_CASES: &[fn() -> Case] = &[|| training_case(16, 21, 1), || training_case(13, 13, 2)];
 
 /// Whether another test checks the kernel from each PTX: neural-net/tests/part1_gpu_engine.rs checks the network's other
-/// ones, whose launches are long sequences, and crates/gpu/tests/devices/cooperative.rs those that measure latencies.
+/// ones, whose launches are long sequences, and tests/latency.rs those that measure barriers.
 pub(crate) fn is_checked_elsewhere(kernel: &str) -> bool {
     let is_trained_here = ENTRIES.iter().any(|entry| entry.kernel == kernel);
     let is_barrier = ["empty_kernel", "block_barriers", "cluster_barriers", "grid_barriers"].contains(&kernel);

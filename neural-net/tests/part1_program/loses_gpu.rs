@@ -4,7 +4,7 @@
 //! The GPU is a mock of the CUDA driver (the stand-in). It accepts every launch and runs no kernel: losses and weights
 //! are not those of training, but everything else that the program does is real.
 
-#[path = "../../../crates/gpu/tests/support/stand_in.rs"]
+#[path = "../../../rust-cuda/gpu/tests/support/stand_in.rs"]
 mod stand_in;
 
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ struct WithGpu {
 impl WithGpu {
     /// A machine for the test named `test`; None if there is no C compiler, or no PTX of the kernels.
     fn new(test: &str, defines: &[&str]) -> Option<Self> {
-        if !gpu::require_ptx(gpu::KERNELS) {
+        if !gpu::require_ptx(&kernels_gpu::PTX) {
             return None;
         }
         let driver = stand_in::compile(test, defines)?;

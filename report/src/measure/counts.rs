@@ -11,7 +11,7 @@ use crate::figures::{KernelCounts, RungCounts};
 
 /// Runs every rung on the interpreter and verifies its result.
 pub(super) fn count(plan: &Plan) -> Result<KernelCounts, MeasureError> {
-    let Some(variant) = PtxVariant::newest(gpu::KERNELS) else {
+    let Some(variant) = PtxVariant::newest(&kernels_gpu::PTX) else {
         return Err(MeasureError::Device("there is no PTX".to_owned()));
     };
     let size = [plan.counted_rows(), SIZE[1]];

@@ -95,6 +95,13 @@ impl CudaBuilder {
     }
 
     /// Excludes a file or directory within a source directory from the fingerprint, because only the host compiles it.
+    ///
+    /// A crate may list its own in its Cargo.toml, for all kernels that depend on it:
+    ///
+    /// ```toml
+    /// [package.metadata.cuda_builder]
+    /// host_only = ["src/simulator"]
+    /// ```
     pub fn host_only(mut self, path: impl AsRef<Path>) -> Self {
         self.host_only.push(path.as_ref().to_owned());
         self
@@ -275,7 +282,9 @@ impl CudaBuilder {
         for Cluster { kernel, blocks } in &self.clusters {
             hasher.field("cluster", format!("{kernel} {blocks}").as_bytes());
         }
-        let skipped = self.host_only.iter().map(|path| canonical(path)).collect::<Result<Vec<_>, _>>()?;
+        let of_crates = crates.iter().flat_map(Manifest::host_only);
+        let skipped = self.host_only.iter().cloned().chain(of_crates).map(|path| canonical(&path));
+        let skipped = skipped.collect::<Result<Vec<_>, _>>()?;
         for found in crates {
             hasher.source_crate(found, &skipped)?;
         }

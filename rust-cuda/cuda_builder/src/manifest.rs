@@ -66,6 +66,13 @@ impl Manifest {
         root.parent().map_or(root.clone(), Path::to_owned)
     }
 
+    /// The files and directories that only the host compiles, by `package.metadata.cuda_builder.host_only`.
+    pub(crate) fn host_only(&self) -> Vec<PathBuf> {
+        let listed = || self.table["package"].get("metadata")?.get("cuda_builder")?.get("host_only")?.as_array();
+        let paths = listed().into_iter().flatten().filter_map(Value::as_str);
+        paths.map(|path| self.directory.join(path)).collect()
+    }
+
     fn library_key(&self, key: &str) -> Option<&str> {
         self.table.get("lib")?.get(key)?.as_str()
     }

@@ -11,20 +11,7 @@ pub(crate) const ARCHS: [Arch; 2] = [Arch::Sm75, Arch::Sm90];
 
 /// The builder of the PTX for one architecture; `kernels` is the crate's directory.
 pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
-    // A kernel crate may be at any depth of the workspace.
-    let mut workspace = kernels.ancestors();
-    let cuda_std =
-        workspace.find_map(|folder| Some(folder.join("rust-cuda/cuda_std/src")).filter(|found| found.exists()));
     let mut builder = CudaBuilder::new(kernels).arch(arch).committed_dir(kernels.join("ptx"));
-    for host_only in ["simulator", "launcher.rs", "launch_config.rs", "ptx.rs"] {
-        if let Some(cuda_std) = &cuda_std {
-            builder = builder.host_only(cuda_std.join(host_only));
-        }
-    }
-    let host_module = kernels.join("src/host");
-    if host_module.exists() {
-        builder = builder.host_only(host_module);
-    }
     if arch == Arch::Sm75 {
         // PTX 7.0 needs a driver for CUDA 11.0 or later. The default, 6.3, lacks what later kernels need.
         builder = builder.ptx_version(7, 0);

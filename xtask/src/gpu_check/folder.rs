@@ -14,7 +14,7 @@ use super::plan::{EXECUTABLES, SWEEP, TESTS, Test};
 use super::results::Made;
 use super::{mnist, python};
 use crate::capture::stdout_of;
-use crate::cargo::build_executables;
+use crate::cargo::{Workspace, build_executables};
 use crate::workspace_root;
 
 /// The file in the folder that says what it was made of; the results repeat it.
@@ -46,15 +46,20 @@ pub(super) fn make() -> Result<()> {
     }
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     // In one build with the features of the whole workspace, as its tests have them: nothing is compiled twice.
-    let tests: Vec<&str> = TESTS.iter().flat_map(|test| ["--test", test.program]).collect();
-    let built = build_executables(&[&["test", "--no-run", "--workspace"], &tests[..]].concat())?;
-    for test in &TESTS {
-        let executable = built.get(test.package, test.program)?;
-        check_names(test, executable)?;
-        copy(executable, &folder.join(test.executable()))?;
+    for workspace in Workspace::ALL {
+        let tests = || TESTS.iter().filter(|test| test.workspace == workspace);
+        let programs: Vec<&str> = tests().flat_map(|test| ["--test", test.program]).collect();
+        let arguments = [&["test", "--no-run", "--workspace"], &programs[..]].concat();
+        let built = build_executables(workspace, &arguments)?;
+        for test in tests() {
+            let executable = built.get(test.package, test.program)?;
+            check_names(test, executable)?;
+            copy(executable, &folder.join(test.executable()))?;
+        }
     }
     let programs: Vec<&str> = EXECUTABLES.iter().flat_map(|name| ["--bin", name]).collect();
-    let built = build_executables(&[&["build", "--workspace", "--example", SWEEP], &programs[..]].concat())?;
+    let arguments = [&["build", "--workspace", "--example", SWEEP], &programs[..]].concat();
+    let built = build_executables(Workspace::Homework, &arguments)?;
     for name in EXECUTABLES {
         copy(built.get(name, name)?, &folder.join(name))?;
     }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use crate::cargo::Workspace;
+
 /// A part of the checks, which fits into one call of a machine that is lent for ten minutes at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Call {
@@ -83,6 +85,7 @@ pub(super) const LATENCY: &str = "latency";
 
 /// A test program of the folder.
 pub(super) struct Test {
+    pub(super) workspace: Workspace,
     pub(super) package: &'static str,
     /// The test program's name, and that of its result.
     pub(super) program: &'static str,
@@ -92,21 +95,26 @@ pub(super) struct Test {
 }
 
 const fn test(package: &'static str, program: &'static str, filter: &'static str) -> Test {
-    Test { package, program, filter, limit: ITEM_LIMIT }
+    Test { workspace: Workspace::Homework, package, program, filter, limit: ITEM_LIMIT }
+}
+
+/// A test of the toolchain.
+const fn of_gpu(program: &'static str, filter: &'static str) -> Test {
+    Test { workspace: Workspace::Toolchain, ..test("gpu", program, filter) }
 }
 
 /// The tests that need a GPU.
 pub(super) const TESTS: [Test; 11] = [
-    test("gpu", "on_a_gpu", ""),
+    of_gpu("on_a_gpu", ""),
     test("neural-net", "part1_gpu_engine", "on_a_gpu"),
     test("matmul_functions", "matmul_gpu_is_right", "on_a_gpu"),
     test("max_functions", "max_gpu_is_right", "on_a_gpu"),
     test("activation_functions", "activation_gpu_is_right", "on_a_gpu"),
     // These compare a GPU's bits with the interpreter's.
     test("kernels-gpu", "every_kernel", "on_a_gpu"),
-    test("gpu", "interpreter", "runs_"),
+    of_gpu("interpreter", "runs_"),
     test("learn", "steps", "on_a_gpu"),
-    test("gpu", "random_programs_on_a_gpu", "on_a_gpu"),
+    of_gpu("random_programs_on_a_gpu", "on_a_gpu"),
     // It opens 56 devices.
     Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_distributed", "on_gpus") },
     Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_gpu_training", "digits_on_a_gpu") },
@@ -186,7 +194,6 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::workspace_root;
 
     #[test]
     fn gpu_checks_calls_fit_into_half_an_hour() {
@@ -200,10 +207,8 @@ mod tests {
     }
 
     /// The names of the tests in a package's test program, with their modules, by its sources.
-    fn tests_of(package: &str, program: &str) -> Vec<String> {
-        let folders =
-            ["", "crates", "rust-cuda"].map(|folder| workspace_root().join(folder).join(package).join("tests"));
-        let tests = folders.into_iter().find(|folder| folder.exists()).unwrap_or_else(|| panic!("{package}"));
+    fn tests_of(workspace: Workspace, package: &str, program: &str) -> Vec<String> {
+        let tests = workspace.folder().join(package).join("tests");
         let (file, folder) = (tests.join(program).with_extension("rs"), tests.join(program));
         let mut names = Vec::new();
         match file.exists() {
@@ -231,7 +236,7 @@ mod tests {
     #[test]
     fn gpu_check_names_tests_that_exist() {
         for test in &TESTS {
-            let names = tests_of(test.package, test.program);
+            let names = tests_of(test.workspace, test.package, test.program);
             let selected = names.iter().filter(|name| name.contains(test.filter)).count();
             assert!(selected > 0, "{}: no test has \"{}\" in its name: {names:?}", test.program, test.filter);
         }

@@ -1,6 +1,6 @@
 //! Measures the interpreter's speed on the homework's kernels.
 //!
-//! `cargo run --release -p ptx-interpreter --example interpreter_speed`
+//! `cargo run --release -p kernels-gpu --example interpreter_speed`
 
 use std::time::Instant;
 

@@ -24,11 +24,11 @@ fn loads_the_newest_variant() {
     assert_eq!((device.total_memory(), device.multiprocessors()), (None, None));
     assert_eq!(device.max_shared_bytes(), 227 * 1024);
 
-    if !gpu::require_ptx(gpu::KERNELS) {
+    if !gpu::require_ptx(&test_kernels::PTX) {
         return;
     }
-    assert_eq!(Device::open(DeviceChoice::Ptx, gpu::KERNELS).unwrap().name(), "PTX interpreter, sm_90");
-    let oldest = Device::interpreter(&gpu::KERNELS[0], InterpreterOptions::default()).unwrap();
+    assert_eq!(Device::open(DeviceChoice::Ptx, &test_kernels::PTX).unwrap().name(), "PTX interpreter, sm_90");
+    let oldest = Device::interpreter(&test_kernels::PTX[0], InterpreterOptions::default()).unwrap();
     assert_eq!(oldest.name(), "PTX interpreter, sm_75");
 }
 

@@ -74,7 +74,6 @@ pub use choice::DeviceChoice;
 pub use device::Device;
 pub use error::{DriverError, Error, Launch, OpenError};
 pub use pinned::PinnedBuffer;
-pub use ptx::KERNELS;
 pub use recorder::Recorder;
 pub use testing::{fresh_ptx, require_gpu, require_ptx};
 

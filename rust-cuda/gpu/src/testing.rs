@@ -28,7 +28,7 @@ pub fn fresh_ptx(variants: &'static [PtxVariant]) -> &'static [PtxVariant] {
     if require_ptx(variants) { variants } else { &[] }
 }
 
-/// Whether a test that runs PTX, or looks into it, can do so: `if !gpu::require_ptx(gpu::KERNELS) { return; }`.
+/// Whether a test that runs PTX, or looks into it, can do so: `if !gpu::require_ptx(&kernels::PTX) { return; }`.
 ///
 /// If the PTX is older than the kernels, since they were changed on a machine without a toolchain for PTX, the test is
 /// recorded as skipped, with the reason.
