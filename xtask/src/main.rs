@@ -50,7 +50,7 @@ enum Command {
     Ptx(ptx::Options),
     /// Times the programs against NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
     Peers(peers::Options),
-    /// Times every function in the dev and release profiles: their times must be within 15 % of each other
+    /// Times every function in the dev and release profiles: their times must be within 25 % of each other
     Profiles(profiles::Options),
     /// Counts the tests that a run skipped, and fails if a skip is not allowed
     Skipped(skipped::Options),

@@ -1,7 +1,7 @@
 //! CSV reader: separated by commas, semicolons or tabs, plain or gzip-compressed.
 //!
 //! - **Header**: the first line that is not blank. Its most frequent of comma, semicolon and tab is the file's
-//!   separator. Names are trimmed; empty ones become "column 3", repeated ones "PRICE (2)".
+//!   separator. Names are trimmed; empty ones become "column 3"; a name that occurs twice is an error.
 //! - **Cells**: surrounding blanks are removed. Quotes, doubled quotes and line breaks in quotes follow RFC 4180;
 //!   blanks may precede an opening quote. Blank lines are skipped. Lines end with LF or CRLF, or all with CR. Text is
 //!   UTF-8, with or without a byte order mark; a cell that is not valid UTF-8 is decoded as Windows-1252.
