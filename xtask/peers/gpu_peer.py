@@ -16,7 +16,7 @@ WAIT_CYCLES = 4_000_000
 class Report:
     """Times by group and peer, the peers' versions, and the reason for each missing peer, as one JSON object.
 
-    The object is printed anew, as a line, after each time: what a time limit kills has lost nothing. The last line counts.
+    The object is printed again, as a line, after each time, so that a script killed at its time limit has lost nothing. The last line counts.
     """
 
     def __init__(self):

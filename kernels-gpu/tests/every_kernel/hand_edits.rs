@@ -147,7 +147,7 @@ fn twenty_edits_of_the_training_kernels_are_caught() {
 /// Review the survivors by hand, since the rules do not exclude all equivalent edits, such as a pointer that is
 /// advanced once more after its last use, or a second buffer that begins one element later and still fits.
 ///
-/// `HAND_EDITS=300 cargo test -p ptx-interpreter --test kernels many_edits -- --ignored --nocapture`; with
+/// `HAND_EDITS=300 cargo test -p kernels-gpu --test every_kernel many_edits -- --ignored --nocapture`; with
 /// `HAND_EDITS_OF=network_train_` those of the kernels whose names begin so.
 #[test]
 #[ignore = "takes minutes"]
