@@ -25,7 +25,6 @@ pub struct CudaBuilder {
     launch_bounds: Vec<LaunchBounds>,
     clusters: Vec<Cluster>,
     add_to_fingerprint: Vec<PathBuf>,
-    host_only: Vec<PathBuf>,
     committed: Option<Committed>,
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
@@ -49,7 +48,6 @@ impl CudaBuilder {
             launch_bounds: Vec::new(),
             clusters: Vec::new(),
             add_to_fingerprint: Vec::new(),
-            host_only: Vec::new(),
             committed: None,
             copy_to: None,
             target_dir: None,
@@ -91,19 +89,6 @@ impl CudaBuilder {
     /// dependencies for the GPU are part of it by default; build scripts and files outside those directories are not.
     pub fn add_to_fingerprint(mut self, path: impl AsRef<Path>) -> Self {
         self.add_to_fingerprint.push(path.as_ref().to_owned());
-        self
-    }
-
-    /// Excludes a file or directory within a source directory from the fingerprint, because only the host compiles it.
-    ///
-    /// A crate may list its own in its Cargo.toml, for all kernels that depend on it:
-    ///
-    /// ```toml
-    /// [package.metadata.cuda_builder]
-    /// host_only = ["src/simulator"]
-    /// ```
-    pub fn host_only(mut self, path: impl AsRef<Path>) -> Self {
-        self.host_only.push(path.as_ref().to_owned());
         self
     }
 
@@ -282,8 +267,7 @@ impl CudaBuilder {
         for Cluster { kernel, blocks } in &self.clusters {
             hasher.field("cluster", format!("{kernel} {blocks}").as_bytes());
         }
-        let of_crates = crates.iter().flat_map(Manifest::host_only);
-        let skipped = self.host_only.iter().cloned().chain(of_crates).map(|path| canonical(&path));
+        let skipped = crates.iter().flat_map(Manifest::host_only).map(|path| canonical(&path));
         let skipped = skipped.collect::<Result<Vec<_>, _>>()?;
         for found in crates {
             hasher.source_crate(found, &skipped)?;

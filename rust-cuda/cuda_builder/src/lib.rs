@@ -17,6 +17,14 @@
 //! architecture. The compiler's version is recorded in the header, but is *not* part of the fingerprint: PTX of another
 //! rustc stays fresh.
 //!
+//! A crate whose kernels, or whose functions for kernels, are compiled may list in its Cargo.toml what of its sources only
+//! the host compiles; changes there leave PTX fresh:
+//!
+//! ```toml
+//! [package.metadata.cuda_builder]
+//! host_only = ["src/simulator"]
+//! ```
+//!
 //! # A build script
 //! ```no_run
 //! use cuda_builder::{Arch, BuilderError, CudaBuilder};

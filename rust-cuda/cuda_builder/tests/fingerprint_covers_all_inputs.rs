@@ -62,14 +62,16 @@ fn manifest_keys_count_only_if_they_affect_the_compiler() {
 #[test]
 fn the_sources_of_path_dependencies_count() {
     let sandbox = Sandbox::new();
-    sandbox.write("std/Cargo.toml", "[package]\nname = \"gpu_std\"\n[dependencies]\nmacros = { path = \"macros\" }\n");
+    let host_only = "[package.metadata.cuda_builder]\nhost_only = [\"src/simulator.rs\"]";
+    let dependencies = "[dependencies]\nmacros = { path = \"macros\" }";
+    sandbox.write("std/Cargo.toml", &format!("[package]\nname = \"gpu_std\"\n{host_only}\n{dependencies}\n"));
     sandbox.write("std/src/lib.rs", "// one");
     sandbox.write("std/src/simulator.rs", "// one");
     sandbox.write("std/macros/Cargo.toml", "[package]\nname = \"macros\"\n");
     sandbox.write("std/macros/src/lib.rs", "// one");
     let alone = fingerprint(&sandbox.builder());
     sandbox.change("kernels/Cargo.toml", "[workspace]", "[dependencies]\ngpu_std = { path = \"../std\" }\n[workspace]");
-    let builder = sandbox.builder().host_only(sandbox.path("std/src/simulator.rs"));
+    let builder = sandbox.builder();
     let with_std = fingerprint(&builder);
     assert_ne!(with_std, alone);
     sandbox.write("std/macros/src/lib.rs", "// two");
