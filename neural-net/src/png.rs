@@ -3,8 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use image::imageops::{self, FilterType};
-use image::{DynamicImage, GrayImage, ImageError, ImageFormat, ImageReader, Luma};
+use png::{ColorType, Decoder, DecodingError, Limits, Transformations};
+
+mod grey;
+
+use grey::Grey;
 
 /// The error of reading an image. The messages name the file; the cause, if any, is their
 /// [`source`](std::error::Error::source).
@@ -24,7 +27,7 @@ pub enum PngError {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: ImageError,
+        source: DecodingError,
     },
     /// The palette's size is not a multiple of three bytes, on which the decoder panics.
     #[error("{}: its palette has {bytes} bytes, not a multiple of 3: the file is damaged", path.display())]
@@ -54,12 +57,8 @@ pub enum PngError {
 
 /// Maximum width and height of an image in pixels.
 pub const MAX_SIDE: u32 = 4096;
-/// The side of the box into which a digit is scaled, as a share of the image's: 20 of 28 pixels, as in MNIST.
-const BOX_SHARE: f64 = 20.0 / 28.0;
-/// Pixels that differ less from the background are noise; 255 is the digit's largest difference.
-const NOISE: f32 = 64.0;
-/// Minimum difference in brightness between digit and background.
-const MIN_CONTRAST: f32 = 16.0;
+/// Maximum memory of the decoder: twice an image of the largest size, of four components of 16 bits.
+const DECODER_BYTES: usize = 2 * 8 * (MAX_SIDE as usize).pow(2);
 
 /// The brightness of an image's background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,88 +94,59 @@ pub fn read_digit(path: &Path, side: u32, background: Background) -> Result<Digi
     let path_of = || path.to_path_buf();
     let bytes = std::fs::read(path).map_err(|source| PngError::Io { path: path_of(), source })?;
     let not_png = |source| PngError::NotPng { path: path_of(), source };
-    let reader = || ImageReader::with_format(io::Cursor::new(&bytes), ImageFormat::Png);
-    let (width, height) = reader().into_dimensions().map_err(not_png)?;
+    let mut decoder = Decoder::new_with_limits(io::Cursor::new(&bytes), Limits { bytes: DECODER_BYTES });
+    let header = decoder.read_header_info().map_err(not_png)?;
+    let (width, height) = (header.width, header.height);
     if width.max(height) > MAX_SIDE {
         return Err(PngError::Size { path: path_of(), width, height });
     }
     if let Some(bytes) = palette_bytes(&bytes).filter(|bytes| !bytes.is_multiple_of(3)) {
         return Err(PngError::Palette { path: path_of(), bytes });
     }
-    let mut grey = on_white(&reader().decode().map_err(not_png)?);
+    let mut grey = decoded(decoder).map_err(not_png)?;
     let is_inverted = match background {
-        Background::Auto => border(&grey) > 127.5,
+        Background::Auto => grey.border() > 127.5,
         Background::Dark => false,
         Background::Light => true,
     };
     if is_inverted {
-        imageops::invert(&mut grey);
+        grey.pixels.iter_mut().for_each(|pixel| *pixel = 255 - *pixel);
     }
     let scaled_from = ((width, height) != (side, side)).then_some([width, height]);
     let pixels = match scaled_from {
-        None => grey.into_raw(),
-        Some(_) => centred(&grey, side).ok_or_else(|| PngError::Blank { path: path_of() })?,
+        None => grey.pixels,
+        Some(_) => grey.centred(side as usize).ok_or_else(|| PngError::Blank { path: path_of() })?,
     };
     Ok(Digit { pixels, is_inverted, scaled_from })
 }
 
-/// The grey values of an image on white.
-fn on_white(image: &DynamicImage) -> GrayImage {
-    if !image.color().has_alpha() {
-        return image.to_luma8();
-    }
-    let image = image.to_luma_alpha8();
-    GrayImage::from_fn(image.width(), image.height(), |x, y| {
-        let [grey, alpha] = image.get_pixel(x, y).0.map(u32::from);
-        Luma([((grey * alpha + 255 * (255 - alpha)) / 255) as u8])
-    })
-}
-
-/// The mean brightness of the outermost pixels.
-fn border(grey: &GrayImage) -> f32 {
-    let (right, bottom) = (grey.width() - 1, grey.height() - 1);
-    let pixels = grey.enumerate_pixels().filter(|(x, y, _)| *x == 0 || *y == 0 || *x == right || *y == bottom);
-    let (count, sum) =
-        pixels.fold((0.0, 0.0), |(count, sum), (_, _, pixel)| (count + 1.0, sum + f32::from(pixel.0[0])));
-    sum / count
-}
-
-/// The digit of a light-on-dark image, scaled and centred by its mass in `side` × `side` pixels; `None` if there is none.
-fn centred(grey: &GrayImage, side: u32) -> Option<Vec<u8>> {
-    let background = border(grey);
-    let brightest = f32::from(grey.pixels().map(|pixel| pixel.0[0]).max()?);
-    if brightest - background < MIN_CONTRAST {
-        return None;
-    }
-    let ink = GrayImage::from_fn(grey.width(), grey.height(), |x, y| {
-        let above = 255.0 * (f32::from(grey.get_pixel(x, y).0[0]) - background) / (brightest - background);
-        Luma([if above < NOISE { 0 } else { above as u8 }])
-    });
-    let inked = || ink.enumerate_pixels().filter(|(_, _, pixel)| pixel.0[0] > 0);
-    let (left, right) = (inked().map(|(x, ..)| x).min()?, inked().map(|(x, ..)| x).max()?);
-    let (top, bottom) = (inked().map(|(_, y, _)| y).min()?, inked().map(|(_, y, _)| y).max()?);
-    let (width, height) = (right - left + 1, bottom - top + 1);
-    let digit = imageops::crop_imm(&ink, left, top, width, height).to_image();
-
-    let scale = f64::from(side) * BOX_SHARE / f64::from(width.max(height));
-    let scaled = |length: u32| ((f64::from(length) * scale).round() as u32).clamp(1, side);
-    let mut digit = imageops::resize(&digit, scaled(width), scaled(height), FilterType::Triangle);
-    // Thin strokes have become darker.
-    let brightest = f64::from(digit.pixels().map(|pixel| pixel.0[0]).max()?.max(1));
-    digit.pixels_mut().for_each(|pixel| pixel.0[0] = (f64::from(pixel.0[0]) * 255.0 / brightest) as u8);
-    let (mut mass, mut x_sum, mut y_sum) = (0.0, 0.0, 0.0);
-    for (x, y, pixel) in digit.enumerate_pixels() {
-        let weight = f64::from(pixel.0[0]);
-        (mass, x_sum, y_sum) =
-            (mass + weight, x_sum + weight * (f64::from(x) + 0.5), y_sum + weight * (f64::from(y) + 0.5));
-    }
-    // The mean centre of MNIST's images is in the middle of pixel (14, 14). Moved by whole pixels, and not beyond the image.
-    let place = |sum: f64, length: u32| {
-        ((f64::from(side) + 1.0) / 2.0 - sum / mass).round().clamp(0.0, f64::from(side - length)) as i64
+/// The first image of the file, on white.
+fn decoded(mut decoder: Decoder<io::Cursor<&Vec<u8>>>) -> Result<Grey, DecodingError> {
+    decoder.set_transformations(Transformations::normalize_to_color8());
+    let mut reader = decoder.read_info()?;
+    let size = reader.output_buffer_size().ok_or(DecodingError::LimitsExceeded)?;
+    let mut samples = vec![0; size];
+    let frame = reader.next_frame(&mut samples)?;
+    let samples = &samples[..frame.buffer_size()];
+    let opaque = |grey: u8, alpha: u8| {
+        let (grey, alpha) = (u32::from(grey), u32::from(alpha));
+        ((grey * alpha + 255 * (255 - alpha)) / 255) as u8
     };
-    let mut image = GrayImage::new(side, side);
-    imageops::replace(&mut image, &digit, place(x_sum, digit.width()), place(y_sum, digit.height()));
-    Some(image.into_raw())
+    let pixels = match frame.color_type {
+        ColorType::Grayscale => samples.to_vec(),
+        ColorType::GrayscaleAlpha => samples.as_chunks().0.iter().map(|&[grey, alpha]| opaque(grey, alpha)).collect(),
+        ColorType::Rgb => samples.as_chunks().0.iter().map(|&colour| brightness(colour)).collect(),
+        ColorType::Rgba => {
+            samples.as_chunks().0.iter().map(|&[r, g, b, alpha]| opaque(brightness([r, g, b]), alpha)).collect()
+        }
+        ColorType::Indexed => unreachable!("a palette's colours are looked up by the decoder"),
+    };
+    Ok(Grey { width: frame.width as usize, pixels })
+}
+
+/// The luminance Y′ of ITU-R BT.709.
+fn brightness([red, green, blue]: [u8; 3]) -> u8 {
+    ((2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue) + 5_000) / 10_000) as u8
 }
 
 /// The size in bytes of the first palette of a PNG file: 8 bytes, then chunks of a length, a type, data and a checksum.

@@ -8,6 +8,7 @@ mod dataset;
 mod device;
 pub(crate) mod digits;
 mod distributed;
+mod download;
 pub(crate) mod evaluate;
 mod failure;
 pub(crate) mod predict;

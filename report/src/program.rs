@@ -180,7 +180,7 @@ fn found_dataset(arguments: &Arguments) -> Result<Dataset> {
     let dataset = Dataset::find(arguments.data.as_deref())?;
     if !dataset.is_mnist {
         timing::note!(
-            "[*] MNIST was not found, so the network trains on built-in digits. `cargo run -p neural-net -- --download` fetches it, \
+            "[*] MNIST was not found, so the network trains on built-in digits. `cargo run -p mnist_download` fetches it, \
              --data DIR names its folder."
         );
     }

@@ -1,7 +1,6 @@
-//! Labelled images: MNIST's files, the search for them, their download, and synthetic digits.
+//! Labelled images: MNIST's files, the search for them, and synthetic digits.
 
 pub mod builtin_digits;
-pub mod download;
 pub mod idx;
 
 use std::path::{Path, PathBuf};

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use indicatif::{ProgressBar, ProgressStyle};
-use neural_net::data::download::{DownloadEvent, Downloader, MNIST_FILES, RemoteFile};
 use neural_net::data::idx::IdxError;
 use neural_net::data::{BUILTIN_SEED, Dataset, download_directory, find_mnist};
 use neural_net::network::Architecture;
 
 use super::arguments::DataArguments;
+use super::download::download;
 
 /// The images, and one line on their origin.
 pub(super) fn load(arguments: &DataArguments) -> Result<(Dataset, String)> {
@@ -58,41 +57,5 @@ pub(super) fn require_fit(dataset: &Dataset, architecture: &Architecture) -> Res
     if architecture.outputs() != neural_net::data::CLASSES {
         bail!("a network with {} outputs cannot distinguish ten digits: it needs 10", architecture.outputs());
     }
-    Ok(())
-}
-
-/// Downloads MNIST's files, with a progress bar on stderr if that is a terminal, otherwise with lines.
-fn download(directory: &Path, mirrors: &[String]) -> Result<()> {
-    let mut downloader = Downloader::default();
-    if !mirrors.is_empty() {
-        downloader.mirrors = mirrors.to_vec();
-    }
-    let template = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
-    let bar = ProgressBar::no_length();
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let mut report = |file: &RemoteFile, event: DownloadEvent| {
-        let name = file.name;
-        let say = |line: String| bar.suspend(|| timing::note!("{line}"));
-        match event {
-            DownloadEvent::AlreadyPresent => say(format!("{name}: exists already")),
-            DownloadEvent::WrongContentPresent { .. } => {
-                say(format!("{name}: exists with a wrong checksum; downloading it again"));
-            }
-            DownloadEvent::Started { mirror, total } => {
-                bar.reset();
-                bar.set_message(name);
-                bar.set_length(total.unwrap_or(0));
-                if bar.is_hidden() {
-                    say(format!("{name}: downloading from {mirror}"));
-                }
-            }
-            DownloadEvent::Received { received, .. } => bar.set_position(received),
-            DownloadEvent::MirrorFailed(attempt) => say(format!("{name}: {attempt}")),
-            DownloadEvent::Finished { received } => say(format!("{name}: {received} bytes, checksum correct")),
-        }
-    };
-    let fetched = downloader.fetch_all(&MNIST_FILES, directory, &mut report);
-    bar.finish_and_clear();
-    fetched?;
     Ok(())
 }

@@ -1,7 +1,6 @@
-//! Files that are read, written and downloaded.
+//! Files that are read and written.
 
 mod checksums;
-mod download;
 mod idx_files;
 mod mnist_crate_agrees;
 mod model_file;

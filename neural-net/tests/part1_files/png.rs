@@ -114,3 +114,35 @@ fn part1_a_blank_drawing_is_an_error() {
         assert!(error.to_string().ends_with("nothing is drawn: no pixel differs clearly from the border"), "{error}");
     }
 }
+
+/// `image` reads the file to the same pixels, of any kind; it rounds 16 bits where ours drops the lower eight.
+#[test]
+fn part1_a_png_file_of_any_kind_is_read_as_by_another_library() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("digit.png");
+    let colour = image::Rgba32FImage::from_fn(28, 28, |x, y| {
+        let value = |factor: u32| (x * factor + y * y * (factor + 5)) % 101;
+        image::Rgba([value(7), value(31), value(57), value(3)].map(|value| value as f32 / 100.0))
+    });
+    let image = image::DynamicImage::from(colour);
+    let kinds: [(image::DynamicImage, u8); 8] = [
+        (image.to_luma8().into(), 0),
+        (image.to_luma_alpha8().into(), 0),
+        (image.to_rgb8().into(), 0),
+        (image.to_rgba8().into(), 0),
+        (image.to_luma16().into(), 1),
+        (image.to_luma_alpha16().into(), 2),
+        (image.to_rgb16().into(), 2),
+        (image.to_rgba16().into(), 3),
+    ];
+    for (image, tolerance) in kinds {
+        image.save(&path).unwrap();
+        let expected = image.to_luma_alpha8();
+        let ours = read_digit(&path, 28, Background::Dark).unwrap().pixels;
+        for (pixel, expected) in ours.iter().zip(expected.pixels()) {
+            let [grey, alpha] = expected.0.map(u32::from);
+            let expected = ((grey * alpha + 255 * (255 - alpha)) / 255) as u8;
+            assert!(pixel.abs_diff(expected) <= tolerance, "{:?}: {pixel}, {expected}", image.color());
+        }
+    }
+}

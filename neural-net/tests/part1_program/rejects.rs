@@ -1,9 +1,6 @@
 //! Invalid input causes exit code 2 and one clear error line, before any training.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
-use std::thread;
 
 use crate::support::program::{ProgramRun, Sandbox, training};
 use crate::support::{NAMES, gzip, idx, names_in, small_dataset};
@@ -303,32 +300,16 @@ fn part1_program_rejects_a_sheet_that_it_cannot_write() {
     assert_has(&Sandbox::empty().rejection(&["digits", "gone/sheet.png"]), &["gone/sheet.png", "cannot be written"]);
 }
 
+/// `--download` starts cargo, which builds and runs the program that downloads.
 #[test]
-fn part1_program_names_the_file_that_no_mirror_has() {
+fn part1_program_says_what_to_do_where_cargo_cannot_download() {
     let sandbox = Sandbox::empty();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mirror = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map(Result::unwrap) {
-            let head = BufReader::new(&stream).lines();
-            let _ = head.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty())).count();
-            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-        }
-    });
-    let message = sandbox.rejection(&["--download", "--mirror", &mirror, "--data", "new"]);
-    assert_has(&message, &["train-images-idx3-ubyte.gz", &mirror, "404"]);
-    assert!(names_in(&sandbox.path("new")).is_empty());
-}
-
-/// Control characters in a mirror's name are escaped in the line on the failed mirror, and in the error.
-#[test]
-fn part1_program_escapes_control_characters_of_a_mirror() {
-    let sandbox = Sandbox::empty();
-    let run = sandbox.run(&["--download", "--mirror", "http://127.0.0.1:9/\u{1b}[31m\u{202e}x", "--data", "new"]);
-    assert!(!run.stderr.contains(['\u{1b}', '\u{202e}']), "{:?}", run.stderr);
-    let name = "http://127.0.0.1:9/\\u001b[31m\\u202ex";
-    assert_eq!(run.stderr.matches(name).count(), 2, "{}", run.stderr);
-    assert_has(&run.rejection(), &[name]);
+    let rejection = |cargo: &str| {
+        let output = sandbox.command(&["--download", "--data", "new"]).env("CARGO", cargo).output().unwrap();
+        ProgramRun::of(output).rejection()
+    };
+    assert_has(&rejection("gone/cargo"), &["cannot start cargo", "put MNIST's four files into new by hand"]);
+    assert_has(&rejection("false"), &["MNIST was not downloaded", "put MNIST's four files into new by hand"]);
 }
 
 #[test]

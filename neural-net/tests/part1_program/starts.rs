@@ -244,3 +244,21 @@ fn part1_program_shows_the_presets_values_in_its_help() {
         assert!(own.contains(&expected), "--{flag}: {expected} is not in {own:?}");
     }
 }
+
+/// The program that downloads gets the directory and the mirrors; afterwards the files are read from there.
+#[cfg(unix)]
+#[test]
+fn part1_program_downloads_by_the_program_for_it() {
+    let sandbox = Sandbox::new();
+    let arguments = ["--download", "--mirror", "http://one", "--mirror", "http://two", "--data", "digits"];
+    let training = ["--train-images", "500", "--validation-images", "100", "--epochs", "1", "--target-accuracy", "0"];
+    let output = sandbox.command(&[&arguments[..], &training].concat()).env("CARGO", "echo").output().unwrap();
+    let run = ProgramRun::of(output).success();
+    let (cargo, rest) = run.stdout.split_once('\n').unwrap();
+    assert!(
+        cargo.starts_with("run --quiet --manifest-path ") && cargo.contains(" --package mnist_download -- "),
+        "{cargo}"
+    );
+    assert!(cargo.ends_with(" --mirror http://one --mirror http://two -- digits"), "{cargo}");
+    assert!(rest.starts_with("Data: MNIST from digits, 600 training"), "{rest}");
+}

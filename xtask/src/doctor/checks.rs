@@ -30,7 +30,7 @@ fn rust() -> State {
 }
 
 fn mnist() -> State {
-    let fix = "run: cargo run -p neural-net -- --download";
+    let fix = "run: cargo run -p mnist_download";
     let Some(directory) = find_mnist(None) else { return missing("not found", fix) };
     match Dataset::mnist(&directory) {
         Ok(dataset) => {

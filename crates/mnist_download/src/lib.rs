@@ -57,11 +57,11 @@ pub struct RemoteFile {
 ///
 /// ```no_run
 /// use std::{path::Path, time::Duration};
-/// use digits::download::{Downloader, MNIST_FILES};
+/// use mnist_download::{Downloader, MNIST_FILES};
 ///
 /// let downloader = Downloader { stall_timeout: Duration::from_secs(5), ..Downloader::default() };
 /// downloader.fetch_all(&MNIST_FILES, Path::new("data/mnist"), &mut |_file, _progress| {})?;
-/// # Ok::<(), digits::download::DownloadError>(())
+/// # Ok::<(), mnist_download::DownloadError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Downloader {

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use neural_net::data::download::{
+use digits::download_directory;
+use mnist_download::{
     DownloadError, DownloadEvent, DownloadOutcome, Downloader, MNIST_FILES, MNIST_MIRRORS, MirrorFailure, RemoteFile,
 };
-use neural_net::data::download_directory;
 use tempfile::TempDir;
 use test_skips::{Need, skip};
 
