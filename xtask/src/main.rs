@@ -3,19 +3,15 @@
 mod attack;
 mod capture;
 mod cargo;
-mod child;
 mod debug;
 mod doctor;
 mod draw;
 mod gpu_check;
-#[cfg(unix)]
-mod grade;
 mod peers;
 mod profiles;
 mod programs;
 mod ptx;
 mod skipped;
-mod starter;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -45,7 +41,7 @@ enum Command {
     GpuCheck(gpu_check::Options),
     /// Grades submissions of the homework
     #[cfg(unix)]
-    Grade(grade::Options),
+    Grade(course::grade::Options),
     /// Rewrites or checks the committed PTX of the GPU kernels, or profiles a kernel's PTX
     Ptx(ptx::Options),
     /// Times the programs against NumPy, Numba and PyTorch, and prints ours/peer: below 1, ours is faster
@@ -55,7 +51,7 @@ enum Command {
     /// Counts the tests that a run skipped, and fails if a skip is not allowed
     Skipped(skipped::Options),
     /// Writes a workspace in which a student does the homework
-    Starter(starter::Options),
+    Starter(course::starter::Options),
 }
 
 fn main() -> ExitCode {
@@ -67,12 +63,12 @@ fn main() -> ExitCode {
         Command::Draw(options) => draw::run(&options),
         Command::GpuCheck(options) => gpu_check::run(&options),
         #[cfg(unix)]
-        Command::Grade(options) => grade::run(&options),
+        Command::Grade(options) => course::grade::run(&options),
         Command::Ptx(options) => ptx::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Profiles(options) => profiles::run(&options),
         Command::Skipped(options) => skipped::run(&options),
-        Command::Starter(options) => starter::run(&options),
+        Command::Starter(options) => course::starter::run(&options),
     })
 }
 

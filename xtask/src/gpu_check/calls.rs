@@ -15,7 +15,7 @@ use super::plan::{COUNTED, Call, ITEM_LIMIT, PROGRAMS, Run, SANITIZED, STARTS, S
 use super::results::{CallFacts, Kept, Outcome, Results};
 use super::{folder, mnist, nsight, python, ratios, show};
 use crate::capture::last_line;
-use crate::child::{self, Finished};
+use child_process::Finished;
 
 /// The least time that an item may be given.
 const LEAST: Duration = Duration::from_secs(1);
@@ -278,7 +278,7 @@ impl Runner {
         command.env("RUST_BACKTRACE", "0");
         command.envs(self.mnist.iter().map(|directory| ("MNIST_DIR", directory)));
         let limit = limit.min(self.max_limit).min(left);
-        let finished = child::run(command, limit, name, &self.kept.log())?;
+        let finished = child_process::run(command, limit, name, &self.kept.log())?;
         Ok(finished.map_err(|reason| Outcome::Failed { seconds: 0.0, reason }))
     }
 }

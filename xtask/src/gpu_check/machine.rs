@@ -5,8 +5,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::child;
-
 /// Time limit of nvidia-smi: a GPU in trouble may let it hang.
 const NVIDIA_SMI_LIMIT: Duration = Duration::from_secs(10);
 
@@ -51,7 +49,7 @@ fn nvidia_smi(query: &str) -> String {
     let log = std::env::temp_dir().join(format!("gpu-check-nvidia-smi-{}", std::process::id()));
     let mut command = Command::new("nvidia-smi");
     command.args([&format!("--query-gpu={query}"), "--format=csv,noheader", "--id=0"]);
-    let line = match child::run(&mut command, NVIDIA_SMI_LIMIT, "nvidia-smi", &log) {
+    let line = match child_process::run(&mut command, NVIDIA_SMI_LIMIT, "nvidia-smi", &log) {
         Ok(Ok(finished)) if finished.is_success() => finished.stdout.trim().to_owned(),
         Ok(Ok(finished)) => format!("unknown: nvidia-smi: {}", finished.ending()),
         Ok(Err(reason)) => format!("unknown: {reason}"),

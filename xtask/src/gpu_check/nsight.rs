@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use crate::capture::last_line;
-use crate::child::Finished;
+use child_process::Finished;
 
 /// Folder of the tools where they are not on the path.
 const TOOLKIT: &str = "/usr/local/cuda/bin";

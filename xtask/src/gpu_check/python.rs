@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::capture::last_line;
-use crate::child::Finished;
+use child_process::Finished;
 
 /// Name of the scripts' folder.
 pub(super) const FOLDER: &str = "peers";

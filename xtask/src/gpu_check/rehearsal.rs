@@ -15,7 +15,6 @@ use timing::say;
 use super::plan::{COUNTED, Call, PROGRAMS, SANITIZED, STARTS, SWEEP_PARTS, TESTS};
 use super::results::{FILE, Outcome, Results};
 use super::{folder, python, show};
-use crate::child;
 
 /// A driver's library that no machine has.
 const NO_DRIVER: &str = "no-such-libcuda.so.1";
@@ -74,7 +73,7 @@ fn run_call(call: Call, folder: &Path, tools: &Path) -> Result<usize> {
     command.arg(folder.join("run.sh")).args(["--only", call.name()]);
     command.env("PATH", path).env("CUDA_DRIVER_LIBRARY", NO_DRIVER).env_remove("OUT").env_remove("SKIPPED_TESTS");
     let log = tools.join("calls.log");
-    let finished = child::run(&mut command, call.limit() + Duration::from_secs(30), call.name(), &log)?;
+    let finished = child_process::run(&mut command, call.limit() + Duration::from_secs(30), call.name(), &log)?;
     let finished = finished.map_err(anyhow::Error::msg)?;
     ensure!(finished.status.is_some(), "the call {} was {}", call.name(), finished.ending());
     let lines = finished.stdout.lines().count();

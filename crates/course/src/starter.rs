@@ -1,6 +1,6 @@
 //! `cargo xtask starter`: a workspace in which a student does the homework.
 //!
-//! The files are in `xtask/starter`, with solutions. A block between `// write: NAME` and `// end` becomes
+//! The files are in `crates/course/starter`, with solutions. A block between `// write: NAME` and `// end` becomes
 //! `not_written!("NAME")`, unless the solutions are wanted.
 
 use std::path::{Path, PathBuf};
@@ -8,14 +8,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use neural_net::files::write_atomically;
 use timing::program::one_of;
 use timing::say;
+use whole_files::write_atomically;
 
 use crate::workspace_root;
 
+/// What `cargo xtask starter` is asked to do.
 #[derive(Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// Folder of the workspace, which must not exist yet or be empty
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -79,7 +80,11 @@ impl Part {
     }
 }
 
-pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+/// Writes the workspace.
+///
+/// # Errors
+/// If the folder exists and is not empty, or cannot be written.
+pub fn run(options: &Options) -> Result<ExitCode> {
     let Options { directory, part, solutions, git, rev } = options;
     let parts: Vec<Part> = match part.is_empty() {
         true => Part::HOMEWORK.to_vec(),
@@ -114,7 +119,7 @@ pub(crate) fn write(directory: &Path, parts: &[Part], solutions: bool) -> Result
 
 fn write_from(directory: &Path, parts: &[Part], solutions: bool, source: Source) -> Result<()> {
     let mut files = Vec::new();
-    let templates = workspace_root().join("xtask/starter");
+    let templates = workspace_root().join("crates/course/starter");
     for part in parts {
         for (name, file) in templates_of(*part)? {
             let text = read(&file)?;
@@ -138,7 +143,7 @@ fn write_from(directory: &Path, parts: &[Part], solutions: bool, source: Source)
 
 /// The files of a part's package: their names in the workspace, and where they are.
 fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
-    let templates = workspace_root().join("xtask/starter");
+    let templates = workspace_root().join("crates/course/starter");
     let mut files = Vec::new();
     for file in files_below(&templates.join(part.package()))? {
         files.push((file.strip_prefix(&templates).context("the file is below the templates")?.to_owned(), file));
@@ -313,7 +318,7 @@ mod tests {
 
     #[test]
     fn the_assignment_has_the_chosen_parts() {
-        let text = readme(&read(&workspace_root().join("xtask/starter/README.md")).unwrap(), &[Part::Two]);
+        let text = readme(&read(&workspace_root().join("crates/course/starter/README.md")).unwrap(), &[Part::Two]);
         assert!(text.contains("## Part 2") && !text.contains("## Part 1") && !text.contains("## Part 3"), "{text}");
         assert!(!text.contains("<!--"), "{text}");
     }

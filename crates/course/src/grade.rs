@@ -21,8 +21,8 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use cuda_builder::{Arch, find_toolchain, toolchain_candidates};
 use indicatif::{ProgressBar, ProgressStyle};
-use neural_net::files::{DirectoryLock, write_atomically};
 use timing::{note, say};
+use whole_files::{DirectoryLock, write_atomically};
 
 use self::points::{Program, TESTS, Test};
 use self::results::{Grade, Item};
@@ -31,8 +31,9 @@ use self::submission::PartFiles;
 use self::workspace::Workspace;
 use crate::starter::Part;
 
+/// What `cargo xtask grade` is asked to do.
 #[derive(Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// A submission: a ZIP file, or a folder, with the crates of the homework's workspace
     #[arg(value_name = "SUBMISSION", required_unless_present = "all")]
     submission: Option<PathBuf>,
@@ -65,7 +66,11 @@ pub(crate) struct Options {
 /// Limit of a compilation.
 const COMPILE_LIMIT: Duration = Duration::from_secs(600);
 
-pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+/// Grades one submission, or all of a folder, and prints or writes the results.
+///
+/// # Errors
+/// If the grader itself fails; whatever is wrong with a submission costs points.
+pub fn run(options: &Options) -> Result<ExitCode> {
     let grader = Grader::new(options)?;
     if let (Some(folder), Some(csv)) = (&options.all, &options.csv) {
         return grade_all(&grader, folder, csv, options.feedback.as_deref());
@@ -260,7 +265,7 @@ impl Grader {
         let mut command =
             self.sandbox.compile(Path::new(&cargo()), &arguments, [workspace, &self.target], self.class.as_deref());
         set_target(&mut command, workspace, &self.target);
-        let finished = match crate::child::run(&mut command, COMPILE_LIMIT, &package, &folder.join("log"))? {
+        let finished = match child_process::run(&mut command, COMPILE_LIMIT, &package, &folder.join("log"))? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };
@@ -289,7 +294,7 @@ impl Grader {
         let arguments = [test.name, "--exact", "--test-threads=1"];
         let mut command = self.sandbox.run(program, &arguments);
         command.env("HOMEWORK_SEED", self.seed.to_string()).env("RUST_BACKTRACE", "0");
-        let finished = match crate::child::run(&mut command, self.limit, test.name, &folder.join("log"))? {
+        let finished = match child_process::run(&mut command, self.limit, test.name, &folder.join("log"))? {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };

@@ -27,7 +27,7 @@ impl Workspace {
             std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         }
         starter::write(folder, &Part::HOMEWORK, true)?;
-        let templates = workspace_root().join("xtask/grading");
+        let templates = workspace_root().join("crates/course/grading");
         for part in Part::HOMEWORK {
             let package = part.package();
             let hidden = templates.join(package).join("hidden.rs");

@@ -81,7 +81,8 @@ mod tests {
             ];
             let mut found = Vec::new();
             for (program, module, file) in files {
-                let text = std::fs::read_to_string(workspace_root().join("xtask").join(file)).unwrap_or_default();
+                let text =
+                    std::fs::read_to_string(workspace_root().join("crates/course").join(file)).unwrap_or_default();
                 let names = text.split("#[test]\nfn ").skip(1).filter_map(|rest| rest.split('(').next());
                 found.extend(names.map(|name| (program, format!("{module}{name}"))));
             }

@@ -6,8 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-
-use crate::child::Finished;
+use child_process::Finished;
 
 /// Limits of a test: bytes of address space, bytes of output, processes and threads.
 const MEMORY: u64 = 4 << 30;

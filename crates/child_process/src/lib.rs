@@ -1,37 +1,62 @@
 //! A child process with a time limit, whose output goes to a file.
 
 use std::fs::File;
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use anyhow::{Context, Result};
 
 /// Interval at which the child's status is polled.
 const POLL: Duration = Duration::from_millis(10);
 /// Maximum wait for a killed child to exit: one that is blocked in the driver exits late, or never.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// The error of [`run`].
+#[derive(Debug, thiserror::Error)]
+pub enum ChildError {
+    /// A file of the child's output.
+    #[error("cannot {action} {}", path.display())]
+    File {
+        /// "write", "read" or "remove".
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The child's status cannot be read.
+    #[error("cannot tell whether a child process has ended")]
+    Status(#[source] io::Error),
+}
+
+impl ChildError {
+    fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::File { action, path: path.to_path_buf(), source }
+    }
+}
+
 /// How a child ended, and its output.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub struct Finished {
     /// None if it was killed at the time limit.
-    pub(crate) status: Option<ExitStatus>,
-    pub(crate) elapsed: Duration,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+    pub status: Option<ExitStatus>,
+    /// From its start to its end.
+    pub elapsed: Duration,
+    /// Its standard output, with invalid UTF-8 replaced.
+    pub stdout: String,
+    /// Its standard error, likewise.
+    pub stderr: String,
 }
 
 impl Finished {
     /// Whether it ended in time with exit code 0.
-    pub(crate) fn is_success(&self) -> bool {
+    pub fn is_success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
 
     /// How it ended: "exit status: 1", or that it exceeded its limit.
-    pub(crate) fn ending(&self) -> String {
+    pub fn ending(&self) -> String {
         match self.status {
             Some(status) => status.to_string(),
             None => format!("killed at its time limit, after {:.0} s", self.elapsed.as_secs_f64()),
@@ -47,51 +72,54 @@ impl Finished {
 ///
 /// # Errors
 /// If a file cannot be written, read or removed, or the child's status cannot be read.
-pub(crate) fn run(command: &mut Command, limit: Duration, title: &str, log: &Path) -> Result<Result<Finished, String>> {
+pub fn run(
+    command: &mut Command,
+    limit: Duration,
+    title: &str,
+    log: &Path,
+) -> Result<Result<Finished, String>, ChildError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let streams = [log.with_extension("stdout"), log.with_extension("stderr")];
-    let create = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
+    let create = |path: &Path| File::create(path).map_err(ChildError::file("write", path));
     command.stdin(Stdio::null()).stdout(create(&streams[0])?).stderr(create(&streams[1])?);
     own_group(command);
     let start = Instant::now();
     let status = match command.spawn() {
         Ok(child) => wait(child, start + limit)?,
         Err(error) => {
-            streams.iter().try_for_each(std::fs::remove_file)?;
+            streams.iter().try_for_each(|path| remove(path))?;
             return Ok(Err(format!("cannot start {name}: {error}")));
         }
     };
     let elapsed = start.elapsed();
-    let read = |path: &Path| -> Result<String> {
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let read = |path: &Path| {
+        let bytes = std::fs::read(path).map_err(ChildError::file("read", path))?;
+        remove(path)?;
+        Ok::<_, ChildError>(String::from_utf8_lossy(&bytes).into_owned())
     };
     let finished = Finished { status, elapsed, stdout: read(&streams[0])?, stderr: read(&streams[1])? };
-    let mut file = File::options().create(true).append(true).open(log)?;
-    writeln!(
-        file,
-        "=== {title}: {}, {:.1} s\n{}{}",
-        finished.ending(),
-        elapsed.as_secs_f64(),
-        finished.stdout,
-        finished.stderr
-    )
-    .with_context(|| format!("cannot write {}", log.display()))?;
+    let append = || File::options().create(true).append(true).open(log);
+    let (ending, seconds) = (finished.ending(), elapsed.as_secs_f64());
+    let entry = format!("=== {title}: {ending}, {seconds:.1} s\n{}{}\n", finished.stdout, finished.stderr);
+    append().and_then(|mut file| file.write_all(entry.as_bytes())).map_err(ChildError::file("write", log))?;
     Ok(Ok(finished))
 }
 
+fn remove(path: &Path) -> Result<(), ChildError> {
+    std::fs::remove_file(path).map_err(ChildError::file("remove", path))
+}
+
 /// The status of the child, or None if it had to be killed.
-fn wait(mut child: Child, deadline: Instant) -> Result<Option<ExitStatus>> {
+fn wait(mut child: Child, deadline: Instant) -> Result<Option<ExitStatus>, ChildError> {
     while Instant::now() < deadline {
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = child.try_wait().map_err(ChildError::Status)? {
             return Ok(Some(status));
         }
         thread::sleep(POLL);
     }
     kill_group(&mut child);
     let killed = Instant::now();
-    while child.try_wait()?.is_none() && killed.elapsed() < GRACE {
+    while child.try_wait().map_err(ChildError::Status)?.is_none() && killed.elapsed() < GRACE {
         thread::sleep(POLL);
     }
     Ok(None)
