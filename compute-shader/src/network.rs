@@ -54,7 +54,7 @@ impl<'g> ShaderNetwork<'g> {
     ///
     /// # Errors
     /// If a layer is too large for the adapter, or the device fails.
-    pub fn new(gpu: &'g Gpu, network: &Network<f32>) -> Result<Self, ShaderError> {
+    pub fn new(gpu: &'g Gpu, network: &Network) -> Result<Self, ShaderError> {
         let architecture = network.architecture().clone();
         let mut layers = Vec::new();
         for (index, (weights, biases)) in network.weights().iter().zip(network.biases()).enumerate() {

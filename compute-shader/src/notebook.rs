@@ -11,7 +11,7 @@ use neural_net::{CpuEngine, Engine, Network, Training};
 /// An observer that never interrupts.
 struct NoObserver;
 
-impl<E: Engine<f32>> Observer<f32, E> for NoObserver {
+impl<E: Engine> Observer<E> for NoObserver {
     type Error = Infallible;
 
     fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {
@@ -28,7 +28,7 @@ impl<E: Engine<f32>> Observer<f32, E> for NoObserver {
 ///
 /// # Errors
 /// If training diverges.
-pub fn train(images: &LabelledImages, steps: usize) -> Result<Network<f32>, TrainingError<Infallible>> {
+pub fn train(images: &LabelledImages, steps: usize) -> Result<Network, TrainingError<Infallible>> {
     let preset = Preset::Notebook;
     let mut hyperparameters = preset.hyperparameters();
     (hyperparameters.epochs, hyperparameters.report_every) = (steps, steps);

@@ -24,7 +24,7 @@ const NOTEBOOK: usize = 10_000;
 const VALUES: usize = 4_096;
 
 /// The first `count` built-in digits.
-fn digits(count: usize) -> Samples<f32> {
+fn digits(count: usize) -> Samples {
     let (pixels, labels) = builtin_digits::draw(count, 0);
     let side = builtin_digits::SIDE;
     let pixels = Array2::from_shape_vec((count, side * side), pixels).expect("draw returns count × side² pixels");
@@ -32,7 +32,7 @@ fn digits(count: usize) -> Samples<f32> {
 }
 
 /// Training of a preset's network; each call of the returned closure is one pass over the samples.
-fn pass<'a>(preset: Preset, samples: &'a Samples<f32>, batch_size: Option<usize>) -> impl FnMut() + 'a {
+fn pass<'a>(preset: Preset, samples: &'a Samples, batch_size: Option<usize>) -> impl FnMut() + 'a {
     // The gradients of the homework's batches are summed: a larger batch needs a smaller rate.
     let learning_rate = batch_size.map_or(0.1, |size| 0.1_f64.min(1.6 / size as f64));
     let hyperparameters = Hyperparameters { batch_size, learning_rate, ..preset.hyperparameters() };
@@ -69,7 +69,7 @@ fn prediction(criterion: &mut Criterion) {
     let samples = digits(1);
     let preset = Preset::Notebook;
     let architecture = preset.architecture().expect("both presets are networks");
-    let network = initial_parameters::<f32>(architecture, &preset.hyperparameters()).network;
+    let network = initial_parameters(architecture, &preset.hyperparameters()).network;
     criterion.bench_function("one prediction 784-10-10", |bencher| {
         let mut predictor = Predictor::new(&network);
         bencher.iter(|| black_box(predictor.predict(black_box(samples.input(0))))[0]);

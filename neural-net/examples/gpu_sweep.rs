@@ -202,8 +202,8 @@ fn beyond(seconds: Option<Vec<f64>>, other: Option<Vec<f64>>) -> Option<Vec<f64>
 /// Steps of the homework's network on random images with random labels; four of five pixels are zero, as in MNIST.
 struct Problem {
     hyperparameters: Hyperparameters,
-    samples: Samples<f32>,
-    parameters: Parameters<f32>,
+    samples: Samples,
+    parameters: Parameters,
     order: Vec<u32>,
     steps: NonZeroUsize,
 }

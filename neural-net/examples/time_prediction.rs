@@ -75,7 +75,7 @@ fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
 }
 
 /// The mean time of [`CALLS`] calls, since one is too short to measure.
-fn time_one(predictor: &mut Predictor<f32>, images: &Array2<f32>, repeats: NonZeroUsize) -> Measurement {
+fn time_one(predictor: &mut Predictor, images: &Array2<f32>, repeats: NonZeroUsize) -> Measurement {
     let image = images.row(0);
     let image = image.as_slice().expect("images are stored row by row");
     let Measurement { min, median, repeats } = measure(repeats, || {
@@ -101,11 +101,7 @@ fn images(count: usize) -> Result<(&'static str, Array2<f32>)> {
 }
 
 /// Compares the outputs of each image with [`Network::predict`]'s.
-fn check(
-    network: &Network<f32>,
-    images: &Array2<f32>,
-    mut predict: impl FnMut(&[f32]) -> Vec<f32>,
-) -> Result<(), String> {
+fn check(network: &Network, images: &Array2<f32>, mut predict: impl FnMut(&[f32]) -> Vec<f32>) -> Result<(), String> {
     for (index, image) in images.outer_iter().enumerate() {
         let image = image.as_slice().expect("images are stored row by row");
         let (found, expected) = (predict(image), network.predict(image));

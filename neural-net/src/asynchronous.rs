@@ -218,7 +218,7 @@ impl Served {
 pub fn serve(
     world: &Communicator,
     masters: usize,
-    parameters: &Parameters<f32>,
+    parameters: &Parameters,
     hyperparameters: &Hyperparameters,
     rule: StalenessRule,
 ) -> Result<Served, Error> {

@@ -16,7 +16,7 @@ const BLOCK: usize = 2048;
 #[derive(Debug)]
 pub struct AugmentedEngine<'a> {
     images: Images<'a>,
-    parameters: Parameters<f32>,
+    parameters: Parameters,
     hyperparameters: Hyperparameters,
     workers: usize,
     /// Number of steps in the epochs before this one.
@@ -26,7 +26,7 @@ pub struct AugmentedEngine<'a> {
 /// What workers read.
 #[derive(Clone, Copy, Debug)]
 struct Images<'a> {
-    samples: &'a Samples<f32>,
+    samples: &'a Samples,
     distortion: Distortion,
     seed: u64,
 }
@@ -56,8 +56,8 @@ impl<'a> AugmentedEngine<'a> {
     /// # Panics
     /// If the samples are not images of bytes of a digit, or do not have the network's numbers of inputs and outputs.
     pub fn new(
-        samples: &'a Samples<f32>,
-        parameters: &Parameters<f32>,
+        samples: &'a Samples,
+        parameters: &Parameters,
         hyperparameters: &Hyperparameters,
         distortion: Distortion,
         workers: usize,
@@ -72,12 +72,12 @@ impl<'a> AugmentedEngine<'a> {
         }
     }
 
-    fn engine<'b>(&self, samples: &'b Samples<f32>) -> CpuEngine<'b, f32> {
+    fn engine<'b>(&self, samples: &'b Samples) -> CpuEngine<'b> {
         CpuEngine::new(samples, &self.parameters, &self.hyperparameters)
     }
 }
 
-impl Engine<f32> for AugmentedEngine<'_> {
+impl Engine for AugmentedEngine<'_> {
     fn device(&self) -> String {
         let plural = if self.workers == 1 { "" } else { "s" };
         format!("{}, {} worker{plural} that distort images", self.engine(self.images.samples).device(), self.workers)
@@ -140,7 +140,7 @@ impl Engine<f32> for AugmentedEngine<'_> {
         }
     }
 
-    fn evaluate(&mut self, samples: &Samples<f32>) -> Result<Evaluation, DeviceError> {
+    fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError> {
         self.engine(self.images.samples).evaluate(samples)
     }
 
@@ -148,7 +148,7 @@ impl Engine<f32> for AugmentedEngine<'_> {
         self.engine(self.images.samples).evaluate_training_samples()
     }
 
-    fn parameters(&self) -> Result<Parameters<f32>, DeviceError> {
+    fn parameters(&self) -> Result<Parameters, DeviceError> {
         Ok(self.parameters.clone())
     }
 }

@@ -20,7 +20,7 @@ pub const FILE_NAME: &str = "checkpoint.safetensors";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// The network and the optimizer's state.
-    pub parameters: Parameters<f32>,
+    pub parameters: Parameters,
     /// The settings and the progress.
     pub run: Run,
 }

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, s};
 
-use crate::{Samples, Scalar};
+use crate::Samples;
 
 pub use digits::*;
 
@@ -12,22 +12,22 @@ pub trait ToSamples {
     ///
     /// # Panics
     /// If there are fewer than `first + count` images.
-    fn samples<F: Scalar>(&self, first: usize, count: usize) -> Samples<F>;
+    fn samples(&self, first: usize, count: usize) -> Samples;
 }
 
 impl ToSamples for LabelledImages {
-    fn samples<F: Scalar>(&self, first: usize, count: usize) -> Samples<F> {
+    fn samples(&self, first: usize, count: usize) -> Samples {
         let pixels = self.pixels.clone().slice_move(s![first..first + count, ..]);
         let labels = &self.labels[first..first + count];
-        let mut targets = vec![F::zero(); count * CLASSES];
+        let mut targets = vec![0.0; count * CLASSES];
         for (target, &label) in targets.as_chunks_mut::<CLASSES>().0.iter_mut().zip(labels) {
-            target[usize::from(label)] = F::one();
+            target[usize::from(label)] = 1.0;
         }
         let targets = match Array2::from_shape_vec((count, CLASSES), targets) {
             Ok(targets) => targets,
             Err(error) => unreachable!("a target for each class: {error}"),
         };
-        match Samples::from_bytes(pixels, F::from_f64(255.0), targets) {
+        match Samples::from_bytes(pixels, 255.0, targets) {
             Ok(samples) => samples,
             Err(error) => unreachable!("the numbers of labels and images are equal: {error}"),
         }

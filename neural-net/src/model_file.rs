@@ -39,7 +39,7 @@ pub(crate) const CHECKPOINT_KEYS: [&str; 7] =
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// The network.
-    pub network: Network<f32>,
+    pub network: Network,
     /// The data set that it was trained on.
     pub dataset: String,
 }
@@ -206,12 +206,12 @@ pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
 pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
 
 /// A network's tensors, with names that begin with `prefix`.
-pub fn network_tensors(prefix: &str, network: &Network<f32>) -> Vec<NamedTensor> {
+pub fn network_tensors(prefix: &str, network: &Network) -> Vec<NamedTensor> {
     layer_tensors(prefix, network.weights().iter().zip(network.biases()))
 }
 
 /// The tensors of a network and of its optimizer's state.
-pub fn parameter_tensors(parameters: &Parameters<f32>) -> Vec<NamedTensor> {
+pub fn parameter_tensors(parameters: &Parameters) -> Vec<NamedTensor> {
     let mut tensors = network_tensors("layers", &parameters.network);
     for (prefix, state) in [("velocities", &parameters.velocities), ("squares", &parameters.squares)] {
         let layers = state.iter().flatten().map(|(weights, biases)| (weights, biases));

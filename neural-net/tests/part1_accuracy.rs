@@ -45,7 +45,7 @@ fn part1_the_notebook_network_passes_90_percent_on_mnist() {
 
 struct Silent;
 
-impl<E: Engine<f32>> Observer<f32, E> for Silent {
+impl<E: Engine> Observer<E> for Silent {
     type Error = std::convert::Infallible;
 
     fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> std::ops::ControlFlow<()> {
@@ -58,7 +58,7 @@ impl<E: Engine<f32>> Observer<f32, E> for Silent {
 }
 
 fn accuracy_on_builtin_digits(dataset: &Dataset, architecture: Architecture, hyperparameters: &Hyperparameters) -> f64 {
-    let train = dataset.train.samples::<f32>(0, 50_000);
+    let train = dataset.train.samples(0, 50_000);
     let test = dataset.test.samples(0, dataset.test.len());
     let parameters = initial_parameters(architecture, hyperparameters);
     let engine = CpuEngine::new(&train, &parameters, hyperparameters);

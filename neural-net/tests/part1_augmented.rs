@@ -14,14 +14,14 @@ use neural_net::{Activation, Architecture, Hyperparameters, Samples};
 const COUNT: usize = 5000;
 
 /// Images of digits, as bytes.
-fn digits() -> Samples<f32> {
+fn digits() -> Samples {
     let (pixels, labels) = builtin_digits::draw(COUNT, 3);
     let pixels = ArcArray2::from_shape_vec((COUNT, 784), pixels).unwrap();
     let targets = Array2::from_shape_fn((COUNT, 10), |(i, k)| f32::from(u8::from(usize::from(labels[i]) == k)));
     Samples::from_bytes(pixels, 255.0, targets).unwrap()
 }
 
-fn start(optimizer: Optimizer) -> (Parameters<f32>, Hyperparameters) {
+fn start(optimizer: Optimizer) -> (Parameters, Hyperparameters) {
     let hyperparameters = Hyperparameters {
         optimizer,
         learning_rate: 0.002,
@@ -38,7 +38,7 @@ fn order() -> Vec<u32> {
 }
 
 /// Trains two epochs; returns the parameters and the losses of all steps.
-fn train(engine: &mut impl Engine<f32>) -> (Parameters<f32>, Vec<f64>) {
+fn train(engine: &mut impl Engine) -> (Parameters, Vec<f64>) {
     let mut losses = vec![];
     for epoch in 0..2 {
         engine.start_epoch(0.002 / (epoch + 1) as f64, epoch * COUNT.div_ceil(48));
@@ -70,7 +70,7 @@ fn part1_without_distortion_the_bits_are_those_of_the_cpu_engine() {
 fn part1_augmented_weights_do_not_depend_on_the_workers_nor_on_interruptions() {
     let samples = digits();
     let (parameters, hyperparameters) = start(Optimizer::Sgd);
-    let engine = |parameters: &Parameters<f32>, workers| {
+    let engine = |parameters: &Parameters, workers| {
         AugmentedEngine::new(&samples, parameters, &hyperparameters, Distortion::default(), workers)
     };
     let expected = train(&mut engine(&parameters, 0));

@@ -11,16 +11,15 @@ use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant};
 use neural_net::engine::{CpuEngine, Engine, EngineError, GpuEngine, GpuOptions, GpuPath, Parameters, TrainingKernel};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
-use neural_net::reference;
 use neural_net::training::Optimizer;
-use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples};
+use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use support::cases::{Case, assert_close, case, random_samples, start, train_by_reference_observed};
+use support::cases::{Case, assert_close, case, random_samples, start, train_by_reference};
 
 /// Trains in the given order, and returns the parameters and the steps' losses.
-fn train(engine: &mut dyn Engine<f32>, order: &[u32]) -> (Parameters<f32>, Vec<f64>) {
+fn train(engine: &mut dyn Engine, order: &[u32]) -> (Parameters, Vec<f64>) {
     let mut losses = vec![];
     let mut observe = |step, loss| {
         assert_eq!(step, losses.len());
@@ -29,25 +28,6 @@ fn train(engine: &mut dyn Engine<f32>, order: &[u32]) -> (Parameters<f32>, Vec<f
     };
     engine.train(order, 0, &mut observe).unwrap();
     (engine.parameters().unwrap(), losses)
-}
-
-fn in_double_precision(network: &Network<f32>, samples: &Samples<f32>) -> (Network<f64>, Samples<f64>) {
-    let weights = network.weights().iter().map(|weights| weights.mapv(f64::from)).collect();
-    let biases = network.biases().iter().map(|biases| biases.mapv(f64::from)).collect();
-    let network = Network::new(network.architecture().clone(), weights, biases).unwrap();
-    (network, Samples::new(samples.inputs().mapv(f64::from), samples.targets().mapv(f64::from)).unwrap())
-}
-
-/// Whether the sign of a pre-activation of ReLU may differ in single precision, where the derivative jumps from 0 to 1:
-/// it is less than 10⁻⁶ of the sum of its terms' absolute values, more than ten times the rounding error of these sums.
-fn is_at_a_kink_of_relu(network: &Network<f64>, samples: &Samples<f64>) -> bool {
-    let activations = reference::forward(network, samples.inputs());
-    network.weights().iter().zip(network.biases()).enumerate().any(|(layer, (weights, biases))| {
-        let sums = activations[layer].dot(weights) + biases;
-        let absolute_values = activations[layer].mapv(f64::abs).dot(&weights.mapv(f64::abs)) + biases.mapv(f64::abs);
-        let is_near = |(sum, terms): (&f64, &f64)| *sum != 0.0 && sum.abs() < 1e-6 * terms;
-        network.architecture().activation(layer) == Activation::Relu && sums.iter().zip(&absolute_values).any(is_near)
-    })
 }
 
 /// Both paths; one launch for many steps with the default number of blocks, with three, or with one.
@@ -77,21 +57,12 @@ fn check_with(device: &Device, case: &Case, options: &GpuOptions) -> Result<(), 
 
     let mut engine = GpuEngine::new(device, &samples, &parameters, hyperparameters, options).unwrap();
     let (trained, losses) = train(&mut engine, &order);
-    let (exact_network, exact_samples) = in_double_precision(&network, &samples);
-    let mut is_at_kink = false;
-    let before_step = |network: &_, batch: &_| is_at_kink |= is_at_a_kink_of_relu(network, batch);
-    let (expected, expected_loss) = train_by_reference_observed(
-        &exact_samples,
-        &start(exact_network, hyperparameters),
-        hyperparameters,
-        &order,
-        before_step,
-    );
-    if is_at_kink {
+    let expected = train_by_reference(&samples, &parameters, hyperparameters, &order);
+    if expected.is_at_a_kink {
         return Err(TestCaseError::reject("rounding decides the sign of a pre-activation of ReLU"));
     }
-    let (got, _) = in_double_precision(&trained.network, &samples);
-    assert_close(&got, &expected, 2e-6)?;
+    assert_close(&trained.network, &expected.network, 2e-6)?;
+    let expected_loss = expected.loss;
     let loss: f64 = losses.iter().sum();
     prop_assert!((loss - expected_loss).abs() <= 2e-6 * expected_loss.max(1.0), "{} not {}", loss, expected_loss);
     let is_adam = hyperparameters.optimizer == Optimizer::Adam;
@@ -327,7 +298,7 @@ fn resumes_after_the_last_observed_step(path: GpuPath, optimizer: Optimizer) {
     let hyperparameters =
         Hyperparameters { batch_size: Some(2), optimizer, momentum: 0.5, ..Preset::Homework.hyperparameters() };
     let mut parameters = Parameters::new(network);
-    let engine = |parameters: &Parameters<f32>| {
+    let engine = |parameters: &Parameters| {
         GpuEngine::new(&Device::simulator(), &samples, parameters, &hyperparameters, &options).unwrap()
     };
     let (expected, expected_losses) = train(&mut engine(&parameters), &order);

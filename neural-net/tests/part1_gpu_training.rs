@@ -13,7 +13,7 @@ use support::{mnist_directory, small_dataset};
 
 struct Silent;
 
-impl<E: Engine<f32>> Observer<f32, E> for Silent {
+impl<E: Engine> Observer<E> for Silent {
     type Error = std::convert::Infallible;
 
     fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> std::ops::ControlFlow<()> {
@@ -27,17 +27,17 @@ impl<E: Engine<f32>> Observer<f32, E> for Silent {
 
 /// The result of a training run.
 struct Trained {
-    network: Network<f32>,
+    network: Network,
     history: Vec<EpochRecord>,
     test_accuracy: f64,
 }
 
-fn train<E: Engine<f32>>(
+fn train<E: Engine>(
     engine: E,
     hyperparameters: &Hyperparameters,
     train: usize,
-    validation: &Samples<f32>,
-    test: &Samples<f32>,
+    validation: &Samples,
+    test: &Samples,
 ) -> Trained {
     let mut training = Training::new(engine, train, hyperparameters.clone(), Progress::default());
     training.run(&Validation::Apart(validation), &mut Silent).unwrap();
@@ -49,8 +49,8 @@ fn train<E: Engine<f32>>(
 }
 
 /// The maximum difference of the networks' parameters, relative to the largest parameter.
-fn largest_difference(a: &Network<f32>, b: &Network<f32>) -> f32 {
-    let parameters = |network: &Network<f32>| -> Vec<f32> {
+fn largest_difference(a: &Network, b: &Network) -> f32 {
+    let parameters = |network: &Network| -> Vec<f32> {
         network.weights().iter().flatten().chain(network.biases().iter().flatten()).copied().collect()
     };
     let (a, b) = (parameters(a), parameters(b));
@@ -108,7 +108,7 @@ fn part1_gpu_training_is_the_same_where_velocities_do_not_fit_into_shared_memory
         let device = Device::simulator_with(SimulatorOptions { max_shared_bytes, ..SimulatorOptions::default() });
         GpuEngine::new(&device, &samples, &parameters, &hyperparameters, &options)
     };
-    let trained = |engine: Result<GpuEngine, GpuEngineError>| -> Parameters<f32> {
+    let trained = |engine: Result<GpuEngine, GpuEngineError>| -> Parameters {
         let mut engine = engine.unwrap();
         let order: Vec<u32> = (0..60).collect();
         engine.train(&order, 0, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
@@ -131,7 +131,7 @@ fn part1_gpu_training_agrees_with_the_cpu_after_one_step() {
     let samples = dataset.train.samples(0, 16);
     let hyperparameters = Preset::Homework.hyperparameters();
     let parameters = initial_parameters(Preset::Homework.architecture().unwrap(), &hyperparameters);
-    let step = |engine: &mut dyn Engine<f32>| -> Result<(Network<f32>, f64), EngineError> {
+    let step = |engine: &mut dyn Engine| -> Result<(Network, f64), EngineError> {
         let (order, mut total): (Vec<u32>, f64) = ((0..16).collect(), 0.0);
         engine.train(&order, 0, &mut |_, loss| {
             total += loss;

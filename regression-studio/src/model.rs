@@ -33,7 +33,7 @@ pub(crate) const PROGRAM: &str = "regression-studio";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// Weights W and biases b, for standardised inputs and output.
-    pub network: Network<f32>,
+    pub network: Network,
     /// The hidden neurons' activation.
     pub neuron: Neuron,
     /// The map from columns to inputs and from the output to the target.
@@ -67,7 +67,7 @@ impl Model {
     }
 
     /// The network that maps standardised inputs to the standardised output.
-    pub(crate) fn predictor(&self) -> Predictor<f32> {
+    pub(crate) fn predictor(&self) -> Predictor {
         Predictor::new(&self.neuron.fold(&self.network))
     }
 

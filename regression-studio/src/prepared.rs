@@ -40,7 +40,7 @@ pub struct Prepared {
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Standardised inputs and targets.
-    pub samples: Samples<f32>,
+    pub samples: Samples,
     /// The table's row of each sample, ascending.
     pub rows: Arc<[u32]>,
     /// The targets in their own unit.

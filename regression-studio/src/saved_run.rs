@@ -33,7 +33,7 @@ pub struct SavedRun {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// The folded network W', b' and the optimizer's state; see [`crate::sigmoid`].
-    pub parameters: Parameters<f32>,
+    pub parameters: Parameters,
     /// Epochs and steps done.
     pub progress: RunProgress,
     /// [`crate::Prepared::checksum`] of the data.

@@ -51,7 +51,7 @@ pub struct Snapshot {
     /// Names of the network's inputs; empty during preparation.
     pub inputs: Arc<[String]>,
     /// Current weights W and biases b, for the drawing.
-    pub network: Option<Arc<Network<f32>>>,
+    pub network: Option<Arc<Network>>,
     /// True and predicted values: of the validation part during training, of the test part after the end.
     pub predicted: Option<Arc<Predicted>>,
     /// Notes on the data, one line each.

@@ -69,13 +69,13 @@ impl Neuron {
     }
 
     /// Converts W and b to the folded W' and b'.
-    pub fn fold(&self, network: &Network<f32>) -> Network<f32> {
+    pub fn fold(&self, network: &Network) -> Network {
         let (half_gain, threshold) = (self.half_gain(), self.shift());
         self.changed(network, |w| w * half_gain, |b| (b - threshold) * half_gain)
     }
 
     /// Converts the folded W' and b' to W and b.
-    pub fn unfold(&self, network: &Network<f32>) -> Network<f32> {
+    pub fn unfold(&self, network: &Network) -> Network {
         let (half_gain, threshold) = (self.half_gain(), self.shift());
         self.changed(network, |w| w / half_gain, |b| b / half_gain + threshold)
     }
@@ -90,7 +90,7 @@ impl Neuron {
     }
 
     /// Maps the parameters of all layers except the output layer, which is linear.
-    fn changed(&self, network: &Network<f32>, weight: impl Fn(f64) -> f64, bias: impl Fn(f64) -> f64) -> Network<f32> {
+    fn changed(&self, network: &Network, weight: impl Fn(f64) -> f64, bias: impl Fn(f64) -> f64) -> Network {
         let hidden = network.weights().len().saturating_sub(1);
         let map_weights = |(layer, weights): (usize, &Array2<f32>)| match layer < hidden {
             true => weights.mapv(|w| weight(f64::from(w)) as f32),

@@ -16,7 +16,7 @@ pub(super) struct Single {
 
 impl Single {
     /// `None` if all parameters together exceed the adapter's maximum binding size.
-    pub(super) fn new(gpu: &Gpu, pipelines: &Pipelines, network: &Network<f32>) -> Option<Self> {
+    pub(super) fn new(gpu: &Gpu, pipelines: &Pipelines, network: &Network) -> Option<Self> {
         let architecture = network.architecture();
         let count: usize = network.weights().iter().map(|weights| weights.len()).sum::<usize>()
             + network.biases().iter().map(|biases| biases.len()).sum::<usize>();

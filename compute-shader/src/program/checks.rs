@@ -15,12 +15,7 @@ const TOLERANCE: f32 = 1e-5;
 /// Number of samples that are also checked against plain loops, on both paths.
 const PLAIN_SAMPLES: usize = 200;
 
-pub(super) fn run(
-    report: &mut Report,
-    shader: &mut ShaderNetwork,
-    predictor: &Predictor<f32>,
-    input: &Input,
-) -> Result<()> {
+pub(super) fn run(report: &mut Report, shader: &mut ShaderNetwork, predictor: &Predictor, input: &Input) -> Result<()> {
     let expected = predictor.predict_all(input.inputs.view());
     let mut outputs = Array2::zeros((0, 0));
     for batch in BATCHES {
@@ -44,7 +39,7 @@ fn error_note(outcome: &Result<f32, String>) -> String {
     outcome.as_ref().map(|error| format!(" (largest error {error:.1e})")).unwrap_or_default()
 }
 
-fn predict_by_plain_loops(network: &Network<f32>, inputs: ArrayView2<f32>) -> Array2<f32> {
+fn predict_by_plain_loops(network: &Network, inputs: ArrayView2<f32>) -> Array2<f32> {
     let mut outputs = Array2::zeros((inputs.nrows(), network.architecture().outputs()));
     for (mut output, input) in outputs.outer_iter_mut().zip(inputs.outer_iter()) {
         output.assign(&ndarray::Array1::from(network.predict(&input.to_vec())));

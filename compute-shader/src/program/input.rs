@@ -15,7 +15,7 @@ use super::{Arguments, BATCHES};
 const STEPS: usize = 1000;
 
 pub(super) struct Input {
-    pub(super) network: Network<f32>,
+    pub(super) network: Network,
     /// Samples for the largest batch, samples × inputs.
     pub(super) inputs: Array2<f32>,
     /// The images' digits; `None` for random samples or a network of another number of classes.
@@ -62,7 +62,7 @@ impl Input {
             return Ok(Self { network, inputs, labels: None, network_line, data_line });
         }
         let count = dataset.test.len().min(max_batch);
-        let samples = dataset.test.samples::<f32>(0, count);
+        let samples = dataset.test.samples(0, count);
         let labels = dataset.test.labels[..count].to_vec();
         let reads_digits = architecture.outputs() == neural_net::data::CLASSES;
         let data_line = format!("{count} test images of {}", dataset.name);

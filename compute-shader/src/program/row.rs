@@ -28,7 +28,7 @@ impl Row {
     /// Times a batch on the CPU, with rayon's current thread pool, and on the device.
     pub(super) fn measure(
         shader: &mut ShaderNetwork,
-        predictor: &mut Predictor<f32>,
+        predictor: &mut Predictor,
         inputs: ArrayView2<f32>,
         repeats: NonZeroUsize,
     ) -> Result<Self> {

@@ -29,7 +29,7 @@ fn gpu() -> Option<Gpu> {
 }
 
 /// A network with random weights up to 2/√fan_in and biases up to ½, so that sums are neither all small nor all large.
-fn network(sizes: &[usize], hidden: Activation, output: Activation, seed: u64) -> Network<f32> {
+fn network(sizes: &[usize], hidden: Activation, output: Activation, seed: u64) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let architecture = Architecture::new(sizes.to_vec(), hidden, output).unwrap();
     let weights = sizes.windows(2).map(|pair| {
@@ -48,7 +48,7 @@ fn inputs(rows: usize, columns: usize, seed: u64) -> Array2<f32> {
 }
 
 /// The outputs of [`Network::predict`], the naive loops.
-fn expected(network: &Network<f32>, inputs: &Array2<f32>) -> Array2<f32> {
+fn expected(network: &Network, inputs: &Array2<f32>) -> Array2<f32> {
     let mut outputs = Array2::zeros((inputs.nrows(), network.architecture().outputs()));
     for (mut output, input) in outputs.outer_iter_mut().zip(inputs.outer_iter()) {
         output.assign(&Array1::from(network.predict(&input.to_vec())));

@@ -11,7 +11,7 @@ fn shader_classifies_all_test_images_as_the_cpu_does() {
     let Some(directory) = test_skips::path_in("MNIST_DIR", test_skips::Need::Mnist) else { return };
     let dataset = Dataset::mnist(&directory).unwrap();
     let network = notebook::train(&dataset.train, 1000).unwrap();
-    let test = dataset.test.samples::<f32>(0, dataset.test.len());
+    let test = dataset.test.samples(0, dataset.test.len());
     let mut shader = ShaderNetwork::new(&gpu, &network).unwrap();
     let found = shader.predict(test.inputs().view()).unwrap();
     let cpu = Predictor::new(&network).predict_all(test.inputs().view());

@@ -39,7 +39,6 @@ macro_rules! with_units {
     };
 }
 
-mod compiled_once;
 mod dense;
 mod similar;
 
@@ -50,8 +49,6 @@ use crate::lanes::{self, add_lanes};
 use crate::product::PaddedMatrix;
 use crate::{InstructionSet, Real};
 
-#[doc(hidden)]
-pub use compiled_once::CompiledOnce;
 pub use dense::{MAX_INPUT_UNITS, add_products_of_rows, products_of_units};
 pub use similar::order_by_similarity;
 
@@ -67,44 +64,44 @@ pub const UNITS_AT_ONCE: usize = 10;
 pub const MAX_INPUTS: usize = u32::MAX as usize / BLOCKS;
 
 /// The storage type of inputs: floats or bytes.
-pub trait Value<F>: Pod + PartialEq + Send + Sync {
+pub trait Value: Pod + PartialEq + Send + Sync {
     /// The value as a float.
-    fn widen(self) -> F;
+    fn widen(self) -> f32;
 
     #[doc(hidden)]
-    fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, F, Self>);
+    fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, Self>);
 
     #[doc(hidden)]
-    fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, F, Self>);
+    fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, Self>);
 }
 
-impl<F: Real> Value<F> for u8 {
+impl Value for u8 {
     #[inline(always)]
-    fn widen(self) -> F {
-        F::from_byte(self)
+    fn widen(self) -> f32 {
+        f32::from(self)
     }
 
-    fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, F, Self>) {
-        F::weighted_sums_of_bytes(set, kernel);
+    fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, Self>) {
+        set.dispatch(kernel);
     }
 
-    fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, F, Self>) {
-        F::add_gradients_of_bytes(set, kernel);
+    fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, Self>) {
+        set.dispatch(kernel);
     }
 }
 
-impl<F: Real> Value<F> for F {
+impl Value for f32 {
     #[inline(always)]
-    fn widen(self) -> F {
+    fn widen(self) -> f32 {
         self
     }
 
-    fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, F, Self>) {
-        F::weighted_sums_of_floats(set, kernel);
+    fn weighted_sums(set: InstructionSet, kernel: WeightedSums<'_, Self>) {
+        set.dispatch(kernel);
     }
 
-    fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, F, Self>) {
-        F::add_gradients_of_floats(set, kernel);
+    fn add_gradients(set: InstructionSet, kernel: AddGradients<'_, Self>) {
+        set.dispatch(kernel);
     }
 }
 
@@ -183,25 +180,25 @@ impl<E: Pod + PartialEq> Chunk<E> {
 
 /// Weights, or their gradients, packed for the kernels: tiles of up to [`UNITS_AT_ONCE`] units, each input by input.
 #[derive(Clone, Debug)]
-pub struct Tiles<F> {
+pub struct Tiles {
     inputs: usize,
     units: usize,
-    values: Vec<F>,
+    values: Vec<f32>,
 }
 
-impl<F: Real> Tiles<F> {
+impl Tiles {
     /// Zeros for a layer of `units` units.
     pub fn zeros(inputs: usize, units: usize) -> Self {
-        Self { inputs, units, values: vec![F::zero(); inputs * units] }
+        Self { inputs, units, values: vec![0.0; inputs * units] }
     }
 
     /// All values, tile by tile.
-    pub fn values(&self) -> &[F] {
+    pub fn values(&self) -> &[f32] {
         &self.values
     }
 
     /// [`Self::values`], mutable.
-    pub fn values_mut(&mut self) -> &mut [F] {
+    pub fn values_mut(&mut self) -> &mut [f32] {
         &mut self.values
     }
 
@@ -209,7 +206,7 @@ impl<F: Real> Tiles<F> {
     ///
     /// # Panics
     /// If `weights` does not have this shape.
-    pub fn copy_scaled(&mut self, weights: &PaddedMatrix<F>, scale: F) {
+    pub fn copy_scaled(&mut self, weights: &PaddedMatrix<f32>, scale: f32) {
         assert!((weights.rows(), weights.columns()) == (self.inputs, self.units), "copy_scaled: shapes differ");
         for tile in tiles(self.units) {
             let values = &mut self.values[self.inputs * tile.first..][..self.inputs * tile.width];
@@ -224,7 +221,7 @@ impl<F: Real> Tiles<F> {
     ///
     /// # Panics
     /// If `gradients` does not have this shape.
-    pub fn write_scaled(&self, gradients: &mut PaddedMatrix<F>, scale: F) {
+    pub fn write_scaled(&self, gradients: &mut PaddedMatrix<f32>, scale: f32) {
         assert!((gradients.rows(), gradients.columns()) == (self.inputs, self.units), "write_scaled: shapes differ");
         for tile in tiles(self.units) {
             let values = &self.values[self.inputs * tile.first..][..self.inputs * tile.width];
@@ -257,12 +254,12 @@ fn tiles(units: usize) -> impl Iterator<Item = TileOfUnits> {
 ///
 /// # Panics
 /// If the shapes differ from these.
-pub fn weighted_sums<F: Real, E: Value<F>>(
+pub fn weighted_sums<E: Value>(
     set: InstructionSet,
     chunk: &Chunk<E>,
-    weights: &Tiles<F>,
-    biases: &[F],
-    sums: &mut PaddedMatrix<F>,
+    weights: &Tiles,
+    biases: &[f32],
+    sums: &mut PaddedMatrix<f32>,
 ) {
     let units = weights.units;
     assert!(weights.inputs == chunk.inputs && biases.len() == units, "weighted_sums: shapes differ");
@@ -280,11 +277,11 @@ pub fn weighted_sums<F: Real, E: Value<F>>(
 ///
 /// # Panics
 /// If the shapes differ from these.
-pub fn add_gradients<F: Real, E: Value<F>>(
+pub fn add_gradients<E: Value>(
     set: InstructionSet,
     chunk: &Chunk<E>,
-    errors: &PaddedMatrix<F>,
-    gradients: &mut Tiles<F>,
+    errors: &PaddedMatrix<f32>,
+    gradients: &mut Tiles,
 ) {
     let units = gradients.units;
     assert!(gradients.inputs == chunk.inputs, "add_gradients: shapes differ");
@@ -299,24 +296,24 @@ pub fn add_gradients<F: Real, E: Value<F>>(
 /// The kernel of [`weighted_sums`] for one tile of units.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct WeightedSums<'a, F, E> {
+pub struct WeightedSums<'a, E> {
     chunk: &'a Chunk<E>,
-    weights: &'a [F],
-    biases: &'a [F],
-    sums: &'a mut [[F; SAMPLES]],
+    weights: &'a [f32],
+    biases: &'a [f32],
+    sums: &'a mut [[f32; SAMPLES]],
 }
 
 /// The kernel of [`add_gradients`] for one tile of units.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct AddGradients<'a, F, E> {
+pub struct AddGradients<'a, E> {
     chunk: &'a Chunk<E>,
     /// Unit by unit, block by block.
-    errors: &'a [[[F; LANES]; BLOCKS]],
-    gradients: &'a mut [F],
+    errors: &'a [[[f32; LANES]; BLOCKS]],
+    gradients: &'a mut [f32],
 }
 
-impl<F: Real, E: Value<F>> WithSimd for WeightedSums<'_, F, E> {
+impl<E: Value> WithSimd for WeightedSums<'_, E> {
     type Output = ();
 
     #[inline(always)]
@@ -325,7 +322,7 @@ impl<F: Real, E: Value<F>> WithSimd for WeightedSums<'_, F, E> {
     }
 }
 
-impl<F: Real, E: Value<F>> WithSimd for AddGradients<'_, F, E> {
+impl<E: Value> WithSimd for AddGradients<'_, E> {
     type Output = ();
 
     #[inline(always)]
@@ -334,67 +331,67 @@ impl<F: Real, E: Value<F>> WithSimd for AddGradients<'_, F, E> {
     }
 }
 
-impl<F: Real, E: Value<F>> WeightedSums<'_, F, E> {
+impl<E: Value> WeightedSums<'_, E> {
     #[inline(always)]
     fn run<S: Simd, const U: usize>(self, simd: S) {
-        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
-        let weights: &[[F; U]] = self.weights.as_chunks().0;
+        let lanes = size_of::<S::f32s>() / size_of::<f32>();
+        let weights: &[[f32; U]] = self.weights.as_chunks().0;
         let Chunk { blocks, entries, values, .. } = self.chunk;
         for (block, range) in blocks.windows(2).enumerate() {
             let range = range[0] as usize..range[1] as usize;
             let (entries, values) = (&entries[range.clone()], &values[range]);
             for lane in (0..LANES).step_by(lanes) {
-                let mut sums: [F::Vector<S>; U] = std::array::from_fn(|unit| F::splat(simd, self.biases[unit]));
+                let mut sums: [S::f32s; U] = std::array::from_fn(|unit| f32::splat(simd, self.biases[unit]));
                 for (&input, values) in entries.iter().zip(values) {
                     let weights =
                         weights.get(input as usize).expect("there are weights for each of the chunk's inputs");
-                    let x = widen::<F, E, S>(&values[lane..lane + lanes]);
+                    let x = widen::<E, S>(&values[lane..lane + lanes]);
                     for (sum, &weight) in sums.iter_mut().zip(weights) {
-                        *sum = F::multiply_add_vectors(simd, F::splat(simd, weight), x, *sum);
+                        *sum = f32::multiply_add_vectors(simd, f32::splat(simd, weight), x, *sum);
                     }
                 }
                 let sums = sums;
                 for (out, sum) in self.sums.iter_mut().zip(sums) {
-                    F::as_vectors_mut::<S>(&mut out[block * LANES + lane..][..lanes])[0] = sum;
+                    f32::as_vectors_mut::<S>(&mut out[block * LANES + lane..][..lanes])[0] = sum;
                 }
             }
         }
     }
 }
 
-impl<F: Real, E: Value<F>> AddGradients<'_, F, E> {
+impl<E: Value> AddGradients<'_, E> {
     #[inline(always)]
     fn run<S: Simd, const U: usize>(self, simd: S) {
-        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
-        let errors: &[[[F; LANES]; BLOCKS]; U] = self.errors.first_chunk().expect("the tile has U units");
-        let gradients: &mut [[F; U]] = self.gradients.as_chunks_mut().0;
+        let lanes = size_of::<S::f32s>() / size_of::<f32>();
+        let errors: &[[[f32; LANES]; BLOCKS]; U] = self.errors.first_chunk().expect("the tile has U units");
+        let gradients: &mut [[f32; U]] = self.gradients.as_chunks_mut().0;
         let Chunk { used_inputs, blocks_by_input, values_by_input, .. } = self.chunk;
         let (mut rest_of_blocks, mut rest_of_values) = (blocks_by_input.as_slice(), values_by_input.as_slice());
         for &(input, count) in used_inputs {
             let (blocks, values);
             (blocks, rest_of_blocks) = rest_of_blocks.split_at(count as usize);
             (values, rest_of_values) = rest_of_values.split_at(count as usize);
-            let mut partial_sums = [[F::zero(); LANES]; U];
+            let mut partial_sums = [[0.0; LANES]; U];
             for vector in 0..LANES / lanes {
                 let lane = vector * lanes;
-                let mut sums = [F::Vector::<S>::zeroed(); U];
+                let mut sums = [<S::f32s as Zeroable>::zeroed(); U];
                 for (&block, values) in blocks.iter().zip(values) {
                     let block = usize::from(block);
                     assert!(block < BLOCKS, "a chunk has at most {BLOCKS} blocks");
-                    let x = widen::<F, E, S>(&values[lane..lane + lanes]);
+                    let x = widen::<E, S>(&values[lane..lane + lanes]);
                     for unit in 0..U {
-                        let errors = F::as_vectors::<S>(&errors[unit][block])[vector];
-                        sums[unit] = F::multiply_add_vectors(simd, x, errors, sums[unit]);
+                        let errors = f32::as_vectors::<S>(&errors[unit][block])[vector];
+                        sums[unit] = f32::multiply_add_vectors(simd, x, errors, sums[unit]);
                     }
                 }
                 let sums = sums;
                 for (partial, sum) in partial_sums.iter_mut().zip(sums) {
-                    F::as_vectors_mut::<S>(&mut partial[lane..lane + lanes])[0] = sum;
+                    f32::as_vectors_mut::<S>(&mut partial[lane..lane + lanes])[0] = sum;
                 }
             }
-            let sums = add_lanes::<F, S, U>(simd, &partial_sums);
+            let sums = add_lanes::<f32, S, U>(simd, &partial_sums);
             for (gradient, sum) in gradients[input as usize].iter_mut().zip(sums) {
-                *gradient = *gradient + sum;
+                *gradient += sum;
             }
         }
     }
@@ -402,12 +399,12 @@ impl<F: Real, E: Value<F>> AddGradients<'_, F, E> {
 
 /// The register of the widened `values`, one for each of its lanes.
 #[inline(always)]
-fn widen<F: Real, E: Value<F>, S: Simd>(values: &[E]) -> F::Vector<S> {
-    let mut widened = [F::zero(); LANES];
+fn widen<E: Value, S: Simd>(values: &[E]) -> S::f32s {
+    let mut widened = [0.0; LANES];
     for (wide, value) in widened.iter_mut().zip(values) {
         *wide = value.widen();
     }
-    F::as_vectors::<S>(&widened)[0]
+    f32::as_vectors::<S>(&widened)[0]
 }
 
 #[cfg(test)]

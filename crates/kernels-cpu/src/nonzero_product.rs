@@ -38,8 +38,8 @@ const WORD: usize = 64;
 
 /// A matrix of up to [`NonzeroRows::MAX_ROWS`] rows with bitmaps of its nonzero elements.
 #[derive(Clone, Debug)]
-pub struct NonzeroRows<F> {
-    elements: Elements<F>,
+pub struct NonzeroRows {
+    elements: Elements,
     rows: usize,
     columns: usize,
     /// Words in a row.
@@ -58,13 +58,13 @@ pub struct NonzeroRows<F> {
 
 /// The elements, row by row, each row padded with zeros to whole words.
 #[derive(Clone, Debug)]
-enum Elements<F> {
-    Floats(Vec<[F; WORD]>),
+enum Elements {
+    Floats(Vec<[f32; WORD]>),
     /// Bytes, and the lookup table of their values.
-    Bytes(Vec<[u8; WORD]>, Box<[F; 256]>),
+    Bytes(Vec<[u8; WORD]>, Box<[f32; 256]>),
 }
 
-impl<F: Real> NonzeroRows<F> {
+impl NonzeroRows {
     /// Maximum number of rows.
     pub const MAX_ROWS: usize = WORD;
 
@@ -77,12 +77,12 @@ impl<F: Real> NonzeroRows<F> {
     ///
     /// # Panics
     /// If `values`\[0\] is not 0.
-    pub fn of_bytes(columns: usize, values: &[F; 256]) -> Self {
-        assert!(values[0] == F::zero(), "NonzeroRows: the value of byte 0 is not 0");
+    pub fn of_bytes(columns: usize, values: &[f32; 256]) -> Self {
+        assert!(values[0] == 0.0, "NonzeroRows: the value of byte 0 is not 0");
         Self::new(columns, Elements::Bytes(Vec::new(), Box::new(*values)))
     }
 
-    fn new(columns: usize, elements: Elements<F>) -> Self {
+    fn new(columns: usize, elements: Elements) -> Self {
         let words = columns.div_ceil(WORD);
         Self {
             elements,
@@ -127,10 +127,10 @@ impl<F: Real> NonzeroRows<F> {
     /// # Panics
     /// If the row's length is not the number of columns, there are [`Self::MAX_ROWS`] rows already, or the rows are
     /// bytes.
-    pub fn push(&mut self, row: &[F]) {
+    pub fn push(&mut self, row: &[f32]) {
         self.begin_row(row.len());
         let Elements::Floats(elements) = &mut self.elements else { panic!("NonzeroRows: floats among bytes") };
-        push_padded(elements, row, F::zero());
+        push_padded(elements, row, 0.0);
     }
 
     /// Adds a row of bytes.
@@ -171,9 +171,9 @@ impl<F: Real> NonzeroRows<F> {
     }
 }
 
-struct IndexRows<'a, F>(&'a mut NonzeroRows<F>);
+struct IndexRows<'a>(&'a mut NonzeroRows);
 
-impl<F: Real> WithSimd for IndexRows<'_, F> {
+impl WithSimd for IndexRows<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -192,8 +192,8 @@ impl<F: Real> WithSimd for IndexRows<'_, F> {
 
 /// Bit b of the result is set if float b is not zero. A NaN counts as nonzero.
 #[inline(always)]
-fn bits_of_floats<F: Real>(floats: &[F; WORD]) -> u64 {
-    let bits = floats.iter().enumerate().map(|(bit, value)| u64::from(*value != F::zero()) << bit);
+fn bits_of_floats(floats: &[f32; WORD]) -> u64 {
+    let bits = floats.iter().enumerate().map(|(bit, value)| u64::from(*value != 0.0) << bit);
     bits.fold(0, |word, bit| word | bit)
 }
 
@@ -217,9 +217,9 @@ fn bits_of_bytes<S: Simd>(simd: S, bytes: &[u8; WORD]) -> u64 {
     })
 }
 
-struct IndexColumns<'a, F>(&'a mut NonzeroRows<F>);
+struct IndexColumns<'a>(&'a mut NonzeroRows);
 
-impl<F: Real> WithSimd for IndexColumns<'_, F> {
+impl WithSimd for IndexColumns<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -227,7 +227,7 @@ impl<F: Real> WithSimd for IndexColumns<'_, F> {
         let NonzeroRows { elements, words, bits_of_columns, sorted_columns, .. } = self.0;
         match elements {
             Elements::Floats(elements) => {
-                mark_columns(elements, *words, bits_of_columns, sorted_columns, |value| *value != F::zero());
+                mark_columns(elements, *words, bits_of_columns, sorted_columns, |value| *value != 0.0);
             }
             Elements::Bytes(elements, _) => {
                 mark_columns(elements, *words, bits_of_columns, sorted_columns, |byte| *byte != 0);
@@ -307,29 +307,29 @@ impl Iterator for Ones {
 }
 
 /// Reads an element of a stored word of 64 elements.
-trait ReadElement<F>: Copy {
+trait ReadElement: Copy {
     type Word;
-    fn element(self, word: &Self::Word, bit: usize) -> F;
+    fn element(self, word: &Self::Word, bit: usize) -> f32;
 }
 
 #[derive(Clone, Copy)]
 struct AsFloats;
 
 #[derive(Clone, Copy)]
-struct AsBytes<'a, F>(&'a [F; 256]);
+struct AsBytes<'a>(&'a [f32; 256]);
 
-impl<F: Real> ReadElement<F> for AsFloats {
-    type Word = [F; WORD];
+impl ReadElement for AsFloats {
+    type Word = [f32; WORD];
     #[inline(always)]
-    fn element(self, word: &[F; WORD], bit: usize) -> F {
+    fn element(self, word: &[f32; WORD], bit: usize) -> f32 {
         word[bit % WORD]
     }
 }
 
-impl<F: Real> ReadElement<F> for AsBytes<'_, F> {
+impl ReadElement for AsBytes<'_> {
     type Word = [u8; WORD];
     #[inline(always)]
-    fn element(self, word: &[u8; WORD], bit: usize) -> F {
+    fn element(self, word: &[u8; WORD], bit: usize) -> f32 {
         self.0[usize::from(word[bit % WORD])]
     }
 }
@@ -343,13 +343,13 @@ impl<F: Real> ReadElement<F> for AsBytes<'_, F> {
 /// # Panics
 /// If `left` is not indexed, `right` has fewer rows than `first` and `left`'s columns, `rows` is out of bounds, or `out` is
 /// not one row of `right`'s stride for each of `rows`.
-pub fn add_nonzero_product<F: Real>(
+pub fn add_nonzero_product(
     set: InstructionSet,
-    left: &NonzeroRows<F>,
+    left: &NonzeroRows,
     rows: Range<usize>,
-    right: &PaddedMatrix<F>,
+    right: &PaddedMatrix<f32>,
     first: usize,
-    out: &mut [F],
+    out: &mut [f32],
 ) {
     assert!(left.rows_are_indexed, "add_nonzero_product: not indexed");
     let end = first.checked_add(left.columns).filter(|&end| end <= right.rows());
@@ -376,10 +376,10 @@ pub fn add_nonzero_product<F: Real>(
 ///
 /// # Panics
 /// If `left` is not indexed, or `right` has fewer rows than `left`.
-pub fn nonzero_product_of_transpose<F: Real, K: Sink<F>>(
+pub fn nonzero_product_of_transpose<K: Sink<f32>>(
     set: InstructionSet,
-    left: &NonzeroRows<F>,
-    right: &PaddedMatrix<F>,
+    left: &NonzeroRows,
+    right: &PaddedMatrix<f32>,
     only_nonzero: bool,
     sink: K,
 ) {
@@ -397,22 +397,22 @@ pub fn nonzero_product_of_transpose<F: Real, K: Sink<F>>(
     }
 }
 
-struct NonzeroProduct<'a, F, R: ReadElement<F>> {
+struct NonzeroProduct<'a, R: ReadElement> {
     read: R,
     elements: &'a [R::Word],
     bits: &'a [u64],
     /// The rows of the right matrix that belong to the left one's columns, `stride` elements apart.
-    right: &'a [F],
+    right: &'a [f32],
     stride: usize,
-    out: &'a mut [F],
+    out: &'a mut [f32],
 }
 
-impl<F: Real, R: ReadElement<F>> WithSimd for NonzeroProduct<'_, F, R> {
+impl<R: ReadElement> WithSimd for NonzeroProduct<'_, R> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+        let lanes = size_of::<S::f32s>() / size_of::<f32>();
         let mut column = 0;
         while column < self.stride {
             column += lanes
@@ -426,7 +426,7 @@ impl<F: Real, R: ReadElement<F>> WithSimd for NonzeroProduct<'_, F, R> {
     }
 }
 
-impl<F: Real, R: ReadElement<F>> NonzeroProduct<'_, F, R> {
+impl<R: ReadElement> NonzeroProduct<'_, R> {
     /// Computes V vectors of sums of every row, from `column` on, and returns V.
     #[inline(always)]
     fn sweep<S: Simd, const V: usize>(&mut self, simd: S, column: usize) -> usize {
@@ -437,11 +437,11 @@ impl<F: Real, R: ReadElement<F>> NonzeroProduct<'_, F, R> {
             let elements = self.elements.iter().skip(word).step_by(words);
             let rows = elements.zip(self.bits.iter().skip(word).step_by(words));
             for ((elements, &bits), out) in rows.zip(self.out.chunks_exact_mut(stride)) {
-                let out = &mut F::as_vectors_mut::<S>(&mut out[column..])[..V];
-                let mut sums: [F::Vector<S>; V] = std::array::from_fn(|v| out[v]);
+                let out = &mut f32::as_vectors_mut::<S>(&mut out[column..])[..V];
+                let mut sums: [S::f32s; V] = std::array::from_fn(|v| out[v]);
                 for bit in Ones(bits) {
                     let value = self.read.element(elements, bit);
-                    add_products::<F, S, V>(simd, &mut sums, value, right, bit * stride);
+                    add_products::<S, V>(simd, &mut sums, value, right, bit * stride);
                 }
                 // A copy, so that the array in the loop has no address and stays in registers.
                 let sums = sums;
@@ -454,37 +454,31 @@ impl<F: Real, R: ReadElement<F>> NonzeroProduct<'_, F, R> {
 
 /// Adds value · right\[first…\] to V vectors of sums.
 #[inline(always)]
-fn add_products<F: Real, S: Simd, const V: usize>(
-    simd: S,
-    sums: &mut [F::Vector<S>; V],
-    value: F,
-    right: &[F],
-    first: usize,
-) {
-    let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+fn add_products<S: Simd, const V: usize>(simd: S, sums: &mut [S::f32s; V], value: f32, right: &[f32], first: usize) {
+    let lanes = size_of::<S::f32s>() / size_of::<f32>();
     let right = right.get(first..first + V * lanes).expect("the right matrix has a row for each bit of the left");
-    let right = F::as_vectors::<S>(right);
-    let value = F::splat(simd, value);
+    let right = f32::as_vectors::<S>(right);
+    let value = f32::splat(simd, value);
     for v in 0..V {
-        sums[v] = F::multiply_add_vectors(simd, value, right[v], sums[v]);
+        sums[v] = f32::multiply_add_vectors(simd, value, right[v], sums[v]);
     }
 }
 
-struct NonzeroProductOfTranspose<'a, F, R: ReadElement<F>, K> {
+struct NonzeroProductOfTranspose<'a, R: ReadElement, K> {
     read: R,
     elements: &'a [R::Word],
-    left: &'a NonzeroRows<F>,
-    right: &'a PaddedMatrix<F>,
+    left: &'a NonzeroRows,
+    right: &'a PaddedMatrix<f32>,
     only_nonzero: bool,
     sink: K,
 }
 
-impl<F: Real, R: ReadElement<F>, K: Sink<F>> WithSimd for NonzeroProductOfTranspose<'_, F, R, K> {
+impl<R: ReadElement, K: Sink<f32>> WithSimd for NonzeroProductOfTranspose<'_, R, K> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
+        let lanes = size_of::<S::f32s>() / size_of::<f32>();
         let mut column = 0;
         while column < self.right.stride() {
             column += lanes
@@ -498,7 +492,7 @@ impl<F: Real, R: ReadElement<F>, K: Sink<F>> WithSimd for NonzeroProductOfTransp
     }
 }
 
-impl<F: Real, R: ReadElement<F>, K: Sink<F>> NonzeroProductOfTranspose<'_, F, R, K> {
+impl<R: ReadElement, K: Sink<f32>> NonzeroProductOfTranspose<'_, R, K> {
     /// Computes V vectors of sums of every row, from `column` on, and returns V.
     #[inline(always)]
     fn sweep<S: Simd, const V: usize>(&mut self, simd: S, column: usize) -> usize {
@@ -506,14 +500,14 @@ impl<F: Real, R: ReadElement<F>, K: Sink<F>> NonzeroProductOfTranspose<'_, F, R,
         let (words, bits_of_columns) = (self.left.words, &self.left.bits_of_columns);
         if !self.only_nonzero {
             let zeros = (0..self.left.columns).filter(|&row| bits_of_columns[row] == 0);
-            zeros.for_each(|row| self.sink.take(simd, row, column, &[F::Vector::<S>::zeroed(); V]));
+            zeros.for_each(|row| self.sink.take(simd, row, column, &[<S::f32s as Zeroable>::zeroed(); V]));
         }
         for &row in &self.left.sorted_columns {
             let row = row as usize;
-            let mut sums = [F::Vector::<S>::zeroed(); V];
+            let mut sums = [<S::f32s as Zeroable>::zeroed(); V];
             for p in Ones(bits_of_columns[row]) {
                 let value = self.read.element(&self.elements[p * words + row / WORD], row);
-                add_products::<F, S, V>(simd, &mut sums, value, right, p * stride + column);
+                add_products::<S, V>(simd, &mut sums, value, right, p * stride + column);
             }
             let sums = sums;
             self.sink.take(simd, row, column, &sums);
@@ -544,7 +538,7 @@ mod tests {
             #[inline(always)]
             fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
         }
-        let mut left = NonzeroRows::<f32>::of_floats(3);
+        let mut left = NonzeroRows::of_floats(3);
         left.push(&[1.0, 0.0, 2.0]);
         left.index(InstructionSet::Portable);
         left.bits_of_columns[2] = 0b11;

@@ -5,20 +5,15 @@ use num_traits::Float;
 use pulp::Simd;
 
 use crate::dispatch::is_fused;
-use crate::lane_per_sample::CompiledOnce;
 use crate::transpose::{self, BAND};
-use crate::{InstructionSet, activation, tanh};
 
 /// The element types of the floating-point kernels: `f32` and `f64`.
-pub trait Real: Float + Pod + Send + Sync + Debug + CompiledOnce + 'static {
+pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
     /// Elements in a 64-byte cache line, the unit to which matrices are padded.
     const LINE: usize = 64 / size_of::<Self>();
 
     /// A vector register of these elements.
     type Vector<S: Simd>: Pod;
-
-    /// The conversion of an integer 0 … 255, exact.
-    fn from_byte(value: u8) -> Self;
 
     /// The register that holds `value` in every lane.
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
@@ -64,11 +59,6 @@ pub trait Real: Float + Pod + Send + Sync + Debug + CompiledOnce + 'static {
         bytemuck::pod_read_unaligned(bytemuck::cast_slice(elements))
     }
 
-    /// eˣ for x ≤ 0, for loops that the compiler vectorises for `S`. In f32 with a relative error of at most 2e-7 down
-    /// to x = −87.3, and below that e^−87.3, about 1.2e-38, instead of less; in f64 the standard library's. A NaN stays
-    /// a NaN.
-    fn exp_of_nonpositive<S: Simd>(x: Self) -> Self;
-
     /// Writes the columns of eight rows to `to`, `to` + `stride`, …, from the first column on, in whole registers;
     /// returns the number of columns written. See [`transpose`].
     ///
@@ -77,21 +67,10 @@ pub trait Real: Float + Pod + Send + Sync + Debug + CompiledOnce + 'static {
     #[doc(hidden)]
     #[allow(unsafe_code)]
     unsafe fn transpose_band<S: Simd>(simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize;
-
-    /// Replaces each element x by 1 / (1 + e⁻ˣ); see [`activation`] for the error bounds.
-    fn sigmoid_in_place(values: &mut [Self]);
-
-    /// Replaces each element x by tanh x; see [`tanh`](mod@tanh) for the error bounds.
-    fn tanh_in_place(values: &mut [Self]);
 }
 
 impl Real for f32 {
     type Vector<S: Simd> = S::f32s;
-
-    #[inline(always)]
-    fn from_byte(value: u8) -> Self {
-        Self::from(value)
-    }
 
     #[inline(always)]
     fn splat<S: Simd>(simd: S, value: Self) -> S::f32s {
@@ -124,11 +103,6 @@ impl Real for f32 {
     }
 
     #[inline(always)]
-    fn exp_of_nonpositive<S: Simd>(x: Self) -> Self {
-        activation::exp_of_nonpositive::<S>(x)
-    }
-
-    #[inline(always)]
     #[allow(unsafe_code)]
     unsafe fn transpose_band<S: Simd>(_simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize {
         #[cfg(target_arch = "x86_64")]
@@ -139,23 +113,10 @@ impl Real for f32 {
         // SAFETY: guaranteed by the caller.
         unsafe { transpose::portable_band(rows, to, stride) }
     }
-
-    fn sigmoid_in_place(values: &mut [Self]) {
-        activation::sigmoid_in_place(InstructionSet::detect(), values);
-    }
-
-    fn tanh_in_place(values: &mut [Self]) {
-        tanh::tanh_in_place(InstructionSet::detect(), values);
-    }
 }
 
 impl Real for f64 {
     type Vector<S: Simd> = S::f64s;
-
-    #[inline(always)]
-    fn from_byte(value: u8) -> Self {
-        Self::from(value)
-    }
 
     #[inline(always)]
     fn splat<S: Simd>(simd: S, value: Self) -> S::f64s {
@@ -188,11 +149,6 @@ impl Real for f64 {
     }
 
     #[inline(always)]
-    fn exp_of_nonpositive<S: Simd>(x: Self) -> Self {
-        x.exp()
-    }
-
-    #[inline(always)]
     #[allow(unsafe_code)]
     unsafe fn transpose_band<S: Simd>(_simd: S, rows: &[&[Self]; BAND], to: *mut Self, stride: usize) -> usize {
         #[cfg(target_arch = "x86_64")]
@@ -202,13 +158,5 @@ impl Real for f64 {
         }
         // SAFETY: guaranteed by the caller.
         unsafe { transpose::portable_band(rows, to, stride) }
-    }
-
-    fn sigmoid_in_place(values: &mut [Self]) {
-        activation::sigmoid_in_place_f64(values);
-    }
-
-    fn tanh_in_place(values: &mut [Self]) {
-        values.iter_mut().for_each(|value| *value = value.tanh());
     }
 }

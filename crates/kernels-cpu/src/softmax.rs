@@ -10,9 +10,10 @@
 
 use pulp::{Simd, WithSimd};
 
+use crate::InstructionSet;
+use crate::activation::exp_of_nonpositive;
 use crate::lanes::LANES;
 use crate::product::PaddedMatrix;
-use crate::{InstructionSet, Real};
 
 /// Maximum number of units.
 pub const MAX_UNITS: usize = 32;
@@ -28,11 +29,11 @@ const BLOCKS_AT_ONCE: usize = 16;
 ///
 /// # Panics
 /// If there are more than [`MAX_UNITS`] units, or the shapes differ.
-pub fn softmax_cross_entropy<F: Real>(
+pub fn softmax_cross_entropy(
     set: InstructionSet,
-    sums: &mut PaddedMatrix<F>,
-    targets: &PaddedMatrix<F>,
-    errors: &mut PaddedMatrix<F>,
+    sums: &mut PaddedMatrix<f32>,
+    targets: &PaddedMatrix<f32>,
+    errors: &mut PaddedMatrix<f32>,
     samples: usize,
 ) -> f64 {
     let shape = (sums.rows(), sums.columns());
@@ -43,14 +44,14 @@ pub fn softmax_cross_entropy<F: Real>(
     set.dispatch(SoftmaxCrossEntropy { sums, targets, errors, samples })
 }
 
-struct SoftmaxCrossEntropy<'a, F> {
-    sums: &'a mut PaddedMatrix<F>,
-    targets: &'a PaddedMatrix<F>,
-    errors: &'a mut PaddedMatrix<F>,
+struct SoftmaxCrossEntropy<'a> {
+    sums: &'a mut PaddedMatrix<f32>,
+    targets: &'a PaddedMatrix<f32>,
+    errors: &'a mut PaddedMatrix<f32>,
     samples: usize,
 }
 
-impl<F: Real> WithSimd for SoftmaxCrossEntropy<'_, F> {
+impl WithSimd for SoftmaxCrossEntropy<'_> {
     type Output = f64;
 
     #[inline(always)]
@@ -62,48 +63,45 @@ impl<F: Real> WithSimd for SoftmaxCrossEntropy<'_, F> {
         let targets = self.targets.padded().as_chunks::<LANES>().0;
         let mut loss = 0.0;
         let blocks = self.samples.div_ceil(LANES);
-        let (mut totals, mut inverses, mut own) = (
-            [[F::one(); LANES]; BLOCKS_AT_ONCE],
-            [[F::one(); LANES]; BLOCKS_AT_ONCE],
-            [[F::zero(); LANES]; BLOCKS_AT_ONCE],
-        );
+        let (mut totals, mut inverses, mut own) =
+            ([[1.0; LANES]; BLOCKS_AT_ONCE], [[1.0; LANES]; BLOCKS_AT_ONCE], [[0.0; LANES]; BLOCKS_AT_ONCE]);
         for first in (0..blocks).step_by(BLOCKS_AT_ONCE) {
             let count = (blocks - first).min(BLOCKS_AT_ONCE);
             for index in 0..count {
                 let block = first + index;
                 // A NaN is never the maximum, but its exponential is a NaN.
-                let mut largest = [F::neg_infinity(); LANES];
+                let mut largest = [f32::NEG_INFINITY; LANES];
                 for unit in 0..units {
                     let z = &sums[unit * stride + block];
                     for lane in 0..LANES {
                         largest[lane] = if z[lane] > largest[lane] { z[lane] } else { largest[lane] };
                     }
                 }
-                let (mut total, mut weighted) = ([F::zero(); LANES], [F::zero(); LANES]);
+                let (mut total, mut weighted) = ([0.0; LANES], [0.0; LANES]);
                 for unit in 0..units {
                     // Copies, so that the compiler need not assume that reads and writes alias.
                     let (mut z, y) = (sums[unit * stride + block], targets[unit * stride + block]);
                     for lane in 0..LANES {
                         let shifted = z[lane] - largest[lane];
-                        z[lane] = F::exp_of_nonpositive::<S>(shifted);
-                        total[lane] = total[lane] + z[lane];
+                        z[lane] = exp_of_nonpositive::<S>(shifted);
+                        total[lane] += z[lane];
                         // 0 · −∞ would be NaN.
-                        let term = if y[lane] == F::zero() { F::zero() } else { y[lane] * shifted };
-                        weighted[lane] = weighted[lane] + term;
+                        let term = if y[lane] == 0.0 { 0.0 } else { y[lane] * shifted };
+                        weighted[lane] += term;
                     }
                     sums[unit * stride + block] = z;
                 }
                 (totals[index], own[index]) = (total, weighted);
             }
             for (inverse, &total) in inverses.as_flattened_mut().iter_mut().zip(totals.as_flattened()) {
-                *inverse = F::one() / total;
+                *inverse = 1.0 / total;
             }
             for unit in 0..units {
                 for (index, inverse) in inverses.iter().enumerate().take(count) {
                     let at = unit * stride + first + index;
                     let (mut a, mut error) = (sums[at], targets[at]);
                     for lane in 0..LANES {
-                        a[lane] = a[lane] * inverse[lane];
+                        a[lane] *= inverse[lane];
                         error[lane] = a[lane] - error[lane];
                     }
                     (sums[at], errors[at]) = (a, error);
@@ -112,21 +110,20 @@ impl<F: Real> WithSimd for SoftmaxCrossEntropy<'_, F> {
             let end = self.samples - first * LANES;
             if end < count * LANES {
                 let (last, used) = (count - 1, end % LANES);
-                (0..units).for_each(|unit| errors[unit * stride + first + last][used..].fill(F::zero()));
-                totals[last][used..].fill(F::one());
-                own[last][used..].fill(F::zero());
+                (0..units).for_each(|unit| errors[unit * stride + first + last][used..].fill(0.0));
+                totals[last][used..].fill(1.0);
+                own[last][used..].fill(0.0);
             }
-            let wide = |value: F| value.to_f64().unwrap_or(f64::NAN);
-            let (mut product, mut weighted) = ([F::one(); LANES], [F::zero(); LANES]);
+            let (mut product, mut weighted) = ([1.0; LANES], [0.0; LANES]);
             for (total, own) in totals.iter().zip(&own).take(count) {
                 for lane in 0..LANES {
-                    product[lane] = product[lane] * total[lane];
-                    weighted[lane] = weighted[lane] + own[lane];
+                    product[lane] *= total[lane];
+                    weighted[lane] += own[lane];
                 }
             }
-            let logarithm = |lanes: &[F]| lanes.iter().copied().map(wide).product::<f64>().ln();
+            let logarithm = |lanes: &[f32]| lanes.iter().copied().map(f64::from).product::<f64>().ln();
             let (lower, upper) = product.split_at(LANES / 2);
-            loss += logarithm(lower) + logarithm(upper) - weighted.into_iter().map(wide).sum::<f64>();
+            loss += logarithm(lower) + logarithm(upper) - weighted.into_iter().map(f64::from).sum::<f64>();
         }
         loss
     }

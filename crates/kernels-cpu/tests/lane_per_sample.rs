@@ -1,16 +1,16 @@
 //! The kernels with one sample per SIMD lane agree with scalar loops, on every instruction set.
 
+use kernels_cpu::InstructionSet;
 use kernels_cpu::lane_per_sample::{
     Chunk, LANES, SAMPLES, Tiles, Value, add_gradients, add_products_of_rows, order_by_similarity, products_of_units,
     weighted_sums,
 };
 use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::softmax::softmax_cross_entropy;
-use kernels_cpu::{InstructionSet, Real};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-fn matrix<F: Real>(rows: usize, columns: usize, rng: &mut StdRng) -> PaddedMatrix<F> {
+fn matrix(rows: usize, columns: usize, rng: &mut StdRng) -> PaddedMatrix<f32> {
     let mut matrix = PaddedMatrix::zeros(rows, columns);
     for row in 0..rows {
         matrix.row_mut(row).iter_mut().for_each(|cell| *cell = random(rng));
@@ -18,35 +18,29 @@ fn matrix<F: Real>(rows: usize, columns: usize, rng: &mut StdRng) -> PaddedMatri
     matrix
 }
 
-fn random<F: Real>(rng: &mut StdRng) -> F {
-    F::from(rng.random_range(-1.0..1.0)).unwrap()
+fn random(rng: &mut StdRng) -> f32 {
+    (rng.random_range(-1.0..1.0)) as f32
 }
 
-fn wide<F: Real>(value: F) -> f64 {
-    value.to_f64().unwrap()
+fn wide(value: f32) -> f64 {
+    f64::from(value)
 }
 
-fn assert_close<F: Real>(got: F, expected: f64, size: f64, what: &str) {
+fn assert_close(got: f32, expected: f64, size: f64, what: &str) {
     let error = (wide(got) - expected).abs();
-    let tolerance = 4.0 * wide(F::epsilon()) * size.max(1.0);
+    let tolerance = 4.0 * wide(f32::EPSILON) * size.max(1.0);
     assert!(error <= tolerance || (wide(got).is_nan() && expected.is_nan()), "{what}: {got:?} instead of {expected}");
 }
 
 /// Both kernels against loops in double precision; returns the bits of the kernels' results.
-fn check<F: Real, E: Value<F>>(
-    set: InstructionSet,
-    rows: &[Vec<E>],
-    inputs: usize,
-    units: usize,
-    rng: &mut StdRng,
-) -> Vec<u64> {
+fn check<E: Value>(set: InstructionSet, rows: &[Vec<E>], inputs: usize, units: usize, rng: &mut StdRng) -> Vec<u64> {
     let what = format!("{}, {} samples, {inputs} inputs, {units} units", set.name(), rows.len());
     let chunk = Chunk::new(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
     assert_eq!(chunk.samples(), rows.len());
-    let weights = matrix::<F>(inputs, units, rng);
-    let biases: Vec<F> = (0..units).map(|_| random(rng)).collect();
+    let weights = matrix(inputs, units, rng);
+    let biases: Vec<f32> = (0..units).map(|_| random(rng)).collect();
     let mut tiles = Tiles::zeros(inputs, units);
-    tiles.copy_scaled(&weights, F::one());
+    tiles.copy_scaled(&weights, 1.0);
     let mut sums = PaddedMatrix::zeros(units, SAMPLES);
     weighted_sums(set, &chunk, &tiles, &biases, &mut sums);
     let mut bits = vec![];
@@ -61,13 +55,13 @@ fn check<F: Real, E: Value<F>>(
         }
     }
 
-    let mut errors = matrix::<F>(units, SAMPLES, rng);
-    (0..units).for_each(|unit| errors.row_mut(unit)[rows.len()..].fill(F::zero()));
+    let mut errors = matrix(units, SAMPLES, rng);
+    (0..units).for_each(|unit| errors.row_mut(unit)[rows.len()..].fill(0.0));
     let mut gradients = Tiles::zeros(inputs, units);
     add_gradients(set, &chunk, &errors, &mut gradients);
     add_gradients(set, &chunk, &errors, &mut gradients);
     let mut got = PaddedMatrix::zeros(inputs, units);
-    gradients.write_scaled(&mut got, F::one());
+    gradients.write_scaled(&mut got, 1.0);
     for input in 0..inputs {
         for unit in 0..units {
             let terms = rows.iter().zip(errors.row(unit)).map(|(row, &e)| wide(row[input].widen()) * wide(e));
@@ -81,10 +75,10 @@ fn check<F: Real, E: Value<F>>(
 }
 
 /// Checks every instruction set, and that those with a fused multiply-add agree to the bit.
-fn check_all<F: Real, E: Value<F>>(rows: &[Vec<E>], inputs: usize, units: usize) {
+fn check_all<E: Value>(rows: &[Vec<E>], inputs: usize, units: usize) {
     let mut fused: Option<Vec<u64>> = None;
     for set in InstructionSet::available() {
-        let bits = check::<F, E>(set, rows, inputs, units, &mut StdRng::seed_from_u64(7));
+        let bits = check::<E>(set, rows, inputs, units, &mut StdRng::seed_from_u64(7));
         if set != InstructionSet::Portable {
             assert!(fused.as_ref().is_none_or(|fused| *fused == bits), "{}: other bits", set.name());
             fused = Some(bits);
@@ -100,14 +94,11 @@ fn sums_and_gradients_are_those_of_plain_loops() {
         let bytes: Vec<Vec<u8>> = (0..samples)
             .map(|_| (0..inputs).map(|_| if rng.random_bool(0.8) { 0 } else { rng.random() }).collect())
             .collect();
-        check_all::<f32, u8>(&bytes, inputs, units);
-        check_all::<f64, u8>(&bytes, inputs, units);
+        check_all::<u8>(&bytes, inputs, units);
         let floats: Vec<Vec<f32>> = (0..samples)
             .map(|_| (0..inputs).map(|_| if rng.random_bool(0.5) { 0.0 } else { random(&mut rng) }).collect())
             .collect();
-        check_all::<f32, f32>(&floats, inputs, units);
-        let doubles: Vec<Vec<f64>> = floats.iter().map(|row| row.iter().map(|&x| f64::from(x)).collect()).collect();
-        check_all::<f64, f64>(&doubles, inputs, units);
+        check_all::<f32>(&floats, inputs, units);
     }
 }
 
@@ -116,7 +107,7 @@ fn sums_and_gradients_for_every_number_of_units() {
     let mut rng = StdRng::seed_from_u64(2);
     let rows: Vec<Vec<f32>> = (0..37).map(|_| (0..5).map(|_| random(&mut rng)).collect()).collect();
     for units in 1..=32 {
-        check_all::<f32, f32>(&rows, 5, units);
+        check_all::<f32>(&rows, 5, units);
     }
 }
 
@@ -125,7 +116,7 @@ fn a_nan_input_reaches_its_sample_and_gradients_only() {
     let mut rows = vec![vec![0.0_f32, 1.0, 2.0]; 20];
     rows[3][0] = f32::NAN;
     for set in InstructionSet::available() {
-        check::<f32, f32>(set, &rows, 3, 4, &mut StdRng::seed_from_u64(3));
+        check::<f32>(set, &rows, 3, 4, &mut StdRng::seed_from_u64(3));
     }
 }
 
@@ -134,7 +125,7 @@ fn an_input_that_is_always_zero_is_skipped() {
     let rows = vec![vec![0_u8, 5, 0]; 40];
     let chunk = Chunk::new(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
     assert_eq!(chunk.entries(), 3, "one input in each of three blocks");
-    let mut weights = Tiles::<f32>::zeros(3, 1);
+    let mut weights = Tiles::zeros(3, 1);
     weights.values_mut().copy_from_slice(&[f32::NAN, 2.0, f32::INFINITY]);
     let mut sums = PaddedMatrix::zeros(1, SAMPLES);
     for set in InstructionSet::available() {
@@ -147,7 +138,7 @@ fn an_input_that_is_always_zero_is_skipped() {
 fn products_of_rows_are_those_of_plain_loops() {
     let mut rng = StdRng::seed_from_u64(4);
     for (left, right, columns) in [(1, 1, 16), (10, 10, 848), (32, 23, 400), (3, 32, 0)] {
-        let (left, right) = (matrix::<f32>(left, SAMPLES, &mut rng), matrix::<f32>(right, SAMPLES, &mut rng));
+        let (left, right) = (matrix(left, SAMPLES, &mut rng), matrix(right, SAMPLES, &mut rng));
         for set in InstructionSet::available() {
             let mut sums = PaddedMatrix::zeros(left.rows(), right.rows());
             add_products_of_rows(set, &left, &right, columns, &mut sums);
@@ -166,15 +157,15 @@ fn products_of_rows_are_those_of_plain_loops() {
 fn products_of_units_are_those_of_plain_loops_in_their_order() {
     let mut rng = StdRng::seed_from_u64(6);
     for (units, inputs, columns) in [(1, 1, 16), (10, 10, 848), (32, 23, 400), (3, 32, 0), (11, 2, 832), (0, 3, 16)] {
-        let mut weights = matrix::<f32>(units, inputs, &mut rng);
-        let mut values = matrix::<f32>(inputs, SAMPLES, &mut rng);
+        let mut weights = matrix(units, inputs, &mut rng);
+        let mut values = matrix(inputs, SAMPLES, &mut rng);
         let biases: Vec<f32> = (0..units).map(|_| random(&mut rng)).collect();
         if units > 1 {
             (weights.row_mut(1)[0], values.row_mut(0)[5]) = (f32::INFINITY, f32::NAN);
         }
         for (set, biases) in InstructionSet::available().flat_map(|set| [(set, None), (set, Some(biases.as_slice()))]) {
             let fma = |a: f32, b: f32, c| if set == InstructionSet::Portable { a * b + c } else { a.mul_add(b, c) };
-            let mut sums = matrix::<f32>(units, SAMPLES, &mut rng);
+            let mut sums = matrix(units, SAMPLES, &mut rng);
             let before = sums.clone();
             products_of_units(set, &weights, &values, biases, columns, &mut sums);
             for unit in 0..units {
@@ -256,14 +247,14 @@ fn similar_samples_become_neighbours() {
 fn softmax_and_its_cross_entropy_are_those_of_plain_loops() {
     let mut rng = StdRng::seed_from_u64(5);
     for (units, samples) in [(1, 1), (10, 848), (32, 401), (3, 16), (7, 300)] {
-        let mut sums = matrix::<f32>(units, SAMPLES, &mut rng);
+        let mut sums = matrix(units, SAMPLES, &mut rng);
         (0..units).for_each(|unit| sums.row_mut(unit).iter_mut().for_each(|z| *z *= 20.0));
         let mut targets = PaddedMatrix::<f32>::zeros(units, SAMPLES);
         for sample in 0..samples {
             targets.row_mut(rng.random_range(0..units))[sample] = 1.0;
         }
         for set in InstructionSet::available() {
-            let (mut outputs, mut errors) = (sums.clone(), matrix::<f32>(units, SAMPLES, &mut rng));
+            let (mut outputs, mut errors) = (sums.clone(), matrix(units, SAMPLES, &mut rng));
             let loss = softmax_cross_entropy(set, &mut outputs, &targets, &mut errors, samples);
             let mut expected_loss = 0.0;
             for sample in 0..samples {

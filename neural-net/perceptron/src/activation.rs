@@ -1,5 +1,8 @@
 //! Activation functions and their derivatives.
 
+use kernels_cpu::InstructionSet;
+use kernels_cpu::activation::sigmoid_in_place;
+use kernels_cpu::tanh::tanh_in_place;
 use serde::{Deserialize, Serialize};
 
 use crate::Scalar;
@@ -49,11 +52,11 @@ impl Activation {
         }
     }
 
-    /// Replaces one layer's sums, for one sample, by its activations. The engines and the predictor use a faster tanh,
-    /// which differs in the last bits.
+    /// Replaces one layer's sums, for one sample, by its activations. The engines and the predictor use a faster sigmoid and
+    /// tanh, which differ in the last bits.
     pub fn apply<F: Scalar>(self, sums: &mut [F]) {
         match self {
-            Self::Sigmoid => F::sigmoid_in_place(sums),
+            Self::Sigmoid => sums.iter_mut().for_each(|z| *z = utils::sigmoid_scalar(*z)),
             // A comparison with NaN is false, so a NaN passes through; the unconditional store lets the loop vectorise.
             Self::Relu => sums.iter_mut().for_each(|z| *z = if *z < F::zero() { F::zero() } else { *z }),
             Self::Tanh => sums.iter_mut().for_each(|z| *z = z.tanh()),
@@ -64,11 +67,12 @@ impl Activation {
 
     /// [`Activation::apply`] for several samples: rows of `stride` elements, of which the first `columns` are a layer's
     /// sums and the others are padding, which may change.
-    pub(crate) fn apply_to_rows<F: Scalar>(self, rows: &mut [F], stride: usize, columns: usize) {
+    pub(crate) fn apply_to_rows(self, rows: &mut [f32], stride: usize, columns: usize) {
         match self {
             // One long slice, padding included, is faster than many short ones.
-            Self::Tanh => F::tanh_in_place(rows),
-            Self::Sigmoid | Self::Relu => self.apply(rows),
+            Self::Sigmoid => sigmoid_in_place(InstructionSet::detect(), rows),
+            Self::Tanh => tanh_in_place(InstructionSet::detect(), rows),
+            Self::Relu => self.apply(rows),
             Self::Identity => {}
             Self::Softmax => rows.chunks_exact_mut(stride).for_each(|row| self.apply(&mut row[..columns])),
         }

@@ -11,18 +11,18 @@ use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2};
 
-use crate::{Network, Samples, Scalar};
+use crate::{Network, Samples};
 
 pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent, TrainingKernel};
 pub use cpu::{CpuEngine, MasterLayer, Masters, PhaseTimes, Says, Threads, WorkerEngine};
 pub use ranks::{Fill, Ranks, ShardEngine};
 
 /// The weights and biases of each layer, or values of their shapes.
-pub type LayerArrays<F> = Vec<(Array2<F>, Array1<F>)>;
+pub type LayerArrays<F = f32> = Vec<(Array2<F>, Array1<F>)>;
 
 /// A network and the state of the optimizer that trains it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parameters<F> {
+pub struct Parameters<F = f32> {
     /// The network.
     pub network: Network<F>,
     /// With momentum, the last changes of the parameters; with Adam, their mean gradients m.
@@ -85,7 +85,7 @@ pub enum EngineError {
 }
 
 /// An implementation of training and evaluation on a device.
-pub trait Engine<F: Scalar> {
+pub trait Engine {
     /// The device's name, for printed results.
     fn device(&self) -> String;
 
@@ -113,7 +113,7 @@ pub trait Engine<F: Scalar> {
     ///
     /// # Errors
     /// If the device fails.
-    fn evaluate(&mut self, samples: &Samples<F>) -> Result<Evaluation, DeviceError>;
+    fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError>;
 
     /// Evaluates the network on the training samples.
     ///
@@ -125,7 +125,7 @@ pub trait Engine<F: Scalar> {
     ///
     /// # Errors
     /// If the device fails.
-    fn parameters(&self) -> Result<Parameters<F>, DeviceError>;
+    fn parameters(&self) -> Result<Parameters, DeviceError>;
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@
 //! code is optimised in every build profile while the rest compiles fast.
 
 pub mod activation;
-mod compiled_once;
 pub mod engine;
 pub mod loss;
 pub mod names;
@@ -30,7 +29,7 @@ pub use samples::{InputRow, Samples};
 pub use training::{Hyperparameters, Training};
 
 /// The element types of a network: `f32` and `f64`.
-pub trait Scalar: utils::Element + kernels_cpu::Real + compiled_once::CompiledOnce {
+pub trait Scalar: utils::Element {
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
     /// The value in double precision.

@@ -138,7 +138,7 @@ impl Initialization {
 /// A network: for each layer with weights a matrix of shape (inputs, outputs) and a vector of biases, so that a layer
 /// computes activation(x·W + b) for a row vector x.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Network<F> {
+pub struct Network<F = f32> {
     architecture: Architecture,
     weights: Vec<Array2<F>>,
     biases: Vec<Array1<F>>,
@@ -159,7 +159,7 @@ pub struct ParameterShapeError {
 }
 
 /// The reason why creating weights and biases of an architecture's sizes cannot fail.
-const SIZES: &str = "an architecture has two layers or more, none of them empty";
+pub(crate) const SIZES: &str = "an architecture has two layers or more, none of them empty";
 
 impl<F: Scalar> Network<F> {
     /// A network with random weights and zero biases.

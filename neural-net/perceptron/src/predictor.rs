@@ -15,7 +15,7 @@ use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
 use crate::padded::{AddBias, pad, pad_row};
-use crate::{Architecture, Network, Scalar};
+use crate::{Architecture, Network};
 
 /// Samples that are predicted together.
 const CHUNK: usize = 64;
@@ -42,32 +42,32 @@ const PARALLEL_WORK: usize = 5_000_000;
 /// # Ok::<(), perceptron::network::ArchitectureError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Predictor<F> {
+pub struct Predictor {
     architecture: Architecture,
-    layers: Vec<PredictorLayer<F>>,
+    layers: Vec<PredictorLayer>,
     /// The activations of each layer for one sample.
-    activations: Vec<Vec<F>>,
+    activations: Vec<Vec<f32>>,
     instruction_set: InstructionSet,
 }
 
 #[derive(Clone, Debug)]
-struct PredictorLayer<F> {
+struct PredictorLayer {
     /// inputs × units, for tiled products; None for few units.
-    weights: Option<PaddedMatrix<F>>,
+    weights: Option<PaddedMatrix<f32>>,
     /// The same weights in the layout of dot products.
-    columns: Columns<F>,
+    columns: Columns<f32>,
     /// One row of units.
-    biases: PaddedMatrix<F>,
+    biases: PaddedMatrix<f32>,
 }
 
-impl<F: Scalar> Predictor<F> {
+impl Predictor {
     /// Copies the network's parameters.
-    pub fn new(network: &Network<F>) -> Self {
+    pub fn new(network: &Network) -> Self {
         Self::with_instruction_set(network, InstructionSet::detect())
     }
 
     /// [`Self::new`] with the given instruction set, for comparisons.
-    pub fn with_instruction_set(network: &Network<F>, instruction_set: InstructionSet) -> Self {
+    pub fn with_instruction_set(network: &Network, instruction_set: InstructionSet) -> Self {
         let layers = network.weights().iter().zip(network.biases()).map(|(weights, biases)| {
             let (inputs, units) = weights.dim();
             let columns = Columns::new(inputs, units, |input, unit| weights[[input, unit]]);
@@ -80,7 +80,7 @@ impl<F: Scalar> Predictor<F> {
         let architecture = network.architecture().clone();
         Self {
             layers: layers.collect(),
-            activations: architecture.sizes()[1..].iter().map(|&units| vec![F::zero(); units]).collect(),
+            activations: architecture.sizes()[1..].iter().map(|&units| vec![0.0; units]).collect(),
             architecture,
             instruction_set,
         }
@@ -95,11 +95,7 @@ impl<F: Scalar> Predictor<F> {
     ///
     /// # Panics
     /// If the length of `inputs` is not the network's number of inputs.
-    pub fn predict(&mut self, inputs: &[F]) -> &[F] {
-        F::predict(self, inputs)
-    }
-
-    pub(crate) fn predict_one(&mut self, inputs: &[F]) -> &[F] {
+    pub fn predict(&mut self, inputs: &[f32]) -> &[f32] {
         assert_eq!(inputs.len(), self.architecture.inputs(), "predict: wrong number of inputs");
         for (index, layer) in self.layers.iter().enumerate() {
             let (before, rest) = self.activations.split_at_mut(index);
@@ -116,20 +112,16 @@ impl<F: Scalar> Predictor<F> {
     ///
     /// # Panics
     /// If the number of columns of `inputs` is not the network's number of inputs.
-    pub fn predict_all(&self, inputs: ArrayView2<F>) -> Array2<F> {
-        F::predict_all(self, inputs)
-    }
-
-    pub(crate) fn predict_rows(&self, inputs: ArrayView2<F>) -> Array2<F> {
+    pub fn predict_all(&self, inputs: ArrayView2<f32>) -> Array2<f32> {
         assert_eq!(inputs.ncols(), self.architecture.inputs(), "predict_all: wrong number of inputs");
         let inputs = inputs.as_standard_layout();
         let (samples, columns, units) = (inputs.nrows(), self.architecture.inputs(), self.architecture.outputs());
-        let mut outputs = vec![F::zero(); samples * units];
+        let mut outputs = vec![0.0; samples * units];
         let values = inputs.as_slice().expect("the standard layout is row by row");
-        let workspace = || -> Vec<PaddedMatrix<F>> {
+        let workspace = || -> Vec<PaddedMatrix<f32>> {
             self.architecture.sizes()[1..].iter().map(|&units| PaddedMatrix::zeros(samples.min(CHUNK), units)).collect()
         };
-        let predict = |workspace: &mut Vec<PaddedMatrix<F>>, (inputs, outputs): (&[F], &mut [F])| {
+        let predict = |workspace: &mut Vec<PaddedMatrix<f32>>, (inputs, outputs): (&[f32], &mut [f32])| {
             self.predict_chunk(inputs, outputs, workspace);
         };
         let work: usize = self.architecture.sizes().windows(2).map(|sizes| samples * sizes[0] * sizes[1]).sum();
@@ -148,11 +140,11 @@ impl<F: Scalar> Predictor<F> {
     }
 
     /// Predicts up to [`CHUNK`] samples; `inputs` and `outputs` are row-major.
-    fn predict_chunk(&self, inputs: &[F], outputs: &mut [F], workspace: &mut [PaddedMatrix<F>]) {
+    fn predict_chunk(&self, inputs: &[f32], outputs: &mut [f32], workspace: &mut [PaddedMatrix<f32>]) {
         let samples = inputs.len() / self.architecture.inputs();
         for (index, layer) in self.layers.iter().enumerate() {
             let (before, rest) = workspace.split_at_mut(index);
-            let mut rows: [&[F]; CHUNK] = [&[]; CHUNK];
+            let mut rows: [&[f32]; CHUNK] = [&[]; CHUNK];
             let rows = &mut rows[..samples];
             match before.last() {
                 None => rows.iter_mut().zip(inputs.chunks(self.architecture.inputs())).for_each(|(row, x)| *row = x),
@@ -170,15 +162,15 @@ impl<F: Scalar> Predictor<F> {
     }
 }
 
-impl<F: Scalar> PredictorLayer<F> {
+impl PredictorLayer {
     /// x·W + b for one sample.
-    fn apply_to_one(&self, set: InstructionSet, inputs: &[F], sums: &mut [F]) {
+    fn apply_to_one(&self, set: InstructionSet, inputs: &[f32], sums: &mut [f32]) {
         vector_product(set, inputs, &self.columns, sums);
         sums.iter_mut().zip(self.biases.row(0)).for_each(|(sum, &bias)| *sum += bias);
     }
 
     /// x·W + b for each sample; sample i goes to row i of `sums`.
-    fn apply_to_many(&self, set: InstructionSet, inputs: &[&[F]], sums: &mut PaddedMatrix<F>) {
+    fn apply_to_many(&self, set: InstructionSet, inputs: &[&[f32]], sums: &mut PaddedMatrix<f32>) {
         match &self.weights {
             Some(weights) if inputs.len() >= MIN_TILED_SAMPLES => {
                 let stride = sums.stride();

@@ -1,64 +1,92 @@
-//! The plain computation of a training step, against which every engine is checked.
+//! The plain computation of a training step, against which every engine is checked, in f64. It calls the homework's functions,
+//! those of `utils`, so that a mistake in one of them shows here.
 
-use ndarray::{Array, Array1, Array2, Axis, Dimension};
+use ndarray::{Array, Array1, Array2, ArrayView2, Axis, Dimension};
 
+use crate::network::SIZES;
 use crate::training::{EPSILON, GradientScale, Hyperparameters, Optimizer, SQUARES_DECAY};
-use crate::{Network, Samples, Scalar};
+use crate::{Activation, Loss, Network, Samples};
 
 /// The derivatives of a batch's loss: one matrix and one vector for each layer with weights.
 #[derive(Clone, Debug)]
-pub struct Gradients<F> {
+pub struct Gradients {
     /// ∂loss/∂W, of shape (inputs, outputs).
-    pub weights: Vec<Array2<F>>,
+    pub weights: Vec<Array2<f64>>,
     /// ∂loss/∂b.
-    pub biases: Vec<Array1<F>>,
+    pub biases: Vec<Array1<f64>>,
     /// The batch's loss.
     pub loss: f64,
 }
 
-/// The activations of every layer for all samples, inputs first; each is *N* × units.
-pub fn forward<F: Scalar>(network: &Network<F>, inputs: &Array2<F>) -> Vec<Array2<F>> {
-    let mut activations = vec![inputs.clone()];
+/// The reason why adding gradients cannot fail.
+const SHAPES: &str = "the gradients of one network have the same shapes";
+/// The samples of a block, whose gradients are computed at once.
+const BLOCK: usize = 64;
+
+/// The weighted sums and the activations of each layer with weights, for all samples; both are *N* × units.
+pub fn forward(network: &Network<f64>, inputs: ArrayView2<f64>) -> Vec<(Array2<f64>, Array2<f64>)> {
+    let mut layers: Vec<(Array2<f64>, Array2<f64>)> = vec![];
     for (layer, (weights, biases)) in network.weights().iter().zip(network.biases()).enumerate() {
-        let sums = activations[layer].dot(weights) + biases;
+        let before = layers.last().map_or(inputs, |(_sums, activations)| activations.view());
         // The product of column-major matrices is column-major, too.
-        let mut sums = sums.as_standard_layout().into_owned();
-        for mut row in sums.outer_iter_mut() {
-            network
-                .architecture()
-                .activation(layer)
-                .apply(row.as_slice_mut().expect("the standard layout is row by row"));
-        }
-        activations.push(sums);
+        let sums = (before.dot(weights) + biases).as_standard_layout().into_owned();
+        let activations = match network.architecture().activation(layer) {
+            Activation::Sigmoid => utils::sigmoid(&sums),
+            activation => {
+                let mut activations = sums.clone();
+                for mut row in activations.outer_iter_mut() {
+                    activation.apply(row.as_slice_mut().expect("the standard layout is row by row"));
+                }
+                activations
+            }
+        };
+        layers.push((sums, activations));
     }
-    activations
+    layers
 }
 
-/// The gradients of the summed loss over all samples, by backpropagation: for the output layer δ = ∂loss/∂z, for the
-/// others δ = (δ_next · W_nextᵀ) ⊙ da/dz; then ∂loss/∂W = xᵀ·δ and ∂loss/∂b = Σ δ (Rumelhart, Hinton and Williams,
-/// "Learning representations by back-propagating errors", 1986).
-pub fn gradients<F: Scalar>(network: &Network<F>, samples: &Samples<F>, loss: crate::Loss) -> Gradients<F> {
+/// The gradients of the summed loss over all samples, block by block.
+pub fn gradients(network: &Network<f64>, samples: &Samples<f64>, loss: Loss) -> Gradients {
+    let mut total = Gradients::zeros(network);
+    let blocks = utils::create_batches(samples.inputs(), samples.targets(), BLOCK).expect("each sample has a target");
+    for (inputs, targets) in blocks {
+        let block = backpropagated(network, inputs, targets, loss);
+        total.weights = utils::add_elementwise(&total.weights, &block.weights).expect(SHAPES);
+        total.biases = utils::add_elementwise(&total.biases, &block.biases).expect(SHAPES);
+        total.loss += block.loss;
+    }
+    total
+}
+
+/// Backpropagation: for the output layer δ = ∂loss/∂z, for the others δ = (δ_next · W_nextᵀ) ⊙ da/dz; then ∂loss/∂W = xᵀ·δ
+/// and ∂loss/∂b = Σ δ (Rumelhart, Hinton and Williams, "Learning representations by back-propagating errors", 1986).
+fn backpropagated(network: &Network<f64>, inputs: ArrayView2<f64>, targets: ArrayView2<f64>, loss: Loss) -> Gradients {
     let architecture = network.architecture();
-    let activations = forward(network, samples.inputs());
-    let outputs = &activations[architecture.layers()];
+    let layers = forward(network, inputs);
+    let (_sums, outputs) = &layers[architecture.layers() - 1];
 
     let mut errors = Array2::zeros(outputs.dim());
     let mut total_loss = 0.0;
-    for (index, mut error) in errors.outer_iter_mut().enumerate() {
-        let (output, target) = (outputs.row(index).to_vec(), samples.target(index));
-        total_loss += loss.of(architecture.output_activation(), &output, target);
+    for ((mut error, output), target) in errors.outer_iter_mut().zip(outputs.outer_iter()).zip(targets.outer_iter()) {
+        let (output, target) = (output.to_vec(), target.to_vec());
+        total_loss += loss.of(architecture.output_activation(), &output, &target);
         let error = error.as_slice_mut().expect("a new array is stored row by row");
-        loss.output_error(architecture.output_activation(), &output, target, error);
+        loss.output_error(architecture.output_activation(), &output, &target, error);
     }
 
     // report: begin gradients
     let mut gradients = Gradients { weights: vec![], biases: vec![], loss: total_loss };
     for layer in (0..architecture.layers()).rev() {
-        gradients.weights.insert(0, activations[layer].t().dot(&errors));
+        let before = if layer == 0 { inputs } else { layers[layer - 1].1.view() };
+        gradients.weights.insert(0, before.t().dot(&errors));
         gradients.biases.insert(0, errors.sum_axis(Axis(0)));
         if layer > 0 {
-            let activation = architecture.activation(layer - 1);
-            errors = errors.dot(&network.weights()[layer].t()) * activations[layer].mapv(|a| activation.derivative(a));
+            let (sums, activations) = &layers[layer - 1];
+            let derivatives = match architecture.activation(layer - 1) {
+                Activation::Sigmoid => utils::sigmoid_prime(sums),
+                activation => activations.mapv(|a| activation.derivative(a)),
+            };
+            errors = errors.dot(&network.weights()[layer].t()) * derivatives;
         }
     }
     // report: end gradients
@@ -67,18 +95,18 @@ pub fn gradients<F: Scalar>(network: &Network<F>, samples: &Samples<F>, loss: cr
 
 /// The state of the optimizer.
 #[derive(Clone, Debug)]
-pub struct State<F> {
+pub struct State {
     /// The last changes of the parameters; with Adam, their mean gradients m.
-    pub velocities: Gradients<F>,
+    pub velocities: Gradients,
     /// With Adam, the mean squared gradients v.
-    pub squares: Gradients<F>,
+    pub squares: Gradients,
     /// Number of steps done.
     pub steps: usize,
 }
 
-impl<F: Scalar> State<F> {
+impl State {
     /// The state before the first step on a network.
-    pub fn new(network: &Network<F>) -> Self {
+    pub fn new(network: &Network<f64>) -> Self {
         Self { velocities: Gradients::zeros(network), squares: Gradients::zeros(network), steps: 0 }
     }
 }
@@ -87,26 +115,24 @@ impl<F: Scalar> State<F> {
 ///
 /// # Panics
 /// If `state` does not have the network's shapes.
-pub fn step<F: Scalar>(
-    network: &Network<F>,
-    state: &mut State<F>,
-    samples: &Samples<F>,
+pub fn step(
+    network: &Network<f64>,
+    state: &mut State,
+    samples: &Samples<f64>,
     hyperparameters: &Hyperparameters,
-) -> Network<F> {
+) -> Network<f64> {
     let mut gradients = gradients(network, samples, hyperparameters.loss);
     if hyperparameters.gradient == GradientScale::Mean {
-        let count = F::from_f64(samples.len() as f64);
+        let count = samples.len() as f64;
         gradients.weights.iter_mut().for_each(|gradient| *gradient /= count);
         gradients.biases.iter_mut().for_each(|gradient| *gradient /= count);
     }
-    let rate = F::from_f64(hyperparameters.learning_rate);
-    let momentum = F::from_f64(hyperparameters.momentum);
-    let decay = F::from_f64(hyperparameters.weight_decay);
+    let Hyperparameters { learning_rate: rate, momentum, weight_decay: decay, .. } = *hyperparameters;
     let State { velocities, squares, steps } = state;
     *steps += 1;
     let (mut weights, mut biases) = (network.weights().to_vec(), network.biases().to_vec());
     for layer in 0..weights.len() {
-        let factor = F::from_f64(hyperparameters.learning_rate_factor(layer));
+        let factor = hyperparameters.learning_rate_factor(layer);
         match hyperparameters.optimizer {
             Optimizer::Sgd => {
                 let change = (&gradients.weights[layer] * factor + &(&weights[layer] * decay)) * rate;
@@ -127,39 +153,33 @@ pub fn step<F: Scalar>(
             }
         }
     }
-    match Network::new(network.architecture().clone(), weights, biases) {
-        Ok(network) => network,
-        Err(error) => unreachable!("a step keeps every shape: {error}"),
-    }
+    Network::new(network.architecture().clone(), weights, biases).expect("a step keeps every shape")
 }
 
 /// The change of parameters by step `t` of Adam, counted from 1, without decay; `scale` is the root of the layer's
 /// factor.
-fn adam_change<F: Scalar, D: Dimension>(
-    gradients: &Array<F, D>,
-    (m, v): (&mut Array<F, D>, &mut Array<F, D>),
+fn adam_change<D: Dimension>(
+    gradients: &Array<f64, D>,
+    (m, v): (&mut Array<f64, D>, &mut Array<f64, D>),
     t: usize,
     hyperparameters: &Hyperparameters,
-    scale: F,
-) -> Array<F, D> {
+    scale: f64,
+) -> Array<f64, D> {
     let Hyperparameters { momentum, learning_rate, .. } = *hyperparameters;
-    let [beta_1, beta_2] = [momentum, SQUARES_DECAY].map(F::from_f64);
-    let [new_1, new_2] = [1.0 - momentum, 1.0 - SQUARES_DECAY].map(F::from_f64);
-    let [rate, epsilon] = [learning_rate, EPSILON].map(F::from_f64);
     let gradients = gradients * scale;
-    *m = &*m * beta_1 + &gradients * new_1;
-    *v = &*v * beta_2 + &gradients * &gradients * new_2;
-    let corrections = [momentum, SQUARES_DECAY].map(|beta| F::from_f64(1.0 - beta.powf(t as f64)));
+    *m = &*m * momentum + &gradients * (1.0 - momentum);
+    *v = &*v * SQUARES_DECAY + &gradients * &gradients * (1.0 - SQUARES_DECAY);
+    let corrections = [momentum, SQUARES_DECAY].map(|beta| 1.0 - beta.powf(t as f64));
     let (m_corrected, v_corrected) = (&*m / corrections[0], &*v / corrections[1]);
-    m_corrected / (v_corrected.mapv(F::sqrt) + epsilon) * (rate * scale)
+    m_corrected / (v_corrected.mapv(f64::sqrt) + EPSILON) * (learning_rate * scale)
 }
 
-impl<F: Scalar> Gradients<F> {
+impl Gradients {
     /// Zeros of the network's shapes.
-    pub fn zeros(network: &Network<F>) -> Self {
+    pub fn zeros(network: &Network<f64>) -> Self {
         Self {
-            weights: network.weights().iter().map(|weights| Array2::zeros(weights.dim())).collect(),
-            biases: network.biases().iter().map(|biases| Array1::zeros(biases.dim())).collect(),
+            weights: utils::zeros_weights(network.architecture().sizes()).expect(SIZES),
+            biases: utils::zeros_biases(network.architecture().sizes()).expect(SIZES),
             loss: 0.0,
         }
     }

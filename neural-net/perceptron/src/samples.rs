@@ -9,7 +9,7 @@ use crate::Scalar;
 
 /// Samples row by row: `inputs` is *N* × inputs, `targets` is *N* × outputs. A clone shares the data.
 #[derive(Clone, Debug)]
-pub struct Samples<F> {
+pub struct Samples<F = f32> {
     inputs: Arc<Inputs<F>>,
     targets: Arc<Array2<F>>,
 }
@@ -34,7 +34,7 @@ struct ByteInputs<F> {
 
 /// The inputs of one sample.
 #[derive(Clone, Copy, Debug)]
-pub enum InputRow<'a, F> {
+pub enum InputRow<'a, F = f32> {
     /// The inputs themselves.
     Floats(&'a [F]),
     /// Bytes, and the lookup table of their values.

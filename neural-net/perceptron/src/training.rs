@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Parameters};
 use crate::names::display_and_parse_names;
 use crate::network::Initialization;
-use crate::{Architecture, Loss, Network, Samples, Scalar};
+use crate::{Architecture, Loss, Network, Samples};
 
 pub use self::optimizer::Optimizer;
 pub(crate) use self::optimizer::{CorrectedStep, EPSILON, SQUARES_DECAY};
@@ -119,11 +119,11 @@ impl Hyperparameters {
 
 /// The samples on which the accuracy after an epoch is measured.
 #[derive(Debug)]
-pub enum Validation<'a, F> {
+pub enum Validation<'a> {
     /// The training samples.
     Training,
     /// A separate validation set.
-    Apart(&'a Samples<F>),
+    Apart(&'a Samples),
 }
 
 /// The measurements after an epoch, or at the step where a training run stopped.
@@ -160,7 +160,7 @@ pub struct Progress {
 }
 
 /// Callbacks of a training run; they may stop it.
-pub trait Observer<F: Scalar, E: Engine<F>> {
+pub trait Observer<E: Engine> {
     /// The error of [`Self::epoch`], which ends the training run.
     type Error;
 
@@ -239,7 +239,7 @@ pub struct Training<E> {
 }
 
 /// The initial parameters of a training run.
-pub fn initial_parameters<F: Scalar>(architecture: Architecture, hyperparameters: &Hyperparameters) -> Parameters<F> {
+pub fn initial_parameters(architecture: Architecture, hyperparameters: &Hyperparameters) -> Parameters {
     let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);
     let network = Network::random(architecture, hyperparameters.initialization, &mut rng);
     Parameters::new(network)
@@ -299,13 +299,13 @@ impl<E> Training<E> {
     ///
     /// # Errors
     /// If the loss is not finite, the device fails, or the observer returns an error.
-    pub fn run<F: Scalar, O: Observer<F, E>>(
+    pub fn run<O: Observer<E>>(
         &mut self,
-        validation: &Validation<F>,
+        validation: &Validation,
         observer: &mut O,
     ) -> Result<Outcome, TrainingError<O::Error>>
     where
-        E: Engine<F>,
+        E: Engine,
     {
         if self.reached().is_some() {
             return Ok(Outcome::Reached);
@@ -324,13 +324,13 @@ impl<E> Training<E> {
     }
 
     /// Trains the rest of an epoch, from one measurement to the next. [`Outcome::Finished`] refers to the epoch.
-    fn train_epoch<F: Scalar, O: Observer<F, E>>(
+    fn train_epoch<O: Observer<E>>(
         &mut self,
-        validation: &Validation<F>,
+        validation: &Validation,
         observer: &mut O,
     ) -> Result<Outcome, TrainingError<O::Error>>
     where
-        E: Engine<F>,
+        E: Engine,
     {
         let order = order_of_epoch(&self.hyperparameters, self.samples, self.progress.epoch);
         let Hyperparameters { epochs, report_every, stop_at, .. } = self.hyperparameters;
@@ -375,14 +375,14 @@ impl<E> Training<E> {
 
     /// Trains until step `end` of the epoch or until the observer stops it. The engine receives the order up to that
     /// step only, so that an engine that submits several steps at once stops there, too.
-    fn train_steps<F: Scalar, O: Observer<F, E>>(
+    fn train_steps<O: Observer<E>>(
         &mut self,
         order: &[u32],
         end: usize,
         observer: &mut O,
     ) -> Result<(), TrainingError<O::Error>>
     where
-        E: Engine<F>,
+        E: Engine,
     {
         let (batches, done) = (self.batches(), self.progress.epoch);
         let (epoch, start) = (done + 1, Instant::now());
@@ -398,14 +398,9 @@ impl<E> Training<E> {
     }
 
     /// Measures the network after `step` steps of an epoch. A loss that is not finite is attributed to the last step.
-    fn measure<F: Scalar>(
-        &mut self,
-        validation: &Validation<F>,
-        step: usize,
-        is_complete: bool,
-    ) -> Result<EpochRecord, EngineError>
+    fn measure(&mut self, validation: &Validation, step: usize, is_complete: bool) -> Result<EpochRecord, EngineError>
     where
-        E: Engine<F>,
+        E: Engine,
     {
         let evaluation = match validation {
             Validation::Training => self.engine.evaluate_training_samples()?,

@@ -163,7 +163,7 @@ impl TensorFile {
     ///
     /// # Errors
     /// If a tensor is missing, does not fit the architecture, or has a value that is not finite.
-    pub fn network(&self, prefix: &str, architecture: Architecture) -> Result<Network<f32>, ModelFileError> {
+    pub fn network(&self, prefix: &str, architecture: Architecture) -> Result<Network, ModelFileError> {
         let (weights, biases) = self.layers(prefix, architecture.layers())?.into_iter().unzip();
         Network::new(architecture, weights, biases)
             .map_err(|source| ModelFileError::Shape { path: self.path.clone(), source })
@@ -181,11 +181,11 @@ impl TensorFile {
         has_velocities: bool,
         optimizer: Optimizer,
         others: &[&str],
-    ) -> Result<Parameters<f32>, ModelFileError> {
+    ) -> Result<Parameters, ModelFileError> {
         let network = self.network("layers", architecture.clone())?;
         let has_squares = optimizer == Optimizer::Adam;
         // The optimizer's state has a network's shapes, and is checked like one.
-        let state = |prefix: &str, is_there: bool| -> Result<Option<LayerArrays<f32>>, ModelFileError> {
+        let state = |prefix: &str, is_there: bool| -> Result<Option<LayerArrays>, ModelFileError> {
             let Some(state) = is_there.then(|| self.network(prefix, architecture.clone())).transpose()? else {
                 return Ok(None);
             };
@@ -209,7 +209,7 @@ impl TensorFile {
     }
 
     /// The matrix and the vector of `count` layers whose tensors' names begin with `prefix`.
-    fn layers(&self, prefix: &str, count: usize) -> Result<LayerArrays<f32>, ModelFileError> {
+    fn layers(&self, prefix: &str, count: usize) -> Result<LayerArrays, ModelFileError> {
         let tensors = self.tensors()?;
         let tensor = |name: String, dimensions: usize| {
             let tensor = tensors.tensor(&name).map_err(|_| self.not_ours(format!("it has no tensor {name:?}")))?;

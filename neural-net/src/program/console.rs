@@ -32,7 +32,7 @@ pub(super) type LazyRun<'a> = LazyCell<Run, Box<dyn FnOnce() -> Run + 'a>>;
 impl Console<'_> {
     /// Writes a checkpoint of `training` to `directory`. A network that is not finite is not saved: it cannot be
     /// resumed, and would replace the last checkpoint.
-    pub(super) fn save_checkpoint<E: Engine<f32>>(
+    pub(super) fn save_checkpoint<E: Engine>(
         &self,
         directory: &std::path::Path,
         training: &Training<E>,
@@ -61,12 +61,12 @@ pub(super) struct NotFinite {
     step: usize,
 }
 
-fn is_finite(network: &Network<f32>) -> bool {
+fn is_finite(network: &Network) -> bool {
     let mut values = network.weights().iter().flatten().chain(network.biases().iter().flatten());
     values.all(|value| value.is_finite())
 }
 
-impl<E: Engine<f32>> Observer<f32, E> for Console<'_> {
+impl<E: Engine> Observer<E> for Console<'_> {
     type Error = anyhow::Error;
 
     fn step(&mut self, epoch: usize, step: usize, steps: usize) -> ControlFlow<()> {

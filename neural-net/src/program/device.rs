@@ -17,7 +17,7 @@ pub(super) enum TrainingDevice {
 
 /// An engine on one of the devices.
 pub(super) enum ChosenEngine<'a> {
-    Cpu(Box<CpuEngine<'a, f32>>),
+    Cpu(Box<CpuEngine<'a>>),
     Gpu(Box<GpuEngine>),
 }
 
@@ -69,8 +69,8 @@ impl TrainingDevice {
     /// An engine that trains the given parameters on the given samples.
     pub(super) fn engine<'a>(
         &self,
-        samples: &'a Samples<f32>,
-        parameters: &Parameters<f32>,
+        samples: &'a Samples,
+        parameters: &Parameters,
         hyperparameters: &Hyperparameters,
         path: GpuPath,
     ) -> Result<ChosenEngine<'a>> {
@@ -87,8 +87,8 @@ impl TrainingDevice {
     /// An engine that trains them with other ranks.
     pub(super) fn shard_engine<'a>(
         &self,
-        samples: &'a Samples<f32>,
-        parameters: &Parameters<f32>,
+        samples: &'a Samples,
+        parameters: &Parameters,
         hyperparameters: &Hyperparameters,
         ranks: Box<dyn Ranks + 'a>,
     ) -> Result<ShardEngine<'a>> {

@@ -111,8 +111,8 @@ pub(super) fn by_masters<'a>(
     arguments: &TrainArguments,
     world: &'a Communicator,
     settings: &Settings,
-    samples: &'a Samples<f32>,
-    parameters: &Parameters<f32>,
+    samples: &'a Samples,
+    parameters: &Parameters,
     train: impl FnOnce(WorkerEngine<'a>) -> Result<ExitCode>,
 ) -> Result<ExitCode> {
     let (ranks, masters, hyperparameters) = (world.size(), arguments.masters.get(), &settings.hyperparameters);

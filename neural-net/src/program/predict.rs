@@ -69,7 +69,7 @@ struct Prediction<'a> {
 
 impl<'a> Prediction<'a> {
     /// Softmax outputs are a distribution; sigmoid outputs, which are separate probabilities, are divided by their sum.
-    fn new(image: &'a str, label: Option<u8>, predictor: &mut Predictor<f32>, pixels: &[u8]) -> Self {
+    fn new(image: &'a str, label: Option<u8>, predictor: &mut Predictor, pixels: &[u8]) -> Self {
         let inputs: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
         let outputs = predictor.predict(&inputs).to_vec();
         let total: f32 = outputs.iter().sum();

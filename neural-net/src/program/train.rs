@@ -166,13 +166,13 @@ struct TrainingRun<'a> {
     is_first: bool,
     settings: &'a Settings,
     dataset: &'a Dataset,
-    validation: Option<Samples<f32>>,
+    validation: Option<Samples>,
     console: Console<'a>,
     threads: usize,
 }
 
 impl TrainingRun<'_> {
-    fn train<E: Engine<f32>>(self, engine: E, progress: Progress) -> Result<ExitCode> {
+    fn train<E: Engine>(self, engine: E, progress: Progress) -> Result<ExitCode> {
         let Self { arguments, is_first, settings, dataset, validation, mut console, threads } = self;
         let quiet = console.quiet;
         let mut training = Training::new(engine, settings.images.0, settings.hyperparameters.clone(), progress);
@@ -254,7 +254,7 @@ impl TrainingRun<'_> {
 }
 
 /// The training samples, and the validation samples if their number is not 0.
-fn split(dataset: &Dataset, images: (usize, usize)) -> Result<(Samples<f32>, Option<Samples<f32>>)> {
+fn split(dataset: &Dataset, images: (usize, usize)) -> Result<(Samples, Option<Samples>)> {
     let (train, validation) = images;
     let available = dataset.train.len();
     if train.checked_add(validation).is_none_or(|wanted| wanted > available) {
@@ -268,7 +268,7 @@ fn split(dataset: &Dataset, images: (usize, usize)) -> Result<(Samples<f32>, Opt
 }
 
 /// The initial parameters and progress: the checkpoint's, which must be of the same images, or new ones.
-fn start(settings: &Settings, run: &LazyRun, kept: Option<Checkpoint>) -> Result<(Parameters<f32>, Progress)> {
+fn start(settings: &Settings, run: &LazyRun, kept: Option<Checkpoint>) -> Result<(Parameters, Progress)> {
     let Some(kept) = kept else {
         return Ok((initial_parameters(settings.architecture.clone(), &settings.hyperparameters), Progress::default()));
     };
@@ -353,7 +353,7 @@ fn shown_sizes(architecture: &Architecture) -> String {
 }
 
 /// Saves a training run that Ctrl-C interrupted to its checkpoint, if it has one, and prints how to resume it.
-fn interrupted<E: Engine<f32>>(console: &Console, training: &Training<E>) -> Result<ExitCode> {
+fn interrupted<E: Engine>(console: &Console, training: &Training<E>) -> Result<ExitCode> {
     let Progress { epoch, step, .. } = training.progress();
     let where_to = format!("after epoch {epoch} and {step} steps");
     match &console.checkpoint {

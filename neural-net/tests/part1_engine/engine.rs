@@ -2,24 +2,27 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::cases::{Case, assert_close, case, random_samples, start, train_by_reference_observed};
+use crate::support::cases::{Case, assert_close, case, random_samples, start, train_by_reference};
 use ndarray::ArcArray2;
 use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters, Threads};
 use neural_net::network::{Initialization, argmax};
 use neural_net::preset::Preset;
 use neural_net::training::Optimizer;
-use neural_net::{Activation, Architecture, Hyperparameters, Network, Samples, Scalar};
+use neural_net::{Activation, Architecture, Hyperparameters, Network, Samples};
 use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-fn train<F: Scalar>(
-    samples: &Samples<F>,
-    parameters: &Parameters<F>,
+/// Largest error of a weight, and of the loss, as a share of the value or of 1: rounding in up to 200 steps.
+const TOLERANCE: f64 = 5e-6;
+
+fn train(
+    samples: &Samples,
+    parameters: &Parameters,
     hyperparameters: &Hyperparameters,
     order: &[u32],
     threads: usize,
-) -> (Parameters<F>, f64) {
+) -> (Parameters, f64) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let mut engine = CpuEngine::new(samples, parameters, hyperparameters);
@@ -34,18 +37,21 @@ fn train<F: Scalar>(
     })
 }
 
-fn check<F: Scalar>(case: &Case, tolerance: f64) -> Result<(), TestCaseError> {
+fn check(case: &Case, tolerance: f64) -> Result<(), TestCaseError> {
     let Case { architecture, hyperparameters, count, seed } = case;
     let mut rng = ChaCha8Rng::seed_from_u64(*seed);
-    let network = Network::<F>::random(architecture.clone(), Initialization::Xavier, &mut rng);
-    let samples = random_samples::<F>(*count, architecture.inputs(), architecture.outputs(), &mut rng);
+    let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
+    let samples = random_samples(*count, architecture.inputs(), architecture.outputs(), &mut rng);
     let order: Vec<u32> = (0..*count as u32).rev().collect();
     let parameters = start(network, hyperparameters);
 
     let (trained, loss) = train(&samples, &parameters, hyperparameters, &order, 1);
-    let (expected, expected_loss) =
-        train_by_reference_observed(&samples, &parameters, hyperparameters, &order, |_, _| ());
-    assert_close(&trained.network, &expected, tolerance)?;
+    let expected = train_by_reference(&samples, &parameters, hyperparameters, &order);
+    if expected.is_at_a_kink {
+        return Err(TestCaseError::reject("rounding decides the sign of a pre-activation of ReLU"));
+    }
+    assert_close(&trained.network, &expected.network, tolerance)?;
+    let expected_loss = expected.loss;
     prop_assert!((loss - expected_loss).abs() <= tolerance * expected_loss.max(1.0), "{} not {}", loss, expected_loss);
 
     let evaluation = CpuEngine::new(&samples, &trained, hyperparameters).evaluate_training_samples().unwrap();
@@ -64,13 +70,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn part1_the_engine_trains_as_the_reference_does_in_double_precision(case in case()) {
-        check::<f64>(&case, 1e-11)?;
-    }
-
-    #[test]
-    fn part1_the_engine_trains_as_the_reference_does_in_single_precision(case in case()) {
-        check::<f32>(&case, 2e-4)?;
+    fn part1_the_engine_trains_as_the_reference_does(case in case()) {
+        check(&case, TOLERANCE)?;
     }
 
     #[test]
@@ -78,7 +79,7 @@ proptest! {
         let Case { architecture, hyperparameters, count, seed } = case;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let network = Network::<f32>::random(architecture.clone(), Initialization::Xavier, &mut rng);
-        let samples = random_samples::<f32>(count, architecture.inputs(), architecture.outputs(), &mut rng);
+        let samples = random_samples(count, architecture.inputs(), architecture.outputs(), &mut rng);
         let order: Vec<u32> = (0..count as u32).collect();
         let parameters = Parameters::new(network);
         let (expected, loss) = train(&samples, &parameters, &hyperparameters, &order, 1);
@@ -90,10 +91,10 @@ proptest! {
 }
 
 /// Images that are mostly background, as bytes and as floats.
-fn images(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> (Samples<f32>, Samples<f32>) {
+fn images(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> (Samples, Samples) {
     let pixel = |rng: &mut ChaCha8Rng| if rng.random_bool(0.2) { rng.random() } else { 0 };
     let bytes = ArcArray2::from_shape_simple_fn((count, inputs), || pixel(rng));
-    let targets = random_samples::<f32>(count, inputs, outputs, rng).targets().clone();
+    let targets = random_samples(count, inputs, outputs, rng).targets().clone();
     let floats = bytes.mapv(|byte| f32::from(byte) / 255.0);
     (Samples::from_bytes(bytes, 255.0, targets.clone()).unwrap(), Samples::new(floats, targets).unwrap())
 }
@@ -115,9 +116,10 @@ proptest! {
             prop_assert!(train(&bytes, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
             prop_assert!(train(&floats, &parameters, &hyperparameters, &order, threads) == trained, "{} threads", threads);
         }
-        let (expected, _) =
-            train_by_reference_observed(&floats, &parameters, &hyperparameters, &order, |_, _| ());
-        assert_close(&trained.0.network, &expected, 2e-4)?;
+        let expected = train_by_reference(&floats, &parameters, &hyperparameters, &order);
+        if !expected.is_at_a_kink {
+            assert_close(&trained.0.network, &expected.network, TOLERANCE)?;
+        }
 
         let evaluate = |samples| {
             CpuEngine::new(samples, &trained.0, &hyperparameters).evaluate_training_samples().unwrap()
@@ -132,7 +134,7 @@ fn part1_a_large_layer_has_the_same_bits_for_any_number_of_threads() {
     let architecture = Architecture::new(vec![900, 301, 10], Activation::Sigmoid, Activation::Softmax).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let network = Network::<f32>::random(architecture, Initialization::Xavier, &mut rng);
-    let samples = random_samples::<f32>(150, 900, 10, &mut rng);
+    let samples = random_samples(150, 900, 10, &mut rng);
     let order: Vec<u32> = (0..150).collect();
     let parameters = Parameters::new(network);
     let (sgd, adam) = (Optimizer::Sgd, Optimizer::Adam);
@@ -154,7 +156,7 @@ fn part1_a_loss_that_is_not_finite_stops_training() {
     let architecture = Architecture::new(vec![3, 2], Activation::Identity, Activation::Identity).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let network = Network::<f32>::random(architecture, Initialization::Xavier, &mut rng);
-    let samples = random_samples::<f32>(400, 3, 2, &mut rng);
+    let samples = random_samples(400, 3, 2, &mut rng);
     let order: Vec<u32> = (0..400).collect();
     let hyperparameters = Hyperparameters { learning_rate: 1e6, ..Preset::Homework.hyperparameters() };
     let mut engine = CpuEngine::new(&samples, &Parameters::new(network), &hyperparameters);

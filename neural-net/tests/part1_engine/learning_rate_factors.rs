@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::cases::{assert_close, random_samples, train_by_reference};
+use crate::support::cases::{assert_close, network_in_f64, random_samples, train_by_reference};
 use gpu::Device;
 use ndarray::Array2;
 use neural_net::engine::{
@@ -32,12 +32,12 @@ fn hyperparameters(batch_size: Option<usize>, momentum: f64, weight_decay: f64) 
     }
 }
 
-fn network(sizes: &[usize], rng: &mut ChaCha8Rng) -> Parameters<f64> {
+fn network(sizes: &[usize], rng: &mut ChaCha8Rng) -> Parameters {
     let architecture = Architecture::new(sizes.to_vec(), Activation::Tanh, Activation::Identity).unwrap();
     Parameters::new(Network::random(architecture, Initialization::Normal, rng))
 }
 
-fn trained(engine: &mut impl Engine<f64>, count: usize) -> Network<f64> {
+fn trained(engine: &mut impl Engine, count: usize) -> Network {
     let order: Vec<u32> = (0..count as u32).collect();
     engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
     engine.parameters().unwrap().network
@@ -49,17 +49,17 @@ fn part1_the_cpu_engine_multiplies_each_layers_gradients_by_its_factor() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     // The last network has too many units, and the second has dense inputs, for the packed full batch.
     for (sizes, zeros) in [(vec![8, 6, 4, 2], true), (vec![8, 6, 4, 2], false), (vec![5, 40, 33, 1], true)] {
-        let samples = random_samples::<f64>(300, sizes[0], sizes[3], &mut rng);
-        let keep = |x: &f64| if zeros && x.abs() < 0.7 { 0.0 } else { *x };
+        let samples = random_samples(300, sizes[0], sizes[3], &mut rng);
+        let keep = |x: &f32| if zeros && x.abs() < 0.7 { 0.0 } else { *x };
         let samples = Samples::new(samples.inputs().map(keep), samples.targets().clone()).unwrap();
         let parameters = network(&sizes, &mut rng);
         for batch_size in [Some(1), Some(16), Some(64), Some(65), Some(130), None] {
             for (momentum, decay) in [(0.0, 0.0), (0.9, 0.0), (0.0, 0.01), (0.9, 0.01)] {
                 let hyperparameters = hyperparameters(batch_size, momentum, decay);
                 let order: Vec<u32> = (0..300).collect();
-                let (expected, _) = train_by_reference(&samples, &parameters.network, &hyperparameters, &order);
+                let expected = train_by_reference(&samples, &parameters, &hyperparameters, &order).network;
                 let got = trained(&mut CpuEngine::new(&samples, &parameters, &hyperparameters), 300);
-                assert_close(&got, &expected, 1e-12).unwrap();
+                assert_close(&got, &expected, 1e-5).unwrap();
             }
         }
     }
@@ -70,7 +70,7 @@ fn part1_the_gpu_engine_multiplies_each_layers_gradients_by_its_factor() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let architecture = Architecture::new(vec![8, 20, 6, 2], Activation::Tanh, Activation::Identity).unwrap();
     let parameters = Parameters::new(Network::<f32>::random(architecture, Initialization::Normal, &mut rng));
-    let samples = random_samples::<f32>(150, 8, 2, &mut rng);
+    let samples = random_samples(150, 8, 2, &mut rng);
     let order: Vec<u32> = (0..150).collect();
     for (path, batch_size) in [(GpuPath::Steps, Some(16)), (GpuPath::Auto, Some(16)), (GpuPath::Steps, None)] {
         let hyperparameters = hyperparameters(batch_size, 0.9, 0.01);
@@ -78,7 +78,7 @@ fn part1_the_gpu_engine_multiplies_each_layers_gradients_by_its_factor() {
         let device = Device::simulator();
         let mut engine = GpuEngine::new(&device, &samples, &parameters, &hyperparameters, &options).unwrap();
         engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
-        let (expected, _) = train_by_reference(&samples, &parameters.network, &hyperparameters, &order);
+        let expected = train_by_reference(&samples, &parameters, &hyperparameters, &order).network;
         assert_close(&engine.parameters().unwrap().network, &expected, 5e-6).unwrap();
     }
 }
@@ -88,7 +88,7 @@ fn part1_one_launch_for_many_steps_rejects_learning_rate_factors() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let architecture = Architecture::new(vec![3, 4, 2], Activation::Tanh, Activation::Identity).unwrap();
     let parameters = Parameters::new(Network::<f32>::random(architecture, Initialization::Normal, &mut rng));
-    let samples = random_samples::<f32>(20, 3, 2, &mut rng);
+    let samples = random_samples(20, 3, 2, &mut rng);
     let options = GpuOptions { path: GpuPath::Persistent, max_blocks: None, no_clusters: false };
     let make =
         |hyperparameters| GpuEngine::new(&Device::simulator(), &samples, &parameters, &hyperparameters, &options);
@@ -102,7 +102,7 @@ fn part1_one_launch_for_many_steps_rejects_learning_rate_factors() {
 #[test]
 fn part1_the_references_step_agrees_with_central_differences() {
     let mut rng = ChaCha8Rng::seed_from_u64(4);
-    let Parameters { network, .. } = network(&[3, 4, 3, 2], &mut rng);
+    let network = network_in_f64(&network(&[3, 4, 3, 2], &mut rng).network);
     let inputs = Array2::from_shape_simple_fn((6, 3), || rng.random_range(-1.0..1.0));
     let targets = Array2::from_shape_simple_fn((6, 2), || rng.random_range(-1.0..1.0));
     let samples = Samples::new(inputs, targets).unwrap();

@@ -13,11 +13,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
 /// Random samples for a preset's network, its initial parameters, and an order of the samples.
-fn start(
-    preset: Preset,
-    count: usize,
-    batch_size: Option<usize>,
-) -> (Samples<f32>, Parameters<f32>, Hyperparameters, Vec<u32>) {
+fn start(preset: Preset, count: usize, batch_size: Option<usize>) -> (Samples, Parameters, Hyperparameters, Vec<u32>) {
     let architecture = preset.architecture().unwrap();
     let hyperparameters = Hyperparameters { batch_size, ..preset.hyperparameters() };
     let mut rng = ChaCha8Rng::seed_from_u64(3);
@@ -29,18 +25,18 @@ fn start(
 
 /// An engine with this number of threads, whatever the cores.
 fn engine<'a>(
-    samples: &'a Samples<f32>,
-    parameters: &Parameters<f32>,
+    samples: &'a Samples,
+    parameters: &Parameters,
     hyperparameters: &Hyperparameters,
     threads: usize,
-) -> CpuEngine<'a, f32> {
+) -> CpuEngine<'a> {
     let mut engine = CpuEngine::new(samples, parameters, hyperparameters);
     engine.set_threads(Threads::Exactly(threads));
     engine
 }
 
 /// Trains until step `last`, from step `first` on; returns the losses.
-fn train(engine: &mut CpuEngine<f32>, order: &[u32], first: usize, last: usize) -> Vec<f64> {
+fn train(engine: &mut CpuEngine, order: &[u32], first: usize, last: usize) -> Vec<f64> {
     let mut losses = Vec::new();
     let mut observe = |step, loss| {
         losses.push(loss);

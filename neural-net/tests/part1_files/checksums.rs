@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
 
-fn network() -> Network<f32> {
+fn network() -> Network {
     let architecture = Architecture::new(vec![3, 2, 2], Activation::Tanh, Activation::Softmax).unwrap();
     Network::random(architecture, Initialization::Normal, &mut ChaCha8Rng::seed_from_u64(5))
 }

@@ -25,7 +25,7 @@ fn model() -> Model {
     Model { network, dataset: "some digits".to_owned() }
 }
 
-fn bits(network: &Network<f32>) -> Vec<u32> {
+fn bits(network: &Network) -> Vec<u32> {
     let weights = network.weights().iter().flatten();
     weights.chain(network.biases().iter().flatten()).map(|value| value.to_bits()).collect()
 }

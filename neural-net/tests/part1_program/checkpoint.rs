@@ -19,7 +19,7 @@ use rand::{RngExt, SeedableRng};
 /// Stops after n steps, counted over all epochs. It stays stopped: at the end of an epoch, `step` is called once more.
 struct StopAfter(usize);
 
-impl<E: Engine<f32>> Observer<f32, E> for StopAfter {
+impl<E: Engine> Observer<E> for StopAfter {
     type Error = std::convert::Infallible;
 
     fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {
@@ -63,7 +63,7 @@ fn part1_a_training_run_stopped_at_any_step_resumes_bit_identically() {
             Checkpoint { parameters: training.engine().parameters().unwrap(), run: run(training.progress().clone()) };
         (outcome, checkpoint)
     };
-    let start = initial_parameters::<f32>(architecture, &hyperparameters);
+    let start = initial_parameters(architecture, &hyperparameters);
     let (outcome, unbroken) = train(start.clone(), Progress::default(), usize::MAX);
     assert_eq!(outcome, Outcome::Finished);
 

@@ -66,7 +66,7 @@ fn part1_program_reads_test_images_as_the_library_does() {
     sandbox.save_model();
     let network = model_file::load(&sandbox.path("model.safetensors")).unwrap().network;
     let test = Dataset::mnist(&sandbox.path("digits")).unwrap().test;
-    let samples = test.samples::<f32>(0, 10);
+    let samples = test.samples(0, 10);
     let read = predictions(&sandbox, &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
     assert_eq!(read.len(), 10);
     for (index, prediction) in read.iter().enumerate() {

@@ -23,7 +23,7 @@ struct StopAfter {
     records: Vec<EpochRecord>,
 }
 
-impl<E: Engine<f32>> Observer<f32, E> for StopAfter {
+impl<E: Engine> Observer<E> for StopAfter {
     type Error = std::convert::Infallible;
 
     fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {
@@ -39,8 +39,8 @@ impl<E: Engine<f32>> Observer<f32, E> for StopAfter {
 }
 
 struct StopCase {
-    train: Samples<f32>,
-    validation: Samples<f32>,
+    train: Samples,
+    validation: Samples,
     architecture: Architecture,
     hyperparameters: Hyperparameters,
 }
@@ -64,16 +64,16 @@ fn case(percent: f64, every: usize) -> StopCase {
 }
 
 impl StopCase {
-    fn start(&self) -> Parameters<f32> {
+    fn start(&self) -> Parameters {
         initial_parameters(self.architecture.clone(), &self.hyperparameters)
     }
 
-    fn cpu(&self, parameters: &Parameters<f32>) -> CpuEngine<'_, f32> {
+    fn cpu(&self, parameters: &Parameters) -> CpuEngine<'_> {
         CpuEngine::new(&self.train, parameters, &self.hyperparameters)
     }
 
     /// Trains from `progress` on until the training run ends or `steps` are done.
-    fn run<E: Engine<f32>>(&self, engine: E, progress: Progress, steps: usize) -> Ended {
+    fn run<E: Engine>(&self, engine: E, progress: Progress, steps: usize) -> Ended {
         let mut training = Training::new(engine, self.train.len(), self.hyperparameters.clone(), progress);
         let mut observer = StopAfter { steps, records: vec![] };
         let outcome = training.run(&Validation::Apart(&self.validation), &mut observer).unwrap();
@@ -87,7 +87,7 @@ impl StopCase {
     }
 
     /// The epoch, and its steps and samples, at the first measurement that reaches the target, computed step by step.
-    fn expected(&self) -> Option<(usize, usize, usize, Parameters<f32>)> {
+    fn expected(&self) -> Option<(usize, usize, usize, Parameters)> {
         let (stop_at, samples) = (self.hyperparameters.stop_at.unwrap(), self.train.len());
         let (mut engine, mut total) = (self.cpu(&self.start()), 0);
         for epoch in 0..self.hyperparameters.epochs {
@@ -111,7 +111,7 @@ impl StopCase {
 struct Ended {
     outcome: Outcome,
     progress: Progress,
-    parameters: Parameters<f32>,
+    parameters: Parameters,
     records: Vec<EpochRecord>,
 }
 

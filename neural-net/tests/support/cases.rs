@@ -5,90 +5,105 @@ use neural_net::engine::{LayerArrays, Parameters};
 use neural_net::preset::Preset;
 use neural_net::reference::{self, Gradients, State};
 use neural_net::training::{GradientScale, Optimizer};
-use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples, Scalar};
+use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Samples};
 use proptest::prelude::*;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
 /// Random samples: inputs of which 80 % are zero, as in images, or 10 %, and one-hot targets.
-pub(crate) fn random_samples<F: Scalar>(
-    count: usize,
-    inputs: usize,
-    outputs: usize,
-    rng: &mut ChaCha8Rng,
-) -> Samples<F> {
+pub(crate) fn random_samples(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> Samples {
     let zeros = if rng.random() { 0.8 } else { 0.1 };
     let pixel = || match rng.random_bool(zeros) {
-        true => F::zero(),
-        false => F::from_f64(rng.random_range(-1.0..1.0)),
+        true => 0.0,
+        false => rng.random_range(-1.0..1.0),
     };
     let inputs = Array2::from_shape_simple_fn((count, inputs), pixel);
     let mut targets = Array2::zeros((count, outputs));
-    targets.outer_iter_mut().for_each(|mut target| target[rng.random_range(0..outputs)] = F::one());
+    targets.outer_iter_mut().for_each(|mut target| target[rng.random_range(0..outputs)] = 1.0);
     Samples::new(inputs, targets).unwrap()
 }
 
-/// Trains by the reference; returns the network and the summed loss.
-pub(crate) fn train_by_reference<F: Scalar>(
-    samples: &Samples<F>,
-    network: &Network<F>,
-    hyperparameters: &Hyperparameters,
-    order: &[u32],
-) -> (Network<F>, f64) {
-    train_by_reference_observed(samples, &Parameters::new(network.clone()), hyperparameters, order, |_, _| ())
+/// The same numbers in double precision.
+pub(crate) fn network_in_f64(network: &Network) -> Network<f64> {
+    let weights = network.weights().iter().map(|weights| weights.mapv(f64::from)).collect();
+    let biases = network.biases().iter().map(|biases| biases.mapv(f64::from)).collect();
+    Network::new(network.architecture().clone(), weights, biases).unwrap()
 }
 
-/// [`train_by_reference`] that calls `before_step` with the network and the batch before each step.
-pub(crate) fn train_by_reference_observed<F: Scalar>(
-    samples: &Samples<F>,
-    parameters: &Parameters<F>,
+/// The same numbers in double precision.
+pub(crate) fn samples_in_f64(samples: &Samples) -> Samples<f64> {
+    Samples::new(samples.inputs().mapv(f64::from), samples.targets().mapv(f64::from)).unwrap()
+}
+
+/// Trains in double precision by the reference.
+pub(crate) struct ByReference {
+    pub(crate) network: Network<f64>,
+    /// The summed loss.
+    pub(crate) loss: f64,
+    /// Whether rounding in single precision may decide the sign of a weighted sum of ReLU, where the derivative jumps.
+    pub(crate) is_at_a_kink: bool,
+}
+
+pub(crate) fn train_by_reference(
+    samples: &Samples,
+    parameters: &Parameters,
     hyperparameters: &Hyperparameters,
     order: &[u32],
-    mut before_step: impl FnMut(&Network<F>, &Samples<F>),
-) -> (Network<F>, f64) {
-    let (mut network, mut state, mut loss) = (parameters.network.clone(), state_of(parameters), 0.0);
+) -> ByReference {
+    let (samples, mut state) = (samples_in_f64(samples), state_of(parameters));
+    let (mut network, mut loss, mut is_at_a_kink) = (network_in_f64(&parameters.network), 0.0, false);
     for batch in order.chunks(hyperparameters.batch_size.unwrap_or(order.len())) {
         let rows: Vec<usize> = batch.iter().map(|&index| index as usize).collect();
         let (inputs, targets) = (samples.inputs().select(Axis(0), &rows), samples.targets().select(Axis(0), &rows));
         let batch = Samples::new(inputs, targets).unwrap();
-        before_step(&network, &batch);
+        is_at_a_kink |= is_at_a_kink_of_relu(&network, &batch);
         loss += reference::gradients(&network, &batch, hyperparameters.loss).loss;
         network = reference::step(&network, &mut state, &batch, hyperparameters);
     }
-    (network, loss)
+    ByReference { network, loss, is_at_a_kink }
+}
+
+/// Whether a weighted sum of ReLU is less than 10⁻⁶ of the sum of its terms' absolute values, more than ten times the
+/// rounding error of these sums.
+fn is_at_a_kink_of_relu(network: &Network<f64>, samples: &Samples<f64>) -> bool {
+    let layers = reference::forward(network, samples.inputs().view());
+    network.weights().iter().zip(network.biases()).enumerate().any(|(layer, (weights, biases))| {
+        let inputs = if layer == 0 { samples.inputs() } else { &layers[layer - 1].1 };
+        let absolute_values = inputs.mapv(f64::abs).dot(&weights.mapv(f64::abs)) + biases.mapv(f64::abs);
+        let is_near = |(sum, terms): (&f64, &f64)| *sum != 0.0 && sum.abs() < 1e-6 * terms;
+        let sums = layers[layer].0.iter();
+        network.architecture().activation(layer) == Activation::Relu && sums.zip(&absolute_values).any(is_near)
+    })
 }
 
 /// The state of the optimizer before the first step.
-fn state_of<F: Scalar>(parameters: &Parameters<F>) -> State<F> {
-    let gradients = |of_layers: &Option<LayerArrays<F>>| match of_layers {
+fn state_of(parameters: &Parameters) -> State {
+    let network = network_in_f64(&parameters.network);
+    let gradients = |of_layers: &Option<LayerArrays>| match of_layers {
         Some(layers) => {
-            let (weights, biases) = layers.iter().cloned().unzip();
+            let wide = layers.iter().map(|(weights, biases)| (weights.mapv(f64::from), biases.mapv(f64::from)));
+            let (weights, biases) = wide.unzip();
             Gradients { weights, biases, loss: 0.0 }
         }
-        None => Gradients::zeros(&parameters.network),
+        None => Gradients::zeros(&network),
     };
     State { velocities: gradients(&parameters.velocities), squares: gradients(&parameters.squares), steps: 0 }
 }
 
 /// Parameters to start from. With Adam, the mean squared gradients start at 0.01: from 0, a gradient that only rounding
 /// distinguishes from 0 would move its weight as far as any other.
-pub(crate) fn start<F: Scalar>(network: Network<F>, hyperparameters: &Hyperparameters) -> Parameters<F> {
+pub(crate) fn start(network: Network, hyperparameters: &Hyperparameters) -> Parameters {
     let is_adam = hyperparameters.optimizer == Optimizer::Adam;
-    let square = F::from_f64(0.01);
     let layers = network.weights().iter().zip(network.biases());
-    let squares = layers.map(|(weights, biases)| (weights.mapv(|_| square), biases.mapv(|_| square))).collect();
+    let squares = layers.map(|(weights, biases)| (weights.mapv(|_| 0.01), biases.mapv(|_| 0.01))).collect();
     Parameters { squares: is_adam.then_some(squares), ..Parameters::new(network) }
 }
 
-pub(crate) fn assert_close<F: Scalar>(
-    got: &Network<F>,
-    expected: &Network<F>,
-    tolerance: f64,
-) -> Result<(), TestCaseError> {
+pub(crate) fn assert_close(got: &Network, expected: &Network<f64>, tolerance: f64) -> Result<(), TestCaseError> {
     let pairs = got.weights().iter().flatten().zip(expected.weights().iter().flatten());
     for (&got, &expected) in pairs.chain(got.biases().iter().flatten().zip(expected.biases().iter().flatten())) {
-        let (got, expected) = (got.into_f64(), expected.into_f64());
-        prop_assert!((got - expected).abs() <= tolerance * expected.abs().max(1.0), "{} instead of {}", got, expected);
+        let error = (f64::from(got) - expected).abs();
+        prop_assert!(error <= tolerance * expected.abs().max(1.0), "{} instead of {}", got, expected);
     }
     Ok(())
 }

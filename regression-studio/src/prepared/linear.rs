@@ -22,7 +22,7 @@ const RANK_TOLERANCE: f64 = 1e-12;
 
 impl Baselines {
     /// Fits both baselines to samples with one target.
-    pub fn fit(samples: &Samples<f32>) -> Self {
+    pub fn fit(samples: &Samples) -> Self {
         let targets = samples.targets();
         let mean = targets.iter().map(|&target| f64::from(target)).sum::<f64>() / targets.len().max(1) as f64;
         let products = products(samples.inputs().view(), targets.view());

@@ -7,7 +7,7 @@ use neural_net::{Hyperparameters, Samples};
 use crate::settings::DeviceSetting;
 
 /// An engine, and one line on why CUDA is not used, if any.
-pub(super) type EngineAndRemark<'a> = (Box<dyn Engine<f32> + 'a>, Option<String>);
+pub(super) type EngineAndRemark<'a> = (Box<dyn Engine + 'a>, Option<String>);
 
 /// An engine on the chosen device.
 ///
@@ -15,12 +15,12 @@ pub(super) type EngineAndRemark<'a> = (Box<dyn Engine<f32> + 'a>, Option<String>
 /// If the device is unavailable; one line with a remedy.
 pub(super) fn engine<'a>(
     choice: DeviceSetting,
-    samples: &'a Samples<f32>,
-    parameters: &Parameters<f32>,
+    samples: &'a Samples,
+    parameters: &Parameters,
     hyperparameters: &Hyperparameters,
 ) -> Result<EngineAndRemark<'a>, String> {
     let on_cpu = |remark| {
-        let engine: Box<dyn Engine<f32>> = Box::new(CpuEngine::new(samples, parameters, hyperparameters));
+        let engine: Box<dyn Engine> = Box::new(CpuEngine::new(samples, parameters, hyperparameters));
         Ok((engine, remark))
     };
     let with_hint = |error: &dyn std::fmt::Display| format!("{error}; the device \"cpu\" needs no GPU");

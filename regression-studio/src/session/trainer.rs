@@ -44,13 +44,13 @@ struct Trainer<'a> {
     prepared: &'a Prepared,
     neuron: Neuron,
     hyperparameters: Hyperparameters,
-    engine: Box<dyn Engine<f32> + 'a>,
+    engine: Box<dyn Engine + 'a>,
     device: String,
     checksum: u32,
     progress: RunProgress,
     history: Vec<EpochErrors>,
     /// Weights W and biases b of the best epoch, and their predictions.
-    best: Network<f32>,
+    best: Network,
     predicted: Arc<Predicted>,
     published: Instant,
     /// Start of this thread's training.
@@ -88,7 +88,7 @@ impl<'a> Trainer<'a> {
             None => {
                 let architecture = neuron.architecture(inputs, &settings.network.hidden);
                 let architecture = architecture.map_err(|error| State::Failed(error.to_string()))?;
-                let initial: Network<f32> = initial_parameters(architecture, &hyperparameters).network;
+                let initial: Network = initial_parameters(architecture, &hyperparameters).network;
                 let parameters = Parameters::new(neuron.fold(&initial));
                 (parameters, RunProgress::default(), vec![], initial)
             }
@@ -264,7 +264,7 @@ impl<'a> Trainer<'a> {
         steps(self.prepared, &self.settings)
     }
 
-    fn parameters(&self) -> Result<Parameters<f32>, State> {
+    fn parameters(&self) -> Result<Parameters, State> {
         self.engine.parameters().map_err(|error| State::Failed(format!("the device failed: {error}")))
     }
 

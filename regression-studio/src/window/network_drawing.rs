@@ -18,7 +18,7 @@ pub(crate) struct Drawing<'a> {
     inputs: Vec<&'a str>,
     target: &'a str,
     neuron: String,
-    network: Option<&'a Network<f32>>,
+    network: Option<&'a Network>,
 }
 
 impl<'a> Drawing<'a> {

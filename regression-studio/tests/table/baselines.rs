@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use regression_studio::prepared::Baselines;
 
 /// Squared error of a linear model, and its gradient over the coefficients and the intercept.
-fn error_and_gradient(samples: &Samples<f32>, linear: &[f64]) -> (f64, Vec<f64>) {
+fn error_and_gradient(samples: &Samples, linear: &[f64]) -> (f64, Vec<f64>) {
     let (constant, coefficients) = linear.split_last().unwrap();
     let (mut error, mut gradient) = (0.0, vec![0.0; linear.len()]);
     for index in 0..samples.len() {

@@ -18,8 +18,8 @@ use regression_studio::{SavedRun, Session, Settings, Snapshot};
 /// The state of a run at the end of its last epoch.
 #[derive(Debug, PartialEq)]
 struct Expected {
-    parameters: Parameters<f32>,
-    best: Network<f32>,
+    parameters: Parameters,
+    best: Network,
     best_epoch: usize,
     /// Standardised errors of the training and validation part after each epoch.
     errors: Vec<[f64; 2]>,

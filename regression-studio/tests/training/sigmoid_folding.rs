@@ -68,7 +68,7 @@ fn neuron(gain: f64, threshold: f64) -> Neuron {
     Neuron::of(&settings)
 }
 
-fn network(neuron: &Neuron, rng: &mut ChaCha8Rng) -> Network<f32> {
+fn network(neuron: &Neuron, rng: &mut ChaCha8Rng) -> Network {
     let architecture = neuron.architecture(4, &[6, 5]).unwrap();
     let sizes = architecture.sizes().to_vec();
     let mut number = || rng.random_range(-0.7_f32..0.7);
@@ -77,7 +77,7 @@ fn network(neuron: &Neuron, rng: &mut ChaCha8Rng) -> Network<f32> {
     Network::new(architecture, weights, biases).unwrap()
 }
 
-fn naive(network: &Network<f32>, neuron: &Neuron) -> Naive {
+fn naive(network: &Network, neuron: &Neuron) -> Naive {
     let weights: Vec<Array2<f64>> = network.weights().iter().map(|w| w.mapv(f64::from)).collect();
     let biases: Vec<Array1<f64>> = network.biases().iter().map(|b| b.mapv(f64::from)).collect();
     let changes = weights.iter().zip(&biases).map(|(w, b)| (Array2::zeros(w.dim()), Array1::zeros(b.dim()))).collect();

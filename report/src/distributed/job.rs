@@ -203,14 +203,14 @@ fn train(world: &Communicator, job: &TrainJob) -> Result<Trained, String> {
 struct Run<'a> {
     job: &'a TrainJob,
     hyperparameters: &'a Hyperparameters,
-    train: &'a Samples<f32>,
-    test: &'a Samples<f32>,
+    train: &'a Samples,
+    test: &'a Samples,
 }
 
 /// Lets a training run go on.
 struct Silent;
 
-impl<E: Engine<f32>> Observer<f32, E> for Silent {
+impl<E: Engine> Observer<E> for Silent {
     type Error = Infallible;
 
     fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {
@@ -223,7 +223,7 @@ impl<E: Engine<f32>> Observer<f32, E> for Silent {
 }
 
 impl Run<'_> {
-    fn on<E: Engine<f32>>(&self, engine: E) -> Result<Trained, String> {
+    fn on<E: Engine>(&self, engine: E) -> Result<Trained, String> {
         let (count, job) = (self.train.len(), self.job);
         // Measured once, at the end: on the test images.
         let hyperparameters = Hyperparameters { report_every: job.epochs.max(1), ..self.hyperparameters.clone() };
@@ -246,7 +246,7 @@ impl Run<'_> {
         world: &Communicator,
         masters: usize,
         staleness: Staleness,
-        parameters: &Parameters<f32>,
+        parameters: &Parameters,
     ) -> Result<Trained, String> {
         let workers = world.size().checked_sub(masters).filter(|&workers| workers > 0).ok_or("there is no worker")?;
         let is_master = world.rank() >= workers;

@@ -26,9 +26,9 @@ const EPOCH_PART: usize = 4;
 
 /// The images of a training run.
 struct Images {
-    train: Samples<f32>,
-    validation: Samples<f32>,
-    test: Samples<f32>,
+    train: Samples,
+    validation: Samples,
+    test: Samples,
 }
 
 impl Images {
@@ -89,8 +89,7 @@ pub(super) fn on_the_processor(
 /// The phases of a step on each number of threads that has a core for each. The numbers take turns.
 fn step_times(plan: &Plan, images: &Images) -> Result<Vec<StepTimes>, MeasureError> {
     let hyperparameters = PRESET.hyperparameters();
-    let parameters =
-        initial_parameters::<f32>(PRESET.architecture().map_err(MeasureError::training)?, &hyperparameters);
+    let parameters = initial_parameters(PRESET.architecture().map_err(MeasureError::training)?, &hyperparameters);
     let order: Vec<u32> = (0..).take(images.train.len() / EPOCH_PART).collect();
     let cores = available_parallelism().map_or(1, usize::from);
     let mut fastest: Vec<StepTimes> = Vec::new();
@@ -132,7 +131,7 @@ pub(super) fn on_the_gpu(device: &Device, dataset: &Dataset) -> Result<GpuTraini
 
 /// Trains, and pauses at each moment to evaluate; evaluations do not count as training time. Also returns the engine's
 /// device name.
-fn train<E: Engine<f32>>(
+fn train<E: Engine>(
     mut engine: E,
     images: &Images,
     hyperparameters: Hyperparameters,
@@ -189,7 +188,7 @@ struct StopAtMoment {
     curve: Vec<Point>,
 }
 
-impl<E: Engine<f32>> Observer<f32, E> for StopAtMoment {
+impl<E: Engine> Observer<E> for StopAtMoment {
     type Error = Infallible;
 
     fn step(&mut self, epoch: usize, step: usize, steps: usize) -> ControlFlow<()> {

@@ -185,7 +185,7 @@ fn without_checksum(file: &[u8]) -> Vec<u8> {
     }
 }
 
-fn finite_state(parameters: &Parameters<f32>) -> Result<(), Wrong> {
+fn finite_state(parameters: &Parameters) -> Result<(), Wrong> {
     let velocities = parameters.velocities.iter().chain(&parameters.squares).flatten();
     let mut all = velocities.flat_map(|(weights, biases)| weights.iter().chain(biases));
     require(all.all(|velocity| velocity.is_finite()), "the optimizer's state is finite", "one is not")
@@ -226,7 +226,7 @@ fn resumed(Checkpoint { parameters, run }: Checkpoint) -> Result<(), Wrong> {
 /// Observer that stops the training after this number of steps.
 struct Steps(usize);
 
-impl<E: Engine<f32>> Observer<f32, E> for Steps {
+impl<E: Engine> Observer<E> for Steps {
     type Error = Infallible;
 
     fn step(&mut self, _epoch: usize, _step: usize, _steps: usize) -> ControlFlow<()> {

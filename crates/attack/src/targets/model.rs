@@ -44,7 +44,7 @@ impl Models {
 }
 
 /// A network with random weights.
-pub(crate) fn network(architecture: Architecture) -> Network<f32> {
+pub(crate) fn network(architecture: Architecture) -> Network {
     initial_parameters(architecture, &preset::Preset::Homework.hyperparameters()).network
 }
 
@@ -78,7 +78,7 @@ pub(super) fn require(holds: bool, promise: &'static str, detail: impl Into<Stri
 }
 
 /// Checks that weights and biases are finite, and that a prediction has the right length.
-pub(super) fn require_usable_network(network: &Network<f32>) -> Result<(), Wrong> {
+pub(super) fn require_usable_network(network: &Network) -> Result<(), Wrong> {
     let weights = network.weights().iter().flatten().chain(network.biases().iter().flatten());
     require(weights.into_iter().all(|weight| weight.is_finite()), "weights are finite", "a weight is not")?;
     let inputs = vec![0.5; network.architecture().inputs()];

@@ -21,13 +21,13 @@ pub const MAX_INPUT_UNITS: usize = 32;
 /// # Panics
 /// If the shapes differ from these, `inputs` has more than [`MAX_INPUT_UNITS`] rows, or `columns` is not a multiple of
 /// [`LANES`].
-pub fn products_of_units<F: Real>(
+pub fn products_of_units(
     set: InstructionSet,
-    weights: &PaddedMatrix<F>,
-    inputs: &PaddedMatrix<F>,
-    biases: Option<&[F]>,
+    weights: &PaddedMatrix<f32>,
+    inputs: &PaddedMatrix<f32>,
+    biases: Option<&[f32]>,
     columns: usize,
-    sums: &mut PaddedMatrix<F>,
+    sums: &mut PaddedMatrix<f32>,
 ) {
     assert!(
         inputs.columns() == SAMPLES && sums.columns() == SAMPLES,
@@ -38,32 +38,28 @@ pub fn products_of_units<F: Real>(
     assert!((weights.rows(), weights.columns()) == shape, "products_of_units: shapes differ");
     assert!(biases.is_none_or(|biases| biases.len() == shape.0), "products_of_units: not a bias for each unit");
     assert!(columns.is_multiple_of(LANES) && columns <= SAMPLES, "products_of_units: columns are not whole blocks");
-    let inputs: &[[[F; LANES]; BLOCKS]] = inputs.padded().as_chunks().0.as_chunks().0;
+    let inputs: &[[[f32; LANES]; BLOCKS]] = inputs.padded().as_chunks().0.as_chunks().0;
     for tile in tiles(shape.0) {
         let sums = &mut sums.padded_mut().as_chunks_mut().0.as_chunks_mut().0[tile.first..][..tile.width];
         let biases = biases.map(|biases| &biases[tile.first..][..tile.width]);
-        F::products_of_units(
-            set,
-            ProductsOfUnits { weights, first: tile.first, inputs, biases, blocks: columns / LANES, sums },
-        );
+        set.dispatch(ProductsOfUnits { weights, first: tile.first, inputs, biases, blocks: columns / LANES, sums });
     }
 }
 
 /// The kernel of [`products_of_units`] for one tile of units.
-#[doc(hidden)]
 #[derive(Debug)]
-pub struct ProductsOfUnits<'a, F> {
-    weights: &'a PaddedMatrix<F>,
+struct ProductsOfUnits<'a> {
+    weights: &'a PaddedMatrix<f32>,
     /// The row of `weights` of the tile's first unit.
     first: usize,
     /// Unit by unit, block by block.
-    inputs: &'a [[[F; LANES]; BLOCKS]],
-    biases: Option<&'a [F]>,
+    inputs: &'a [[[f32; LANES]; BLOCKS]],
+    biases: Option<&'a [f32]>,
     blocks: usize,
-    sums: &'a mut [[[F; LANES]; BLOCKS]],
+    sums: &'a mut [[[f32; LANES]; BLOCKS]],
 }
 
-impl<F: Real> WithSimd for ProductsOfUnits<'_, F> {
+impl WithSimd for ProductsOfUnits<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -72,33 +68,33 @@ impl<F: Real> WithSimd for ProductsOfUnits<'_, F> {
     }
 }
 
-impl<F: Real> ProductsOfUnits<'_, F> {
+impl ProductsOfUnits<'_> {
     #[inline(always)]
     fn run<S: Simd, const U: usize>(self, simd: S) {
-        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
-        let out: &mut [[[F; LANES]; BLOCKS]; U] = self.sums.first_chunk_mut().expect("the tile has U units");
-        let mut weights = [[F::zero(); U]; MAX_INPUT_UNITS];
+        let lanes = size_of::<S::f32s>() / size_of::<f32>();
+        let out: &mut [[[f32; LANES]; BLOCKS]; U] = self.sums.first_chunk_mut().expect("the tile has U units");
+        let mut weights = [[0.0; U]; MAX_INPUT_UNITS];
         for unit in 0..U {
             let row = self.weights.row(self.first + unit);
             weights.iter_mut().zip(row).for_each(|(weights, &weight)| weights[unit] = weight);
         }
         for block in 0..self.blocks.min(BLOCKS) {
             for vector in 0..LANES / lanes {
-                let mut sums = [F::Vector::<S>::zeroed(); U];
+                let mut sums = [<S::f32s as Zeroable>::zeroed(); U];
                 for (inputs, weights) in self.inputs.iter().zip(&weights) {
-                    let x = F::as_vectors::<S>(&inputs[block])[vector];
+                    let x = f32::as_vectors::<S>(&inputs[block])[vector];
                     for (sum, &weight) in sums.iter_mut().zip(weights) {
-                        *sum = F::multiply_add_vectors(simd, F::splat(simd, weight), x, *sum);
+                        *sum = f32::multiply_add_vectors(simd, f32::splat(simd, weight), x, *sum);
                     }
                 }
                 if let Some(biases) = self.biases {
                     for (sum, &bias) in sums.iter_mut().zip(biases) {
-                        *sum = F::add_vectors(simd, *sum, F::splat(simd, bias));
+                        *sum = f32::add_vectors(simd, *sum, f32::splat(simd, bias));
                     }
                 }
                 let sums = sums;
                 for (out, sum) in out.iter_mut().zip(sums) {
-                    F::as_vectors_mut::<S>(&mut out[block])[vector] = sum;
+                    f32::as_vectors_mut::<S>(&mut out[block])[vector] = sum;
                 }
             }
         }
@@ -110,12 +106,12 @@ impl<F: Real> ProductsOfUnits<'_, F> {
 ///
 /// # Panics
 /// If the shapes differ from these, or `columns` is not a multiple of [`LANES`].
-pub fn add_products_of_rows<F: Real>(
+pub fn add_products_of_rows(
     set: InstructionSet,
-    left: &PaddedMatrix<F>,
-    right: &PaddedMatrix<F>,
+    left: &PaddedMatrix<f32>,
+    right: &PaddedMatrix<f32>,
     columns: usize,
-    sums: &mut PaddedMatrix<F>,
+    sums: &mut PaddedMatrix<f32>,
 ) {
     assert!(
         left.columns() == SAMPLES && right.columns() == SAMPLES,
@@ -125,27 +121,23 @@ pub fn add_products_of_rows<F: Real>(
     assert!(columns.is_multiple_of(LANES) && columns <= SAMPLES, "add_products_of_rows: columns are not whole blocks");
     for tile in tiles(right.rows()) {
         let right = &right.padded().as_chunks().0.as_chunks().0[tile.first..][..tile.width];
-        F::add_products_of_rows(
-            set,
-            AddProductsOfRows { left, right, blocks: columns / LANES, first: tile.first, sums },
-        );
+        set.dispatch(AddProductsOfRows { left, right, blocks: columns / LANES, first: tile.first, sums });
     }
 }
 
 /// The kernel of [`add_products_of_rows`] for one tile of units.
-#[doc(hidden)]
 #[derive(Debug)]
-pub struct AddProductsOfRows<'a, F> {
-    left: &'a PaddedMatrix<F>,
+struct AddProductsOfRows<'a> {
+    left: &'a PaddedMatrix<f32>,
     /// Row by row, block by block.
-    right: &'a [[[F; LANES]; BLOCKS]],
+    right: &'a [[[f32; LANES]; BLOCKS]],
     blocks: usize,
     /// The column of `sums` of `right`'s first row.
     first: usize,
-    sums: &'a mut PaddedMatrix<F>,
+    sums: &'a mut PaddedMatrix<f32>,
 }
 
-impl<F: Real> WithSimd for AddProductsOfRows<'_, F> {
+impl WithSimd for AddProductsOfRows<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -154,31 +146,31 @@ impl<F: Real> WithSimd for AddProductsOfRows<'_, F> {
     }
 }
 
-impl<F: Real> AddProductsOfRows<'_, F> {
+impl AddProductsOfRows<'_> {
     #[inline(always)]
     fn run<S: Simd, const U: usize>(self, simd: S) {
-        let lanes = size_of::<F::Vector<S>>() / size_of::<F>();
-        let right: &[[[F; LANES]; BLOCKS]; U] = self.right.first_chunk().expect("the tile has U units");
+        let lanes = size_of::<S::f32s>() / size_of::<f32>();
+        let right: &[[[f32; LANES]; BLOCKS]; U] = self.right.first_chunk().expect("the tile has U units");
         for row in 0..self.left.rows() {
             let left = self.left.row(row).as_chunks::<LANES>().0;
-            let mut partial_sums = [[F::zero(); LANES]; U];
+            let mut partial_sums = [[0.0; LANES]; U];
             for vector in 0..LANES / lanes {
-                let mut sums = [F::Vector::<S>::zeroed(); U];
+                let mut sums = [<S::f32s as Zeroable>::zeroed(); U];
                 for (block, left) in left.iter().enumerate().take(self.blocks.min(BLOCKS)) {
-                    let left = F::as_vectors::<S>(left)[vector];
+                    let left = f32::as_vectors::<S>(left)[vector];
                     for unit in 0..U {
-                        let right = F::as_vectors::<S>(&right[unit][block])[vector];
-                        sums[unit] = F::multiply_add_vectors(simd, left, right, sums[unit]);
+                        let right = f32::as_vectors::<S>(&right[unit][block])[vector];
+                        sums[unit] = f32::multiply_add_vectors(simd, left, right, sums[unit]);
                     }
                 }
                 let sums = sums;
                 for (partial, sum) in partial_sums.iter_mut().zip(sums) {
-                    F::as_vectors_mut::<S>(partial)[vector] = sum;
+                    f32::as_vectors_mut::<S>(partial)[vector] = sum;
                 }
             }
-            let added = add_lanes::<F, S, U>(simd, &partial_sums);
+            let added = add_lanes::<f32, S, U>(simd, &partial_sums);
             let sums = &mut self.sums.row_mut(row)[self.first..][..U];
-            sums.iter_mut().zip(added).for_each(|(sum, added)| *sum = *sum + added);
+            sums.iter_mut().zip(added).for_each(|(sum, added)| *sum += added);
         }
     }
 }

@@ -21,7 +21,7 @@ struct Answer {
 }
 
 /// The CPU's predictor with the page's weights.
-fn predictor() -> Predictor<f32> {
+fn predictor() -> Predictor {
     let shapes = draw::network::SIZES.windows(2).map(|sizes| (sizes[0], sizes[1]));
     let layers = draw::quantised::decode().into_iter().zip(shapes);
     let layers = layers
@@ -31,7 +31,7 @@ fn predictor() -> Predictor<f32> {
 }
 
 /// Requires an answer to be the predictor's: the same digit, and each output to 10⁻⁵.
-fn require_same(predictor: &mut Predictor<f32>, image: &[u8], answer: &Answer) {
+fn require_same(predictor: &mut Predictor, image: &[u8], answer: &Answer) {
     let inputs: Vec<f32> = image.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
     let expected = predictor.predict(&inputs);
     let is_near = |(found, expected): (&f32, &f32)| (found - expected).abs() < 1e-5;

@@ -40,7 +40,7 @@ use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;
 use crate::padded::{unpad, unpad_row};
 use crate::training::Hyperparameters;
-use crate::{Architecture, InputRow, Network, Samples, Scalar};
+use crate::{Architecture, InputRow, Network, Samples};
 
 /// Number of samples computed together: enough to reuse each weight, few enough that their activations stay in cache.
 const CHUNK: usize = 64;
@@ -52,17 +52,17 @@ const NONZERO_SHARE: f64 = 0.4;
 /// Trains on the CPU: steps on a team of threads, or on one thread if that is faster ([`Threads`]); evaluations on
 /// rayon's current thread pool.
 #[derive(Debug)]
-pub struct CpuEngine<'a, F> {
-    samples: &'a Samples<F>,
+pub struct CpuEngine<'a> {
+    samples: &'a Samples,
     hyperparameters: Hyperparameters,
     /// Number of steps in the epochs before this one.
     steps_before: usize,
     model: Model,
-    layers: Vec<Layer<F>>,
+    layers: Vec<Layer>,
     pace: Pace,
     phases: Option<PhaseTimes>,
     /// The samples in the layout of full-batch steps, built at the first such step.
-    full_batch: Option<FullBatch<F>>,
+    full_batch: Option<FullBatch>,
 }
 
 /// What the passes of a chunk need to know of the network besides its parameters.
@@ -74,21 +74,12 @@ struct Model {
     nonzero_share: Option<f64>,
 }
 
-impl<'a, F: Scalar> CpuEngine<'a, F> {
+impl<'a> CpuEngine<'a> {
     /// An engine that trains the given parameters on the given samples.
     ///
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
-    pub fn new(samples: &'a Samples<F>, parameters: &Parameters<F>, hyperparameters: &Hyperparameters) -> Self {
-        F::engine(samples, parameters, hyperparameters)
-    }
-
-    /// [`Self::new`], as generic code.
-    pub(crate) fn prepared(
-        samples: &'a Samples<F>,
-        parameters: &Parameters<F>,
-        hyperparameters: &Hyperparameters,
-    ) -> Self {
+    pub fn new(samples: &'a Samples, parameters: &Parameters, hyperparameters: &Hyperparameters) -> Self {
         let network = &parameters.network;
         let architecture = network.architecture().clone();
         assert_eq!(samples.input_count(), architecture.inputs(), "samples and network differ in inputs");
@@ -226,14 +217,14 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
     }
 
     /// [`Engine::evaluate`].
-    pub(crate) fn evaluate_all(&self, samples: &Samples<F>) -> Evaluation {
+    pub(crate) fn evaluate_all(&self, samples: &Samples) -> Evaluation {
         let starts: Vec<usize> = (0..samples.len()).step_by(CHUNK).collect();
         let buffers = || {
             let whole = 0..self.model.architecture.inputs();
             let inputs = Inputs::new(&self.model, samples, CHUNK, std::slice::from_ref(&whole));
             (inputs, Chunk::new(&self.model.architecture, CHUNK))
         };
-        let evaluate = |buffers: &mut (Inputs<F>, Chunk<F>), &start: &usize| {
+        let evaluate = |buffers: &mut (Inputs, Chunk), &start: &usize| {
             self.evaluate_range(samples, start..samples.len().min(start + CHUNK), buffers)
         };
         let parts: Vec<(f64, usize)> = starts.par_iter().map_init(buffers, evaluate).collect();
@@ -244,9 +235,9 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
 
     fn evaluate_range(
         &self,
-        samples: &Samples<F>,
+        samples: &Samples,
         range: Range<usize>,
-        (inputs, chunk): &mut (Inputs<F>, Chunk<F>),
+        (inputs, chunk): &mut (Inputs, Chunk),
     ) -> (f64, usize) {
         inputs.read(self.model.instruction_set, samples, range.clone(), Purpose::Evaluation);
         chunk.first_layer(&self.model, self.layers.as_slice(), inputs, range.len());
@@ -261,7 +252,7 @@ impl<'a, F: Scalar> CpuEngine<'a, F> {
     }
 }
 
-impl<F: Scalar> Engine<F> for CpuEngine<'_, F> {
+impl Engine for CpuEngine<'_> {
     fn device(&self) -> String {
         format!("CPU, {} threads, {}", rayon::current_num_threads(), self.model.instruction_set.name())
     }
@@ -277,18 +268,18 @@ impl<F: Scalar> Engine<F> for CpuEngine<'_, F> {
         first_step: usize,
         observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
     ) -> Result<(), EngineError> {
-        F::train(self, order, first_step, observe)
+        self.train_in_order(order, first_step, observe)
     }
 
-    fn evaluate(&mut self, samples: &Samples<F>) -> Result<Evaluation, DeviceError> {
-        Ok(F::evaluate(self, samples))
+    fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError> {
+        Ok(self.evaluate_all(samples))
     }
 
     fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError> {
         self.evaluate(self.samples)
     }
 
-    fn parameters(&self) -> Result<Parameters<F>, DeviceError> {
+    fn parameters(&self) -> Result<Parameters, DeviceError> {
         let layers = &self.layers;
         let weights = layers.iter().map(|layer| unpad(&layer.weights)).collect();
         let biases = layers.iter().map(|layer| unpad_row(&layer.biases)).collect();
@@ -302,12 +293,12 @@ impl<F: Scalar> Engine<F> for CpuEngine<'_, F> {
 }
 
 /// The share of nonzero inputs, 0 … 1, in up to 256 evenly spaced samples.
-fn nonzero_share<F: Scalar>(samples: &Samples<F>) -> f64 {
+fn nonzero_share(samples: &Samples) -> f64 {
     const MAX_INSPECTED: usize = 256;
     let (mut nonzero, mut all) = (0, 0);
     for index in (0..samples.len()).step_by(samples.len().div_ceil(MAX_INSPECTED).max(1)) {
         let (count, length) = match samples.input_row(index) {
-            InputRow::Floats(row) => (row.iter().filter(|value| **value != F::zero()).count(), row.len()),
+            InputRow::Floats(row) => (row.iter().filter(|value| **value != 0.0).count(), row.len()),
             InputRow::Bytes(row, _) => (row.iter().filter(|&&byte| byte != 0).count(), row.len()),
         };
         nonzero += count;

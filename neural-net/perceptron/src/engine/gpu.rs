@@ -79,8 +79,8 @@ impl GpuEngine {
     /// If the samples do not have the network's numbers of inputs and outputs.
     pub fn new(
         device: &Device,
-        samples: &Samples<f32>,
-        parameters: &Parameters<f32>,
+        samples: &Samples,
+        parameters: &Parameters,
         hyperparameters: &Hyperparameters,
         options: &GpuOptions,
     ) -> Result<Self, GpuEngineError> {
@@ -110,7 +110,7 @@ impl GpuEngine {
             },
         };
         let scratch_rows = if persistent.is_some() { 0 } else { batch_size };
-        let state = |of_layers: &Option<LayerArrays<f32>>, is_needed: bool| match of_layers {
+        let state = |of_layers: &Option<LayerArrays>, is_needed: bool| match of_layers {
             Some(of_layers) if is_needed => layout.pack(of_layers.iter().map(|(weights, biases)| (weights, biases))),
             None if is_needed => vec![0.0; layout.parameters()],
             _ => vec![],
@@ -263,7 +263,7 @@ fn parts_of_step(batch_size: usize) -> usize {
     batch_size.div_ceil(ROWS_PER_BLOCK as usize)
 }
 
-impl Engine<f32> for GpuEngine {
+impl Engine for GpuEngine {
     fn device(&self) -> String {
         let path = match self.training_kernel() {
             Some((kernel, _)) => format!("one launch for many steps, {}", kernel.name()),
@@ -327,7 +327,7 @@ impl Engine<f32> for GpuEngine {
         Ok(())
     }
 
-    fn evaluate(&mut self, samples: &Samples<f32>) -> Result<Evaluation, DeviceError> {
+    fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError> {
         let evaluated = match self.evaluated.take() {
             Some(evaluated) if evaluated.is_copy_of(samples) => evaluated,
             // Dropped first, because the device may not have memory for both.
@@ -345,7 +345,7 @@ impl Engine<f32> for GpuEngine {
         self.evaluate_on_device(None)
     }
 
-    fn parameters(&self) -> Result<Parameters<f32>, DeviceError> {
+    fn parameters(&self) -> Result<Parameters, DeviceError> {
         let (weights, biases) = self.layout.unpack(&self.parameters.to_vec()?).into_iter().unzip();
         let network = match Network::new(self.layout.architecture().clone(), weights, biases) {
             Ok(network) => network,

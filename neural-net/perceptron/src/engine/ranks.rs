@@ -48,10 +48,10 @@ pub(super) trait Gradients {
     fn place(&self) -> String;
 
     /// The engine, for everything else.
-    fn engine(&self) -> &dyn Engine<f32>;
+    fn engine(&self) -> &dyn Engine;
 
     /// [`Self::engine`], mutable.
-    fn engine_mut(&mut self) -> &mut dyn Engine<f32>;
+    fn engine_mut(&mut self) -> &mut dyn Engine;
 
     /// Number of values of each layer's gradients.
     fn lengths(&self) -> Vec<usize>;
@@ -102,8 +102,8 @@ impl<'a> ShardEngine<'a> {
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
     pub fn new(
-        samples: &'a Samples<f32>,
-        parameters: &Parameters<f32>,
+        samples: &'a Samples,
+        parameters: &Parameters,
         hyperparameters: &Hyperparameters,
         ranks: Box<dyn Ranks + 'a>,
     ) -> Self {
@@ -120,8 +120,8 @@ impl<'a> ShardEngine<'a> {
     /// If the samples do not have the network's numbers of inputs and outputs.
     pub fn on_gpu(
         device: &Device,
-        samples: &Samples<f32>,
-        parameters: &Parameters<f32>,
+        samples: &Samples,
+        parameters: &Parameters,
         hyperparameters: &Hyperparameters,
         ranks: Box<dyn Ranks + 'a>,
     ) -> Result<Self, GpuEngineError> {
@@ -207,7 +207,7 @@ fn end_of(gradients: &mut [PaddedMatrix<f32>]) -> &mut [f32; END] {
     gradients[0].row_mut(0).last_chunk_mut().expect("the first layer's gradients are followed by them")
 }
 
-impl Engine<f32> for ShardEngine<'_> {
+impl Engine for ShardEngine<'_> {
     fn device(&self) -> String {
         let size = self.ranks.size();
         format!("{size} rank{} {}", if size == 1 { "" } else { "s" }, self.local.place())
@@ -242,7 +242,7 @@ impl Engine<f32> for ShardEngine<'_> {
         Ok(())
     }
 
-    fn evaluate(&mut self, samples: &Samples<f32>) -> Result<Evaluation, DeviceError> {
+    fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError> {
         self.local.engine_mut().evaluate(samples)
     }
 
@@ -250,7 +250,7 @@ impl Engine<f32> for ShardEngine<'_> {
         self.local.engine_mut().evaluate_training_samples()
     }
 
-    fn parameters(&self) -> Result<Parameters<f32>, DeviceError> {
+    fn parameters(&self) -> Result<Parameters, DeviceError> {
         self.local.engine().parameters()
     }
 }

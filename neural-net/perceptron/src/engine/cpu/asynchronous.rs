@@ -56,7 +56,7 @@ pub enum Says {
 /// A worker: of every W batches it takes one, where W is the number of workers.
 #[allow(missing_debug_implementations, reason = "its masters may be anything")]
 pub struct WorkerEngine<'a> {
-    engine: CpuEngine<'a, f32>,
+    engine: CpuEngine<'a>,
     masters: Box<dyn Masters + 'a>,
     passes: Passes,
     /// Each layer's gradients and parameters: weights, then biases, padded; and these with the velocities of both.
@@ -66,12 +66,12 @@ pub struct WorkerEngine<'a> {
 }
 
 /// Number of values of a layer's parameters and velocities.
-fn values_of_state(layer: &Layer<f32>) -> usize {
+fn values_of_state(layer: &Layer) -> usize {
     layer.parameters_and_velocities().map(|matrix| matrix.padded().len()).sum()
 }
 
 /// Copies a layer's parameters to a message, and its velocities as well if that is long enough.
-fn to_message(message: &mut [f32], layer: &Layer<f32>) {
+fn to_message(message: &mut [f32], layer: &Layer) {
     let mut rest = message;
     for matrix in layer.parameters_and_velocities() {
         if rest.is_empty() {
@@ -83,7 +83,7 @@ fn to_message(message: &mut [f32], layer: &Layer<f32>) {
 }
 
 /// Copies a layer's parameters from a message, and its velocities as well if that has them.
-fn from_message(message: &[f32], layer: &mut Layer<f32>) {
+fn from_message(message: &[f32], layer: &mut Layer) {
     let mut rest = message;
     for matrix in layer.parameters_and_velocities_mut() {
         if rest.is_empty() {
@@ -100,13 +100,13 @@ impl<'a> WorkerEngine<'a> {
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
     pub fn new(
-        samples: &'a Samples<f32>,
-        parameters: &Parameters<f32>,
+        samples: &'a Samples,
+        parameters: &Parameters,
         hyperparameters: &Hyperparameters,
         masters: Box<dyn Masters + 'a>,
     ) -> Self {
         let engine = CpuEngine::new(samples, parameters, hyperparameters);
-        let buffers = |values: fn(&Layer<f32>) -> usize| {
+        let buffers = |values: fn(&Layer) -> usize| {
             engine.layers.iter().map(|layer| vec![0.0; values(layer)]).collect::<Vec<_>>()
         };
         let (sent, received, received_states) = (buffers(values), buffers(values), buffers(values_of_state));
@@ -126,7 +126,7 @@ impl<'a> WorkerEngine<'a> {
     }
 }
 
-impl Engine<f32> for WorkerEngine<'_> {
+impl Engine for WorkerEngine<'_> {
     fn device(&self) -> String {
         let workers = self.masters.workers();
         let plural = if workers == 1 { "" } else { "s" };
@@ -184,7 +184,7 @@ impl Engine<f32> for WorkerEngine<'_> {
         Ok(())
     }
 
-    fn evaluate(&mut self, samples: &Samples<f32>) -> Result<Evaluation, DeviceError> {
+    fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError> {
         self.engine.evaluate(samples)
     }
 
@@ -192,7 +192,7 @@ impl Engine<f32> for WorkerEngine<'_> {
         self.engine.evaluate_training_samples()
     }
 
-    fn parameters(&self) -> Result<Parameters<f32>, DeviceError> {
+    fn parameters(&self) -> Result<Parameters, DeviceError> {
         self.engine.parameters()
     }
 }
@@ -200,7 +200,7 @@ impl Engine<f32> for WorkerEngine<'_> {
 /// A layer at its master.
 #[derive(Debug)]
 pub struct MasterLayer {
-    layer: Layer<f32>,
+    layer: Layer,
     hyperparameters: Hyperparameters,
     /// Number of updates.
     version: usize,
@@ -212,7 +212,7 @@ impl MasterLayer {
     ///
     /// # Panics
     /// If there is no such layer.
-    pub fn new(parameters: &Parameters<f32>, index: usize, hyperparameters: &Hyperparameters) -> Self {
+    pub fn new(parameters: &Parameters, index: usize, hyperparameters: &Hyperparameters) -> Self {
         let layer = Layer::new(parameters, index, hyperparameters);
         Self { layer, hyperparameters: hyperparameters.clone(), version: 0, set: InstructionSet::detect() }
     }

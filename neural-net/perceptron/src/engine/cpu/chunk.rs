@@ -8,34 +8,34 @@ use kernels_cpu::product::{PaddedMatrix, product};
 
 use super::layer::{Backward, Forward, Layer, Left, add_bias};
 use super::{CHUNK, Model};
-use crate::{Architecture, InputRow, Loss, Samples, Scalar};
+use crate::{Architecture, InputRow, Loss, Samples};
 
 /// The layers of a network, each in one or several parts by inputs.
-pub(super) trait LayerParts<F> {
+pub(super) trait LayerParts {
     /// Calls `each` for the parts of layer `layer`, in the order of their inputs.
-    fn for_each(&self, layer: usize, each: impl FnMut(&Layer<F>));
+    fn for_each(&self, layer: usize, each: impl FnMut(&Layer));
 }
 
 /// Whole layers.
-impl<F> LayerParts<F> for [Layer<F>] {
-    fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer<F>)) {
+impl LayerParts for [Layer] {
+    fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer)) {
         each(&self[layer]);
     }
 }
 
 /// A member's copies of all members' weights.
 #[derive(Clone, Debug)]
-pub(super) struct Copies<F> {
+pub(super) struct Copies {
     /// The transposed weights of all layers but the first, units × inputs, for the backward pass.
-    transposed: Vec<PaddedMatrix<F>>,
+    transposed: Vec<PaddedMatrix<f32>>,
     /// The small layers as wholes: a product with each part costs more there than a copy.
-    small: Vec<Option<Layer<F>>>,
+    small: Vec<Option<Layer>>,
 }
 
 /// Maximum number of weights of a layer that is copied as a whole: half of an L1 cache of 32 KiB.
 const MAX_COPIED: usize = 4096;
 
-impl<F: Scalar> Copies<F> {
+impl Copies {
     /// For a network with one member, whose layers are wholes.
     pub(super) fn of_transposed(architecture: &Architecture) -> Self {
         let layers = architecture.sizes()[1..].windows(2);
@@ -44,8 +44,8 @@ impl<F: Scalar> Copies<F> {
 
     /// For a network with these whole layers, in parts. The first one is not copied if zero inputs are skipped, since the
     /// inputs have the same parts as its weights.
-    pub(super) fn of_parts(model: &Model, layers: &[Layer<F>]) -> Self {
-        let is_copied = |index: usize, layer: &Layer<F>| {
+    pub(super) fn of_parts(model: &Model, layers: &[Layer]) -> Self {
+        let is_copied = |index: usize, layer: &Layer| {
             layer.weights.padded().len() <= MAX_COPIED && (index > 0 || model.nonzero_share.is_none())
         };
         let layers = layers.iter().enumerate();
@@ -54,10 +54,10 @@ impl<F: Scalar> Copies<F> {
     }
 
     /// Copies the current weights.
-    pub(super) fn copy(&mut self, layers: &(impl LayerParts<F> + ?Sized)) {
+    pub(super) fn copy(&mut self, layers: &(impl LayerParts + ?Sized)) {
         for (before, transposed) in self.transposed.iter_mut().enumerate() {
             layers.for_each(before + 1, |layer| {
-                let rows: Vec<&[F]> = (0..layer.weights.rows()).map(|row| layer.weights.row(row)).collect();
+                let rows: Vec<&[f32]> = (0..layer.weights.rows()).map(|row| layer.weights.row(row)).collect();
                 transposed.copy_transposed(layer.rows.start, &rows);
             });
         }
@@ -69,20 +69,20 @@ impl<F: Scalar> Copies<F> {
     }
 
     /// The transposed weights of layer `layer`, which is not the first.
-    pub(super) fn transposed(&self, layer: usize) -> &PaddedMatrix<F> {
+    pub(super) fn transposed(&self, layer: usize) -> &PaddedMatrix<f32> {
         &self.transposed[layer - 1]
     }
 }
 
 /// Layers in parts, of which the small ones have been copied.
 #[derive(Debug)]
-pub(super) struct WithCopies<'a, F, P: ?Sized> {
+pub(super) struct WithCopies<'a, P: ?Sized> {
     pub(super) parts: &'a P,
-    pub(super) copies: &'a Copies<F>,
+    pub(super) copies: &'a Copies,
 }
 
-impl<F, P: LayerParts<F> + ?Sized> LayerParts<F> for WithCopies<'_, F, P> {
-    fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer<F>)) {
+impl<P: LayerParts + ?Sized> LayerParts for WithCopies<'_, P> {
+    fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer)) {
         match self.copies.small.get(layer) {
             Some(Some(small)) => each(small),
             _ => self.parts.for_each(layer, each),
@@ -92,16 +92,16 @@ impl<F, P: LayerParts<F> + ?Sized> LayerParts<F> for WithCopies<'_, F, P> {
 
 /// The first layer's inputs of up to [`CHUNK`] samples.
 #[derive(Clone, Debug)]
-pub(super) enum Inputs<F> {
+pub(super) enum Inputs {
     /// A dense copy of some inputs.
     Dense {
         /// The inputs.
         inputs: Range<usize>,
         /// samples × inputs.
-        rows: PaddedMatrix<F>,
+        rows: PaddedMatrix<f32>,
     },
     /// A copy with bitmaps of the nonzero elements, in parts: the inputs of each part, and the part.
-    Nonzero(Vec<(Range<usize>, NonzeroRows<F>)>),
+    Nonzero(Vec<(Range<usize>, NonzeroRows)>),
 }
 
 /// The purpose of a forward pass, which decides whether the inputs are indexed by column.
@@ -113,16 +113,16 @@ pub(super) enum Purpose {
     Evaluation,
 }
 
-impl<F: Scalar> Inputs<F> {
+impl Inputs {
     /// Buffers for `capacity` of these samples' inputs in adjacent `parts`. Inputs that are mostly zeros are kept in these
     /// parts.
-    pub(super) fn new(model: &Model, samples: &Samples<F>, capacity: usize, parts: &[Range<usize>]) -> Self {
-        let nonzero = |rows: &dyn Fn(usize) -> NonzeroRows<F>| {
+    pub(super) fn new(model: &Model, samples: &Samples, capacity: usize, parts: &[Range<usize>]) -> Self {
+        let nonzero = |rows: &dyn Fn(usize) -> NonzeroRows| {
             Self::Nonzero(parts.iter().map(|part| (part.clone(), rows(part.len()))).collect())
         };
         match samples.byte_values() {
             None if model.nonzero_share.is_some() => nonzero(&NonzeroRows::of_floats),
-            Some(values) if model.nonzero_share.is_some() && values[0] == F::zero() => {
+            Some(values) if model.nonzero_share.is_some() && values[0] == 0.0 => {
                 nonzero(&|columns| NonzeroRows::of_bytes(columns, values))
             }
             _ => {
@@ -137,7 +137,7 @@ impl<F: Scalar> Inputs<F> {
     pub(super) fn read(
         &mut self,
         set: InstructionSet,
-        samples: &Samples<F>,
+        samples: &Samples,
         indices: impl Iterator<Item = usize>,
         purpose: Purpose,
     ) {
@@ -178,18 +178,18 @@ impl<F: Scalar> Inputs<F> {
 
 /// The buffers of a chunk's passes. Vectors have one element for each layer with weights.
 #[derive(Clone, Debug)]
-pub(super) struct Chunk<F> {
+pub(super) struct Chunk {
     /// The number of samples in it.
     pub(super) count: usize,
     /// capacity × units.
-    pub(super) activations: Vec<PaddedMatrix<F>>,
+    pub(super) activations: Vec<PaddedMatrix<f32>>,
     /// ∂loss/∂z, capacity × units.
-    pub(super) errors: Vec<PaddedMatrix<F>>,
+    pub(super) errors: Vec<PaddedMatrix<f32>>,
     /// Each sample's loss.
     pub(super) losses: Vec<f64>,
 }
 
-impl<F: Scalar> Chunk<F> {
+impl Chunk {
     /// Buffers for `capacity` samples.
     pub(super) fn new(architecture: &Architecture, capacity: usize) -> Self {
         let matrices = || architecture.sizes()[1..].iter().map(|&size| PaddedMatrix::zeros(capacity, size)).collect();
@@ -197,7 +197,7 @@ impl<F: Scalar> Chunk<F> {
     }
 
     /// The outputs of the sample in row `row`.
-    pub(super) fn output(&self, row: usize) -> &[F] {
+    pub(super) fn output(&self, row: usize) -> &[f32] {
         self.activations[self.activations.len() - 1].row(row)
     }
 
@@ -210,8 +210,8 @@ impl<F: Scalar> Chunk<F> {
     pub(super) fn first_layer(
         &mut self,
         model: &Model,
-        layers: &(impl LayerParts<F> + ?Sized),
-        inputs: &Inputs<F>,
+        layers: &(impl LayerParts + ?Sized),
+        inputs: &Inputs,
         count: usize,
     ) {
         self.count = count;
@@ -221,7 +221,7 @@ impl<F: Scalar> Chunk<F> {
             Inputs::Nonzero(parts) => {
                 let (stride, columns) = (self.activations[0].stride(), self.activations[0].columns());
                 let out = &mut self.activations[0].padded_mut()[..count * stride];
-                out.fill(F::zero());
+                out.fill(0.0);
                 let mut parts = parts.iter();
                 layers.for_each(0, |layer| {
                     let (rows, part) = parts.next().expect("the inputs have the parts of the weights");
@@ -237,7 +237,7 @@ impl<F: Scalar> Chunk<F> {
     }
 
     /// Computes the first layer's activations of `count` samples from their sums, without biases; `layer` has the biases.
-    pub(super) fn finish_first_layer(&mut self, model: &Model, layer: &Layer<F>, sums: &PaddedMatrix<F>, count: usize) {
+    pub(super) fn finish_first_layer(&mut self, model: &Model, layer: &Layer, sums: &PaddedMatrix<f32>, count: usize) {
         self.count = count;
         let (stride, columns) = (sums.stride(), sums.columns());
         let out = &mut self.activations[0].padded_mut()[..count * stride];
@@ -247,7 +247,7 @@ impl<F: Scalar> Chunk<F> {
     }
 
     /// Computes the activations of all layers but the first.
-    pub(super) fn later_layers(&mut self, model: &Model, layers: &(impl LayerParts<F> + ?Sized)) {
+    pub(super) fn later_layers(&mut self, model: &Model, layers: &(impl LayerParts + ?Sized)) {
         for index in 1..self.activations.len() {
             let left = std::mem::replace(&mut self.activations[index - 1], PaddedMatrix::zeros(0, 0));
             self.activations_from(index, &first_rows(&left, self.count)[..self.count], model, layers);
@@ -256,7 +256,7 @@ impl<F: Scalar> Chunk<F> {
     }
 
     /// Computes the activations of layer `index` from the rows of its inputs.
-    fn activations_from(&mut self, index: usize, left: &[&[F]], model: &Model, layers: &(impl LayerParts<F> + ?Sized)) {
+    fn activations_from(&mut self, index: usize, left: &[&[f32]], model: &Model, layers: &(impl LayerParts + ?Sized)) {
         let (stride, columns) = (self.activations[index].stride(), self.activations[index].columns());
         let out = &mut self.activations[index].padded_mut()[..left.len() * stride];
         let mut continues = false;
@@ -273,8 +273,8 @@ impl<F: Scalar> Chunk<F> {
     pub(super) fn backward(
         &mut self,
         model: &Model,
-        copies: &Copies<F>,
-        samples: &Samples<F>,
+        copies: &Copies,
+        samples: &Samples,
         indices: impl Iterator<Item = usize>,
         loss: Loss,
     ) {
@@ -302,11 +302,11 @@ impl<F: Scalar> Chunk<F> {
     /// `inputs`.
     pub(super) fn with_left<R>(
         &self,
-        inputs: &Inputs<F>,
+        inputs: &Inputs,
         layer: usize,
         part: usize,
         rows: &Range<usize>,
-        then: impl FnOnce(Left<F>) -> R,
+        then: impl FnOnce(Left) -> R,
     ) -> R {
         let matrix = match (layer.checked_sub(1), inputs) {
             (None, Inputs::Nonzero(parts)) => return then(Left::Nonzero(&parts[part].1)),
@@ -318,8 +318,8 @@ impl<F: Scalar> Chunk<F> {
 }
 
 /// The first `count` rows, in an array without a heap allocation.
-pub(super) fn first_rows<F: Scalar>(matrix: &PaddedMatrix<F>, count: usize) -> [&[F]; CHUNK] {
-    let mut rows: [&[F]; CHUNK] = [&[]; CHUNK];
+pub(super) fn first_rows(matrix: &PaddedMatrix<f32>, count: usize) -> [&[f32]; CHUNK] {
+    let mut rows: [&[f32]; CHUNK] = [&[]; CHUNK];
     for (row, slice) in rows[..count].iter_mut().enumerate() {
         *slice = matrix.row(row);
     }
@@ -327,11 +327,11 @@ pub(super) fn first_rows<F: Scalar>(matrix: &PaddedMatrix<F>, count: usize) -> [
 }
 
 /// Calls `then` with the elements `part` of each row.
-fn with_part<F, R>(rows: &[&[F]], part: &Range<usize>, then: impl FnOnce(&[&[F]]) -> R) -> R {
+fn with_part<R>(rows: &[&[f32]], part: &Range<usize>, then: impl FnOnce(&[&[f32]]) -> R) -> R {
     if rows.first().is_none_or(|row| row.len() == part.len()) {
         return then(rows);
     }
-    let mut parts: [&[F]; CHUNK] = [&[]; CHUNK];
+    let mut parts: [&[f32]; CHUNK] = [&[]; CHUNK];
     for (to, from) in parts.iter_mut().zip(rows) {
         *to = &from[part.clone()];
     }

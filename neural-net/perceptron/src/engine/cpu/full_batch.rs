@@ -23,7 +23,7 @@ use self::units::{apply, multiply_by_derivative, squared_error};
 use super::Model;
 use super::chunk::Copies;
 use super::layer::{Layer, UpdateRule, add_all};
-use crate::{Activation, Architecture, InputRow, Loss, Samples, Scalar};
+use crate::{Activation, Architecture, InputRow, Loss, Samples};
 
 /// Maximum number of units of a layer: with more, the tiles with units in the lanes are full, and just as fast.
 const MAX_UNITS: usize = MAX_INPUT_UNITS;
@@ -34,55 +34,55 @@ const PARTS: usize = 16;
 
 /// All samples in packed form, and the buffers of a step on them.
 #[derive(Clone, Debug)]
-pub(super) struct FullBatch<F> {
+pub(super) struct FullBatch {
     architecture: Architecture,
     loss: Loss,
-    inputs: PackedInputs<F>,
+    inputs: PackedInputs,
     /// The targets of each chunk, outputs × samples.
-    targets: Vec<PaddedMatrix<F>>,
+    targets: Vec<PaddedMatrix<f32>>,
     /// Whether each sample's targets add up to 1.
     targets_are_distributions: bool,
     /// The first layer's weights, times the unit of the inputs.
-    weights: Tiles<F>,
+    weights: Tiles,
     chunks_per_part: usize,
-    parts: Vec<Part<F>>,
-    copies: Copies<F>,
+    parts: Vec<Part>,
+    copies: Copies,
     /// A row of ones.
-    ones: PaddedMatrix<F>,
+    ones: PaddedMatrix<f32>,
     instruction_set: InstructionSet,
 }
 
 /// The inputs, chunk by chunk.
 #[derive(Clone, Debug)]
-enum PackedInputs<F> {
+enum PackedInputs {
     /// Each input is a byte times `unit`.
     Bytes {
         chunks: Vec<Chunk<u8>>,
-        unit: F,
+        unit: f32,
     },
-    Floats(Vec<Chunk<F>>),
+    Floats(Vec<Chunk<f32>>),
 }
 
 /// The buffers of one part of the batch. Vectors have one element for each layer with weights.
 #[derive(Clone, Debug)]
-struct Part<F> {
+struct Part {
     /// units × samples of a chunk.
-    activations: Vec<PaddedMatrix<F>>,
+    activations: Vec<PaddedMatrix<f32>>,
     /// units × samples of a chunk.
-    errors: Vec<PaddedMatrix<F>>,
+    errors: Vec<PaddedMatrix<f32>>,
     /// The gradient of the first layer's weights.
-    first_gradient: Tiles<F>,
+    first_gradient: Tiles,
     /// The gradients of the weights; the first layer's is filled at the end of a step.
-    weight_gradients: Vec<PaddedMatrix<F>>,
+    weight_gradients: Vec<PaddedMatrix<f32>>,
     /// One row of units.
-    bias_gradients: Vec<PaddedMatrix<F>>,
+    bias_gradients: Vec<PaddedMatrix<f32>>,
     loss: f64,
 }
 
-impl<F: Scalar> FullBatch<F> {
+impl FullBatch {
     /// Whether this implementation is possible and fast for a network and samples. Floats with few zeros are excluded:
     /// they are stored twice, and memory bandwidth is then the bound.
-    pub(super) fn supports(model: &Model, samples: &Samples<F>) -> bool {
+    pub(super) fn supports(model: &Model, samples: &Samples) -> bool {
         samples.len() >= MIN_SAMPLES
             && model.architecture.inputs() <= MAX_INPUTS
             && model.architecture.sizes()[1..].iter().all(|&units| units <= MAX_UNITS)
@@ -90,10 +90,10 @@ impl<F: Scalar> FullBatch<F> {
     }
 
     /// Packs the samples.
-    pub(super) fn new(model: &Model, samples: &Samples<F>, loss: Loss) -> Self {
+    pub(super) fn new(model: &Model, samples: &Samples, loss: Loss) -> Self {
         let (architecture, instruction_set) = (&model.architecture, model.instruction_set);
         let (inputs, outputs) = (architecture.inputs(), architecture.outputs());
-        let zero = F::zero();
+        let zero = 0.0;
         let (order, inputs_of_chunks) = match byte_unit(samples) {
             Some(unit) => {
                 let rows: Vec<&[u8]> = (0..samples.len()).map(|sample| bytes_of(samples, sample)).collect();
@@ -102,7 +102,7 @@ impl<F: Scalar> FullBatch<F> {
                 (order, PackedInputs::Bytes { chunks, unit })
             }
             None => {
-                let rows: Vec<&[F]> = (0..samples.len()).map(|sample| samples.input(sample)).collect();
+                let rows: Vec<&[f32]> = (0..samples.len()).map(|sample| samples.input(sample)).collect();
                 let order = order_by_similarity(instruction_set, &rows);
                 let chunks = pack(&rows, &chunks_of(&order));
                 (order, PackedInputs::Floats(chunks))
@@ -118,10 +118,10 @@ impl<F: Scalar> FullBatch<F> {
             targets
         });
         let targets: Vec<_> = targets.collect();
-        let is_distribution = |sample| samples.target(sample).iter().fold(zero, |sum, &y| sum + y) == F::one();
+        let is_distribution = |sample| samples.target(sample).iter().fold(zero, |sum, &y| sum + y) == 1.0;
         let chunks_per_part = targets.len().div_ceil(PARTS);
         let mut ones = PaddedMatrix::zeros(1, SAMPLES);
-        ones.row_mut(0).fill(F::one());
+        ones.row_mut(0).fill(1.0);
         Self {
             loss,
             inputs: inputs_of_chunks,
@@ -138,17 +138,17 @@ impl<F: Scalar> FullBatch<F> {
     }
 
     /// One step on all samples; returns their summed loss before the step.
-    pub(super) fn step(&mut self, layers: &mut [Layer<F>], rule: UpdateRule<F>) -> f64 {
+    pub(super) fn step(&mut self, layers: &mut [Layer], rule: UpdateRule) -> f64 {
         let scale = match &self.inputs {
             PackedInputs::Bytes { unit, .. } => *unit,
-            PackedInputs::Floats(_) => F::one(),
+            PackedInputs::Floats(_) => 1.0,
         };
         self.weights.copy_scaled(&layers[0].weights, scale);
         self.copies.copy(&*layers);
         let mut parts = std::mem::take(&mut self.parts);
         let (batch, per_part) = (&*self, self.chunks_per_part);
         let shared = &*layers;
-        let run = |(index, part): (usize, &mut Part<F>)| {
+        let run = |(index, part): (usize, &mut Part)| {
             part.clear();
             for chunk in index * per_part..batch.targets.len().min((index + 1) * per_part) {
                 batch.add_chunk(chunk, part, shared);
@@ -173,7 +173,7 @@ impl<F: Scalar> FullBatch<F> {
     }
 
     /// Adds one chunk's gradients and loss to its part's.
-    fn add_chunk(&self, chunk: usize, part: &mut Part<F>, layers: &[Layer<F>]) {
+    fn add_chunk(&self, chunk: usize, part: &mut Part, layers: &[Layer]) {
         let samples = match &self.inputs {
             PackedInputs::Bytes { chunks, .. } => self.forward(&chunks[chunk], part, layers),
             PackedInputs::Floats(chunks) => self.forward(&chunks[chunk], part, layers),
@@ -202,7 +202,7 @@ impl<F: Scalar> FullBatch<F> {
     }
 
     /// Computes all activations except softmax in the output layer; returns the number of the chunk's samples.
-    fn forward<E: Value<F>>(&self, chunk: &Chunk<E>, part: &mut Part<F>, layers: &[Layer<F>]) -> usize {
+    fn forward<E: Value>(&self, chunk: &Chunk<E>, part: &mut Part, layers: &[Layer]) -> usize {
         let set = self.instruction_set;
         let columns = chunk.samples().next_multiple_of(LANES);
         weighted_sums(set, chunk, &self.weights, layers[0].biases.row(0), &mut part.activations[0]);
@@ -221,7 +221,7 @@ impl<F: Scalar> FullBatch<F> {
     }
 
     /// Computes the output layer's softmax, if it has one, and its errors; returns the chunk's loss.
-    fn output_errors(&self, chunk: usize, part: &mut Part<F>, samples: usize) -> f64 {
+    fn output_errors(&self, chunk: usize, part: &mut Part, samples: usize) -> f64 {
         let last = part.errors.len() - 1;
         let (outputs, errors) = (&mut part.activations[last], &mut part.errors[last]);
         let (targets, activation) = (&self.targets[chunk], self.architecture.output_activation());
@@ -238,14 +238,13 @@ impl<F: Scalar> FullBatch<F> {
 
     fn output_errors_by_sample(
         &self,
-        outputs: &mut PaddedMatrix<F>,
-        targets: &PaddedMatrix<F>,
-        errors: &mut PaddedMatrix<F>,
+        outputs: &mut PaddedMatrix<f32>,
+        targets: &PaddedMatrix<f32>,
+        errors: &mut PaddedMatrix<f32>,
         samples: usize,
     ) -> f64 {
         let (units, activation) = (outputs.rows(), self.architecture.output_activation());
-        let (mut output, mut target, mut error) =
-            ([F::zero(); MAX_UNITS], [F::zero(); MAX_UNITS], [F::zero(); MAX_UNITS]);
+        let (mut output, mut target, mut error) = ([0.0; MAX_UNITS], [0.0; MAX_UNITS], [0.0; MAX_UNITS]);
         let (output, target, error) = (&mut output[..units], &mut target[..units], &mut error[..units]);
         let mut loss = 0.0;
         for column in 0..samples.next_multiple_of(LANES) {
@@ -260,7 +259,7 @@ impl<F: Scalar> FullBatch<F> {
                 loss += self.loss.of(activation, output, target);
                 self.loss.output_error(activation, output, target, error);
             } else {
-                error.fill(F::zero());
+                error.fill(0.0);
             }
             for row in 0..units {
                 errors.row_mut(row)[column] = error[row];
@@ -271,7 +270,7 @@ impl<F: Scalar> FullBatch<F> {
     }
 }
 
-impl<F: Scalar> Part<F> {
+impl Part {
     fn new(architecture: &Architecture) -> Self {
         let sizes = architecture.sizes();
         let of_samples = || sizes[1..].iter().map(|&units| PaddedMatrix::zeros(units, SAMPLES)).collect();
@@ -286,9 +285,9 @@ impl<F: Scalar> Part<F> {
     }
 
     fn clear(&mut self) {
-        self.first_gradient.values_mut().fill(F::zero());
+        self.first_gradient.values_mut().fill(0.0);
         for gradients in self.weight_gradients[1..].iter_mut().chain(&mut self.bias_gradients) {
-            gradients.padded_mut().fill(F::zero());
+            gradients.padded_mut().fill(0.0);
         }
         self.loss = 0.0;
     }
@@ -324,13 +323,13 @@ fn pack<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], chunks: &[&[u32]]) -> V
 }
 
 /// The value of byte 1, if the inputs are bytes and the value of byte 0 is zero.
-fn byte_unit<F: Scalar>(samples: &Samples<F>) -> Option<F> {
+fn byte_unit(samples: &Samples) -> Option<f32> {
     let values = samples.byte_values()?;
-    (values[0] == F::zero() && values[1].is_normal()).then_some(values[1])
+    (values[0] == 0.0 && values[1].is_normal()).then_some(values[1])
 }
 
 /// A sample's inputs, which are bytes.
-fn bytes_of<F: Scalar>(samples: &Samples<F>, sample: usize) -> &[u8] {
+fn bytes_of(samples: &Samples, sample: usize) -> &[u8] {
     match samples.input_row(sample) {
         InputRow::Bytes(row, _) => row,
         InputRow::Floats(_) => unreachable!("all inputs are bytes, or none"),

@@ -13,18 +13,18 @@ use crate::{Hyperparameters, Samples};
 /// padded.
 #[derive(Debug)]
 pub(super) struct Passes {
-    inputs: Inputs<f32>,
-    chunk: Chunk<f32>,
-    copies: Copies<f32>,
+    inputs: Inputs,
+    chunk: Chunk,
+    copies: Copies,
 }
 
 /// Number of values of a layer's gradients, and of its parameters in the same layout.
-pub(super) fn values(layer: &Layer<f32>) -> usize {
+pub(super) fn values(layer: &Layer) -> usize {
     layer.weights.padded().len() + layer.biases.padded().len()
 }
 
 impl Passes {
-    pub(super) fn new(engine: &CpuEngine<f32>) -> Self {
+    pub(super) fn new(engine: &CpuEngine) -> Self {
         let architecture = &engine.model.architecture;
         let whole = 0..architecture.inputs();
         Self {
@@ -38,7 +38,7 @@ impl Passes {
     /// [`Self::finish`].
     pub(super) fn start<'b>(
         &mut self,
-        engine: &CpuEngine<f32>,
+        engine: &CpuEngine,
         samples: &[u32],
         gradients: impl IntoIterator<Item = &'b mut [f32]>,
     ) -> f64 {
@@ -65,7 +65,7 @@ impl Passes {
     }
 
     /// Adds the gradients of the last chunk, for one layer.
-    pub(super) fn finish(&self, engine: &CpuEngine<f32>, index: usize, gradients: &mut [f32]) {
+    pub(super) fn finish(&self, engine: &CpuEngine, index: usize, gradients: &mut [f32]) {
         if self.chunk.count == 0 {
             return;
         }
@@ -80,21 +80,21 @@ impl Passes {
 }
 
 /// A layer's values: of the weights, and of the biases.
-fn split<'b>(layer: &Layer<f32>, values: &'b mut [f32]) -> (&'b mut [f32], &'b mut [f32]) {
+fn split<'b>(layer: &Layer, values: &'b mut [f32]) -> (&'b mut [f32], &'b mut [f32]) {
     let (weights, rest) = values.split_at_mut(layer.weights.padded().len());
     (weights, &mut rest[..layer.biases.padded().len()])
 }
 
 /// Gradients on one thread of the CPU.
 pub(in crate::engine) struct CpuGradients<'a> {
-    engine: CpuEngine<'a, f32>,
+    engine: CpuEngine<'a>,
     passes: Passes,
 }
 
 impl<'a> CpuGradients<'a> {
     pub(in crate::engine) fn new(
-        samples: &'a Samples<f32>,
-        parameters: &Parameters<f32>,
+        samples: &'a Samples,
+        parameters: &Parameters,
         hyperparameters: &Hyperparameters,
     ) -> Self {
         let engine = CpuEngine::new(samples, parameters, hyperparameters);
@@ -107,11 +107,11 @@ impl Gradients for CpuGradients<'_> {
         format!("of one thread, {}", self.engine.model.instruction_set.name())
     }
 
-    fn engine(&self) -> &dyn Engine<f32> {
+    fn engine(&self) -> &dyn Engine {
         &self.engine
     }
 
-    fn engine_mut(&mut self) -> &mut dyn Engine<f32> {
+    fn engine_mut(&mut self) -> &mut dyn Engine {
         &mut self.engine
     }
 

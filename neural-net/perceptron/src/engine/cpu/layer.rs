@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kernels_cpu::nonzero_product::{NonzeroRows, nonzero_product_of_transpose};
 use kernels_cpu::product::{PaddedMatrix, Sink, product_of_transpose};
-use kernels_cpu::{InstructionSet, Simd, WithSimd};
+use kernels_cpu::{InstructionSet, Real, Simd, WithSimd};
 use ndarray::{Array1, Array2};
 
 use crate::engine::{LayerArrays, Parameters};
@@ -14,44 +14,44 @@ use crate::{Activation, Scalar};
 
 /// The parameters of a layer, or of a part of it by inputs, padded to whole cache lines.
 #[derive(Clone, Debug)]
-pub(super) struct Layer<F> {
+pub(super) struct Layer {
     /// The inputs that it covers.
     pub(super) rows: Range<usize>,
     /// inputs × units.
-    pub(super) weights: PaddedMatrix<F>,
+    pub(super) weights: PaddedMatrix<f32>,
     /// One row of units.
-    pub(super) biases: PaddedMatrix<F>,
+    pub(super) biases: PaddedMatrix<f32>,
     /// Whether the biases are up to date: of the parts of a layer, only the last one's are.
     pub(super) owns_biases: bool,
     /// Of the weights and the biases: the last changes with momentum, the mean gradients with Adam.
-    velocities: Option<WeightsAndBiases<F>>,
+    velocities: Option<WeightsAndBiases>,
     /// The mean squared gradients, with Adam only.
-    squares: Option<WeightsAndBiases<F>>,
+    squares: Option<WeightsAndBiases>,
     /// With Adam, a buffer for the gradients of the weights.
-    gradients: Option<PaddedMatrix<F>>,
+    gradients: Option<PaddedMatrix<f32>>,
     /// The factor of its gradients.
-    rate_factor: F,
+    rate_factor: f32,
     /// The gradients of the biases, one row.
-    bias_gradients: PaddedMatrix<F>,
+    bias_gradients: PaddedMatrix<f32>,
 }
 
 /// The left matrix of a weight gradient xᵀ·δ: a batch's inputs of a layer.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Left<'a, F> {
+pub(super) enum Left<'a> {
     /// Rows of equal length, at most 64.
-    Dense(&'a [&'a [F]]),
+    Dense(&'a [&'a [f32]]),
     /// Rows that are mostly zeros.
-    Nonzero(&'a NonzeroRows<F>),
+    Nonzero(&'a NonzeroRows),
 }
 
-impl<F: Scalar> Left<'_, F> {
+impl Left<'_> {
     /// Passes the product of its transpose and `errors` to the sink; rows of zeros may be skipped if `only_nonzero`.
     pub(super) fn gradient(
         self,
         set: InstructionSet,
-        errors: &PaddedMatrix<F>,
+        errors: &PaddedMatrix<f32>,
         only_nonzero: bool,
-        sink: impl Sink<F>,
+        sink: impl Sink<f32>,
     ) {
         match self {
             Self::Dense(rows) => {
@@ -63,13 +63,13 @@ impl<F: Scalar> Left<'_, F> {
     }
 }
 
-impl<F: Scalar> Layer<F> {
+impl Layer {
     /// Layer `index` of a network; parts of the optimizer's state that it needs and `parameters` lack are zero.
-    pub(super) fn new(parameters: &Parameters<F>, index: usize, hyperparameters: &Hyperparameters) -> Self {
+    pub(super) fn new(parameters: &Parameters, index: usize, hyperparameters: &Hyperparameters) -> Self {
         let network = &parameters.network;
         let (weights, biases) = (pad(&network.weights()[index]), pad_row(&network.biases()[index]));
         let (rows, columns) = (weights.rows(), weights.columns());
-        let state = |of_layers: &Option<LayerArrays<F>>, is_needed: bool| match of_layers {
+        let state = |of_layers: &Option<LayerArrays>, is_needed: bool| match of_layers {
             Some(of_layers) => Some((pad(&of_layers[index].0), pad_row(&of_layers[index].1))),
             None => is_needed.then(|| (PaddedMatrix::zeros(rows, columns), PaddedMatrix::zeros(1, columns))),
         };
@@ -84,17 +84,16 @@ impl<F: Scalar> Layer<F> {
             velocities,
             squares,
             gradients: is_adam.then(|| PaddedMatrix::zeros(rows, columns)),
-            rate_factor: F::from_f64(hyperparameters.learning_rate_factor(index)),
+            rate_factor: f32::from_f64(hyperparameters.learning_rate_factor(index)),
             bias_gradients: PaddedMatrix::zeros(1, columns),
         }
     }
 
     /// A copy of the part with the given inputs.
     pub(super) fn part(&self, rows: Range<usize>, owns_biases: bool) -> Self {
-        let copy = |matrix: &PaddedMatrix<F>| rows_of(matrix, rows.clone());
-        let copy_state = |state: &Option<WeightsAndBiases<F>>| {
-            state.as_ref().map(|(weights, biases)| (copy(weights), biases.clone()))
-        };
+        let copy = |matrix: &PaddedMatrix<f32>| rows_of(matrix, rows.clone());
+        let copy_state =
+            |state: &Option<WeightsAndBiases>| state.as_ref().map(|(weights, biases)| (copy(weights), biases.clone()));
         Self {
             weights: copy(&self.weights),
             biases: self.biases.clone(),
@@ -115,7 +114,7 @@ impl<F: Scalar> Layer<F> {
 
     /// Copies a part back into this whole layer.
     pub(super) fn copy_part(&mut self, part: &Self) {
-        let copy = |to: &mut PaddedMatrix<F>, from: &PaddedMatrix<F>| {
+        let copy = |to: &mut PaddedMatrix<f32>, from: &PaddedMatrix<f32>| {
             let start = part.rows.start * to.stride();
             to.padded_mut()[start..start + from.padded().len()].copy_from_slice(from.padded());
         };
@@ -134,46 +133,40 @@ impl<F: Scalar> Layer<F> {
     }
 
     /// The weights, the biases, and, with momentum or Adam, the velocities of both.
-    pub(super) fn parameters_and_velocities(&self) -> impl Iterator<Item = &PaddedMatrix<F>> {
+    pub(super) fn parameters_and_velocities(&self) -> impl Iterator<Item = &PaddedMatrix<f32>> {
         let velocities = self.velocities.iter().flat_map(|(weights, biases)| [weights, biases]);
         [&self.weights, &self.biases].into_iter().chain(velocities)
     }
 
     /// [`Self::parameters_and_velocities`], mutable.
-    pub(super) fn parameters_and_velocities_mut(&mut self) -> impl Iterator<Item = &mut PaddedMatrix<F>> {
+    pub(super) fn parameters_and_velocities_mut(&mut self) -> impl Iterator<Item = &mut PaddedMatrix<f32>> {
         let velocities = self.velocities.iter_mut().flat_map(|(weights, biases)| [weights, biases]);
         [&mut self.weights, &mut self.biases].into_iter().chain(velocities)
     }
 
     /// The state in [`Parameters::velocities`], of the weights and the biases.
-    pub(super) fn velocities(&self) -> Option<(Array2<F>, Array1<F>)> {
+    pub(super) fn velocities(&self) -> Option<(Array2<f32>, Array1<f32>)> {
         self.velocities.as_ref().map(|(weights, biases)| (unpad(weights), unpad_row(biases)))
     }
 
     /// The state in [`Parameters::squares`], of the weights and the biases.
-    pub(super) fn squares(&self) -> Option<(Array2<F>, Array1<F>)> {
+    pub(super) fn squares(&self) -> Option<(Array2<f32>, Array1<f32>)> {
         self.squares.as_ref().map(|(weights, biases)| (unpad(weights), unpad_row(biases)))
     }
 
     /// Updates the weights by the layer's inputs and errors: without Adam, directly from registers.
-    pub(super) fn update(
-        &mut self,
-        set: InstructionSet,
-        rule: UpdateRule<F>,
-        left: Left<'_, F>,
-        errors: &PaddedMatrix<F>,
-    ) {
+    pub(super) fn update(&mut self, set: InstructionSet, rule: UpdateRule, left: Left<'_>, errors: &PaddedMatrix<f32>) {
         let rule = rule.for_layer(self.rate_factor);
         let stride = self.weights.stride();
         let [target, _] = targets(&mut self.weights, &mut self.biases, &mut self.velocities, &mut self.squares);
         let Target { weights, velocities, squares: None } = target else {
             let gradients = self.gradients.as_mut().expect("with Adam, a layer has a buffer of gradients");
-            gradients.padded_mut().fill(F::zero());
+            gradients.padded_mut().fill(0.0);
             left.gradient(set, errors, true, Accumulate { gradients: gradients.padded_mut(), stride });
             return rule.apply(set, target, gradients.padded());
         };
         // Without momentum and decay, a zero gradient changes nothing.
-        let only_nonzero = velocities.is_none() && rule.decay == F::zero();
+        let only_nonzero = velocities.is_none() && rule.decay == 0.0;
         left.gradient(set, errors, only_nonzero, Update { weights, velocities, stride, rule });
     }
 
@@ -181,8 +174,8 @@ impl<F: Scalar> Layer<F> {
     pub(super) fn update_biases(
         &mut self,
         set: InstructionSet,
-        rule: UpdateRule<F>,
-        errors: &PaddedMatrix<F>,
+        rule: UpdateRule,
+        errors: &PaddedMatrix<f32>,
         count: usize,
     ) {
         sum_of_rows(set, errors, count, &mut self.bias_gradients);
@@ -193,7 +186,7 @@ impl<F: Scalar> Layer<F> {
     }
 
     /// Updates all parameters by their gradients, which are padded.
-    pub(super) fn apply(&mut self, set: InstructionSet, rule: UpdateRule<F>, weights: &[F], biases: &[F]) {
+    pub(super) fn apply(&mut self, set: InstructionSet, rule: UpdateRule, weights: &[f32], biases: &[f32]) {
         let rule = rule.for_layer(self.rate_factor);
         let [target, target_of_biases] =
             targets(&mut self.weights, &mut self.biases, &mut self.velocities, &mut self.squares);
@@ -205,23 +198,23 @@ impl<F: Scalar> Layer<F> {
 }
 
 /// Values of the weights and the biases, padded.
-type WeightsAndBiases<F> = (PaddedMatrix<F>, PaddedMatrix<F>);
+type WeightsAndBiases = (PaddedMatrix<f32>, PaddedMatrix<f32>);
 
 /// Parameters and their part of the optimizer's state; the slices have the same length.
-struct Target<'a, F> {
-    weights: &'a mut [F],
-    velocities: Option<&'a mut [F]>,
-    squares: Option<&'a mut [F]>,
+struct Target<'a> {
+    weights: &'a mut [f32],
+    velocities: Option<&'a mut [f32]>,
+    squares: Option<&'a mut [f32]>,
 }
 
 /// The weights and the biases of a layer as targets.
-fn targets<'a, F: Scalar>(
-    weights: &'a mut PaddedMatrix<F>,
-    biases: &'a mut PaddedMatrix<F>,
-    velocities: &'a mut Option<WeightsAndBiases<F>>,
-    squares: &'a mut Option<WeightsAndBiases<F>>,
-) -> [Target<'a, F>; 2] {
-    let split = |state: &'a mut Option<WeightsAndBiases<F>>| {
+fn targets<'a>(
+    weights: &'a mut PaddedMatrix<f32>,
+    biases: &'a mut PaddedMatrix<f32>,
+    velocities: &'a mut Option<WeightsAndBiases>,
+    squares: &'a mut Option<WeightsAndBiases>,
+) -> [Target<'a>; 2] {
+    let split = |state: &'a mut Option<WeightsAndBiases>| {
         state.as_mut().map(|(weights, biases)| (weights.padded_mut(), biases.padded_mut())).unzip()
     };
     let (velocities, squares) = (split(velocities), split(squares));
@@ -232,7 +225,7 @@ fn targets<'a, F: Scalar>(
 }
 
 /// A copy of some rows of a matrix.
-fn rows_of<F: Scalar>(matrix: &PaddedMatrix<F>, rows: Range<usize>) -> PaddedMatrix<F> {
+fn rows_of(matrix: &PaddedMatrix<f32>, rows: Range<usize>) -> PaddedMatrix<f32> {
     let mut copy = PaddedMatrix::zeros(rows.len(), matrix.columns());
     let stride = matrix.stride();
     copy.padded_mut().copy_from_slice(&matrix.padded()[rows.start * stride..rows.end * stride]);
@@ -241,26 +234,26 @@ fn rows_of<F: Scalar>(matrix: &PaddedMatrix<F>, rows: Range<usize>) -> PaddedMat
 
 /// The update rule of a parameter; see [`crate::Hyperparameters`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct UpdateRule<F> {
+pub(super) struct UpdateRule {
     /// The learning rate: without Adam divided by the batch size if gradients are means, with Adam corrected for the
     /// bias.
-    rate: F,
-    momentum: F,
+    rate: f32,
+    momentum: f32,
     /// Learning rate · weight decay.
-    decay: F,
-    adam: Option<AdamRule<F>>,
+    decay: f32,
+    adam: Option<AdamRule>,
 }
 
 /// What Adam needs besides.
 #[derive(Clone, Copy, Debug)]
-struct AdamRule<F> {
+struct AdamRule {
     /// The factor of the gradients.
-    scale: F,
+    scale: f32,
     /// [`CorrectedStep::root`].
-    root: F,
+    root: f32,
 }
 
-impl<F: Scalar> UpdateRule<F> {
+impl UpdateRule {
     /// The rule of the weights after a batch of `count` samples, in step `step` of the training run, without a layer's
     /// factor.
     pub(super) fn new(hyperparameters: &Hyperparameters, step: usize, count: usize) -> Self {
@@ -273,20 +266,20 @@ impl<F: Scalar> UpdateRule<F> {
             Optimizer::Sgd => (rate / count, None),
             Optimizer::Adam => {
                 let corrected = CorrectedStep::new(hyperparameters, step);
-                let adam = AdamRule { scale: F::from_f64(1.0 / count), root: F::from_f64(corrected.root) };
+                let adam = AdamRule { scale: f32::from_f64(1.0 / count), root: f32::from_f64(corrected.root) };
                 (corrected.rate, Some(adam))
             }
         };
         Self {
-            rate: F::from_f64(rate_of_step),
-            momentum: F::from_f64(hyperparameters.momentum),
-            decay: F::from_f64(rate * hyperparameters.weight_decay),
+            rate: f32::from_f64(rate_of_step),
+            momentum: f32::from_f64(hyperparameters.momentum),
+            decay: f32::from_f64(rate * hyperparameters.weight_decay),
             adam,
         }
     }
 
     /// The rule for a layer whose gradients are multiplied by `factor`.
-    fn for_layer(self, factor: F) -> Self {
+    fn for_layer(self, factor: f32) -> Self {
         match self.adam {
             None => Self { rate: self.rate * factor, ..self },
             Some(adam) => {
@@ -299,11 +292,11 @@ impl<F: Scalar> UpdateRule<F> {
 
     /// The rule for biases, which do not decay.
     fn without_decay(self) -> Self {
-        Self { decay: F::zero(), ..self }
+        Self { decay: 0.0, ..self }
     }
 
     /// Updates the target by the gradients; the slices have the same length, a multiple of a cache line.
-    fn apply(self, set: InstructionSet, target: Target<'_, F>, gradients: &[F]) {
+    fn apply(self, set: InstructionSet, target: Target<'_>, gradients: &[f32]) {
         let Target { weights, velocities, squares } = target;
         match (squares, self.adam) {
             (None, _) => set.dispatch(UpdateAll { weights, velocities, gradients, rule: self }),
@@ -319,75 +312,79 @@ impl<F: Scalar> UpdateRule<F> {
     fn apply_vectors<S: Simd>(
         self,
         simd: S,
-        weights: &mut [F],
-        velocities: Option<&mut [F]>,
-        gradients: &[F::Vector<S>],
+        weights: &mut [f32],
+        velocities: Option<&mut [f32]>,
+        gradients: &[S::f32s],
     ) {
-        let minus_rate = F::splat(simd, -self.rate);
+        let minus_rate = f32::splat(simd, -self.rate);
         // Slices of the gradients' length: if the compiler knows that length, the gradients stay in registers.
-        let length = size_of_val(gradients) / size_of::<F>();
-        let weights = F::as_vectors_mut::<S>(&mut weights[..length]).iter_mut();
+        let length = size_of_val(gradients) / size_of::<f32>();
+        let weights = f32::as_vectors_mut::<S>(&mut weights[..length]).iter_mut();
         match velocities {
             // w ← (1 − decay) · w − rate · g
             None => {
-                let keep = F::splat(simd, F::one() - self.decay);
+                let keep = f32::splat(simd, 1.0 - self.decay);
                 for (weight, &gradient) in weights.zip(gradients) {
-                    *weight =
-                        F::multiply_add_vectors(simd, minus_rate, gradient, F::multiply_vectors(simd, keep, *weight));
+                    *weight = f32::multiply_add_vectors(
+                        simd,
+                        minus_rate,
+                        gradient,
+                        f32::multiply_vectors(simd, keep, *weight),
+                    );
                 }
             }
             // v ← momentum · v − decay · w − rate · g;  w ← w + v
             Some(velocities) => {
-                let (momentum, minus_decay) = (F::splat(simd, self.momentum), F::splat(simd, -self.decay));
-                let velocities = F::as_vectors_mut::<S>(&mut velocities[..length]).iter_mut();
+                let (momentum, minus_decay) = (f32::splat(simd, self.momentum), f32::splat(simd, -self.decay));
+                let velocities = f32::as_vectors_mut::<S>(&mut velocities[..length]).iter_mut();
                 for ((weight, velocity), &gradient) in weights.zip(velocities).zip(gradients) {
-                    let kept = F::multiply_vectors(simd, momentum, *velocity);
-                    let kept = F::multiply_add_vectors(simd, minus_decay, *weight, kept);
-                    *velocity = F::multiply_add_vectors(simd, minus_rate, gradient, kept);
-                    *weight = F::add_vectors(simd, *weight, *velocity);
+                    let kept = f32::multiply_vectors(simd, momentum, *velocity);
+                    let kept = f32::multiply_add_vectors(simd, minus_decay, *weight, kept);
+                    *velocity = f32::multiply_add_vectors(simd, minus_rate, gradient, kept);
+                    *weight = f32::add_vectors(simd, *weight, *velocity);
                 }
             }
         }
     }
 }
 
-struct UpdateAll<'a, F> {
-    weights: &'a mut [F],
-    velocities: Option<&'a mut [F]>,
-    gradients: &'a [F],
-    rule: UpdateRule<F>,
+struct UpdateAll<'a> {
+    weights: &'a mut [f32],
+    velocities: Option<&'a mut [f32]>,
+    gradients: &'a [f32],
+    rule: UpdateRule,
 }
 
-impl<F: Scalar> WithSimd for UpdateAll<'_, F> {
+impl WithSimd for UpdateAll<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        self.rule.apply_vectors(simd, self.weights, self.velocities, F::as_vectors::<S>(self.gradients));
+        self.rule.apply_vectors(simd, self.weights, self.velocities, f32::as_vectors::<S>(self.gradients));
     }
 }
 
 /// m ← β₁ · m + (1 − β₁) · g;  v ← β₂ · v + (1 − β₂) · g²;  w ← (1 − decay) · w − rate · m / (root · √v + ε)
-struct UpdateByAdam<'a, F> {
-    weights: &'a mut [F],
+struct UpdateByAdam<'a> {
+    weights: &'a mut [f32],
     /// m
-    velocities: &'a mut [F],
+    velocities: &'a mut [f32],
     /// v
-    squares: &'a mut [F],
-    gradients: &'a [F],
-    rule: UpdateRule<F>,
-    adam: AdamRule<F>,
+    squares: &'a mut [f32],
+    gradients: &'a [f32],
+    rule: UpdateRule,
+    adam: AdamRule,
 }
 
-impl<F: Scalar> WithSimd for UpdateByAdam<'_, F> {
+impl WithSimd for UpdateByAdam<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
         let (UpdateRule { rate, momentum: beta_1, decay, .. }, AdamRule { scale, root }) = (self.rule, self.adam);
         // 1 − β₂ is rounded once: the difference of rounded values has an error of 10⁻⁵ of it.
-        let [beta_2, one_minus_beta_2, epsilon] = [SQUARES_DECAY, 1.0 - SQUARES_DECAY, EPSILON].map(F::from_f64);
-        let one = F::one();
+        let [beta_2, one_minus_beta_2, epsilon] = [SQUARES_DECAY, 1.0 - SQUARES_DECAY, EPSILON].map(f32::from_f64);
+        let one = 1.0;
         let state = self.velocities.iter_mut().zip(self.squares);
         for ((weight, (m, v)), &gradient) in self.weights.iter_mut().zip(state).zip(self.gradients) {
             let gradient = scale * gradient;
@@ -399,16 +396,16 @@ impl<F: Scalar> WithSimd for UpdateByAdam<'_, F> {
 }
 
 /// Adds `others` to `totals` element by element; both have the same length.
-pub(super) fn add_all<F: Scalar>(set: InstructionSet, totals: &mut [F], others: &[F]) {
+pub(super) fn add_all(set: InstructionSet, totals: &mut [f32], others: &[f32]) {
     set.dispatch(AddAll { totals, others });
 }
 
-struct AddAll<'a, F> {
-    totals: &'a mut [F],
-    others: &'a [F],
+struct AddAll<'a> {
+    totals: &'a mut [f32],
+    others: &'a [f32],
 }
 
-impl<F: Scalar> WithSimd for AddAll<'_, F> {
+impl WithSimd for AddAll<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -418,94 +415,89 @@ impl<F: Scalar> WithSimd for AddAll<'_, F> {
 }
 
 /// Adds the biases, one padded row, to every row of `out`.
-pub(super) fn add_bias<F: Scalar>(set: InstructionSet, out: &mut [F], biases: &[F]) {
+pub(super) fn add_bias(set: InstructionSet, out: &mut [f32], biases: &[f32]) {
     set.dispatch(AddBiasToRows { out, biases });
 }
 
-struct AddBiasToRows<'a, F> {
-    out: &'a mut [F],
-    biases: &'a [F],
+struct AddBiasToRows<'a> {
+    out: &'a mut [f32],
+    biases: &'a [f32],
 }
 
-impl<F: Scalar> WithSimd for AddBiasToRows<'_, F> {
+impl WithSimd for AddBiasToRows<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let biases = F::as_vectors::<S>(self.biases);
+        let biases = f32::as_vectors::<S>(self.biases);
         for row in self.out.chunks_exact_mut(self.biases.len()) {
-            for (out, &bias) in F::as_vectors_mut::<S>(row).iter_mut().zip(biases) {
-                *out = F::add_vectors(simd, *out, bias);
+            for (out, &bias) in f32::as_vectors_mut::<S>(row).iter_mut().zip(biases) {
+                *out = f32::add_vectors(simd, *out, bias);
             }
         }
     }
 }
 
 /// Writes the sum of the first `count` rows, in order, to the row `sums`.
-fn sum_of_rows<F: Scalar>(set: InstructionSet, matrix: &PaddedMatrix<F>, count: usize, sums: &mut PaddedMatrix<F>) {
-    sums.padded_mut().fill(F::zero());
+fn sum_of_rows(set: InstructionSet, matrix: &PaddedMatrix<f32>, count: usize, sums: &mut PaddedMatrix<f32>) {
+    sums.padded_mut().fill(0.0);
     add_sum_of_rows(set, matrix, count, sums.padded_mut());
 }
 
 /// Adds the sum of the first `count` rows, in order, to `totals`, which is padded as a row.
-pub(super) fn add_sum_of_rows<F: Scalar>(
-    set: InstructionSet,
-    matrix: &PaddedMatrix<F>,
-    count: usize,
-    totals: &mut [F],
-) {
+pub(super) fn add_sum_of_rows(set: InstructionSet, matrix: &PaddedMatrix<f32>, count: usize, totals: &mut [f32]) {
     let rows = &matrix.padded()[..count * matrix.stride()];
     set.dispatch(AddSumOfRows { rows, totals });
 }
 
-struct AddSumOfRows<'a, F> {
-    rows: &'a [F],
-    totals: &'a mut [F],
+struct AddSumOfRows<'a> {
+    rows: &'a [f32],
+    totals: &'a mut [f32],
 }
 
-impl<F: Scalar> WithSimd for AddSumOfRows<'_, F> {
+impl WithSimd for AddSumOfRows<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let stride = self.totals.len();
-        for (column, total) in F::as_vectors_mut::<S>(self.totals).iter_mut().enumerate() {
-            let mut sum = F::splat(simd, F::zero());
+        for (column, total) in f32::as_vectors_mut::<S>(self.totals).iter_mut().enumerate() {
+            let mut sum = f32::splat(simd, 0.0);
             for row in self.rows.chunks_exact(stride) {
-                sum = F::add_vectors(simd, sum, F::as_vectors::<S>(row)[column]);
+                sum = f32::add_vectors(simd, sum, f32::as_vectors::<S>(row)[column]);
             }
-            *total = F::add_vectors(simd, *total, sum);
+            *total = f32::add_vectors(simd, *total, sum);
         }
     }
 }
 
 /// The sink of a part of x·W, whose sum over the inputs may be split into several parts: stores the sums.
-pub(super) struct Forward<'a, F> {
-    pub(super) out: &'a mut [F],
+pub(super) struct Forward<'a> {
+    pub(super) out: &'a mut [f32],
     pub(super) stride: usize,
     /// Whether `out` has the sums over the inputs of earlier parts, which are continued.
     pub(super) continues: bool,
     /// The biases, which are added to the sums of the last part.
-    pub(super) biases: Option<&'a [F]>,
+    pub(super) biases: Option<&'a [f32]>,
 }
 
-impl<F: Scalar> Sink<F> for Forward<'_, F> {
+impl Sink<f32> for Forward<'_> {
     #[inline(always)]
-    fn start<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &mut [F::Vector<S>]) {
+    fn start<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &mut [S::f32s]) {
         if self.continues {
-            let out = F::as_vectors::<S>(&self.out[row * self.stride + column..]);
+            let out = f32::as_vectors::<S>(&self.out[row * self.stride + column..]);
             sums.iter_mut().zip(out).for_each(|(sum, &out)| *sum = out);
         }
     }
 
     #[inline(always)]
-    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
-        let out = F::as_vectors_mut::<S>(&mut self.out[row * self.stride + column..]).iter_mut().zip(sums);
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[S::f32s]) {
+        let out = f32::as_vectors_mut::<S>(&mut self.out[row * self.stride + column..]).iter_mut().zip(sums);
         match self.biases {
             None => out.for_each(|(out, &sum)| *out = sum),
             Some(biases) => {
-                let biases = F::as_vectors::<S>(&biases[column..]);
-                out.zip(biases).for_each(|((out, &sum), &bias)| *out = F::add_vectors(simd, sum, bias));
+                let biases = f32::as_vectors::<S>(&biases[column..]);
+                out.zip(biases).for_each(|((out, &sum), &bias)| *out = f32::add_vectors(simd, sum, bias));
             }
         }
     }
@@ -513,16 +505,16 @@ impl<F: Scalar> Sink<F> for Forward<'_, F> {
 
 /// The sink of δ_next·W_nextᵀ: multiplies the sums by the activation's derivative and stores the layer's error δ. The
 /// padding stays zero.
-pub(super) struct Backward<'a, F> {
-    pub(super) errors: &'a mut PaddedMatrix<F>,
-    pub(super) activations: &'a PaddedMatrix<F>,
+pub(super) struct Backward<'a> {
+    pub(super) errors: &'a mut PaddedMatrix<f32>,
+    pub(super) activations: &'a PaddedMatrix<f32>,
     pub(super) activation: Activation,
 }
 
-impl<F: Scalar> Sink<F> for Backward<'_, F> {
+impl Sink<f32> for Backward<'_> {
     #[inline(always)]
-    fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
-        let sums = F::as_elements::<S>(sums);
+    fn take<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &[S::f32s]) {
+        let sums = f32::as_elements::<S>(sums);
         let end = (column + sums.len()).min(self.activations.columns());
         if column >= end {
             return;
@@ -536,16 +528,16 @@ impl<F: Scalar> Sink<F> for Backward<'_, F> {
 }
 
 /// The sink of gradients that update the weights at once and are never stored.
-struct Update<'a, F> {
-    weights: &'a mut [F],
-    velocities: Option<&'a mut [F]>,
+struct Update<'a> {
+    weights: &'a mut [f32],
+    velocities: Option<&'a mut [f32]>,
     stride: usize,
-    rule: UpdateRule<F>,
+    rule: UpdateRule,
 }
 
-impl<F: Scalar> Sink<F> for Update<'_, F> {
+impl Sink<f32> for Update<'_> {
     #[inline(always)]
-    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[S::f32s]) {
         let start = row * self.stride + column;
         let velocities = self.velocities.as_mut().map(|velocities| &mut velocities[start..]);
         self.rule.apply_vectors(simd, &mut self.weights[start..], velocities, sums);
@@ -553,17 +545,17 @@ impl<F: Scalar> Sink<F> for Update<'_, F> {
 }
 
 /// The sink of gradients of a part of a batch: adds them to those of the earlier parts.
-pub(super) struct Accumulate<'a, F> {
-    pub(super) gradients: &'a mut [F],
+pub(super) struct Accumulate<'a> {
+    pub(super) gradients: &'a mut [f32],
     pub(super) stride: usize,
 }
 
-impl<F: Scalar> Sink<F> for Accumulate<'_, F> {
+impl Sink<f32> for Accumulate<'_> {
     #[inline(always)]
-    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]) {
-        let gradients = F::as_vectors_mut::<S>(&mut self.gradients[row * self.stride + column..]);
+    fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[S::f32s]) {
+        let gradients = f32::as_vectors_mut::<S>(&mut self.gradients[row * self.stride + column..]);
         for (gradient, &sum) in gradients.iter_mut().zip(sums) {
-            *gradient = F::add_vectors(simd, *gradient, sum);
+            *gradient = f32::add_vectors(simd, *gradient, sum);
         }
     }
 }

@@ -32,8 +32,8 @@ use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all, add_su
 use super::phases::{Phase, PhaseTimes, Stopwatch};
 use super::split::{Layout, Split};
 use super::{CHUNK, GROUPS, Model};
+use crate::Samples;
 use crate::training::Hyperparameters;
-use crate::{Samples, Scalar};
 
 /// The update rules of an epoch.
 #[derive(Clone, Copy, Debug)]
@@ -45,71 +45,71 @@ pub(super) struct Rules<'a> {
 
 impl Rules<'_> {
     /// The rule of step `step` of the epoch, on a batch of `count` samples.
-    pub(super) fn of_step<F: Scalar>(self, step: usize, count: usize) -> UpdateRule<F> {
+    pub(super) fn of_step(self, step: usize, count: usize) -> UpdateRule {
         UpdateRule::new(self.hyperparameters, self.steps_before + step, count)
     }
 }
 
 /// The data of a team that trains on batches of one size.
 #[derive(Debug)]
-pub(super) struct Steps<'a, F> {
+pub(super) struct Steps<'a> {
     model: &'a Model,
-    samples: &'a Samples<F>,
+    samples: &'a Samples,
     rules: Rules<'a>,
     split: Split,
     /// Written by their members in parameter phases, read in sample phases.
-    shares: Vec<RwLock<Share<F>>>,
+    shares: Vec<RwLock<Share>>,
     /// Written by their members in sample phases, read in parameter phases.
-    work: Vec<RwLock<Work<F>>>,
+    work: Vec<RwLock<Work>>,
     /// The first layer's sums of each member's samples, samples × units: written by one member after the other in the
     /// pipeline, and read by their own member.
-    sums: Vec<RwLock<PaddedMatrix<F>>>,
+    sums: Vec<RwLock<PaddedMatrix<f32>>>,
 }
 
 /// A member's part of the parameters, and what it computes from all samples. Like [`Work`], it has cache lines of its own: the
 /// locks of all members are next to each other.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Share<F> {
+struct Share {
     /// Its part of each layer with weights.
-    layers: Vec<Layer<F>>,
+    layers: Vec<Layer>,
     /// For batches of several chunks, the gradients of the whole batch and of one group of chunks.
-    gradients: Vec<[Gradients<F>; 2]>,
+    gradients: Vec<[Gradients; 2]>,
     /// If several members have the samples of a chunk, copies of their data.
-    gathered: Option<Gathered<F>>,
+    gathered: Option<Gathered>,
 }
 
 /// The gradients of a part of a layer.
 #[derive(Debug)]
-struct Gradients<F> {
-    weights: PaddedMatrix<F>,
+struct Gradients {
+    weights: PaddedMatrix<f32>,
     /// One row.
-    biases: PaddedMatrix<F>,
+    biases: PaddedMatrix<f32>,
 }
 
 /// A batch's data for the gradients of a member's weights; vectors have one element for each layer with weights.
 #[derive(Debug)]
-struct Gathered<F> {
+struct Gathered {
     /// The activations that are inputs of its weights, batch × inputs; not of the first layer.
-    left: Vec<PaddedMatrix<F>>,
+    left: Vec<PaddedMatrix<f32>>,
     /// batch × units.
-    errors: Vec<PaddedMatrix<F>>,
+    errors: Vec<PaddedMatrix<f32>>,
 }
 
 /// A member's samples, and what it computes from all parameters.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Work<F> {
+struct Work {
     /// Each chunk's inputs; empty if there is a pipeline.
-    inputs: Vec<Inputs<F>>,
+    inputs: Vec<Inputs>,
     /// The member's chunks, or its samples of the only chunk.
-    chunks: Vec<Chunk<F>>,
-    copies: Copies<F>,
+    chunks: Vec<Chunk>,
+    copies: Copies,
 }
 
 /// The parts of the layers in the order of their inputs.
-impl<F: Scalar> LayerParts<F> for [RwLockReadGuard<'_, Share<F>>] {
-    fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer<F>)) {
+impl LayerParts for [RwLockReadGuard<'_, Share>] {
+    fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer)) {
         self.iter().for_each(|share| each(&share.layers[layer]));
     }
 }
@@ -146,12 +146,12 @@ pub(super) struct Leader<'a> {
     pub(super) phases: Option<&'a mut PhaseTimes>,
 }
 
-impl<'a, F: Scalar> Steps<'a, F> {
+impl<'a> Steps<'a> {
     /// Steps on batches of up to `batch_size` samples. A single member takes the layers, a team copies its parts of them.
     pub(super) fn new(
         model: &'a Model,
-        layers: &mut Vec<Layer<F>>,
-        samples: &'a Samples<F>,
+        layers: &mut Vec<Layer>,
+        samples: &'a Samples,
         rules: Rules<'a>,
         split: Split,
         batch_size: usize,
@@ -164,13 +164,12 @@ impl<'a, F: Scalar> Steps<'a, F> {
         };
         let share = |member: usize| {
             // The biases belong to the last inputs, after which they are added.
-            let part =
-                |(index, layer): (usize, &Layer<F>)| layer.part(split.rows(index, member), member + 1 == members);
+            let part = |(index, layer): (usize, &Layer)| layer.part(split.rows(index, member), member + 1 == members);
             let layers = match members {
                 1 => std::mem::take(layers),
                 _ => layers.iter().enumerate().map(part).collect(),
             };
-            let gradients = |layer: &Layer<F>| {
+            let gradients = |layer: &Layer| {
                 let (rows, columns) = (layer.weights.rows(), layer.weights.columns());
                 std::array::from_fn(|_| Gradients {
                     weights: PaddedMatrix::zeros(rows, columns),
@@ -213,7 +212,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
     }
 
     /// Writes the trained parameters back to the layers that [`Self::new`] received.
-    pub(super) fn write_back(self, layers: &mut Vec<Layer<F>>) {
+    pub(super) fn write_back(self, layers: &mut Vec<Layer>) {
         let is_whole = self.split.members == 1;
         for share in self.shares {
             let share = share.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -294,14 +293,14 @@ impl<'a, F: Scalar> Steps<'a, F> {
     }
 
     /// Reads the inputs of a batch, with the index that both passes need.
-    fn read(&self, inputs: &mut Inputs<F>, batch: &[u32]) {
+    fn read(&self, inputs: &mut Inputs, batch: &[u32]) {
         let indices = batch.iter().map(|&index| index as usize);
         inputs.read(self.model.instruction_set, self.samples, indices, Purpose::Training);
     }
 
     /// Adds the terms of a member's inputs to the first layer's sums, for the samples of member `other` in a batch of
     /// `count`.
-    fn add_terms(&self, member: usize, inputs: &Inputs<F>, other: usize, count: usize) {
+    fn add_terms(&self, member: usize, inputs: &Inputs, other: usize, count: usize) {
         let (set, samples) = (self.model.instruction_set, self.split.share(count, other));
         let (share, mut sums) = (read(&self.shares[member]), write(&self.sums[other]));
         let (weights, stride) = (&share.layers[0].weights, sums.stride());
@@ -309,7 +308,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
         match inputs {
             Inputs::Nonzero(parts) => {
                 if member == 0 {
-                    out.fill(F::zero());
+                    out.fill(0.0);
                 }
                 parts.iter().for_each(|(_, part)| add_nonzero_product(set, part, samples.clone(), weights, 0, out));
             }
@@ -336,7 +335,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
     }
 
     /// Updates the parameters of a member by the gradients of step `step`, of `count` samples.
-    fn update(&self, member: usize, inputs: &Inputs<F>, step: usize, count: usize) {
+    fn update(&self, member: usize, inputs: &Inputs, step: usize, count: usize) {
         let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
         let mut share = write(&self.shares[member]);
         let Share { layers, gathered, .. } = &mut *share;
@@ -455,9 +454,9 @@ impl<'a, F: Scalar> Steps<'a, F> {
     /// Calls `each` for the chunks of a round, in order, with the chunk's index.
     fn each_chunk(
         &self,
-        work: &[RwLockReadGuard<Work<F>>],
+        work: &[RwLockReadGuard<Work>],
         round: Range<usize>,
-        mut each: impl FnMut(usize, &Inputs<F>, &Chunk<F>),
+        mut each: impl FnMut(usize, &Inputs, &Chunk),
     ) {
         for (member, work) in work.iter().enumerate() {
             let own = self.split.share(round.len(), member);
@@ -482,7 +481,7 @@ impl<'a, F: Scalar> Steps<'a, F> {
 
     /// Adds the gradients of a round's chunks to those of the batch, group by group, for a member's parameters. After the
     /// last round, updates them.
-    fn add_gradients(&self, member: usize, rule: UpdateRule<F>, chunks: Chunks, round: Range<usize>) {
+    fn add_gradients(&self, member: usize, rule: UpdateRule, chunks: Chunks, round: Range<usize>) {
         let set = self.model.instruction_set;
         let mut share = write(&self.shares[member]);
         let Share { layers, gradients, .. } = &mut *share;
@@ -494,8 +493,8 @@ impl<'a, F: Scalar> Steps<'a, F> {
                 let is_first_group = index < chunks.per_group;
                 let into = if is_first_group || chunks.per_group == 1 { &mut *batch } else { &mut *group };
                 if index == 0 || (index.is_multiple_of(chunks.per_group) && chunks.per_group > 1) {
-                    into.weights.padded_mut().fill(F::zero());
-                    into.biases.padded_mut().fill(F::zero());
+                    into.weights.padded_mut().fill(0.0);
+                    into.biases.padded_mut().fill(0.0);
                 }
                 chunk.with_left(inputs, layer_index, member, &layer.rows, |left| {
                     let stride = into.weights.stride();

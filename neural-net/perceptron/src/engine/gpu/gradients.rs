@@ -26,8 +26,8 @@ pub(in crate::engine) struct GpuGradients {
 impl GpuGradients {
     pub(in crate::engine) fn new(
         device: &Device,
-        samples: &Samples<f32>,
-        parameters: &Parameters<f32>,
+        samples: &Samples,
+        parameters: &Parameters,
         hyperparameters: &Hyperparameters,
     ) -> Result<Self, GpuEngineError> {
         let options = GpuOptions { path: GpuPath::Steps, ..GpuOptions::default() };
@@ -75,11 +75,11 @@ impl Gradients for GpuGradients {
         format!("on {}", self.engine.device())
     }
 
-    fn engine(&self) -> &dyn Engine<f32> {
+    fn engine(&self) -> &dyn Engine {
         &self.engine
     }
 
-    fn engine_mut(&mut self) -> &mut dyn Engine<f32> {
+    fn engine_mut(&mut self) -> &mut dyn Engine {
         &mut self.engine
     }
 

@@ -10,7 +10,7 @@ use crate::samples::ROW_BY_ROW;
 #[derive(Debug)]
 pub(super) struct SamplesOnDevice {
     /// The original. It is kept alive, so that no other samples are allocated at its address, which identifies it.
-    copied: Samples<f32>,
+    copied: Samples,
     inputs: Buffer<f32>,
     targets: Buffer<f32>,
     in_order: Buffer<u32>,
@@ -21,7 +21,7 @@ impl SamplesOnDevice {
     ///
     /// # Errors
     /// If the device does not have enough memory, or fails.
-    pub(super) fn new(device: &Device, samples: &Samples<f32>) -> Result<Self, DeviceError> {
+    pub(super) fn new(device: &Device, samples: &Samples) -> Result<Self, DeviceError> {
         let count = u32::try_from(samples.len()).expect("sample indices have 32 bits");
         let in_order: Vec<u32> = (0..count).collect();
         Ok(Self {
@@ -33,7 +33,7 @@ impl SamplesOnDevice {
     }
 
     /// Whether this is a copy of `samples` or of a clone that shares their data.
-    pub(super) fn is_copy_of(&self, samples: &Samples<f32>) -> bool {
+    pub(super) fn is_copy_of(&self, samples: &Samples) -> bool {
         self.copied.ptr_eq(samples)
     }
 

@@ -1,5 +1,6 @@
 //! Element-wise operations on a layer's matrix, units × samples.
 
+use kernels_cpu::activation::sigmoid_in_place;
 use kernels_cpu::lane_per_sample::LANES;
 use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::{InstructionSet, Simd, WithSimd};
@@ -8,24 +9,22 @@ use crate::{Activation, Scalar};
 
 /// Replaces the first `columns` sums of each unit by their activations. Not for softmax, which needs all of a sample's
 /// sums.
-pub(super) fn apply<F: Scalar>(
-    set: InstructionSet,
-    activation: Activation,
-    columns: usize,
-    sums: &mut PaddedMatrix<F>,
-) {
+pub(super) fn apply(set: InstructionSet, activation: Activation, columns: usize, sums: &mut PaddedMatrix<f32>) {
     match activation {
         Activation::Relu => set.dispatch(Relu { columns, sums }),
+        Activation::Sigmoid => {
+            (0..sums.rows()).for_each(|row| sigmoid_in_place(set, &mut sums.row_mut(row)[..columns]));
+        }
         _ => (0..sums.rows()).for_each(|row| activation.apply(&mut sums.row_mut(row)[..columns])),
     }
 }
 
-struct Relu<'a, F> {
+struct Relu<'a> {
     columns: usize,
-    sums: &'a mut PaddedMatrix<F>,
+    sums: &'a mut PaddedMatrix<f32>,
 }
 
-impl<F: Scalar> WithSimd for Relu<'_, F> {
+impl WithSimd for Relu<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -33,30 +32,30 @@ impl<F: Scalar> WithSimd for Relu<'_, F> {
         for row in 0..self.sums.rows() {
             // As in `Activation::apply`, a NaN passes through.
             let sums = &mut self.sums.row_mut(row)[..self.columns];
-            sums.iter_mut().for_each(|z| *z = if *z < F::zero() { F::zero() } else { *z });
+            sums.iter_mut().for_each(|z| *z = if *z < 0.0 { 0.0 } else { *z });
         }
     }
 }
 
 /// Multiplies the first `columns` errors of each unit by the derivative of its activation.
-pub(super) fn multiply_by_derivative<F: Scalar>(
+pub(super) fn multiply_by_derivative(
     set: InstructionSet,
     activation: Activation,
-    activations: &PaddedMatrix<F>,
+    activations: &PaddedMatrix<f32>,
     columns: usize,
-    errors: &mut PaddedMatrix<F>,
+    errors: &mut PaddedMatrix<f32>,
 ) {
     set.dispatch(MultiplyByDerivative { activation, activations, columns, errors });
 }
 
-struct MultiplyByDerivative<'a, F> {
+struct MultiplyByDerivative<'a> {
     activation: Activation,
-    activations: &'a PaddedMatrix<F>,
+    activations: &'a PaddedMatrix<f32>,
     columns: usize,
-    errors: &'a mut PaddedMatrix<F>,
+    errors: &'a mut PaddedMatrix<f32>,
 }
 
-impl<F: Scalar> WithSimd for MultiplyByDerivative<'_, F> {
+impl WithSimd for MultiplyByDerivative<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -71,9 +70,9 @@ impl<F: Scalar> WithSimd for MultiplyByDerivative<'_, F> {
     }
 }
 
-impl<F: Scalar> MultiplyByDerivative<'_, F> {
+impl MultiplyByDerivative<'_> {
     #[inline(always)]
-    fn with(self, derivative: impl Fn(F) -> F) {
+    fn with(self, derivative: impl Fn(f32) -> f32) {
         for row in 0..self.errors.rows() {
             let activations = &self.activations.row(row)[..self.columns];
             let errors = &mut self.errors.row_mut(row)[..self.columns];
@@ -83,11 +82,11 @@ impl<F: Scalar> MultiplyByDerivative<'_, F> {
 }
 
 /// The errors (a − y) · da/dz of squared error, and the loss.
-pub(super) fn squared_error<F: Scalar>(
+pub(super) fn squared_error(
     activation: Activation,
-    outputs: &PaddedMatrix<F>,
-    targets: &PaddedMatrix<F>,
-    errors: &mut PaddedMatrix<F>,
+    outputs: &PaddedMatrix<f32>,
+    targets: &PaddedMatrix<f32>,
+    errors: &mut PaddedMatrix<f32>,
     samples: usize,
 ) -> f64 {
     let mut sums = [0.0; LANES];
@@ -102,7 +101,7 @@ pub(super) fn squared_error<F: Scalar>(
                 *error = difference * activation.derivative(a);
             }
         }
-        rest.fill(F::zero());
+        rest.fill(0.0);
     }
     sums.iter().sum::<f64>() / 2.0
 }
