@@ -23,9 +23,15 @@ pub mod distributed;
 pub mod model_file;
 pub mod png;
 
+pub use gpu_engine::GpuEngine;
 pub use perceptron::{
-    Activation, Architecture, CpuEngine, Engine, GpuEngine, Hyperparameters, InputRow, Loss, Network, Predictor,
-    Samples, Scalar, Training, activation, engine, loss, names, network, predictor, preset, reference, samples,
-    training,
+    Activation, Architecture, CpuEngine, Engine, Hyperparameters, InputRow, Loss, Network, Predictor, Samples, Scalar,
+    Training, activation, loss, names, network, predictor, preset, reference, samples, training,
 };
+/// The interface to the implementations of training and evaluation, and those on the CPU and on a GPU.
+pub mod engine {
+    pub use gpu_engine::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent, TrainingKernel, shard_engine};
+    pub use perceptron::engine::*;
+}
+
 pub use whole_files as files;

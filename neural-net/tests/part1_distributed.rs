@@ -9,7 +9,7 @@ use gpu::{Device, DeviceChoice};
 use mpi_driver::{Communicator, threads};
 use neural_net::asynchronous::{CommunicatorMasters, Staleness, StalenessRule, leave, serve};
 use neural_net::distributed::CommunicatorRanks;
-use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters, Ranks, ShardEngine, WorkerEngine};
+use neural_net::engine::{CpuEngine, Engine, EngineError, Parameters, Ranks, ShardEngine, WorkerEngine, shard_engine};
 use neural_net::network::Initialization;
 use neural_net::preset::Preset;
 use neural_net::training::Optimizer;
@@ -105,7 +105,7 @@ fn trained_on(
     let order: Vec<u32> = (0..samples.len() as u32).collect();
     let mut results = threads(ranks, |world| {
         let ranks = Box::new(CommunicatorRanks::new(world, AllReduce::Ring));
-        let on_device = |device: Device| ShardEngine::on_gpu(&device, samples, parameters, hyperparameters, ranks);
+        let on_device = |device: Device| shard_engine(&device, samples, parameters, hyperparameters, ranks);
         let engine = match on {
             On::Cpu => engine(world, AllReduce::Ring, samples, parameters, hyperparameters),
             On::Simulator => on_device(Device::simulator()).unwrap(),

@@ -1,21 +1,22 @@
-//! The interface to the implementations of training and evaluation: CPU and GPU.
+//! The interface to the implementations of training and evaluation: one for the CPU is here, one for GPUs in
+//! `gpu_engine`.
 //!
 //! An engine owns the parameters, in its device's memory. [`crate::Training`] passes it the order of the samples, and
 //! copies the parameters out to save them.
 
 mod cpu;
-mod gpu;
 mod ranks;
 
+use std::error::Error;
+use std::fmt;
 use std::ops::ControlFlow;
 
 use ndarray::{Array1, Array2};
 
 use crate::{Network, Samples};
 
-pub use self::gpu::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent, TrainingKernel};
 pub use cpu::{CpuEngine, MasterLayer, Masters, PhaseTimes, Says, Threads, WorkerEngine};
-pub use ranks::{Fill, Ranks, ShardEngine};
+pub use ranks::{Fill, Gradients, Ranks, ShardEngine};
 
 /// The weights and biases of each layer, or values of their shapes.
 pub type LayerArrays<F = f32> = Vec<(Array2<F>, Array1<F>)>;
@@ -65,7 +66,35 @@ pub struct Diverged {
 }
 
 /// A device error: device lost, out of memory, or an error in a kernel. The results on the device are lost.
-pub type DeviceError = ::gpu::Error;
+#[derive(Debug)]
+pub struct DeviceError {
+    error: Box<dyn Error + Send + Sync>,
+    is_out_of_memory: bool,
+}
+
+impl fmt::Display for DeviceError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(formatter)
+    }
+}
+
+impl Error for DeviceError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl DeviceError {
+    /// The error of an engine's device, and whether it is that its memory does not suffice.
+    pub fn new(error: impl Error + Send + Sync + 'static, is_out_of_memory: bool) -> Self {
+        Self { error: Box::new(error), is_out_of_memory }
+    }
+
+    /// Whether the device's memory does not suffice.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.is_out_of_memory
+    }
+}
 
 /// The error of a training step.
 #[derive(Debug, thiserror::Error)]

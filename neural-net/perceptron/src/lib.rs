@@ -2,7 +2,7 @@
 //!
 //! - [`network`], [`activation`], [`loss`], [`samples`]: the mathematics and its data. [`mod@reference`] is the plain
 //!   implementation.
-//! - [`engine`]: the interface to the CPU and GPU implementations. [`predictor`] is the fast path for inference alone.
+//! - [`engine`]: the interface to the implementations, and that on the CPU. [`predictor`] is the fast path for inference alone.
 //! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
 //!
 //! It does no file I/O and prints nothing. It is a crate of its own, re-exported by `neural-net`, so that the numerical
@@ -21,7 +21,7 @@ pub mod samples;
 pub mod training;
 
 pub use activation::Activation;
-pub use engine::{CpuEngine, Engine, GpuEngine};
+pub use engine::{CpuEngine, Engine};
 pub use loss::Loss;
 pub use network::{Architecture, Network};
 pub use predictor::Predictor;

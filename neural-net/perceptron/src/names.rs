@@ -14,6 +14,7 @@ pub struct UnknownName {
 
 /// Implements `Display` and `FromStr` for a type with `ALL` and `name`: a value is displayed as its name, and read from
 /// exactly that.
+#[macro_export]
 macro_rules! display_and_parse_names {
     ($choice:ty, $kind:literal) => {
         impl std::fmt::Display for $choice {
@@ -37,4 +38,4 @@ macro_rules! display_and_parse_names {
     };
 }
 
-pub(crate) use display_and_parse_names;
+pub use crate::display_and_parse_names;

@@ -80,7 +80,7 @@ impl<F: Scalar> Samples<F> {
     }
 
     /// Whether both share the same data in memory, not just equal data.
-    pub(crate) fn ptr_eq(&self, other: &Self) -> bool {
+    pub fn shares_data_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inputs, &other.inputs) && Arc::ptr_eq(&self.targets, &other.targets)
     }
 

@@ -19,7 +19,7 @@ use crate::network::Initialization;
 use crate::{Architecture, Loss, Network, Samples};
 
 pub use self::optimizer::Optimizer;
-pub(crate) use self::optimizer::{CorrectedStep, EPSILON, SQUARES_DECAY};
+pub use self::optimizer::{CorrectedStep, EPSILON, SQUARES_DECAY};
 pub use self::schedule::Schedule;
 use self::stop_at::Batches;
 pub use self::stop_at::StopAt;

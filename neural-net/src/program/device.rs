@@ -2,7 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant};
-use neural_net::engine::{CpuEngine, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters, Ranks, ShardEngine};
+use neural_net::engine::{
+    CpuEngine, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters, Ranks, ShardEngine, shard_engine,
+};
 use neural_net::{Hyperparameters, Samples};
 
 use super::arguments::DeviceArgument;
@@ -94,7 +96,7 @@ impl TrainingDevice {
     ) -> Result<ShardEngine<'a>> {
         match self {
             Self::Cpu(_) => Ok(ShardEngine::new(samples, parameters, hyperparameters, ranks)),
-            Self::Gpu(device) => with_way_out(ShardEngine::on_gpu(device, samples, parameters, hyperparameters, ranks)),
+            Self::Gpu(device) => with_way_out(shard_engine(device, samples, parameters, hyperparameters, ranks)),
         }
     }
 }

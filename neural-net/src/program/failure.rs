@@ -24,7 +24,7 @@ pub(super) fn failed(console: &Console, error: anyhow::Error) -> Result<ExitCode
 
 /// The error of a failed device with a hint on how to resume: the results on the device cannot be saved.
 pub(super) fn device_failed(console: &Console, what: &str, error: &DeviceError) -> anyhow::Error {
-    let is_full = matches!(error, DeviceError::OutOfMemory { .. });
+    let is_full = error.is_out_of_memory();
     let kept = console.checkpoint.as_ref().filter(|directory| checkpoint::path_in(directory).exists());
     let way_out = match kept {
         Some(directory) => {

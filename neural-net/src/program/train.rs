@@ -12,7 +12,7 @@ use neural_net::augmented::AugmentedEngine;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::{Dataset, ToSamples};
 use neural_net::distributed::CommunicatorRanks;
-use neural_net::engine::{DeviceError, Engine, Parameters};
+use neural_net::engine::{Engine, Parameters};
 use neural_net::files::DirectoryLock;
 use neural_net::model_file::{self, Model};
 use neural_net::preset::Preset;
@@ -210,11 +210,10 @@ impl TrainingRun<'_> {
             }
             Err(error @ TrainingError::Communication { .. }) => bail!("{error}"),
             Err(TrainingError::Device { epoch, error }) => {
-                let what = match error {
-                    DeviceError::OutOfMemory { .. } => {
-                        "the GPU's memory does not hold the buffers for measuring the accuracy, beside the network and its images, in"
-                    }
-                    _ => "the training's device failed in",
+                let what = if error.is_out_of_memory() {
+                    "the GPU's memory does not hold the buffers for measuring the accuracy, beside the network and its images, in"
+                } else {
+                    "the training's device failed in"
                 };
                 return Err(device_failed(&console, &format!("{what} epoch {epoch}"), &error));
             }

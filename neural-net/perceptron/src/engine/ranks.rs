@@ -6,12 +6,10 @@
 
 use std::ops::{ControlFlow, Range};
 
-use ::gpu::Device;
 use kernels_cpu::product::PaddedMatrix;
 
 use super::cpu::CpuGradients;
-use super::gpu::GpuGradients;
-use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, GpuEngineError, Parameters};
+use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::{Hyperparameters, Samples};
 
 /// Writes a buffer, given its index: what [`Ranks::sum_each`] calls for each.
@@ -43,7 +41,7 @@ pub trait Ranks {
 /// Gradients on a device.
 ///
 /// Those of a layer are a buffer in the device's own layout, which all ranks have in common.
-pub(super) trait Gradients {
+pub trait Gradients {
     /// "of one thread, …" or "on …", for printed results.
     fn place(&self) -> String;
 
@@ -111,25 +109,8 @@ impl<'a> ShardEngine<'a> {
         Self::of(local, hyperparameters, ranks)
     }
 
-    /// [`Self::new`] on a GPU. The gradients are copied to the host, and their sums back.
-    ///
-    /// # Errors
-    /// Those of [`GpuEngine::new`](super::GpuEngine::new).
-    ///
-    /// # Panics
-    /// If the samples do not have the network's numbers of inputs and outputs.
-    pub fn on_gpu(
-        device: &Device,
-        samples: &Samples,
-        parameters: &Parameters,
-        hyperparameters: &Hyperparameters,
-        ranks: Box<dyn Ranks + 'a>,
-    ) -> Result<Self, GpuEngineError> {
-        let local = Box::new(GpuGradients::new(device, samples, parameters, hyperparameters)?);
-        Ok(Self::of(local, hyperparameters, ranks))
-    }
-
-    fn of(local: Box<dyn Gradients + 'a>, hyperparameters: &Hyperparameters, ranks: Box<dyn Ranks + 'a>) -> Self {
+    /// [`Self::new`] with gradients of another device.
+    pub fn of(local: Box<dyn Gradients + 'a>, hyperparameters: &Hyperparameters, ranks: Box<dyn Ranks + 'a>) -> Self {
         let mut lengths = local.lengths();
         lengths[0] += END;
         let sums = buffers(&lengths);

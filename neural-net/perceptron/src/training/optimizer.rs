@@ -45,22 +45,22 @@ impl Optimizer {
 }
 
 /// β₂ of [`Optimizer::Adam`]: the share of the mean squared gradient that remains after a step.
-pub(crate) const SQUARES_DECAY: f64 = 0.999;
+pub const SQUARES_DECAY: f64 = 0.999;
 /// ε of [`Optimizer::Adam`], which is added to the root of the mean squared gradient.
-pub(crate) const EPSILON: f64 = 1e-8;
+pub const EPSILON: f64 = 1e-8;
 
 /// What the bias correction makes of step t of [`Optimizer::Adam`]: η · m̂ / (√v̂ + ε) = rate · m / (root · √v + ε).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CorrectedStep {
+pub struct CorrectedStep {
     /// η / (1 − β₁ᵗ).
-    pub(crate) rate: f64,
+    pub rate: f64,
     /// 1 / √(1 − β₂ᵗ).
-    pub(crate) root: f64,
+    pub root: f64,
 }
 
 impl CorrectedStep {
     /// Step `step` of a training run, counted from 0.
-    pub(crate) fn new(hyperparameters: &Hyperparameters, step: usize) -> Self {
+    pub fn new(hyperparameters: &Hyperparameters, step: usize) -> Self {
         let t = step as f64 + 1.0;
         let rate = hyperparameters.learning_rate / (1.0 - hyperparameters.momentum.powf(t));
         Self { rate, root: 1.0 / (1.0 - SQUARES_DECAY.powf(t)).sqrt() }

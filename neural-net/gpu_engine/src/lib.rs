@@ -1,4 +1,7 @@
-//! Training on a GPU, or in the simulator of one.
+//! A multilayer perceptron's engine on a GPU, or in the simulator of one.
+//!
+//! It is a crate of its own, so that the mathematics depends on no device, and this crate's host code, which waits for the
+//! device, is compiled fast rather than optimised.
 //!
 //! The samples, the parameters and all intermediate results stay in device memory. An epoch copies the sample
 //! permutation to the device, and the steps' losses back.
@@ -14,10 +17,10 @@ mod steps;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use ::gpu::{Buffer, Device, Element};
+use gpu::{Buffer, Device, Element, Error};
 use kernels_gpu::network::ROWS_PER_BLOCK;
 
-pub(super) use self::gradients::GpuGradients;
+pub use self::gradients::shard_engine;
 use self::layout::Layout;
 pub use self::options::{GpuEngineError, GpuOptions, GpuPath};
 use self::pace::Pace;
@@ -25,9 +28,9 @@ pub use self::persistent::{NotPersistent, TrainingKernel};
 use self::persistent::{Persistent, PersistentRun};
 use self::samples::SamplesOnDevice;
 use self::steps::{Rule, StepBuffers, StepKernels, StepRun};
-use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, LayerArrays, Parameters};
-use crate::training::{CorrectedStep, Optimizer};
-use crate::{Hyperparameters, Network, Samples};
+use perceptron::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation, LayerArrays, Parameters};
+use perceptron::training::{CorrectedStep, Optimizer};
+use perceptron::{Hyperparameters, Network, Samples};
 
 /// Maximum batch size of an evaluation: enough to occupy a large GPU.
 const EVALUATED_AT_ONCE: usize = 4096;
@@ -170,7 +173,7 @@ impl GpuEngine {
     }
 
     /// Trains `steps` steps from `first_step` on; returns the summed loss of each.
-    fn train_group(&mut self, first_step: usize, steps: usize, batch_size: usize) -> Result<Vec<f64>, DeviceError> {
+    fn train_group(&mut self, first_step: usize, steps: usize, batch_size: usize) -> Result<Vec<f64>, Error> {
         let parts = self.parts_of_loss(batch_size);
         let rule = Rule::new(&self.hyperparameters);
         match &mut self.persistent {
@@ -213,7 +216,7 @@ impl GpuEngine {
     }
 
     /// Evaluates samples in device memory; None for the training samples.
-    fn evaluate_on_device(&mut self, samples: Option<&SamplesOnDevice>) -> Result<Evaluation, DeviceError> {
+    fn evaluate_on_device(&mut self, samples: Option<&SamplesOnDevice>) -> Result<Evaluation, Error> {
         let samples = samples.unwrap_or(&self.samples);
         let count = samples.len();
         let at_once = EVALUATED_AT_ONCE.min(count).max(1);
@@ -247,10 +250,40 @@ impl GpuEngine {
         let loss = sum(losses.to_vec()?) / count.max(1) as f64;
         Ok(Evaluation { loss, correct: sum(correct.to_vec()?) as usize, count })
     }
+
+    fn evaluate_samples(&mut self, samples: &Samples) -> Result<Evaluation, Error> {
+        let evaluated = match self.evaluated.take() {
+            Some(evaluated) if evaluated.is_copy_of(samples) => evaluated,
+            // Dropped first, because the device may not have memory for both.
+            other => {
+                drop(other);
+                SamplesOnDevice::new(&self.device, samples)?
+            }
+        };
+        let evaluation = self.evaluate_on_device(Some(&evaluated))?;
+        self.evaluated = Some(evaluated);
+        Ok(evaluation)
+    }
+
+    fn read_parameters(&self) -> Result<Parameters, Error> {
+        let (weights, biases) = self.layout.unpack(&self.parameters.to_vec()?).into_iter().unzip();
+        let network = Network::new(self.layout.architecture().clone(), weights, biases);
+        let network = network.expect("the engine keeps every shape");
+        let state = |buffer: &Buffer<f32>| match buffer.is_empty() {
+            true => Ok(None),
+            false => buffer.to_vec().map(|values| Some(self.layout.unpack(&values))),
+        };
+        Ok(Parameters { network, velocities: state(&self.velocities)?, squares: state(&self.squares)? })
+    }
+}
+
+fn device_error(error: Error) -> DeviceError {
+    let is_out_of_memory = matches!(error, Error::OutOfMemory { .. });
+    DeviceError::new(error, is_out_of_memory)
 }
 
 /// Copies values to a buffer, or to a new one if their number has changed.
-fn fill<T: Element>(device: &Device, buffer: &mut Buffer<T>, values: &[T]) -> Result<(), DeviceError> {
+fn fill<T: Element>(device: &Device, buffer: &mut Buffer<T>, values: &[T]) -> Result<(), Error> {
     match buffer.len() == values.len() {
         true => buffer.copy_from(values)?,
         false => *buffer = device.buffer_from_slice(values)?,
@@ -292,25 +325,26 @@ impl Engine for GpuEngine {
         if first_step >= steps {
             return Ok(());
         }
-        fill(&self.device, &mut self.order, order)?;
+        fill(&self.device, &mut self.order, order).map_err(device_error)?;
         if self.persistent_for(batch_size).is_none() && batch_size > self.scratch.rows() {
-            self.scratch = StepBuffers::for_training(&self.device, &self.layout, batch_size, self.is_adam())?;
+            let scratch = StepBuffers::for_training(&self.device, &self.layout, batch_size, self.is_adam());
+            self.scratch = scratch.map_err(device_error)?;
         }
         if self.is_adam() {
             let corrected = (0..steps).map(|step| CorrectedStep::new(&self.hyperparameters, self.steps_before + step));
             let values: Vec<f32> = corrected.flat_map(|step| [step.rate as f32, step.root as f32]).collect();
-            fill(&self.device, &mut self.adam_steps, &values)?;
+            fill(&self.device, &mut self.adam_steps, &values).map_err(device_error)?;
         }
         let losses = steps * self.parts_of_loss(batch_size);
         if self.losses.len() != losses {
-            self.losses = self.device.uninitialized(losses)?;
+            self.losses = self.device.uninitialized(losses).map_err(device_error)?;
         }
 
         let mut first = first_step;
         while first < steps {
             let count = self.pace.steps().min(steps - first);
             let start = Instant::now();
-            let losses = self.train_group(first, count, batch_size)?;
+            let losses = self.train_group(first, count, batch_size).map_err(device_error)?;
             self.pace.record(count, start.elapsed());
             let mut flow = ControlFlow::Continue(());
             for (step, loss) in (first..).zip(losses) {
@@ -328,33 +362,14 @@ impl Engine for GpuEngine {
     }
 
     fn evaluate(&mut self, samples: &Samples) -> Result<Evaluation, DeviceError> {
-        let evaluated = match self.evaluated.take() {
-            Some(evaluated) if evaluated.is_copy_of(samples) => evaluated,
-            // Dropped first, because the device may not have memory for both.
-            other => {
-                drop(other);
-                SamplesOnDevice::new(&self.device, samples)?
-            }
-        };
-        let evaluation = self.evaluate_on_device(Some(&evaluated))?;
-        self.evaluated = Some(evaluated);
-        Ok(evaluation)
+        self.evaluate_samples(samples).map_err(device_error)
     }
 
     fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError> {
-        self.evaluate_on_device(None)
+        self.evaluate_on_device(None).map_err(device_error)
     }
 
     fn parameters(&self) -> Result<Parameters, DeviceError> {
-        let (weights, biases) = self.layout.unpack(&self.parameters.to_vec()?).into_iter().unzip();
-        let network = match Network::new(self.layout.architecture().clone(), weights, biases) {
-            Ok(network) => network,
-            Err(error) => unreachable!("the engine keeps every shape: {error}"),
-        };
-        let state = |buffer: &Buffer<f32>| match buffer.is_empty() {
-            true => Ok(None),
-            false => buffer.to_vec().map(|values| Some(self.layout.unpack(&values))),
-        };
-        Ok(Parameters { network, velocities: state(&self.velocities)?, squares: state(&self.squares)? })
+        self.read_parameters().map_err(device_error)
     }
 }

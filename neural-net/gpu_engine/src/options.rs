@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use super::NotPersistent;
-use crate::engine::DeviceError;
-use crate::names::display_and_parse_names;
+use gpu::Error;
+use perceptron::names::display_and_parse_names;
 
 /// The mapping of training steps to launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,18 +81,18 @@ pub enum GpuEngineError {
         /// The suggested change.
         way_out: &'static str,
         /// The failed allocation.
-        source: DeviceError,
+        source: Error,
     },
     /// The device failed.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(#[from] Error),
 }
 
 impl GpuEngineError {
     /// Converts an error of allocating `what`: adds `way_out` to an out-of-memory error.
-    pub(super) fn allocating(what: &'static str, way_out: &'static str) -> impl Fn(DeviceError) -> Self {
+    pub(super) fn allocating(what: &'static str, way_out: &'static str) -> impl Fn(Error) -> Self {
         move |error| match error {
-            source @ DeviceError::OutOfMemory { .. } => Self::OutOfMemory { what, way_out, source },
+            source @ Error::OutOfMemory { .. } => Self::OutOfMemory { what, way_out, source },
             error => Self::Device(error),
         }
     }

@@ -2,15 +2,15 @@
 
 mod shape;
 
-use ::gpu::{Buffer, Device, LaunchConfig, Recorder};
+use gpu::{Buffer, Device, LaunchConfig, Recorder};
 use kernels_gpu::network::{self, AdamRule, Batches, OutputLayer, ROWS_PER_BLOCK, THREADS, UpdateRule};
 
 use self::shape::{TileGrid, parts_of_batch};
 use super::layout::{LayerLayout, Layout, loss_code};
 use super::samples::SamplesOnDevice;
-use crate::engine::DeviceError;
-use crate::training::{EPSILON, GradientScale, Optimizer, SQUARES_DECAY};
-use crate::{Hyperparameters, Loss};
+use gpu::Error;
+use perceptron::training::{EPSILON, GradientScale, Optimizer, SQUARES_DECAY};
+use perceptron::{Hyperparameters, Loss};
 
 /// The update rule in the form of the kernels' arguments.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ pub(super) struct StepKernels {
 }
 
 impl StepKernels {
-    pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
+    pub(super) fn new(device: &Device) -> Result<Self, Error> {
         Ok(Self { no_order: device.uninitialized(0)? })
     }
 }
@@ -86,7 +86,7 @@ impl StepBuffers {
         layout: &Layout,
         rows: usize,
         keeps_gradients: bool,
-    ) -> Result<Self, DeviceError> {
+    ) -> Result<Self, Error> {
         let mut scratch = Self::for_evaluation(device, layout, rows)?;
         let layers = || layout.layers().iter();
         scratch.errors =
@@ -100,7 +100,7 @@ impl StepBuffers {
     }
 
     /// Buffers for evaluating up to `rows` samples at once.
-    pub(super) fn for_evaluation(device: &Device, layout: &Layout, rows: usize) -> Result<Self, DeviceError> {
+    pub(super) fn for_evaluation(device: &Device, layout: &Layout, rows: usize) -> Result<Self, Error> {
         let activations = layout.layers().iter().map(|layer| device.uninitialized(rows * layer.units as usize));
         Ok(Self {
             rows,
@@ -141,13 +141,13 @@ pub(super) struct StepRun<'a> {
 
 impl StepRun<'_> {
     /// Trains `steps` steps, from the index in `state` on.
-    pub(super) fn train(&mut self, steps: usize, rule: Rule) -> Result<(), DeviceError> {
+    pub(super) fn train(&mut self, steps: usize, rule: Rule) -> Result<(), Error> {
         let device = self.device;
         device.replay(steps, |recorder| self.step(recorder, rule))
     }
 
     /// Evaluates `chunks` batches; partial sums of the number of correct samples go to `correct`.
-    pub(super) fn evaluate(&mut self, chunks: usize, correct: &mut Buffer<f32>) -> Result<(), DeviceError> {
+    pub(super) fn evaluate(&mut self, chunks: usize, correct: &mut Buffer<f32>) -> Result<(), Error> {
         let (device, last) = (self.device, self.layout.layers().len() - 1);
         let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), THREADS);
         device.replay(chunks, |recorder| {
@@ -169,32 +169,32 @@ impl StepRun<'_> {
     }
 
     /// The forward and backward pass of the batch, without a change of the parameters.
-    pub(super) fn passes(&mut self) -> Result<(), DeviceError> {
+    pub(super) fn passes(&mut self) -> Result<(), Error> {
         self.record_passes(&Recorder::run_on(self.device))
     }
 
     /// Computes the gradients of layer `index` after [`Self::passes`], in parts of the batch ([`StepBuffers`]); returns
     /// the number of parts.
-    pub(super) fn gradient(&mut self, index: usize) -> Result<usize, DeviceError> {
+    pub(super) fn gradient(&mut self, index: usize) -> Result<usize, Error> {
         let parts = parts_of_batch(self.batch_size, &self.layout.layers()[index]);
         self.record_gradient(&Recorder::run_on(self.device), index, parts)?;
         Ok(parts as usize)
     }
 
     /// Updates all layers by their gradients.
-    pub(super) fn update_all(&mut self, gradients: &[Buffer<f32>], rule: Rule) -> Result<(), DeviceError> {
+    pub(super) fn update_all(&mut self, gradients: &[Buffer<f32>], rule: Rule) -> Result<(), Error> {
         let recorder = Recorder::run_on(self.device);
         let mut layers = gradients.iter().enumerate();
         layers.try_for_each(|(index, gradients)| self.update_from(&recorder, index, Some(gradients), rule))
     }
 
-    fn record_passes(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
+    fn record_passes(&mut self, recorder: &Recorder) -> Result<(), Error> {
         self.forward(recorder)?;
         self.output(recorder)?;
         (1..self.layout.layers().len()).rev().try_for_each(|index| self.backward(recorder, index))
     }
 
-    fn step(&mut self, recorder: &Recorder, rule: Rule) -> Result<(), DeviceError> {
+    fn step(&mut self, recorder: &Recorder, rule: Rule) -> Result<(), Error> {
         self.record_passes(recorder)?;
         for index in 0..self.layout.layers().len() {
             self.update(recorder, index, rule)?;
@@ -202,7 +202,7 @@ impl StepRun<'_> {
         self.next_step(recorder)
     }
 
-    fn forward(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
+    fn forward(&mut self, recorder: &Recorder) -> Result<(), Error> {
         let batches = self.batches();
         for (index, layer) in self.layout.layers().iter().enumerate() {
             let (before, after) = self.scratch.activations.split_at_mut(index);
@@ -228,7 +228,7 @@ impl StepRun<'_> {
         Ok(())
     }
 
-    fn output(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
+    fn output(&mut self, recorder: &Recorder) -> Result<(), Error> {
         let (layer, batches, index) = (self.output_layer(), self.batches(), self.layout.layers().len() - 1);
         let arguments = (
             self.samples.targets(),
@@ -246,7 +246,7 @@ impl StepRun<'_> {
     }
 
     /// Computes the errors of layer `index` − 1 from those of layer `index`.
-    fn backward(&mut self, recorder: &Recorder, index: usize) -> Result<(), DeviceError> {
+    fn backward(&mut self, recorder: &Recorder, index: usize) -> Result<(), Error> {
         let (below, layer) = (self.layout.layers()[index - 1], self.layout.layers()[index]);
         let batches = self.batches();
         let (errors_below, errors) = self.scratch.errors.split_at_mut(index);
@@ -268,7 +268,7 @@ impl StepRun<'_> {
         Ok(())
     }
 
-    fn update(&mut self, recorder: &Recorder, index: usize, rule: Rule) -> Result<(), DeviceError> {
+    fn update(&mut self, recorder: &Recorder, index: usize, rule: Rule) -> Result<(), Error> {
         let layer = self.layout.layers()[index];
         let parts = parts_of_batch(self.batch_size, &layer);
         if parts > 1 || rule.by_adam(index).is_some() {
@@ -288,7 +288,7 @@ impl StepRun<'_> {
     }
 
     /// Computes the gradients of layer `index`, in `parts` parts of the batch.
-    fn record_gradient(&mut self, recorder: &Recorder, index: usize, parts: u32) -> Result<(), DeviceError> {
+    fn record_gradient(&mut self, recorder: &Recorder, index: usize, parts: u32) -> Result<(), Error> {
         let (shape, batches) = (self.layout.layers()[index].shape(), self.batches());
         let (inputs, order) = inputs_of(index, (self.samples, self.order), &self.scratch.activations, self.kernels);
         let (errors, state) = (&self.scratch.errors[index], &*self.state);
@@ -307,7 +307,7 @@ impl StepRun<'_> {
         index: usize,
         gradients: Option<&Buffer<f32>>,
         rule: Rule,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<(), Error> {
         let layer = self.layout.layers()[index];
         let (shape, batches) = (layer.shape(), self.batches());
         let parts = if gradients.is_some() { 1 } else { parts_of_batch(self.batch_size, &layer) };
@@ -328,7 +328,7 @@ impl StepRun<'_> {
         Ok(())
     }
 
-    fn next_step(&mut self, recorder: &Recorder) -> Result<(), DeviceError> {
+    fn next_step(&mut self, recorder: &Recorder) -> Result<(), Error> {
         recorder.launch(&network::network_next_step, LaunchConfig::new(1, 1), (&mut *self.state,))?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 mod plan;
 
-use ::gpu::{Buffer, Device, F32x4, Kernel, LaunchConfig};
+use gpu::{Buffer, Device, F32x4, Kernel, LaunchConfig};
 use kernels_gpu::network::Batches;
 use kernels_gpu::network::persistent::cluster::{self, network_train_cluster};
 use kernels_gpu::network::persistent::{THREADS, network_train_homework, network_train_persistently};
@@ -13,8 +13,8 @@ use super::layout::{Layout, loss_code};
 use super::samples::SamplesOnDevice;
 use super::steps::Rule;
 use super::{GpuEngineError, GpuOptions};
-use crate::Loss;
-use crate::engine::DeviceError;
+use gpu::Error;
+use perceptron::Loss;
 
 /// A feasible launch and its buffers.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Persistent {
         // The other kernel has the same limits: blocks of THREADS threads with up to 255 registers.
         let resident = device.max_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes());
         let resident = match resident {
-            Err(error @ (DeviceError::NotCooperative { .. } | DeviceError::SharedMemory { .. })) => {
+            Err(error @ (Error::NotCooperative { .. } | Error::SharedMemory { .. })) => {
                 return Err(NotPersistent::Device(error.to_string()).into());
             }
             resident => resident?,
@@ -149,7 +149,7 @@ impl Persistent {
         run: PersistentRun,
         (first_step, steps): (usize, usize),
         rule: Rule,
-    ) -> Result<(), DeviceError> {
+    ) -> Result<(), Error> {
         let (end_step, loss) = ((first_step + steps) as u32, loss_code(run.loss));
         let first_step = first_step as u32;
         let batches = Batches { size: run.batch_size, samples: run.order.len() as u32 };

@@ -1,17 +1,35 @@
 //! Gradients that are copied to the host, to be summed over ranks, and back.
 
-use ::gpu::{Buffer, Device};
+use gpu::{Buffer, Device, Error};
 use kernels_cpu::product::PaddedMatrix;
 
 use super::steps::{Rule, StepBuffers, StepRun};
-use super::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, fill, parts_of_step};
-use crate::engine::ranks::Gradients;
-use crate::engine::{DeviceError, Engine, Parameters};
-use crate::training::{CorrectedStep, Optimizer};
-use crate::{Hyperparameters, Samples};
+use super::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, device_error, fill, parts_of_step};
+use perceptron::engine::{DeviceError, Engine, Gradients, Parameters, Ranks, ShardEngine};
+use perceptron::training::{CorrectedStep, Optimizer};
+use perceptron::{Hyperparameters, Samples};
+
+/// An engine that trains the given parameters on a rank's share of the given samples, on a GPU. The gradients are copied to the
+/// host, and their sums over the ranks back.
+///
+/// # Errors
+/// Those of [`GpuEngine::new`].
+///
+/// # Panics
+/// If the samples do not have the network's numbers of inputs and outputs.
+pub fn shard_engine<'a>(
+    device: &Device,
+    samples: &Samples,
+    parameters: &Parameters,
+    hyperparameters: &Hyperparameters,
+    ranks: Box<dyn Ranks + 'a>,
+) -> Result<ShardEngine<'a>, GpuEngineError> {
+    let local = GpuGradients::new(device, samples, parameters, hyperparameters)?;
+    Ok(ShardEngine::of(Box::new(local), hyperparameters, ranks))
+}
 
 /// Gradients on a GPU: of each layer (inputs + 1) × units, the last row the biases'.
-pub(in crate::engine) struct GpuGradients {
+pub(super) struct GpuGradients {
     engine: GpuEngine,
     /// Of the samples that [`Gradients::start`] got.
     count: usize,
@@ -24,7 +42,7 @@ pub(in crate::engine) struct GpuGradients {
 }
 
 impl GpuGradients {
-    pub(in crate::engine) fn new(
+    pub(super) fn new(
         device: &Device,
         samples: &Samples,
         parameters: &Parameters,
@@ -88,6 +106,20 @@ impl Gradients for GpuGradients {
     }
 
     fn start(&mut self, samples: &[u32], _gradients: &mut [PaddedMatrix<f32>]) -> Result<f64, DeviceError> {
+        self.start_step(samples).map_err(device_error)
+    }
+
+    fn finish(&mut self, layer: usize, gradients: &mut [f32]) -> Result<(), DeviceError> {
+        self.finish_layer(layer, gradients).map_err(device_error)
+    }
+
+    fn update(&mut self, step: usize, count: usize, gradients: &[PaddedMatrix<f32>]) -> Result<(), DeviceError> {
+        self.update_by(step, count, gradients).map_err(device_error)
+    }
+}
+
+impl GpuGradients {
+    fn start_step(&mut self, samples: &[u32]) -> Result<f64, Error> {
         self.count = samples.len();
         if samples.is_empty() {
             return Ok(0.0);
@@ -106,7 +138,7 @@ impl Gradients for GpuGradients {
         Ok(self.losses.to_vec()?.into_iter().map(f64::from).sum())
     }
 
-    fn finish(&mut self, layer: usize, gradients: &mut [f32]) -> Result<(), DeviceError> {
+    fn finish_layer(&mut self, layer: usize, gradients: &mut [f32]) -> Result<(), Error> {
         let length = self.sums[layer].len();
         let gradients = &mut gradients[..length];
         gradients.fill(0.0);
@@ -121,7 +153,7 @@ impl Gradients for GpuGradients {
         Ok(())
     }
 
-    fn update(&mut self, step: usize, count: usize, gradients: &[PaddedMatrix<f32>]) -> Result<(), DeviceError> {
+    fn update_by(&mut self, step: usize, count: usize, gradients: &[PaddedMatrix<f32>]) -> Result<(), Error> {
         let GpuEngine { device, hyperparameters, adam_steps, steps_before, state, .. } = &mut self.engine;
         for (sums, gradients) in self.sums.iter_mut().zip(gradients) {
             sums.copy_from(&gradients.row(0)[..sums.len()])?;

@@ -1,10 +1,12 @@
 //! Samples in device memory.
 
-use ::gpu::{Buffer, Device};
+use gpu::{Buffer, Device};
 
-use crate::Samples;
-use crate::engine::DeviceError;
-use crate::samples::ROW_BY_ROW;
+use gpu::Error;
+use perceptron::Samples;
+
+/// The reason why all rows of samples are a slice.
+const ROW_BY_ROW: &str = "samples are stored row by row";
 
 /// A copy of samples in device memory.
 #[derive(Debug)]
@@ -21,7 +23,7 @@ impl SamplesOnDevice {
     ///
     /// # Errors
     /// If the device does not have enough memory, or fails.
-    pub(super) fn new(device: &Device, samples: &Samples) -> Result<Self, DeviceError> {
+    pub(super) fn new(device: &Device, samples: &Samples) -> Result<Self, Error> {
         let count = u32::try_from(samples.len()).expect("sample indices have 32 bits");
         let in_order: Vec<u32> = (0..count).collect();
         Ok(Self {
@@ -34,7 +36,7 @@ impl SamplesOnDevice {
 
     /// Whether this is a copy of `samples` or of a clone that shares their data.
     pub(super) fn is_copy_of(&self, samples: &Samples) -> bool {
-        self.copied.ptr_eq(samples)
+        self.copied.shares_data_with(samples)
     }
 
     /// The number of samples.

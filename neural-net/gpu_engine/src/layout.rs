@@ -4,7 +4,7 @@ use kernels_gpu::network::{LayerShape, activation, loss};
 use ndarray::{Array1, Array2};
 
 use super::GpuEngineError;
-use crate::{Activation, Architecture, Loss};
+use perceptron::{Activation, Architecture, Loss};
 
 /// The layout of one layer with weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

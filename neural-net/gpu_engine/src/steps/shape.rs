@@ -1,6 +1,6 @@
 //! The grid of a matrix product: tiles, and split-K parts.
 
-use ::gpu::LaunchConfig;
+use gpu::LaunchConfig;
 use kernels_gpu::network::THREADS;
 
 use super::LayerLayout;

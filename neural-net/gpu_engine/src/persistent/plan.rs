@@ -1,6 +1,6 @@
 //! The plan of the persistent launch: whether a network fits into its blocks, and the layout of their shared memory.
 
-use ::gpu::F32x4;
+use gpu::F32x4;
 use kernels_gpu::network::persistent::{MAX_BATCH, THREADS, table};
 
 use super::super::layout::{LayerLayout, Layout};
@@ -250,7 +250,7 @@ fn odd(stride: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Activation, Architecture};
+    use perceptron::{Activation, Architecture};
 
     /// The limits of an H100.
     const LARGE: Limits = Limits { shared_bytes: 227 * 1024 - STATIC_SHARED_BYTES, blocks: 132 };
