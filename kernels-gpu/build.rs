@@ -1,12 +1,21 @@
 //! Provides the kernels' PTX.
 
-#[path = "../rust-cuda/cuda_std/build/provide.rs"]
-mod provide;
+use std::path::Path;
+
 #[path = "build/settings.rs"]
 mod settings;
 
 fn main() {
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=../rust-cuda/cuda_std/build");
-    provide::provide("kernels_gpu", &settings::kernel_crate::ARCHS, settings::builder);
+    let builder = |&arch| settings::builder(Path::new("."), arch);
+    cuda_builder::provide_groups("kernels_gpu", settings::ARCHS.iter().map(builder), &GROUPS);
 }
+
+/// The kernels of a program each, by the beginnings of their names.
+const GROUPS: [cuda_builder::Group<'_>; 4] = [
+    ("maximum", &["max_"]),
+    ("product", &["matmul_"]),
+    ("greyscale", &["normalize_", "weigh_", "activate_"]),
+    ("network", &["network_"]),
+];

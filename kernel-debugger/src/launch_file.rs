@@ -12,7 +12,7 @@ use ptx_interpreter::{LoadError, Machine, Options};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::debug_information::{DebugInformation, DebugInformationError};
+use crate::debug_information::DebugInformation;
 use crate::launch::Launch;
 use argument::{ArgumentProblem, FileArgument};
 
@@ -36,7 +36,8 @@ use argument::{ArgumentProblem, FileArgument};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchFile {
-    /// The PTX file; a relative path begins at the launch file's directory.
+    /// The PTX file; a relative path begins at the launch file's directory. The file of this name with the extension
+    /// `debug`, if there is one, has the names of functions and variables.
     ptx: PathBuf,
     kernel: String,
     #[serde(default = "one")]
@@ -89,14 +90,6 @@ pub enum LaunchFileError {
         path: PathBuf,
         /// The interpreter's error.
         error: LoadError,
-    },
-    /// The comments for debuggers at the end of the PTX are not of the known form.
-    #[error("{}: {error}", path.display())]
-    DebugInformation {
-        /// The PTX file.
-        path: PathBuf,
-        /// The error, with the line.
-        error: DebugInformationError,
     },
     /// The PTX has no such kernel.
     #[error("{} has no kernel {kernel}; it has {}", path.display(), known.join(", "))]
@@ -190,8 +183,7 @@ impl LaunchFile {
         if let Some(limit) = self.block_instructions {
             options.block_instructions = limit;
         }
-        let debug_information = DebugInformation::of(&text, &self.kernel)
-            .map_err(|error| LaunchFileError::DebugInformation { path: ptx.clone(), error })?;
+        let debug_information = DebugInformation::beside(&ptx, &text, &self.kernel);
         Ok(Launch::new(machine, self.kernel, (config, options), arguments, before, debug_information))
     }
 }

@@ -25,7 +25,7 @@ mod writers;
 
 pub use accesses::LastAccesses;
 pub use condition::{Condition, ConditionError};
-pub use debug_information::{DebugInformation, DebugInformationError, Frame, Variable};
+pub use debug_information::{DebugInformation, Frame, Variable};
 pub use launch::{Argument, ElementType, Launch};
 pub use launch_file::{LaunchFile, LaunchFileError};
 pub use lines::Lines;

@@ -47,6 +47,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::E
         shapes: arguments.shape.clone(),
     };
     let launch = file.launch(&arguments.launch)?;
+    if let Some(reason) = launch.debug_information().missing() {
+        eprintln!("{reason}");
+    }
     let page = record(&launch, &options)?;
     whole_files::write_atomically(output, page.html.as_bytes()).map_err(unwritable)?;
     Ok(page.describe(output, launch.kernel()))

@@ -22,4 +22,4 @@ pub mod host;
 
 /// The kernels' PTX for each architecture, oldest first. A GPU runs the last one that is not newer than itself.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const PTX: [cuda_std::PtxVariant; 2] = cuda_std::compiled_kernels!("learn");
+pub const PTX: [cuda_std::PtxVariant; 1] = cuda_std::compiled_kernels!("learn");

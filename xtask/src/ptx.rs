@@ -3,6 +3,8 @@
 #[path = "../../kernels-gpu/build/settings.rs"]
 mod settings;
 
+#[path = "../../rust-cuda/cuda_std/build/kernel_crate.rs"]
+mod kernel_crate;
 mod profile;
 mod workloads;
 
@@ -11,7 +13,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use cuda_builder::{Arch, Comparison, CudaBuilder, PtxasError, ptxas};
-use settings::kernel_crate;
 use timing::program::CHECK_FAILED;
 use timing::say;
 
@@ -22,12 +23,12 @@ pub(crate) use profile::launch;
 /// Constructor of the builder of a crate in the given folder, for one architecture.
 type MakeBuilder = fn(&Path, Arch) -> CudaBuilder;
 
-/// The kernel crates with committed PTX: their folders, and the constructors of their builders.
-const CRATES: [(&str, MakeBuilder); 4] = [
-    ("kernels-gpu", settings::builder),
-    ("learn", kernel_crate::builder),
-    ("rust-cuda/test_kernels", kernel_crate::builder),
-    ("rust-cuda/seeded_bugs", kernel_crate::builder),
+/// The kernel crates with committed PTX: their folders, their architectures, and the constructors of their builders.
+const CRATES: [(&str, &[Arch], MakeBuilder); 4] = [
+    ("kernels-gpu", settings::ARCHS, settings::builder),
+    ("learn", kernel_crate::OLDEST, kernel_crate::builder),
+    ("rust-cuda/test_kernels", kernel_crate::OLDEST_AND_TUNED, kernel_crate::builder),
+    ("rust-cuda/seeded_bugs", kernel_crate::OLDEST, kernel_crate::builder),
 ];
 
 /// Options of `cargo xtask ptx`.
@@ -55,10 +56,10 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         return profile::run(options);
     }
     let mut good = true;
-    for (folder, make_builder) in CRATES {
+    for (folder, archs, make_builder) in CRATES {
         say!("[*] {folder}");
         let kernels = workspace_root().join(folder);
-        for arch in kernel_crate::ARCHS {
+        for &arch in archs {
             let builder = make_builder(&kernels, arch).target_dir(workspace_root().join("target/nvptx"));
             let path =
                 builder.committed_path()?.with_context(|| format!("{folder} has no path for its committed PTX"))?;
@@ -86,6 +87,9 @@ fn check(builder: &CudaBuilder, arch: Arch) -> Result<bool> {
     let comparison = builder.check()?;
     match &comparison {
         Comparison::Same => say!("[+] {arch}: the committed PTX matches the kernels"),
+        Comparison::DebugDiffers { line } => {
+            say!("[-] {arch}: the names for debuggers differ from line {line} on: run cargo xtask ptx");
+        }
         Comparison::Missing => say!("[-] {arch}: there is no committed PTX: run cargo xtask ptx"),
         Comparison::HeaderDiffers { staleness } => say!("[-] {arch}: stale, for {staleness}: run cargo xtask ptx"),
         Comparison::Differs { line, committed, rebuilt, committed_compiler, compiler } => {

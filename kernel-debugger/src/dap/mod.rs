@@ -71,6 +71,9 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result
     });
     let mut client = Client { requests, output, sent: 0 };
     let Some((launch, arguments)) = client.configure()? else { return Ok(()) };
+    if let Some(reason) = launch.debug_information().missing() {
+        client.say(&format!("{reason}\n"))?;
+    }
     let mut session = Session::new(&launch);
     let lines = session.lines().clone();
     let mut front = DapFront::new(&mut client, arguments.source_root, arguments.stop_on_entry);

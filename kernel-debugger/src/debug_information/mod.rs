@@ -1,12 +1,17 @@
-//! Names of functions and variables, from the comments that `cuda_builder` writes at the end of the PTX.
+//! Names of functions and variables, from the file that `cuda_builder` writes beside the PTX.
 
 mod parse;
 mod value;
 
-pub use parse::DebugInformationError;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
 pub(crate) use value::{Bytes, slice};
 
-/// What a kernel's PTX says of its inlined functions and its variables; empty if it says nothing.
+/// The inlined functions and the variables of a kernel; empty if they have no names.
 ///
 /// Lines are those of the PTX, from 1.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +22,21 @@ pub struct DebugInformation {
     /// Lines from which on the instructions belong to another frame, ascending.
     lines: Vec<(u32, usize)>,
     variables: Vec<Variable>,
-    /// Why the compiler's debug information could not be kept.
+    /// Why there are no names.
     missing: Option<String>,
+}
+
+/// Why a kernel has no names, though `cuda_builder` wrote its PTX. It is debugged by its registers.
+#[derive(Debug, Error)]
+enum NoNames {
+    #[error("{}: {error}", .0.display(), error = .1)]
+    Read(PathBuf, io::Error),
+    #[error("{} is of other PTX than {kernel}'s; build both again", path.display())]
+    OfOtherPtx { path: PathBuf, kernel: String },
+    #[error("{}, line {line}: `{text}` is not debug information of format 2; build the PTX again", path.display())]
+    Form { path: PathBuf, line: usize, text: String },
+    #[error("the compiler's debug information cannot be read: {0}")]
+    Compiler(String),
 }
 
 /// An inlined call, or the kernel itself.
@@ -98,15 +116,23 @@ enum Operation {
 }
 
 impl DebugInformation {
-    /// What the comments in `text` say of a kernel.
-    ///
-    /// # Errors
-    /// A comment that is not of the builder's form.
-    pub fn of(text: &str, kernel: &str) -> Result<Self, DebugInformationError> {
-        parse::parse(text, kernel)
+    /// What the file beside the PTX file `ptx` says of a kernel of its `text`. Without such a file, or if it is of other
+    /// code, there are no names; then, unless another compiler than `cuda_builder` wrote the PTX, [`missing`](Self::missing)
+    /// says why.
+    pub fn beside(ptx: &Path, text: &str, kernel: &str) -> Self {
+        let path = ptx.with_extension("debug");
+        let found = match fs::read_to_string(&path) {
+            Ok(names) => parse::parse(&text.replace("\r\n", "\n"), &names, kernel, &path),
+            Err(_) if !text.starts_with("// PTX of ") => return Self::default(),
+            Err(error) => Err(NoNames::Read(path, error)),
+        };
+        found.unwrap_or_else(|reason| Self {
+            missing: Some(format!("functions and variables have no names: {reason}")),
+            ..Self::default()
+        })
     }
 
-    /// Why there are no names, if the PTX says so.
+    /// Why there are no names, in one line.
     pub fn missing(&self) -> Option<&str> {
         self.missing.as_deref()
     }

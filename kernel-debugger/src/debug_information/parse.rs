@@ -1,48 +1,35 @@
-//! Reads the comments, whose form `cuda_builder` defines.
+//! Reads the file, whose form `cuda_builder` defines.
 
-use thiserror::Error;
+use std::path::Path;
 
-use super::{DebugInformation, Frame, Kind, Operation, Piece, Type, Variable, Word};
+use sha2::{Digest, Sha256};
 
-/// A comment of debug information that is not of the builder's form.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("line {line}: `{text}` is not debug information of format 1; build the PTX again by `cargo xtask ptx`")]
-pub struct DebugInformationError {
-    /// Line of the PTX, from 1.
-    pub line: u32,
-    /// The beginning of the comment.
-    pub text: String,
-}
+use super::{DebugInformation, Frame, Kind, NoNames, Operation, Piece, Type, Variable, Word};
 
-const TITLE: &str = "// debug information, format 1";
-const MISSING: &str = "// debug information cannot be read: ";
+const TITLE: &str = "debug information, format 2";
 
-pub(super) fn parse(text: &str, kernel: &str) -> Result<DebugInformation, DebugInformationError> {
+/// What `names`, the contents of the file at `path`, say of a kernel of the PTX `text`.
+pub(super) fn parse(text: &str, names: &str, kernel: &str, path: &Path) -> Result<DebugInformation, NoNames> {
     let mut information = DebugInformation::default();
-    let is_entry = |line: &str| {
-        let name = line.split_once(".entry ").map(|(_, after)| after.trim_start());
-        name.is_some_and(|name| name.split(['(', ' ', '\t']).next() == Some(kernel))
-    };
-    let Some(base) = text.lines().position(is_entry) else { return Ok(information) };
-    let base = base as u32 + 1;
-    let mut lines = (1..).zip(text.lines());
-    if let Some(reason) = text.lines().find_map(|line| line.strip_prefix(MISSING)) {
-        information.missing = Some(reason.to_owned());
-    }
-    if !lines.any(|(_, line)| line == TITLE) {
-        return Ok(information);
-    }
+    let Some((base, entry)) = entry(text, kernel) else { return Ok(information) };
+    let of_other_ptx = || NoNames::OfOtherPtx { path: path.to_owned(), kernel: kernel.to_owned() };
     let mut is_of_kernel = false;
-    for (line, text) in lines {
-        let wrong = || DebugInformationError { line, text: text.chars().take(40).collect() };
-        let fields = text.strip_prefix("// ").ok_or_else(wrong)?;
-        let (kind, fields) = fields.split_once('\t').ok_or_else(wrong)?;
+    for (line, text) in names.lines().enumerate() {
+        let wrong = || NoNames::Form { path: path.to_owned(), line: line + 1, text: text.chars().take(40).collect() };
+        if line == 0 {
+            (text == TITLE).then_some(()).ok_or_else(wrong)?;
+            continue;
+        }
+        let (kind, fields) = text.split_once('\t').ok_or_else(wrong)?;
         let mut fields = fields.split('\t');
         match kind {
+            "missing" => return Err(NoNames::Compiler(fields.collect())),
             "type" => information.types.push(r#type(&mut fields, information.types.len()).ok_or_else(wrong)?),
             "function" => {
                 is_of_kernel = fields.next() == Some(kernel);
                 if is_of_kernel {
+                    let digest = hex::encode(Sha256::digest(entry));
+                    (fields.next() == Some(&*digest)).then_some(()).ok_or_else(of_other_ptx)?;
                     let call = (String::new(), 0, 0);
                     information.frames = vec![Frame { function: kernel.to_owned(), caller: 0, call }];
                 }
@@ -62,6 +49,9 @@ pub(super) fn parse(text: &str, kernel: &str) -> Result<DebugInformation, DebugI
             _ => return Err(wrong()),
         }
     }
+    if information.frames.is_empty() {
+        return Err(of_other_ptx());
+    }
     let types = information.types.len();
     let is_known = |index: usize| index < types;
     let parts_are_known = |of: &Type| match &of.kind {
@@ -74,9 +64,24 @@ pub(super) fn parse(text: &str, kernel: &str) -> Result<DebugInformation, DebugI
     let is_consistent = information.types.iter().all(parts_are_known)
         && variables.clone().all(|variable| is_known(variable.r#type) && variable.frame < frames);
     if !is_consistent {
-        return Err(DebugInformationError { line: base, text: "a type or a frame that is missing".to_owned() });
+        let text = "a type or a frame that is missing".to_owned();
+        return Err(NoNames::Form { path: path.to_owned(), line: names.lines().count(), text });
     }
     Ok(information)
+}
+
+/// The line of a kernel's name in the PTX, from 1, and its text from there up to the line with `}` alone, of which the
+/// file has the digest.
+fn entry<'t>(text: &'t str, kernel: &str) -> Option<(u32, &'t str)> {
+    let is_entry = |line: &str| {
+        let name = line.split_once(".entry ").map(|(_, after)| after.trim_start());
+        name.is_some_and(|name| name.split(['(', ' ', '\t']).next() == Some(kernel))
+    };
+    let lines = || text.split_inclusive('\n');
+    let index = lines().position(is_entry)?;
+    let rest = &text[lines().take(index).map(str::len).sum()..];
+    let end = rest.find("\n}\n").map_or(rest.len(), |end| end + 3);
+    Some((index as u32 + 1, &rest[..end]))
 }
 
 type Fields<'f> = std::str::Split<'f, char>;
@@ -190,22 +195,32 @@ mod tests {
 {
 \tret;
 }
-
-// debug information, format 1
-// type\t0\t4\tfloat\tf32
-// type\t1\t8\tstruct\tPair<f32>\t0:0:left\t4:0:right: odd
-// function\tother
-// lines\t1:0
-// function\tscale
-// frame\t1\t0\t3:5\tsrc/lib.rs\tinner<f32>
-// lines\t2:0\t4:1
-// variable\t0\t2-6\t1\tpair\t3-4 4:%f1|\t4-5 4:|7,neg
-// variable\t1\t4-5\t0\tfactor
 ";
 
+    const NAMES: &str = "\
+debug information, format 2
+type\t0\t4\tfloat\tf32
+type\t1\t8\tstruct\tPair<f32>\t0:0:left\t4:0:right: odd
+function\tother\t0123
+lines\t1:0
+function\tscale\tDIGEST
+frame\t1\t0\t3:5\tsrc/lib.rs\tinner<f32>
+lines\t2:0\t4:1
+variable\t0\t2-6\t1\tpair\t3-4 4:%f1|\t4-5 4:|7,neg
+variable\t1\t4-5\t0\tfactor
+";
+
+    /// printf '.visible .entry scale(\n\t.param .u64 scale_param_0\n)\n{\n\tret;\n}\n' | sha256sum
+    const DIGEST: &str = "7ce223dd4d7b4745b548e744219aa0ba21d7a6bdfc1c50abc2fcbb1b7c54bc3f";
+
+    fn read(names: &str) -> Result<DebugInformation, String> {
+        let names = names.replace("DIGEST", DIGEST);
+        parse(PTX, &names, "scale", Path::new("kernels.debug")).map_err(|error| error.to_string())
+    }
+
     #[test]
-    fn comments_are_read() {
-        let information = parse(PTX, "scale").unwrap();
+    fn names_are_read() {
+        let information = read(NAMES).unwrap();
         assert_eq!(information.frames.len(), 2);
         assert_eq!(information.frames[1].call, ("src/lib.rs".to_owned(), 3, 5));
         // The kernel's name is in line 5.
@@ -230,18 +245,19 @@ mod tests {
     }
 
     #[test]
-    fn without_comments_there_are_no_names() {
-        let (plain, _) = PTX.split_once("// debug").unwrap();
-        assert!(parse(plain, "scale").unwrap().is_empty());
-        assert!(parse(PTX, "missing").unwrap().is_empty());
-        let failed = format!("{plain}// debug information cannot be read: its form is new\n");
-        assert_eq!(parse(&failed, "scale").unwrap().missing(), Some("its form is new"));
+    fn names_of_other_ptx_are_refused() {
+        let reason = "kernels.debug is of other PTX than scale's; build both again";
+        assert_eq!(read(&NAMES.replace("DIGEST", &"0".repeat(64))).unwrap_err(), reason);
+        assert_eq!(read(&NAMES.replace("function\tscale", "function\tscale_all")).unwrap_err(), reason);
+        let failed = "debug information, format 2\nmissing\tits form is new\n";
+        assert_eq!(read(failed).unwrap_err(), "the compiler's debug information cannot be read: its form is new");
     }
 
     #[test]
-    fn other_comments_are_refused() {
+    fn other_forms_are_refused() {
         for (text, other) in [
-            ("// function\tscale", "// module\tscale"),
+            ("format 2", "format 1"),
+            ("function\tscale", "module\tscale"),
             ("\t4:1\n", "\t4:2\n"),
             ("frame\t1\t0", "frame\t1\t1"),
             ("frame\t1\t0", "frame\t2\t0"),
@@ -251,11 +267,11 @@ mod tests {
             ("variable\t1", "variable\t5"),
             ("4:%f1|", "4:f1|"),
             ("2-6", "2-99999999999"),
-            ("// lines\t2:0", "lines\t2:0"),
+            ("lines\t2:0", "// lines\t2:0"),
         ] {
-            let wrong = PTX.replacen(text, other, 1);
-            let wrong = if text == "// lines\t2:0" { PTX.replace(text, other) } else { wrong };
-            assert!(parse(&wrong, "scale").is_err(), "{other}");
+            assert!(NAMES.contains(text));
+            let message = read(&NAMES.replacen(text, other, 1)).unwrap_err();
+            assert!(message.starts_with("kernels.debug, line "), "{message}");
         }
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct TerminalFront<'t, B: Backend> {
     palette: Palette,
     /// The screen of the last stop.
     last: Buffer,
+    /// What the first stop's screen says.
+    notice: Option<String>,
     /// Whether the screen says that the launch runs.
     says_running: bool,
     /// Whether the user has quit while the launch ran.
@@ -58,6 +60,7 @@ where
             state: State::default(),
             palette: Palette { is_coloured },
             last: Buffer::default(),
+            notice: launch.debug_information().missing().map(str::to_owned),
             says_running: false,
             quits: false,
             error: None,
@@ -101,6 +104,7 @@ where
     /// Draws and acts on keys until one resumes the launch.
     fn ask(&mut self, stopped: &Stopped<'_>, breakpoints: &mut Breakpoints) -> io::Result<Resume> {
         self.state.arrive(stopped);
+        self.state.message = self.notice.take().map(Err);
         loop {
             self.draw(stopped)?;
             let Event::Key(key) = self.events.next()? else { continue };

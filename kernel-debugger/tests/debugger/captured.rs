@@ -64,6 +64,38 @@ fn a_captured_launch_gives_the_same_result() {
 }
 
 #[test]
+fn a_captured_launch_has_the_names_of_its_kernel_only() {
+    if is_stale() {
+        return;
+    }
+    let (directory, capture, device) = device(Some("max_kernel"));
+    let a = device.buffer_from_slice(&[1; 8]).unwrap();
+    let mut out = device.uninitialized(8).unwrap();
+    device.launch(&maximum::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
+    let ptx = std::fs::read_to_string(directory.path().join("kernels.ptx")).unwrap();
+    assert!(!ptx.contains("debug information"));
+    assert!(!open(&capture).debug_information().is_empty());
+
+    let reason = || {
+        let launch = open(&capture);
+        assert!(launch.debug_information().is_empty());
+        let reason = launch.debug_information().missing().unwrap().to_owned();
+        assert_eq!(reason.lines().count(), 1, "{reason}");
+        reason.replace(&format!("{}/", directory.path().display()), "")
+    };
+    let edited = ptx.replacen("\tret;\n}\n", "\tret;\n\tret;\n}\n", 1);
+    let (before, entry) = ptx.split_once(".entry max_kernel(").unwrap();
+    std::fs::write(directory.path().join("kernels.ptx"), edited).unwrap();
+    assert!(before.contains(".entry") && !open(&capture).debug_information().is_empty(), "another kernel has changed");
+    let entry = entry.replacen("\tret;", "\tbar.sync 0;\n\tret;", 1);
+    std::fs::write(directory.path().join("kernels.ptx"), format!("{before}.entry max_kernel({entry}")).unwrap();
+    let start = "functions and variables have no names: kernels.debug";
+    assert_eq!(reason(), format!("{start} is of other PTX than max_kernel's; build both again"));
+    std::fs::remove_file(directory.path().join("kernels.debug")).unwrap();
+    assert!(reason().starts_with(&format!("{start}: ")));
+}
+
+#[test]
 fn a_launch_may_be_captured_without_running() {
     if is_stale() {
         return;

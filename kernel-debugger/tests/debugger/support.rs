@@ -68,9 +68,13 @@ pub(crate) fn open(ptx: &str, text: &str) -> Launch {
     LaunchFile::open(&write(directory.path(), ptx, text)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Writes a launch file and its PTX to a directory.
+/// Writes a launch file, its PTX and the names of that to a directory.
 pub(crate) fn write(directory: &Path, ptx: &str, text: &str) -> PathBuf {
     fs::write(directory.join("kernels.ptx"), ptx).unwrap();
+    let origin = if ptx.starts_with("// PTX of seeded_bugs ") { &seeded_bugs::PTX[0] } else { &kernels_gpu::PTX[0] };
+    if let Some(names) = origin.debug_file().and_then(|path| fs::read(path).ok()) {
+        fs::write(directory.join("kernels.debug"), names).unwrap();
+    }
     let path = directory.join("launch.json");
     fs::write(&path, text).unwrap();
     path

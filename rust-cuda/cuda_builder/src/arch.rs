@@ -92,6 +92,19 @@ impl Arch {
     }
 }
 
+impl Arch {
+    /// The compute capability, major and minor.
+    ///
+    /// ```
+    /// assert_eq!(cuda_builder::Arch::Sm120a.compute_capability(), (12, 0));
+    /// ```
+    pub fn compute_capability(self) -> (u32, u32) {
+        let digits = self.name().trim_start_matches("sm_").trim_end_matches('a');
+        let number: u32 = digits.parse().expect("names are `sm_`, a number and perhaps `a`");
+        (number / 10, number % 10)
+    }
+}
+
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.pad(self.name())
@@ -120,6 +133,8 @@ mod tests {
     fn names_round_trip() {
         for arch in Arch::ALL {
             assert_eq!(arch.name().parse(), Ok(arch));
+            let (major, minor) = arch.compute_capability();
+            assert_eq!(arch.name().trim_end_matches('a'), format!("sm_{major}{minor}"));
         }
     }
 

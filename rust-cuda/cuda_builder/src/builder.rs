@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::compile::{Compilation, Flags};
 use crate::error::{BuilderError, describe};
-use crate::files::{cannot, canonical, read_text, replace_file};
+use crate::files::{cannot, canonical, read_text};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
 use crate::header::{FORMAT, Header, Staleness};
 use crate::manifest::Manifest;
-use crate::outcome::{Comparison, Origin, Ptx, Rebuilt};
-use crate::postprocess::{Cluster, LaunchBounds, postprocess};
+use crate::outcome::{Comparison, Origin, Ptx, Rebuilt, debug_file, read_debug, write_both};
+use crate::postprocess::{Cluster, LaunchBounds, Postprocessed, postprocess};
 use crate::source_names::SourceNames;
 use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
 use crate::{Arch, STALE, STRICT_VARIABLE, compiling_kernels};
@@ -63,6 +63,11 @@ impl CudaBuilder {
         self
     }
 
+    /// The architecture.
+    pub fn target_arch(&self) -> Arch {
+        self.arch
+    }
+
     /// Sets a PTX ISA version later than the architecture's first one, as `(7, 8)`. Drivers older than it reject the
     /// result.
     pub fn ptx_version(mut self, major: u32, minor: u32) -> Self {
@@ -104,7 +109,7 @@ impl CudaBuilder {
         self
     }
 
-    /// Also writes the PTX to `path`, whether it is committed or built.
+    /// Also writes the PTX to `path`, whether it is committed or built, and the names for debuggers beside it.
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.copy_to = Some(path.as_ref().to_owned());
         self
@@ -172,8 +177,11 @@ impl CudaBuilder {
         }
         let fingerprint = self.fingerprint_of(&crates)?;
         let committed = self.committed_path_of(kernels);
-        let (text, origin) = match self.committed_text(kernels, &fingerprint)? {
-            Ok(text) => (text, Origin::Committed),
+        let (text, debug, origin) = match self.committed_text(kernels, &fingerprint)? {
+            Ok(text) => {
+                let debug = committed.as_deref().map_or(Ok(String::new()), read_debug)?;
+                (text, debug, Origin::Committed)
+            }
             Err(staleness) => {
                 let toolchain = match self.find_toolchain(kernels, Some(&staleness)) {
                     Err(error) if self.is_strict() => return Err(error),
@@ -188,13 +196,12 @@ impl CudaBuilder {
                         "cargo::warning={what}: {staleness}; built with {compiler}. `cargo xtask ptx` refreshes it"
                     );
                 }
-                (rebuilt.text(), Origin::Built { staleness, compiler })
+                (rebuilt.text(), rebuilt.debug, Origin::Built { staleness, compiler })
             }
         };
         let path = match (&self.copy_to, &origin, committed) {
             (None, Origin::Committed, Some(committed)) => committed,
-            (Some(path), ..) => write_ptx(path.clone(), &text)?,
-            (None, ..) => write_ptx(self.target_directory()?.join(self.file_name(kernels)), &text)?,
+            _ => self.write(kernels, &text, &debug)?,
         };
         Ok(Ptx { path, arch: self.arch, origin })
     }
@@ -211,11 +218,17 @@ impl CudaBuilder {
             );
         }
         let text = format!("{STALE}{staleness}\n");
+        Ok(Ptx { path: self.write(kernels, &text, "")?, arch: self.arch, origin: Origin::Stale { staleness } })
+    }
+
+    /// Writes the provided files. Returns the path of the PTX.
+    fn write(&self, kernels: &Manifest, text: &str, debug: &str) -> Result<PathBuf, BuilderError> {
         let path = match &self.copy_to {
             Some(path) => path.clone(),
             None => self.target_directory()?.join(self.file_name(kernels)),
         };
-        Ok(Ptx { path: write_ptx(path, &text)?, arch: self.arch, origin: Origin::Stale { staleness } })
+        write_both(&path, text, debug)?;
+        Ok(path)
     }
 
     fn is_strict(&self) -> bool {
@@ -235,7 +248,7 @@ impl CudaBuilder {
         self.compile(&crates, fingerprint, &toolchain)
     }
 
-    /// Compiles the kernels and compares the result with the committed PTX, except for the compiler's version.
+    /// Compiles the kernels and compares the result with the committed files, except for the compiler's version.
     ///
     /// # Errors
     /// As [`CudaBuilder::rebuild`], and if no committed path was set.
@@ -246,7 +259,7 @@ impl CudaBuilder {
         }
         let committed = read_text(&path)?;
         let rebuilt = self.rebuild()?;
-        Ok(Comparison::of(&committed, &rebuilt))
+        Ok(Comparison::of(&committed, &read_debug(&path)?, &rebuilt))
     }
 
     /// The kernel crate, followed by its path dependencies.
@@ -339,9 +352,10 @@ impl CudaBuilder {
         let compilation =
             Compilation { kernels, arch: self.arch, flags: self.flags(), target_directory: &target_directory };
         let compiled = compilation.run(toolchain)?;
-        let body = postprocess(&compiled.text, &SourceNames::new(crates)?, &self.launch_bounds, &self.clusters)?;
+        let processed = postprocess(&compiled.text, &SourceNames::new(crates)?, &self.launch_bounds, &self.clusters)?;
+        let Postprocessed { ptx: body, debug } = processed;
         let header = Header::new(&kernels.package, self.arch, fingerprint, &toolchain.compiler, &body);
-        Ok(Rebuilt { header, body, messages: compiled.messages })
+        Ok(Rebuilt { header, body, debug, messages: compiled.messages })
     }
 
     /// The directives that tell cargo when to rerun the build script. Missing paths are left out, because cargo would
@@ -354,7 +368,8 @@ impl CudaBuilder {
         let committed =
             committed.and_then(|path| path.ancestors().take(3).find(|path| path.exists()).map(Path::to_owned));
         let also = self.add_to_fingerprint.iter().cloned().map(Some);
-        let mut paths: Vec<_> = sources.chain(workspaces).chain([committed]).chain(also).flatten().collect();
+        let debug = committed.as_deref().map(debug_file);
+        let mut paths: Vec<_> = sources.chain(workspaces).chain([committed, debug]).chain(also).flatten().collect();
         paths.retain(|path| fs::exists(path).unwrap_or(false));
         paths.sort();
         paths.dedup();
@@ -362,9 +377,4 @@ impl CudaBuilder {
         let variables = [Candidate::RUSTC_VARIABLE, Candidate::CARGO_VARIABLE, STRICT_VARIABLE];
         changed.chain(variables.map(|name| format!("cargo::rerun-if-env-changed={name}"))).collect()
     }
-}
-
-fn write_ptx(path: PathBuf, text: &str) -> Result<PathBuf, BuilderError> {
-    replace_file(&path, text)?;
-    Ok(path)
 }

@@ -5,13 +5,13 @@ use crate::fingerprint::{Fingerprint, digest_of};
 
 /// The version of the postprocessing and of the fingerprint's scheme. Raise it when either changes, which makes all
 /// committed PTX stale.
-pub(crate) const FORMAT: &str = "4";
+pub(crate) const FORMAT: &str = "5";
 
 /// The comment at the top of a PTX file: its inputs and its compiler.
 ///
 /// ```text
 /// // PTX of kernels-gpu for sm_75, made by cuda_builder. Do not edit: `cargo xtask ptx` rebuilds it.
-/// // format: 4
+/// // format: 5
 /// // fingerprint: 64 hexadecimal digits
 /// // text: 64 hexadecimal digits
 /// // compiler: rustc 1.96.0 (ac68faa20 2026-05-25), LLVM 22.1.8

@@ -27,30 +27,25 @@
 //!
 //! # A build script
 //! ```no_run
-//! use cuda_builder::{Arch, BuilderError, CudaBuilder};
+//! use cuda_builder::{Arch, CudaBuilder};
 //!
 //! fn main() {
-//!     if cuda_builder::compiling_kernels() {
-//!         return; // This script belongs to the kernel crate itself, and the crate is being compiled to PTX.
-//!     }
-//!     for arch in [Arch::Sm75, Arch::Sm90] {
-//!         build(arch).unwrap_or_else(|error| error.fail_build());
-//!     }
-//! }
-//!
-//! fn build(arch: Arch) -> Result<(), BuilderError> {
-//!     let out_dir = std::env::var("OUT_DIR").unwrap_or_default();
-//!     CudaBuilder::new(".").arch(arch).committed_dir("ptx").copy_to(format!("{out_dir}/kernels.{arch}.ptx")).build()?;
-//!     Ok(())
+//!     let builder = |arch| CudaBuilder::new(".").arch(arch).committed_dir("ptx");
+//!     cuda_builder::provide("kernels", [Arch::Sm75, Arch::Sm90].map(builder));
 //! }
 //! ```
-//! and in the library `include_str!(concat!(env!("OUT_DIR"), "/kernels.sm_75.ptx"))`.
+//! and in the library `cuda_std::compiled_kernels!("kernels")`. A script that does something else with the PTX calls
+//! [`CudaBuilder::build`], unless [`compiling_kernels`] says that the script runs for the kernels' own compilation.
 //!
 //! # Source lines
 //! The PTX has a `.loc` directive with the source line of each instruction. For inlined functions of other crates, it
 //! is the line of the call in the kernels' own crate; line 0 marks instructions without a single line. File names start
 //! with the package, as `my-kernels/src/lib.rs` and `core/src/num/f32.rs`, so that the text is the same on every
 //! machine. The directives do not change the machine code.
+//!
+//! # Names for debuggers
+//! A file beside the PTX, `kernels.sm_75.debug` beside `kernels.sm_75.ptx`, has the names of functions and variables. Only
+//! `kernel-debugger` reads it; programs do not contain it. It has a digest of each function's text, and holds for no other.
 //!
 //! For tools there are [`CudaBuilder::rebuild`], [`CudaBuilder::check`], [`ptxas()`] and [`generic_accesses()`].
 //!
@@ -66,10 +61,12 @@ mod error;
 mod files;
 mod fingerprint;
 mod generic_accesses;
+mod groups;
 mod header;
 mod manifest;
 mod outcome;
 mod postprocess;
+mod provide;
 mod ptxas;
 mod source_lines;
 mod source_names;
@@ -82,6 +79,7 @@ pub use fingerprint::Fingerprint;
 pub use generic_accesses::{GenericAccess, generic_accesses};
 pub use header::{Header, HeaderError, Staleness};
 pub use outcome::{Comparison, Origin, Ptx, Rebuilt};
+pub use provide::{Group, provide, provide_groups};
 pub use ptxas::{KernelResources, PtxasError, PtxasReport, find_ptxas, ptxas};
 pub use toolchain::{Candidate, RejectedCandidate, RejectionReason, Toolchain, find_toolchain, toolchain_candidates};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::files::replace_file;
+use crate::files::{cannot, read_text, replace_file};
 use crate::header::{Header, Staleness};
 use crate::{Arch, BuilderError};
 
@@ -37,6 +37,19 @@ pub enum Origin {
     },
 }
 
+impl Ptx {
+    /// The file with the names of its functions and variables for debuggers. It is missing where the committed one is, or
+    /// where the compiler's debug information could not be read.
+    pub fn debug_file(&self) -> PathBuf {
+        debug_file(&self.path)
+    }
+}
+
+/// The file beside a PTX file that has the names for debuggers: `kernels.sm_75.debug` beside `kernels.sm_75.ptx`.
+pub(crate) fn debug_file(ptx: &Path) -> PathBuf {
+    ptx.with_extension("debug")
+}
+
 /// Newly compiled PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
@@ -44,6 +57,9 @@ pub struct Rebuilt {
     pub header: Header,
     /// The PTX below the header.
     pub body: String,
+    /// The names of functions and variables for debuggers: the contents of the file beside the PTX. Empty if the compiler
+    /// wrote none.
+    pub debug: String,
     /// The compiler's warnings.
     pub messages: String,
 }
@@ -54,13 +70,31 @@ impl Rebuilt {
         format!("{}{}", self.header, self.body)
     }
 
-    /// Writes the PTX with its header to a file, atomically.
+    /// Writes the PTX with its header to a file, and the names for debuggers to the one beside it, each atomically.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If a file cannot be written.
     pub fn write_to(&self, path: impl AsRef<Path>) -> Result<(), BuilderError> {
-        replace_file(path.as_ref(), &self.text())
+        write_both(path.as_ref(), &self.text(), &self.debug)
     }
+}
+
+/// Writes PTX, and the names for debuggers beside it. A reader between the two writes notices by the functions' digests
+/// that the names are of other code.
+pub(crate) fn write_both(path: &Path, text: &str, debug: &str) -> Result<(), BuilderError> {
+    let beside = debug_file(path);
+    if !debug.is_empty() {
+        replace_file(&beside, debug)?;
+    } else if beside.exists() {
+        std::fs::remove_file(&beside).map_err(cannot("remove", &beside))?;
+    }
+    replace_file(path, text)
+}
+
+/// The names for debuggers beside a PTX file; empty if there are none.
+pub(crate) fn read_debug(path: &Path) -> Result<String, BuilderError> {
+    let beside = debug_file(path);
+    if beside.exists() { read_text(&beside) } else { Ok(String::new()) }
 }
 
 /// The result of [`CudaBuilder::check`](crate::CudaBuilder::check).
@@ -88,11 +122,16 @@ pub enum Comparison {
         /// The compiler of the rebuilt PTX.
         compiler: String,
     },
+    /// The PTX is equal, but the names for debuggers beside it differ or are missing.
+    DebugDiffers {
+        /// The first line that differs, counted from 1.
+        line: usize,
+    },
 }
 
 impl Comparison {
-    /// Compares the text of a committed file with the rebuilt PTX.
-    pub(crate) fn of(committed: &str, rebuilt: &Rebuilt) -> Self {
+    /// Compares the text of a committed file, and the names beside it, with the rebuilt PTX.
+    pub(crate) fn of(committed: &str, debug: &str, rebuilt: &Rebuilt) -> Self {
         let (header, body) = match Header::split(committed) {
             Ok((header, body)) => (Some(header), body),
             Err(_) => (None, committed.to_owned()),
@@ -106,10 +145,10 @@ impl Comparison {
                 compiler: rebuilt.header.compiler.clone(),
             };
         }
-        match Header::staleness(committed, &rebuilt.header.fingerprint) {
-            None => Self::Same,
-            Some(staleness) => Self::HeaderDiffers { staleness },
+        if let Some(staleness) = Header::staleness(committed, &rebuilt.header.fingerprint) {
+            return Self::HeaderDiffers { staleness };
         }
+        first_difference(debug, &rebuilt.debug).map_or(Self::Same, |(line, ..)| Self::DebugDiffers { line })
     }
 }
 

@@ -36,13 +36,21 @@ impl LaunchBounds {
     }
 }
 
-/// The text as it is committed, except the header.
+/// What is committed of the compiler's output.
+pub(crate) struct Postprocessed {
+    /// The PTX, except the header.
+    pub(crate) ptx: String,
+    /// The names for debuggers ([`debug_information`]).
+    pub(crate) debug: String,
+}
+
+/// Turns the compiler's output into the files that are committed.
 pub(crate) fn postprocess(
     text: &str,
     names: &SourceNames,
     bounds: &[LaunchBounds],
     clusters: &[Cluster],
-) -> Result<String, BuilderError> {
+) -> Result<Postprocessed, BuilderError> {
     let raw = text.replace("\r\n", "\n");
     let mut marked = with_source_lines(&raw, names);
     let mut text = with_stable_names(&marked.text);
@@ -55,7 +63,8 @@ pub(crate) fn postprocess(
     }
     marked.text = with_last_cluster_barriers(&text);
     let traced = marked.trace();
-    Ok(format!("{}{}", traced.text, debug_information::comments(&raw, &traced)))
+    let debug = debug_information::of(&raw, &traced);
+    Ok(Postprocessed { ptx: traced.text, debug })
 }
 
 /// Inserts the directives between the kernel's parameters and its body, as PTX requires.
@@ -205,6 +214,15 @@ mod tests {
 
     fn names() -> SourceNames {
         SourceNames::for_tests("/checkout", &[("/checkout/kernels", "kernels")])
+    }
+
+    fn postprocess(
+        text: &str,
+        names: &SourceNames,
+        bounds: &[LaunchBounds],
+        clusters: &[Cluster],
+    ) -> Result<String, BuilderError> {
+        super::postprocess(text, names, bounds, clusters).map(|processed| processed.ptx)
     }
 
     fn bounds(kernel: &str, max_threads: u32, min_blocks: u32) -> LaunchBounds {

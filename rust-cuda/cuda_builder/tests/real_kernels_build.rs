@@ -4,7 +4,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{Arch, Comparison, CudaBuilder, PtxasError, find_ptxas, generic_accesses, ptxas};
+use cuda_builder::{Arch, Comparison, CudaBuilder, Origin, PtxasError, find_ptxas, generic_accesses, ptxas};
 use support::{Sandbox, real_toolchain};
 use test_skips::{Need, skip};
 
@@ -98,24 +98,25 @@ fn instructions_have_the_line_in_the_kernels_own_crate() {
     }
 }
 
-/// The comments for debuggers, with the fields of one line.
-fn debug_comments(text: &str) -> Vec<Vec<&str>> {
-    let (_, comments) = text.split_once("\n// debug information, format 1\n").expect("the PTX must have comments");
-    comments.lines().map(|line| line.strip_prefix("// ").expect("all are comments").split('\t').collect()).collect()
+/// The names for debuggers, with the fields of each line.
+fn names(debug: &str) -> Vec<Vec<&str>> {
+    let names = debug.strip_prefix("debug information, format 2\n").expect("there must be names");
+    names.lines().map(|line| line.split('\t').collect()).collect()
 }
 
 #[test]
-fn functions_and_variables_have_their_names_in_comments() {
+fn functions_and_variables_have_their_names_in_a_file_beside_the_ptx() {
     if real_toolchain(Arch::Sm75).is_none() {
         return;
     }
     let sandbox = Sandbox::new();
-    let text = builder(&sandbox, Arch::Sm75).rebuild().unwrap().body;
-    let comments = debug_comments(&text);
+    let rebuilt = builder(&sandbox, Arch::Sm75).rebuild().unwrap();
+    let (text, comments) = (&rebuilt.body, names(&rebuilt.debug));
+    assert!(!text.contains("debug information"));
     let functions = || comments.iter().filter(|fields| fields[0] == "function").map(|fields| fields[1]);
     assert!(["scale", "look_up", "turn_round"].iter().all(|name| functions().any(|found| found == *name)));
     let of = |kernel: &'static str| {
-        let after = comments.iter().skip_while(move |fields| fields[..] != ["function", kernel]).skip(1);
+        let after = comments.iter().skip_while(move |fields| fields[..2] != ["function", kernel]).skip(1);
         after.take_while(|fields| fields[0] != "function")
     };
     let source = sandbox.read("kernels/src/lib.rs");
@@ -146,6 +147,19 @@ fn the_text_does_not_depend_on_the_path_or_the_version() {
     assert_eq!(first, second);
     first.write_to(sandbox.path("kernels/ptx/tiny_kernels.sm_90.ptx")).unwrap();
     assert_eq!(builder(&sandbox, Arch::Sm90).check().unwrap(), Comparison::Same);
+
+    let names = "kernels/ptx/tiny_kernels.sm_90.debug";
+    let ptx = builder(&sandbox, Arch::Sm90).copy_to(sandbox.path("out/copy.ptx")).build().unwrap();
+    assert_eq!(ptx.debug_file(), sandbox.path("out/copy.debug"));
+    assert_eq!(sandbox.read("out/copy.debug"), sandbox.read(names));
+    sandbox.change(names, "\tfactor\t", "\tfaktor\t");
+    assert!(matches!(builder(&sandbox, Arch::Sm90).check().unwrap(), Comparison::DebugDiffers { .. }));
+    // The PTX can be used without names, and the old ones do not stay.
+    std::fs::remove_file(sandbox.path(names)).unwrap();
+    assert_eq!(builder(&sandbox, Arch::Sm90).check().unwrap(), Comparison::DebugDiffers { line: 1 });
+    let ptx = builder(&sandbox, Arch::Sm90).copy_to(sandbox.path("out/copy.ptx")).build().unwrap();
+    assert_eq!(ptx.origin, Origin::Committed);
+    assert!(!ptx.debug_file().exists());
 }
 
 #[test]

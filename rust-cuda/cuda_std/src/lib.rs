@@ -212,25 +212,6 @@ pub use vector::F32x4;
 /// launch. The compiler checks the types of its arguments: `&buffer` for `&[T]`, `&mut buffer` for `GlobalMut<T>`.
 pub use cuda_std_macros::kernel;
 
-/// Includes the PTX that the crate's build script wrote to `OUT_DIR`: `cuda_std::compiled_kernels!("name")` is an array
-/// of two [`PtxVariant`]s, oldest architecture first. `name` is the name that the build script passed to `provide`.
-#[cfg(not(target_arch = "nvptx64"))]
-#[macro_export]
-macro_rules! compiled_kernels {
-    ($name:literal) => {{
-        // SAFETY: the build script compiled the texts from the kernels of the crate that is being built, whose accesses
-        // are checked against the lengths of their buffers.
-        #[allow(unsafe_code)]
-        const VARIANTS: [$crate::PtxVariant; 2] = unsafe {
-            [
-                $crate::PtxVariant::new((7, 5), include_str!(concat!(env!("OUT_DIR"), "/", $name, ".sm_75.ptx"))),
-                $crate::PtxVariant::new((9, 0), include_str!(concat!(env!("OUT_DIR"), "/", $name, ".sm_90.ptx"))),
-            ]
-        };
-        VARIANTS
-    }};
-}
-
 /// Declares an array in the block's shared memory: `let tile = shared_array![f32; 32 * 32];`.
 ///
 /// All threads of a block get the same [`SharedArray`]. It is uninitialised until the kernel writes to it. The length

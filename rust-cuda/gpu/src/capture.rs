@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cuda_std::{Kernel, LaunchConfig, RawParameters, signature};
+use cuda_std::{Kernel, LaunchConfig, PtxVariant, RawParameters, signature};
 use ptx_interpreter::memory::GlobalMemory;
 use ptx_interpreter::{Machine, Options};
 
@@ -66,13 +66,13 @@ impl Capture {
         is_due
     }
 
-    /// Writes a launch of `K`: the PTX, the bytes of its buffers, and the launch file.
+    /// Writes a launch of `K`: the PTX and its names for debuggers, the bytes of its buffers, and the launch file.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub(crate) fn write<K: Kernel>(
         &self,
-        text: &str,
+        ptx: &PtxVariant,
         machine: &Machine,
         raw: &RawParameters,
         (config, options): (LaunchConfig, Options),
@@ -89,7 +89,11 @@ impl Capture {
             let path = self.directory.join(name);
             write_whole(&path, bytes).map_err(cannot(&path))
         };
-        put("kernels.ptx", text.as_bytes())?;
+        put("kernels.ptx", ptx.text().as_bytes())?;
+        // Where the names for debuggers are missing, the debugger says so.
+        if let Some(names) = ptx.debug_file().and_then(|path| fs::read(path).ok()) {
+            put("kernels.debug", &names)?;
+        }
         let mut arguments = Vec::new();
         let mut values = raw.values();
         let mut next = || values.next().expect("a launch has all values of its signature");

@@ -63,7 +63,7 @@ impl Interpreter {
         if self.capture.borrow_mut().as_mut().is_some_and(|capture| capture.is_due(K::NAME))
             && let Some(capture) = self.capture.take()
         {
-            capture.write::<K>(self.ptx.text(), &machine, &raw, (config, self.options))?;
+            capture.write::<K>(&self.ptx, &machine, &raw, (config, self.options))?;
             if !capture.runs {
                 return Ok(());
             }

@@ -11,7 +11,7 @@ pub mod cooperative;
 
 /// The kernels' PTX for each architecture, oldest first. A GPU runs the last one that is not newer than itself.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const PTX: [cuda_std::PtxVariant; 2] = cuda_std::compiled_kernels!("seeded_bugs");
+pub const PTX: [cuda_std::PtxVariant; 1] = cuda_std::compiled_kernels!("seeded_bugs");
 
 /// The file of this module's kernels, as the compiler names it in locations. In [`PTX`] it is `seeded_bugs/src/lib.rs`.
 #[cfg(not(target_arch = "nvptx64"))]

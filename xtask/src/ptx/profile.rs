@@ -52,7 +52,7 @@ pub(crate) struct Launched {
 pub(crate) fn launch(kernel: &str, arch: Option<&str>, prepare: impl FnOnce(&Device)) -> Result<Launched> {
     let name = |(major, minor): (u32, u32)| format!("sm_{major}{minor}");
     let to_learn = learn::host::profiled(kernel);
-    let variants = if to_learn.is_some() { &learn::PTX } else { &kernels_gpu::PTX };
+    let variants: &'static [PtxVariant] = if to_learn.is_some() { &learn::PTX } else { &kernels_gpu::PTX };
     let variant = match arch {
         None => PtxVariant::newest(variants),
         Some(arch) => variants.iter().find(|variant| name(variant.compute_capability()) == *arch),

@@ -1,19 +1,21 @@
-//! Names of functions and variables for debuggers, as comments at the end of the PTX.
+//! Names of functions and variables for debuggers, in a file of their own beside the PTX.
 //!
 //! The compiler's debug information would make every kernel slower to load, and drivers compile kernels without
-//! optimisation where the PTX says `debug`. The comments keep what a debugger of the kernels' own crate needs:
+//! optimisation where the PTX says `debug`. The file keeps what a debugger of the kernels' own crate needs:
 //!
 //! ```text
-//! // debug information, format 1
-//! // type⇥0⇥4⇥float⇥f32
-//! // type⇥5⇥16⇥struct⇥&[f32]⇥0:6:data_ptr⇥8:7:length
-//! // function⇥matmul_tiles_f32
-//! // frame⇥1⇥0⇥17:5⇥kernels-gpu/src/product/rung3_shared_tiles.rs⇥shared_tiles<f32>
-//! // lines⇥3:0⇥17:1
-//! // variable⇥1⇥40-200⇥0⇥sum⇥60-90 %r5⇥92-100 0
+//! debug information, format 2
+//! type⇥0⇥4⇥float⇥f32
+//! type⇥5⇥16⇥struct⇥&[f32]⇥0:6:data_ptr⇥8:7:length
+//! function⇥matmul_tiles_f32⇥64 hexadecimal digits
+//! frame⇥1⇥0⇥17:5⇥kernels-gpu/src/product/rung3_shared_tiles.rs⇥shared_tiles<f32>
+//! lines⇥3:0⇥17:1
+//! variable⇥1⇥40-200⇥0⇥sum⇥60-90 %r5⇥92-100 0
 //! ```
 //!
 //! Fields are separated by tabs. Lines count from the line of the function's name.
+//! - A function has the SHA-256 of its text, from the line of its name up to the one with `}` alone: what follows is of
+//!   exactly this code, in whichever file it is.
 //! - A type has its number, its size in bytes and its kind. A structure's members have offset, type and name; an
 //!   array's element has a type, and their number.
 //! - A frame is a call that is inlined: its number, its caller's, the line and column of the call and their file, and the
@@ -32,13 +34,18 @@ mod variables;
 
 use std::fmt::Write;
 
+use sha2::{Digest, Sha256};
+
 use crate::source_lines::Traced;
 use dies::Dies;
 use sections::Sections;
 
-/// The comments for a PTX text. `raw` is what the compiler wrote, `traced` the same without debug information. If that
-/// cannot be read, a comment says why: kernels run without it.
-pub(crate) fn comments(raw: &str, traced: &Traced) -> String {
+/// The first line of the file.
+const TITLE: &str = "debug information, format 2";
+
+/// The file's contents for a PTX text. `raw` is what the compiler wrote, `traced` the same without debug information. If
+/// that cannot be read, the file says why: kernels run without it. Empty if the compiler wrote none.
+pub(crate) fn of(raw: &str, traced: &Traced) -> String {
     let labels = traced.labels.iter().map(|(label, line)| (label.as_str(), *line)).collect();
     let described = match Sections::read(raw, &labels) {
         None => Err("its sections have lines of an unknown form".to_owned()),
@@ -46,8 +53,8 @@ pub(crate) fn comments(raw: &str, traced: &Traced) -> String {
         Some(sections) => Dies::read(&sections).map(|dies| describe(&dies, traced)).map_err(|error| error.to_string()),
     };
     match described {
-        Ok(text) => format!("\n// debug information, format 1\n{text}"),
-        Err(reason) => format!("\n// debug information cannot be read: {reason}\n"),
+        Ok(text) => format!("{TITLE}\n{text}"),
+        Err(reason) => format!("{TITLE}\nmissing\t{reason}\n"),
     }
 }
 
@@ -56,17 +63,18 @@ fn describe(dies: &Dies, traced: &Traced) -> String {
     let mut functions = String::new();
     for function in frames::functions(dies, traced) {
         let base = function.first_line;
-        let _ = writeln!(functions, "// function\t{}", function.name);
+        let digest = sha256(text_of_function(&traced.text, base));
+        let _ = writeln!(functions, "function\t{}\t{digest}", function.name);
         for (number, frame) in function.frames.iter().enumerate().skip(1) {
             let (caller, (file, line, column)) = (frame.caller, &frame.call);
-            let _ = writeln!(functions, "// frame\t{number}\t{caller}\t{line}:{column}\t{file}\t{}", frame.name);
+            let _ = writeln!(functions, "frame\t{number}\t{caller}\t{line}:{column}\t{file}\t{}", frame.name);
         }
         let lines = function.lines.iter().map(|(line, frame)| format!("\t{}:{frame}", line - base));
-        let _ = writeln!(functions, "// lines{}", lines.collect::<String>());
+        let _ = writeln!(functions, "lines{}", lines.collect::<String>());
         for variable in variables::of(dies, &function, &mut types) {
             let (from, to) = variable.scope;
             let (frame, r#type, name) = (variable.frame, variable.r#type, &variable.name);
-            let _ = write!(functions, "// variable\t{frame}\t{}-{}\t{type}\t{name}", from - base, to - base);
+            let _ = write!(functions, "variable\t{frame}\t{}-{}\t{type}\t{name}", from - base, to - base);
             for (from, to, value) in &variable.values {
                 let _ = write!(functions, "\t{}-{} {value}", from - base, to - base);
             }
@@ -74,4 +82,16 @@ fn describe(dies: &Dies, traced: &Traced) -> String {
         }
     }
     types.lines() + &functions
+}
+
+/// A function's lines, from that of its name, counted from 1, up to its closing brace.
+fn text_of_function(text: &str, first_line: u32) -> &str {
+    let skipped: usize = text.split_inclusive('\n').take(first_line as usize - 1).map(str::len).sum();
+    let rest = &text[skipped..];
+    let end = rest.find("\n}\n").map_or(rest.len(), |end| end + 3);
+    &rest[..end]
+}
+
+fn sha256(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
 }

@@ -75,7 +75,7 @@ impl<'d> Types<'d> {
             Some(name) => name.to_owned(),
             None => self.array_name(die).unwrap_or_else(|| "?".to_owned()),
         };
-        self.lines[number] = format!("// type\t{number}\t{bytes}\t{kind}\t{name}{parts}");
+        self.lines[number] = format!("type\t{number}\t{bytes}\t{kind}\t{name}{parts}");
         Some(number)
     }
 
