@@ -57,7 +57,7 @@ pub(crate) fn main() -> ExitCode {
 
 fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
-    let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
+    let device = Device::open(arguments.device, &kernels_gpu::ptx::GREYSCALE)?;
     let (values, weights) = random_input(arguments.number.get(), seed)?;
     let input = Input { values: &values, weights: &weights };
 

@@ -66,7 +66,7 @@ where
 {
     let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
     let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
-    let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
+    let device = Device::open(arguments.device, &kernels_gpu::ptx::PRODUCT)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let x = Array2::from_shape_simple_fn((rows, columns), || StandardNormal.sample(&mut rng));
 

@@ -42,7 +42,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     let HomeworkOptions { repeats, seed, json, .. } = arguments.homework;
     let (rows, columns) = (arguments.size[0].get(), arguments.size[1].get());
-    let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
+    let device = Device::open(arguments.device, &kernels_gpu::ptx::MAXIMUM)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (a, b) = (random_matrix(rows, columns, &mut rng), random_matrix(rows, columns, &mut rng));
 

@@ -69,7 +69,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let device = Device::open(arguments.device, &kernels_gpu::PTX)?;
+    let device = Device::open(arguments.device, &kernels_gpu::ptx::NETWORK)?;
     let mut sweep = Sweep { device, report: Report::new("gpu_sweep", arguments.json), repeats: arguments.repeats };
     match arguments.part {
         Part::Latency => sweep.latency()?,

@@ -41,16 +41,19 @@ impl TrainingDevice {
     fn open_any(argument: DeviceArgument, rank: usize) -> Result<Self> {
         match argument {
             DeviceArgument::Cpu => Ok(Self::Cpu(None)),
-            DeviceArgument::Cuda => Ok(Self::Gpu(Device::open_one(DeviceChoice::Cuda, &kernels_gpu::PTX, rank)?)),
+            DeviceArgument::Cuda => {
+                Ok(Self::Gpu(Device::open_one(DeviceChoice::Cuda, &kernels_gpu::ptx::NETWORK, rank)?))
+            }
             DeviceArgument::Simulator => Ok(Self::Gpu(Device::simulator())),
             DeviceArgument::Ptx => {
-                let newest = PtxVariant::newest(&kernels_gpu::PTX).context("there is no PTX of the kernels")?;
+                let newest =
+                    PtxVariant::newest(&kernels_gpu::ptx::NETWORK).context("there is no PTX of the kernels")?;
                 // The tests check for races; here the check would make training several times slower.
                 let options = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
                 Ok(Self::Gpu(Device::interpreter(newest, options)?))
             }
             DeviceArgument::Auto => {
-                let device = Device::open(DeviceChoice::Auto, &kernels_gpu::PTX)
+                let device = Device::open(DeviceChoice::Auto, &kernels_gpu::ptx::NETWORK)
                     .context("the GPU cannot be used; --device cpu trains without it")?;
                 match device.why_not_cuda() {
                     Some(reason) => Ok(Self::Cpu(Some(reason.to_string()))),

@@ -28,10 +28,11 @@ pub(super) fn engine<'a>(
         DeviceSetting::Cpu => return on_cpu(None),
         DeviceSetting::Simulator => Device::simulator(),
         DeviceSetting::Cuda => {
-            Device::open(gpu::DeviceChoice::Cuda, &kernels_gpu::PTX).map_err(|error| with_hint(&error))?
+            Device::open(gpu::DeviceChoice::Cuda, &kernels_gpu::ptx::NETWORK).map_err(|error| with_hint(&error))?
         }
         DeviceSetting::Auto => {
-            let device = Device::open(gpu::DeviceChoice::Auto, &kernels_gpu::PTX).map_err(|error| with_hint(&error))?;
+            let device =
+                Device::open(gpu::DeviceChoice::Auto, &kernels_gpu::ptx::NETWORK).map_err(|error| with_hint(&error))?;
             match device.why_not_cuda() {
                 Some(reason) => return on_cpu(Some(format!("CUDA: not used: {reason}"))),
                 None => device,
