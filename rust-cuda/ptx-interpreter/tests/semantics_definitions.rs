@@ -13,9 +13,9 @@ fn run(name: &str, sources: &[u64]) -> u64 {
     let warp = [&warp[0], &warp[1], &warp[2], &warp[3]];
     let mut lanes = [0; LANES];
     match operation.compute {
-        Compute::Value(compute) => compute(&mut lanes, warp),
+        Compute::Value(compute) => compute.compute(&mut lanes, warp),
         Compute::Predicate(compute) => {
-            let mask = compute(warp);
+            let mask = compute.compute(warp);
             lanes = std::array::from_fn(|lane| u64::from(mask >> lane & 1));
         }
         Compute::Carry(_) => panic!("{name} has the carry flag as another source"),
@@ -329,9 +329,9 @@ fn a_form_without_cc_preserves_the_carry_flag() {
     let (plain, writing) = (carry("addc", &["u32"]), carry("sub", &["cc", "s64"]));
     let (ones, zeros) = ([u64::from(u32::MAX); LANES], [0; LANES]);
     let mut lanes = [7; LANES];
-    assert_eq!(plain(&mut lanes, 0x5555_5555, [&ones, &zeros, &zeros, &zeros]), 0x5555_5555);
+    assert_eq!(plain.compute(&mut lanes, 0x5555_5555, [&ones, &zeros, &zeros, &zeros]), 0x5555_5555);
     assert_eq!((lanes[0], lanes[1]), (0, u64::from(u32::MAX)));
     // 0 − (2^32 − 1) borrows for any previous flag.
-    assert_eq!(writing(&mut lanes, 0, [&zeros, &ones, &zeros, &zeros]), u32::MAX);
+    assert_eq!(writing.compute(&mut lanes, 0, [&zeros, &ones, &zeros, &zeros]), u32::MAX);
     assert_eq!(lanes[5], 0u64.wrapping_sub(u64::from(u32::MAX)));
 }

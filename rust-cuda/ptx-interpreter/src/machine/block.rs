@@ -64,8 +64,8 @@ impl Block {
         }
     }
 
-    /// Runs each warp until it waits or its time slice expires. The block ends if the observer abandons the launch. From
-    /// a snapshot it finishes the turn that it was in.
+    /// Runs each warp until it waits or its time slice expires. The block ends if the observer abandons the launch.
+    /// From a snapshot it finishes the turn that it was in.
     ///
     /// # Errors
     /// A thread's fault, or a deadlock: no thread can continue.

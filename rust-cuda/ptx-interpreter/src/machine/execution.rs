@@ -5,6 +5,7 @@ use super::divergence::PathState;
 use super::fault::{Failure, Fault, FaultKind};
 use super::lanes::{extend_sign, lanes_of, write, write_bits};
 use super::warp::{Next, Warp};
+use crate::memory::in_block_of_cluster;
 use crate::program::instruction::{Action, DecodedInstruction, Extend, Register};
 use crate::program::{Initial, Special, truncate};
 use crate::semantics::LANES;
@@ -131,19 +132,25 @@ impl Warp {
     ) -> Result<Next, Failure> {
         let pc = self.divergence.paths[index].pc;
         if !self.uninitialised.is_empty() {
-            self.propagate_uninitialised(pc, instruction, active, context)?;
+            self.propagate_uninitialised(instruction, active)?;
         }
         match &instruction.action {
-            Action::Compute { compute, destination, sources, extend } => {
+            Action::Compute { compute, destination, sources, extend, masking: _ } => {
                 let mut values = [0; LANES];
-                compute(&mut values, sources.map(|source| &self.registers[source as usize]));
+                compute.compute(&mut values, sources.map(|source| &self.registers[source as usize]));
                 if let Extend::Sign { from, to } = extend {
                     extend_sign(&mut values, *from, *to);
                 }
                 self.write(*destination, &values, active);
             }
+            Action::MapAddress { destination, address, rank } => {
+                let [addresses, ranks] = [address, rank].map(|register| &self.registers[*register as usize]);
+                let values =
+                    std::array::from_fn(|lane| in_block_of_cluster(addresses[lane] as u32, ranks[lane] as u32).into());
+                self.write(*destination, &values, active);
+            }
             Action::Compare { compute, sources, combine, destinations } => {
-                let holds = compute(sources.map(|source| &self.registers[source as usize]));
+                let holds = compute.compute(sources.map(|source| &self.registers[source as usize]));
                 let combined = |holds: u32| match combine {
                     None => holds,
                     Some((logic, predicate, negated)) => {
@@ -202,7 +209,7 @@ impl Warp {
             Action::Carry { compute, destination, sources } => {
                 let mut values = [0; LANES];
                 let sources = sources.map(|source| &self.registers[source as usize]);
-                let carry = compute(&mut values, self.carry, sources);
+                let carry = compute.compute(&mut values, self.carry, sources);
                 write_bits(&mut self.carry, carry, active);
                 self.write(*destination, &values, active);
             }

@@ -160,7 +160,7 @@ fn half_bits(value: f64) -> u64 {
 fn convert<const N: usize>(values: &Lanes, form: [&str; N]) -> Lanes {
     let mut converted = [0; LANES];
     if let Ok(semantics::Operation { compute: Compute::Value(compute), .. }) = semantics::operation("cvt", &form) {
-        compute(&mut converted, [values; 4]);
+        compute.compute(&mut converted, [values; 4]);
     }
     converted
 }

@@ -254,8 +254,8 @@ impl Machine {
         launch.run_observed(None, observer).map_err(LaunchError::Fault)
     }
 
-    /// Runs the rest of an observed launch from a snapshot of it, to which global memory returns. The launch must be the
-    /// same. Races are not looked for; apart from that the rest is executed as it was before.
+    /// Runs the rest of an observed launch from a snapshot of it, to which global memory returns. The launch must be
+    /// the same. Races are not looked for; apart from that the rest is executed as it was before.
     ///
     /// # Errors
     /// As [`launch`](Self::launch).

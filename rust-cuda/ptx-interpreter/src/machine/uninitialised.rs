@@ -14,7 +14,8 @@ use super::lanes::lanes_of;
 use super::warp::{UninitialisedRegister, Warp};
 use crate::memory::{AccessError, Region, from_generic, space_of};
 use crate::program::instruction::{
-    AccessSpace, Action, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Register, Store, VoteMode,
+    AccessSpace, Action, BarrierReductionKind, DecodedInstruction, EffectiveAddress, Load, Masking, Register, Store,
+    VoteMode,
 };
 use crate::semantics::LANES;
 use crate::syntax::Space;
@@ -88,13 +89,9 @@ impl Warp {
     #[cold]
     pub(super) fn propagate_uninitialised(
         &mut self,
-        pc: usize,
         instruction: &DecodedInstruction,
         active: u32,
-        context: &Context<'_>,
     ) -> Result<(), Failure> {
-        let text = &context.kernel.descriptions[pc].text;
-        let (is_and, is_or) = (text.starts_with("and.b"), text.starts_with("or.b"));
         let mut copies = Vec::new();
         let mut copy = |warp: &Self, from: Register, to: Register, lanes: u32, change: &dyn Fn(u8) -> u8| {
             for entry in warp.uninitialised.iter().filter(|entry| entry.register == from) {
@@ -126,7 +123,7 @@ impl Warp {
             Action::Load(Load { address, .. }) | Action::Store(Store { address, .. }) => {
                 self.check_initialised(address.base, active)?;
             }
-            Action::Compute { destination, sources: [a, b, ..], .. } if is_and || is_or => {
+            Action::Compute { destination, sources: [a, b, ..], masking: Some(masking), .. } => {
                 for (from, other) in [(*a, *b), (*b, *a)] {
                     let other = self.registers[other as usize];
                     for lane in lanes_of(active) {
@@ -135,7 +132,10 @@ impl Warp {
                             .iter()
                             .rev()
                             .fold(0, |bits, byte| bits << 1 | u8::from(*byte != 0));
-                        let kept = if is_and { set } else { !set };
+                        let kept = match masking {
+                            Masking::And => set,
+                            Masking::Or => !set,
+                        };
                         copy(self, from, *destination, 1 << lane, &|bytes| bytes & kept);
                     }
                 }
@@ -212,6 +212,7 @@ impl Action {
             Self::Compute { sources, .. } | Self::Carry { sources, .. } | Self::Compare { sources, .. } => {
                 sources.iter().copied().for_each(visit);
             }
+            Self::MapAddress { address, rank, .. } => [*address, *rank].into_iter().for_each(visit),
             Self::IsSpace { address: register, .. }
             | Self::BranchTable { index: register, .. }
             | Self::WarpBarrier { members: register } => visit(*register),
@@ -265,6 +266,7 @@ impl Action {
         match self {
             Self::Compute { destination, .. }
             | Self::Carry { destination, .. }
+            | Self::MapAddress { destination, .. }
             | Self::Move { destination, .. }
             | Self::Select { destination, .. }
             | Self::Pack { destination, .. }

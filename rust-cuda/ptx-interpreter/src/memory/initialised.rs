@@ -32,7 +32,8 @@ impl Initialised {
         *self.missing.get_mut() = self.bytes;
     }
 
-    /// Makes it equal to the set of another region of the same size. No other thread may change either at the same time.
+    /// Makes it equal to the set of another region of the same size. No other thread may change either at the same
+    /// time.
     pub(super) fn copy_from(&self, source: &Self) {
         for (word, from) in self.bitmap.iter().zip(&source.bitmap) {
             word.store(from.load(Relaxed), Relaxed);

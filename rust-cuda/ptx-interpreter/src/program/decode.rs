@@ -11,7 +11,7 @@ mod predicates;
 mod warp;
 
 use super::error::Problem;
-use super::instruction::{Action, DecodedInstruction, Register};
+use super::instruction::{Action, DecodedInstruction, Masking, Register};
 use super::modifiers::ModifierCursor;
 use super::symbols::Symbols;
 use crate::semantics::{self, Class, Compute};
@@ -88,7 +88,12 @@ fn compute(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resu
     let widths = if opcode == "cvt" { Widths::OrWider } else { Widths::Exact };
     let (destination, sources) = values(symbols, operands, operation.destination, operation.sources, widths)?;
     let extend = operands::extension(symbols, operation.destination, destination);
-    Ok((Action::Compute { compute, destination, sources, extend }, class))
+    let masking = match opcode.as_str() {
+        "and" => Some(Masking::And),
+        "or" => Some(Masking::Or),
+        _ => None,
+    };
+    Ok((Action::Compute { compute, destination, sources, extend, masking }, class))
 }
 
 type Values = (Register, [Register; 4]);

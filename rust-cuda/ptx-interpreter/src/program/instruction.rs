@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::semantics::{Class, Lanes};
+use crate::semantics::{self, Carry, Class, Value};
 use crate::syntax::{Location, Space};
 
 /// Index of a register in a warp's register file. Constants and special registers have indices too.
@@ -32,6 +32,15 @@ pub(crate) struct Description {
     pub(crate) class: Class,
 }
 
+/// Logic that leaves some bits of a source as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Masking {
+    /// `and`: the bits that are set in the other source stay.
+    And,
+    /// `or`: the bits that are clear in the other source stay.
+    Or,
+}
+
 /// The update function of an atomic operation: the new value from the old one and two operands.
 pub(crate) type Update = fn(u64, u64, u64) -> u64;
 
@@ -43,20 +52,28 @@ pub(crate) type Target = usize;
 pub(crate) enum Action {
     /// Computes a value in each lane.
     Compute {
-        compute: fn(&mut Lanes, [&Lanes; 4]),
+        compute: Value,
         destination: Register,
         sources: [Register; 4],
         extend: Extend,
+        /// Whether it clears or sets bits of one source by those of the other.
+        masking: Option<Masking>,
+    },
+    /// `mapa`: the address in the shared memory of another block of the cluster.
+    MapAddress {
+        destination: Register,
+        address: Register,
+        rank: Register,
     },
     /// Computes a value and reads or writes the carry flag.
     Carry {
-        compute: fn(&mut Lanes, u32, [&Lanes; 4]) -> u32,
+        compute: Carry,
         destination: Register,
         sources: [Register; 4],
     },
     /// Computes a predicate, combines it with another, and writes it and its complement.
     Compare {
-        compute: fn([&Lanes; 4]) -> u32,
+        compute: semantics::Predicate,
         sources: [Register; 4],
         combine: Option<(Logic, Predicate, bool)>,
         destinations: [Option<Predicate>; 2],

@@ -1,284 +1,205 @@
-//! Arithmetic on f32 and f64 (PTX ISA 9.7.3), except the approximations.
+//! Arithmetic on floats (PTX ISA 9.7.3 and 9.7.4), scalar and packed, except the approximations.
 //!
-//! `.rn` is bit-exact IEEE 754. A NaN result is 0x7fffffff in f32 and 0x7ff8000000000000 in f64, whatever the operands'
-//! payload; PTX leaves it unspecified. `.ftz` flushes the rounded result.
+//! `.rn` is bit-exact IEEE 754. A NaN result is the canonical NaN of its format, whatever the operands' payload; PTX
+//! leaves it unspecified. `.ftz` flushes the rounded result.
+//!
+//! A sum, product, quotient or root in f64 is rounded to the format once more. This is innocuous, because f64 has at
+//! least twice the bits of f32, f16 and bf16 plus two (Figueroa, "When is double rounding innocuous?", 1995).
 
-use super::float::Float;
-use super::modifiers::{Ftz, Modifiers, Rm, Rn, Rp, Rz, Sat};
-use super::operand_type::{F32, F64, OperandType, operation, predicate};
+use super::Class;
+use super::definition::{Definition, Function};
+use super::float::Format;
+use super::modifiers::{Modifiers, ROUNDINGS, name_if};
 use super::rounding::{self, Mode};
 use super::table::Table;
-use std::ops::{Add, Div, Mul};
+use crate::syntax::ScalarType::{self, Bf16, Bf16x2, F16, F16x2, F32, F64, Pred};
+
+/// A function on values of a format, before rounding to nearest.
+type FloatFunction = fn(&Modifiers, Format, [f64; 4]) -> f64;
 
 /// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
-    single::<Rn>(table, "");
-    single::<Rn>(table, ".rn");
-    single::<Rz>(table, ".rz");
-    single::<Rm>(table, ".rm");
-    single::<Rp>(table, ".rp");
-    double::<Rn>(table, "");
-    double::<Rn>(table, ".rn");
-    double::<Rz>(table, ".rz");
-    double::<Rm>(table, ".rm");
-    double::<Rp>(table, ".rp");
-
-    sign_and_extremes::<Rn>(table, "");
-    sign_and_extremes::<Ftz<Rn>>(table, ".ftz");
-    table.add("neg.f64", operation!(F64, negate::<f64, Rn>: (F64) -> F64));
-    table.add("abs.f64", operation!(F64, absolute::<f64, Rn>: (F64) -> F64));
-    table.add("min.f64", operation!(F64, minimum::<f64, Rn>: (F64, F64) -> F64));
-    table.add("max.f64", operation!(F64, maximum::<f64, Rn>: (F64, F64) -> F64));
-    table.add("copysign.f32", operation!(F32, copy_sign: (F32, F32) -> F32));
-    table.add("copysign.f64", operation!(F64, copy_sign: (F64, F64) -> F64));
-
-    tests::<F32>(table);
-    tests::<F64>(table);
-}
-
-/// The forms of f32 with this rounding, with and without `.ftz` and `.sat`.
-fn single<R: Modifiers>(table: &mut Table, rounding: &str) {
-    single_saturating::<R>(table, rounding);
-    single_saturating::<Ftz<R>>(table, &format!("{rounding}.ftz"));
-    single_saturating::<Sat<R>>(table, &format!("{rounding}.sat"));
-    single_saturating::<Sat<Ftz<R>>>(table, &format!("{rounding}.ftz.sat"));
-    if !rounding.is_empty() {
-        single_quotients::<R>(table, rounding);
-        single_quotients::<Ftz<R>>(table, &format!("{rounding}.ftz"));
+    for t in [F32, F64, F16, F16x2, Bf16, Bf16x2] {
+        rounded(table, t);
+        sign_and_extremes(table, t);
+    }
+    for t in [F32, F64] {
+        let copy_sign = Function::FloatBits(|format, [a, b]| format.magnitude(b) | a & format.sign());
+        table.add(format!("copysign.{}", t.name()), Definition::new(class(t), copy_sign, t, &[t, t]));
+        tests(table, t);
     }
 }
 
-fn single_saturating<M: Modifiers>(table: &mut Table, modifiers: &str) {
-    table.add(format!("add{modifiers}.f32"), operation!(F32, add::<f32, M>: (F32, F32) -> F32));
-    table.add(format!("sub{modifiers}.f32"), operation!(F32, subtract::<f32, M>: (F32, F32) -> F32));
-    table.add(format!("mul{modifiers}.f32"), operation!(F32, multiply::<f32, M>: (F32, F32) -> F32));
-    // PTX requires a rounding modifier for fma, and for mad from sm_20 on, where mad equals fma.
-    if modifiers.starts_with(".r") {
-        let fused = operation!(F32, multiply_add::<f32, M>: (F32, F32, F32) -> F32);
-        table.add(format!("fma{modifiers}.f32"), fused);
-        table.add(format!("mad{modifiers}.f32"), fused);
+/// The class of arithmetic on a type.
+pub(super) fn class(t: ScalarType) -> Class {
+    match t {
+        F32 => Class::F32,
+        F64 => Class::F64,
+        _ => Class::Half,
     }
 }
 
-fn single_quotients<M: Modifiers>(table: &mut Table, modifiers: &str) {
-    table.add(format!("div{modifiers}.f32"), operation!(F32, divide::<f32, M>: (F32, F32) -> F32));
-    table.add(format!("rcp{modifiers}.f32"), operation!(F32, reciprocal::<f32, M>: (F32) -> F32));
-    table.add(format!("sqrt{modifiers}.f32"), operation!(F32, square_root::<f32, M>: (F32) -> F32));
+/// Whether arithmetic on the type has `.ftz`; the same types except in `min` and `max` have `.sat`.
+fn has_ftz(t: ScalarType) -> bool {
+    matches!(t, F32 | F16 | F16x2)
 }
 
-fn double<R: Modifiers>(table: &mut Table, rounding: &str) {
-    table.add(format!("add{rounding}.f64"), operation!(F64, add::<f64, R>: (F64, F64) -> F64));
-    table.add(format!("sub{rounding}.f64"), operation!(F64, subtract::<f64, R>: (F64, F64) -> F64));
-    table.add(format!("mul{rounding}.f64"), operation!(F64, multiply::<f64, R>: (F64, F64) -> F64));
-    if !rounding.is_empty() {
-        let fused = operation!(F64, multiply_add::<f64, R>: (F64, F64, F64) -> F64);
-        table.add(format!("fma{rounding}.f64"), fused);
-        table.add(format!("mad{rounding}.f64"), fused);
-        table.add(format!("div{rounding}.f64"), operation!(F64, divide::<f64, R>: (F64, F64) -> F64));
-        table.add(format!("rcp{rounding}.f64"), operation!(F64, reciprocal::<f64, R>: (F64) -> F64));
-        table.add(format!("sqrt{rounding}.f64"), operation!(F64, square_root::<f64, R>: (F64) -> F64));
-    }
-}
-
-fn sign_and_extremes<M: Modifiers>(table: &mut Table, ftz: &str) {
-    table.add(format!("neg{ftz}.f32"), operation!(F32, negate::<f32, M>: (F32) -> F32));
-    table.add(format!("abs{ftz}.f32"), operation!(F32, absolute::<f32, M>: (F32) -> F32));
-    table.add(format!("min{ftz}.f32"), operation!(F32, minimum::<f32, M>: (F32, F32) -> F32));
-    table.add(format!("max{ftz}.f32"), operation!(F32, maximum::<f32, M>: (F32, F32) -> F32));
-    table.add(format!("min{ftz}.NaN.f32"), operation!(F32, minimum_nan::<f32, M>: (F32, F32) -> F32));
-    table.add(format!("max{ftz}.NaN.f32"), operation!(F32, maximum_nan::<f32, M>: (F32, F32) -> F32));
-    let xorsign = format!("{ftz}.xorsign.abs");
-    table.add(format!("min{xorsign}.f32"), operation!(F32, minimum_xorsign::<f32, M>: (F32, F32) -> F32));
-    table.add(format!("max{xorsign}.f32"), operation!(F32, maximum_xorsign::<f32, M>: (F32, F32) -> F32));
-    let xorsign = format!("{ftz}.NaN.xorsign.abs");
-    table.add(format!("min{xorsign}.f32"), operation!(F32, minimum_nan_xorsign::<f32, M>: (F32, F32) -> F32));
-    table.add(format!("max{xorsign}.f32"), operation!(F32, maximum_nan_xorsign::<f32, M>: (F32, F32) -> F32));
-}
-
-fn tests<T: OperandType<Value: NativeFloat>>(table: &mut Table) {
-    let name = T::NAME;
-    table.add(format!("testp.finite{name}"), predicate!(NativeFloat::is_finite: (T)));
-    table.add(format!("testp.infinite{name}"), predicate!(is_infinite: (T)));
-    table.add(format!("testp.number{name}"), predicate!(is_number: (T)));
-    table.add(format!("testp.notanumber{name}"), predicate!(Float::is_nan: (T)));
-    table.add(format!("testp.normal{name}"), predicate!(is_normal: (T)));
-    table.add(format!("testp.subnormal{name}"), predicate!(Float::is_subnormal: (T)));
-}
-
-/// A format in which the host computes, rounding to nearest.
-pub(super) trait NativeFloat: Float + Add<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
-    fn multiply_add(self, b: Self, c: Self) -> Self;
-    fn square_root(self) -> Self;
-    fn is_finite(self) -> bool;
-}
-
-macro_rules! natives {
-    ($($type:ident),*) => {$(
-        impl NativeFloat for $type {
-            #[inline(always)]
-            fn multiply_add(self, b: Self, c: Self) -> Self {
-                self.mul_add(b, c)
+/// The forms whose results are rounded.
+fn rounded(table: &mut Table, t: ScalarType) {
+    let without_rounding = [("", Mode::Nearest)];
+    let modes = if class(t) == Class::Half { &ROUNDINGS[..1] } else { &ROUNDINGS[..] };
+    for &(rounding, mode) in without_rounding.iter().chain(modes) {
+        for (flush, saturate) in [(false, false), (true, false), (false, true), (true, true)] {
+            if !has_ftz(t) && (flush || saturate) {
+                continue;
             }
-
-            #[inline(always)]
-            fn square_root(self) -> Self {
-                self.sqrt()
-            }
-
-            #[inline(always)]
-            fn is_finite(self) -> bool {
-                $type::is_finite(self)
-            }
+            let modifiers = Modifiers { flush, saturate, ..Modifiers::rounding(mode) };
+            let names = [rounding, name_if(flush, ".ftz"), name_if(saturate, ".sat")].concat();
+            with_modifiers(table, t, &names, modifiers);
         }
-    )*};
+        if class(t) == Class::Half && !rounding.is_empty() {
+            fused_rectified(table, t, rounding);
+        }
+    }
 }
 
-natives!(f32, f64);
+fn with_modifiers(table: &mut Table, t: ScalarType, names: &str, modifiers: Modifiers) {
+    let mut add = |opcode: &str, sources: usize, function: FloatFunction| {
+        let definition = Definition::new(class(t), Function::Float(function), t, &[t; 3][..sources]);
+        table.add(format!("{opcode}{names}.{}", t.name()), definition.with(modifiers));
+    };
+    add("add", 2, |modifiers, format, [a, b, ..]| sum(modifiers, format, a, b));
+    add("sub", 2, |modifiers, format, [a, b, ..]| sum(modifiers, format, a, -b));
+    add("mul", 2, product);
+    // PTX requires a rounding modifier for fma, and for mad from sm_20 on, where mad equals fma.
+    if !names.starts_with(".r") {
+        return;
+    }
+    add("fma", 3, fused);
+    if class(t) == Class::Half {
+        return;
+    }
+    add("mad", 3, fused);
+    if !modifiers.saturate {
+        add("div", 2, |modifiers, format, [a, b, ..]| quotient(modifiers, format, a, b));
+        add("rcp", 1, |modifiers, format, [a, ..]| quotient(modifiers, format, 1.0, a));
+        add("sqrt", 1, square_root);
+    }
+}
 
-#[inline(always)]
-fn add<T: NativeFloat, M: Modifiers>(a: T, b: T) -> T {
-    let (a, b) = (M::operand(a), M::operand(b));
-    M::result(match M::MODE {
+/// `fma` with `.relu`, for halves.
+fn fused_rectified(table: &mut Table, t: ScalarType, rounding: &str) {
+    for flush in [false, true] {
+        if flush && !has_ftz(t) {
+            continue;
+        }
+        let definition = Definition::new(Class::Half, Function::Float(fused), t, &[t; 3]);
+        let name = format!("fma{rounding}{}.relu.{}", name_if(flush, ".ftz"), t.name());
+        table.add(name, definition.with(Modifiers { relu: true, ..Modifiers::flush(flush) }));
+    }
+}
+
+fn sign_and_extremes(table: &mut Table, t: ScalarType) {
+    for flush in [false, true] {
+        if flush && !has_ftz(t) {
+            continue;
+        }
+        let ftz = name_if(flush, ".ftz");
+        let mut add = |opcode: &str, names: &str, sources: usize, function: Function| {
+            let definition = Definition::new(class(t), function, t, &[t; 2][..sources]);
+            table.add(format!("{opcode}{ftz}{names}.{}", t.name()), definition.with(Modifiers::flush(flush)));
+        };
+        // Flips or clears the sign bit; a NaN keeps its payload.
+        add("neg", "", 1, Function::FloatBits(|format, [a, _]| a ^ format.sign()));
+        add("abs", "", 1, Function::FloatBits(|format, [a, _]| format.magnitude(a)));
+        add("min", "", 2, Function::Float(|_, _, [a, b, ..]| minimum(a, b)));
+        add("max", "", 2, Function::Float(|_, _, [a, b, ..]| maximum(a, b)));
+        if t == F64 {
+            continue;
+        }
+        add("min", ".NaN", 2, Function::Float(|_, _, [a, b, ..]| or_nan(a, b, minimum)));
+        add("max", ".NaN", 2, Function::Float(|_, _, [a, b, ..]| or_nan(a, b, maximum)));
+        let name = ".xorsign.abs";
+        add("min", name, 2, Function::Float(|_, _, [a, b, ..]| xorsign(a, b, minimum)));
+        add("max", name, 2, Function::Float(|_, _, [a, b, ..]| xorsign(a, b, maximum)));
+        let name = ".NaN.xorsign.abs";
+        add("min", name, 2, Function::Float(|_, _, [a, b, ..]| xorsign(a, b, |a, b| or_nan(a, b, minimum))));
+        add("max", name, 2, Function::Float(|_, _, [a, b, ..]| xorsign(a, b, |a, b| or_nan(a, b, maximum))));
+    }
+}
+
+fn tests(table: &mut Table, t: ScalarType) {
+    let mut add = |name: &str, test: fn(Format, u64) -> bool| {
+        let definition = Definition::new(Class::Compare, Function::Test(test), Pred, &[t]);
+        table.add(format!("testp.{name}.{}", t.name()), definition);
+    };
+    add("finite", |format, a| !format.is_infinite(a) && !format.is_nan(a));
+    add("infinite", Format::is_infinite);
+    add("number", |format, a| !format.is_nan(a));
+    add("notanumber", Format::is_nan);
+    // PTX counts zero as normal.
+    add("normal", |format, a| !format.is_infinite(a) && !format.is_nan(a) && !format.is_subnormal(a));
+    add("subnormal", Format::is_subnormal);
+}
+
+fn sum(modifiers: &Modifiers, format: Format, a: f64, b: f64) -> f64 {
+    match modifiers.rounding {
         Mode::Nearest => a + b,
-        mode => T::from_f64(rounding::add(a.to_f64(), b.to_f64(), mode, T::FORMAT)),
-    })
+        mode => rounding::add(a, b, mode, format),
+    }
 }
 
-#[inline(always)]
-fn subtract<T: NativeFloat, M: Modifiers>(a: T, b: T) -> T {
-    add::<T, M>(a, b.with_sign(!b.is_negative()))
-}
-
-#[inline(always)]
-fn multiply<T: NativeFloat, M: Modifiers>(a: T, b: T) -> T {
-    let (a, b) = (M::operand(a), M::operand(b));
-    M::result(match M::MODE {
+fn product(modifiers: &Modifiers, format: Format, [a, b, ..]: [f64; 4]) -> f64 {
+    match modifiers.rounding {
         Mode::Nearest => a * b,
-        mode => T::from_f64(rounding::multiply(a.to_f64(), b.to_f64(), mode, T::FORMAT)),
-    })
+        mode => rounding::multiply(a, b, mode, format),
+    }
 }
 
-#[inline(always)]
-fn multiply_add<T: NativeFloat, M: Modifiers>(a: T, b: T, c: T) -> T {
-    let (a, b, c) = (M::operand(a), M::operand(b), M::operand(c));
-    M::result(match M::MODE {
-        Mode::Nearest => a.multiply_add(b, c),
-        mode => T::from_f64(rounding::multiply_add(a.to_f64(), b.to_f64(), c.to_f64(), mode, T::FORMAT)),
-    })
+/// a × b + c, rounded once.
+fn fused(modifiers: &Modifiers, format: Format, [a, b, c, _]: [f64; 4]) -> f64 {
+    match modifiers.rounding {
+        Mode::Nearest if format == Format::F64 => a.mul_add(b, c),
+        // The product is exact in f64, and the sum is rounded to odd.
+        Mode::Nearest => rounding::sum_to_odd(a * b, c),
+        mode => rounding::multiply_add(a, b, c, mode, format),
+    }
 }
 
-#[inline(always)]
-pub(super) fn divide<T: NativeFloat, M: Modifiers>(a: T, b: T) -> T {
-    let (a, b) = (M::operand(a), M::operand(b));
-    M::result(match M::MODE {
+pub(super) fn quotient(modifiers: &Modifiers, format: Format, a: f64, b: f64) -> f64 {
+    match modifiers.rounding {
         Mode::Nearest => a / b,
-        mode => T::from_f64(rounding::divide(a.to_f64(), b.to_f64(), mode, T::FORMAT)),
-    })
-}
-
-#[inline(always)]
-pub(super) fn reciprocal<T: NativeFloat, M: Modifiers>(a: T) -> T {
-    divide::<T, M>(T::ONE, a)
+        mode => rounding::divide(a, b, mode, format),
+    }
 }
 
 /// √a; −0 for −0, NaN for negative operands.
-#[inline(always)]
-pub(super) fn square_root<T: NativeFloat, M: Modifiers>(a: T) -> T {
-    let a = M::operand(a);
-    M::result(match M::MODE {
-        Mode::Nearest => a.square_root(),
-        mode => T::from_f64(rounding::square_root(a.to_f64(), mode, T::FORMAT)),
-    })
-}
-
-/// Flips the sign bit; a NaN keeps its payload.
-#[inline(always)]
-pub(super) fn negate<T: Float, M: Modifiers>(a: T) -> T {
-    let a = M::operand(a);
-    a.with_sign(!a.is_negative())
-}
-
-/// Clears the sign bit; a NaN keeps its payload.
-#[inline(always)]
-pub(super) fn absolute<T: Float, M: Modifiers>(a: T) -> T {
-    M::operand(a).with_sign(false)
+pub(super) fn square_root(modifiers: &Modifiers, format: Format, [a, ..]: [f64; 4]) -> f64 {
+    match modifiers.rounding {
+        Mode::Nearest => a.sqrt(),
+        mode => rounding::square_root(a, mode, format),
+    }
 }
 
 /// The lesser operand, where −0 is less than +0. If one is NaN, the other one.
-#[inline(always)]
-pub(super) fn minimum<T: Float, M: Modifiers>(a: T, b: T) -> T {
-    let (a, b) = (M::operand(a), M::operand(b));
-    let (x, y) = (a.native(), b.native());
-    let first = x < y || (x == y && a.is_negative()) || b.is_nan();
-    if first { a } else { b }.canonical()
+fn minimum(a: f64, b: f64) -> f64 {
+    let first = a < b || (a == b && a.is_sign_negative()) || b.is_nan();
+    if first { a } else { b }
 }
 
 /// The greater operand, where +0 is greater than −0. If one is NaN, the other one.
-#[inline(always)]
-pub(super) fn maximum<T: Float, M: Modifiers>(a: T, b: T) -> T {
-    let (a, b) = (M::operand(a), M::operand(b));
-    let (x, y) = (a.native(), b.native());
-    let first = x > y || (x == y && !a.is_negative()) || b.is_nan();
-    if first { a } else { b }.canonical()
+fn maximum(a: f64, b: f64) -> f64 {
+    let first = a > b || (a == b && a.is_sign_positive()) || b.is_nan();
+    if first { a } else { b }
 }
 
 /// With `.NaN`: NaN if an operand is.
-#[inline(always)]
-pub(super) fn minimum_nan<T: Float, M: Modifiers>(a: T, b: T) -> T {
-    if a.is_nan() || b.is_nan() { T::NAN } else { minimum::<T, M>(a, b) }
-}
-
-/// With `.NaN`: NaN if an operand is.
-#[inline(always)]
-pub(super) fn maximum_nan<T: Float, M: Modifiers>(a: T, b: T) -> T {
-    if a.is_nan() || b.is_nan() { T::NAN } else { maximum::<T, M>(a, b) }
+fn or_nan(a: f64, b: f64, function: fn(f64, f64) -> f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { function(a, b) }
 }
 
 /// With `.xorsign.abs`: `function` of the magnitudes, with the sign of the operands' product unless it is NaN.
-#[inline(always)]
-fn xorsign<T: Float>(a: T, b: T, function: impl Fn(T, T) -> T) -> T {
-    let magnitude = function(a.with_sign(false), b.with_sign(false));
-    if magnitude.is_nan() { T::NAN } else { magnitude.with_sign(a.is_negative() != b.is_negative()) }
-}
-
-#[inline(always)]
-pub(super) fn minimum_xorsign<T: Float, M: Modifiers>(a: T, b: T) -> T {
-    xorsign(a, b, minimum::<T, M>)
-}
-
-#[inline(always)]
-pub(super) fn maximum_xorsign<T: Float, M: Modifiers>(a: T, b: T) -> T {
-    xorsign(a, b, maximum::<T, M>)
-}
-
-#[inline(always)]
-pub(super) fn minimum_nan_xorsign<T: Float, M: Modifiers>(a: T, b: T) -> T {
-    xorsign(a, b, minimum_nan::<T, M>)
-}
-
-#[inline(always)]
-pub(super) fn maximum_nan_xorsign<T: Float, M: Modifiers>(a: T, b: T) -> T {
-    xorsign(a, b, maximum_nan::<T, M>)
-}
-
-/// b with the sign of a, PTX's order of operands.
-#[inline(always)]
-fn copy_sign<T: Float>(a: T, b: T) -> T {
-    b.with_sign(a.is_negative())
-}
-
-#[inline(always)]
-fn is_infinite<T: NativeFloat>(a: T) -> bool {
-    !a.is_finite() && !a.is_nan()
-}
-
-#[inline(always)]
-fn is_number<T: NativeFloat>(a: T) -> bool {
-    !a.is_nan()
-}
-
-/// PTX counts zero as normal.
-#[inline(always)]
-fn is_normal<T: NativeFloat>(a: T) -> bool {
-    a.is_finite() && !a.is_subnormal()
+fn xorsign(a: f64, b: f64, function: fn(f64, f64) -> f64) -> f64 {
+    let magnitude = function(a.abs(), b.abs());
+    if a.is_sign_negative() != b.is_sign_negative() { -magnitude } else { magnitude }
 }

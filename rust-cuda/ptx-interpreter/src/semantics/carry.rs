@@ -1,105 +1,39 @@
 //! Arithmetic with the carry flag (PTX ISA 9.7.2).
 
-use super::integer::Integer;
-use super::operand_type::{OperandType, S32, S64, U32, U64};
+use super::Class;
+use super::definition::{Definition, Function, bits, read_integer, truncate};
+use super::modifiers::name_if;
 use super::table::Table;
-use super::{Class, Compute, LANES, Operation};
+use crate::syntax::ScalarType::{self, S32, S64, U32, U64};
+
+/// The exact value of an instruction on unsigned operands and the carry flag.
+type Exact = fn(ScalarType, [i128; 3], i128) -> i128;
 
 /// Adds the forms to the table: add.cc, addc, sub.cc, subc, mad.cc and madc.
 pub(super) fn forms(table: &mut Table) {
-    with_type::<U32>(table);
-    with_type::<S32>(table);
-    with_type::<U64>(table);
-    with_type::<S64>(table);
-}
-
-/// Makes an operation from a function of a, b, c and the carry flag that returns the value and the carry flag. A
-/// flag that it does not read is passed as 0; one that it does not write stays unchanged.
-macro_rules! carrying {
-    ($kind:ident, $function:ident, $sources:literal, reads $reads:literal, writes $writes:literal) => {
-        Operation {
-            compute: Compute::Carry(|destination, carry_in, sources| {
-                let mut carry_out = 0;
-                for lane in 0..LANES {
-                    let [a, b, c] = [0, 1, 2].map(|source| $kind::read(sources[source][lane]));
-                    let carry = $reads && carry_in >> lane & 1 == 1;
-                    let (value, carry) = $function(a, b, c, carry);
-                    destination[lane] = $kind::write(value);
-                    carry_out |= u32::from(carry) << lane;
-                }
-                if $writes { carry_out } else { carry_in }
-            }),
-            destination: $kind::TYPE,
-            sources: const { &[$kind::TYPE; $sources] },
-            class: Class::Integer,
-        }
-    };
-}
-
-fn with_type<T: OperandType<Value: CarryInteger>>(table: &mut Table) {
-    let mut add = |name: &str, operation| table.add(format!("{name}{}", T::NAME), operation);
-    add("add.cc", carrying!(T, sum, 2, reads false, writes true));
-    add("addc", carrying!(T, sum, 2, reads true, writes false));
-    add("addc.cc", carrying!(T, sum, 2, reads true, writes true));
-    add("sub.cc", carrying!(T, difference, 2, reads false, writes true));
-    add("subc", carrying!(T, difference, 2, reads true, writes false));
-    add("subc.cc", carrying!(T, difference, 2, reads true, writes true));
-    add("mad.lo.cc", carrying!(T, product_low, 3, reads false, writes true));
-    add("mad.hi.cc", carrying!(T, product_high, 3, reads false, writes true));
-    add("madc.lo", carrying!(T, product_low, 3, reads true, writes false));
-    add("madc.hi", carrying!(T, product_high, 3, reads true, writes false));
-    add("madc.lo.cc", carrying!(T, product_low, 3, reads true, writes true));
-    add("madc.hi.cc", carrying!(T, product_high, 3, reads true, writes true));
-}
-
-/// Addition and subtraction with carry, on the bits as unsigned integers.
-trait CarryInteger: Integer {
-    fn carrying_add(self, other: Self, carry: bool) -> (Self, bool);
-    fn borrowing_sub(self, other: Self, borrow: bool) -> (Self, bool);
-}
-
-macro_rules! carry_integers {
-    ($($type:ident as $unsigned:ident),*) => {$(
-        impl CarryInteger for $type {
-            #[inline(always)]
-            fn carrying_add(self, other: Self, carry: bool) -> (Self, bool) {
-                let (sum, first) = (self as $unsigned).overflowing_add(other as $unsigned);
-                let (sum, second) = sum.overflowing_add($unsigned::from(carry));
-                (sum as $type, first || second)
+    for t in [U32, S32, U64, S64] {
+        let mut add = |opcode: &str, part: &str, sources: usize, exact: Exact| {
+            for (reads, writes) in [(false, true), (true, false), (true, true)] {
+                let (c, cc) = (name_if(reads, "c"), name_if(writes, ".cc"));
+                let function = Function::Carry { exact, reads, writes };
+                let definition = Definition::new(Class::Integer, function, t, &[t; 3][..sources]);
+                table.add(format!("{opcode}{c}{part}{cc}.{}", t.name()), definition);
             }
-
-            #[inline(always)]
-            fn borrowing_sub(self, other: Self, borrow: bool) -> (Self, bool) {
-                let (difference, first) = (self as $unsigned).overflowing_sub(other as $unsigned);
-                let (difference, second) = difference.overflowing_sub($unsigned::from(borrow));
-                (difference as $type, first || second)
-            }
-        }
-    )*};
+        };
+        add("add", "", 2, |_, [a, b, _], carry| a + b + carry);
+        add("sub", "", 2, |_, [a, b, _], borrow| a - b - borrow);
+        add("mad", ".lo", 3, |t, [a, b, c], carry| low_product(t, a, b) + c + carry);
+        add("mad", ".hi", 3, |t, [a, b, c], carry| high_product(t, a, b) + c + carry);
+    }
 }
 
-carry_integers!(u32 as u32, i32 as u32, u64 as u64, i64 as u64);
-
-/// a + b + carry
-#[inline(always)]
-fn sum<T: CarryInteger>(a: T, b: T, _: T, carry: bool) -> (T, bool) {
-    a.carrying_add(b, carry)
+/// The lower half of the product's bits.
+fn low_product(t: ScalarType, a: i128, b: i128) -> i128 {
+    truncate(t, a.wrapping_mul(b) as u64).into()
 }
 
-/// a − (b + carry); the flag is the borrow.
-#[inline(always)]
-fn difference<T: CarryInteger>(a: T, b: T, _: T, carry: bool) -> (T, bool) {
-    a.borrowing_sub(b, carry)
-}
-
-/// The lower half of a × b, plus c and the carry; the flag is the carry of this sum.
-#[inline(always)]
-fn product_low<T: CarryInteger>(a: T, b: T, c: T, carry: bool) -> (T, bool) {
-    a.wrapping_mul(b).carrying_add(c, carry)
-}
-
-/// The upper half of a × b, plus c and the carry; the flag is the carry of this sum.
-#[inline(always)]
-fn product_high<T: CarryInteger>(a: T, b: T, c: T, carry: bool) -> (T, bool) {
-    a.high_product(b).carrying_add(c, carry)
+/// The upper half of the product's bits.
+fn high_product(t: ScalarType, a: i128, b: i128) -> i128 {
+    let [a, b] = [a, b].map(|operand| read_integer(t, operand as u64));
+    truncate(t, (a.wrapping_mul(b) >> bits(t)) as u64).into()
 }

@@ -1,22 +1,49 @@
-//! Floating-point formats and their values.
+//! Floating-point formats, and their values as the bits of a register.
+//!
+//! f64 represents every value of every format exactly.
+
+use crate::syntax::ScalarType;
 
 /// A binary floating-point format.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Format {
+    /// Width in bits.
+    pub(super) bits: u32,
     /// Number of significand bits, including the leading one.
     pub(super) precision: u32,
     /// Binary exponent of the smallest subnormal number.
     pub(super) smallest: i32,
     /// Binary exponent of the largest finite number.
     pub(super) largest: i32,
+    /// The canonical NaN: the NaN result of arithmetic on NVIDIA's GPUs, whatever the operands' payload.
+    pub(super) nan: u64,
 }
 
 impl Format {
-    pub(super) const F16: Self = Self { precision: 11, smallest: -24, largest: 15 };
-    pub(super) const BF16: Self = Self { precision: 8, smallest: -133, largest: 127 };
-    pub(super) const TF32: Self = Self { precision: 11, smallest: -136, largest: 127 };
-    pub(super) const F32: Self = Self { precision: 24, smallest: -149, largest: 127 };
-    pub(super) const F64: Self = Self { precision: 53, smallest: -1074, largest: 1023 };
+    pub(super) const F16: Self = Self { bits: 16, precision: 11, smallest: -24, largest: 15, nan: 0x7fff };
+    pub(super) const BF16: Self = Self { bits: 16, precision: 8, smallest: -133, largest: 127, nan: 0x7fff };
+    pub(super) const F32: Self = Self { bits: 32, precision: 24, smallest: -149, largest: 127, nan: 0x7fff_ffff };
+    pub(super) const F64: Self = Self { bits: 64, precision: 53, smallest: -1074, largest: 1023, nan: 0x7ff8 << 48 };
+    /// The values of tf32. In a register, a value is the f32 of the same value.
+    pub(super) const TF32: Self = Self { precision: 11, smallest: -136, ..Self::F32 };
+
+    /// The format of a type, or of each half of a packed type; None for an integer type.
+    #[inline]
+    pub(super) fn of(scalar_type: ScalarType) -> Option<Self> {
+        match scalar_type {
+            ScalarType::F16 | ScalarType::F16x2 => Some(Self::F16),
+            ScalarType::Bf16 | ScalarType::Bf16x2 => Some(Self::BF16),
+            ScalarType::F32 => Some(Self::F32),
+            ScalarType::F64 => Some(Self::F64),
+            ScalarType::Tf32 => Some(Self::TF32),
+            _ => None,
+        }
+    }
+
+    /// The format of the bits in a register.
+    pub(super) fn in_register(self) -> Self {
+        if self == Self::TF32 { Self::F32 } else { self }
+    }
 
     /// The largest finite number.
     pub(super) fn maximum(self) -> f64 {
@@ -24,191 +51,73 @@ impl Format {
         let fraction = ((1u64 << (self.precision - 1)) - 1) << (53 - self.precision);
         f64::from_bits(((self.largest + 1023) as u64) << 52 | fraction)
     }
-}
 
-/// The bits of an f16.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct F16Bits(pub(super) u16);
+    /// The value of the low bits.
+    #[inline(always)]
+    pub(super) fn decode(self, bits: u64) -> f64 {
+        match (self.bits, self.precision) {
+            (64, _) => f64::from_bits(bits),
+            (32, _) => f32::from_bits(bits as u32).into(),
+            (_, 8) => f32::from_bits((bits as u32) << 16).into(),
+            _ => f16_to_f32(bits as u16).into(),
+        }
+    }
 
-/// The bits of a bf16.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bf16Bits(pub(super) u16);
+    /// The bits of the nearest value, ties to even, and of the canonical NaN for NaN.
+    #[inline(always)]
+    pub(super) fn encode(self, value: f64) -> u64 {
+        match (self.bits, self.precision) {
+            (64, _) if !value.is_nan() => value.to_bits(),
+            (32, _) if !value.is_nan() => (value as f32).to_bits().into(),
+            (32 | 64, _) => self.nan,
+            (_, precision) => half_nearest(value, precision - 1).into(),
+        }
+    }
 
-/// A floating-point value. f64 represents every value of every format exactly.
-pub(super) trait Float: Copy {
-    /// A Rust type that represents every value, for comparisons.
-    type Native: PartialOrd + From<u8>;
-    const FORMAT: Format;
-    /// The canonical NaN: the NaN result of arithmetic on NVIDIA's GPUs, whatever the operands' payload.
-    const NAN: Self;
-    const ZERO: Self;
-    const ONE: Self;
-    fn to_f64(self) -> f64;
-    fn native(self) -> Self::Native;
-    /// Converts a value that the format represents exactly; NaN converts to [`Self::NAN`].
-    fn from_f64(value: f64) -> Self;
-    /// Rounds to the nearest value of the format, ties to even; NaN converts to [`Self::NAN`].
-    fn nearest(value: f64) -> Self;
-    fn is_nan(self) -> bool;
-    fn is_negative(self) -> bool;
+    pub(super) fn sign(self) -> u64 {
+        1 << (self.bits - 1)
+    }
+
+    fn infinity(self) -> u64 {
+        ((1 << (self.bits - self.precision)) - 1) << (self.precision - 1)
+    }
+
+    pub(super) fn one(self) -> u64 {
+        ((1 << (self.bits - self.precision - 1)) - 1) << (self.precision - 1)
+    }
+
+    pub(super) fn magnitude(self, bits: u64) -> u64 {
+        bits & (self.sign() - 1)
+    }
+
+    pub(super) fn is_nan(self, bits: u64) -> bool {
+        self.magnitude(bits) > self.infinity()
+    }
+
+    pub(super) fn is_infinite(self, bits: u64) -> bool {
+        self.magnitude(bits) == self.infinity()
+    }
+
     /// Whether it is a subnormal number; zero is not.
-    fn is_subnormal(self) -> bool;
-    /// The same magnitude with this sign.
-    fn with_sign(self, negative: bool) -> Self;
-
-    /// [`Self::NAN`] for every NaN; other values unchanged.
-    fn canonical(self) -> Self;
+    pub(super) fn is_subnormal(self, bits: u64) -> bool {
+        let magnitude = self.magnitude(bits);
+        magnitude != 0 && magnitude >> (self.precision - 1) == 0
+    }
 
     /// Zero of the same sign for a subnormal number; other values unchanged.
-    fn flushed(self) -> Self;
+    pub(super) fn flushed(self, bits: u64) -> u64 {
+        if self.is_subnormal(bits) { bits & self.sign() } else { bits }
+    }
+
+    /// +0 for a negative number and −0; other values unchanged.
+    pub(super) fn rectified(self, bits: u64) -> u64 {
+        if bits & self.sign() != 0 && !self.is_nan(bits) { 0 } else { bits }
+    }
 
     /// Clamped to [+0, 1]; +0 for −0 and NaN.
-    #[inline(always)]
-    fn saturated(self) -> Self {
-        let (value, zero, one) = (self.native(), 0.into(), 1.into());
-        let at_most_one = if value > one { Self::ONE } else { self };
-        if value > zero { at_most_one } else { Self::ZERO }
+    pub(super) fn saturated(self, bits: u64) -> u64 {
+        if bits & self.sign() != 0 || self.is_nan(bits) { 0 } else { bits.min(self.one()) }
     }
-}
-
-macro_rules! native {
-    ($($type:ident, $format:ident, $nan:literal;)*) => {$(
-        impl Float for $type {
-            const FORMAT: Format = Format::$format;
-            const NAN: Self = $type::from_bits($nan);
-            const ZERO: Self = 0.0;
-            const ONE: Self = 1.0;
-
-            type Native = $type;
-
-            #[inline(always)]
-            fn to_f64(self) -> f64 {
-                f64::from(self)
-            }
-
-            #[inline(always)]
-            fn native(self) -> $type {
-                self
-            }
-
-            #[inline(always)]
-            fn from_f64(value: f64) -> Self {
-                (value as $type).canonical()
-            }
-
-            #[inline(always)]
-            fn nearest(value: f64) -> Self {
-                Self::from_f64(value)
-            }
-
-            #[inline(always)]
-            fn is_nan(self) -> bool {
-                $type::is_nan(self)
-            }
-
-            #[inline(always)]
-            fn is_negative(self) -> bool {
-                self.is_sign_negative()
-            }
-
-            #[inline(always)]
-            fn is_subnormal(self) -> bool {
-                self != 0.0 && self.abs() < $type::MIN_POSITIVE
-            }
-
-            #[inline(always)]
-            fn canonical(self) -> Self {
-                // On the bits: the compiler need not distinguish NaNs, so it may drop a choice between two of them.
-                let bits = self.to_bits();
-                let is_nan = bits << 1 > $type::INFINITY.to_bits() << 1;
-                $type::from_bits(if is_nan { $nan } else { bits })
-            }
-
-            #[inline(always)]
-            fn flushed(self) -> Self {
-                if self.abs() < $type::MIN_POSITIVE { (0.0 as $type).copysign(self) } else { self }
-            }
-
-            #[inline(always)]
-            fn with_sign(self, negative: bool) -> Self {
-                self.copysign(if negative { -1.0 } else { 1.0 })
-            }
-        }
-    )*};
-}
-
-native! {
-    f32, F32, 0x7fff_ffff;
-    f64, F64, 0x7ff8_0000_0000_0000;
-}
-
-macro_rules! half {
-    ($($type:ident, $format:ident, mantissa $mantissa:literal, one $one:literal, $to_f32:ident;)*) => {$(
-        impl Float for $type {
-            const FORMAT: Format = Format::$format;
-            const NAN: Self = $type(0x7fff);
-            const ZERO: Self = $type(0);
-            const ONE: Self = $type($one);
-
-            type Native = f32;
-
-            #[inline(always)]
-            fn to_f64(self) -> f64 {
-                f64::from($to_f32(self.0))
-            }
-
-            #[inline(always)]
-            fn native(self) -> f32 {
-                $to_f32(self.0)
-            }
-
-            #[inline(always)]
-            fn from_f64(value: f64) -> Self {
-                Self::nearest(value)
-            }
-
-            #[inline(always)]
-            fn nearest(value: f64) -> Self {
-                $type(half_nearest::<$mantissa>(value))
-            }
-
-            #[inline(always)]
-            fn is_nan(self) -> bool {
-                self.0 & 0x7fff > 0x7fff >> $mantissa << $mantissa
-            }
-
-            #[inline(always)]
-            fn is_negative(self) -> bool {
-                self.0 >> 15 == 1
-            }
-
-            #[inline(always)]
-            fn is_subnormal(self) -> bool {
-                let magnitude = self.0 & 0x7fff;
-                magnitude != 0 && magnitude >> $mantissa == 0
-            }
-
-            #[inline(always)]
-            fn canonical(self) -> Self {
-                if self.is_nan() { Self::NAN } else { self }
-            }
-
-            #[inline(always)]
-            fn flushed(self) -> Self {
-                if self.0 & 0x7fff < 1 << $mantissa { $type(self.0 & 0x8000) } else { self }
-            }
-
-            #[inline(always)]
-            fn with_sign(self, negative: bool) -> Self {
-                $type(self.0 & 0x7fff | u16::from(negative) << 15)
-            }
-        }
-    )*};
-}
-
-half! {
-    F16Bits, F16, mantissa 10, one 0x3c00, f16_to_f32;
-    Bf16Bits, BF16, mantissa 7, one 0x3f80, bf16_to_f32;
 }
 
 #[inline(always)]
@@ -225,22 +134,17 @@ fn f16_to_f32(bits: u16) -> f32 {
     f32::from_bits(sign | value)
 }
 
+/// Rounds to the nearest 16-bit float with `fraction` fraction bits, ties to even.
 #[inline(always)]
-fn bf16_to_f32(bits: u16) -> f32 {
-    f32::from_bits(u32::from(bits) << 16)
-}
-
-/// Rounds to the nearest 16-bit float with `FRACTION` fraction bits, ties to even.
-#[inline(always)]
-fn half_nearest<const FRACTION: u32>(value: f64) -> u16 {
-    let largest_exponent = (1u64 << (14 - FRACTION)) - 1;
-    let infinity = 0x7fff >> FRACTION << FRACTION;
+fn half_nearest(value: f64, fraction: u32) -> u16 {
+    let largest_exponent = (1u64 << (14 - fraction)) - 1;
+    let infinity = 0x7fff >> fraction << fraction;
     let magnitude = value.to_bits() & !(1 << 63);
     // Adding half a unit in the last place, less one bit if the last bit is 0, carries exactly where rounding goes up.
-    let cut = 52 - FRACTION;
+    let cut = 52 - fraction;
     let last = magnitude >> cut & 1;
     let rounded = (magnitude + (1 << (cut - 1)) - 1 + last) >> cut;
-    let normal = rounded.wrapping_sub((1023 - largest_exponent) << FRACTION).min(infinity);
+    let normal = rounded.wrapping_sub((1023 - largest_exponent) << fraction).min(infinity);
     // A subnormal number is a multiple of the smallest one, which is the unit in the last place of this sum.
     let smallest_normal = f64::from_bits((1023 - largest_exponent + 1) << 52);
     let aligning = f64::from_bits((1023 - largest_exponent + 1 + u64::from(cut)) << 52);

@@ -1,7 +1,10 @@
 //! All instruction forms, of every family.
 
-use super::table::{Table, UnknownForm};
-use super::{Operation, arithmetic, carry, compare, convert, half, integer, logic, packed, permute, special};
+use super::compiled::{Compiled, Vectors};
+use super::operation::Operation;
+use super::table::{Form, Table, UnknownForm};
+use super::{arithmetic, carry, compare, compiled, convert, integer, logic, packed, permute, special};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -14,23 +17,48 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     compare::forms(&mut table);
     arithmetic::forms(&mut table);
     special::forms(&mut table);
-    half::forms(&mut table);
     convert::forms(&mut table);
+    compiled::loops(&mut table);
     table
 });
 
+static VECTORS: LazyLock<Option<Vectors>> = LazyLock::new(Vectors::of_host);
+
 /// The semantics of an instruction, its modifiers in the order of the PTX ISA.
 ///
-/// The modifiers of `setp` are the comparison operator, optionally `ftz`, and the type: the caller handles the predicate
-/// that the result is combined with, and the second destination.
+/// The modifiers of `setp` are the comparison operator, optionally `ftz`, and the type: the caller handles the
+/// predicate that the result is combined with, and the second destination.
 ///
 /// # Errors
 /// [`UnknownForm`] for every other name.
 pub fn operation(opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<Operation, UnknownForm> {
-    TABLE.find(opcode, modifiers)
+    let Form { definition, compiled } = TABLE.find(opcode, modifiers)?;
+    Ok(Operation::new(definition, VECTORS.zip(*compiled)))
 }
 
-/// The full names of all forms of [`operation`].
+/// As [`operation`], without the loop that is compiled for the form, if there is one.
+///
+/// # Errors
+/// As [`operation`].
+pub fn definition(opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<Operation, UnknownForm> {
+    TABLE.find(opcode, modifiers).map(|form| Operation::new(&form.definition, None))
+}
+
+/// The full names of all forms of [`operation`], sorted.
 pub fn forms() -> impl Iterator<Item = &'static str> {
-    TABLE.names()
+    let mut names: Vec<&str> = TABLE.names().collect();
+    names.sort_unstable();
+    names.into_iter()
+}
+
+/// The number of loops that are compiled for forms.
+pub fn loop_count() -> usize {
+    let loops: HashSet<usize> = TABLE
+        .loops()
+        .map(|compiled| match compiled {
+            Compiled::Value(function) => function as usize,
+            Compiled::Predicate { holds, .. } => holds as usize,
+        })
+        .collect();
+    loops.len()
 }

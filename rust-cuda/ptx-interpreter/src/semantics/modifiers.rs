@@ -1,101 +1,61 @@
-//! Modifiers of floating-point instructions: rounding modes, `.ftz`, `.sat` and `.relu`.
+//! Modifiers of instructions: rounding modes, `.ftz`, `.sat`, `.relu` and `.satfinite`.
 
-use super::float::Float;
-use super::rounding::{self, Mode};
+use super::float::Format;
+use super::rounding::Mode;
 
-/// Rounds to the format of T.
-#[inline(always)]
-pub(super) fn round_to<T: Float>(value: f64, mode: Mode) -> T {
-    match mode {
-        Mode::Nearest => T::nearest(value),
-        mode => T::from_f64(rounding::convert(value, mode, T::FORMAT)),
-    }
-}
+/// The rounding modifiers of floating-point arithmetic, with their dots.
+pub(super) const ROUNDINGS: [(&str, Mode); 4] =
+    [(".rn", Mode::Nearest), (".rz", Mode::TowardZero), (".rm", Mode::Down), (".rp", Mode::Up)];
 
-/// The modifiers of an instruction.
-pub(super) trait Modifiers {
-    /// `.rn`, `.rz`, `.rm` or `.rp`.
-    const MODE: Mode;
+/// The modifiers of a form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Modifiers {
+    pub(super) rounding: Mode,
     /// `.ftz`: subnormal operands and results become zero of the same sign.
-    const FLUSH: bool;
-    /// `.sat`: the result is clamped to [0, 1], NaN to +0.
-    const SATURATE: bool;
+    pub(super) flush: bool,
+    /// `.sat`: a float is clamped to [0, 1], NaN to +0; an integer is clamped to the destination's range.
+    pub(super) saturate: bool,
     /// `.relu`: a negative result becomes +0.
-    const RELU: bool;
+    pub(super) relu: bool,
+    /// `.satfinite`: the result is clamped to the largest finite magnitude.
+    pub(super) finite: bool,
+}
 
-    /// Applies the modifiers to an operand.
-    #[inline(always)]
-    fn operand<T: Float>(value: T) -> T {
-        if Self::FLUSH { value.flushed() } else { value }
+impl Modifiers {
+    /// Round to nearest, and no other modifier.
+    pub(super) const NONE: Self =
+        Self { rounding: Mode::Nearest, flush: false, saturate: false, relu: false, finite: false };
+
+    pub(super) fn rounding(rounding: Mode) -> Self {
+        Self { rounding, ..Self::NONE }
     }
 
-    /// Applies the modifiers to a rounded result.
-    #[inline(always)]
-    fn result<T: Float>(value: T) -> T {
-        let value = value.canonical();
-        Self::result_unflushed(if Self::FLUSH { value.flushed() } else { value })
+    pub(super) fn flush(flush: bool) -> Self {
+        Self { flush, ..Self::NONE }
     }
 
-    /// As `result`, without `.ftz`: for results that are not f32.
-    #[inline(always)]
-    fn result_unflushed<T: Float>(value: T) -> T {
-        let mut value = value;
-        if Self::RELU && !value.is_nan() && value.is_negative() {
-            value = T::ZERO;
+    /// The value of an operand.
+    pub(super) fn operand(&self, format: Format, bits: u64) -> f64 {
+        format.decode(if self.flush { format.flushed(bits) } else { bits })
+    }
+
+    /// The bits of a result, rounded to nearest: a result of another rounding mode must be exact.
+    pub(super) fn result(&self, format: Format, value: f64) -> u64 {
+        let mut bits = format.encode(value);
+        if self.flush {
+            bits = format.flushed(bits);
         }
-        if Self::SATURATE {
-            value = value.saturated();
+        if self.relu {
+            bits = format.rectified(bits);
         }
-        value
+        if self.saturate {
+            bits = format.saturated(bits);
+        }
+        bits
     }
 }
 
-/// Round to nearest.
-pub(super) struct Rn;
-/// Round toward zero.
-pub(super) struct Rz;
-/// Round toward −∞.
-pub(super) struct Rm;
-/// Round toward +∞.
-pub(super) struct Rp;
-/// With `.ftz`.
-pub(super) struct Ftz<M>(M);
-/// With `.sat`.
-pub(super) struct Sat<M>(M);
-/// With `.relu`.
-pub(super) struct Relu<M>(M);
-
-macro_rules! modes {
-    ($($type:ident $mode:ident;)*) => {$(
-        impl Modifiers for $type {
-            const MODE: Mode = Mode::$mode;
-            const FLUSH: bool = false;
-            const SATURATE: bool = false;
-            const RELU: bool = false;
-        }
-    )*};
-}
-
-modes! {
-    Rn Nearest;
-    Rz TowardZero;
-    Rm Down;
-    Rp Up;
-}
-
-macro_rules! wrappers {
-    ($($type:ident: $flush:expr, $saturate:expr, $relu:expr;)*) => {$(
-        impl<M: Modifiers> Modifiers for $type<M> {
-            const MODE: Mode = M::MODE;
-            const FLUSH: bool = $flush;
-            const SATURATE: bool = $saturate;
-            const RELU: bool = $relu;
-        }
-    )*};
-}
-
-wrappers! {
-    Ftz: true, M::SATURATE, M::RELU;
-    Sat: M::FLUSH, true, M::RELU;
-    Relu: M::FLUSH, M::SATURATE, true;
+/// `suffix`, or nothing.
+pub(super) fn name_if(present: bool, suffix: &'static str) -> &'static str {
+    if present { suffix } else { "" }
 }

@@ -5,121 +5,66 @@
 //! differs by at most [`approximation_error`](super::approximation_error). Infinities, zeros and NaN give the results
 //! of the ISA's tables.
 
-use super::arithmetic::{divide, reciprocal, square_root};
-use super::float::{Bf16Bits, F16Bits, Float};
-use super::modifiers::{Ftz, Modifiers, Rn};
-use super::operand_type::{Bf16, Bf16x2, F16, F16x2, F32, F64, operation};
+use super::Class;
+use super::arithmetic::{quotient, square_root};
+use super::definition::{Definition, Function};
+use super::float::Format;
+use super::modifiers::{Modifiers, name_if};
 use super::table::Table;
+use crate::syntax::ScalarType::{self, Bf16, Bf16x2, F16, F16x2, F32, F64};
 
 /// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
-    single::<Rn>(table, "");
-    single::<Ftz<Rn>>(table, ".ftz");
-    table.add("tanh.approx.f32", operation!(Special, hyperbolic_tangent::<f32, Rn>: (F32) -> F32));
-
-    table.add("rsqrt.approx.f64", operation!(Special, reciprocal_root::<f64, Rn>: (F64) -> F64));
-    table.add("rsqrt.approx.ftz.f64", operation!(Special, reciprocal_root_coarse: (F64) -> F64));
-    table.add("rcp.approx.ftz.f64", operation!(Special, reciprocal_coarse: (F64) -> F64));
-
-    table.add("ex2.approx.f16", operation!(Special, power_of_two::<F16Bits, Rn>: (F16) -> F16));
-    table.add("ex2.approx.f16x2", operation!(Special, power_of_two_pair::<F16Bits, Rn>: (F16x2) -> F16x2));
-    table.add("ex2.approx.ftz.bf16", operation!(Special, power_of_two::<Bf16Bits, Ftz<Rn>>: (Bf16) -> Bf16));
-    let operation = operation!(Special, power_of_two_pair::<Bf16Bits, Ftz<Rn>>: (Bf16x2) -> Bf16x2);
-    table.add("ex2.approx.ftz.bf16x2", operation);
-
-    table.add("tanh.approx.f16", operation!(Special, hyperbolic_tangent::<F16Bits, Rn>: (F16) -> F16));
-    table.add("tanh.approx.f16x2", operation!(Special, hyperbolic_tangent_pair::<F16Bits, Rn>: (F16x2) -> F16x2));
-    table.add("tanh.approx.bf16", operation!(Special, hyperbolic_tangent::<Bf16Bits, Rn>: (Bf16) -> Bf16));
-    table.add("tanh.approx.bf16x2", operation!(Special, hyperbolic_tangent_pair::<Bf16Bits, Rn>: (Bf16x2) -> Bf16x2));
+    for flush in [false, true] {
+        single(table, flush);
+    }
+    let mut add = |name: &str, flush: bool, t: ScalarType, function: Function| {
+        let definition = Definition::new(Class::Special, function, t, &[t]).with(Modifiers::flush(flush));
+        table.add(format!("{name}{}.{}", name_if(flush, ".ftz"), t.name()), definition);
+    };
+    add("rsqrt.approx", false, F64, Function::Float(|_, _, [a, ..]| 1.0 / a.sqrt()));
+    add("rsqrt.approx", true, F64, Function::FloatBits(|_, [a, _]| coarse(a, |a| 1.0 / a.sqrt())));
+    add("rcp.approx", true, F64, Function::FloatBits(|_, [a, _]| coarse(a, |a| 1.0 / a)));
+    for (t, flush) in [(F16, false), (F16x2, false), (Bf16, true), (Bf16x2, true)] {
+        add("ex2.approx", flush, t, Function::Float(|_, _, [a, ..]| a.exp2()));
+    }
+    for t in [F32, F16, F16x2, Bf16, Bf16x2] {
+        add("tanh.approx", false, t, Function::Float(|_, _, [a, ..]| a.tanh()));
+    }
 }
 
-fn single<M: Modifiers>(table: &mut Table, ftz: &str) {
-    table.add(format!("div.approx{ftz}.f32"), operation!(Special, divide_fast::<M>: (F32, F32) -> F32));
-    table.add(format!("div.full{ftz}.f32"), operation!(Special, divide::<f32, M>: (F32, F32) -> F32));
-    table.add(format!("rcp.approx{ftz}.f32"), operation!(Special, reciprocal::<f32, M>: (F32) -> F32));
-    table.add(format!("sqrt.approx{ftz}.f32"), operation!(Special, square_root::<f32, M>: (F32) -> F32));
-    table.add(format!("rsqrt.approx{ftz}.f32"), operation!(Special, reciprocal_root::<f32, M>: (F32) -> F32));
-    table.add(format!("sin.approx{ftz}.f32"), operation!(Special, sine::<M>: (F32) -> F32));
-    table.add(format!("cos.approx{ftz}.f32"), operation!(Special, cosine::<M>: (F32) -> F32));
-    table.add(format!("lg2.approx{ftz}.f32"), operation!(Special, logarithm::<M>: (F32) -> F32));
-    table.add(format!("ex2.approx{ftz}.f32"), operation!(Special, power_of_two::<f32, M>: (F32) -> F32));
-}
-
-/// Computes in f64 and rounds.
-#[inline(always)]
-fn through_f64<T: Float, M: Modifiers>(a: T, function: impl Fn(f64) -> f64) -> T {
-    M::result(T::nearest(function(M::operand(a).to_f64())))
+fn single(table: &mut Table, flush: bool) {
+    let mut add = |name: &str, sources: usize, function| {
+        let definition = Definition::new(Class::Special, Function::Float(function), F32, &[F32; 2][..sources]);
+        table.add(format!("{name}{}.f32", name_if(flush, ".ftz")), definition.with(Modifiers::flush(flush)));
+    };
+    add("div.approx", 2, divide_fast);
+    add("div.full", 2, |modifiers, format, [a, b, ..]| quotient(modifiers, format, a, b));
+    add("rcp.approx", 1, |modifiers, format, [a, ..]| quotient(modifiers, format, 1.0, a));
+    add("sqrt.approx", 1, square_root);
+    // An infinity of the same sign for ±0, NaN for negative operands.
+    add("rsqrt.approx", 1, |_, _, [a, ..]| 1.0 / a.sqrt());
+    add("sin.approx", 1, |_, _, [a, ..]| a.sin());
+    add("cos.approx", 1, |_, _, [a, ..]| a.cos());
+    // −∞ for ±0, NaN for negative operands.
+    add("lg2.approx", 1, |_, _, [a, ..]| a.log2());
+    add("ex2.approx", 1, |_, _, [a, ..]| a.exp2());
 }
 
 /// a × (1/b), where the reciprocal of a magnitude above 2^126 is zero.
-#[inline(always)]
-fn divide_fast<M: Modifiers>(a: f32, b: f32) -> f32 {
-    const LIMIT: f32 = f32::from_bits((127 + 126) << 23);
-    if b.is_finite() && b.abs() > LIMIT { M::result(M::operand(a) * 0f32.copysign(b)) } else { divide::<f32, M>(a, b) }
+fn divide_fast(modifiers: &Modifiers, format: Format, [a, b, ..]: [f64; 4]) -> f64 {
+    const LIMIT: f64 = f64::from_bits((1023 + 126) << 52);
+    if b.is_finite() && b.abs() > LIMIT { a * 0f64.copysign(b) } else { quotient(modifiers, format, a, b) }
 }
 
-/// 1/√a; an infinity of the same sign for ±0, NaN for negative operands.
-#[inline(always)]
-fn reciprocal_root<T: Float, M: Modifiers>(a: T) -> T {
-    through_f64::<T, M>(a, |a| 1.0 / a.sqrt())
-}
-
-/// Computes with the upper 32 bits of a and returns the upper 32 bits of the result. NaN is 0x7fffffff00000000, as the
-/// ISA specifies.
-#[inline(always)]
-fn coarse(a: f64, function: impl Fn(f64) -> f64) -> f64 {
+/// Computes with the upper 32 bits of an f64 and returns the upper 32 bits of the result. NaN is 0x7fffffff00000000, as
+/// the ISA specifies.
+fn coarse(a: u64, function: fn(f64) -> f64) -> u64 {
     const UPPER: u64 = !0 << 32;
-    const NAN: f64 = f64::from_bits(0x7fff_ffff_0000_0000);
-    if a.is_nan() {
+    const NAN: u64 = 0x7fff_ffff_0000_0000;
+    if f64::from_bits(a).is_nan() {
         return NAN;
     }
-    let value = function(Ftz::<Rn>::operand(f64::from_bits(a.to_bits() & UPPER))).flushed();
-    if value.is_nan() { NAN } else { f64::from_bits(value.to_bits() & UPPER) }
-}
-
-#[inline(always)]
-fn reciprocal_coarse(a: f64) -> f64 {
-    coarse(a, |a| 1.0 / a)
-}
-
-#[inline(always)]
-fn reciprocal_root_coarse(a: f64) -> f64 {
-    coarse(a, |a| 1.0 / a.sqrt())
-}
-
-#[inline(always)]
-fn sine<M: Modifiers>(a: f32) -> f32 {
-    through_f64::<f32, M>(a, f64::sin)
-}
-
-#[inline(always)]
-fn cosine<M: Modifiers>(a: f32) -> f32 {
-    through_f64::<f32, M>(a, f64::cos)
-}
-
-/// log₂ a; −∞ for ±0, NaN for negative operands.
-#[inline(always)]
-fn logarithm<M: Modifiers>(a: f32) -> f32 {
-    through_f64::<f32, M>(a, f64::log2)
-}
-
-/// 2^a
-#[inline(always)]
-fn power_of_two<T: Float, M: Modifiers>(a: T) -> T {
-    through_f64::<T, M>(a, f64::exp2)
-}
-
-#[inline(always)]
-fn power_of_two_pair<T: Float, M: Modifiers>(a: [T; 2]) -> [T; 2] {
-    a.map(power_of_two::<T, M>)
-}
-
-#[inline(always)]
-fn hyperbolic_tangent<T: Float, M: Modifiers>(a: T) -> T {
-    through_f64::<T, M>(a, f64::tanh)
-}
-
-#[inline(always)]
-fn hyperbolic_tangent_pair<T: Float, M: Modifiers>(a: [T; 2]) -> [T; 2] {
-    a.map(hyperbolic_tangent::<T, M>)
+    let value = function(f64::from_bits(a & UPPER));
+    if value.is_nan() { NAN } else { Format::F64.flushed(value.to_bits()) & UPPER }
 }

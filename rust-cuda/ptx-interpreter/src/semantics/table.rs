@@ -1,6 +1,7 @@
 //! A table of instruction forms, by full name.
 
-use super::Operation;
+use super::compiled::Compiled;
+use super::definition::Definition;
 use std::collections::HashMap;
 
 /// An instruction name without a form: an unknown opcode, or modifiers in an invalid combination or order.
@@ -16,28 +17,47 @@ pub struct UnknownForm {
 /// Forms by their full name, such as "add.rn.ftz.f32".
 #[derive(Default)]
 pub(super) struct Table {
-    names: Vec<String>,
-    operations: HashMap<String, Operation>,
+    forms: HashMap<String, Form>,
+}
+
+/// A form: its definition and, if compilers emit it in bulk, a loop over the lanes with the same results.
+pub(super) struct Form {
+    pub(super) definition: Definition,
+    pub(super) compiled: Option<Compiled>,
 }
 
 impl Table {
     /// Adds a form. Each name is added once.
-    pub(super) fn add(&mut self, name: impl Into<String>, operation: Operation) {
+    pub(super) fn add(&mut self, name: impl Into<String>, definition: Definition) {
         let name = name.into();
-        let previous = self.operations.insert(name.clone(), operation);
-        assert!(previous.is_none(), "{name} is in the table twice");
-        self.names.push(name);
+        assert!(!self.forms.contains_key(&name), "{name} is in the table twice");
+        self.forms.insert(name, Form { definition, compiled: None });
+    }
+
+    /// Adds a loop for forms, whose names are separated by spaces.
+    pub(super) fn compile(&mut self, names: impl AsRef<str>, compiled: Compiled) {
+        for name in names.as_ref().split_whitespace() {
+            let form = self.forms.get_mut(name);
+            let form = form.unwrap_or_else(|| panic!("{name} has no definition"));
+            assert!(form.compiled.is_none(), "{name} has two loops");
+            form.compiled = Some(compiled);
+        }
     }
 
     /// The form of an opcode with its modifiers in order.
-    pub(super) fn find(&self, opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<Operation, UnknownForm> {
+    pub(super) fn find(&self, opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<&Form, UnknownForm> {
         let name = full_name(opcode, modifiers);
-        self.operations.get(&name).copied().ok_or_else(|| UnknownForm { opcode: opcode.to_owned(), name })
+        self.forms.get(&name).ok_or_else(|| UnknownForm { opcode: opcode.to_owned(), name })
     }
 
-    /// The full names, in the order in which the forms were added.
+    /// The full names.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str)
+        self.forms.keys().map(String::as_str)
+    }
+
+    /// The loops, of each form that has one.
+    pub(super) fn loops(&self) -> impl Iterator<Item = Compiled> {
+        self.forms.values().filter_map(|form| form.compiled)
     }
 }
 

@@ -28,32 +28,61 @@ pub enum ScalarType {
 }
 
 impl ScalarType {
+    /// Every type.
+    const ALL: [Self; 21] = [
+        Self::B8,
+        Self::B16,
+        Self::B32,
+        Self::B64,
+        Self::B128,
+        Self::U8,
+        Self::U16,
+        Self::U32,
+        Self::U64,
+        Self::S8,
+        Self::S16,
+        Self::S32,
+        Self::S64,
+        Self::F16,
+        Self::F16x2,
+        Self::Bf16,
+        Self::Bf16x2,
+        Self::Tf32,
+        Self::F32,
+        Self::F64,
+        Self::Pred,
+    ];
+
     /// The type that PTX writes as `.name`, without the dot.
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "b8" => Self::B8,
-            "b16" => Self::B16,
-            "b32" => Self::B32,
-            "b64" => Self::B64,
-            "b128" => Self::B128,
-            "u8" => Self::U8,
-            "u16" => Self::U16,
-            "u32" => Self::U32,
-            "u64" => Self::U64,
-            "s8" => Self::S8,
-            "s16" => Self::S16,
-            "s32" => Self::S32,
-            "s64" => Self::S64,
-            "f16" => Self::F16,
-            "f16x2" => Self::F16x2,
-            "bf16" => Self::Bf16,
-            "bf16x2" => Self::Bf16x2,
-            "tf32" => Self::Tf32,
-            "f32" => Self::F32,
-            "f64" => Self::F64,
-            "pred" => Self::Pred,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|scalar_type| scalar_type.name() == name)
+    }
+
+    /// Its name in PTX, without the dot.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::B8 => "b8",
+            Self::B16 => "b16",
+            Self::B32 => "b32",
+            Self::B64 => "b64",
+            Self::B128 => "b128",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::S8 => "s8",
+            Self::S16 => "s16",
+            Self::S32 => "s32",
+            Self::S64 => "s64",
+            Self::F16 => "f16",
+            Self::F16x2 => "f16x2",
+            Self::Bf16 => "bf16",
+            Self::Bf16x2 => "bf16x2",
+            Self::Tf32 => "tf32",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Pred => "pred",
+        }
     }
 
     /// Size of a value in memory, in bytes; 1 for a predicate, which memory cannot hold.

@@ -8,8 +8,8 @@ use ptx_interpreter::{FaultKind, Observer, Snapshot};
 use crate::observer::{PLACE, ROOM, go_on, kernels, trace};
 use crate::support::kernel::Kernel;
 
-/// As `kernels`, and some whose blocks have state of other kinds: many warps at barriers, copies in flight, local memory,
-/// diverged lanes that wait for each other, and the grid's workspace.
+/// As `kernels`, and some whose blocks have state of other kinds: many warps at barriers, copies in flight, local
+/// memory, diverged lanes that wait for each other, and the grid's workspace.
 fn launches() -> Vec<Kernel> {
     let barriers = "mov.u32 r2, 0; mov.u32 r6, room;
         LOOP: shl.b32 r3, tid, 2; add.u32 r4, r6, r3; st.shared.u32 [r4], r2; bar.sync 0;

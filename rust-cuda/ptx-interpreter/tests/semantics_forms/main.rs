@@ -2,7 +2,7 @@
 
 mod approximations;
 
-use ptx_interpreter::semantics::{self, Compute, LANES, Lanes};
+use ptx_interpreter::semantics::{self, Carry, Compute, LANES, Lanes};
 use ptx_interpreter::syntax::ScalarType;
 use ptx_random_programs::reference::{self, Form};
 use rand::rngs::ChaCha8Rng;
@@ -65,11 +65,11 @@ fn run(compute: Compute, warp: &[Lanes; 4]) -> Lanes {
     match compute {
         Compute::Value(compute) => {
             let mut lanes = [u64::MAX; LANES];
-            compute(&mut lanes, sources);
+            compute.compute(&mut lanes, sources);
             lanes
         }
         Compute::Predicate(compute) => {
-            let mask = compute(sources);
+            let mask = compute.compute(sources);
             std::array::from_fn(|lane| u64::from(mask >> lane & 1))
         }
         Compute::Carry(_) => unreachable!("`check_carry` checks the forms with the carry flag"),
@@ -102,14 +102,12 @@ fn check(name: &str, seed: u64) -> Result<(), String> {
     Ok(())
 }
 
-type Carry = fn(&mut Lanes, u32, [&Lanes; 4]) -> u32;
-
 fn check_carry(form: &Form<'_>, name: &str, compute: Carry, types: &[ScalarType], seed: u64) -> Result<(), String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     for warp in operands(types, &mut random) {
         let carry_in = random.next_u32();
         let mut results = [u64::MAX; LANES];
-        let carry_out = compute(&mut results, carry_in, [&warp[0], &warp[1], &warp[2], &warp[3]]);
+        let carry_out = compute.compute(&mut results, carry_in, [&warp[0], &warp[1], &warp[2], &warp[3]]);
         for lane in 0..LANES {
             let sources = [0, 1, 2, 3].map(|source| warp[source][lane]);
             let flag = carry_in >> lane & 1 == 1;
@@ -126,10 +124,45 @@ fn check_carry(form: &Form<'_>, name: &str, compute: Carry, types: &[ScalarType]
 #[test]
 fn every_form_agrees_with_its_reference() {
     let names: Vec<&str> = semantics::forms().collect();
-    assert!(names.len() > 1900, "only {} forms", names.len());
+    assert!(names.len() >= 2274, "only {} forms", names.len());
     let wrong: Vec<String> =
         names.par_iter().enumerate().filter_map(|(seed, name)| check(name, seed as u64).err()).collect();
     assert!(wrong.is_empty(), "{} forms are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Checks that a form's loop, if it has one, agrees with its definition.
+fn check_loop(name: &str, seed: u64) -> Result<(), String> {
+    let form = Form::parse(name);
+    let find =
+        |found: Result<semantics::Operation, _>| found.map_err(|error: semantics::UnknownForm| error.to_string());
+    let operation = find(semantics::operation(form.opcode, &form.modifiers))?;
+    let definition = find(semantics::definition(form.opcode, &form.modifiers))?;
+    if matches!(operation.compute, Compute::Carry(_)) {
+        return Ok(());
+    }
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    for warp in operands(operation.sources, &mut random) {
+        let (results, expected) = (run(operation.compute, &warp), run(definition.compute, &warp));
+        if results != expected {
+            return Err(format!("the loop of {name} gives {results:x?}, its definition {expected:x?}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_loop_agrees_with_the_definition_of_its_forms() {
+    let names: Vec<&str> = semantics::forms().collect();
+    let wrong: Vec<String> = names.par_iter().filter_map(|name| check_loop(name, 1).err()).collect();
+    assert!(wrong.is_empty(), "{} loops are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A loop costs about 30 ms of compile time. Give one only to a form that a compiler emits in bulk.
+#[test]
+fn few_forms_have_loops() {
+    const MAX_LOOPS: usize = 160;
+    let loops = semantics::loop_count();
+    assert!((100..=MAX_LOOPS).contains(&loops), "{loops} loops; at most {MAX_LOOPS} are allowed");
 }
 
 #[test]

@@ -2,12 +2,11 @@
 
 use super::operands::{Widths, check_width, count, destination, predicate, source, space_named};
 use super::predicates;
-use crate::memory::in_block_of_cluster;
 use crate::program::error::Problem;
 use crate::program::instruction::{Action, Extend, Register};
 use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
-use crate::semantics::{Class, LANES, Lanes};
+use crate::semantics::{self, Class, Compute};
 use crate::syntax::{Operand, ScalarType, Space};
 
 /// `mov`, `cvta`, `isspacep` and `selp`.
@@ -42,7 +41,11 @@ pub(super) fn decode(
             let base = crate::memory::to_generic(space, 0);
             let distance = symbols.constant(if to { base.wrapping_neg() } else { base }, 64);
             let sources = [source, distance, 0, 0];
-            Ok((Action::Compute { compute: add_addresses, destination, sources, extend: Extend::Zero }, Class::Move))
+            let Compute::Value(compute) = semantics::operation("add", &["u64"])?.compute else {
+                return Err(Problem::Unsupported("an address"));
+            };
+            let action = Action::Compute { compute, destination, sources, extend: Extend::Zero, masking: None };
+            Ok((action, Class::Move))
         }
         "mapa" => {
             modifiers.expect_any(&["shared::cluster"], "`.shared::cluster`")?;
@@ -56,8 +59,8 @@ pub(super) fn decode(
                 }
                 _ => source(symbols, address, 2, ScalarType::U32, Widths::Exact)?,
             };
-            let sources = [address, source(symbols, rank, 3, ScalarType::U32, Widths::Exact)?, 0, 0];
-            Ok((Action::Compute { compute: map_addresses, destination, sources, extend: Extend::Zero }, Class::Move))
+            let rank = source(symbols, rank, 3, ScalarType::U32, Widths::Exact)?;
+            Ok((Action::MapAddress { destination, address, rank }, Class::Move))
         }
         "isspacep" => {
             let space = expect_space(modifiers)?;
@@ -79,19 +82,6 @@ pub(super) fn decode(
             let predicate = predicate(symbols, condition, 4)?;
             Ok((Action::Select { destination, sources, predicate }, Class::Compare))
         }
-    }
-}
-
-fn add_addresses(result: &mut Lanes, [a, b, ..]: [&Lanes; 4]) {
-    for lane in 0..LANES {
-        result[lane] = a[lane].wrapping_add(b[lane]);
-    }
-}
-
-/// `mapa`: the addresses of places in another block's shared memory (PTX ISA 9.7.9.23).
-fn map_addresses(result: &mut Lanes, [addresses, ranks, ..]: [&Lanes; 4]) {
-    for lane in 0..LANES {
-        result[lane] = in_block_of_cluster(addresses[lane] as u32, ranks[lane] as u32).into();
     }
 }
 

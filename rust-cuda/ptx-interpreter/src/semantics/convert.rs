@@ -1,0 +1,189 @@
+//! Conversions between types: `cvt` (PTX ISA 9.7.9.22), without the formats of 8 bits and fewer.
+//!
+//! A float out of an integer's range converts to the nearest integer in range, with and without `.sat`. NaN converts to
+//! 0, or to the top bit alone if the source is f64 or the destination has 64 bits, as the ISA specifies. NaN converts
+//! to the canonical NaN of a float destination.
+
+use super::Class;
+use super::definition::{Definition, Function, bits, clamp, read_integer, truncate};
+use super::float::Format;
+use super::modifiers::{Modifiers, ROUNDINGS, name_if};
+use super::rounding::{self, Mode};
+use super::table::Table;
+use crate::syntax::ScalarType::{self, B32, Bf16, F16, F32, F64, S8, S16, S32, S64, Tf32, U8, U16, U32, U64};
+
+const INTEGERS: [ScalarType; 8] = [U8, U16, U32, U64, S8, S16, S32, S64];
+const FLOATS: [ScalarType; 4] = [F16, Bf16, F32, F64];
+
+/// The modifiers that round to an integral value.
+const INTEGRAL_ROUNDINGS: [(&str, Mode); 4] =
+    [(".rni", Mode::Nearest), (".rzi", Mode::TowardZero), (".rmi", Mode::Down), (".rpi", Mode::Up)];
+
+/// Adds the forms to the table.
+pub(super) fn forms(table: &mut Table) {
+    for source in INTEGERS {
+        for destination in INTEGERS {
+            between_integers(table, destination, source);
+        }
+        for destination in FLOATS {
+            from_integer(table, destination, source);
+        }
+    }
+    for source in FLOATS {
+        for destination in INTEGERS {
+            to_integer(table, destination, source);
+        }
+        for destination in FLOATS {
+            between_floats(table, destination, source);
+        }
+        for (rounding, mode) in INTEGRAL_ROUNDINGS {
+            with_sat_and_ftz(table, rounding, mode, [source, source]);
+        }
+    }
+    narrowing(table);
+}
+
+/// Adds a conversion of `source` to `to`, with the modifiers before the types.
+fn add(table: &mut Table, modifiers_name: &str, modifiers: Modifiers, [to, source]: [ScalarType; 2]) {
+    let integral = INTEGRAL_ROUNDINGS.iter().any(|(name, _)| modifiers_name.starts_with(name));
+    let function = Function::Convert { to, integral };
+    let definition = Definition::new(Class::Convert, function, to, &[source]).with(modifiers);
+    table.add(format!("cvt{modifiers_name}.{}.{}", to.name(), source.name()), definition);
+}
+
+fn between_integers(table: &mut Table, destination: ScalarType, source: ScalarType) {
+    let types = [destination, source];
+    add(table, "", Modifiers::NONE, types);
+    let limits = [i128::MIN, i128::MAX].map(|limit| clamp(source, limit));
+    if limits.iter().any(|&limit| clamp(destination, limit) != limit) {
+        add(table, ".sat", Modifiers { saturate: true, ..Modifiers::NONE }, types);
+    }
+}
+
+fn from_integer(table: &mut Table, destination: ScalarType, source: ScalarType) {
+    // bf16 has no conversions from or to 8 bits, and neither `.sat` nor `.ftz`.
+    if destination == Bf16 && source.bytes() == 1 {
+        return;
+    }
+    for (rounding, mode) in ROUNDINGS {
+        with_sat_and_ftz(table, rounding, mode, [destination, source]);
+    }
+}
+
+fn to_integer(table: &mut Table, destination: ScalarType, source: ScalarType) {
+    if source == Bf16 && destination.bytes() == 1 {
+        return;
+    }
+    for (rounding, mode) in INTEGRAL_ROUNDINGS {
+        with_sat_and_ftz(table, rounding, mode, [destination, source]);
+    }
+}
+
+fn between_floats(table: &mut Table, destination: ScalarType, source: ScalarType) {
+    let types = [destination, source];
+    let is_exact = destination == source || matches!(types, [F32, F16 | Bf16] | [F64, _]);
+    if is_exact {
+        with_sat_and_ftz(table, "", Mode::Nearest, types);
+    }
+    // From bf16, exact conversions have forms with a rounding modifier too.
+    if !is_exact || (source == Bf16 && destination != Bf16) {
+        for (rounding, mode) in ROUNDINGS {
+            with_sat_and_ftz(table, rounding, mode, types);
+        }
+    }
+}
+
+/// Adds a conversion with and without `.sat`, which bf16 does not have, and `.ftz`, which only conversions from and to
+/// f32 have.
+fn with_sat_and_ftz(table: &mut Table, rounding: &str, mode: Mode, types: [ScalarType; 2]) {
+    for flush in [false, true] {
+        for saturate in [false, true] {
+            if (flush && !types.contains(&F32)) || (saturate && types.contains(&Bf16)) {
+                continue;
+            }
+            let name = format!("{rounding}{}{}", name_if(flush, ".ftz"), name_if(saturate, ".sat"));
+            add(table, &name, Modifiers { flush, saturate, ..Modifiers::rounding(mode) }, types);
+        }
+    }
+}
+
+/// Adds the conversions of f32 that have `.relu` and `.satfinite`.
+fn narrowing(table: &mut Table) {
+    for (rounding, mode) in [(".rn", Mode::Nearest), (".rz", Mode::TowardZero)] {
+        for (relu, finite) in [(false, false), (true, false), (false, true), (true, true)] {
+            let modifiers = Modifiers { relu, finite, ..Modifiers::rounding(mode) };
+            let [relu_name, finite_name] = [name_if(relu, ".relu"), name_if(finite, ".satfinite")];
+            for (half, packed) in [(F16, "f16x2"), (Bf16, "bf16x2")] {
+                let name = format!("{rounding}{relu_name}{finite_name}");
+                if relu || finite {
+                    add(table, &name, modifiers, [half, F32]);
+                }
+                let pair = Function::ConvertPair { to: half };
+                let definition = Definition::new(Class::Convert, pair, B32, &[F32, F32]).with(modifiers);
+                table.add(format!("cvt{name}.{packed}.f32"), definition);
+            }
+            add(table, &format!("{rounding}{finite_name}{relu_name}"), modifiers, [Tf32, F32]);
+        }
+    }
+    for finite in [false, true] {
+        let modifiers = Modifiers { finite, ..Modifiers::rounding(Mode::NearestAway) };
+        add(table, &format!(".rna{}", name_if(finite, ".satfinite")), modifiers, [Tf32, F32]);
+    }
+}
+
+/// The conversion of one value.
+pub(super) fn value(modifiers: &Modifiers, from: ScalarType, to: ScalarType, integral: bool, source: u64) -> u64 {
+    match (Format::of(from), Format::of(to)) {
+        (None, None) => {
+            let value = read_integer(from, source);
+            truncate(to, if modifiers.saturate { clamp(to, value) } else { value } as u64)
+        }
+        (None, Some(format)) => {
+            let value = read_integer(from, source);
+            let magnitude = value.unsigned_abs() as u64;
+            let rounded = rounding::convert_integer(value < 0, magnitude, modifiers.rounding, format);
+            modifiers.result(format, rounded)
+        }
+        (Some(format), None) => float_to_integer(modifiers, format, to, source),
+        (Some(source_format), Some(format)) => {
+            let value = flushing_only(modifiers, source_format).operand(source_format, truncate(from, source));
+            let value = match modifiers.rounding {
+                mode if integral => to_whole(value, mode),
+                mode if modifiers.finite => rounding::convert(limited(value, format.maximum()), mode, format),
+                Mode::Nearest if format != Format::TF32 => value,
+                mode => rounding::convert(value, mode, format),
+            };
+            flushing_only(modifiers, format).result(format.in_register(), value)
+        }
+    }
+}
+
+/// The modifiers with `.ftz` only if the format is f32: it flushes no other format.
+fn flushing_only(modifiers: &Modifiers, format: Format) -> Modifiers {
+    Modifiers { flush: modifiers.flush && format == Format::F32, ..*modifiers }
+}
+
+fn float_to_integer(modifiers: &Modifiers, format: Format, to: ScalarType, source: u64) -> u64 {
+    let value = modifiers.operand(format, source);
+    if value.is_nan() {
+        let is_top_bit = format == Format::F64 || to.bytes() == 8;
+        return if is_top_bit { 1 << (bits(to) - 1) } else { 0 };
+    }
+    truncate(to, clamp(to, to_whole(value, modifiers.rounding) as i128) as u64)
+}
+
+/// Rounds to an integral value.
+fn to_whole(a: f64, mode: Mode) -> f64 {
+    match mode {
+        Mode::Nearest => a.round_ties_even(),
+        Mode::NearestAway => a.round(),
+        Mode::TowardZero => a.trunc(),
+        Mode::Down => a.floor(),
+        Mode::Up => a.ceil(),
+    }
+}
+
+/// Clamps to the largest finite magnitude; NaN stays NaN.
+fn limited(a: f64, maximum: f64) -> f64 {
+    if a.is_nan() { a } else { a.clamp(-maximum, maximum) }
+}

@@ -1,0 +1,160 @@
+//! Definitions of instruction forms: data that one interpreter evaluates, lane by lane.
+
+use super::Class;
+use super::compare::{self, Comparison};
+use super::convert;
+use super::float::Format;
+use super::modifiers::Modifiers;
+use crate::syntax::ScalarType;
+
+/// The function of an instruction form, with its types and modifiers.
+#[derive(Debug)]
+pub struct Definition {
+    pub(super) function: Function,
+    /// The type of the destination; `Pred` for a form that computes a predicate.
+    pub(super) destination: ScalarType,
+    /// The types of the sources, at most four.
+    pub(super) sources: Vec<ScalarType>,
+    pub(super) class: Class,
+    pub(super) modifiers: Modifiers,
+}
+
+/// The function of a form on the values of one lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Function {
+    /// On exact integers. It gets the type of the first source; its result is truncated to the destination's bits.
+    Integer(fn(ScalarType, [i128; 4]) -> i128),
+    /// On words of 32 bits.
+    Words(fn([u32; 4]) -> u32),
+    /// On unsigned integers with the carry flag. The flag that results is the bit above the destination's.
+    Carry { exact: fn(ScalarType, [i128; 3], i128) -> i128, reads: bool, writes: bool },
+    /// On floats, or on both halves of packed floats. Its result is rounded to nearest.
+    Float(fn(&Modifiers, Format, [f64; 4]) -> f64),
+    /// On the bits of floats, or on both halves of packed floats.
+    FloatBits(fn(Format, [u64; 2]) -> u64),
+    /// `testp`
+    Test(fn(Format, u64) -> bool),
+    /// `setp` and `set`
+    Compare(Comparison),
+    /// `slct`
+    Select,
+    /// `cvt`; to an integral value with `integral`.
+    Convert { to: ScalarType, integral: bool },
+    /// `cvt` of two floats to the halves of a word, the first to the upper half.
+    ConvertPair { to: ScalarType },
+}
+
+impl Definition {
+    pub(super) fn new(class: Class, function: Function, destination: ScalarType, sources: &[ScalarType]) -> Self {
+        Self { function, destination, sources: sources.to_vec(), class, modifiers: Modifiers::NONE }
+    }
+
+    pub(super) fn integer(
+        function: fn(ScalarType, [i128; 4]) -> i128,
+        destination: ScalarType,
+        sources: &[ScalarType],
+    ) -> Self {
+        Self::new(Class::Integer, Function::Integer(function), destination, sources)
+    }
+
+    pub(super) fn words(function: fn([u32; 4]) -> u32, destination: ScalarType, sources: &[ScalarType]) -> Self {
+        Self::new(Class::Integer, Function::Words(function), destination, sources)
+    }
+
+    pub(super) fn with(self, modifiers: Modifiers) -> Self {
+        Self { modifiers, ..self }
+    }
+
+    /// The result of one lane; 0 or 1 for a predicate. A form with the carry flag gets it as 0.
+    pub(super) fn value(&self, sources: [u64; 4]) -> u64 {
+        match self.function {
+            Function::Integer(function) => {
+                let mut values = [0; 4];
+                for ((value, &t), bits) in values.iter_mut().zip(&self.sources).zip(sources) {
+                    *value = read_integer(t, bits);
+                }
+                self.write_integer(function(self.sources[0], values))
+            }
+            Function::Words(function) => function(sources.map(|source| source as u32)).into(),
+            Function::Carry { .. } => self.carry(sources, false).0,
+            Function::Float(_) | Function::FloatBits(_) => self.float(sources),
+            Function::Test(test) => Format::of(self.sources[0]).is_some_and(|format| test(format, sources[0])).into(),
+            Function::Compare(comparison) => {
+                let holds = comparison.holds(self.sources[0], self.modifiers.flush, [sources[0], sources[1]]);
+                compare::boolean(self.destination, holds)
+            }
+            Function::Select => {
+                let first = compare::selects_first(self.sources[2], self.modifiers.flush, sources[2]);
+                truncate(self.destination, sources[usize::from(!first)])
+            }
+            Function::Convert { to, integral } => {
+                convert::value(&self.modifiers, self.sources[0], to, integral, sources[0])
+            }
+            Function::ConvertPair { to } => {
+                let half = |source| convert::value(&self.modifiers, self.sources[0], to, false, source);
+                half(sources[0]) << 16 | half(sources[1])
+            }
+        }
+    }
+
+    /// The result of one lane, and its carry flag: unchanged if the form does not write it.
+    pub(super) fn carry(&self, sources: [u64; 4], carry: bool) -> (u64, bool) {
+        let Function::Carry { exact, reads, writes } = self.function else {
+            return (self.value(sources), carry);
+        };
+        let operands = [0, 1, 2].map(|source: usize| truncate(self.destination, sources[source]).into());
+        let value = exact(self.destination, operands, i128::from(reads && carry));
+        let flag = value >> bits(self.destination) & 1 == 1;
+        (truncate(self.destination, value as u64), if writes { flag } else { carry })
+    }
+
+    fn write_integer(&self, value: i128) -> u64 {
+        let value = if self.modifiers.saturate { clamp(self.destination, value) } else { value };
+        truncate(self.destination, value as u64)
+    }
+
+    fn float(&self, sources: [u64; 4]) -> u64 {
+        let Some(format) = Format::of(self.destination) else { return 0 };
+        if matches!(self.destination, ScalarType::F16x2 | ScalarType::Bf16x2) {
+            let upper = self.float_element(format, sources.map(|source| source >> 16));
+            return upper << 16 | self.float_element(format, sources);
+        }
+        self.float_element(format, sources)
+    }
+
+    fn float_element(&self, format: Format, sources: [u64; 4]) -> u64 {
+        let sources = sources.map(|source| source & (u64::MAX >> (64 - format.bits)));
+        match self.function {
+            Function::Float(function) => {
+                let values = sources.map(|source| self.modifiers.operand(format, source));
+                self.modifiers.result(format, function(&self.modifiers, format, values))
+            }
+            Function::FloatBits(function) => {
+                let [a, b, ..] = sources;
+                function(format, [a, b].map(|bits| if self.modifiers.flush { format.flushed(bits) } else { bits }))
+            }
+            _ => 0,
+        }
+    }
+}
+
+pub(super) fn bits(t: ScalarType) -> u32 {
+    t.bytes() as u32 * 8
+}
+
+/// The low bits that the type has.
+pub(super) fn truncate(t: ScalarType, value: u64) -> u64 {
+    value & (u64::MAX >> (64 - bits(t)))
+}
+
+/// The value of an integer, whose low bits are in a register.
+pub(super) fn read_integer(t: ScalarType, value: u64) -> i128 {
+    let unused = 64 - bits(t);
+    if t.is_signed() { ((value << unused) as i64 >> unused).into() } else { truncate(t, value).into() }
+}
+
+/// The nearest integer of the type.
+pub(super) fn clamp(t: ScalarType, value: i128) -> i128 {
+    let values = 1i128 << bits(t);
+    if t.is_signed() { value.clamp(-values / 2, values / 2 - 1) } else { value.clamp(0, values - 1) }
+}
