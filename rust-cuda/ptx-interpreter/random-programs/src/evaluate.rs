@@ -2,8 +2,7 @@
 
 use ptx_interpreter::syntax::ScalarType;
 
-use crate::Program;
-use crate::program::{Action, Live, Logic, Predicate, Register, Source, Step, Width};
+use crate::program::{Action, Live, Logic, Predicate, Program, Register, Source, Step, Width};
 use crate::reference::{Form, evaluate, evaluate_carry};
 
 const LANES: usize = 32;

@@ -9,9 +9,9 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 
-use crate::program::{Action, Live, Logic, Predicate, Register, Source, Step, Width};
+use crate::program::{Action, INPUTS, Live, Logic, Predicate, Program, Register, Source, Step, Width};
 use crate::reference::{self, Form};
-use crate::{INPUTS, Program, Target};
+use crate::target::Target;
 
 /// Number of forms of a program.
 const FORMS: usize = 40;

@@ -39,36 +39,11 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
-use program::{Live, Register, Step, Width};
+pub use program::Program;
+use program::{INPUTS, Width};
 pub use target::Target;
 
-/// Widths of the registers that each thread loads first.
-const INPUTS: [Width; 18] = {
-    use Width::{Bits16 as H, Bits32 as W, Bits64 as D};
-    [H, H, H, H, W, W, W, W, W, W, W, W, D, D, D, D, D, D]
-};
-
-/// A random program for one block of [`THREADS`](Self::THREADS) threads.
-#[derive(Clone, Debug)]
-pub struct Program {
-    seed: u64,
-    target: Target,
-    steps: Vec<Step>,
-    live: Vec<Live>,
-    /// Number of registers of each width, scratch registers included.
-    registers: [usize; 3],
-    predicates: usize,
-    /// The forms distributed to this program.
-    forms: Vec<String>,
-}
-
 impl Program {
-    /// Name of the entry. Its parameters are the input's and the output's address and length in 32-bit words.
-    pub const KERNEL: &'static str = "random_program";
-
-    /// Number of threads, in one block: two warps.
-    pub const THREADS: u32 = 64;
-
     /// The program of this seed.
     pub fn new(seed: u64, target: Target) -> Self {
         generate::program(seed, target)
@@ -77,16 +52,6 @@ impl Program {
     /// Number of consecutive programs, from a multiple of this number on, that have every form of the target.
     pub fn for_all_forms(target: Target) -> u64 {
         generate::programs_per_round(target)
-    }
-
-    /// The architecture of the program.
-    pub fn target(&self) -> Target {
-        self.target
-    }
-
-    /// The forms of the interpreter's tables in this program.
-    pub fn forms(&self) -> &[String] {
-        &self.forms
     }
 
     /// The program as a PTX module.
@@ -125,16 +90,6 @@ impl Program {
             "program {} for sm_{major}{minor}, thread {thread}, {register:?}, last written by `{writer}`: {:#x}, expected {:#x}",
             self.seed, found[at], expected[at]
         ))
-    }
-
-    /// The registers with a thread's input.
-    fn inputs(&self) -> impl Iterator<Item = Register> + use<> {
-        let mut next = [Register::SCRATCH; 3];
-        INPUTS.into_iter().map(move |width| {
-            let number = &mut next[width as usize];
-            *number += 1;
-            Register { width, number: *number - 1 }
-        })
     }
 
     fn input_words(&self) -> Vec<u64> {

@@ -2,6 +2,56 @@
 
 use ptx_interpreter::syntax::ScalarType;
 
+use crate::target::Target;
+
+/// Widths of the registers that each thread loads first.
+pub(crate) const INPUTS: [Width; 18] = {
+    use Width::{Bits16 as H, Bits32 as W, Bits64 as D};
+    [H, H, H, H, W, W, W, W, W, W, W, W, D, D, D, D, D, D]
+};
+
+/// A random program for one block of [`THREADS`](Self::THREADS) threads.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) seed: u64,
+    pub(crate) target: Target,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) live: Vec<Live>,
+    /// Number of registers of each width, scratch registers included.
+    pub(crate) registers: [usize; 3],
+    pub(crate) predicates: usize,
+    /// The forms distributed to this program.
+    pub(crate) forms: Vec<String>,
+}
+
+impl Program {
+    /// Name of the entry. Its parameters are the input's and the output's address and length in 32-bit words.
+    pub const KERNEL: &'static str = "random_program";
+
+    /// Number of threads, in one block: two warps.
+    pub const THREADS: u32 = 64;
+
+    /// The architecture of the program.
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// The forms of the interpreter's tables in this program.
+    pub fn forms(&self) -> &[String] {
+        &self.forms
+    }
+
+    /// The registers with a thread's input.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = Register> + use<> {
+        let mut next = [Register::SCRATCH; 3];
+        INPUTS.into_iter().map(move |width| {
+            let number = &mut next[width as usize];
+            *number += 1;
+            Register { width, number: *number - 1 }
+        })
+    }
+}
+
 /// The width of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Width {

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use ptx_interpreter::syntax::ScalarType;
 
-use crate::program::{Action, Live, Logic, Predicate, Register, Source, Step, Width};
-use crate::{INPUTS, Program};
+use crate::program::{Action, INPUTS, Live, Logic, Predicate, Program, Register, Source, Step, Width};
 
 fn register(Register { width, number }: Register) -> String {
     let class = match width {

@@ -1,10 +1,10 @@
-//! A block: its warps and its barriers.
+//! Execution of a block: its warps and its barriers.
 
-use super::context::{Context, EMPTY_BARRIER};
+use super::block_state::{Block, EMPTY_BARRIER, UnfinishedTurn};
+use super::context::Context;
 use super::divergence::{Path, PathState};
 use super::fault::{Fault, FaultKind};
 use super::lanes::ALL;
-use super::launch::Launch;
 use super::warp::Warp;
 use crate::program::Kernel;
 use crate::program::instruction::{Action, BarrierReduction, BarrierReductionKind};
@@ -19,38 +19,7 @@ pub(super) struct Turn {
     pub(super) progress: bool,
 }
 
-/// The warps of a block that is being executed.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Block {
-    warps: Vec<Warp>,
-    /// Where the block is in its turn; the default between two turns.
-    turn: UnfinishedTurn,
-}
-
-/// Where a block is in its turn.
-#[derive(Clone, Copy, Debug, Default)]
-struct UnfinishedTurn {
-    /// Index of the warp that runs.
-    warp: usize,
-    /// Whether any instruction was executed.
-    progress: bool,
-    /// Whether a thread of the warps before has not exited.
-    live: bool,
-}
-
 impl Block {
-    pub(super) fn new(launch: &Launch<'_>) -> Self {
-        let threads = launch.config.block.count() as u32;
-        let warps = (0..threads.div_ceil(LANES as u32))
-            .map(|number| Warp::new(number, threads - number * LANES as u32, launch.kernel));
-        Self { warps: warps.collect(), turn: UnfinishedTurn::default() }
-    }
-
-    /// The warps, in order.
-    pub(super) fn warps(&self) -> &[Warp] {
-        &self.warps
-    }
-
     /// Resets the warps and `context` for block `number` of the grid, where x varies fastest.
     pub(super) fn start(&mut self, number: u64, context: &mut Context<'_>) {
         context.block = context.launch.block_index(number);
@@ -142,11 +111,6 @@ impl Block {
     fn first_path_that(&self, holds: impl Fn(PathState) -> bool) -> Option<(&Warp, Path)> {
         let find = |warp: &Warp| warp.divergence.paths.iter().find(|path| holds(path.state)).copied();
         self.warps.iter().find_map(|warp| Some((warp, find(warp)?)))
-    }
-
-    /// Number of threads that have exited.
-    pub(super) fn exited(&self) -> usize {
-        self.warps.iter().map(|warp| warp.exited.count_ones() as usize).sum()
     }
 
     /// Resumes the threads that wait at complete barriers.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cuda_std::{Dim3, LaunchConfig};
 
+use super::block_state::{Block, BlockState};
 use super::counts::InstructionCounts;
 use super::fault::{Fault, FaultKind};
 use super::lanes::lanes_of;
@@ -12,8 +13,7 @@ use super::observer::{Observing, Step};
 use super::race::RaceChecker;
 use super::schedule::Schedule;
 use super::warp::Warp;
-use crate::memory::races::{Phase, Watched};
-use crate::memory::{Extent, Region};
+use crate::memory::races::Phase;
 use crate::program::instruction::FenceScope;
 use crate::program::{Kernel, Place};
 
@@ -43,71 +43,6 @@ pub(super) struct Context<'a> {
     pub(super) state: BlockState,
     /// The blocks that take turns.
     pub(super) schedule: Schedule,
-}
-
-/// State of one block, other than its warps.
-#[derive(Clone, Debug)]
-pub(super) struct BlockState {
-    pub(super) number: u32,
-    pub(super) shared: Region,
-    pub(super) dynamic_shared: Region,
-    /// The race detector's handles of `shared` and `dynamic_shared`.
-    pub(super) watched: Option<[Watched; 2]>,
-    pub(super) barriers: [BarrierState; 16],
-    /// Bit i: all threads have arrived at barrier i.
-    pub(super) complete: u16,
-    /// Number of barriers that the block has passed.
-    pub(super) barriers_passed: u32,
-    /// Number of instructions that its warps have issued.
-    pub(super) executed: u64,
-    /// Number of threads that have arrived at the cluster's barrier.
-    pub(super) cluster_arrived: u32,
-    /// Number of the cluster's barriers that the block has passed.
-    pub(super) cluster_barriers: u32,
-    /// Whether all its threads have exited.
-    pub(super) ended: bool,
-}
-
-/// The threads that have arrived at a barrier and the reduction of their predicates.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BarrierState {
-    pub(super) arrived: u32,
-    pub(super) expected: u32,
-    /// Index of the instruction at which threads wait.
-    pub(super) pc: Option<usize>,
-    pub(super) all: bool,
-    pub(super) any: bool,
-    pub(super) count: u32,
-}
-
-pub(super) const EMPTY_BARRIER: BarrierState =
-    BarrierState { arrived: 0, expected: 0, pc: None, all: true, any: false, count: 0 };
-
-impl BlockState {
-    pub(super) fn new(kernel: &Kernel, dynamic_shared: &Extent) -> Self {
-        Self {
-            number: 0,
-            shared: Region::private(kernel.shared.bytes()),
-            dynamic_shared: Region::private(dynamic_shared.bytes as usize),
-            watched: None,
-            barriers: [EMPTY_BARRIER; 16],
-            complete: 0,
-            barriers_passed: 0,
-            executed: 0,
-            cluster_arrived: 0,
-            cluster_barriers: 0,
-            ended: false,
-        }
-    }
-
-    pub(super) fn start(&mut self, number: u32) {
-        self.number = number;
-        self.shared.poison();
-        self.dynamic_shared.poison();
-        self.barriers = [EMPTY_BARRIER; 16];
-        (self.complete, self.barriers_passed, self.executed) = (0, 0, 0);
-        (self.cluster_arrived, self.cluster_barriers, self.ended) = (0, 0, false);
-    }
 }
 
 impl<'a> Context<'a> {
@@ -163,6 +98,16 @@ impl Context<'_> {
         if let Some(races) = &mut self.races {
             races.detector.synchronise(&phases);
         }
+    }
+
+    /// Calls `act` with the resident block at this index, whose state is then the context's.
+    pub(super) fn with_resident<R>(&mut self, index: usize, act: impl FnOnce(&mut Block, &mut Self) -> R) -> R {
+        let mut block = std::mem::take(&mut self.schedule.residents[index].block);
+        std::mem::swap(&mut self.state, &mut self.schedule.residents[index].state);
+        let result = act(&mut block, self);
+        std::mem::swap(&mut self.state, &mut self.schedule.residents[index].state);
+        self.schedule.residents[index].block = block;
+        result
     }
 
     /// The current block's index in its cluster.

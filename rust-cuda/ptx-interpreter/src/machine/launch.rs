@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cuda_std::{Dim3, LaunchConfig};
 
-use super::Options;
 use super::counts::InstructionCounts;
+use super::options::Options;
 use super::race::SameValueRace;
 use crate::memory::{Extent, GlobalView, Region};
 use crate::program::{Kernel, Program};

@@ -3,6 +3,7 @@
 mod access;
 mod barrier;
 mod block;
+mod block_state;
 mod collective;
 mod context;
 mod copies;
@@ -13,8 +14,11 @@ mod fault;
 mod lane_addresses;
 mod lanes;
 mod launch;
+mod launch_error;
 mod matrix;
+mod observation;
 mod observer;
+mod options;
 mod pending_copies;
 mod race;
 mod record;
@@ -28,44 +32,26 @@ mod warp;
 
 use std::sync::Arc;
 
-use cuda_std::{LaunchConfig, LimitError};
-use thiserror::Error;
+use cuda_std::LaunchConfig;
 
 use crate::limits::{MAX_BLOCK_BYTES, MAX_COOPERATIVE_BYTES, max_bytes};
 use crate::memory::{Extent, GlobalMemory, MemoryError, Region};
 use crate::program::{DYNAMIC_SHARED_START, Initial, Kernel, LoadError, Program};
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
-use context::BlockState;
+use block_state::BlockState;
 use launch::Launch;
 use warp::Warp;
 
 pub use counts::InstructionCounts;
 pub use execution::uninitialised_register;
 pub use fault::{Access, Fault, FaultKind};
+pub use launch_error::LaunchError;
 pub use observer::{Code, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock, StoppedWarp, Waits, WarpPath};
+pub use options::Options;
 pub use race::SameValueRace;
 pub use report::{AccessedSpace, InstructionReport, LaunchReport, SpaceTotals};
 pub use snapshot::Snapshot;
-
-/// Options of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whether to check for races in global and shared memory. Blocks then run one after the other on one host thread.
-    pub check_races: bool,
-    /// Whether unordered writes of the same value to the same bytes are a fault. Some compilers emit them for lanes
-    /// that hold copies of one result. If false, [`LaunchReport::same_value_races`] lists them.
-    pub same_value_races_are_faults: bool,
-    /// Maximum number of instructions that the warps of a block may issue; beyond it the kernel counts as endless.
-    pub block_instructions: u64,
-}
-
-impl Default for Options {
-    /// All checks, except that same-value races are no faults, and 2³⁴ instructions per block, which take minutes.
-    fn default() -> Self {
-        Self { check_races: true, same_value_races_are_faults: false, block_instructions: 1 << 34 }
-    }
-}
 
 /// A device with one loaded module, whose kernels it runs.
 #[derive(Debug)]
@@ -73,103 +59,6 @@ pub struct Machine {
     program: Program,
     constants: Region,
     memory: GlobalMemory,
-}
-
-/// Why a launch failed.
-#[derive(Debug, Error)]
-pub enum LaunchError {
-    /// The module has no such kernel.
-    #[error("the PTX has no kernel {0}")]
-    NoSuchKernel(String),
-    /// The launch configuration exceeds a limit that all GPUs have.
-    #[error("kernel {kernel}: {error}")]
-    Limit {
-        /// The kernel's name.
-        kernel: Arc<str>,
-        /// The exceeded limit.
-        error: LimitError,
-    },
-    /// More static and dynamic shared memory than a block may have.
-    #[error("kernel {kernel}: {bytes} bytes of shared memory; a block has at most {limit}")]
-    SharedMemory {
-        /// The kernel's name.
-        kernel: Arc<str>,
-        /// Static and dynamic shared memory together, in bytes.
-        bytes: usize,
-        /// Maximum, in bytes.
-        limit: usize,
-    },
-    /// A block size that the kernel was not compiled for.
-    #[error("kernel {kernel}: a block of {block} threads; it was compiled for {directive} {compiled}")]
-    Threads {
-        /// The kernel's name.
-        kernel: Arc<str>,
-        /// The block size of the launch.
-        block: cuda_std::Dim3,
-        /// `.maxntid` or `.reqntid`.
-        directive: &'static str,
-        /// The block size of the directive.
-        compiled: cuda_std::Dim3,
-    },
-    /// Clusters of another size than the kernel was compiled for.
-    #[error("kernel {kernel}: clusters of {cluster} blocks; it was compiled for .reqnctapercluster {compiled}")]
-    Cluster {
-        /// The kernel's name.
-        kernel: Arc<str>,
-        /// Blocks of a cluster in the launch.
-        cluster: u32,
-        /// The cluster size of the directive.
-        compiled: cuda_std::Dim3,
-    },
-    /// Too few or too many parameters.
-    #[error("kernel {kernel} has {expected} parameters; the launch passes {found}")]
-    ParameterCount {
-        /// The kernel's name.
-        kernel: Arc<str>,
-        /// The number of its parameters.
-        expected: usize,
-        /// The number that the launch passes.
-        found: usize,
-    },
-    /// A parameter of too few bytes.
-    #[error("kernel {kernel}: parameter {number} has {expected} bytes; the launch passes {bytes}")]
-    ParameterSize {
-        /// The kernel's name.
-        kernel: Arc<str>,
-        /// The parameter's index, from 0.
-        number: usize,
-        /// Size of the parameter in bytes.
-        expected: usize,
-        /// Size passed by the launch, in bytes.
-        bytes: usize,
-    },
-    /// Registers, local and shared memory beyond the limit of host memory.
-    #[error(
-        "kernel {kernel}: the registers and memory of {blocks} resident blocks take {bytes} bytes on the host; the limit is {limit}; use smaller or fewer blocks"
-    )]
-    HostMemory {
-        /// The kernel's name.
-        kernel: Arc<str>,
-        /// Number of blocks that are resident at the same time.
-        blocks: u64,
-        /// Their size on the host together, in bytes.
-        bytes: u64,
-        /// The limit, in bytes.
-        limit: u64,
-    },
-    /// A fault of the kernel.
-    #[error(transparent)]
-    Fault(Box<Fault>),
-}
-
-impl LaunchError {
-    /// The kernel's fault; None if the launch failed for another reason.
-    pub fn fault(&self) -> Option<&Fault> {
-        match self {
-            Self::Fault(fault) => Some(fault),
-            _ => None,
-        }
-    }
 }
 
 impl Machine {

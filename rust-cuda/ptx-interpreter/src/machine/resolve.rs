@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::context::{BlockState, Context};
+use super::block_state::BlockState;
+use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
 use super::lane_addresses::{LaneAddress, LaneAddresses, Memory};
 use super::lanes::{ALL, groups, lanes_of};

@@ -1,7 +1,6 @@
 //! The blocks that are resident on a worker at the same time.
 
-use super::block::Block;
-use super::context::{BlockState, Context};
+use super::block_state::{Block, BlockState};
 use super::launch::Launch;
 
 /// The blocks of a cluster or of a worker's share of a cooperative launch, which take turns. Empty for other launches,
@@ -27,17 +26,5 @@ impl Resident {
     /// A block's warps and its state, before it starts.
     pub(super) fn new(launch: &Launch<'_>) -> Self {
         Self { block: Block::new(launch), state: BlockState::new(launch.kernel, &launch.dynamic_shared) }
-    }
-}
-
-impl Context<'_> {
-    /// Calls `act` with the resident block at this index, whose state is then the context's.
-    pub(super) fn with_resident<R>(&mut self, index: usize, act: impl FnOnce(&mut Block, &mut Self) -> R) -> R {
-        let mut block = std::mem::take(&mut self.schedule.residents[index].block);
-        std::mem::swap(&mut self.state, &mut self.schedule.residents[index].state);
-        let result = act(&mut block, self);
-        std::mem::swap(&mut self.state, &mut self.schedule.residents[index].state);
-        self.schedule.residents[index].block = block;
-        result
     }
 }

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::block::{Block, Turn};
+use super::block::Turn;
+use super::block_state::Block;
 use super::context::Context;
 use super::fault::Fault;
 use super::launch::{Launch, LaunchResults};

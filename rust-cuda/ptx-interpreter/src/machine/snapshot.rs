@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use cuda_std::LaunchConfig;
 
-use super::block::Block;
-use super::context::{BlockState, Context};
+use super::context::Context;
 use super::launch::Launch;
 use super::observer::StoppedBlock;
 use super::schedule::{Resident, Schedule};
-use crate::memory::{GlobalSnapshot, MemoryError, Region};
+use crate::memory::{GlobalSnapshot, MemoryError};
 
 /// The state of an observed launch before an instruction: blocks that have started and not ended, and global memory. It
 /// has nothing of the race detector.
@@ -68,17 +67,5 @@ impl StoppedBlock<'_> {
         }
         let (kernel, config) = (Arc::clone(&self.launch.kernel.name), self.launch.config);
         Ok(Snapshot { kernel, config, schedule, slice_used: self.slice_used, memory })
-    }
-}
-
-impl Block {
-    fn host_bytes(&self) -> usize {
-        self.warps().iter().map(super::warp::Warp::host_bytes).sum()
-    }
-}
-
-impl BlockState {
-    fn host_bytes(&self) -> usize {
-        size_of::<Self>() + [&self.shared, &self.dynamic_shared].map(Region::host_bytes).iter().sum::<usize>()
     }
 }

@@ -4,11 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::control_flow::{Successors, immediate_postdominators};
-use super::error::{LoadError, Problem};
+use super::decode;
+use super::error::{LoadError, Problem, at};
+use super::globals::Globals;
 use super::instruction::{Action, DecodedInstruction, Description};
+use super::kernel::Kernel;
 use super::names::{Label, Named};
+use super::ranges::Ranges;
 use super::symbols::{Resources, Symbols};
-use super::{Globals, Kernel, Ranges, at, decode, function};
+
 use crate::limits::MAX_CALL_DEPTH;
 use crate::semantics::Class;
 use crate::syntax::{self, Function, Location, Module, Space, Statement, Variable};
@@ -311,4 +315,9 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
         targets.push(index + 1);
     }
     Some(targets)
+}
+
+/// The definition of the function with this name.
+fn function<'a>(module: &'a Module, name: &str) -> Option<&'a Function> {
+    module.functions.iter().find(|function| function.name == name && function.body.is_some())
 }

@@ -103,3 +103,8 @@ pub enum Problem {
     #[error("control runs past the end of the body")]
     RunsPastTheEnd,
 }
+
+/// The load error for a problem with a statement.
+pub(super) fn at(line: u32, text: &str, problem: Problem) -> LoadError {
+    LoadError::Statement { line, text: text.to_owned(), problem }
+}

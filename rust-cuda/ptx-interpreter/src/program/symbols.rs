@@ -3,10 +3,17 @@
 use std::collections::HashMap;
 
 use super::error::Problem;
+use super::globals::Globals;
+use super::immediate::truncate;
 use super::instruction::{Predicate, Register};
 use super::names::{Label, Named, Scopes};
-use super::{DYNAMIC_SHARED_START, Globals, Initial, NamedRegister, Ranges, Special, truncate};
+use super::ranges::Ranges;
+use super::registers::{Initial, NamedRegister, Special};
+use crate::memory::{first_address, window_bytes};
 use crate::syntax::{Linkage, Module, ScalarType, Space, Variable};
+
+/// First address of dynamic shared memory: after the range of static arrays.
+pub(crate) const DYNAMIC_SHARED_START: u64 = first_address(Space::Shared) + window_bytes(Space::Shared);
 
 /// The names, registers and memory of the kernel being built.
 pub(crate) struct Symbols<'a> {

@@ -1,9 +1,10 @@
 //! Arithmetic with the carry flag (PTX ISA 9.7.2).
 
 use super::Class;
-use super::definition::{Definition, Function, bits, read_integer, truncate};
+use super::definition::{Definition, Function};
 use super::modifiers::name_if;
 use super::table::Table;
+use super::values::{bits, read_integer, truncate};
 use crate::syntax::ScalarType::{self, S32, S64, U32, U64};
 
 /// The exact value of an instruction on unsigned operands and the carry flag.

@@ -1,35 +1,20 @@
 //! Comparisons (PTX ISA 9.7.5 and 9.7.7): `setp` without its predicate operand, `set` and `slct`.
 
 use super::Class;
-use super::definition::{Definition, Function, bits, read_integer};
-use super::float::Format;
+use super::comparison::Comparison;
+use super::definition::{Definition, Function};
 use super::modifiers::{Modifiers, name_if};
 use super::table::Table;
 use crate::syntax::ScalarType::{self, B16, B32, B64, Bf16, F16, F32, F64, Pred, S16, S32, S64, U16, U32, U64};
-use std::cmp::Ordering;
 
-/// A comparison: the set of relations for which it holds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Comparison {
-    less: bool,
-    equal: bool,
-    greater: bool,
-    /// An operand is NaN.
-    unordered: bool,
-}
-
-const fn comparison(less: bool, equal: bool, greater: bool) -> Comparison {
-    Comparison { less, equal, greater, unordered: false }
-}
-
-const EQ: Comparison = comparison(false, true, false);
-const NE: Comparison = comparison(true, false, true);
-const LT: Comparison = comparison(true, false, false);
-const LE: Comparison = comparison(true, true, false);
-const GT: Comparison = comparison(false, false, true);
-const GE: Comparison = comparison(false, true, true);
-const NUM: Comparison = comparison(true, true, true);
-const NAN: Comparison = comparison(false, false, false).or_unordered();
+const EQ: Comparison = Comparison::ordered(false, true, false);
+const NE: Comparison = Comparison::ordered(true, false, true);
+const LT: Comparison = Comparison::ordered(true, false, false);
+const LE: Comparison = Comparison::ordered(true, true, false);
+const GT: Comparison = Comparison::ordered(false, false, true);
+const GE: Comparison = Comparison::ordered(false, true, true);
+const NUM: Comparison = Comparison::ordered(true, true, true);
+const NAN: Comparison = Comparison::ordered(false, false, false).or_unordered();
 
 const EQUALITIES: &[(&str, Comparison)] = &[("eq", EQ), ("ne", NE)];
 const ORDERS: &[(&str, Comparison)] = &[("lt", LT), ("le", LE), ("gt", GT), ("ge", GE)];
@@ -45,32 +30,6 @@ const FLOAT_COMPARISONS: &[(&str, Comparison)] = &[
     ("num", NUM),
     ("nan", NAN),
 ];
-
-impl Comparison {
-    const fn or_unordered(self) -> Self {
-        Self { unordered: true, ..self }
-    }
-
-    /// Whether it holds for two values of a type.
-    pub(super) fn holds(self, t: ScalarType, flush: bool, operands: [u64; 2]) -> bool {
-        let ordering = match Format::of(t) {
-            Some(format) => {
-                let [a, b] = operands.map(|bits| Modifiers::flush(flush).operand(format, bits));
-                a.partial_cmp(&b)
-            }
-            None => {
-                let [a, b] = operands.map(|bits| read_integer(t, bits));
-                Some(a.cmp(&b))
-            }
-        };
-        match ordering {
-            Some(Ordering::Less) => self.less,
-            Some(Ordering::Equal) => self.equal,
-            Some(Ordering::Greater) => self.greater,
-            None => self.unordered,
-        }
-    }
-}
 
 /// Adds the forms to the table.
 pub(super) fn forms(table: &mut Table) {
@@ -120,22 +79,4 @@ fn add(table: &mut Table, name: &str, comparison: Comparison, flush: bool, [to, 
         _ => format!("set.{name}{ftz}.{}.{source}", to.name()),
     };
     table.add(name, definition.with(Modifiers::flush(flush)));
-}
-
-/// True and false in a destination: all ones and 0 in an integer, 1 and +0 in a float, 1 and 0 in a predicate.
-pub(super) fn boolean(t: ScalarType, value: bool) -> u64 {
-    match Format::of(t) {
-        _ if !value => 0,
-        Some(format) => format.one(),
-        None if t == Pred => 1,
-        None => u64::MAX >> (64 - bits(t)),
-    }
-}
-
-/// Whether `slct` selects its first source: if the condition is 0 or more, which includes −0 but not NaN.
-pub(super) fn selects_first(t: ScalarType, flush: bool, condition: u64) -> bool {
-    match Format::of(t) {
-        Some(format) => Modifiers::flush(flush).operand(format, condition) >= 0.0,
-        None => read_integer(t, condition) >= 0,
-    }
 }

@@ -1,10 +1,11 @@
 //! Definitions of instruction forms: data that one interpreter evaluates, lane by lane.
 
 use super::Class;
-use super::compare::{self, Comparison};
-use super::convert;
+use super::comparison::{self, Comparison};
+use super::conversion;
 use super::float::Format;
 use super::modifiers::Modifiers;
+use super::values::{bits, clamp, read_integer, truncate};
 use crate::syntax::ScalarType;
 
 /// The function of an instruction form, with its types and modifiers.
@@ -81,17 +82,17 @@ impl Definition {
             Function::Test(test) => Format::of(self.sources[0]).is_some_and(|format| test(format, sources[0])).into(),
             Function::Compare(comparison) => {
                 let holds = comparison.holds(self.sources[0], self.modifiers.flush, [sources[0], sources[1]]);
-                compare::boolean(self.destination, holds)
+                comparison::boolean(self.destination, holds)
             }
             Function::Select => {
-                let first = compare::selects_first(self.sources[2], self.modifiers.flush, sources[2]);
+                let first = comparison::selects_first(self.sources[2], self.modifiers.flush, sources[2]);
                 truncate(self.destination, sources[usize::from(!first)])
             }
             Function::Convert { to, integral } => {
-                convert::value(&self.modifiers, self.sources[0], to, integral, sources[0])
+                conversion::value(&self.modifiers, self.sources[0], to, integral, sources[0])
             }
             Function::ConvertPair { to } => {
-                let half = |source| convert::value(&self.modifiers, self.sources[0], to, false, source);
+                let half = |source| conversion::value(&self.modifiers, self.sources[0], to, false, source);
                 half(sources[0]) << 16 | half(sources[1])
             }
         }
@@ -136,25 +137,4 @@ impl Definition {
             _ => 0,
         }
     }
-}
-
-pub(super) fn bits(t: ScalarType) -> u32 {
-    t.bytes() as u32 * 8
-}
-
-/// The low bits that the type has.
-pub(super) fn truncate(t: ScalarType, value: u64) -> u64 {
-    value & (u64::MAX >> (64 - bits(t)))
-}
-
-/// The value of an integer, whose low bits are in a register.
-pub(super) fn read_integer(t: ScalarType, value: u64) -> i128 {
-    let unused = 64 - bits(t);
-    if t.is_signed() { ((value << unused) as i64 >> unused).into() } else { truncate(t, value).into() }
-}
-
-/// The nearest integer of the type.
-pub(super) fn clamp(t: ScalarType, value: i128) -> i128 {
-    let values = 1i128 << bits(t);
-    if t.is_signed() { value.clamp(-values / 2, values / 2 - 1) } else { value.clamp(0, values - 1) }
 }

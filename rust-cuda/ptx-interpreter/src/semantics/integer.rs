@@ -3,9 +3,10 @@
 //! Arithmetic wraps around. PTX leaves division by zero unspecified; here quotient and remainder are all ones, as with
 //! NVIDIA's code sequences for 32 and 64 bits. The quotient min / −1 wraps around to min, with remainder 0.
 
-use super::definition::{Definition, bits};
+use super::definition::Definition;
 use super::modifiers::Modifiers;
 use super::table::Table;
+use super::values::bits;
 use crate::syntax::ScalarType::{self, S16, S32, S64, U16, U32, U64};
 
 /// A function on exact integers, which gets the type of the first one.

@@ -1,7 +1,8 @@
 //! Logic, shifts and bit fields (PTX ISA 9.7.1 and 9.7.8), without the forms on predicates.
 
-use super::definition::{Definition, bits};
+use super::definition::Definition;
 use super::table::Table;
+use super::values::bits;
 use crate::syntax::ScalarType::{self, B16, B32, B64, S16, S32, S64, U16, U32, U64};
 
 /// Adds the forms to the table.

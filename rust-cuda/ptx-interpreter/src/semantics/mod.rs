@@ -7,7 +7,9 @@ mod accuracy;
 mod arithmetic;
 mod carry;
 mod compare;
+mod comparison;
 mod compiled;
+mod conversion;
 mod convert;
 mod definition;
 mod float;
@@ -21,6 +23,7 @@ mod permute;
 mod rounding;
 mod special;
 mod table;
+mod values;
 
 pub use accuracy::{ApproximationError, approximation_error};
 pub use definition::Definition;

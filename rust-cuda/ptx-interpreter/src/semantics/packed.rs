@@ -1,7 +1,8 @@
 //! Packed integer arithmetic (PTX ISA 9.7.1): the x2 forms, `dp4a` and `dp2a`.
 
-use super::definition::{Definition, bits, read_integer};
+use super::definition::Definition;
 use super::table::Table;
+use super::values::{bits, read_integer};
 use crate::syntax::ScalarType::{self, B32, S8, S16, U8, U16};
 
 /// Adds the forms to the table. The operands have type b32.

@@ -4,8 +4,8 @@ use rand::RngExt;
 use rand::seq::IndexedRandom;
 
 use super::Generator;
-use crate::Target;
 use crate::program::{Action, Logic, Register, Source, Step, Width};
+use crate::target::Target;
 
 impl Generator {
     /// Adds one of these instructions.

@@ -1,6 +1,6 @@
 //! A sparse vector clock over blocks: the accesses that happen before a point in a thread's execution.
 
-use super::happens_before::ThreadEpoch;
+use super::access::ThreadEpoch;
 
 /// The accesses of a block that a release by one of its threads publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

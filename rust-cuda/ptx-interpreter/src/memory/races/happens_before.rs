@@ -3,32 +3,8 @@
 use std::collections::HashMap;
 use std::num::NonZero;
 
-use super::Watched;
+use super::access::{Phase, Record, ThreadEpoch, Watched};
 use super::clock::Clock;
-use super::records::Record;
-
-/// A warp's execution between two synchronisations. The counts only increase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phase {
-    /// The number of the block.
-    pub block: u32,
-    /// The number of the warp in its block.
-    pub warp: u32,
-    /// Number of barriers that the block has passed.
-    pub barriers: u32,
-    /// Number of `bar.warp.sync`s that the warp has passed.
-    pub warp_syncs: u32,
-}
-
-/// A thread's execution in one phase, between two releases of its block.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ThreadEpoch {
-    pub(super) phase: Phase,
-    pub(super) lane: u32,
-    /// Number of earlier releases of the block.
-    pub(super) release: u32,
-    pub(super) number: NonZero<u32>,
-}
 
 /// Maximum number of phases kept at a time: a phase number and a lane fit 32 bits, and the table 128 MiB.
 const MAX_PHASES: usize = 1 << 22;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::AccessKind;
-use super::happens_before::{HappensBefore, ThreadEpoch};
-use super::records::{Record, Records};
+use super::access::{AccessKind, Record, ThreadEpoch};
+use super::happens_before::HappensBefore;
+use super::records::Records;
 
 /// The access history of bytes that were always accessed together.
 #[derive(Clone, Debug, Default)]

@@ -29,6 +29,7 @@
 //! - a store overwrites a released value at a location: an acquire of the new value acquires the old release too;
 //! - millions of warp phases are between the two accesses.
 
+mod access;
 mod clock;
 mod happens_before;
 mod history;
@@ -36,32 +37,11 @@ mod records;
 
 use std::ops::Range;
 
+pub use access::{AccessKind, Phase, Watched};
+
+use access::Record;
 use happens_before::HappensBefore;
-pub use happens_before::Phase;
 use history::Word;
-use records::Record;
-
-/// The kind of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessKind {
-    /// A plain load.
-    Read,
-    /// A plain store.
-    Write,
-    /// A volatile, relaxed or acquire load, which races only with plain stores.
-    AtomicRead,
-    /// An atomic operation, or a volatile, relaxed or release store, which races with all plain accesses.
-    AtomicWrite,
-}
-
-impl AccessKind {
-    /// Whether two unordered accesses to the same bytes are a race.
-    pub fn races_with(self, other: Self) -> bool {
-        let writes = |kind| matches!(kind, Self::Write | Self::AtomicWrite);
-        let is_plain = |kind| matches!(kind, Self::Read | Self::Write);
-        (writes(self) || writes(other)) && (is_plain(self) || is_plain(other))
-    }
-}
 
 /// The earlier of two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,10 +57,6 @@ pub struct Conflict {
     /// Offset of the first byte that both access.
     pub offset: usize,
 }
-
-/// Handle of a watched region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Watched(u32);
 
 /// Records the accesses of one launch and detects those that race.
 ///

@@ -1,29 +1,13 @@
 //! The concurrent accesses of one kind to some bytes, as far as detection of a later race needs them.
 
-use std::num::NonZero;
-
-use super::happens_before::{HappensBefore, ThreadEpoch};
-
-/// An access, in eight bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record {
-    /// The number of a thread epoch, see `HappensBefore::epoch_of`.
-    pub(super) epoch: NonZero<u32>,
-    pub(super) instruction: u32,
-}
+use super::access::{Record, ThreadEpoch};
+use super::happens_before::HappensBefore;
 
 /// Maximum number of concurrent accesses of one kind that are kept.
 const MAX_CONCURRENT: usize = 16;
 
 /// Maximum number of them by lanes of one warp in one phase.
 const MAX_PER_PHASE: usize = 4;
-
-impl Record {
-    /// Whether lanes of one warp made both accesses in the same phase.
-    fn is_of_same_phase(self, other: Self) -> bool {
-        self.epoch.get() >> 5 == other.epoch.get() >> 5
-    }
-}
 
 /// Accesses of one kind, none of which happens before another.
 ///

@@ -1,10 +1,11 @@
 //! Decoding of operands.
 
 use crate::program::error::Problem;
+use crate::program::immediate::immediate_bits;
 use crate::program::instruction::{EffectiveAddress, Extend, Predicate, Register};
 use crate::program::names::Named;
+use crate::program::registers::{LaneComparison, Special};
 use crate::program::symbols::Symbols;
-use crate::program::{LaneComparison, Special, immediate_bits};
 use crate::semantics::LANES;
 use crate::syntax::{self, AddressBase, Guard, Operand, ScalarType, Space};
 

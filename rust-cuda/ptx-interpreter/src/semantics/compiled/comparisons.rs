@@ -2,7 +2,8 @@
 //! comparisons are these, with the operands swapped or the result negated.
 
 use super::element::Element;
-use super::{Compiled, PredicateLoop, Vectors};
+use super::lane_loop::{Compiled, PredicateLoop};
+use super::vectors::Vectors;
 use crate::semantics::table::Table;
 use crate::semantics::{LANES, Lanes};
 

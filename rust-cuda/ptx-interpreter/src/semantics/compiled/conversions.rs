@@ -1,7 +1,7 @@
 //! Loops of `cvt`.
 
-use super::each_lane;
 use super::floats::Native;
+use super::lane_loop::each_lane;
 use crate::semantics::float::Format;
 use crate::semantics::table::Table;
 
@@ -41,7 +41,7 @@ pub(super) fn loops(table: &mut Table) {
 }
 
 /// Adds a loop for the conversions between integers whose result is the low bits.
-fn keeping_bits(table: &mut Table, bits: u32, compiled: super::Compiled) {
+fn keeping_bits(table: &mut Table, bits: u32, compiled: super::lane_loop::Compiled) {
     for to in [8, 16, 32, 64] {
         for from in [8, 16, 32, 64] {
             for (to_kind, from_kind) in [("u", "u"), ("s", "u"), ("u", "s"), ("s", "s")] {

@@ -1,7 +1,7 @@
 //! Loops of arithmetic on f32 and f64, rounding to nearest.
 
-use super::each_lane;
 use super::element::Element;
+use super::lane_loop::each_lane;
 use crate::semantics::table::Table;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

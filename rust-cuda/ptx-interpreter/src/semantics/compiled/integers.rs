@@ -1,6 +1,6 @@
 //! Loops of integer arithmetic, logic and shifts.
 
-use super::each_lane;
+use super::lane_loop::each_lane;
 use crate::semantics::table::Table;
 use crate::semantics::{logic, permute};
 

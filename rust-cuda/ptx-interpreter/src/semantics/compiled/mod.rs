@@ -6,31 +6,13 @@ mod conversions;
 mod element;
 mod floats;
 mod integers;
+mod lane_loop;
 mod vectors;
 
-use super::Lanes;
 use super::table::Table;
 
+pub(super) use lane_loop::{Compiled, PredicateLoop, ValueLoop};
 pub(super) use vectors::Vectors;
-
-/// Writes each lane's value.
-pub(super) type ValueLoop = fn(Vectors, &mut Lanes, [&Lanes; 4]);
-
-/// Returns the lanes in which a predicate holds as a mask.
-pub(super) type PredicateLoop = fn(Vectors, [&Lanes; 4]) -> u32;
-
-/// A loop over the lanes.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Compiled {
-    Value(ValueLoop),
-    Predicate {
-        holds: PredicateLoop,
-        /// Whether it gets the first two sources in the other order.
-        swapped: bool,
-        /// Whether the predicate holds where the loop's does not.
-        negated: bool,
-    },
-}
 
 /// Adds the loops to the table.
 pub(super) fn loops(table: &mut Table) {
@@ -39,39 +21,3 @@ pub(super) fn loops(table: &mut Table) {
     comparisons::loops(table);
     conversions::loops(table);
 }
-
-/// Makes a loop from an expression of one lane's sources: `each_lane!(|a: u32, b: u32| a.wrapping_add(b))`.
-///
-/// The types may be type parameters of the function around it.
-macro_rules! each_lane {
-    (|$a:ident: $A:ty| $value:expr) => {
-        each_lane!(@ [a b c d] [$a: $A = a] $value)
-    };
-    (|$a:ident: $A:ty, $b:ident: $B:ty| $value:expr) => {
-        each_lane!(@ [a b c d] [$a: $A = a, $b: $B = b] $value)
-    };
-    (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| $value:expr) => {
-        each_lane!(@ [a b c d] [$a: $A = a, $b: $B = b, $c: $C = c] $value)
-    };
-    (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $d:ident: $D:ty| $value:expr) => {
-        each_lane!(@ [a b c d] [$a: $A = a, $b: $B = b, $c: $C = c, $d: $D = d] $value)
-    };
-    (@ [$($lanes:ident)+] [$($source:ident: $type:ty = $from:ident),+] $value:expr) => {
-        $crate::semantics::compiled::Compiled::Value(|vectors, destination, sources| {
-            // Bound separately: a copy of the whole array would stall on the caller's four stores.
-            #[allow(unused_variables)]
-            let [$($lanes),+] = sources;
-            vectors.run(
-                #[inline(always)]
-                move || {
-                    for lane in 0..$crate::semantics::LANES {
-                        $(let $source = <$type as $crate::semantics::compiled::element::Element>::read($from[lane]);)+
-                        destination[lane] = $crate::semantics::compiled::element::Element::write($value);
-                    }
-                },
-            );
-        })
-    };
-}
-
-use each_lane;

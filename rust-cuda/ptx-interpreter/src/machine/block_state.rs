@@ -1,0 +1,121 @@
+//! The state of a block: its warps, its shared memory and its barriers.
+
+use super::launch::Launch;
+use super::warp::Warp;
+use crate::memory::races::Watched;
+use crate::memory::{Extent, Region};
+use crate::program::Kernel;
+use crate::semantics::LANES;
+
+/// The warps of a block that is being executed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block {
+    pub(super) warps: Vec<Warp>,
+    /// Where the block is in its turn; the default between two turns.
+    pub(super) turn: UnfinishedTurn,
+}
+
+/// Where a block is in its turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UnfinishedTurn {
+    /// Index of the warp that runs.
+    pub(super) warp: usize,
+    /// Whether any instruction was executed.
+    pub(super) progress: bool,
+    /// Whether a thread of the warps before has not exited.
+    pub(super) live: bool,
+}
+
+impl Block {
+    pub(super) fn new(launch: &Launch<'_>) -> Self {
+        let threads = launch.config.block.count() as u32;
+        let warps = (0..threads.div_ceil(LANES as u32))
+            .map(|number| Warp::new(number, threads - number * LANES as u32, launch.kernel));
+        Self { warps: warps.collect(), turn: UnfinishedTurn::default() }
+    }
+
+    /// The warps, in order.
+    pub(super) fn warps(&self) -> &[Warp] {
+        &self.warps
+    }
+
+    /// Number of threads that have exited.
+    pub(super) fn exited(&self) -> usize {
+        self.warps.iter().map(|warp| warp.exited.count_ones() as usize).sum()
+    }
+
+    /// Size on the host in bytes.
+    pub(super) fn host_bytes(&self) -> usize {
+        self.warps().iter().map(Warp::host_bytes).sum()
+    }
+}
+
+/// State of one block, other than its warps.
+#[derive(Clone, Debug)]
+pub(super) struct BlockState {
+    pub(super) number: u32,
+    pub(super) shared: Region,
+    pub(super) dynamic_shared: Region,
+    /// The race detector's handles of `shared` and `dynamic_shared`.
+    pub(super) watched: Option<[Watched; 2]>,
+    pub(super) barriers: [BarrierState; 16],
+    /// Bit i: all threads have arrived at barrier i.
+    pub(super) complete: u16,
+    /// Number of barriers that the block has passed.
+    pub(super) barriers_passed: u32,
+    /// Number of instructions that its warps have issued.
+    pub(super) executed: u64,
+    /// Number of threads that have arrived at the cluster's barrier.
+    pub(super) cluster_arrived: u32,
+    /// Number of the cluster's barriers that the block has passed.
+    pub(super) cluster_barriers: u32,
+    /// Whether all its threads have exited.
+    pub(super) ended: bool,
+}
+
+/// The threads that have arrived at a barrier and the reduction of their predicates.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BarrierState {
+    pub(super) arrived: u32,
+    pub(super) expected: u32,
+    /// Index of the instruction at which threads wait.
+    pub(super) pc: Option<usize>,
+    pub(super) all: bool,
+    pub(super) any: bool,
+    pub(super) count: u32,
+}
+
+pub(super) const EMPTY_BARRIER: BarrierState =
+    BarrierState { arrived: 0, expected: 0, pc: None, all: true, any: false, count: 0 };
+
+impl BlockState {
+    pub(super) fn new(kernel: &Kernel, dynamic_shared: &Extent) -> Self {
+        Self {
+            number: 0,
+            shared: Region::private(kernel.shared.bytes()),
+            dynamic_shared: Region::private(dynamic_shared.bytes as usize),
+            watched: None,
+            barriers: [EMPTY_BARRIER; 16],
+            complete: 0,
+            barriers_passed: 0,
+            executed: 0,
+            cluster_arrived: 0,
+            cluster_barriers: 0,
+            ended: false,
+        }
+    }
+
+    /// Size on the host in bytes.
+    pub(super) fn host_bytes(&self) -> usize {
+        size_of::<Self>() + [&self.shared, &self.dynamic_shared].map(Region::host_bytes).iter().sum::<usize>()
+    }
+
+    pub(super) fn start(&mut self, number: u32) {
+        self.number = number;
+        self.shared.poison();
+        self.dynamic_shared.poison();
+        self.barriers = [EMPTY_BARRIER; 16];
+        (self.complete, self.barriers_passed, self.executed) = (0, 0, 0);
+        (self.cluster_arrived, self.cluster_barriers, self.ended) = (0, 0, false);
+    }
+}

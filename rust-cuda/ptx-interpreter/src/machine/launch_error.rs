@@ -1,0 +1,105 @@
+//! Why a launch failed.
+
+use std::sync::Arc;
+
+use cuda_std::LimitError;
+use thiserror::Error;
+
+use super::fault::Fault;
+
+/// Why a launch failed.
+#[derive(Debug, Error)]
+pub enum LaunchError {
+    /// The module has no such kernel.
+    #[error("the PTX has no kernel {0}")]
+    NoSuchKernel(String),
+    /// The launch configuration exceeds a limit that all GPUs have.
+    #[error("kernel {kernel}: {error}")]
+    Limit {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// The exceeded limit.
+        error: LimitError,
+    },
+    /// More static and dynamic shared memory than a block may have.
+    #[error("kernel {kernel}: {bytes} bytes of shared memory; a block has at most {limit}")]
+    SharedMemory {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// Static and dynamic shared memory together, in bytes.
+        bytes: usize,
+        /// Maximum, in bytes.
+        limit: usize,
+    },
+    /// A block size that the kernel was not compiled for.
+    #[error("kernel {kernel}: a block of {block} threads; it was compiled for {directive} {compiled}")]
+    Threads {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// The block size of the launch.
+        block: cuda_std::Dim3,
+        /// `.maxntid` or `.reqntid`.
+        directive: &'static str,
+        /// The block size of the directive.
+        compiled: cuda_std::Dim3,
+    },
+    /// Clusters of another size than the kernel was compiled for.
+    #[error("kernel {kernel}: clusters of {cluster} blocks; it was compiled for .reqnctapercluster {compiled}")]
+    Cluster {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// Blocks of a cluster in the launch.
+        cluster: u32,
+        /// The cluster size of the directive.
+        compiled: cuda_std::Dim3,
+    },
+    /// Too few or too many parameters.
+    #[error("kernel {kernel} has {expected} parameters; the launch passes {found}")]
+    ParameterCount {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// The number of its parameters.
+        expected: usize,
+        /// The number that the launch passes.
+        found: usize,
+    },
+    /// A parameter of too few bytes.
+    #[error("kernel {kernel}: parameter {number} has {expected} bytes; the launch passes {bytes}")]
+    ParameterSize {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// The parameter's index, from 0.
+        number: usize,
+        /// Size of the parameter in bytes.
+        expected: usize,
+        /// Size passed by the launch, in bytes.
+        bytes: usize,
+    },
+    /// Registers, local and shared memory beyond the limit of host memory.
+    #[error(
+        "kernel {kernel}: the registers and memory of {blocks} resident blocks take {bytes} bytes on the host; the limit is {limit}; use smaller or fewer blocks"
+    )]
+    HostMemory {
+        /// The kernel's name.
+        kernel: Arc<str>,
+        /// Number of blocks that are resident at the same time.
+        blocks: u64,
+        /// Their size on the host together, in bytes.
+        bytes: u64,
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// A fault of the kernel.
+    #[error(transparent)]
+    Fault(Box<Fault>),
+}
+
+impl LaunchError {
+    /// The kernel's fault; None if the launch failed for another reason.
+    pub fn fault(&self) -> Option<&Fault> {
+        match self {
+            Self::Fault(fault) => Some(fault),
+            _ => None,
+        }
+    }
+}

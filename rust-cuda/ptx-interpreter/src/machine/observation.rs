@@ -1,0 +1,77 @@
+//! The context of a block shows its observer stops, faults and accesses.
+
+use super::block_state::Block;
+use super::context::Context;
+use super::fault::{Access, Fault};
+use super::lane_addresses::Memory;
+use super::observer::{ObservedAccess, Observing, Step, StoppedBlock};
+use crate::memory::first_address;
+use crate::program::DYNAMIC_SHARED_START;
+use crate::syntax::Space;
+
+impl Context<'_> {
+    /// Whether the launch stops before an instruction.
+    pub(super) fn stops_before(&mut self, warp: u32, pc: usize, (lanes, path): (u32, u32)) -> bool {
+        let Some(Observing(observer)) = &mut self.observer else { return false };
+        if std::mem::take(&mut self.resumes) {
+            return false;
+        }
+        let step = Step { block: self.state.number, warp, pc, lanes, path };
+        self.stopped_before = observer.stops_before(step).then_some(step);
+        self.stopped_before.is_some()
+    }
+
+    /// Shows the observer the block before an instruction at which it stops.
+    #[cold]
+    pub(super) fn observe_stop(&mut self, step: Step, block: &Block) {
+        let Some(Observing(observer)) = self.observer.take() else { return };
+        self.abandoned = observer.stop(step, &self.stopped_block(block, false)).is_break();
+        self.resumes = true;
+        self.observer = Some(Observing(observer));
+    }
+
+    /// Shows the observer the block in which a fault has happened.
+    #[cold]
+    pub(super) fn observe_fault(&mut self, fault: &Fault, block: &Block) {
+        let Some(Observing(observer)) = self.observer.take() else { return };
+        observer.fault(fault, &self.stopped_block(block, true));
+        self.observer = Some(Observing(observer));
+    }
+
+    /// Tells the observer, if there is one, of a lane's access.
+    #[cold]
+    pub(super) fn observe_access(
+        &mut self,
+        (warp, lane, pc): (u32, usize, usize),
+        access: Access,
+        (memory, offset): (Memory, usize),
+        bytes: usize,
+    ) {
+        if self.observer.is_none() {
+            return;
+        }
+        let block = self.state.number;
+        let shared = |start: u64, owner| (Space::Shared, owner, start + offset as u64);
+        let other = |rank: u32| self.schedule.residents[rank as usize].state.number;
+        let (space, owner, address) = match memory {
+            Memory::Global(index) => {
+                let start = self.launch.view.allocations()[index].extent.start;
+                (Space::Global, block, start + offset as u64)
+            }
+            Memory::Shared => shared(first_address(Space::Shared), block),
+            Memory::DynamicShared => shared(DYNAMIC_SHARED_START, block),
+            Memory::OtherShared { rank, is_dynamic: false } => shared(first_address(Space::Shared), other(rank)),
+            Memory::OtherShared { rank, is_dynamic: true } => shared(DYNAMIC_SHARED_START, other(rank)),
+            Memory::Local | Memory::Parameters | Memory::Constants => return,
+        };
+        if let Some(Observing(observer)) = &mut self.observer {
+            let step = Step { block, warp, pc, lanes: 1 << lane, path: 1 << lane };
+            observer.access(ObservedAccess { step, access, space, owner, address, bytes });
+        }
+    }
+
+    fn stopped_block<'s>(&'s self, block: &'s Block, is_at_fault: bool) -> StoppedBlock<'s> {
+        let Self { launch, state, schedule, slice_used, .. } = self;
+        StoppedBlock { launch, state, block, schedule, slice_used: *slice_used, is_at_fault }
+    }
+}

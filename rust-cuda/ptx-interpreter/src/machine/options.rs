@@ -1,0 +1,20 @@
+//! Options of a launch.
+
+/// Options of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether to check for races in global and shared memory. Blocks then run one after the other on one host thread.
+    pub check_races: bool,
+    /// Whether unordered writes of the same value to the same bytes are a fault. Some compilers emit them for lanes
+    /// that hold copies of one result. If false, [`LaunchReport::same_value_races`] lists them.
+    pub same_value_races_are_faults: bool,
+    /// Maximum number of instructions that the warps of a block may issue; beyond it the kernel counts as endless.
+    pub block_instructions: u64,
+}
+
+impl Default for Options {
+    /// All checks, except that same-value races are no faults, and 2³⁴ instructions per block, which take minutes.
+    fn default() -> Self {
+        Self { check_races: true, same_value_races_are_faults: false, block_instructions: 1 << 34 }
+    }
+}

@@ -1,0 +1,106 @@
+//! The variables of a module, and their initial values.
+
+use std::collections::HashMap;
+
+use super::error::{LoadError, Problem, at};
+use super::immediate::immediate_bits;
+use super::ranges::Ranges;
+use crate::limits::MAX_GLOBAL_BYTES;
+use crate::memory::{GlobalMemory, first_address};
+use crate::syntax::{Initializer, Linkage, Space, Variable};
+
+/// The module's `.global` and `.const` variables.
+#[derive(Debug)]
+pub(crate) struct Globals {
+    /// Addresses of `.global` variables by name.
+    addresses: HashMap<String, u64>,
+    global_bytes: u64,
+    pub(super) constants: Ranges,
+    pub(super) constant_bytes: Vec<u8>,
+}
+
+impl Globals {
+    pub(super) fn new() -> Self {
+        let constants = Ranges::new(Space::Const);
+        Self { addresses: HashMap::new(), global_bytes: 0, constants, constant_bytes: Vec::new() }
+    }
+
+    /// Assigns a variable its address; None for shared memory, which each kernel lays out separately.
+    pub(super) fn declare(&mut self, variable: &Variable, memory: &mut GlobalMemory) -> Result<Option<u64>, LoadError> {
+        let problem = |problem| at(variable.line, &variable.name, problem);
+        if variable.space != Space::Shared && self.find(&variable.name).is_some() {
+            return Err(problem(Problem::DeclaredTwice(variable.name.clone())));
+        }
+        match (variable.space, variable.bytes()) {
+            (Space::Shared, _) => Ok(None),
+            _ if variable.linkage == Linkage::Extern => {
+                Err(problem(Problem::Unsupported("a variable that another module defines")))
+            }
+            (Space::Global, Some(bytes)) => {
+                let (all, limit) = (self.global_bytes.saturating_add(bytes as u64), MAX_GLOBAL_BYTES);
+                if all > limit {
+                    return Err(problem(Problem::TooLarge { space: Space::Global, bytes: all, limit }));
+                }
+                self.global_bytes = all;
+                let allocated = memory.allocate_named(&variable.name, bytes as u64);
+                let address = allocated.map_err(|_| problem(Problem::Unsupported("a variable of this size")))?;
+                self.addresses.insert(variable.name.clone(), address);
+                Ok(Some(address))
+            }
+            (Space::Const, Some(bytes)) => {
+                let address = self.constants.append(&variable.name, bytes, variable.align).map_err(problem)?;
+                self.constant_bytes.resize(self.constants.bytes(), 0);
+                Ok(Some(address))
+            }
+            (_, None) => Err(problem(Problem::Unsupported("an array without a size outside of shared memory"))),
+            _ => Err(problem(Problem::Unsupported("a variable of this space outside of a function"))),
+        }
+    }
+
+    /// Writes a variable's initial values, and zeros after them, at its address.
+    pub(super) fn initialise(
+        &mut self,
+        variable: &Variable,
+        address: u64,
+        memory: &GlobalMemory,
+    ) -> Result<(), LoadError> {
+        let bytes = variable.bytes().expect("a variable without a size has been rejected");
+        let mut image = Vec::with_capacity(variable.initial.len() * variable.element.bytes());
+        for initial in &variable.initial {
+            let value = self.initial_value(variable, initial)?;
+            image.extend_from_slice(&value.to_le_bytes()[..variable.element.bytes().min(8)]);
+        }
+        match variable.space {
+            Space::Const => {
+                // `declare` has filled the bytes of constants with zeros.
+                let start = (address - first_address(Space::Const)) as usize;
+                self.constant_bytes[start..start + image.len()].copy_from_slice(&image);
+            }
+            _ => {
+                let zeros = bytes - image.len();
+                let written = memory.write(address, &image);
+                let written = written.and_then(|()| memory.fill_zero(address + image.len() as u64, zeros));
+                written.expect("the allocation was made for these bytes");
+            }
+        }
+        Ok(())
+    }
+
+    fn initial_value(&self, variable: &Variable, initial: &Initializer) -> Result<u64, LoadError> {
+        match initial {
+            Initializer::Value(value) => Ok(immediate_bits(*value, variable.element)),
+            Initializer::Address { name, offset, .. } => match self.find(name) {
+                // A generic address of global memory is the address itself.
+                Some((Space::Global, address)) => Ok(address.wrapping_add_signed(*offset)),
+                Some(_) => Err(at(variable.line, name, Problem::Unsupported("the address of a constant as a value"))),
+                None => Err(at(variable.line, name, Problem::Undeclared(name.clone()))),
+            },
+        }
+    }
+
+    /// A variable's state space and its address there.
+    pub(crate) fn find(&self, name: &str) -> Option<(Space, u64)> {
+        let constant = || Some((Space::Const, self.constants.start_of(name)?));
+        self.addresses.get(name).map(|address| (Space::Global, *address)).or_else(constant)
+    }
+}
