@@ -1,8 +1,9 @@
 //! The files of a crate form layers: no circle of more than two of them, each of which names something of the next.
 //!
 //! A file names what its code refers to by a path or by an import, wherever that is defined. A module declaration and a
-//! re-export name nothing, so a parent does not depend on its children by declaring them. Methods are not followed, since
-//! calls do not name their files, and neither is test code.
+//! re-export name nothing, so a parent does not depend on its children by declaring them. A module contains its children: that a
+//! child names something of the files above it is no edge either, so that circles are those among siblings and their parts.
+//! Methods are not followed, since calls do not name their files, and neither is test code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -138,9 +139,12 @@ impl Crate {
     fn edges(&self) -> Edges {
         let mut edges = Edges::new();
         for (names, module) in &self.modules {
+            // Of the module and of those that contain it.
+            let above: BTreeSet<&PathBuf> =
+                (0..=names.len()).map(|depth| &self.modules[&names[..depth]].file).collect();
             for path in &module.references {
                 if let Some(Target::Item(file)) = self.resolve(names, path, 0)
-                    && file != module.file
+                    && !above.contains(&file)
                 {
                     edges.entry(module.file.clone()).or_default().entry(file).or_insert(path.join("::"));
                 }
