@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 use crate::capture::stdout_of;
-use crate::cargo::build_executable;
+use crate::cargo::{Workspace, build_executable};
 use crate::workspace_root;
 
 /// Options passed through to the attack's own program, which parses them.
@@ -25,8 +25,8 @@ pub(crate) struct Options {
 /// If a program does not build or the attack cannot be started.
 pub(crate) fn run(Options { arguments }: &Options) -> Result<ExitCode> {
     // The attack is built with all checks on, the programs as `cargo run` builds them.
-    let Some(attack) = build_executable(&["build", "--quiet", "--profile", "attack", "--package", "attack"], "attack")?
-    else {
+    let build = ["build", "--quiet", "--profile", "attack", "--package", "attack"];
+    let Some(attack) = build_executable(Workspace::Homework, &build, "attack")? else {
         bail!("the attack does not build")
     };
     let mut command = Command::new(&attack);
@@ -48,7 +48,7 @@ pub(crate) fn run(Options { arguments }: &Options) -> Result<ExitCode> {
 fn programs(packages: &[&str]) -> Result<Option<OsString>> {
     let Some(&first) = packages.first() else { return Ok(None) };
     let build = ["build", "--quiet"].into_iter().chain(packages.iter().flat_map(|package| ["--package", package]));
-    let executable = build_executable(&build.collect::<Vec<_>>(), first)?;
+    let executable = build_executable(Workspace::Homework, &build.collect::<Vec<_>>(), first)?;
     let folder = executable.as_deref().and_then(Path::parent).context("the programs do not build")?;
     Ok(Some(folder.as_os_str().to_owned()))
 }

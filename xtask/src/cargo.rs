@@ -8,13 +8,13 @@ use serde::Deserialize;
 
 use crate::workspace_root;
 
-/// Runs cargo in the homework's workspace and returns the executable of that name; `None` if the build fails or has no such
+/// Runs cargo in the workspace and returns the executable of that name; `None` if the build fails or has no such
 /// executable. The compiler's messages go to stderr.
 ///
 /// # Errors
 /// If cargo cannot be started.
-pub(crate) fn build_executable(arguments: &[&str], name: &str) -> Result<Option<PathBuf>> {
-    let (messages, is_success) = build(Workspace::Homework, arguments)?;
+pub(crate) fn build_executable(workspace: Workspace, arguments: &[&str], name: &str) -> Result<Option<PathBuf>> {
+    let (messages, is_success) = build(workspace, arguments)?;
     let executable =
         artifacts(&messages).find(|artifact| artifact.target.name == name && artifact.executable.is_some());
     Ok(executable.and_then(|artifact| artifact.executable).filter(|_| is_success))

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use gpu::Capture;
 
-use crate::cargo::build_executable;
+use crate::cargo::{Workspace, build_executable};
 use crate::{ptx, workspace_root};
 
 /// Options of `cargo xtask debug`.
@@ -24,8 +24,8 @@ pub(crate) struct Options {
 
 /// Captures a launch of the kernel, and opens it in the debugger.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let Some(debugger) = build_executable(&["build", "--quiet", "--package=kernel-debugger"], "kernel-debugger")?
-    else {
+    let build = ["build", "--quiet", "--package=kernel-debugger"];
+    let Some(debugger) = build_executable(Workspace::Toolchain, &build, "kernel-debugger")? else {
         bail!("kernel-debugger cannot be built");
     };
     let directory = tempfile::tempdir().context("cannot make a directory for the launch")?;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use crate::capture::stdout_of;
-use crate::cargo::build_executable;
+use crate::cargo::{Workspace, build_executable};
 use crate::workspace_root;
 
 /// A program of the workspace.
@@ -74,8 +74,9 @@ impl Executables {
     /// # Errors
     /// If cargo cannot be started.
     pub(crate) fn build(programs: BTreeSet<Program>, profile: Profile) -> Result<Self> {
-        let find =
-            |program: Program| Ok((program, build_executable(&program.build_arguments(profile), program.name())?));
+        let find = |program: Program| {
+            Ok((program, build_executable(Workspace::Homework, &program.build_arguments(profile), program.name())?))
+        };
         Ok(Self { profile, paths: programs.into_iter().map(find).collect::<Result<_>>()? })
     }
 

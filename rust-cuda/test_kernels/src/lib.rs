@@ -11,6 +11,7 @@ pub mod integers;
 pub mod memory;
 #[cfg(not(target_arch = "nvptx64"))]
 mod ptx;
+pub mod stepping;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub mod tensor_cores;
 

@@ -21,7 +21,7 @@ use crate::support::{self, Case, TILE_ROWS, block_bugs, grid_bugs, matmul, max, 
 
 /// The repository, where the sources are.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn options() -> Options {
@@ -563,17 +563,17 @@ fn the_page_plays_in_a_browser() {
     // The middle and the end of the tile kernel, by the recording.
     let (_, recording) = split(&tiles.html);
     let pcs = summed(&recording["frames"]["pc"]);
-    let file = fs::read_to_string(root().join("kernels-gpu/src/product/rung3_shared_tiles.rs")).unwrap();
+    let file = fs::read_to_string(root().join("rust-cuda/test_kernels/src/stepping.rs")).unwrap();
     for (shown, frame) in [("middle", (pcs.len() - 1) / 2), ("end", pcs.len() - 1)] {
         let source = &recording["code"][pcs[frame] as usize][2];
         let name = recording["files"][source[0].as_u64().unwrap() as usize]["name"].as_str().unwrap();
         let line = source[1].as_u64().unwrap();
         assert!(at_tiles[shown]["place"].as_str().unwrap().starts_with(&format!("{name}:{line}")), "{at_tiles}");
-        if name.ends_with("rung3_shared_tiles.rs") {
+        if name.ends_with("stepping.rs") {
             assert_eq!(at_tiles[shown]["line"], file.lines().nth(line as usize - 1).unwrap().trim());
         }
     }
-    let barrier = line_with("kernels-gpu/src/product/rung3_shared_tiles.rs", "thread::sync_threads()", 0);
+    let barrier = line_with("rust-cuda/test_kernels/src/stepping.rs", "thread::sync_threads()", 0);
     assert_eq!(at_tiles["barrier"]["place"].as_str().unwrap().rsplit(':').nth(1), Some(&*barrier.to_string()));
     // The page's own replay ends at the result.
     let sums: Vec<f32> = (0..4).map(|column| (0..40).map(|p| x(47, p) * x(44 + column, p)).sum()).collect();

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 fn refusal(text: &str) -> String {
     let directory = TempDir::new().unwrap();
-    fs::write(directory.path().join("kernels.ptx"), kernels_gpu::PTX[0].text()).unwrap();
+    fs::write(directory.path().join("kernels.ptx"), test_kernels::PTX[0].text()).unwrap();
     fs::write(directory.path().join("wrong.ptx"), ".version 8.0\n.target sm_80\n.address_size 64\nwrong").unwrap();
     let path = directory.path().join("launch.json");
     fs::write(&path, text).unwrap();

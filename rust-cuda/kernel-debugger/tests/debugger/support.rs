@@ -13,7 +13,7 @@ use test_skips::{Need, skip};
 /// Whether the PTX is older than the kernels; the calling test is then recorded as skipped.
 #[track_caller]
 pub(crate) fn is_stale() -> bool {
-    let reason = kernels_gpu::PTX.iter().chain(&seeded_bugs::PTX).find_map(PtxVariant::staleness);
+    let reason = test_kernels::PTX.iter().chain(&seeded_bugs::PTX).find_map(PtxVariant::staleness);
     reason.inspect(|reason| skip(Need::Ptx, &format!("stale PTX: {reason}"))).is_some()
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn open(ptx: &str, text: &str) -> Launch {
 /// Writes a launch file, its PTX and the names of that to a directory.
 pub(crate) fn write(directory: &Path, ptx: &str, text: &str) -> PathBuf {
     fs::write(directory.join("kernels.ptx"), ptx).unwrap();
-    let origin = if ptx.starts_with("// PTX of seeded_bugs ") { &seeded_bugs::PTX[0] } else { &kernels_gpu::PTX[0] };
+    let origin = if ptx.starts_with("// PTX of seeded_bugs ") { &seeded_bugs::PTX[0] } else { &test_kernels::PTX[0] };
     if let Some(names) = origin.debug_file().and_then(|path| fs::read(path).ok()) {
         fs::write(directory.join("kernels.debug"), names).unwrap();
     }
@@ -95,7 +95,7 @@ pub(crate) fn matmul_of(rows: usize, columns: usize) -> Case {
             {{"name": "columns", "type": "u32", "value": {columns}}},
             {{"name": "out", "type": "f32", "shape": [{rows}, {rows}], "values": "unwritten"}}]}}"#
     );
-    Case(open(kernels_gpu::PTX[0].text(), &text))
+    Case(open(test_kernels::PTX[0].text(), &text))
 }
 
 /// The PTX and the launch file of [`matmul`].
@@ -109,7 +109,7 @@ pub(crate) fn matmul_files() -> (&'static str, String) {
             {{"name": "out", "type": "f32", "shape": [{TILE_ROWS}, {TILE_ROWS}], "values": "unwritten"}}]}}"#,
         values.join(", ")
     );
-    (kernels_gpu::PTX[0].text(), text)
+    (test_kernels::PTX[0].text(), text)
 }
 
 /// The maximum of 1000 × 100 by 400 blocks of 250 threads.
@@ -126,7 +126,7 @@ pub(crate) fn max_of(shape: [usize; 2], grid: u32, block: u32) -> Case {
             {{"name": "b", "type": "i32", "shape": {shape:?}, "values": "zeros"}},
             {{"name": "out", "type": "i32", "shape": {shape:?}, "values": "unwritten"}}]}}"#
     );
-    Case(open(kernels_gpu::PTX[0].text(), &text))
+    Case(open(test_kernels::PTX[0].text(), &text))
 }
 
 /// A launch of a kernel with a bug; races of the same value are faults too.

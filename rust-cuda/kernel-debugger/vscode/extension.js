@@ -1,4 +1,4 @@
-// Builds the debugger in the workspace and starts it, when VS Code begins a session of type "kernel".
+// Builds the debugger in the toolchain's workspace and starts it, when VS Code begins a session of type "kernel".
 
 const { spawn } = require("node:child_process");
 const vscode = require("vscode");
@@ -6,7 +6,7 @@ const vscode = require("vscode");
 // The path of the debugger that cargo builds; cargo's messages if it cannot.
 const build = (cwd) =>
   new Promise((resolve, reject) => {
-    const words = ["build", "--package", "kernel-debugger", "--message-format", "json-render-diagnostics"];
+    const words = ["build", "--manifest-path", "rust-cuda/Cargo.toml", "--package", "kernel-debugger", "--message-format", "json-render-diagnostics"];
     const cargo = spawn("cargo", words, { cwd });
     let artifacts = "";
     let messages = "";

@@ -2,8 +2,8 @@
 
 use gpu::{Capture, Device, InterpreterOptions, LaunchConfig};
 use kernel_debugger::{Argument, End, Launch, LaunchFile, Resume};
-use kernels_gpu::{latency, maximum};
 use tempfile::TempDir;
+use test_kernels::stepping;
 
 use crate::support::{Case, is_stale, run};
 
@@ -11,7 +11,7 @@ use crate::support::{Case, is_stale, run};
 fn device(kernel: Option<&str>) -> (TempDir, Capture, Device) {
     let directory = TempDir::new().unwrap();
     let capture = Capture::new(directory.path(), kernel);
-    let device = Device::interpreter(&kernels_gpu::PTX[0], InterpreterOptions::default()).unwrap();
+    let device = Device::interpreter(&test_kernels::PTX[0], InterpreterOptions::default()).unwrap();
     device.capture(capture.clone());
     (directory, capture, device)
 }
@@ -30,12 +30,12 @@ fn a_captured_launch_gives_the_same_result() {
     let (a, b) = (device.buffer_from_slice(&values(7)).unwrap(), device.buffer_from_slice(&values(31)).unwrap());
     let mut out = device.uninitialized(1003).unwrap();
     // Not the kernel that is asked for.
-    device.launch(&latency::empty_kernel, LaunchConfig::new(1, 32), ()).unwrap();
+    device.launch(&stepping::empty_kernel, LaunchConfig::new(1, 32), ()).unwrap();
     assert!(!capture.launch_file().exists());
-    device.launch(&maximum::max_kernel, LaunchConfig::new(4, 256), (&a, &b, &mut out)).unwrap();
+    device.launch(&stepping::max_kernel, LaunchConfig::new(4, 256), (&a, &b, &mut out)).unwrap();
     let first = std::fs::read(capture.launch_file()).unwrap();
     // Only the first launch is captured.
-    device.launch(&maximum::max_kernel, LaunchConfig::new(8, 128), (&b, &a, &mut out)).unwrap();
+    device.launch(&stepping::max_kernel, LaunchConfig::new(8, 128), (&b, &a, &mut out)).unwrap();
     assert_eq!(std::fs::read(capture.launch_file()).unwrap(), first);
 
     let case = Case::of(open(&capture));
@@ -71,7 +71,7 @@ fn a_captured_launch_has_the_names_of_its_kernel_only() {
     let (directory, capture, device) = device(Some("max_kernel"));
     let a = device.buffer_from_slice(&[1; 8]).unwrap();
     let mut out = device.uninitialized(8).unwrap();
-    device.launch(&maximum::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
+    device.launch(&stepping::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
     let ptx = std::fs::read_to_string(directory.path().join("kernels.ptx")).unwrap();
     assert!(!ptx.contains("debug information"));
     assert!(!open(&capture).debug_information().is_empty());
@@ -105,7 +105,7 @@ fn a_launch_may_be_captured_without_running() {
     let a = device.buffer_from_slice(&[1; 8]).unwrap();
     let mut out = device.buffer_from_slice(&[7; 8]).unwrap();
     for expected in [7, 1] {
-        device.launch(&maximum::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
+        device.launch(&stepping::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
         assert_eq!(out.to_vec().unwrap(), [expected; 8]);
     }
     assert_eq!(open(&capture).kernel(), "max_kernel");
@@ -119,7 +119,7 @@ fn a_cooperative_launch_keeps_its_configuration_and_values() {
     let (_directory, capture, device) = device(None);
     let mut barrier = device.zeroed(1).unwrap();
     let config = LaunchConfig::new(3, 64).cooperative();
-    device.launch(&latency::grid_barriers, config, (2, &mut barrier)).unwrap();
+    device.launch(&stepping::grid_barriers, config, (2, &mut barrier)).unwrap();
     let case = Case::of(open(&capture));
     assert_eq!(case.launch().config(), config);
     assert!(
@@ -139,7 +139,7 @@ fn files_of_a_capture_that_do_not_fit_are_refused() {
     let (directory, capture, device) = device(Some("max_kernel"));
     let a = device.buffer_from_slice(&[1; 8]).unwrap();
     let mut out = device.uninitialized(8).unwrap();
-    device.launch(&maximum::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
+    device.launch(&stepping::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
     let text = std::fs::read_to_string(capture.launch_file()).unwrap();
     let refusal = |text: &str| {
         std::fs::write(capture.launch_file(), text).unwrap();

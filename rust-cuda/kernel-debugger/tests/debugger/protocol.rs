@@ -106,7 +106,7 @@ impl Editor {
     /// Starts a session with a launch file, and stops at the first instruction.
     fn launch(&mut self, ptx: &str, launch: &str) -> i64 {
         let path = support::write(self.directory.path(), ptx, launch);
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         self.ask("initialize", json!({"adapterID": "kernel", "linesStartAt1": true}));
         self.ask("launch", json!({"launchFile": path, "sourceRoot": root, "stopOnEntry": true}));
         self.event("initialized");
@@ -136,7 +136,7 @@ impl Editor {
         let (ptx, launch) = support::matmul_files();
         let thread = editor.launch(ptx, &launch);
         let (path, _) = editor.place(thread);
-        assert!(path.ends_with("kernels-gpu/src/product/rung3_shared_tiles.rs"), "{path}");
+        assert!(path.ends_with("rust-cuda/test_kernels/src/stepping.rs"), "{path}");
         let source = std::fs::read_to_string(&path).unwrap();
         let barrier = source.lines().position(|line| line.contains("sync_threads")).unwrap() + 1;
         (editor, thread, path, barrier)
@@ -186,7 +186,7 @@ fn a_tile_is_shown_as_a_matrix() {
     let threads = editor.ask("threads", json!({}))["threads"].clone();
     assert_eq!(threads.as_array().unwrap().len(), 32);
     let name = threads[31]["name"].as_str().unwrap();
-    let file = "kernels-gpu/src/product/rung3_shared_tiles.rs";
+    let file = "rust-cuda/test_kernels/src/stepping.rs";
     assert_eq!(name, format!("warp 31, line {barrier}, 32 of 32 lanes, block (0, 0, 0), {file}"));
     let waits = format!("warp 3, line {barrier}, at the barrier, ");
     assert!(threads[3]["name"].as_str().unwrap().starts_with(&waits));
@@ -336,7 +336,8 @@ fn breakpoints_have_conditions_and_watch_memory() {
     assert_eq!(stopped["reason"], "data breakpoint");
     let text = stopped["text"].as_str().unwrap();
     assert!(
-        text.starts_with("block (0, 0, 0), thread (") && text.contains(" writes out[40][3] at kernels-gpu/src/"),
+        text.starts_with("block (0, 0, 0), thread (")
+            && text.contains(" writes out[40][3] at rust-cuda/test_kernels/src/"),
         "{text}"
     );
     assert_eq!(stopped["description"], text);

@@ -32,10 +32,10 @@ const vscode = {
 };
 const load = Module._load;
 Module._load = (request, ...others) => (request === "vscode" ? vscode : load(request, ...others));
-createRequire(import.meta.url)(`${workspace}/kernel-debugger/vscode/extension.js`).activate({ subscriptions: [] });
+createRequire(import.meta.url)(`${workspace}/rust-cuda/kernel-debugger/vscode/extension.js`).activate({ subscriptions: [] });
 const configuration = { sourceRoot: workspace };
 const { command, words, options } = await factory.createDebugAdapterDescriptor({ configuration });
-const path = `${workspace}/kernels-gpu/src/product/rung3_shared_tiles.rs`;
+const path = `${workspace}/rust-cuda/test_kernels/src/stepping.rs`;
 const lineWith = (text) => readFileSync(path, "utf8").split("\n").findIndex((line) => line.includes(text)) + 1;
 const [barrier, product] = [lineWith("sync_threads"), lineWith("sum = math::fma")];
 const columns = 40;
@@ -45,7 +45,7 @@ const stopped = () => client.waitForEvent("stopped");
 const line = async (threadId) => (await client.stackTraceRequest({ threadId })).body.stackFrames[0].line;
 
 await client.start();
-const launchFile = `${workspace}/kernel-debugger/launches/matmul_tiles_f32.json`;
+const launchFile = `${workspace}/rust-cuda/kernel-debugger/launches/matmul_tiles_f32.json`;
 await Promise.all([
   client.configurationSequence(),
   client.launch({ launchFile, sourceRoot: workspace, stopOnEntry: true }),

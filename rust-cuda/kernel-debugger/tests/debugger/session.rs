@@ -4,7 +4,7 @@ use crate::support::{self, Seen, TILE_ROWS, matmul, max, run, x};
 use kernel_debugger::{End, Resume, StopReason};
 use ptx_interpreter::{Fault, FaultKind};
 
-const TILES: &str = "/home/user/course/kernels-gpu/src/product/rung3_shared_tiles.rs";
+const TILES: &str = "/home/user/course/rust-cuda/test_kernels/src/stepping.rs";
 
 /// Line of a kernel's file with this text, from 1.
 pub(crate) fn line_with(path: &str, text: &str, number: usize) -> u32 {
@@ -14,7 +14,7 @@ pub(crate) fn line_with(path: &str, text: &str, number: usize) -> u32 {
 }
 
 pub(crate) fn barrier_line(number: usize) -> u32 {
-    line_with("kernels-gpu/src/product/rung3_shared_tiles.rs", "thread::sync_threads()", number)
+    line_with("rust-cuda/test_kernels/src/stepping.rs", "thread::sync_threads()", number)
 }
 
 /// The homework's product: a breakpoint after the tiles' stores, their values, over the barrier, back, and to the end.
@@ -236,7 +236,7 @@ fn a_breakpoint_stops_where_its_condition_holds() {
         return;
     }
     let launch = max();
-    let path = "kernels-gpu/src/maximum.rs";
+    let path = "rust-cuda/test_kernels/src/stepping.rs";
     let line = line_with(path, "out.set", 0);
     let condition = |text: &str| Some(text.parse().unwrap());
     let (end, seen) = run(

@@ -20,7 +20,7 @@ use crate::support::{self, Case, TILE_ROWS, matmul, x};
 const NORMAL: (u16, u16) = (140, 40);
 const SMALLEST: (u16, u16) = (80, 24);
 
-const TILES: &str = "kernels-gpu/src/product/rung3_shared_tiles.rs";
+const TILES: &str = "rust-cuda/test_kernels/src/stepping.rs";
 
 /// Keys from a script; then Ctrl-C.
 struct Script {
@@ -127,7 +127,7 @@ fn the_tile_is_shown_at_the_barrier() {
     let line = session::barrier_line(0);
     let to_barrier = format!(":break {line}\n{}:shared0 as f32 32x33\n", "c".repeat(32));
     let shown = screen(&launch, NORMAL, &to_barrier);
-    assert_shows(&shown, "…/product/rung3_shared_tiles.rs: shared_tiles<f32> < matmul_tiles_f32");
+    assert_shows(&shown, "…/src/stepping.rs: shared_tiles<f32> < matmul_tiles_f32");
     assert_shows(&shown, &format!("● {line} 32w                 thread::sync_threads();"));
     assert_shows(&shown, &format!("30 {}   {line} barrier", "b".repeat(32)));
     assert_shows(&shown, &format!("31*{}   {line}", "■".repeat(32)));
@@ -204,7 +204,7 @@ fn steps_move_the_selected_warp() {
     let launch = matmul();
     let line = session::line_with(TILES, "a_tile.set(", 0);
     let product = session::line_with(TILES, "sum = math::fma", 0);
-    let tiles = "rung3_shared_tiles.rs: shared_tiles<f32> < matmul_tiles_f32";
+    let tiles = "stepping.rs: shared_tiles<f32> < matmul_tiles_f32";
     let after = |pressed: &str| screen(&launch, NORMAL, &format!(":break {line} if warp == 3\ncp{pressed}"));
     let selected = after("1");
     assert_shows(&selected, "at a breakpoint: block (0, 0, 0), warp 1, lane 0, thread (32, 0, 0)");

@@ -444,7 +444,7 @@ fn blocks_of_a_cooperative_launch_and_of_a_cluster() {
         r#"{{"ptx": "kernels.ptx", "kernel": "grid_barriers", "grid": [3, 1, 1], "block": [40, 1, 1],
             "cooperative": true, "arguments": [{arguments}]}}"#
     );
-    walk("cooperative", &Case::open(kernels_gpu::PTX[0].text(), &cooperative), 6);
+    walk("cooperative", &Case::open(test_kernels::PTX[0].text(), &cooperative), 6);
     let cluster = format!(
         r#"{{"ptx": "kernels.ptx", "kernel": "swap", "grid": [4, 1, 1], "block": [40, 1, 1], "cluster": 2,
             "arguments": [{}]}}"#,
