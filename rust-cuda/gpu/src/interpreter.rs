@@ -2,6 +2,7 @@
 
 mod buffer;
 mod bytes;
+mod thread_pool;
 
 use std::cell::{Ref, RefCell};
 use std::collections::{HashMap, hash_map};
@@ -13,6 +14,7 @@ use crate::capture::Capture;
 use crate::ptx::{Entry, require_fresh};
 use crate::{DeviceMemory, Error, OpenError, entry_check};
 pub(crate) use buffer::InterpreterBuffer;
+use thread_pool::ThreadPool;
 
 /// An interpreter machine with the kernels of one PTX module.
 #[derive(Debug)]
@@ -69,7 +71,8 @@ impl Interpreter {
             }
         }
         let parameters: Vec<&[u8]> = raw.values().map(|value| &value[..]).collect();
-        let report = machine.launch(self.options, K::NAME, config, &parameters).map_err(|error| match error {
+        let report = machine.launch_on(&ThreadPool, self.options, K::NAME, config, &parameters);
+        let report = report.map_err(|error| match error {
             LaunchError::Limit { error, .. } => Error::Limit { kernel: K::NAME, error },
             error => Error::Interpreter(Box::new(error)),
         })?;

@@ -12,8 +12,8 @@ pub mod semantics;
 pub mod syntax;
 
 pub use machine::{
-    Access, AccessedSpace, Code, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError, LaunchReport,
-    Machine, MemoryRange, ObservedAccess, Observer, Options, SameValueRace, Snapshot, SpaceTotals, Step, StoppedBlock,
-    StoppedWarp, Waits, WarpPath, uninitialised_register,
+    Access, AccessedSpace, Code, Executor, Fault, FaultKind, InstructionCounts, InstructionReport, LaunchError,
+    LaunchReport, Machine, MemoryRange, ObservedAccess, Observer, Options, SameValueRace, Snapshot, SpaceTotals, Step,
+    StoppedBlock, StoppedWarp, Waits, WarpPath, uninitialised_register,
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};

@@ -34,6 +34,18 @@ pub(super) struct LaunchResults {
     pub(super) same_value_races: Vec<SameValueRace>,
 }
 
+impl LaunchResults {
+    /// Adds the results of another worker.
+    pub(super) fn add(&mut self, other: Self) {
+        if self.counts.is_empty() {
+            *self = other;
+            return;
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| sum.add(count));
+        self.same_value_races.extend(other.same_value_races);
+    }
+}
+
 impl Launch<'_> {
     /// Three-dimensional index of block `number` in the grid.
     pub(super) fn block_index(&self, number: u64) -> Dim3 {

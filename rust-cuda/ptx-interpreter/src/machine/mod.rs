@@ -10,6 +10,7 @@ mod copies;
 mod counts;
 mod divergence;
 mod execution;
+mod executor;
 mod fault;
 mod lane_addresses;
 mod lanes;
@@ -40,11 +41,13 @@ use crate::program::{DYNAMIC_SHARED_START, Initial, Kernel, LoadError, Program};
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
 use block_state::BlockState;
+use executor::CallingThread;
 use launch::Launch;
 use warp::Warp;
 
 pub use counts::InstructionCounts;
 pub use execution::uninitialised_register;
+pub use executor::Executor;
 pub use fault::{Access, Fault, FaultKind};
 pub use launch_error::LaunchError;
 pub use observer::{Code, MemoryRange, ObservedAccess, Observer, Step, StoppedBlock, StoppedWarp, Waits, WarpPath};
@@ -110,7 +113,8 @@ impl Machine {
         &self.memory
     }
 
-    /// Runs a kernel. Each parameter is passed as its little-endian bytes; extra bytes of a slice are ignored.
+    /// Runs a kernel on the calling thread. Each parameter is passed as its little-endian bytes; extra bytes of a slice
+    /// are ignored.
     ///
     /// # Errors
     /// If the launch is invalid, or a thread causes a fault; memory then keeps the writes up to the fault.
@@ -121,8 +125,23 @@ impl Machine {
         config: LaunchConfig,
         parameters: &[&[u8]],
     ) -> Result<LaunchReport, LaunchError> {
+        self.launch_on(&CallingThread, options, kernel, config, parameters)
+    }
+
+    /// As [`launch`](Self::launch), with blocks in parallel on the workers of an executor.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn launch_on(
+        &self,
+        executor: &dyn Executor,
+        options: Options,
+        kernel: &str,
+        config: LaunchConfig,
+        parameters: &[&[u8]],
+    ) -> Result<LaunchReport, LaunchError> {
         let launch = self.prepare(options, kernel, config, parameters)?;
-        let results = launch.run().map_err(LaunchError::Fault)?;
+        let results = launch.run(executor).map_err(LaunchError::Fault)?;
         Ok(LaunchReport::new(&self.program, launch.kernel, config, results))
     }
 

@@ -1,13 +1,12 @@
-//! Distribution of a launch's blocks to threads of the host.
+//! Distribution of a launch's blocks to the workers of an executor.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use super::block::Turn;
 use super::block_state::Block;
 use super::context::Context;
+use super::executor::Executor;
 use super::fault::Fault;
 use super::launch::{Launch, LaunchResults};
 use super::observer::{Observer, Observing};
@@ -47,25 +46,21 @@ impl Launch<'_> {
     ///
     /// # Errors
     /// The fault of the lowest-numbered block that has one.
-    pub(super) fn run(&self) -> Result<LaunchResults, Box<Fault>> {
+    pub(super) fn run(&self, executor: &dyn Executor) -> Result<LaunchResults, Box<Fault>> {
         let blocks = self.config.grid.count();
         let lowest = LowestFault::default();
         // The race detector needs all accesses in one order.
-        let workers = if self.options.check_races { 1 } else { rayon::current_num_threads() };
-        let workers = (workers as u64).min(blocks / u64::from(self.config.cluster));
+        let workers = if self.options.check_races { 1 } else { executor.workers().max(1) };
+        let workers = workers.min((blocks / u64::from(self.config.cluster)) as usize);
         let next = AtomicU64::new(0);
-        let work = |worker: u64| {
+        let all = Mutex::new(LaunchResults::default());
+        executor.run(workers, &|worker| {
             let mut context = Context::new(self);
-            self.run_share((worker..blocks).step_by(workers as usize), &next, &lowest, &mut context);
-            context.into_results()
-        };
-        let results = (0..workers).into_par_iter().map(work).reduce_with(|mut all, other| {
-            all.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| sum.add(count));
-            all.same_value_races.extend(other.same_value_races);
-            all
+            self.run_share((worker as u64..blocks).step_by(workers), &next, &lowest, &mut context);
+            all.lock().unwrap_or_else(PoisonError::into_inner).add(context.into_results());
         });
         lowest.into_result()?;
-        Ok(results.unwrap_or_default())
+        Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Runs all blocks on the calling thread, with an observer, or what is left of them after a snapshot. Returns false

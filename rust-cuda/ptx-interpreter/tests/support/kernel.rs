@@ -1,7 +1,23 @@
 //! Kernels of a few instructions: text, launch and results.
 
 use cuda_std::{Dim3, LaunchConfig};
-use ptx_interpreter::{FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options, Snapshot};
+use ptx_interpreter::{
+    Executor, FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options, Snapshot,
+};
+use rayon::prelude::*;
+
+/// Runs the blocks of a launch in parallel.
+struct ThreadPool;
+
+impl Executor for ThreadPool {
+    fn workers(&self) -> usize {
+        rayon::current_num_threads()
+    }
+
+    fn run(&self, workers: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..workers).into_par_iter().for_each(work);
+    }
+}
 
 /// Prologue of every kernel. `index` is the thread's index in the grid, whose blocks have one dimension; `cell` and
 /// `cell8` are the addresses of its 4 and 8 bytes of the output.
@@ -123,7 +139,7 @@ impl Kernel {
     }
 
     fn launch(&self) -> (Result<LaunchReport, LaunchError>, Vec<u8>) {
-        self.run(|machine, parameters| machine.launch(self.options, "kernel", self.config, parameters))
+        self.run(|machine, parameters| machine.launch_on(&ThreadPool, self.options, "kernel", self.config, parameters))
     }
 
     /// Whether a launch under an observer has ended, or its error, and the output.
