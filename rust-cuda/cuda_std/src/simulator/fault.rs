@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::current;
 use crate::Dim3;
+pub use cuda_launch::Access;
 
 /// A bug in a kernel, with the thread and the source line where it was detected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -65,27 +66,6 @@ impl fmt::Display for Place {
             Self::Global(parameter) => write!(f, "`{parameter}`"),
             Self::Shared => write!(f, "the shared array"),
         }
-    }
-}
-
-/// A way of accessing an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// A load.
-    Read,
-    /// A store.
-    Write,
-    /// An atomic operation.
-    Atomic,
-}
-
-impl fmt::Display for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Read => "reads",
-            Self::Write => "writes",
-            Self::Atomic => "atomically changes",
-        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::{Machine, Options};
 use ptx_random_programs::{Program, Target};
 use rayon::prelude::*;

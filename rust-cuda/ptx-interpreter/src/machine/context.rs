@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cuda_std::{Dim3, LaunchConfig};
+use cuda_launch::{Dim3, LaunchConfig};
 
 use super::block_state::{Block, BlockState};
 use super::counts::InstructionCounts;

@@ -291,7 +291,7 @@ impl Warp {
 
 /// The value of a special register for thread `thread` of the block.
 fn special_value(special: Special, context: &Context<'_>, thread: u32) -> u64 {
-    let component = |size: cuda_std::Dim3, axis: usize| u64::from([size.x, size.y, size.z][axis]);
+    let component = |size: cuda_launch::Dim3, axis: usize| u64::from([size.x, size.y, size.z][axis]);
     match special {
         Special::ThreadIndex(axis) => component(context.thread_index(thread), axis),
         Special::BlockSize(axis) => component(context.config.block, axis),

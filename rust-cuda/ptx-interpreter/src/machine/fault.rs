@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cuda_std::Dim3;
-pub use cuda_std::simulator::Access;
+pub use cuda_launch::Access;
+use cuda_launch::Dim3;
 use thiserror::Error;
 
 use crate::memory::AccessError;

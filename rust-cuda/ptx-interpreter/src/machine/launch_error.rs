@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cuda_std::LimitError;
+use cuda_launch::LimitError;
 use thiserror::Error;
 
 use super::fault::Fault;
@@ -37,11 +37,11 @@ pub enum LaunchError {
         /// The kernel's name.
         kernel: Arc<str>,
         /// The block size of the launch.
-        block: cuda_std::Dim3,
+        block: cuda_launch::Dim3,
         /// `.maxntid` or `.reqntid`.
         directive: &'static str,
         /// The block size of the directive.
-        compiled: cuda_std::Dim3,
+        compiled: cuda_launch::Dim3,
     },
     /// Clusters of another size than the kernel was compiled for.
     #[error("kernel {kernel}: clusters of {cluster} blocks; it was compiled for .reqnctapercluster {compiled}")]
@@ -51,7 +51,7 @@ pub enum LaunchError {
         /// Blocks of a cluster in the launch.
         cluster: u32,
         /// The cluster size of the directive.
-        compiled: cuda_std::Dim3,
+        compiled: cuda_launch::Dim3,
     },
     /// Too few or too many parameters.
     #[error("kernel {kernel} has {expected} parameters; the launch passes {found}")]

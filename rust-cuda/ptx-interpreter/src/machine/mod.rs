@@ -33,7 +33,7 @@ mod warp;
 
 use std::sync::Arc;
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 
 use crate::limits::{MAX_BLOCK_BYTES, MAX_COOPERATIVE_BYTES, max_bytes};
 use crate::memory::{Extent, GlobalMemory, MemoryError, Region};
@@ -247,14 +247,14 @@ fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<(), LaunchError
         return Err(LaunchError::HostMemory { kernel: name(), blocks, bytes, limit });
     }
     let block = config.block;
-    let threads = |[x, y, z]: [u32; 3]| cuda_std::Dim3::new(x, y, z);
+    let threads = |[x, y, z]: [u32; 3]| cuda_launch::Dim3::new(x, y, z);
     let rejected = |directive, compiled| Err(LaunchError::Threads { kernel: name(), block, directive, compiled });
     if let Some(required) = kernel.required_threads.map(threads)
         && required != block
     {
         return rejected(".reqntid", required);
     }
-    let cluster = cuda_std::Dim3::new(config.cluster.into(), 1, 1);
+    let cluster = cuda_launch::Dim3::new(config.cluster.into(), 1, 1);
     if let Some(compiled) = kernel.required_cluster.map(threads)
         && compiled != cluster
     {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 
 use super::counts::InstructionCounts;
 use super::launch::LaunchResults;

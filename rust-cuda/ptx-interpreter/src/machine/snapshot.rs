@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 
 use super::context::Context;
 use super::launch::Launch;

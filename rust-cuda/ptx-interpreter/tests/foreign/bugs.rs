@@ -5,7 +5,7 @@ use crate::compilers::{self, Compiled};
 use crate::run::Argument::{self, Buffer, Int, Output};
 use crate::run::Elements::{Floats, Ints};
 use crate::run::{Calling, launch};
-use cuda_std::{Dim3, LaunchConfig};
+use cuda_launch::{Dim3, LaunchConfig};
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::{FaultKind, Machine, Options};
 

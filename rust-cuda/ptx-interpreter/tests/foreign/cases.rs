@@ -2,7 +2,7 @@
 
 use crate::run::Argument::{self, Buffer, Float, Int, Output};
 use crate::run::Elements::{self, Bytes, Doubles, Floats, Ints, Shorts};
-use cuda_std::{Dim3, LaunchConfig};
+use cuda_launch::{Dim3, LaunchConfig};
 
 pub(crate) struct Case {
     pub(crate) kernel: &'static str,

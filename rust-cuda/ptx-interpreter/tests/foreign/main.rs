@@ -17,7 +17,7 @@ mod python;
 mod run;
 
 use compilers::Compiled;
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::{Machine, Options};
 use run::Argument::{Buffer, Int, Output};
 use run::{Calling, Elements};

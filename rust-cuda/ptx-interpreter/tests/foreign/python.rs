@@ -5,7 +5,7 @@ use crate::compilers::{self, Compiled};
 use crate::run::Argument::{self, Buffer, Float, Int, Output};
 use crate::run::Elements::{self, Floats, Ints};
 use crate::run::{Calling, difference, launch};
-use cuda_std::{Dim3, LaunchConfig};
+use cuda_launch::{Dim3, LaunchConfig};
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::{FaultKind, LaunchError, Machine, Options};
 

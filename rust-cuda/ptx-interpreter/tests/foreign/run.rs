@@ -1,6 +1,6 @@
 //! Launches of kernels with arguments of several types, and the comparison of their results.
 
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
 
 /// Elements in global memory.

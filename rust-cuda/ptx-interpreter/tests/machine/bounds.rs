@@ -2,7 +2,7 @@
 //! allocated.
 
 use crate::support::kernel::Kernel;
-use cuda_std::LaunchConfig;
+use cuda_launch::LaunchConfig;
 use ptx_interpreter::limits::{MAX_EXPANSION, MAX_REGISTERS, max_bytes};
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{LaunchError, LoadError, Machine, Options, Problem};

@@ -1,6 +1,6 @@
 //! Clusters: their barrier, and other blocks' shared memory.
 
-use cuda_std::Dim3;
+use cuda_launch::Dim3;
 use ptx_interpreter::{Fault, FaultKind, LaunchError};
 
 use crate::support::kernel::{Kernel, each};

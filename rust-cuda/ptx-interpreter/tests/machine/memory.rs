@@ -216,7 +216,9 @@ fn global_variables_keep_their_values_from_launch_to_launch() {
     let mut machine = ptx_interpreter::Machine::new(text).unwrap();
     let cell = machine.allocate(4).unwrap();
     for expected in 3..6_u32 {
-        machine.launch(Default::default(), "step", cuda_std::LaunchConfig::new(1, 1), &[&cell.to_le_bytes()]).unwrap();
+        machine
+            .launch(Default::default(), "step", cuda_launch::LaunchConfig::new(1, 1), &[&cell.to_le_bytes()])
+            .unwrap();
         let mut bytes = [0; 4];
         machine.memory().read(cell, &mut bytes).unwrap();
         assert_eq!(u32::from_le_bytes(bytes), expected);
@@ -238,7 +240,7 @@ fn kernel_parameters_are_values_and_aggregates() {
     let pair: Vec<u8> = (1..=24).collect();
     let parameters: [&[u8]; 6] =
         [&[200], &pair, &(-5_i16).to_le_bytes(), &2.5_f64.to_le_bytes(), &cells.to_le_bytes(), &7_u32.to_le_bytes()];
-    machine.launch(Default::default(), "take", cuda_std::LaunchConfig::new(1, 1), &parameters).unwrap();
+    machine.launch(Default::default(), "take", cuda_launch::LaunchConfig::new(1, 1), &parameters).unwrap();
     let mut bytes = [0; 48];
     machine.memory().read(cells, &mut bytes).unwrap();
     let words = |range: std::ops::Range<usize>| pair[range].to_vec();
@@ -433,7 +435,7 @@ fn null_and_freed_memory_are_faults() {
     let freed = machine.allocate(64).unwrap();
     machine.memory().fill_zero(freed, 64).unwrap();
     let launch = |machine: &ptx_interpreter::Machine| {
-        machine.launch(Default::default(), "read", cuda_std::LaunchConfig::new(1, 1), &[&freed.to_le_bytes()])
+        machine.launch(Default::default(), "read", cuda_launch::LaunchConfig::new(1, 1), &[&freed.to_le_bytes()])
     };
     launch(&machine).unwrap();
     machine.free(freed).unwrap();

@@ -1,7 +1,7 @@
 //! Moves between registers, special registers, addresses and predicates.
 
 use crate::support::kernel::{Kernel, each};
-use cuda_std::Dim3;
+use cuda_launch::Dim3;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 #[test]

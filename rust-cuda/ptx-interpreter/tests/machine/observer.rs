@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use cuda_std::Dim3;
+use cuda_launch::Dim3;
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, Fault, FaultKind, ObservedAccess, Observer, Step, StoppedBlock, Waits};
 

@@ -1,7 +1,7 @@
 //! Unordered accesses, which race, and synchronised accesses, which do not.
 
 use crate::support::kernel::{Kernel, each};
-use cuda_std::Dim3;
+use cuda_launch::Dim3;
 use ptx_interpreter::{Access, FaultKind};
 
 const ROOM: &str = ".shared .align 4 .u32 room[128];\n";

@@ -1,7 +1,7 @@
 //! Unsupported or malformed PTX is rejected with its line, and so are invalid launches.
 
 use crate::support::kernel::Kernel;
-use cuda_std::{Dim3, LaunchConfig, LimitError};
+use cuda_launch::{Dim3, LaunchConfig, LimitError};
 use ptx_interpreter::{LaunchError, LoadError, Machine, Options, Problem};
 
 /// The problem that the statement is rejected for; the error must have the statement's line and text.

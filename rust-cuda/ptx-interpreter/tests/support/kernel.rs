@@ -1,6 +1,6 @@
 //! Kernels of a few instructions: text, launch and results.
 
-use cuda_std::{Dim3, LaunchConfig};
+use cuda_launch::{Dim3, LaunchConfig};
 use ptx_interpreter::{
     Executor, FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options, Snapshot,
 };

@@ -1,0 +1,223 @@
+//! The shape of a launch, and CUDA's limits on it.
+
+use thiserror::Error;
+
+/// A size or an index in three dimensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Dim3 {
+    /// Along x, which varies fastest.
+    pub x: u32,
+    /// Along y.
+    pub y: u32,
+    /// Along z.
+    pub z: u32,
+}
+
+impl Dim3 {
+    /// x × y × z.
+    pub const fn new(x: u32, y: u32, z: u32) -> Self {
+        Self { x, y, z }
+    }
+
+    /// x · y · z; saturates.
+    pub const fn count(self) -> u64 {
+        // CUDA's limits keep this below 2⁶³; it saturates because they may not have been checked yet.
+        (self.x as u64 * self.y as u64).saturating_mul(self.z as u64)
+    }
+
+    /// The index with linear position `linear` in this size; x varies fastest.
+    pub const fn index_of(self, linear: u64) -> Self {
+        let (x, y) = (self.x as u64, self.y as u64);
+        // A fast path without divisions: most launches have one dimension.
+        if linear < x {
+            return Self::new(linear as u32, 0, 0);
+        }
+        Self::new((linear % x) as u32, (linear / x % y) as u32, (linear / (x * y)) as u32)
+    }
+}
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Self {
+        Self::new(x, 1, 1)
+    }
+}
+
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self::new(x, y, 1)
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Self::new(x, y, z)
+    }
+}
+
+impl std::fmt::Display for Dim3 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "({}, {}, {})", self.x, self.y, self.z)
+    }
+}
+
+/// Grid, block and shared memory of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchConfig {
+    /// Blocks of the grid.
+    pub grid: Dim3,
+    /// Threads of each block.
+    pub block: Dim3,
+    /// Bytes of shared memory of each block in addition to the kernel's own arrays.
+    pub dynamic_shared_bytes: u32,
+    /// Whether all blocks of the grid are resident at once, so that they can synchronise with
+    /// `cuda_std::grid::sync`.
+    pub cooperative: bool,
+    /// Blocks of a cluster, which are consecutive along x; 1: no clusters.
+    pub cluster: u8,
+}
+
+impl LaunchConfig {
+    /// Maximum threads of a block.
+    pub const MAX_THREADS: u32 = 1024;
+    /// Maximum threads of a block along each dimension.
+    pub const MAX_BLOCK: Dim3 = Dim3::new(1024, 1024, 64);
+    /// Maximum blocks of a grid along each dimension.
+    pub const MAX_GRID: Dim3 = Dim3::new(i32::MAX as u32, 65_535, 65_535);
+    /// Maximum blocks of a cluster. Above 8 a GPU may refuse.
+    pub const MAX_CLUSTER: u8 = 16;
+    /// Maximum bytes of a block's arrays, those of `cuda_std::shared_array!`, together.
+    pub const MAX_STATIC_SHARED_BYTES: u32 = 48 * 1024;
+    /// Maximum bytes of shared memory of a block, its arrays and the dynamic part together, on any supported GPU: the
+    /// limit of sm_90. Others have less: sm_75 64 KiB, sm_80 163 KiB, sm_86 and sm_89 99 KiB.
+    pub const MAX_SHARED_BYTES: u32 = 227 * 1024;
+
+    /// `grid` blocks of `block` threads, without dynamic shared memory, not cooperative.
+    pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
+        Self { grid: grid.into(), block: block.into(), dynamic_shared_bytes: 0, cooperative: false, cluster: 1 }
+    }
+
+    /// At least one thread for each of `elements`, in blocks of `threads`.
+    ///
+    /// # Panics
+    /// If the grid needs more than 2³² − 1 blocks, or `threads` is zero.
+    pub fn for_elements(elements: usize, threads: u32) -> Self {
+        let blocks = elements.div_ceil(threads as usize).max(1);
+        Self::new(u32::try_from(blocks).expect("the grid of a launch has too many blocks"), threads)
+    }
+
+    /// The same with `bytes` of dynamic shared memory.
+    pub fn with_dynamic_shared(self, bytes: u32) -> Self {
+        Self { dynamic_shared_bytes: bytes, ..self }
+    }
+
+    /// The same with all blocks resident at once, so that they can synchronise with
+    /// `cuda_std::grid::sync`. A device rejects more blocks than it can run at once.
+    pub fn cooperative(self) -> Self {
+        Self { cooperative: true, ..self }
+    }
+
+    /// The same with clusters of `blocks` blocks, for a kernel that uses `cuda_std::cluster`.
+    pub fn clusters_of(self, blocks: u32) -> Self {
+        // More than MAX_CLUSTER in any case, which `check` rejects.
+        Self { cluster: u8::try_from(blocks).unwrap_or(u8::MAX), ..self }
+    }
+
+    /// Checks this launch against CUDA's limits.
+    ///
+    /// # Errors
+    /// The first limit that it exceeds.
+    pub fn check(&self) -> Result<(), LimitError> {
+        let Self { grid, block, .. } = *self;
+        if grid.count() == 0 {
+            return Err(LimitError::EmptyGrid { grid });
+        }
+        if block.count() == 0 {
+            return Err(LimitError::EmptyBlock { block });
+        }
+        let exceeds = |size: Dim3, limit: Dim3| size.x > limit.x || size.y > limit.y || size.z > limit.z;
+        if exceeds(grid, Self::MAX_GRID) {
+            return Err(LimitError::Grid { grid });
+        }
+        if exceeds(block, Self::MAX_BLOCK) {
+            return Err(LimitError::Block { block });
+        }
+        if block.count() > u64::from(Self::MAX_THREADS) {
+            return Err(LimitError::Threads { block, threads: block.count() });
+        }
+        if self.cluster == 0 || self.cluster > Self::MAX_CLUSTER || !grid.x.is_multiple_of(self.cluster.into()) {
+            return Err(LimitError::Cluster { cluster: self.cluster, grid });
+        }
+        if self.cluster > 1 && self.cooperative {
+            return Err(LimitError::CooperativeClusters);
+        }
+        self.check_shared(Self::MAX_SHARED_BYTES)
+    }
+
+    /// Checks that the dynamic shared memory alone is within `limit`, the device's maximum bytes for a block.
+    ///
+    /// # Errors
+    /// [`LimitError::SharedMemory`]
+    pub fn check_shared(&self, limit: u32) -> Result<(), LimitError> {
+        let bytes = self.dynamic_shared_bytes;
+        if bytes > limit { Err(LimitError::SharedMemory { bytes, limit }) } else { Ok(()) }
+    }
+}
+
+/// A limit of CUDA that a launch exceeds.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum LimitError {
+    /// The grid has no blocks.
+    #[error("the grid {grid} has no blocks")]
+    EmptyGrid {
+        /// The requested grid.
+        grid: Dim3,
+    },
+    /// The blocks have no threads.
+    #[error("the block {block} has no threads")]
+    EmptyBlock {
+        /// The requested block.
+        block: Dim3,
+    },
+    /// The grid is too large along a dimension.
+    #[error("the grid {grid} is larger than {}", LaunchConfig::MAX_GRID)]
+    Grid {
+        /// The requested grid.
+        grid: Dim3,
+    },
+    /// The block is too large along a dimension.
+    #[error("the block {block} is larger than {}", LaunchConfig::MAX_BLOCK)]
+    Block {
+        /// The requested block.
+        block: Dim3,
+    },
+    /// The block has too many threads.
+    #[error("the block {block} has {threads} threads; at most {} are possible", LaunchConfig::MAX_THREADS)]
+    Threads {
+        /// The requested block.
+        block: Dim3,
+        /// Threads of the block.
+        threads: u64,
+    },
+    /// The blocks along x do not form whole clusters, or a cluster has no blocks or too many.
+    #[error(
+        "clusters of {cluster} blocks in the grid {grid}: a cluster has 1 to {} blocks, the grid whole clusters along x",
+        LaunchConfig::MAX_CLUSTER
+    )]
+    Cluster {
+        /// Blocks of a cluster.
+        cluster: u8,
+        /// The requested grid.
+        grid: Dim3,
+    },
+    /// A cooperative launch has clusters, which is not supported.
+    #[error("a cooperative launch with clusters is not supported")]
+    CooperativeClusters,
+    /// The block has too much shared memory.
+    #[error("{bytes} bytes of dynamic shared memory; at most {limit} are possible")]
+    SharedMemory {
+        /// The requested bytes.
+        bytes: u32,
+        /// Maximum bytes of a block.
+        limit: u32,
+    },
+}
