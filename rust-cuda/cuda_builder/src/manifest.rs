@@ -106,10 +106,9 @@ impl Manifest {
             false => Some(edition),
         });
         let mut text = format!("edition={}\n", edition.map(canonical_text).unwrap_or_default());
-        for key in ["lib", "features"] {
-            let value = self.table.get(key).map(canonical_text).unwrap_or_default();
-            text.push_str(&format!("{key}={value}\n"));
-        }
+        let library = self.table.get("lib").map(compiled_library).unwrap_or_default();
+        let features = self.table.get("features").map(canonical_text).unwrap_or_default();
+        text.push_str(&format!("lib={library}\nfeatures={features}\n"));
         for Dependency { name, condition, declared, added, .. } in self.dependencies() {
             let added = added.map(text_without_path).unwrap_or_default();
             text.push_str(&format!("dependency {name} {condition:?} {} {added}\n", text_without_path(declared)));
@@ -171,6 +170,15 @@ fn inherits(value: &Value) -> bool {
 fn is_host_only(condition: &str) -> bool {
     let condition: String = condition.split_whitespace().collect();
     condition == r#"cfg(not(target_arch="nvptx64"))"#
+}
+
+/// The canonical text of a library's settings, without those of its tests and documentation.
+fn compiled_library(library: &Value) -> String {
+    let mut library = library.clone();
+    if let Some(table) = library.as_table_mut() {
+        table.retain(|key, _| !["bench", "doc", "doctest", "test"].contains(&key));
+    }
+    if library.as_table().is_some_and(Table::is_empty) { String::new() } else { canonical_text(&library) }
 }
 
 /// The canonical text of a dependency, without its path.
@@ -324,6 +332,8 @@ syn = { workspace = true, features = ["full"] }
         let described = KERNELS.replace("[dependencies]", "description = \"Kernels\" # all of them\n[dependencies]");
         let with_tests = format!("{described}\nrayon = \"1\"\n[dev-dependencies]\ntempfile = \"3\"\n");
         assert_eq!(load(&workspace(&with_tests), "kernels").relevant_text(), plain);
+        let without_unit_tests = format!("{KERNELS}\n[lib]\ntest = false\n");
+        assert_eq!(load(&workspace(&without_unit_tests), "kernels").relevant_text(), plain);
         let with_libm = KERNELS.replace("[dependencies]", "[dependencies]\nlibm = \"0.2\"");
         assert_ne!(load(&workspace(&with_libm), "kernels").relevant_text(), plain);
     }
