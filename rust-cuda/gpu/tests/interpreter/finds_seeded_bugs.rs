@@ -194,7 +194,7 @@ fn a_panic() {
 fn the_lowest_faulting_block_is_reported_in_any_schedule() {
     let divisors: Vec<u32> = (0..64 * 512).map(|i| u32::from(i < 64 * 100 || i % 3 == 0)).collect();
     let options = InterpreterOptions { check_races: false, ..InterpreterOptions::default() };
-    let device = crate::interpreters::device(&PTX[1], options);
+    let device = crate::interpreters::device(&PTX[0], options);
     let divisors = device.buffer_from_slice(&divisors).unwrap();
     for _ in 0..50 {
         let mut out = device.uninitialized(64 * 512).unwrap();
