@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use neural_net::engine::Parameters;
-use neural_net::training::InvalidValue;
+use neural_net::training::{InvalidValue, PartOfEpoch};
 use serde::{Deserialize, Serialize};
 
 use crate::results::{Ending, EpochErrors, Predicted, Results, TableRows};
@@ -54,6 +54,13 @@ pub struct RunProgress {
     pub seconds: f64,
     /// The epoch with the smallest validation error, counted from 1; 0 before the first.
     pub best_epoch: usize,
+}
+
+impl RunProgress {
+    /// The steps of the next epoch.
+    pub(crate) fn part_of_epoch(&self) -> PartOfEpoch {
+        PartOfEpoch { step: self.step, loss: self.loss, seconds: self.seconds }
+    }
 }
 
 impl SavedRun {

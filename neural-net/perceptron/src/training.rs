@@ -2,15 +2,14 @@
 
 mod optimizer;
 mod schedule;
+mod steps;
 mod stop_at;
 mod validate;
 
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Parameters};
@@ -21,7 +20,8 @@ use crate::{Architecture, Loss, Network, Samples};
 pub use self::optimizer::Optimizer;
 pub use self::optimizer::{CorrectedStep, EPSILON, SQUARES_DECAY};
 pub use self::schedule::Schedule;
-use self::stop_at::Batches;
+use self::steps::Batches;
+pub use self::steps::{EpochSteps, PartOfEpoch, order_of_epoch};
 pub use self::stop_at::StopAt;
 pub use self::validate::InvalidValue;
 
@@ -159,6 +159,13 @@ pub struct Progress {
     pub history: Vec<EpochRecord>,
 }
 
+impl Progress {
+    /// The steps of the next epoch.
+    fn part_of_epoch(&self) -> PartOfEpoch {
+        PartOfEpoch { step: self.step, loss: self.loss, seconds: self.seconds }
+    }
+}
+
 /// Callbacks of a training run; they may stop it.
 pub trait Observer<E: Engine> {
     /// The error of [`Self::epoch`], which ends the training run.
@@ -220,7 +227,8 @@ pub enum TrainingError<O> {
 }
 
 impl<O> TrainingError<O> {
-    fn in_epoch(epoch: usize, error: EngineError) -> Self {
+    /// An engine's error in an epoch, counted from 1.
+    pub fn in_epoch(epoch: usize, error: EngineError) -> Self {
         match error {
             EngineError::Diverged(diverged) => Self::Diverged { epoch, diverged },
             EngineError::Device(error) => Self::Device { epoch, error },
@@ -243,20 +251,6 @@ pub fn initial_parameters(architecture: Architecture, hyperparameters: &Hyperpar
     let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);
     let network = Network::random(architecture, hyperparameters.initialization, &mut rng);
     Parameters::new(network)
-}
-
-/// The sample permutation of an epoch, counted from 0. It depends on the seed and the epoch only, so that a training
-/// run can be resumed at any step.
-pub fn order_of_epoch(hyperparameters: &Hyperparameters, samples: usize, epoch: usize) -> Vec<u32> {
-    let samples = u32::try_from(samples).expect("sample indices have 32 bits");
-    let mut order: Vec<u32> = (0..samples).collect();
-    if hyperparameters.shuffle {
-        // Stream 0 belongs to the weights.
-        let mut rng = ChaCha8Rng::seed_from_u64(hyperparameters.seed);
-        rng.set_stream(epoch as u64 + 1);
-        order.shuffle(&mut rng);
-    }
-    order
 }
 
 impl<E> Training<E> {
@@ -320,7 +314,7 @@ impl<E> Training<E> {
     }
 
     fn batches(&self) -> Batches {
-        Batches { samples: self.samples, size: self.hyperparameters.batch_size.unwrap_or(self.samples).max(1) }
+        Batches::of(&self.hyperparameters, self.samples)
     }
 
     /// Trains the rest of an epoch, from one measurement to the next. [`Outcome::Finished`] refers to the epoch.
@@ -332,13 +326,13 @@ impl<E> Training<E> {
     where
         E: Engine,
     {
-        let order = order_of_epoch(&self.hyperparameters, self.samples, self.progress.epoch);
+        let steps = EpochSteps::new(&self.hyperparameters, self.samples, self.progress.epoch);
         let Hyperparameters { epochs, report_every, stop_at, .. } = self.hyperparameters;
         let (batches, epoch) = (self.batches(), self.progress.epoch);
         loop {
             let check = stop_at.and_then(|stop_at| stop_at.next_check(batches, epoch, self.progress.step));
             let end = check.unwrap_or(batches.steps());
-            self.train_steps(&order, end, observer)?;
+            self.train_steps(&steps, end, observer)?;
             if self.progress.step < end {
                 return Ok(Outcome::Stopped);
             }
@@ -350,10 +344,7 @@ impl<E> Training<E> {
             }
             let done = self.progress.epoch;
             let is_reported = is_complete && (done.is_multiple_of(report_every.max(1)) || done == epochs);
-            let measured = match is_reported || check.is_some() {
-                true => Some(self.measure(validation, end, is_complete)),
-                false => None,
-            };
+            let measured = (is_reported || check.is_some()).then(|| self.measure(validation, end, is_complete));
             let measured = measured.transpose().map_err(|error| TrainingError::in_epoch(epoch + 1, error))?;
             if is_complete {
                 self.progress.loss = 0.0;
@@ -373,28 +364,23 @@ impl<E> Training<E> {
         }
     }
 
-    /// Trains until step `end` of the epoch or until the observer stops it. The engine receives the order up to that
-    /// step only, so that an engine that submits several steps at once stops there, too.
+    /// Trains until step `end` of the epoch or until the observer stops it.
     fn train_steps<O: Observer<E>>(
         &mut self,
-        order: &[u32],
+        epoch: &EpochSteps,
         end: usize,
         observer: &mut O,
     ) -> Result<(), TrainingError<O::Error>>
     where
         E: Engine,
     {
-        let (batches, done) = (self.batches(), self.progress.epoch);
-        let (epoch, start) = (done + 1, Instant::now());
-        self.engine.start_epoch(self.hyperparameters.learning_rate_of_epoch(done), done * batches.steps());
-        let progress = &mut self.progress;
-        let trained = self.engine.train(&order[..batches.seen(end)], progress.step, &mut |step, loss| {
-            progress.step = step + 1;
-            progress.loss += loss;
-            observer.step(epoch, step + 1, batches.steps())
-        });
-        progress.seconds += start.elapsed().as_secs_f64();
-        trained.map_err(|error| TrainingError::in_epoch(epoch, error))
+        let number = self.progress.epoch + 1;
+        let mut part = self.progress.part_of_epoch();
+        let mut observe = |step| observer.step(number, step, epoch.count());
+        let trained = epoch.train(&mut self.engine, &mut part, end, &mut observe);
+        let PartOfEpoch { step, loss, seconds } = part;
+        self.progress = Progress { step, loss, seconds, ..std::mem::take(&mut self.progress) };
+        trained.map_err(|error| TrainingError::in_epoch(number, error))
     }
 
     /// Measures the network after `step` steps of an epoch. A loss that is not finite is attributed to the last step.

@@ -1,12 +1,13 @@
 //! The training thread.
 
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use neural_net::engine::{Engine, EngineError, Parameters};
 use neural_net::network::Initialization;
-use neural_net::training::{GradientScale, initial_parameters, order_of_epoch};
+use neural_net::training::{EpochSteps, GradientScale, PartOfEpoch, TrainingError, initial_parameters};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 
 use super::control::Shared;
@@ -145,30 +146,23 @@ impl<'a> Trainer<'a> {
     /// Trains to the end of the epoch or until a request to pause or stop, publishing snapshots.
     fn train_until_interrupted(&mut self) -> Result<(), State> {
         let count = self.prepared.train.samples.len();
-        let order = order_of_epoch(&self.hyperparameters, count, self.progress.epoch);
-        let (steps, batch_size) = (self.steps(), self.settings.training.batch_size);
-        let done = self.progress.epoch;
-        self.engine.start_epoch(self.hyperparameters.learning_rate_of_epoch(done), done * steps);
-        while self.progress.step < steps {
-            let (first, start) = (self.progress.step, Instant::now());
-            let (progress, shared) = (&mut self.progress, self.shared);
-            let trained = self.engine.train(&order, first, &mut |step, loss| {
-                progress.step = step + 1;
-                progress.loss += loss;
-                match shared.is_interrupted() || start.elapsed() >= PUBLISH_INTERVAL {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
+        let epoch = EpochSteps::new(&self.hyperparameters, count, self.progress.epoch);
+        while self.progress.step < epoch.count() {
+            let (before, start, shared) = (self.progress.part_of_epoch(), Instant::now(), self.shared);
+            let mut part = before;
+            let trained = epoch.train(&mut *self.engine, &mut part, epoch.count(), &mut |_| {
+                let is_due = shared.is_interrupted() || start.elapsed() >= PUBLISH_INTERVAL;
+                if is_due { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            let seconds = start.elapsed().as_secs_f64();
-            self.progress.seconds += seconds;
-            self.seen.0 += (self.progress.step * batch_size).min(count) - (first * batch_size).min(count);
-            self.seen.1 += seconds;
-            trained.map_err(|error| self.failed(&error))?;
-            if self.progress.step < steps && self.shared.is_interrupted() {
+            let PartOfEpoch { step, loss, seconds } = part;
+            self.progress = RunProgress { step, loss, seconds, ..self.progress };
+            self.seen.0 += epoch.seen(step) - epoch.seen(before.step);
+            self.seen.1 += seconds - before.seconds;
+            trained.map_err(|error| self.failed(error))?;
+            if step < epoch.count() && self.shared.is_interrupted() {
                 return Ok(());
             }
-            if self.progress.step < steps {
+            if step < epoch.count() {
                 self.publish(State::Running)?;
             }
         }
@@ -268,16 +262,10 @@ impl<'a> Trainer<'a> {
         self.engine.parameters().map_err(|error| State::Failed(format!("the device failed: {error}")))
     }
 
-    fn failed(&self, error: &EngineError) -> State {
-        let epoch = self.progress.epoch + 1;
-        match error {
-            EngineError::Diverged(diverged) => State::Diverged(format!(
-                "training diverged in epoch {epoch}: {diverged}; choose a smaller learning rate"
-            )),
-            EngineError::Device(error) => State::Failed(format!("the device failed in epoch {epoch}: {error}")),
-            EngineError::Communication { reason } => {
-                State::Failed(format!("training failed in epoch {epoch}: {reason}"))
-            }
+    fn failed(&self, error: EngineError) -> State {
+        match TrainingError::<Infallible>::in_epoch(self.progress.epoch + 1, error) {
+            error @ TrainingError::Diverged { .. } => State::Diverged(error.to_string()),
+            error => State::Failed(error.to_string()),
         }
     }
 

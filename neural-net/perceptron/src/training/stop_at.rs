@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
+use super::steps::Batches;
+
 /// Stops a training run as soon as the accuracy on the validation samples reaches a target.
 ///
 /// The accuracy is measured after each step at which the number of samples seen since the start passes a multiple of
@@ -16,25 +18,6 @@ pub struct StopAt {
     pub accuracy: f64,
     /// Number of samples from one measurement to the next.
     pub check_every: NonZeroUsize,
-}
-
-/// The division of an epoch's samples into batches.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Batches {
-    pub(super) samples: usize,
-    pub(super) size: usize,
-}
-
-impl Batches {
-    /// Number of steps of an epoch.
-    pub(super) fn steps(self) -> usize {
-        self.samples.div_ceil(self.size)
-    }
-
-    /// Number of samples seen in the first `steps` steps of an epoch.
-    pub(super) fn seen(self, steps: usize) -> usize {
-        steps.saturating_mul(self.size).min(self.samples)
-    }
 }
 
 impl StopAt {

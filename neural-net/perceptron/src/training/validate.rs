@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::stop_at::Batches;
+use super::steps::Batches;
 use super::{EpochRecord, Hyperparameters, Progress};
 
 /// A named value out of its range.
