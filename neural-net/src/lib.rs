@@ -6,6 +6,7 @@
 //! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
 //! - [`augmented`]: training on distorted images.
 //! - [`distributed`]: training by ranks that exchange messages; [`asynchronous`]: by workers and masters.
+//! - [`device`]: the choice of the device to train on.
 //! - [`data`]: MNIST's files, their download, and synthetic digits.
 //! - [`model_file`], [`checkpoint`]: networks and training runs on disk, with a [`checksum`]. [`files`] writes them.
 //! - [`png`]: PNG images of a digit.
@@ -19,6 +20,7 @@ pub mod augmented;
 pub mod checkpoint;
 pub mod checksum;
 pub mod data;
+pub mod device;
 pub mod distributed;
 pub mod model_file;
 pub mod png;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use neural_net::checksum::{self, Seal};
+use neural_net::device::TrainingDevice;
 use neural_net::training::{Optimizer, Schedule};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -195,25 +196,10 @@ pub struct TrainingSettings {
     /// Seed of the initial weights and of the sample permutations.
     pub seed: u64,
     /// The device to train on.
-    pub device: DeviceSetting,
+    pub device: TrainingDevice,
     /// CPU threads; `None` for one per core. The result does not depend on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
-}
-
-/// The device to train on. Unlike [`gpu::DeviceChoice`] it includes the CPU, which `auto` chooses if there is no GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeviceSetting {
-    /// An NVIDIA GPU if available, else the CPU.
-    #[default]
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// An NVIDIA GPU.
-    Cuda,
-    /// The GPU kernels, simulated on the CPU; slow.
-    Simulator,
 }
 
 /// Serialises `None` as 0, since an absent key means the default, which need not be `None`.
@@ -300,7 +286,7 @@ impl Default for TrainingSettings {
             epochs: 50,
             patience: Some(10),
             seed: 0,
-            device: DeviceSetting::Auto,
+            device: TrainingDevice::Auto,
             threads: None,
         }
     }

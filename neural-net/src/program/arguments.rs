@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use distributed_functions::AllReduce;
 use neural_net::asynchronous::Staleness;
+use neural_net::device::TrainingDevice;
 use neural_net::engine::GpuPath;
 use neural_net::network::Initialization;
 use neural_net::png::Background;
@@ -94,8 +95,8 @@ pub(crate) struct TrainArguments {
     #[arg(long, value_name = "N", value_parser = parse_count, requires = "distributed", conflicts_with = "batch_size")]
     pub(crate) batch_per_rank: Option<NonZeroUsize>,
     /// Device that trains the network; with --distributed sync, GPU i mod G of G for rank i
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) device: DeviceArgument,
+    #[arg(long, default_value_t, value_parser = one_of(&TrainingDevice::ALL, TrainingDevice::name, TrainingDevice::description))]
+    pub(crate) device: TrainingDevice,
     /// Mapping of training steps to launches on a GPU
     #[arg(long, default_value_t, value_parser = one_of(&GpuPath::ALL, GpuPath::name, GpuPath::description))]
     pub(crate) gpu_path: GpuPath,
@@ -123,23 +124,6 @@ pub(crate) enum Distributed {
     Sync,
     /// Each worker has batches of its own; the last ranks are masters, which own the layers
     Async,
-}
-
-/// The value of `--device`. It differs from [`gpu::DeviceChoice`]: it includes the CPU, which `auto` chooses where
-/// there is no GPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum DeviceArgument {
-    /// CUDA if there is a usable GPU and one process, otherwise the CPU
-    #[default]
-    Auto,
-    /// The CPU
-    Cpu,
-    /// CUDA; an error if there is no usable GPU
-    Cuda,
-    /// A slow simulator of a GPU, which checks the kernels
-    Simulator,
-    /// A slow interpreter of the kernels' PTX, which checks the compiled kernels, except for races
-    Ptx,
 }
 
 /// Flags that override a preset.

@@ -8,11 +8,12 @@ use mpi_driver::{Communicator, Error, Operation, Ranks, run_again_as_ranks, thre
 use neural_net::Samples;
 use neural_net::asynchronous::{CommunicatorMasters, MAX_LAYERS, Served, StalenessRule, leave, serve};
 use neural_net::checkpoint::{self, Checkpoint};
+use neural_net::device::TrainingDevice;
 use neural_net::engine::{GpuPath, Parameters, WorkerEngine};
 use neural_net::training::Optimizer;
 use timing::program::BAD_INPUT;
 
-use super::arguments::{BatchSize, DeviceArgument, Distributed, SettingsArguments, TrainArguments};
+use super::arguments::{BatchSize, Distributed, SettingsArguments, TrainArguments};
 use super::console::interrupt_flag;
 use super::settings::Settings;
 use super::train;
@@ -20,7 +21,7 @@ use super::train;
 /// Trains on ranks: those that `mpiexec` has started, else own ones.
 pub(super) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     if arguments.distributed == Some(Distributed::Async) {
-        if !matches!(arguments.device, DeviceArgument::Auto | DeviceArgument::Cpu) {
+        if !matches!(arguments.device, TrainingDevice::Auto | TrainingDevice::Cpu) {
             bail!("--distributed async trains on the CPU: omit --device, or choose --device cpu");
         }
         if arguments.reproducible {

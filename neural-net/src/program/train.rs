@@ -11,6 +11,7 @@ use mpi_driver::Communicator;
 use neural_net::augmented::AugmentedEngine;
 use neural_net::checkpoint::{self, Checkpoint, Run};
 use neural_net::data::{Dataset, ToSamples};
+use neural_net::device::TrainingDevice;
 use neural_net::distributed::CommunicatorRanks;
 use neural_net::engine::{Engine, Parameters};
 use neural_net::files::DirectoryLock;
@@ -23,10 +24,10 @@ use neural_net::{Architecture, Samples};
 use serde_json::json;
 use timing::program::{CHECK_FAILED, require_memory, with_worker_threads};
 
-use super::arguments::{DeviceArgument, Distributed, TrainArguments};
+use super::arguments::{Distributed, TrainArguments};
 use super::console::{Console, INTERRUPTED, LazyRun, interrupt_flag, progress_bar};
 use super::dataset;
-use super::device::{ChosenEngine, TrainingDevice};
+use super::device::{self, ChosenEngine};
 use super::distributed;
 use super::failure::{device_failed, failed, not_measured};
 use super::settings::Settings;
@@ -68,7 +69,7 @@ pub(super) fn run_on(
     if let Some(file) = arguments.save.as_ref().filter(|_| is_first) {
         model_file::require_writable(file)?;
     }
-    if settings.augment && (world.is_some() || !matches!(arguments.device, DeviceArgument::Auto | DeviceArgument::Cpu))
+    if settings.augment && (world.is_some() || !matches!(arguments.device, TrainingDevice::Auto | TrainingDevice::Cpu))
     {
         bail!("--augment trains on the CPU of one process: omit --device and --distributed");
     }
@@ -77,10 +78,10 @@ pub(super) fn run_on(
     let train = |threads: usize, world: Option<&Communicator>| {
         let device = match arguments.device {
             // A GPU that no rank uses is not opened by all.
-            DeviceArgument::Auto if settings.augment || world.is_some() => DeviceArgument::Cpu,
+            TrainingDevice::Auto if settings.augment || world.is_some() => TrainingDevice::Cpu,
             device => device,
         };
-        let device = TrainingDevice::open(device, arguments.gpu_path, world.map_or(0, Communicator::rank))?;
+        let device = device::open(device, arguments.gpu_path, world.map_or(0, Communicator::rank))?;
         let (dataset, origin) = dataset::load(&arguments.data)?;
         if !quiet {
             timing::say!("{origin}");
@@ -122,10 +123,10 @@ pub(super) fn run_on(
         }
         if let Some(world) = world {
             let ranks = Box::new(CommunicatorRanks::new(world, arguments.allreduce));
-            let engine = device.shard_engine(&train, &parameters, &settings.hyperparameters, ranks)?;
+            let engine = device::shard_engine(&device, &train, &parameters, &settings.hyperparameters, ranks)?;
             return run.train(if arguments.reproducible { engine.reproducible() } else { engine }, progress);
         }
-        match device.engine(&train, &parameters, &settings.hyperparameters, arguments.gpu_path)? {
+        match device::engine(&device, &train, &parameters, &settings.hyperparameters, arguments.gpu_path)? {
             ChosenEngine::Cpu(engine) => run.train(*engine, progress),
             ChosenEngine::Gpu(engine) => run.train(*engine, progress),
         }

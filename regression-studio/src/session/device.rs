@@ -1,10 +1,8 @@
 //! Choice of the engine and its device.
 
-use gpu::Device;
+use neural_net::device::{OpenedDevice, TrainingDevice};
 use neural_net::engine::{CpuEngine, Engine, GpuEngine, GpuOptions, Parameters};
 use neural_net::{Hyperparameters, Samples};
-
-use crate::settings::DeviceSetting;
 
 /// An engine, and one line on why CUDA is not used, if any.
 pub(super) type EngineAndRemark<'a> = (Box<dyn Engine + 'a>, Option<String>);
@@ -14,31 +12,19 @@ pub(super) type EngineAndRemark<'a> = (Box<dyn Engine + 'a>, Option<String>);
 /// # Errors
 /// If the device is unavailable; one line with a remedy.
 pub(super) fn engine<'a>(
-    choice: DeviceSetting,
+    choice: TrainingDevice,
     samples: &'a Samples,
     parameters: &Parameters,
     hyperparameters: &Hyperparameters,
 ) -> Result<EngineAndRemark<'a>, String> {
-    let on_cpu = |remark| {
-        let engine: Box<dyn Engine> = Box::new(CpuEngine::new(samples, parameters, hyperparameters));
-        Ok((engine, remark))
-    };
     let with_hint = |error: &dyn std::fmt::Display| format!("{error}; the device \"cpu\" needs no GPU");
-    let device = match choice {
-        DeviceSetting::Cpu => return on_cpu(None),
-        DeviceSetting::Simulator => Device::simulator(),
-        DeviceSetting::Cuda => {
-            Device::open(gpu::DeviceChoice::Cuda, &kernels_gpu::ptx::NETWORK).map_err(|error| with_hint(&error))?
-        }
-        DeviceSetting::Auto => {
-            let device =
-                Device::open(gpu::DeviceChoice::Auto, &kernels_gpu::ptx::NETWORK).map_err(|error| with_hint(&error))?;
-            match device.why_not_cuda() {
-                Some(reason) => return on_cpu(Some(format!("CUDA: not used: {reason}"))),
-                None => device,
-            }
+    let device = choice.open(0).map_err(|error| with_hint(&error))?;
+    let engine: Box<dyn Engine> = match &device {
+        OpenedDevice::Cpu(_) => Box::new(CpuEngine::new(samples, parameters, hyperparameters)),
+        OpenedDevice::Gpu(device) => {
+            let engine = GpuEngine::new(device, samples, parameters, hyperparameters, &GpuOptions::default());
+            Box::new(engine.map_err(|error| with_hint(&error))?)
         }
     };
-    let engine = GpuEngine::new(&device, samples, parameters, hyperparameters, &GpuOptions::default());
-    Ok((Box::new(engine.map_err(|error| with_hint(&error))?), None))
+    Ok((engine, device.remark()))
 }

@@ -92,7 +92,7 @@ impl Field {
             Self::BadRows => "\"drop\", \"mean\" or \"median\" to fill them in, or \"error\" to stop",
             Self::SplitOrder => "\"shuffled\" or \"time\"",
             Self::Activation => "\"sigmoid\", \"tanh\" or \"relu\"",
-            Self::Device => "\"auto\", \"cpu\", \"cuda\" or \"simulator\"",
+            Self::Device => "\"auto\", \"cpu\", \"cuda\", \"simulator\" or \"ptx\"",
             Self::Optimizer => "\"sgd\" or \"adam\"",
             Self::Schedule => "\"constant\" or \"cosine\"",
             Self::Features => "a list of column names in quotes",
@@ -272,9 +272,9 @@ impl Field {
             Self::Device => (
                 "Device",
                 "",
-                "automatic, CPU, CUDA or simulator",
-                "Device to train on. Automatic uses an NVIDIA GPU if available. The simulator runs the GPU kernels on \
-                 the CPU, slowly.",
+                "automatic, CPU, CUDA, simulator or PTX interpreter",
+                "Device to train on. Automatic uses an NVIDIA GPU if available. The simulator and the interpreter run \
+                 the GPU kernels on the CPU, slowly.",
             ),
             Self::Threads => (
                 "Threads",

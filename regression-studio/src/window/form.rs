@@ -18,9 +18,10 @@ use super::typed::{self, TYPED};
 use super::{number, theme};
 use crate::prepared::{Logarithms, suggested_logarithms};
 use crate::settings::problems::MAX_NEURONS;
-use crate::settings::{BadRows, DataSettings, DeviceSetting, Field, HiddenActivation, Problem, Source, SplitOrder};
+use crate::settings::{BadRows, DataSettings, Field, HiddenActivation, Problem, Source, SplitOrder};
 use crate::table::Kind;
 use crate::{Settings, Table};
+use neural_net::device::TrainingDevice;
 
 /// Number of hidden layers whose neurons have buttons.
 const MAX_LAYERS_WITH_BUTTONS: usize = 8;
@@ -387,10 +388,11 @@ impl Form {
             self.typed(ui, field);
         }
         let choices = [
-            (DeviceSetting::Auto, "automatic"),
-            (DeviceSetting::Cpu, "CPU"),
-            (DeviceSetting::Cuda, "CUDA"),
-            (DeviceSetting::Simulator, "simulator"),
+            (TrainingDevice::Auto, "automatic"),
+            (TrainingDevice::Cpu, "CPU"),
+            (TrainingDevice::Cuda, "CUDA"),
+            (TrainingDevice::Simulator, "simulator"),
+            (TrainingDevice::Ptx, "PTX interpreter"),
         ];
         field::choice(ui, Field::Device, &mut self.settings.training.device, &choices);
         self.note(ui, Field::Device);

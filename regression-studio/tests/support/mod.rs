@@ -5,10 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use neural_net::device::TrainingDevice;
 use neural_net::training::{Optimizer, Schedule};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use regression_studio::settings::{DeviceSetting, HiddenActivation, Settings};
+use regression_studio::settings::{HiddenActivation, Settings};
 use regression_studio::table::{Column, Table};
 use regression_studio::{Session, Snapshot};
 
@@ -44,7 +45,7 @@ pub(crate) fn small_settings() -> Settings {
     settings.training.batch_size = 32;
     settings.training.epochs = 12;
     settings.training.patience = None;
-    settings.training.device = DeviceSetting::Cpu;
+    settings.training.device = TrainingDevice::Cpu;
     settings
 }
 

@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 
 use crate::support::{small_settings, small_table, trained};
 use neural_net::checksum;
+use neural_net::device::TrainingDevice;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use regression_studio::settings::DeviceSetting;
 use regression_studio::{Model, SavedRun, Settings, run_folder};
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
@@ -198,7 +198,7 @@ fn an_inconsistent_run_is_rejected_by_the_values_name() {
 fn a_run_beyond_the_steps_of_its_epoch_does_not_resume() {
     let (_, mut run) = saved();
     run.settings.training.epochs = 9;
-    run.settings.training.device = DeviceSetting::Cpu;
+    run.settings.training.device = TrainingDevice::Cpu;
     run.checkpoint.progress.step = usize::MAX;
     let snapshot = regression_studio::Session::resume(std::sync::Arc::new(small_table(40, 1)), run).wait();
     let message = format!("{:?}", snapshot.state);

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::support::{small_settings, small_table, trained};
 use neural_net::Predictor;
+use neural_net::device::TrainingDevice;
 use regression_studio::prepared::prepare;
 use regression_studio::results::MAX_PAIRS;
 use regression_studio::results::{Ending, EpochErrors};
 use regression_studio::session::State;
-use regression_studio::settings::DeviceSetting;
 use regression_studio::{SavedRun, Session, Snapshot, run_folder};
 
 /// The run without its times, thread count and device name.
@@ -190,7 +190,7 @@ fn training_on_the_gpu_simulator_agrees_with_the_cpu() {
     settings.network.hidden = vec![4];
     settings.training.epochs = 2;
     let on_cpu = trained(small_table(60, 1), settings.clone());
-    settings.training.device = DeviceSetting::Simulator;
+    settings.training.device = TrainingDevice::Simulator;
     let snapshot = trained(small_table(60, 1), settings);
     assert_eq!(snapshot.state, State::Finished(Ending::AllEpochs));
     assert!(snapshot.device.starts_with("GPU simulator"), "{}", snapshot.device);

@@ -1,8 +1,9 @@
 //! Accuracy on the real stock file, compared with PyTorch's.
 
 use crate::support::{stocks, trained};
+use neural_net::device::TrainingDevice;
 use neural_net::training::{Optimizer, Schedule};
-use regression_studio::settings::{DeviceSetting, HiddenActivation, Settings, Source};
+use regression_studio::settings::{HiddenActivation, Settings, Source};
 use regression_studio::table::synthetic::FEATURES;
 
 /// With the same network and update rule, PyTorch reaches an R² of 0.913 on the logarithms of the test part after 6
@@ -23,7 +24,7 @@ fn trade_value_is_predicted_as_accurately_as_by_pytorch_after_six_epochs() {
     settings.training.momentum = 0.9;
     settings.training.epochs = 6;
     settings.training.patience = None;
-    settings.training.device = DeviceSetting::Cpu;
+    settings.training.device = TrainingDevice::Cpu;
     let table = settings.data.source.table().unwrap();
     let snapshot = trained(table, settings);
     let results = snapshot.results.as_ref().unwrap_or_else(|| panic!("{:?}", snapshot.state));

@@ -1,0 +1,97 @@
+//! The device that a network is trained on: the CPU, a GPU, or a model of one.
+
+use gpu::{Device, DeviceChoice, InterpreterOptions, OpenError, PtxVariant};
+use serde::{Deserialize, Serialize};
+
+use crate::names::display_and_parse_names;
+
+/// The user's choice. [`gpu::DeviceChoice`] is that of kernels alone: it lacks the CPU, which `auto` chooses here where
+/// there is no GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrainingDevice {
+    /// CUDA if there is a usable GPU, otherwise the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// CUDA; an error if there is no usable GPU.
+    Cuda,
+    /// A slow simulator of a GPU, which checks the kernels.
+    Simulator,
+    /// A slow interpreter of the kernels' PTX, which checks the compiled kernels, except for races.
+    Ptx,
+}
+
+display_and_parse_names!(TrainingDevice, "device");
+
+/// An available device.
+#[derive(Debug)]
+pub enum OpenedDevice {
+    /// The CPU; by [`TrainingDevice::Auto`], also the reason why no GPU is used.
+    Cpu(Option<String>),
+    /// A GPU, the simulator or the interpreter.
+    Gpu(Device),
+}
+
+impl TrainingDevice {
+    /// All values, in the order of their declaration.
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Cpu, Self::Cuda, Self::Simulator, Self::Ptx];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+            Self::Simulator => "simulator",
+            Self::Ptx => "ptx",
+        }
+    }
+
+    /// One line of help on the value.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Auto => "CUDA if there is a usable GPU and one process, otherwise the CPU",
+            Self::Cpu => "The CPU",
+            Self::Cuda => "CUDA; an error if there is no usable GPU",
+            Self::Simulator => "A slow simulator of a GPU, which checks the kernels",
+            Self::Ptx => "A slow interpreter of the kernels' PTX, which checks the compiled kernels, except for races",
+        }
+    }
+
+    /// Opens the device; of several GPUs, the one whose index is `index` modulo their number.
+    ///
+    /// # Errors
+    /// If a GPU is present and fails, if there is none and CUDA is chosen, or if the interpreter cannot load the PTX.
+    pub fn open(self, index: usize) -> Result<OpenedDevice, OpenError> {
+        let device = match self {
+            Self::Cpu => return Ok(OpenedDevice::Cpu(None)),
+            Self::Cuda => Device::open_one(DeviceChoice::Cuda, &kernels_gpu::ptx::NETWORK, index)?,
+            Self::Simulator => Device::simulator(),
+            Self::Ptx => {
+                let newest = PtxVariant::newest(&kernels_gpu::ptx::NETWORK).ok_or(OpenError::NoPtx)?;
+                // The tests check for races; here the check would make training several times slower.
+                Device::interpreter(newest, InterpreterOptions { check_races: false, ..InterpreterOptions::default() })?
+            }
+            Self::Auto => {
+                let device = Device::open_one(DeviceChoice::Auto, &kernels_gpu::ptx::NETWORK, index)?;
+                if let Some(reason) = device.why_not_cuda() {
+                    return Ok(OpenedDevice::Cpu(Some(reason.to_string())));
+                }
+                device
+            }
+        };
+        Ok(OpenedDevice::Gpu(device))
+    }
+}
+
+impl OpenedDevice {
+    /// One line on why CUDA is not used, if [`TrainingDevice::Auto`] chose the CPU.
+    pub fn remark(&self) -> Option<String> {
+        match self {
+            Self::Cpu(reason) => reason.as_ref().map(|reason| format!("CUDA: not used: {reason}")),
+            Self::Gpu(_) => None,
+        }
+    }
+}
