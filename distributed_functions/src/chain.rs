@@ -1,4 +1,4 @@
-use mpi_driver::{Communicator, Element, Error, Source};
+use mpi_driver::{Communicator, Datatype, Error, Source};
 
 use crate::{Sent, TAG};
 
@@ -15,7 +15,7 @@ const SEGMENT: usize = 8192;
 ///
 /// # Errors
 /// If the lengths of a part and `total` differ, no rank has a part, a rank has ended, or MPI fails.
-pub fn chain_allreduce<T: Element>(
+pub fn chain_allreduce<T: Datatype>(
     parts: &[&[T]],
     total: &mut [T],
     communicator: &Communicator,

@@ -1,4 +1,4 @@
-use mpi_driver::{Communicator, Element, Error, Source};
+use mpi_driver::{Communicator, Datatype, Error, Source};
 
 use crate::{Sent, TAG};
 
@@ -7,7 +7,7 @@ use crate::{Sent, TAG};
 ///
 /// # Errors
 /// If the lengths differ, a rank has ended, or MPI fails.
-pub fn naive_allreduce<T: Element>(
+pub fn naive_allreduce<T: Datatype>(
     send: &[T],
     receive: &mut [T],
     communicator: &Communicator,

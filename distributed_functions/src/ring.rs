@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use mpi_driver::{Communicator, Element, Error, ReceiveRequest, Scope, SendMutRequest, Source};
+use mpi_driver::{Communicator, Datatype, Error, ReceiveRequest, Scope, SendMutRequest, Source};
 
 use crate::{Sent, TAG};
 
@@ -14,7 +14,7 @@ use crate::{Sent, TAG};
 ///
 /// # Errors
 /// If the lengths differ, a rank has ended, or MPI fails.
-pub fn ring_allreduce<T: Element>(
+pub fn ring_allreduce<T: Datatype>(
     send: &[T],
     receive: &mut [T],
     communicator: &Communicator,
@@ -29,7 +29,7 @@ pub fn ring_allreduce<T: Element>(
 ///
 /// # Errors
 /// If a rank has ended, or MPI fails.
-pub fn ring_allreduce_in_place<T: Element>(
+pub fn ring_allreduce_in_place<T: Datatype>(
     receive: &mut [T],
     communicator: &Communicator,
     operation: impl Fn(T, T) -> T,
@@ -44,7 +44,7 @@ pub struct Rings<T> {
     arrived: Vec<Vec<T>>,
 }
 
-impl<T: Element> Rings<T> {
+impl<T: Datatype> Rings<T> {
     /// Without memory yet.
     pub fn new() -> Self {
         Self { arrived: Vec::new() }
@@ -107,7 +107,7 @@ struct Ring<'a, 'scope, 'env, T> {
     receiving: Option<(usize, ReceiveRequest<'scope, T>)>,
 }
 
-impl<'a, 'scope, 'env, T: Element> Ring<'a, 'scope, 'env, T> {
+impl<'a, 'scope, 'env, T: Datatype> Ring<'a, 'scope, 'env, T> {
     fn start(
         scope: &'scope Scope<'scope, 'env>,
         communicator: &'a Communicator,

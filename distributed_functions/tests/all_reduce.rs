@@ -3,11 +3,11 @@
 use distributed_functions::{
     AllReduce, Mismatch, Rings, Sent, buffer_of, chain_allreduce, naive_allreduce, ring_allreduce, verify,
 };
-use mpi_driver::{Communicator, Element, Error, threads};
+use mpi_driver::{Communicator, Datatype, Error, threads};
 use proptest::prelude::*;
 
 /// Runs both functions on every rank; returns their results on each, and what it has sent.
-fn reduced<T: Element>(
+fn reduced<T: Datatype>(
     ranks: usize,
     buffers: &[Vec<T>],
     operation: impl Fn(T, T) -> T + Sync,
@@ -23,7 +23,7 @@ fn reduced<T: Element>(
 }
 
 /// The combination in the order of the ranks.
-fn in_order<T: Element>(buffers: &[Vec<T>], operation: impl Fn(T, T) -> T) -> Vec<T> {
+fn in_order<T: Datatype>(buffers: &[Vec<T>], operation: impl Fn(T, T) -> T) -> Vec<T> {
     let combine = |total: Vec<T>, other: &Vec<T>| total.iter().zip(other).map(|(&a, &b)| operation(a, b)).collect();
     buffers[1..].iter().fold(buffers[0].clone(), combine)
 }

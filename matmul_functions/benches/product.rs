@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use matmul_functions::{Element, matmul_transpose_rayon, matmul_transpose_trivial};
+use matmul_functions::{MatmulElement, matmul_transpose_rayon, matmul_transpose_trivial};
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -15,7 +15,7 @@ const SHAPES: [(usize, usize); 8] =
 /// Maximum number of multiplications at which the slow three loops are measured.
 const MAX_TRIVIAL_MULTIPLICATIONS: usize = 250 * 250 * 128;
 
-fn product<F: Element>(criterion: &mut Criterion, name: &str)
+fn product<F: MatmulElement>(criterion: &mut Criterion, name: &str)
 where
     StandardNormal: Distribution<F>,
 {

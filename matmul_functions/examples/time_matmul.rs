@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use matmul_functions::{Element, Reference, matmul_transpose_rayon};
+use matmul_functions::{MatmulElement, Reference, matmul_transpose_rayon};
 use ndarray::{Array2, s};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     })
 }
 
-fn check_and_time<F: Element>(arguments: &Arguments, threads: usize) -> Result<ExitCode>
+fn check_and_time<F: MatmulElement>(arguments: &Arguments, threads: usize) -> Result<ExitCode>
 where
     StandardNormal: Distribution<F>,
 {

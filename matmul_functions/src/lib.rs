@@ -16,7 +16,7 @@ pub use trivial::matmul_transpose_trivial;
 pub use verify::Reference;
 
 /// The element types of the product: `f32` and `f64`.
-pub trait Element: NdFloat + kernels_cpu::Real + on_gpu::OnGpu {
+pub trait MatmulElement: NdFloat + kernels_cpu::Real + on_gpu::OnGpu {
     /// [`matmul_transpose_rayon`], instantiated only in this crate: it contains the kernel for several instruction
     /// sets, and generic code would be compiled again in every program and test.
     #[doc(hidden)]
@@ -30,7 +30,7 @@ pub trait Element: NdFloat + kernels_cpu::Real + on_gpu::OnGpu {
 
 macro_rules! compile_for {
     ($real:ty) => {
-        impl Element for $real {
+        impl MatmulElement for $real {
             #[inline(never)]
             fn product_with_transpose(x: &ArrayRef2<Self>) -> Array2<Self> {
                 parallel::product_with_transpose(x)

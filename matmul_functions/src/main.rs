@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use gpu::{Device, DeviceChoice};
 use matmul_functions::{
-    Element, MatmulGpu, Reference, label, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
+    MatmulElement, MatmulGpu, Reference, label, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
 };
 use ndarray::{Array2, ArrayRef2, s};
 use rand::SeedableRng;
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     })
 }
 
-fn run<F: Element + Send>(arguments: &Arguments, dtype: &str) -> Result<ExitCode>
+fn run<F: MatmulElement + Send>(arguments: &Arguments, dtype: &str) -> Result<ExitCode>
 where
     StandardNormal: Distribution<F>,
 {
@@ -60,7 +60,7 @@ where
     with_worker_threads(cores, |threads| measure_all::<F>(arguments, dtype, threads))?
 }
 
-fn measure_all<F: Element>(arguments: &Arguments, dtype: &str, threads: usize) -> Result<ExitCode>
+fn measure_all<F: MatmulElement>(arguments: &Arguments, dtype: &str, threads: usize) -> Result<ExitCode>
 where
     StandardNormal: Distribution<F>,
 {
@@ -98,7 +98,7 @@ where
 const MAX_CHECKED: (usize, usize) = (784, 128);
 
 /// Checks the default kernel, or with `ladder` every rung. Without a GPU only the upper left part of a large matrix.
-fn check_gpu<F: Element>(report: &mut Report, device: &Device, x: &ArrayRef2<F>, ladder: bool) -> Result<()> {
+fn check_gpu<F: MatmulElement>(report: &mut Report, device: &Device, x: &ArrayRef2<F>, ladder: bool) -> Result<()> {
     let (rows, columns) = match device.is_gpu() {
         true => x.dim(),
         false => (x.nrows().min(MAX_CHECKED.0), x.ncols().min(MAX_CHECKED.1)),
@@ -124,7 +124,7 @@ fn check_gpu<F: Element>(report: &mut Report, device: &Device, x: &ArrayRef2<F>,
 }
 
 /// Times the kernel alone, by GPU events, and the whole function including copies; with `ladder` every rung's kernel.
-fn time_cuda<F: Element>(
+fn time_cuda<F: MatmulElement>(
     report: &mut Report,
     device: &Device,
     x: &ArrayRef2<F>,

@@ -2,7 +2,7 @@ use gpu::{Buffer, Device, Error, F32x4, LaunchConfig};
 use kernels_gpu::product;
 use ndarray::{Array2, ArrayRef2};
 
-use crate::Element;
+use crate::MatmulElement;
 
 /// Labels of the times on a GPU.
 pub mod label {
@@ -165,7 +165,7 @@ fn resident_depth((rows, columns): (u32, u32), shared_bytes: u32) -> Option<u32>
 /// assert_eq!(product, array![[5.0, 11.0], [11.0, 25.0]]);
 /// # Ok::<(), matmul_functions::MatmulGpuError>(())
 /// ```
-pub fn matmul_transpose_gpu<F: Element>(device: &Device, x: &ArrayRef2<F>) -> Result<Array2<F>, MatmulGpuError> {
+pub fn matmul_transpose_gpu<F: MatmulElement>(device: &Device, x: &ArrayRef2<F>) -> Result<Array2<F>, MatmulGpuError> {
     let mut work = MatmulGpu::new(device, x)?;
     work.launch(work.fastest())?;
     Ok(work.result()?)
@@ -173,7 +173,7 @@ pub fn matmul_transpose_gpu<F: Element>(device: &Device, x: &ArrayRef2<F>) -> Re
 
 /// The device buffers of X and the result, for launching a kernel without copies.
 #[derive(Debug)]
-pub struct MatmulGpu<'a, F: Element> {
+pub struct MatmulGpu<'a, F: MatmulElement> {
     device: &'a Device,
     x: Buffer<F>,
     out: Buffer<F>,
@@ -182,7 +182,7 @@ pub struct MatmulGpu<'a, F: Element> {
     depth: Option<u32>,
 }
 
-impl<'a, F: Element> MatmulGpu<'a, F> {
+impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
     /// Copies X to the device.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ mod stripes;
 use kernels_cpu::memory;
 use ndarray::{Array2, ArrayRef2};
 
-use crate::Element;
+use crate::MatmulElement;
 use cells::SharedCells;
 use panels::Panels;
 
@@ -13,7 +13,7 @@ use panels::Panels;
 const LINES_OF_PANEL: usize = 2;
 
 /// Columns of a packed panel (BLIS's nr, and here also mr).
-const fn panel_columns<F: Element>() -> usize {
+const fn panel_columns<F: MatmulElement>() -> usize {
     LINES_OF_PANEL * F::LINE
 }
 
@@ -38,12 +38,12 @@ const fn panel_columns<F: Element>() -> usize {
 /// let x = array![[1.0, 2.0], [3.0, 4.0]];
 /// assert_eq!(matmul_functions::matmul_transpose_rayon(&x), array![[5.0, 11.0], [11.0, 25.0]]);
 /// ```
-pub fn matmul_transpose_rayon<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
+pub fn matmul_transpose_rayon<F: MatmulElement>(x: &ArrayRef2<F>) -> Array2<F> {
     F::product_with_transpose(x)
 }
 
 #[allow(unsafe_code)]
-pub(crate) fn product_with_transpose<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
+pub(crate) fn product_with_transpose<F: MatmulElement>(x: &ArrayRef2<F>) -> Array2<F> {
     let (size, depth) = x.dim();
     let x = x.as_standard_layout();
     let rows: Vec<&[F]> = x.outer_iter().map(|row| row.to_slice().expect("the standard layout is row-major")).collect();

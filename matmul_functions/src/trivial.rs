@@ -1,6 +1,6 @@
 use ndarray::{Array2, ArrayRef2};
 
-use crate::Element;
+use crate::MatmulElement;
 
 /// X·Xᵀ by its definition, in three nested loops: if `x` is *M* × *N*, the result is *M* × *M*, and its element (i, j)
 /// is Σₖ x(i, k) · x(j, k).
@@ -11,7 +11,7 @@ use crate::Element;
 /// assert_eq!(matmul_functions::matmul_transpose_trivial(&x), array![[5.0, 11.0], [11.0, 25.0]]);
 /// ```
 // report: begin matmul_trivial
-pub fn matmul_transpose_trivial<F: Element>(x: &ArrayRef2<F>) -> Array2<F> {
+pub fn matmul_transpose_trivial<F: MatmulElement>(x: &ArrayRef2<F>) -> Array2<F> {
     let (rows, columns) = x.dim();
     let mut product = Array2::zeros((rows, rows));
     for i in 0..rows {

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayRef2, Zip};
 
-use crate::Element;
+use crate::MatmulElement;
 
 /// Why every element converts to a double.
 const WIDENS: &str = "f32 and f64 are no wider than f64";
@@ -21,7 +21,7 @@ impl Reference {
     /// − n·u) and u the unit roundoff (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, section 3.1),
     /// once for the type's own rounding and once for the reference's. It holds where no product overflows or underflows
     /// in type `F`.
-    pub fn of<F: Element>(x: &ArrayRef2<F>) -> Self {
+    pub fn of<F: MatmulElement>(x: &ArrayRef2<F>) -> Self {
         let gamma = |unit_roundoff: f64| {
             let error = (x.ncols() as f64 + 1.0) * unit_roundoff;
             error / (1.0 - error)
@@ -37,7 +37,7 @@ impl Reference {
     ///
     /// # Errors
     /// The first difference, with its row, its column, the value found and the value expected; or a shape mismatch.
-    pub fn verify<F: Element>(&self, product: &ArrayRef2<F>) -> Result<(), String> {
+    pub fn verify<F: MatmulElement>(&self, product: &ArrayRef2<F>) -> Result<(), String> {
         if product.dim() != self.product.dim() {
             let [(rows, columns), (expected, _)] = [product.dim(), self.product.dim()];
             return Err(format!("the result is {rows} × {columns}, expected {expected} × {expected}"));

@@ -1,13 +1,13 @@
 //! Every rung of the GPU version agrees with double precision, on the simulator and on a GPU if there is one.
 
 use gpu::{Device, DeviceChoice};
-use matmul_functions::{Element, MatmulGpu, MatmulGpuError, Reference, Rung, matmul_transpose_gpu};
+use matmul_functions::{MatmulElement, MatmulGpu, MatmulGpuError, Reference, Rung, matmul_transpose_gpu};
 use ndarray::Array2;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use teaching_tests::{Failure, check};
 
-fn rungs_are_right<F: Element>(device: &Device, from_f64: impl Fn(f64) -> F) -> Result<(), Failure> {
+fn rungs_are_right<F: MatmulElement>(device: &Device, from_f64: impl Fn(f64) -> F) -> Result<(), Failure> {
     let failed = |name: &str, error: MatmulGpuError| format!("{name}: {error}");
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     for (rows, columns) in [(0, 5), (1, 1), (5, 0), (31, 33), (64, 17), (130, 9), (150, 40)] {

@@ -17,5 +17,5 @@ pub use activation::{sigmoid, sigmoid_prime, sigmoid_prime_scalar, sigmoid_scala
 pub use batches::create_batches;
 pub use error::UtilsError;
 pub use lists::add_elementwise;
-pub use weights::{Element, random_weights};
+pub use weights::{RandomFloat, random_weights};
 pub use zeros::{zeros_biases, zeros_weights};

@@ -5,18 +5,18 @@ use rand::{Rng, RngExt};
 use crate::UtilsError;
 
 /// The element types of random weights: `f32` and `f64`.
-pub trait Element: NdFloat + SampleUniform {
+pub trait RandomFloat: NdFloat + SampleUniform {
     /// The value nearest to `count`.
     fn from_count(count: usize) -> Self;
 }
 
-impl Element for f32 {
+impl RandomFloat for f32 {
     fn from_count(count: usize) -> Self {
         count as Self
     }
 }
 
-impl Element for f64 {
+impl RandomFloat for f64 {
     fn from_count(count: usize) -> Self {
         count as Self
     }
@@ -44,7 +44,7 @@ impl Element for f64 {
 /// assert!(weights[0].iter().all(|weight| weight.abs() <= 1.0 / 28.0));
 /// # Ok::<(), utils::UtilsError>(())
 /// ```
-pub fn random_weights<A: Element>(
+pub fn random_weights<A: RandomFloat>(
     sizes: &[usize],
     rng: &mut (impl Rng + ?Sized),
 ) -> Result<Vec<Array2<A>>, UtilsError> {

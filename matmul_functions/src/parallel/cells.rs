@@ -8,7 +8,7 @@ use kernels_cpu::transpose::transpose_to;
 use kernels_cpu::{InstructionSet, Simd, prefetch_for_writing};
 
 use super::panel_columns;
-use crate::Element;
+use crate::MatmulElement;
 
 /// The cells of a row-major `size` × `size` matrix, which tasks write without overlap.
 pub(super) struct SharedCells<F> {
@@ -52,7 +52,7 @@ impl<F: Copy> SharedCells<F> {
 
 /// Prefetches the cells at `rows` and `columns`, which [`mirror`] will write. Called during the product, which leaves
 /// the memory idle.
-pub(super) fn prefetch_mirrored<F: Element>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
+pub(super) fn prefetch_mirrored<F: MatmulElement>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
     let Some(last) = (columns.len() * size_of::<F>()).checked_sub(1) else { return };
     for row in rows {
         let start = cells.first.wrapping_add(row * cells.size + columns.start);
@@ -70,7 +70,7 @@ pub(super) fn prefetch_mirrored<F: Element>(rows: Range<usize>, columns: Range<u
 /// 2. The cells (i, j) have been written, and no thread writes them during the call.
 /// 3. No other thread reads or writes the cells (j, i) during the call.
 #[allow(unsafe_code)]
-pub(super) unsafe fn mirror<F: Element>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
+pub(super) unsafe fn mirror<F: MatmulElement>(rows: Range<usize>, columns: Range<usize>, cells: &SharedCells<F>) {
     // SAFETY: conditions 1 and 2.
     let source: Vec<&[F]> = rows.clone().map(|row| unsafe { cells.read(row, columns.clone()) }).collect();
     let to = cells.first.wrapping_add(columns.start * cells.size + rows.start);
@@ -106,7 +106,7 @@ impl<'a, F, const FULL: bool, const ACCUMULATES: bool> ResultSink<'a, F, FULL, A
     }
 }
 
-impl<F: Element, const FULL: bool, const ACCUMULATES: bool> Sink<F> for ResultSink<'_, F, FULL, ACCUMULATES> {
+impl<F: MatmulElement, const FULL: bool, const ACCUMULATES: bool> Sink<F> for ResultSink<'_, F, FULL, ACCUMULATES> {
     #[inline(always)]
     fn start<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &mut [F::Vector<S>]) {
         if ACCUMULATES {
@@ -137,7 +137,7 @@ impl<F: Element, const FULL: bool, const ACCUMULATES: bool> Sink<F> for ResultSi
 
 /// Loads the partial sums at the given row and column into `sums`.
 #[inline(always)]
-pub(super) fn load_partial_sums<F: Element, S: Simd>(
+pub(super) fn load_partial_sums<F: MatmulElement, S: Simd>(
     partial_sums: &[F],
     row: usize,
     column: usize,

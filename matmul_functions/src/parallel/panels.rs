@@ -8,7 +8,7 @@ use kernels_cpu::transpose::transpose;
 use rayon::prelude::*;
 
 use super::panel_columns;
-use crate::Element;
+use crate::MatmulElement;
 
 /// Xᵀ packed into panels of [`panel_columns`] columns, each of which is a row of X. The panels are row-major and
 /// contiguous in one allocation. The last one is padded with zero columns.
@@ -18,7 +18,7 @@ pub(super) struct Panels<F> {
     count: usize,
 }
 
-impl<F: Element> Panels<F> {
+impl<F: MatmulElement> Panels<F> {
     /// Packs the matrix X with the given rows, of `depth` elements each.
     pub(super) fn pack(rows: &[&[F]], depth: usize) -> Self {
         let panel = panel_columns::<F>() * depth;
@@ -53,7 +53,7 @@ impl<F: Element> Panels<F> {
 }
 
 /// Packs the given rows of X into the panel `to`.
-fn pack_one<F: Element>(rows: &[&[F]], to: &mut [F]) {
+fn pack_one<F: MatmulElement>(rows: &[&[F]], to: &mut [F]) {
     let width = panel_columns::<F>();
     if rows.len() < width {
         to.fill(F::zero());

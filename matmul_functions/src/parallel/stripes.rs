@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::cells::{ResultSink, SharedCells, load_partial_sums, mirror, prefetch_mirrored};
 use super::panel_columns;
 use super::panels::Panels;
-use crate::Element;
+use crate::MatmulElement;
 
 /// Maximum length of a K-block (BLIS's kc): its rows of a panel fit into L1.
 const MAX_K_BLOCK: usize = 256;
@@ -37,7 +37,7 @@ const STRIPES_PER_THREAD: usize = 4;
 /// # Safety
 /// `cells.size` is the number of X's rows, and no other thread reads or writes the cells during the call.
 #[allow(unsafe_code)]
-pub(super) unsafe fn multiply<F: Element>(panels: &Panels<F>, cells: &SharedCells<F>) {
+pub(super) unsafe fn multiply<F: MatmulElement>(panels: &Panels<F>, cells: &SharedCells<F>) {
     let blocks = k_blocks(panels.depth());
     let rows = cells.size.div_ceil(STRIPES_PER_THREAD * rayon::current_num_threads());
     let length = rows.max(1).next_multiple_of(32).min(MAX_ROWS) / panel_columns::<F>();
@@ -65,7 +65,7 @@ fn k_blocks(depth: usize) -> Vec<Range<usize>> {
 /// # Safety
 /// The panels are of a matrix of `cells.size` rows, and no other task has any of the `own` panels.
 #[allow(unsafe_code)]
-unsafe fn rows_and_mirrored_columns<F: Element>(
+unsafe fn rows_and_mirrored_columns<F: MatmulElement>(
     own: Range<usize>,
     blocks: &[Range<usize>],
     panels: &Panels<F>,
@@ -128,7 +128,7 @@ unsafe fn rows_and_mirrored_columns<F: Element>(
 
 /// The K-block of the B panel that is used after K-block `block` of `panel`; the loop over `b_panels` is inside that
 /// over the K-blocks. Empty after the last.
-fn next_b_panel<'a, F: Element>(
+fn next_b_panel<'a, F: MatmulElement>(
     panel: usize,
     b_panels: &Range<usize>,
     block: usize,
@@ -148,7 +148,7 @@ fn next_b_panel<'a, F: Element>(
 /// # Safety
 /// No other thread reads or writes these cells during the call.
 #[allow(unsafe_code)]
-unsafe fn finish<F: Element>(
+unsafe fn finish<F: MatmulElement>(
     (a, b): (&[F], &[F]),
     partial_sums: &[F],
     accumulates: bool,
@@ -181,7 +181,7 @@ unsafe fn finish<F: Element>(
     }
 }
 
-fn multiply_panels<F: Element, S: Sink<F>>(a: &[F], rows: usize, b: &[F], sink: S) {
+fn multiply_panels<F: MatmulElement, S: Sink<F>>(a: &[F], rows: usize, b: &[F], sink: S) {
     product_of_panels(InstructionSet::detect(), a, rows, b, panel_columns::<F>(), sink);
 }
 
@@ -191,7 +191,7 @@ struct PartialSums<'a, F, const ACCUMULATES: bool> {
     partial_sums: &'a mut [F],
 }
 
-impl<F: Element, const ACCUMULATES: bool> Sink<F> for PartialSums<'_, F, ACCUMULATES> {
+impl<F: MatmulElement, const ACCUMULATES: bool> Sink<F> for PartialSums<'_, F, ACCUMULATES> {
     #[inline(always)]
     fn start<S: Simd>(&mut self, _simd: S, row: usize, column: usize, sums: &mut [F::Vector<S>]) {
         if ACCUMULATES {
@@ -214,7 +214,7 @@ struct PrefetchingPartialSums<'a, F> {
     ahead: &'a [F],
 }
 
-impl<F: Element> Sink<F> for PrefetchingPartialSums<'_, F> {
+impl<F: MatmulElement> Sink<F> for PrefetchingPartialSums<'_, F> {
     #[inline(always)]
     fn start<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &mut [F::Vector<S>]) {
         let share = self.ahead.len() / panel_columns::<F>();

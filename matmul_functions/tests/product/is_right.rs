@@ -1,6 +1,6 @@
 //! Both versions compute X·Xᵀ within the rounding error bound, for any shape and memory layout of X.
 
-use matmul_functions::{Element, Reference, matmul_transpose_rayon, matmul_transpose_trivial};
+use matmul_functions::{MatmulElement, Reference, matmul_transpose_rayon, matmul_transpose_trivial};
 use ndarray::{Array2, ArrayRef2, array, s};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -17,7 +17,7 @@ enum Layout {
     Reversed,
 }
 
-fn normal_matrix<F: Element>(rows: usize, columns: usize, layout: Layout, seed: u64) -> Array2<F>
+fn normal_matrix<F: MatmulElement>(rows: usize, columns: usize, layout: Layout, seed: u64) -> Array2<F>
 where
     StandardNormal: Distribution<F>,
 {
@@ -33,7 +33,7 @@ where
 
 /// The first element of `product` that differs from X·Xᵀ, computed by three loops in double precision, by more than the
 /// rounding error bound in `F`: n·ε · Σₖ |x(i, k) · x(j, k)| for sums of n products.
-fn agrees<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Result<(), String> {
+fn agrees<F: MatmulElement>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Result<(), String> {
     let double = |value: F| value.to_f64().unwrap();
     let (rows, columns) = x.dim();
     if product.dim() != (rows, rows) {
@@ -62,7 +62,7 @@ fn agrees<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Result<(), St
 }
 
 /// Checks that both versions agree with the three loops and with the program's [`Reference`].
-fn both_are_right<F: Element>((rows, columns, layout, seed): (usize, usize, Layout, u64)) -> Result<(), Failure>
+fn both_are_right<F: MatmulElement>((rows, columns, layout, seed): (usize, usize, Layout, u64)) -> Result<(), Failure>
 where
     StandardNormal: Distribution<F>,
 {

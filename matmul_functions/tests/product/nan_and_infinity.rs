@@ -1,11 +1,11 @@
 //! A NaN or an infinity in row r of X propagates to row r and column r of the product, and to no other cell.
 
-use matmul_functions::{Element, matmul_transpose_rayon, matmul_transpose_trivial};
+use matmul_functions::{MatmulElement, matmul_transpose_rayon, matmul_transpose_trivial};
 use ndarray::{Array2, ArrayRef2};
 use proptest::prelude::*;
 
 /// A matrix of small nonzero integers, with alternating signs along each column, and `value` at `index`.
-fn planted<F: Element>(rows: usize, columns: usize, index: (usize, usize), value: F) -> Array2<F> {
+fn planted<F: MatmulElement>(rows: usize, columns: usize, index: (usize, usize), value: F) -> Array2<F> {
     let mut x = Array2::from_shape_fn((rows, columns), |(i, k)| {
         let magnitude = F::from(1 + (i + 3 * k) % 5).unwrap();
         if i % 2 == 0 { magnitude } else { -magnitude }
@@ -14,12 +14,12 @@ fn planted<F: Element>(rows: usize, columns: usize, index: (usize, usize), value
     x
 }
 
-fn nan_spreads<F: Element>(product: &ArrayRef2<F>, row: usize) -> bool {
+fn nan_spreads<F: MatmulElement>(product: &ArrayRef2<F>, row: usize) -> bool {
     product.indexed_iter().all(|((i, j), value)| value.is_nan() == (i == row || j == row))
 }
 
 /// Infinity times x(j, k) has the sign of x(j, k); the diagonal is infinity squared.
-fn infinity_spreads<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>, (row, column): (usize, usize)) -> bool {
+fn infinity_spreads<F: MatmulElement>(x: &ArrayRef2<F>, product: &ArrayRef2<F>, (row, column): (usize, usize)) -> bool {
     product.indexed_iter().all(|((i, j), &value)| {
         if i != row && j != row {
             return value.is_finite();
@@ -28,7 +28,7 @@ fn infinity_spreads<F: Element>(x: &ArrayRef2<F>, product: &ArrayRef2<F>, (row, 
     })
 }
 
-fn both_spread<F: Element>(rows: usize, columns: usize, index: (usize, usize)) -> Result<(), TestCaseError> {
+fn both_spread<F: MatmulElement>(rows: usize, columns: usize, index: (usize, usize)) -> Result<(), TestCaseError> {
     let x = planted(rows, columns, index, F::nan());
     prop_assert!(nan_spreads(&matmul_transpose_trivial(&x), index.0), "NaN, trivial");
     prop_assert!(nan_spreads(&matmul_transpose_rayon(&x), index.0), "NaN, rayon");

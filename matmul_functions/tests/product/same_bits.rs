@@ -1,6 +1,6 @@
 //! The parallel product is symmetric and bit-identical for every number of threads.
 
-use matmul_functions::{Element, matmul_transpose_rayon};
+use matmul_functions::{MatmulElement, matmul_transpose_rayon};
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -8,7 +8,7 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-fn normal_matrix<F: Element>(rows: usize, columns: usize, seed: u64) -> Array2<F>
+fn normal_matrix<F: MatmulElement>(rows: usize, columns: usize, seed: u64) -> Array2<F>
 where
     StandardNormal: Distribution<F>,
 {
@@ -17,15 +17,15 @@ where
 }
 
 /// The bits of every element; -0 and 0 compare equal as floats, but have different bits.
-fn bits<F: Element>(matrix: &Array2<F>) -> Vec<(u64, i16, i8)> {
+fn bits<F: MatmulElement>(matrix: &Array2<F>) -> Vec<(u64, i16, i8)> {
     matrix.iter().map(|value| value.integer_decode()).collect()
 }
 
-fn is_symmetric<F: Element>(product: &Array2<F>) -> bool {
+fn is_symmetric<F: MatmulElement>(product: &Array2<F>) -> bool {
     bits(product) == bits(&product.t().as_standard_layout().into_owned())
 }
 
-fn same_on_all<F: Element>(pools: &[ThreadPool], x: &Array2<F>) -> bool {
+fn same_on_all<F: MatmulElement>(pools: &[ThreadPool], x: &Array2<F>) -> bool {
     let expected = bits(&pools[0].install(|| matmul_transpose_rayon(x)));
     pools.iter().all(|pool| bits(&pool.install(|| matmul_transpose_rayon(x))) == expected)
 }
@@ -41,7 +41,7 @@ fn part3_product_does_not_depend_on_the_number_of_threads() {
 }
 
 /// Each sum in ascending k, on and below the diagonal, with one rounding per step, or two without a fused multiply-add.
-fn ascending_sums<F: Element>(x: &Array2<F>) -> Array2<F> {
+fn ascending_sums<F: MatmulElement>(x: &Array2<F>) -> Array2<F> {
     let fused = kernels_cpu::InstructionSet::detect() != kernels_cpu::InstructionSet::Portable;
     Array2::from_shape_fn((x.nrows(), x.nrows()), |(i, j)| {
         let terms = x.row(i).into_iter().zip(x.row(j)).filter(|_| i >= j);
@@ -49,7 +49,7 @@ fn ascending_sums<F: Element>(x: &Array2<F>) -> Array2<F> {
     })
 }
 
-fn is_one_ascending_sum<F: Element>(pools: &[ThreadPool], x: &Array2<F>) -> bool {
+fn is_one_ascending_sum<F: MatmulElement>(pools: &[ThreadPool], x: &Array2<F>) -> bool {
     let expected = ascending_sums(x);
     pools.iter().all(|pool| {
         pool.install(|| matmul_transpose_rayon(x)).indexed_iter().all(|((i, j), got)| {
@@ -94,7 +94,7 @@ fn part3_sums_of_several_stripes_are_one_sum_in_ascending_order() {
 }
 
 /// Whether some rows of `x` have the same products with each other as in all of `x`.
-fn rows_have_the_same_products<F: Element>(x: &Array2<F>, rows: &[usize]) -> bool {
+fn rows_have_the_same_products<F: MatmulElement>(x: &Array2<F>, rows: &[usize]) -> bool {
     let all = matmul_transpose_rayon(x);
     let some = matmul_transpose_rayon(&x.select(Axis(0), rows));
     some.indexed_iter().all(|((i, j), sum)| sum.integer_decode() == all[[rows[i], rows[j]]].integer_decode())

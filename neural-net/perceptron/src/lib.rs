@@ -29,7 +29,7 @@ pub use samples::{InputRow, Samples};
 pub use training::{Hyperparameters, Training};
 
 /// The element types of a network: `f32` and `f64`.
-pub trait Scalar: utils::Element {
+pub trait Scalar: utils::RandomFloat {
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
     /// The value in double precision.

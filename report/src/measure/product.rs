@@ -1,7 +1,9 @@
 //! The product X·Xᵀ.
 
 use gpu::Device;
-use matmul_functions::{Element, Reference, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial};
+use matmul_functions::{
+    MatmulElement, Reference, matmul_transpose_gpu, matmul_transpose_rayon, matmul_transpose_trivial,
+};
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -42,7 +44,8 @@ impl Input {
         let x = &self.0;
         let name = "matmul_transpose_trivial";
         let Some(first) = pools.first() else { return Err(MeasureError::NoTime { version: name }) };
-        let trivial = Version::new(name, plan.slow_repeats(), first, || Element::trivial_product_with_transpose(x));
+        let trivial =
+            Version::new(name, plan.slow_repeats(), first, || MatmulElement::trivial_product_with_transpose(x));
         let rayon = pools
             .iter()
             .map(|pool| Version::new("matmul_transpose_rayon", plan.repeats(), pool, || matmul_transpose_rayon(x)));

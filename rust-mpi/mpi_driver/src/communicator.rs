@@ -1,6 +1,6 @@
 //! A group of ranks that exchange messages.
 
-use crate::element::{Element, Number, Operation};
+use crate::element::{Datatype, Number, Operation};
 use crate::error::Error;
 use crate::mpi::MpiCommunicator;
 use crate::scope::{self, Scope};
@@ -86,7 +86,7 @@ impl Communicator {
     ///
     /// # Errors
     /// If `root` is not a rank, the lengths differ, a rank has ended, or MPI fails.
-    pub fn broadcast<T: Element>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
+    pub fn broadcast<T: Datatype>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
         self.require_rank("MPI_Bcast", root)?;
         on_backend!(self, backend => backend.broadcast(buffer, root))
     }
@@ -114,7 +114,7 @@ impl Communicator {
     ///
     /// # Errors
     /// If `root` is not a rank, the lengths differ, a rank has ended, or MPI fails.
-    pub fn gather<T: Element>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
+    pub fn gather<T: Datatype>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
         self.require_rank("MPI_Gather", root)?;
         on_backend!(self, backend => backend.gather(send, root))
     }
@@ -123,7 +123,7 @@ impl Communicator {
     ///
     /// # Errors
     /// If `to` is not a rank, `tag` is above [`MAX_TAG`], or MPI fails.
-    pub fn send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
+    pub fn send<T: Datatype>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
         self.require_message("MPI_Send", Some(to), tag)?;
         on_backend!(self, backend => backend.send(buffer, to, tag))
     }
@@ -133,7 +133,7 @@ impl Communicator {
     /// # Errors
     /// If the source is not a rank, `tag` is above [`MAX_TAG`], the message is longer than the buffer or of another
     /// type, the source has ended, or MPI fails.
-    pub fn receive<T: Element>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
+    pub fn receive<T: Datatype>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
         self.require_message("MPI_Recv", from.rank(), tag)?;
         on_backend!(self, backend => backend.receive(buffer, from, tag))
     }
@@ -142,7 +142,7 @@ impl Communicator {
     ///
     /// # Errors
     /// Those of [`Self::send`] and [`Self::receive`].
-    pub fn send_receive<T: Element>(
+    pub fn send_receive<T: Datatype>(
         &self,
         (send, to): (&[T], usize),
         (receive, from): (&mut [T], Source),
@@ -157,7 +157,7 @@ impl Communicator {
     ///
     /// # Errors
     /// If the source is not a rank, `tag` is above [`MAX_TAG`], or MPI fails.
-    pub fn probe<T: Element>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
+    pub fn probe<T: Datatype>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
         self.require_message("MPI_Iprobe", from.rank(), tag)?;
         on_backend!(self, backend => backend.probe::<T>(from, tag))
     }

@@ -32,11 +32,11 @@ mod sealed {
 pub(crate) use sealed::{Combined, Sealed};
 
 /// The types that messages are made of: `u8`, `i32`, `f32` and `f64`.
-pub trait Element: Pod + Debug + PartialEq + Send + Sync + Sealed {}
+pub trait Datatype: Pod + Debug + PartialEq + Send + Sync + Sealed {}
 
 /// The types that reductions combine: `i32`, `f32` and `f64`. Not `u8`: libraries differ in the sum of bytes, which
 /// some saturate at 255.
-pub trait Number: Element + Combined {}
+pub trait Number: Datatype + Combined {}
 
 /// An associative and commutative operation of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ macro_rules! element {
             const KIND: Kind = Kind::$kind;
         }
 
-        impl Element for $type {}
+        impl Datatype for $type {}
     };
 }
 

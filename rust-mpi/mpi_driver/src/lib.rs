@@ -37,7 +37,7 @@ mod start;
 mod threads;
 
 pub use communicator::{Communicator, MAX_TAG, Received, Source};
-pub use element::{Element, Number, Operation};
+pub use element::{Datatype, Number, Operation};
 pub use error::{Error, Unavailable};
 pub use launcher::{Launcher, launcher};
 pub use mpi::Universe;

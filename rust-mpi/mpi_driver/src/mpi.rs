@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::communicator::{Backend, Communicator, Received, Source};
-use crate::element::{Element, Kind, Number, Operation};
+use crate::element::{Datatype, Kind, Number, Operation};
 use crate::error::{Error, Unavailable};
 use crate::launcher::launcher;
 use crate::library::{Handle, Mpi, Status};
@@ -151,7 +151,7 @@ impl MpiCommunicator {
         self.mpi().check(code, "MPI_Barrier", None)
     }
 
-    pub(crate) fn broadcast<T: Element>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
+    pub(crate) fn broadcast<T: Datatype>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
         const NAME: &str = "MPI_Bcast";
         let (mpi, count) = (self.mpi(), count_of(buffer, NAME)?);
         let data = data_mut(buffer);
@@ -180,7 +180,7 @@ impl MpiCommunicator {
         mpi.check(code, NAME, None)
     }
 
-    pub(crate) fn gather<T: Element>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
+    pub(crate) fn gather<T: Datatype>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
         const NAME: &str = "MPI_Gather";
         let (mpi, count, kind) = (self.mpi(), count_of(send, NAME)?, self.type_of::<T>());
         let mut all = vec![T::zeroed(); if self.rank == root { send.len() * self.size } else { 0 }];
@@ -191,7 +191,7 @@ impl MpiCommunicator {
         Ok((self.rank == root).then_some(all))
     }
 
-    pub(crate) fn send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
+    pub(crate) fn send<T: Datatype>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
         const NAME: &str = "MPI_Send";
         let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
         let data = data(buffer);
@@ -200,7 +200,7 @@ impl MpiCommunicator {
         mpi.check(code, NAME, Some(to))
     }
 
-    pub(crate) fn receive<T: Element>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
+    pub(crate) fn receive<T: Datatype>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
         const NAME: &str = "MPI_Recv";
         let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
         let (mut status, source) = (Status::default(), self.source(from));
@@ -211,7 +211,7 @@ impl MpiCommunicator {
         self.received(&status, kind)
     }
 
-    pub(crate) fn send_receive<T: Element>(
+    pub(crate) fn send_receive<T: Datatype>(
         &self,
         (send, to): (&[T], usize),
         (receive, from): (&mut [T], Source),
@@ -243,7 +243,7 @@ impl MpiCommunicator {
         self.received(&status, kind)
     }
 
-    pub(crate) fn probe<T: Element>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
+    pub(crate) fn probe<T: Datatype>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
         let mpi = self.mpi();
         let (mut status, mut is_there, source) = (Status::default(), 0, self.source(from));
         // SAFETY: the out-pointers are valid.
@@ -276,7 +276,7 @@ impl MpiCommunicator {
     ///
     /// # Safety
     /// The buffer must stay valid and unchanged until [`Self::wait`] or [`Self::cancel`] returns for the request.
-    pub(crate) unsafe fn start_send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<Handle, Error> {
+    pub(crate) unsafe fn start_send<T: Datatype>(&self, buffer: &[T], to: usize, tag: u16) -> Result<Handle, Error> {
         const NAME: &str = "MPI_Isend";
         let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
         let (mut request, data) = (0, data(buffer));
@@ -290,7 +290,7 @@ impl MpiCommunicator {
     ///
     /// # Safety
     /// The buffer must stay valid and unused until [`Self::wait`] or [`Self::cancel`] returns for the request.
-    pub(crate) unsafe fn start_receive<T: Element>(
+    pub(crate) unsafe fn start_receive<T: Datatype>(
         &self,
         buffer: &mut [T],
         from: Source,
@@ -343,7 +343,7 @@ impl MpiCommunicator {
         }
     }
 
-    fn type_of<T: Element>(&self) -> Handle {
+    fn type_of<T: Datatype>(&self) -> Handle {
         self.mpi().constants.type_of(T::KIND)
     }
 

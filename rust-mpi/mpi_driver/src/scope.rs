@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use crate::communicator::{Backend, Communicator, Received, Source};
-use crate::element::Element;
+use crate::element::Datatype;
 use crate::error::Error;
 use crate::library::Handle;
 use crate::mpi::Expected;
@@ -60,7 +60,7 @@ impl<'scope> Scope<'scope, '_> {
     ///
     /// # Errors
     /// Those of [`Communicator::send`].
-    pub fn send<T: Element>(
+    pub fn send<T: Datatype>(
         &'scope self,
         buffer: &'scope [T],
         to: usize,
@@ -84,7 +84,7 @@ impl<'scope> Scope<'scope, '_> {
     ///
     /// # Errors
     /// Those of [`Communicator::send`].
-    pub fn send_mut<T: Element>(
+    pub fn send_mut<T: Datatype>(
         &'scope self,
         buffer: &'scope mut [T],
         to: usize,
@@ -101,7 +101,7 @@ impl<'scope> Scope<'scope, '_> {
     ///
     /// # Errors
     /// Those of [`Communicator::receive`] that are known before the message arrives.
-    pub fn receive<T: Element>(
+    pub fn receive<T: Datatype>(
         &'scope self,
         buffer: &'scope mut [T],
         from: Source,
@@ -260,7 +260,7 @@ pub struct SendMutRequest<'scope, T> {
     lent: Lent<'scope, T>,
 }
 
-impl<'scope, T: Element> SendMutRequest<'scope, T> {
+impl<'scope, T: Datatype> SendMutRequest<'scope, T> {
     /// Waits until the buffer was read, and returns it.
     ///
     /// # Errors
@@ -284,7 +284,7 @@ pub struct ReceiveRequest<'scope, T> {
     lent: Lent<'scope, T>,
 }
 
-impl<'scope, T: Element> ReceiveRequest<'scope, T> {
+impl<'scope, T: Datatype> ReceiveRequest<'scope, T> {
     /// Waits until the message has arrived; returns the buffer, too.
     ///
     /// # Errors

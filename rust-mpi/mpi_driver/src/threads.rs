@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::communicator::{Backend, Communicator, Received, Source};
-use crate::element::{Element, Kind, Number, Operation};
+use crate::element::{Datatype, Kind, Number, Operation};
 use crate::error::Error;
 
 /// Runs `body` on `ranks` threads, each with its communicator of all of them; returns the results in the order of the
@@ -143,7 +143,7 @@ impl ThreadCommunicator {
         self.spread::<u8>(&mut [], 0, NAME)
     }
 
-    pub(crate) fn broadcast<T: Element>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
+    pub(crate) fn broadcast<T: Datatype>(&self, buffer: &mut [T], root: usize) -> Result<(), Error> {
         self.spread(buffer, root, "MPI_Bcast")
     }
 
@@ -166,20 +166,20 @@ impl ThreadCommunicator {
         self.spread(receive, 0, NAME)
     }
 
-    pub(crate) fn gather<T: Element>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
+    pub(crate) fn gather<T: Datatype>(&self, send: &[T], root: usize) -> Result<Option<Vec<T>>, Error> {
         self.gathered(send, root, "MPI_Gather")
     }
 
-    pub(crate) fn send<T: Element>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
+    pub(crate) fn send<T: Datatype>(&self, buffer: &[T], to: usize, tag: u16) -> Result<(), Error> {
         self.post(buffer, to, tag.into());
         Ok(())
     }
 
-    pub(crate) fn receive<T: Element>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
+    pub(crate) fn receive<T: Datatype>(&self, buffer: &mut [T], from: Source, tag: u16) -> Result<Received, Error> {
         self.take(bytemuck::cast_slice_mut(buffer), T::KIND, from, tag.into(), "MPI_Recv")
     }
 
-    pub(crate) fn send_receive<T: Element>(
+    pub(crate) fn send_receive<T: Datatype>(
         &self,
         (send, to): (&[T], usize),
         (receive, from): (&mut [T], Source),
@@ -189,7 +189,7 @@ impl ThreadCommunicator {
         self.take(bytemuck::cast_slice_mut(receive), T::KIND, from, tag.into(), "MPI_Sendrecv")
     }
 
-    pub(crate) fn probe<T: Element>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
+    pub(crate) fn probe<T: Datatype>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
         let messages = self.world.mailboxes[self.members[self.rank]].lock();
         let found = messages.iter().find(|message| self.matches(message, from, tag.into()));
         Ok(found.map(|message| Received {
@@ -252,7 +252,7 @@ impl ThreadCommunicator {
     }
 
     /// Puts a message into a member's mailbox.
-    fn post<T: Element>(&self, buffer: &[T], to: usize, tag: u32) {
+    fn post<T: Datatype>(&self, buffer: &[T], to: usize, tag: u32) {
         let bytes = bytemuck::cast_slice(buffer).to_vec();
         let source = self.members[self.rank];
         let mailbox = &self.world.mailboxes[self.members[to]];
@@ -321,7 +321,7 @@ impl ThreadCommunicator {
     }
 
     /// The buffers of all ranks, in their order, at the root.
-    fn gathered<T: Element>(
+    fn gathered<T: Datatype>(
         &self,
         buffer: &[T],
         root: usize,
@@ -343,7 +343,7 @@ impl ThreadCommunicator {
     }
 
     /// Copies the root's buffer to all ranks.
-    fn spread<T: Element>(&self, buffer: &mut [T], root: usize, operation: &'static str) -> Result<(), Error> {
+    fn spread<T: Datatype>(&self, buffer: &mut [T], root: usize, operation: &'static str) -> Result<(), Error> {
         if self.rank != root {
             return self.take_whole(buffer, root, operation);
         }
@@ -351,7 +351,7 @@ impl ThreadCommunicator {
         Ok(())
     }
 
-    fn take_whole<T: Element>(&self, buffer: &mut [T], from: usize, operation: &'static str) -> Result<(), Error> {
+    fn take_whole<T: Datatype>(&self, buffer: &mut [T], from: usize, operation: &'static str) -> Result<(), Error> {
         let length = buffer.len();
         let bytes = bytemuck::cast_slice_mut(buffer);
         let Received { count, .. } = self.take(bytes, T::KIND, Source::Rank(from), COLLECTIVE, operation)?;
@@ -384,7 +384,7 @@ pub(crate) struct PostedReceive {
 }
 
 impl PostedReceive {
-    pub(crate) fn new<T: Element>(buffer: &mut [T], from: Source, tag: u16) -> Self {
+    pub(crate) fn new<T: Datatype>(buffer: &mut [T], from: Source, tag: u16) -> Self {
         Self { data: buffer.as_mut_ptr().cast(), bytes: size_of_val(buffer), kind: T::KIND, from, tag }
     }
 

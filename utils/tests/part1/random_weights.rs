@@ -10,7 +10,7 @@ use utils::{UtilsError, random_weights};
 
 use crate::{equal, holds};
 
-fn seeded<A: utils::Element>(sizes: &[usize], seed: u64) -> Result<Vec<Array2<A>>, Failure> {
+fn seeded<A: utils::RandomFloat>(sizes: &[usize], seed: u64) -> Result<Vec<Array2<A>>, Failure> {
     check("random_weights", random_weights(sizes, &mut ChaCha8Rng::seed_from_u64(seed)))
 }
 
