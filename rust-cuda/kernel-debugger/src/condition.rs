@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::launch::ElementType;
 use crate::query::{Query, QueryError};
-use crate::session::Stopped;
+use crate::stopped::Stopped;
 use crate::values::Value;
 
 /// A condition on a lane: comparisons, joined by `&&`, which binds tighter, and `||`.

@@ -5,18 +5,24 @@
 //! the same order each time, so a step back runs it again, from the nearest snapshot up to an earlier instruction.
 
 mod accesses;
+mod breakpoints;
 mod condition;
 pub mod dap;
 mod debug_information;
+mod front;
+mod goal;
 mod launch;
 mod launch_file;
 mod lines;
+mod part;
 mod presentation;
 mod query;
 pub mod record;
 mod replay;
+mod run;
 mod session;
 mod sources;
+mod stopped;
 pub mod terminal;
 mod timeline;
 mod values;
@@ -24,13 +30,16 @@ mod variables;
 mod writers;
 
 pub use accesses::LastAccesses;
+pub use breakpoints::{Breakpoint, Breakpoints};
 pub use condition::{Condition, ConditionError};
 pub use debug_information::{DebugInformation, Frame, Variable};
+pub use front::{End, Front, Resume};
 pub use launch::{Argument, ElementType, Launch};
 pub use launch_file::{LaunchFile, LaunchFileError};
 pub use lines::Lines;
 pub use query::{Query, QueryError};
-pub use session::{Breakpoints, End, Front, Resume, Session, Stop, StopReason, Stopped};
+pub use session::Session;
+pub use stopped::{Stop, StopReason, Stopped};
 pub use timeline::SnapshotPolicy;
 pub use values::{Matrix, Register, Value};
 pub use variables::{CallFrame, Named};

@@ -2,57 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::session::{End, Event, Goal, Resume, Run};
-use crate::timeline::{Progress, Timeline};
-
-/// Where a way back leads.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Back {
-    /// To the launch's first instruction.
-    Start,
-    /// To the last such event before a time, or to the launch's first instruction.
-    Before(u64, Event),
-}
-
-/// What part of the launch a run executes.
-#[derive(Debug)]
-pub(crate) enum Part {
-    /// All of it, with race checks and snapshots. While the front goes back, it waits where it is.
-    Main(Timeline),
-    /// What the main run has executed, from a snapshot on.
-    Replay(Replay),
-}
-
-/// A replay: the launch runs again, without race checks, while the main run waits.
-#[derive(Debug)]
-pub(crate) struct Replay {
-    /// Time of the last instruction before which the replay can stop. It is not executed here but by the main run,
-    /// unless that has executed it already: at the end of the launch.
-    pub(crate) end: u64,
-    /// How the replay has been left.
-    pub(crate) exit: Exit,
-}
-
-/// How a replay has been left.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Exit {
-    /// The front has ended the session.
-    Quit,
-    /// The front has gone back.
-    Back(Back),
-    /// Before its last instruction: the main run takes over.
-    Forward,
-}
-
-impl Part {
-    /// The snapshots of the main run.
-    fn timeline(&self) -> &Timeline {
-        match self {
-            Self::Main(timeline) => timeline,
-            Self::Replay(_) => unreachable!("a replay ends where the front goes back"),
-        }
-    }
-}
+use crate::front::{End, Resume};
+use crate::goal::{Back, Event, Goal};
+use crate::part::{Exit, Part, Replay};
+use crate::run::Run;
+use crate::timeline::Progress;
 
 impl Run<'_> {
     /// Asks the front at the end of the kernel how to resume, each time that it comes there.
@@ -126,7 +80,7 @@ impl Run<'_> {
         let launch = self.launch;
         let progress = from.map_or_else(|| Progress::new(launch.config()), |moment| moment.progress.clone());
         let part = Part::Replay(Replay { end, exit: Exit::Quit });
-        let mut replay = Run::new(&mut *self.front, launch, self.lines, &mut *self.breakpoints, (goal, progress, part));
+        let mut replay = Run::new(&mut *self.front, launch, self.lines, &mut *self.breakpoints, goal, progress, part);
         let result = launch.replay(from.map(|moment| &moment.snapshot), &mut replay);
         assert!(matches!(result, Ok(false)), "a replay executes what the launch has executed before: {result:?}");
         let Part::Replay(Replay { exit, .. }) = replay.part else { unreachable!("it was made with this part") };

@@ -69,8 +69,18 @@ pub(crate) struct LastLines {
     warps_per_block: usize,
     /// Number of the first block of those that run.
     first: u32,
-    /// By block and warp; None before the warp's first instruction.
-    lines: Vec<Option<Option<Line>>>,
+    /// By block and warp.
+    lines: Vec<LastLine>,
+}
+
+/// The line of a warp's last instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum LastLine {
+    /// The warp has executed no instruction.
+    #[default]
+    NotBegun,
+    /// The line of its last instruction, if the PTX names one.
+    At(Option<Line>),
 }
 
 impl LastLines {
@@ -83,15 +93,16 @@ impl LastLines {
     /// Whether a warp has executed an instruction. Its block must not have ended.
     pub(crate) fn has_begun(&self, (block, warp): Warp) -> bool {
         let index = self.index((block, warp));
-        block - block % self.blocks == self.first && self.lines.get(index).is_some_and(Option::is_some)
+        block - block % self.blocks == self.first
+            && self.lines.get(index).is_some_and(|line| *line != LastLine::NotBegun)
     }
 
     fn index(&self, (block, warp): Warp) -> usize {
         (block % self.blocks) as usize * self.warps_per_block + warp as usize
     }
 
-    /// Sets the line of a warp's last instruction and returns the one before; None at the warp's first instruction.
-    pub(crate) fn insert(&mut self, (block, warp): Warp, line: Option<Line>) -> Option<Option<Line>> {
+    /// Sets the line of a warp's last instruction. Whether it is another one than before.
+    pub(crate) fn advance(&mut self, (block, warp): Warp, line: Option<Line>) -> bool {
         let first = block - block % self.blocks;
         if first != self.first {
             self.first = first;
@@ -99,9 +110,10 @@ impl LastLines {
         }
         let index = self.index((block, warp));
         if index >= self.lines.len() {
-            self.lines.resize(index + 1, None);
+            self.lines.resize(index + 1, LastLine::NotBegun);
         }
-        self.lines[index].replace(line)
+        let line = LastLine::At(line);
+        std::mem::replace(&mut self.lines[index], line) != line
     }
 }
 

@@ -8,7 +8,7 @@ use ptx_interpreter::{MemoryRange, ObservedAccess, StoppedWarp};
 
 use crate::launch::{Argument, ElementType};
 use crate::query::{Query, QueryError};
-use crate::session::Stopped;
+use crate::stopped::Stopped;
 use crate::variables::Named;
 use crate::writers::Writer;
 

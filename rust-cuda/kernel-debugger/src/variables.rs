@@ -7,7 +7,7 @@ use ptx_interpreter::syntax::Space;
 
 use crate::debug_information::{Bytes, slice};
 use crate::query::{Query, QueryError};
-use crate::session::Stopped;
+use crate::stopped::Stopped;
 
 /// A Rust variable, or a part of one, in each lane of a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]

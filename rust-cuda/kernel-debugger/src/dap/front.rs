@@ -148,7 +148,7 @@ impl<'c, W: Write> DapFront<'c, W> {
             _ if wanted.name != kernel => refused(format!("the launch's kernel is {kernel}")),
             Err(error) => refused(error),
             Ok(condition) => {
-                entry = Some(condition);
+                entry = Some(crate::Breakpoint { condition });
                 Breakpoint { verified: true, ..Default::default() }
             }
         };

@@ -17,6 +17,7 @@ use super::listing::Sources;
 use super::palette::Palette;
 use super::registers_pane;
 use super::scene::Scene;
+use super::screen;
 use super::state::{State, moved};
 use super::status;
 use crate::{Breakpoints, Front, Launch, Resume, StopReason, Stopped};
@@ -79,8 +80,8 @@ where
         let scene = Scene { stopped, state: &self.state, listing, palette: self.palette };
         let mut extents = (0, 0);
         let frame = self.terminal.draw(|frame| {
-            let screen = frame.area();
-            extents = scene.draw(frame.buffer_mut(), screen);
+            let area = frame.area();
+            extents = screen::draw(&scene, frame.buffer_mut(), area);
         });
         self.last = frame.map_err(io::Error::other)?.buffer.clone();
         self.state.memory.extents = extents;

@@ -20,6 +20,7 @@ mod memory_pane;
 mod palette;
 mod registers_pane;
 mod scene;
+mod screen;
 mod source_pane;
 mod state;
 mod status;

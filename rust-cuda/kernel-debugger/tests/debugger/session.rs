@@ -1,7 +1,7 @@
 //! Sessions: where a launch stops, what is seen there, and the way back.
 
 use crate::support::{self, Seen, TILE_ROWS, matmul, max, run, x};
-use kernel_debugger::{End, Resume, StopReason};
+use kernel_debugger::{Breakpoint, End, Resume, StopReason};
 use ptx_interpreter::{Fault, FaultKind};
 
 const TILES: &str = "/home/user/course/rust-cuda/test_kernels/src/stepping.rs";
@@ -239,18 +239,19 @@ fn a_breakpoint_stops_where_its_condition_holds() {
     let path = "rust-cuda/test_kernels/src/stepping.rs";
     let line = line_with(path, "out.set", 0);
     let condition = |text: &str| Some(text.parse().unwrap());
+    let at = |text: &str| Breakpoint { condition: condition(text) };
     let (end, seen) = run(
         &launch,
         |breakpoints, lines| {
             let set = breakpoints.set_lines(lines, path, [(line, condition("block == 3 && lane == 27 && warp < 2"))]);
             assert_eq!(set, [Some(line)]);
-            breakpoints.set_entry(Some(condition("thread.x == 64 && block.x == 2 && out_ == 1")));
+            breakpoints.set_entry(Some(at("thread.x == 64 && block.x == 2 && out_ == 1")));
         },
         |number, _, stopped, breakpoints| match number {
             // All comparisons before the one with an unknown name hold.
             1 => {
                 assert!(matches!(&stopped.stop.reason, StopReason::BadCondition(text) if text.contains("`out_`")));
-                breakpoints.set_entry(Some(condition("thread.x == 64 && block.x == 399 || a[399][0] < 0")));
+                breakpoints.set_entry(Some(at("thread.x == 64 && block.x == 399 || a[399][0] < 0")));
                 Resume::Continue
             }
             2 | 3 => {

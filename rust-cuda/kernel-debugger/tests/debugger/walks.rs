@@ -6,7 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use kernel_debugger::{
-    Argument, Breakpoints, End, Front, Launch, Lines, Resume, Session, SnapshotPolicy, StopReason, Stopped, Value,
+    Argument, Breakpoint, Breakpoints, End, Front, Launch, Lines, Resume, Session, SnapshotPolicy, StopReason, Stopped,
+    Value,
 };
 use ptx_interpreter::syntax::Space;
 use ptx_interpreter::{Access, Fault, LaunchError, ObservedAccess, Observer, Step, StoppedBlock};
@@ -339,7 +340,7 @@ impl<'r> Walker<'r> {
         let condition = || Some("warp == 1".parse().unwrap());
         breakpoints.set_lines(&self.lines, &file, self.breakpoints.iter().map(|line| (*line, condition())));
         self.has_entry = self.below(5) == 0;
-        breakpoints.set_entry(self.has_entry.then_some(None));
+        breakpoints.set_entry(self.has_entry.then(Breakpoint::default));
         let writes = self.record.accesses.iter().filter(|(_, access)| access.access != Access::Read);
         let writes: Vec<u64> = writes.map(|(_, access)| access.address).collect();
         self.watch = (self.below(2) == 0 && !writes.is_empty()).then(|| (writes[self.below(writes.len())], 4));

@@ -1,0 +1,71 @@
+//! Where a run of the launch, or a way back, leads.
+
+use crate::lines::{Line, Lines};
+use crate::timeline::Warp;
+
+/// What a run of the launch leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Goal {
+    Entry,
+    Breakpoint,
+    /// Another line of this warp, or the end of its block.
+    Line {
+        warp: Warp,
+        from: Option<Line>,
+        extent: Extent,
+    },
+    /// The next instruction of this warp, or the end of its block.
+    Instruction(Warp),
+    /// The next barrier of this warp, or the end of its block. The first instruction does not count if `is_first`.
+    Barrier {
+        warp: Warp,
+        is_first: bool,
+    },
+    /// The instruction at this time.
+    Time(u64),
+    /// No stop: the run looks for the latest event before a time.
+    Before {
+        time: u64,
+        event: Event,
+        latest: Option<u64>,
+    },
+}
+
+/// The functions at whose lines a step ends, by a frame's index in the debug information.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Extent {
+    All,
+    /// Not those that this frame calls.
+    Over(usize),
+    /// Neither this frame nor those that it calls.
+    Outside(usize),
+}
+
+/// An event that a way back looks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Event {
+    /// The beginning of a source line in this warp.
+    LineOf(Warp),
+    Breakpoint,
+}
+
+/// Where a way back leads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Back {
+    /// To the launch's first instruction.
+    Start,
+    /// To the last such event before a time, or to the launch's first instruction.
+    Before(u64, Event),
+}
+
+impl Extent {
+    /// Whether a step may end at an instruction.
+    pub(crate) fn contains(self, lines: &Lines, pc: usize) -> bool {
+        let is_within = |frame| lines.information().with_callers(lines.frame(pc)).any(|caller| caller == frame);
+        match self {
+            Self::All => true,
+            Self::Over(frame) => lines.frame(pc) == frame || !is_within(frame),
+            Self::Outside(frame) => lines.frame(pc) != frame && !is_within(frame),
+        }
+    }
+}
