@@ -117,7 +117,7 @@ mod tests {
         }
         assert_eq!(
             tried,
-            2 + 2 + 4 + 2 + 3 + 2 + 2 + 4,
+            2 + 2 + 4 + 2 + 3 + 2 + 2 + 5,
             "switches, rows, order, activation, optimizer, schedule, device"
         );
     }
