@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Table;
+pub use crate::prepared::PredictError;
 use crate::prepared::Transform;
 use crate::sigmoid::Neuron;
 
@@ -38,19 +39,6 @@ pub struct Model {
     pub neuron: Neuron,
     /// The map from columns to inputs and from the output to the target.
     pub transform: Transform,
-}
-
-/// A table that lacks the columns of a model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PredictError {
-    /// A feature column is absent or of the wrong kind.
-    #[error("{table}: {reason}")]
-    Column {
-        /// The table's source.
-        table: String,
-        /// The column and the problem.
-        reason: String,
-    },
 }
 
 impl Model {

@@ -1,5 +1,6 @@
 //! Preparation of samples: complete rows of a table, split and standardised by the training part's mean and deviation.
 
+mod error;
 mod linear;
 mod rows;
 mod split;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use ndarray::Array2;
 use neural_net::Samples;
 
+pub use self::error::{PredictError, PrepareError};
 pub use self::linear::Baselines;
 pub use self::split::{part_sizes, split};
 pub(crate) use self::transform::signed_log;
@@ -47,64 +49,6 @@ pub struct Part {
     pub truth: Arc<[f64]>,
 }
 
-/// A table or settings that cannot be prepared.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum PrepareError {
-    /// The settings are invalid, by themselves or for this table.
-    #[error("{0}")]
-    Problem(String),
-    /// A cell is missing or not numeric, and `bad_rows` is `error`.
-    #[error(
-        "{place}, column {column:?}: {what}: correct it, remove the column, or drop such rows (bad_rows = \"drop\")"
-    )]
-    Cell {
-        /// File and line.
-        place: String,
-        /// The column's name.
-        column: String,
-        /// The problem.
-        what: String,
-    },
-    /// Too few rows are complete.
-    #[error("{table}: {rows} of {all} rows are complete, but at least {needed} are required{hint}")]
-    TooFewRows {
-        /// The table's source.
-        table: String,
-        /// Number of complete rows.
-        rows: usize,
-        /// Number of rows used.
-        all: usize,
-        /// Minimum number of complete rows.
-        needed: usize,
-        /// Remedy, beginning with a colon, or empty.
-        hint: String,
-    },
-    /// The target is constant in the training part.
-    #[error("{table}: the target {target:?} is {value} in every row of the training part: choose another target")]
-    ConstantTarget {
-        /// The table's source.
-        table: String,
-        /// The target's name.
-        target: String,
-        /// Its only value.
-        value: f64,
-    },
-    /// All features are constant in the training part.
-    #[error("{table}: every feature is constant in the training part: choose other features")]
-    ConstantFeatures {
-        /// The table's source.
-        table: String,
-    },
-    /// The mean or variance of a column overflows or underflows.
-    #[error("{table}: mean and variance of {column:?} are out of range: use its logarithm, or remove the column")]
-    TooLarge {
-        /// The table's source.
-        table: String,
-        /// The column's name.
-        column: String,
-    },
-}
-
 /// Splits and standardises a table's complete rows, and fits the baselines.
 ///
 /// # Errors
@@ -134,13 +78,9 @@ fn part(table: &Table, data: &DataSettings, transform: &Transform, rows: Vec<u32
     let number = |&row: &u32| table.column(&data.target).and_then(|column| column.number(row as usize));
     let truth: Vec<f64> = rows.iter().map(|row| number(row).unwrap_or(f64::NAN)).collect();
     let targets: Vec<f32> = truth.iter().map(|&value| transform.target_scale.standardised(value)).collect();
-    let samples = Array2::from_shape_vec((targets.len(), 1), targets)
-        .map_err(|error| error.to_string())
-        .and_then(|targets| Samples::new(inputs, targets).map_err(|error| error.to_string()));
-    match samples {
-        Ok(samples) => Part { samples, rows: rows.into(), truth: truth.into() },
-        Err(error) => unreachable!("inputs and targets have the same number of rows: {error}"),
-    }
+    let targets = Array2::from_shape_vec((targets.len(), 1), targets).expect("one column");
+    let samples = Samples::new(inputs, targets).expect("inputs and targets have the same number of rows");
+    Part { samples, rows: rows.into(), truth: truth.into() }
 }
 
 impl Prepared {

@@ -22,9 +22,9 @@ use kernels_gpu::network::ROWS_PER_BLOCK;
 
 pub use self::gradients::shard_engine;
 use self::layout::Layout;
-pub use self::options::{GpuEngineError, GpuOptions, GpuPath};
+pub use self::options::{GpuEngineError, GpuOptions, GpuPath, NotPersistent};
 use self::pace::Pace;
-pub use self::persistent::{NotPersistent, TrainingKernel};
+pub use self::persistent::TrainingKernel;
 use self::persistent::{Persistent, PersistentRun};
 use self::samples::SamplesOnDevice;
 use self::steps::{Rule, StepBuffers, StepKernels, StepRun};

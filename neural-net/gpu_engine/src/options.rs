@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use super::NotPersistent;
 use gpu::Error;
+use kernels_gpu::network::persistent::MAX_BATCH;
 use perceptron::names::display_and_parse_names;
 
 /// The mapping of training steps to launches.
@@ -55,6 +55,34 @@ pub struct GpuOptions {
     /// Whether a launch for many steps is never one cluster of blocks, for which there is a kernel for the homework's
     /// network.
     pub no_clusters: bool,
+}
+
+/// The reason why one launch for many steps is not possible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotPersistent {
+    /// The batch is too large.
+    #[error("batches of {batch_size} are too large for one launch: the maximum is {MAX_BATCH}")]
+    Batch {
+        /// The batch size.
+        batch_size: usize,
+    },
+    /// A block does not have enough shared memory.
+    #[error("the network and its batch need {needed} bytes of shared memory per block; the limit is {limit}")]
+    SharedMemory {
+        /// Required bytes per block.
+        needed: u64,
+        /// Available bytes per block.
+        limit: u32,
+    },
+    /// The kernel has one learning rate for all layers.
+    #[error("layers with different learning rates need launches for each step")]
+    LearningRateFactors,
+    /// The kernel has no rule for Adam.
+    #[error("Adam needs launches for each step")]
+    Adam,
+    /// The device does not support the cooperative launch.
+    #[error("{0}")]
+    Device(String),
 }
 
 /// The error of creating a GPU engine.

@@ -7,12 +7,11 @@ use kernels_gpu::network::Batches;
 use kernels_gpu::network::persistent::cluster::{self, network_train_cluster};
 use kernels_gpu::network::persistent::{THREADS, network_train_homework, network_train_persistently};
 
-pub use self::plan::NotPersistent;
 use self::plan::{Limits, Plan, STATIC_SHARED_BYTES};
 use super::layout::{Layout, loss_code};
 use super::samples::SamplesOnDevice;
 use super::steps::Rule;
-use super::{GpuEngineError, GpuOptions};
+use super::{GpuEngineError, GpuOptions, NotPersistent};
 use gpu::Error;
 use perceptron::Loss;
 

@@ -1,6 +1,9 @@
 //! Training runs: epochs, sample permutations, history, stopping and resuming.
 
+mod batches;
+mod hyperparameters;
 mod optimizer;
+mod progress;
 mod schedule;
 mod steps;
 mod stop_at;
@@ -10,112 +13,18 @@ use std::ops::ControlFlow;
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Parameters};
-use crate::names::display_and_parse_names;
-use crate::network::Initialization;
-use crate::{Architecture, Loss, Network, Samples};
+use crate::{Architecture, Network, Samples};
 
-pub use self::optimizer::Optimizer;
-pub use self::optimizer::{CorrectedStep, EPSILON, SQUARES_DECAY};
+use self::batches::Batches;
+pub use self::hyperparameters::{CorrectedStep, GradientScale, Hyperparameters};
+pub use self::optimizer::{EPSILON, Optimizer, SQUARES_DECAY};
+pub use self::progress::{EpochRecord, Progress};
 pub use self::schedule::Schedule;
-use self::steps::Batches;
 pub use self::steps::{EpochSteps, PartOfEpoch, order_of_epoch};
 pub use self::stop_at::StopAt;
 pub use self::validate::InvalidValue;
-
-/// The reduction of a batch's gradients over its samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GradientScale {
-    /// The sum, as in the homework.
-    Sum,
-    /// The mean, so that the learning rate does not depend on the batch size.
-    Mean,
-}
-
-display_and_parse_names!(GradientScale, "gradient scale");
-
-impl GradientScale {
-    /// All values, in the order of their declaration.
-    pub const ALL: [Self; 2] = [Self::Sum, Self::Mean];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Mean => "mean",
-        }
-    }
-
-    /// One line of help on the value.
-    pub fn description(self) -> &'static str {
-        match self {
-            Self::Sum => "The sum, as in the homework",
-            Self::Mean => "The mean, so that the learning rate does not depend on the batch size",
-        }
-    }
-}
-
-/// The hyperparameters of a training run. By [`Optimizer::Sgd`], one step on a batch adds v to each weight w, and
-/// likewise for each bias, without decay:
-///
-/// v ← momentum · v − learning_rate · (factor · ∂loss/∂w + weight_decay · w)
-///
-/// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], 1 by default. By [`Optimizer::Adam`],
-/// with β₁ = momentum, β₂ = 0.999, ε = 10⁻⁸ and s = √factor, step t, counted from 1, is
-///
-/// m ← β₁ · m + (1 − β₁) · s · ∂loss/∂w;  v ← β₂ · v + (1 − β₂) · (s · ∂loss/∂w)²
-///
-/// w ← w − learning_rate · (s · m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + ε) + weight_decay · w)
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Hyperparameters {
-    /// The loss function.
-    pub loss: Loss,
-    /// The update rule.
-    #[serde(default, skip_serializing_if = "Optimizer::is_sgd")]
-    pub optimizer: Optimizer,
-    /// The step size, above 0: the learning rate of the first epoch.
-    pub learning_rate: f64,
-    /// The learning rate of later epochs.
-    #[serde(default, skip_serializing_if = "Schedule::is_constant")]
-    pub schedule: Schedule,
-    /// The factor of the gradients of each layer with weights, from the inputs on; 1 beyond the list's end. A step is
-    /// that of a layer whose parameters are w / √factor. Weight decay and momentum are not scaled.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub learning_rate_factors: Vec<f64>,
-    /// The share of the last change that is added to the next, 0 ≤ momentum < 1; by Adam, the share of the mean
-    /// gradient that remains after a step.
-    pub momentum: f64,
-    /// The coefficient of the decay of each weight towards 0.
-    pub weight_decay: f64,
-    /// Samples in a batch; None for all samples (full batch).
-    pub batch_size: Option<usize>,
-    /// Sum or mean over a batch.
-    pub gradient: GradientScale,
-    /// Number of passes over the samples.
-    pub epochs: usize,
-    /// Whether each epoch has a new permutation of the samples; otherwise they keep their order.
-    pub shuffle: bool,
-    /// Number of epochs between measurements of the accuracy; the last epoch is always measured.
-    pub report_every: usize,
-    /// Early stopping at an accuracy.
-    #[serde(default)]
-    pub stop_at: Option<StopAt>,
-    /// The distribution of the initial weights.
-    pub initialization: Initialization,
-    /// Seed of the weights and the permutations.
-    pub seed: u64,
-}
-
-impl Hyperparameters {
-    /// The factor of the gradients of layer `layer` with weights, counted from 0.
-    pub fn learning_rate_factor(&self, layer: usize) -> f64 {
-        self.learning_rate_factors.get(layer).copied().unwrap_or(1.0)
-    }
-}
 
 /// The samples on which the accuracy after an epoch is measured.
 #[derive(Debug)]
@@ -124,46 +33,6 @@ pub enum Validation<'a> {
     Training,
     /// A separate validation set.
     Apart(&'a Samples),
-}
-
-/// The measurements after an epoch, or at the step where a training run stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EpochRecord {
-    /// The epoch, counted from 1.
-    pub epoch: usize,
-    /// Number of samples seen in the epoch if the target accuracy was reached within it; None for all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub samples: Option<usize>,
-    /// Seconds of training since the last record, without measurements.
-    pub seconds: f64,
-    /// The mean loss of a sample over the epoch so far, each before its step.
-    pub loss: f64,
-    /// The share of correctly classified samples, 0 … 1.
-    pub accuracy: f64,
-}
-
-/// The progress of a training run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Progress {
-    /// Number of complete epochs.
-    pub epoch: usize,
-    /// Number of completed steps of the next epoch.
-    pub step: usize,
-    /// The summed loss of those steps.
-    pub loss: f64,
-    /// Seconds of training since the last record.
-    pub seconds: f64,
-    /// The records so far.
-    pub history: Vec<EpochRecord>,
-}
-
-impl Progress {
-    /// The steps of the next epoch.
-    fn part_of_epoch(&self) -> PartOfEpoch {
-        PartOfEpoch { step: self.step, loss: self.loss, seconds: self.seconds }
-    }
 }
 
 /// Callbacks of a training run; they may stop it.
@@ -314,7 +183,7 @@ impl<E> Training<E> {
     }
 
     fn batches(&self) -> Batches {
-        Batches::of(&self.hyperparameters, self.samples)
+        Batches::of(self.samples, self.hyperparameters.batch_size)
     }
 
     /// Trains the rest of an epoch, from one measurement to the next. [`Outcome::Finished`] refers to the epoch.

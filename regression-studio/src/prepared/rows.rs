@@ -1,6 +1,6 @@
 //! Selection of a table's complete rows.
 
-use super::PrepareError;
+use super::error::PrepareError;
 use crate::Table;
 use crate::settings::{BadRows, DataSettings, MIN_ROWS};
 use crate::table::{Categories, Column};

@@ -5,9 +5,9 @@ use neural_net::training::InvalidValue;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{PrepareError, rows};
+use super::error::{PredictError, PrepareError};
+use super::rows;
 use crate::Table;
-use crate::model::PredictError;
 use crate::settings::{BadRows, DataSettings};
 use crate::table::{Column, Kind};
 

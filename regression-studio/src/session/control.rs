@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 
 /// A request to the training thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

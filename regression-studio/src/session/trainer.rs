@@ -11,7 +11,8 @@ use neural_net::training::{EpochSteps, GradientScale, PartOfEpoch, TrainingError
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 
 use super::control::Shared;
-use super::{Snapshot, State, device};
+use super::device;
+use super::snapshot::{Snapshot, State};
 use crate::prepared::{Part, Prepared, prepare};
 use crate::results::{self, Ending, EpochErrors, Predicted, TableRows};
 use crate::saved_run::{Checkpoint, RunProgress, SavedRun};

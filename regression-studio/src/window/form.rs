@@ -226,7 +226,7 @@ impl Form {
             return action;
         }
         let name = self.settings.data.source.name();
-        let row = Row::new(self, Field::Source);
+        let row = Row::new(Field::Source, self.is_wrong(Field::Source));
         row.show(ui, |ui| ui.add(egui::Label::new(RichText::new(name).strong()).truncate()));
         if let Some(table) = table {
             let columns = table.columns().len();
@@ -402,7 +402,7 @@ impl Form {
     /// A text field with its label, unit and validation messages.
     fn typed(&mut self, ui: &mut Ui, field: Field) {
         let is_wrong = self.is_wrong(field);
-        let row = Row::new(self, field);
+        let row = Row::new(field, self.is_wrong(field));
         let text = self.texts.entry(field).or_default();
         let changed = row.show(ui, |ui| {
             let width = if field == Field::Hidden { ui.available_width() - 44.0 } else { 96.0 };

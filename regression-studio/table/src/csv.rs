@@ -16,6 +16,7 @@ mod chunks;
 mod error;
 mod grammar;
 mod header;
+mod limits;
 mod merge;
 mod parse;
 mod pass;
@@ -30,29 +31,10 @@ use std::sync::atomic::AtomicBool;
 
 use self::chunks::Context;
 pub use self::error::{CsvError, CsvProblem};
+pub use self::limits::{COLUMN_LIMIT, RECORD_LIMIT};
+use self::limits::{LIMITS, Limits};
 use self::pass::{Outcome, Pass};
 use super::Table;
-
-/// Maximum number of columns, that of common spreadsheets.
-pub const COLUMN_LIMIT: usize = 16_384;
-
-/// Maximum length of a row in bytes.
-pub const RECORD_LIMIT: usize = 16 << 20;
-
-/// Sizes and limits of a read, in bytes; tests vary them.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    /// Size of a chunk.
-    chunk: usize,
-    /// Size of the sample of first rows from which the column kinds are guessed.
-    sample: usize,
-    /// Maximum length of a record.
-    record: usize,
-    /// Maximum memory of the parsed rows.
-    memory: u64,
-}
-
-const LIMITS: Limits = Limits { chunk: 1 << 19, sample: 1 << 16, record: RECORD_LIMIT, memory: u64::MAX };
 
 /// Memory limit, progress callback and cancellation of a read.
 #[derive(Clone, Copy)]

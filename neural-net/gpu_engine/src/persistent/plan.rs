@@ -4,6 +4,7 @@ use gpu::F32x4;
 use kernels_gpu::network::persistent::{MAX_BATCH, THREADS, table};
 
 use super::super::layout::{LayerLayout, Layout};
+use super::super::options::NotPersistent;
 
 /// Bytes of the kernel's static shared memory.
 pub(super) const STATIC_SHARED_BYTES: u32 = MAX_BATCH * size_of::<f32>() as u32;
@@ -11,34 +12,6 @@ pub(super) const STATIC_SHARED_BYTES: u32 = MAX_BATCH * size_of::<f32>() as u32;
 /// step, which distribute them to the blocks, may be faster. An estimate: a multiprocessor does about 100 multiply-adds
 /// per cycle, and the launches of a step take about 50,000 cycles.
 const MAX_REPEATED_WORK: u64 = 4_000_000;
-
-/// The reason why one launch for many steps is not possible.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotPersistent {
-    /// The batch is too large.
-    #[error("batches of {batch_size} are too large for one launch: the maximum is {MAX_BATCH}")]
-    Batch {
-        /// The batch size.
-        batch_size: usize,
-    },
-    /// A block does not have enough shared memory.
-    #[error("the network and its batch need {needed} bytes of shared memory per block; the limit is {limit}")]
-    SharedMemory {
-        /// Required bytes per block.
-        needed: u64,
-        /// Available bytes per block.
-        limit: u32,
-    },
-    /// The kernel has one learning rate for all layers.
-    #[error("layers with different learning rates need launches for each step")]
-    LearningRateFactors,
-    /// The kernel has no rule for Adam.
-    #[error("Adam needs launches for each step")]
-    Adam,
-    /// The device does not support the cooperative launch.
-    #[error("{0}")]
-    Device(String),
-}
 
 /// A device's limits for a launch.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Training on the CPU.
 //!
 //! A batch of up to [`CHUNK`] samples is one chunk: its gradients update the weights directly from registers. A larger
-//! batch is cut into chunks, distributed to up to [`GROUPS`] groups. The gradients of each group's chunks are added in
+//! batch is cut into chunks, distributed to up to [`GROUPS`](model::GROUPS) groups. The gradients of each group's chunks are added in
 //! order; then the groups' gradients are added in order. The chunks and groups do not depend on the number of threads,
 //! and the order of no sum does, so the weights have the same bits for any number of threads ([`steps`]).
 //!
@@ -15,6 +15,7 @@ mod chunk;
 mod full_batch;
 mod gradients;
 mod layer;
+mod model;
 mod pace;
 mod phases;
 mod split;
@@ -32,6 +33,7 @@ use self::chunk::{Chunk, Inputs, Purpose};
 use self::full_batch::FullBatch;
 pub(super) use self::gradients::CpuGradients;
 use self::layer::Layer;
+use self::model::{CHUNK, Model};
 pub use self::pace::Threads;
 use self::pace::{Pace, Remaining};
 pub use self::phases::PhaseTimes;
@@ -40,12 +42,8 @@ use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters};
 use crate::network::argmax;
 use crate::padded::{unpad, unpad_row};
 use crate::training::Hyperparameters;
-use crate::{Architecture, InputRow, Network, Samples};
+use crate::{InputRow, Network, Samples};
 
-/// Number of samples computed together: enough to reuse each weight, few enough that their activations stay in cache.
-const CHUNK: usize = 64;
-/// Maximum number of parts of a large batch that run in parallel.
-const GROUPS: usize = 16;
 /// Maximum share of nonzero inputs at which skipping the zeros is faster than dense products.
 const NONZERO_SHARE: f64 = 0.4;
 
@@ -63,15 +61,6 @@ pub struct CpuEngine<'a> {
     phases: Option<PhaseTimes>,
     /// The samples in the layout of full-batch steps, built at the first such step.
     full_batch: Option<FullBatch>,
-}
-
-/// What the passes of a chunk need to know of the network besides its parameters.
-#[derive(Debug)]
-struct Model {
-    architecture: Architecture,
-    instruction_set: InstructionSet,
-    /// The share of nonzero inputs, if the first layer's products skip zeros.
-    nonzero_share: Option<f64>,
 }
 
 impl<'a> CpuEngine<'a> {

@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Hyperparameters;
 use crate::names::display_and_parse_names;
 
-/// How a step changes the parameters; [`Hyperparameters`] has the formulas.
+/// How a step changes the parameters; [`Hyperparameters`](super::Hyperparameters) has the formulas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Optimizer {
@@ -48,21 +47,3 @@ impl Optimizer {
 pub const SQUARES_DECAY: f64 = 0.999;
 /// ε of [`Optimizer::Adam`], which is added to the root of the mean squared gradient.
 pub const EPSILON: f64 = 1e-8;
-
-/// What the bias correction makes of step t of [`Optimizer::Adam`]: η · m̂ / (√v̂ + ε) = rate · m / (root · √v + ε).
-#[derive(Clone, Copy, Debug)]
-pub struct CorrectedStep {
-    /// η / (1 − β₁ᵗ).
-    pub rate: f64,
-    /// 1 / √(1 − β₂ᵗ).
-    pub root: f64,
-}
-
-impl CorrectedStep {
-    /// Step `step` of a training run, counted from 0.
-    pub fn new(hyperparameters: &Hyperparameters, step: usize) -> Self {
-        let t = step as f64 + 1.0;
-        let rate = hyperparameters.learning_rate / (1.0 - hyperparameters.momentum.powf(t));
-        Self { rate, root: 1.0 / (1.0 - SQUARES_DECAY.powf(t)).sqrt() }
-    }
-}

@@ -7,32 +7,9 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 
-use super::Hyperparameters;
+use super::batches::Batches;
+use super::hyperparameters::Hyperparameters;
 use crate::engine::{Engine, EngineError};
-
-/// The division of an epoch's samples into batches.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Batches {
-    pub(super) samples: usize,
-    pub(super) size: usize,
-}
-
-impl Batches {
-    /// The batches of a training run on this number of samples.
-    pub(super) fn of(hyperparameters: &Hyperparameters, samples: usize) -> Self {
-        Self { samples, size: hyperparameters.batch_size.unwrap_or(samples).max(1) }
-    }
-
-    /// Number of steps of an epoch.
-    pub(super) fn steps(self) -> usize {
-        self.samples.div_ceil(self.size)
-    }
-
-    /// Number of samples seen in the first `steps` steps of an epoch.
-    pub(super) fn seen(self, steps: usize) -> usize {
-        steps.saturating_mul(self.size).min(self.samples)
-    }
-}
 
 /// The sample permutation of an epoch, counted from 0. It depends on the seed and the epoch only, so that a training
 /// run can be resumed at any step.
@@ -72,7 +49,7 @@ pub struct EpochSteps {
 impl EpochSteps {
     /// The steps of an epoch, counted from 0, on this number of samples.
     pub fn new(hyperparameters: &Hyperparameters, samples: usize, epoch: usize) -> Self {
-        let batches = Batches::of(hyperparameters, samples);
+        let batches = Batches::of(samples, hyperparameters.batch_size);
         Self {
             order: order_of_epoch(hyperparameters, samples, epoch),
             batches,

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
-use super::steps::Batches;
+use super::batches::Batches;
 
 /// Stops a training run as soon as the accuracy on the validation samples reaches a target.
 ///

@@ -2,8 +2,9 @@
 
 use std::fmt::Display;
 
-use super::steps::Batches;
-use super::{EpochRecord, Hyperparameters, Progress};
+use super::batches::Batches;
+use super::hyperparameters::Hyperparameters;
+use super::progress::{EpochRecord, Progress};
 
 /// A named value out of its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -12,7 +12,7 @@ use crate::window::number;
 pub(super) fn target(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
     let names: Vec<&str> = numbers(table).map(Column::name).collect();
     let mut chosen = form.settings.data.target.clone();
-    let row = field::Row::new(form, Field::Target);
+    let row = field::Row::new(Field::Target, form.is_wrong(Field::Target));
     row.show(ui, |ui| {
         let text = if chosen.is_empty() { "choose a column" } else { &chosen };
         let combo =

@@ -2,7 +2,6 @@
 
 use eframe::egui::{self, Align, Layout, Response, RichText, Stroke, Ui, vec2};
 
-use super::Form;
 use crate::settings::Field;
 use crate::window::{theme, typed};
 
@@ -18,8 +17,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn new(form: &Form, field: Field) -> Self {
-        Self { field, is_wrong: form.is_wrong(field) }
+    pub(super) fn new(field: Field, is_wrong: bool) -> Self {
+        Self { field, is_wrong }
     }
 
     /// Shows label, input and unit. Returns whether the input changed.

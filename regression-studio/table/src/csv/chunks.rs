@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::memchr_iter;
 
+use super::error::CsvProblem;
 use super::grammar::Grammar;
 use super::header::{self, Header};
+use super::limits::Limits;
 use super::source::Source;
-use super::{CsvProblem, Limits};
 
 /// A chunk of whole records.
 pub(super) struct Chunk {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::{COLUMN_LIMIT, RECORD_LIMIT};
+use super::limits::{COLUMN_LIMIT, RECORD_LIMIT};
 
 /// A failed read of a table. Its message is one line with the file, the line number if known, the problem and a remedy.
 #[derive(Debug)]

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use memchr::memchr;
 
+use super::error::CsvProblem;
 use super::grammar::Grammar;
+use super::limits::COLUMN_LIMIT;
 use super::value;
-use super::{COLUMN_LIMIT, CsvProblem};
 
 /// Candidate separators; on a tie in the header the earlier one is taken, which is rarer in names.
 const SEPARATORS: [u8; 3] = [b'\t', b';', b','];

@@ -2,8 +2,8 @@
 
 use memchr::memchr;
 
-use super::CsvProblem;
 use super::chunks::{Chunk, Fault};
+use super::error::CsvProblem;
 use super::grammar::Grammar;
 use super::value::{self, Decimals};
 use crate::texts::{Dictionary, bytes_of};

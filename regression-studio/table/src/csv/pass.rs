@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::chunks::{Chunk, Chunks, Context, Fault};
+use super::error::{CsvError, CsvProblem};
 use super::merge::{self, Misjudged};
 use super::parse::{Rows, Schema};
 use super::source::{FileState, Source};
 use super::value::Decimals;
-use super::{CsvError, CsvProblem};
 use crate::{Column, Kind, Lines, Table};
 
 /// A file and the context of its read.

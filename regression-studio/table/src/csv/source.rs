@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::CsvProblem;
+use super::error::CsvProblem;
 
 /// Magic number of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];

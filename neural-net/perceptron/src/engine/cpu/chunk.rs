@@ -7,7 +7,7 @@ use kernels_cpu::nonzero_product::{NonzeroRows, add_nonzero_product};
 use kernels_cpu::product::{PaddedMatrix, product};
 
 use super::layer::{Backward, Forward, Layer, Left, add_bias};
-use super::{CHUNK, Model};
+use super::model::{CHUNK, Model};
 use crate::{Architecture, InputRow, Loss, Samples};
 
 /// The layers of a network, each in one or several parts by inputs.

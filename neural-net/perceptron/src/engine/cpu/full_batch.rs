@@ -20,9 +20,9 @@ use kernels_cpu::softmax::softmax_cross_entropy;
 use rayon::prelude::*;
 
 use self::units::{apply, multiply_by_derivative, squared_error};
-use super::Model;
 use super::chunk::Copies;
 use super::layer::{Layer, UpdateRule, add_all};
+use super::model::Model;
 use crate::{Activation, Architecture, InputRow, Loss, Samples};
 
 /// Maximum number of units of a layer: with more, the tiles with units in the lanes are full, and just as fast.

@@ -2,9 +2,10 @@
 
 use kernels_cpu::product::PaddedMatrix;
 
+use super::CpuEngine;
 use super::chunk::{Chunk, Copies, Inputs, Purpose, WithCopies};
 use super::layer::{Accumulate, Layer, add_sum_of_rows};
-use super::{CHUNK, CpuEngine};
+use super::model::CHUNK;
 use crate::engine::ranks::Gradients;
 use crate::engine::{DeviceError, Engine, Parameters};
 use crate::{Hyperparameters, Samples};

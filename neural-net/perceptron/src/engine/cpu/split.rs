@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::CHUNK;
+use super::model::CHUNK;
 use crate::Architecture;
 
 /// What each member of a team computes.

@@ -29,9 +29,9 @@ use team::{Broken, Member};
 
 use super::chunk::{Chunk, Copies, Inputs, LayerParts, Purpose, WithCopies, first_rows};
 use super::layer::{Accumulate, Forward, Layer, Left, UpdateRule, add_all, add_sum_of_rows};
+use super::model::{CHUNK, GROUPS, Model};
 use super::phases::{Phase, PhaseTimes, Stopwatch};
 use super::split::{Layout, Split};
-use super::{CHUNK, GROUPS, Model};
 use crate::Samples;
 use crate::training::Hyperparameters;
 

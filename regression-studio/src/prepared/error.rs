@@ -1,0 +1,72 @@
+//! Errors of preparing a table, and of encoding another one.
+
+/// A table or settings that cannot be prepared.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PrepareError {
+    /// The settings are invalid, by themselves or for this table.
+    #[error("{0}")]
+    Problem(String),
+    /// A cell is missing or not numeric, and `bad_rows` is `error`.
+    #[error(
+        "{place}, column {column:?}: {what}: correct it, remove the column, or drop such rows (bad_rows = \"drop\")"
+    )]
+    Cell {
+        /// File and line.
+        place: String,
+        /// The column's name.
+        column: String,
+        /// The problem.
+        what: String,
+    },
+    /// Too few rows are complete.
+    #[error("{table}: {rows} of {all} rows are complete, but at least {needed} are required{hint}")]
+    TooFewRows {
+        /// The table's source.
+        table: String,
+        /// Number of complete rows.
+        rows: usize,
+        /// Number of rows used.
+        all: usize,
+        /// Minimum number of complete rows.
+        needed: usize,
+        /// Remedy, beginning with a colon, or empty.
+        hint: String,
+    },
+    /// The target is constant in the training part.
+    #[error("{table}: the target {target:?} is {value} in every row of the training part: choose another target")]
+    ConstantTarget {
+        /// The table's source.
+        table: String,
+        /// The target's name.
+        target: String,
+        /// Its only value.
+        value: f64,
+    },
+    /// All features are constant in the training part.
+    #[error("{table}: every feature is constant in the training part: choose other features")]
+    ConstantFeatures {
+        /// The table's source.
+        table: String,
+    },
+    /// The mean or variance of a column overflows or underflows.
+    #[error("{table}: mean and variance of {column:?} are out of range: use its logarithm, or remove the column")]
+    TooLarge {
+        /// The table's source.
+        table: String,
+        /// The column's name.
+        column: String,
+    },
+}
+
+/// A table that lacks the columns of a model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PredictError {
+    /// A feature column is absent or of the wrong kind.
+    #[error("{table}: {reason}")]
+    Column {
+        /// The table's source.
+        table: String,
+        /// The column and the problem.
+        reason: String,
+    },
+}
