@@ -6,10 +6,9 @@ use std::rc::Rc;
 use cuda_std::simulator::{self, SimulatorBuffer};
 use cuda_std::{Dim3, Element, Kernel, LaunchConfig};
 
-use crate::buffer::Storage;
 use crate::cuda::{Cuda, CudaBuffer, CudaPinned};
 use crate::interpreter::{Interpreter, InterpreterBuffer};
-use crate::pinned::HostStorage;
+use crate::storage::{HostStorage, Storage};
 use crate::{DeviceMemory, Error, LaunchReport, OpenError, PtxVariant, SimulatorOptions};
 
 /// The implementation of a [`Device`](crate::Device).

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use cuda_std::simulator::SimulatorBuffer;
 use cuda_std::{BufferMut, BufferRef, Element, Memory};
 
-use crate::backend::Backend;
+use crate::storage::Storage;
 use crate::{Error, recording};
 
 /// Elements in the memory of a device. Dropping it frees the memory.
@@ -17,43 +16,6 @@ pub struct Buffer<T: Element> {
 impl<T: Element> fmt::Debug for Buffer<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Buffer").field("length", &self.len()).finish_non_exhaustive()
-    }
-}
-
-/// Elements in one device's memory.
-pub(crate) trait Storage<T: Element> {
-    /// As an argument of a kernel that reads it.
-    fn buffer_ref(&self) -> BufferRef<'_, T>;
-    /// As an argument of a kernel that writes it.
-    fn buffer_mut(&mut self) -> BufferMut<'_, T>;
-    fn len(&self) -> usize;
-    /// Overwrites the elements `first..first + values.len()`, which must be in bounds.
-    fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error>;
-    /// Reads the elements `first..first + values.len()`, which must be in bounds.
-    fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error>;
-}
-
-impl<T: Element> Storage<T> for SimulatorBuffer<T> {
-    fn buffer_ref(&self) -> BufferRef<'_, T> {
-        BufferRef::Simulator(self)
-    }
-
-    fn buffer_mut(&mut self) -> BufferMut<'_, T> {
-        BufferMut::Simulator(self)
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
-        self.copy_from_slice_at(first, values);
-        Ok(())
-    }
-
-    fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        values.copy_from_slice(&self.as_slice()[first..first + values.len()]);
-        Ok(())
     }
 }
 
@@ -74,21 +36,8 @@ impl Memory for DeviceMemory {
 }
 
 impl<T: Element> Buffer<T> {
-    pub(crate) fn from_slice(backend: &Backend, values: &[T]) -> Result<Self, Error> {
-        let mut storage = backend.uninitialized(values.len())?;
-        storage.copy_from(0, values)?;
-        Ok(Self { storage })
-    }
-
-    pub(crate) fn uninitialized(backend: &Backend, length: usize) -> Result<Self, Error> {
-        Ok(Self { storage: backend.uninitialized(length)? })
-    }
-
-    pub(crate) fn zeroed(backend: &Backend, length: usize) -> Result<Self, Error>
-    where
-        T: Default,
-    {
-        Ok(Self { storage: backend.zeroed(length)? })
+    pub(crate) fn new(storage: Box<dyn Storage<T>>) -> Self {
+        Self { storage }
     }
 
     /// The number of elements.

@@ -211,7 +211,9 @@ impl Device {
     /// If the GPU does not have enough memory, or has failed.
     pub fn buffer_from_slice<T: Element>(&self, values: &[T]) -> Result<Buffer<T>, Error> {
         recording::forbid("buffer_from_slice")?;
-        Buffer::from_slice(&self.backend, values)
+        let mut storage = self.backend.uninitialized(values.len())?;
+        storage.copy_from(0, values)?;
+        Ok(Buffer::new(storage))
     }
 
     /// A buffer of `length` uninitialised elements. On the simulator and the interpreter, a kernel that reads one
@@ -221,7 +223,7 @@ impl Device {
     /// As [`buffer_from_slice`](Self::buffer_from_slice).
     pub fn uninitialized<T: Element>(&self, length: usize) -> Result<Buffer<T>, Error> {
         recording::forbid("uninitialized")?;
-        Buffer::uninitialized(&self.backend, length)
+        self.backend.uninitialized(length).map(Buffer::new)
     }
 
     /// A buffer of `length` zeros.
@@ -230,7 +232,7 @@ impl Device {
     /// As [`buffer_from_slice`](Self::buffer_from_slice).
     pub fn zeroed<T: Element + Default>(&self, length: usize) -> Result<Buffer<T>, Error> {
         recording::forbid("zeroed")?;
-        Buffer::zeroed(&self.backend, length)
+        self.backend.zeroed(length).map(Buffer::new)
     }
 
     /// Page-locked host memory with `length` zeros, which copies to and from the GPU fastest.
@@ -239,7 +241,7 @@ impl Device {
     /// If the system cannot lock that much memory.
     pub fn pinned<T: Element + Default>(&self, length: usize) -> Result<PinnedBuffer<T>, Error> {
         recording::forbid("pinned")?;
-        PinnedBuffer::zeroed(&self.backend, length)
+        self.backend.pinned(length).map(PinnedBuffer::new)
     }
 
     /// Launches `kernel`.
@@ -258,16 +260,6 @@ impl Device {
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<Option<LaunchReport>, Error> {
         recording::forbid("launch")?;
-        self.run(kernel, config, arguments)
-    }
-
-    /// As [`launch`](Self::launch), but also permitted while launches are recorded.
-    pub(crate) fn run<K: Kernel>(
-        &self,
-        kernel: &K,
-        config: LaunchConfig,
-        arguments: K::Arguments<'_, DeviceMemory>,
-    ) -> Result<Option<LaunchReport>, Error> {
         self.backend.launch(kernel, config, arguments)
     }
 
@@ -311,7 +303,9 @@ impl Device {
         // Dropped last: buffers that are dropped during recording must outlive the queueing of the launches.
         let _recording = Recording::begin()?;
         match self.cuda() {
-            Some(cuda) if times > 0 && !cuda.is_blocking() => cuda.replay(times, &mut record),
+            Some(cuda) if times > 0 && !cuda.is_blocking() => {
+                cuda.replay(times, &mut |capture| record(&Recorder::into_graph(capture)))
+            }
             _ => (0..times).try_for_each(|_| record(&Recorder::run_on(self))),
         }
     }
@@ -403,5 +397,12 @@ impl Device {
 
     fn cuda(&self) -> Option<&Cuda> {
         self.backend.cuda()
+    }
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder whose launches run on `device` at once.
+    pub fn run_on(device: &'a Device) -> Self {
+        Self::at_once(&device.backend)
     }
 }

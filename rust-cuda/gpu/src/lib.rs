@@ -66,6 +66,7 @@ mod pinned;
 mod ptx;
 mod recorder;
 mod recording;
+mod storage;
 mod testing;
 
 pub use buffer::{Buffer, DeviceMemory};

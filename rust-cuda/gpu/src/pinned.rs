@@ -5,8 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use cuda_std::Element;
 
-use crate::Error;
-use crate::backend::Backend;
+use crate::storage::HostStorage;
 
 /// Page-locked ("pinned") host memory, used as a slice. The GPU accesses it by DMA without a staging copy, so that
 /// [`Buffer::copy_from`](crate::Buffer::copy_from) and [`copy_to`](crate::Buffer::copy_to) are faster. It is scarcer
@@ -23,17 +22,9 @@ impl<T: Element + fmt::Debug> fmt::Debug for PinnedBuffer<T> {
     }
 }
 
-/// Host memory of a device.
-pub(crate) trait HostStorage<T>: DerefMut<Target = [T]> {}
-
-impl<T, S: DerefMut<Target = [T]>> HostStorage<T> for S {}
-
 impl<T: Element> PinnedBuffer<T> {
-    pub(crate) fn zeroed(backend: &Backend, length: usize) -> Result<Self, Error>
-    where
-        T: Default,
-    {
-        Ok(Self { storage: backend.pinned(length)? })
+    pub(crate) fn new(storage: Box<dyn HostStorage<T>>) -> Self {
+        Self { storage }
     }
 }
 

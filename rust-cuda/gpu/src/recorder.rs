@@ -1,13 +1,12 @@
 //! The recorder of launches that are replayed.
 
-use std::cell::RefCell;
-
 use cuda_std::{Kernel, LaunchConfig};
 
+use crate::backend::Backend;
 use crate::cuda::Capture;
-use crate::{Device, DeviceMemory, Error, Launch};
+use crate::{DeviceMemory, Error};
 
-/// Records the launches that [`Device::replay`] repeats.
+/// Records the launches that [`Device::replay`](crate::Device::replay) repeats.
 #[derive(Debug)]
 pub struct Recorder<'a> {
     target: Target<'a>,
@@ -15,26 +14,25 @@ pub struct Recorder<'a> {
 
 #[derive(Debug)]
 enum Target<'a> {
-    /// The stream capture of a CUDA graph, and the launches captured so far.
-    Graph(&'a Capture<'a>, RefCell<Vec<Launch>>),
+    /// The stream capture of a CUDA graph.
+    Graph(&'a Capture<'a>),
     /// No recording: each launch runs at once.
-    Device(&'a Device),
+    Backend(&'a Backend),
 }
 
 impl<'a> Recorder<'a> {
     pub(crate) fn into_graph(capture: &'a Capture<'a>) -> Self {
-        Self { target: Target::Graph(capture, RefCell::default()) }
+        Self { target: Target::Graph(capture) }
     }
 
-    /// A recorder whose launches run on `device` at once.
-    pub fn run_on(device: &'a Device) -> Self {
-        Self { target: Target::Device(device) }
+    pub(crate) fn at_once(backend: &'a Backend) -> Self {
+        Self { target: Target::Backend(backend) }
     }
 
-    /// Appends a launch of `kernel`; see [`Device::launch`].
+    /// Appends a launch of `kernel`; see [`Device::launch`](crate::Device::launch).
     ///
     /// # Errors
-    /// As [`Device::launch`].
+    /// As [`Device::launch`](crate::Device::launch).
     pub fn launch<K: Kernel>(
         &self,
         kernel: &K,
@@ -42,20 +40,8 @@ impl<'a> Recorder<'a> {
         arguments: K::Arguments<'_, DeviceMemory>,
     ) -> Result<(), Error> {
         match &self.target {
-            Target::Graph(capture, launches) => {
-                let launch = capture.launch(kernel, config, arguments)?;
-                launches.borrow_mut().push(launch);
-                Ok(())
-            }
-            Target::Device(device) => device.run(kernel, config, arguments).map(drop),
-        }
-    }
-
-    /// The recorded launches, in order.
-    pub(crate) fn into_launches(self) -> Vec<Launch> {
-        match self.target {
-            Target::Graph(_, launches) => launches.into_inner(),
-            Target::Device(_) => Vec::new(),
+            Target::Graph(capture) => capture.launch(kernel, config, arguments),
+            Target::Backend(backend) => backend.launch(kernel, config, arguments).map(drop),
         }
     }
 }

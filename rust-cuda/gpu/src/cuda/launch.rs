@@ -5,9 +5,10 @@ use std::rc::Rc;
 use cuda_std::{Dim3, Kernel, LaunchConfig, RawParameters};
 use cust::sys::{self, CUstream};
 
+use super::context::Cuda;
 use super::module::{Function, LoadError};
 use super::modules::FunctionError;
-use super::{Cuda, succeed};
+use super::status::succeed;
 use crate::{DeviceMemory, Error, Launch, entry_check};
 
 impl Cuda {

@@ -9,8 +9,9 @@ use cust::error::{CudaError, CudaResult};
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy, LockedBuffer, mem_get_info};
 use cust::sys;
 
-use super::{Cuda, succeed};
-use crate::buffer::Storage;
+use super::context::Cuda;
+use super::status::succeed;
+use crate::storage::Storage;
 use crate::{Error, recording};
 
 /// An element that implements cust's `DeviceCopy`.

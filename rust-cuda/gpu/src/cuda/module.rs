@@ -6,7 +6,7 @@ use std::ffi::{CString, c_void};
 use cuda_std::LaunchConfig;
 use cust::sys::{self, CUfunction_attribute, CUjit_option};
 
-use super::{driver_error, succeed};
+use super::status::{driver_error, succeed};
 use crate::DriverError;
 use crate::ptx::Entry;
 

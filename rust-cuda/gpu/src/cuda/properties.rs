@@ -3,7 +3,7 @@
 use cust::device::Device;
 use cust::sys::{self, CUdevice_attribute};
 
-use super::succeed;
+use super::status::succeed;
 use crate::OpenError;
 
 /// The attributes of a GPU, as the driver reports them.

@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use cust::sys::{self, CUdeviceptr, CUstream};
 
 use super::module::{Function, LoadError, Module};
-use super::succeed;
+use super::status::succeed;
 use crate::DriverError;
 use crate::ptx::Entry;
 

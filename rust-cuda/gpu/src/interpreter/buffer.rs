@@ -8,7 +8,7 @@ use cuda_std::{BufferMut, BufferRef, Element};
 use super::Interpreter;
 use super::bytes::{bytes_of, bytes_of_mut};
 use crate::Error;
-use crate::buffer::Storage;
+use crate::storage::Storage;
 
 /// Elements in the interpreter's device memory. Dropping it frees the memory.
 #[derive(Debug)]

@@ -1,0 +1,141 @@
+//! A GPU, opened: its context, its stream and its kernels.
+
+use std::cell::{Cell, OnceCell, RefCell};
+
+use cuda_std::{MemoryId, PtxVariant};
+use cust::context::{Context, CurrentContext};
+use cust::device::Device;
+use cust::event::{Event, EventFlags};
+use cust::stream::{Stream, StreamFlags};
+
+use super::modules::Modules;
+use super::properties::Properties;
+use super::queue::Queue;
+use super::wait::WaitKernel;
+use crate::{DriverError, Error, OpenError};
+
+/// A GPU with its context and its kernels.
+#[derive(Debug)]
+pub(crate) struct Cuda {
+    pub(crate) properties: Properties,
+    pub(crate) ptx: PtxVariant,
+    /// Whether each launch synchronises (`GPU_LAUNCH_BLOCKING=1`).
+    pub(super) blocking: bool,
+    pub(super) queue: RefCell<Queue>,
+    /// Distinguishes this device's buffers from those of other devices.
+    pub(crate) memory: MemoryId,
+    // Dropped in this order: stream and modules before the context that they belong to.
+    pub(super) stream: Stream,
+    pub(super) modules: Modules,
+    /// A kernel that could not be captured because it was not loaded.
+    pub(super) unloaded: Cell<Option<&'static str>>,
+    /// Loaded by the first call of `time`.
+    wait: OnceCell<WaitKernel>,
+    context: Context,
+}
+
+impl Cuda {
+    /// Opens GPU `index` modulo their number and loads the best of `variants` for its compute capability.
+    pub(crate) fn open(variants: &'static [PtxVariant], index: usize) -> Result<Self, OpenError> {
+        cuda_driver::availability()?;
+        let count = Device::num_devices().map_err(OpenError::driver("counting the GPUs"))?;
+        let index = u32::try_from(index % (count.max(1) as usize)).expect("it is below a number of 32 bits");
+        let device = Device::get_device(index).map_err(OpenError::driver("opening the GPU"))?;
+        let properties = Properties::of(device)?;
+        let compute_capability = properties.compute_capability;
+        let Some(variant) = crate::ptx::choose(variants, compute_capability) else {
+            let variants = variants.iter().map(PtxVariant::compute_capability).collect();
+            return Err(OpenError::NoPtxVariant { device: properties.name, compute_capability, variants });
+        };
+        crate::ptx::require_fresh(variant)?;
+        let context = Context::new(device).map_err(OpenError::driver("making a context"))?;
+        // `new` has done that too, but ignores a failure.
+        CurrentContext::set_current(&context).map_err(OpenError::driver("entering the context"))?;
+        let modules = Modules::open(variant, &properties.name)?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(OpenError::driver("making a stream"))?;
+        Ok(Self {
+            properties,
+            ptx: *variant,
+            blocking: std::env::var_os("GPU_LAUNCH_BLOCKING").is_some_and(|value| value == "1"),
+            queue: RefCell::default(),
+            memory: MemoryId::unique(),
+            stream,
+            modules,
+            unloaded: Cell::new(None),
+            wait: OnceCell::new(),
+            context,
+        })
+    }
+
+    /// Makes this GPU's context current.
+    pub(super) fn enter(&self) -> Result<(), Error> {
+        self.check("entering the context", CurrentContext::set_current(&self.context))
+    }
+
+    /// Waits for all launches of this device's stream. Synchronising the whole context would invalidate a capture that
+    /// another thread has begun in it.
+    pub(crate) fn synchronize(&self) -> Result<(), Error> {
+        self.enter()?;
+        self.check("waiting for the GPU", self.stream.synchronize())?;
+        self.queue.borrow_mut().clear();
+        Ok(())
+    }
+
+    /// Runs `work` between two events and returns their elapsed time in seconds. The GPU waits while `work` queues its
+    /// first launches, so that the time of a short kernel does not contain the launch overhead.
+    pub(crate) fn time<R, E: From<Error>>(&self, work: impl FnOnce() -> Result<R, E>) -> Result<(R, f64), E> {
+        self.enter()?;
+        let event = || self.check("making an event", Event::new(EventFlags::DEFAULT));
+        let (start, end) = (event()?, event()?);
+        self.queue_wait()?;
+        self.check("recording an event", start.record(&self.stream))?;
+        let result = work()?;
+        // The work may have used another GPU.
+        self.enter()?;
+        self.check("recording an event", end.record(&self.stream))?;
+        self.synchronize()?;
+        let milliseconds = self.check("comparing two events", end.elapsed_time_f32(&start))?;
+        Ok((result, f64::from(milliseconds) / 1e3))
+    }
+
+    /// Queues the wait kernel, unless each launch synchronises.
+    fn queue_wait(&self) -> Result<(), Error> {
+        if self.blocking {
+            return Ok(());
+        }
+        if self.wait.get().is_none() {
+            let wait = self.check("loading the wait kernel", WaitKernel::load())?;
+            self.wait.set(wait).expect("it was empty above, and there is one thread");
+        }
+        let wait = self.wait.get().expect("it was set above");
+        self.check("launching the wait kernel", wait.queue(self.stream.as_inner()))
+    }
+
+    /// Cycles per second of a multiprocessor just before the last timed work; None if nothing was timed.
+    pub(crate) fn clock_rate(&self) -> Result<Option<f64>, Error> {
+        self.enter()?;
+        let Some(wait) = self.wait.get() else { return Ok(None) };
+        self.check("reading the wait kernel's clocks", wait.clock_rate())
+    }
+
+    /// Converts an error of the driver to that of the launches that caused it, or else of `operation`.
+    pub(super) fn check<T>(
+        &self,
+        operation: &'static str,
+        result: Result<T, impl Into<DriverError>>,
+    ) -> Result<T, Error> {
+        result.map_err(|error| {
+            let error = error.into();
+            let earlier = self.queue.borrow_mut().failure(&error);
+            earlier.unwrap_or(Error::Driver { operation, error })
+        })
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        // The module must not be unloaded while one of its kernels runs. A failure cannot be reported here.
+        let _ = self.enter();
+        let _ = self.stream.synchronize();
+    }
+}

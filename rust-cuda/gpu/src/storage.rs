@@ -1,0 +1,50 @@
+//! Memory of a device as its buffers use it.
+
+use std::ops::DerefMut;
+
+use cuda_std::simulator::SimulatorBuffer;
+use cuda_std::{BufferMut, BufferRef, Element};
+
+use crate::Error;
+
+/// Elements in one device's memory.
+pub(crate) trait Storage<T: Element> {
+    /// As an argument of a kernel that reads it.
+    fn buffer_ref(&self) -> BufferRef<'_, T>;
+    /// As an argument of a kernel that writes it.
+    fn buffer_mut(&mut self) -> BufferMut<'_, T>;
+    fn len(&self) -> usize;
+    /// Overwrites the elements `first..first + values.len()`, which must be in bounds.
+    fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error>;
+    /// Reads the elements `first..first + values.len()`, which must be in bounds.
+    fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error>;
+}
+
+impl<T: Element> Storage<T> for SimulatorBuffer<T> {
+    fn buffer_ref(&self) -> BufferRef<'_, T> {
+        BufferRef::Simulator(self)
+    }
+
+    fn buffer_mut(&mut self) -> BufferMut<'_, T> {
+        BufferMut::Simulator(self)
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn copy_from(&mut self, first: usize, values: &[T]) -> Result<(), Error> {
+        self.copy_from_slice_at(first, values);
+        Ok(())
+    }
+
+    fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
+        values.copy_from_slice(&self.as_slice()[first..first + values.len()]);
+        Ok(())
+    }
+}
+
+/// Host memory of a device.
+pub(crate) trait HostStorage<T>: DerefMut<Target = [T]> {}
+
+impl<T, S: DerefMut<Target = [T]>> HostStorage<T> for S {}
