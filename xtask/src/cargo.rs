@@ -6,8 +6,6 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::workspace_root;
-
 /// Runs cargo in the workspace and returns the executable of that name; `None` if the build fails or has no such
 /// executable. The compiler's messages go to stderr.
 ///
@@ -106,6 +104,12 @@ impl Artifact {
 /// The artifacts in cargo's messages.
 fn artifacts(messages: &str) -> impl Iterator<Item = Artifact> {
     messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok())
+}
+
+/// The folder of the homework's workspace.
+pub(crate) fn workspace_root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
 }
 
 #[cfg(test)]

@@ -13,11 +13,12 @@ mod programs;
 mod ptx;
 mod skipped;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use timing::program;
+
+pub(crate) use cargo::workspace_root;
 
 /// The workspace's own commands
 #[derive(Parser)]
@@ -70,9 +71,4 @@ fn main() -> ExitCode {
         Command::Skipped(options) => skipped::run(&options),
         Command::Starter(options) => course::starter::run(&options),
     })
-}
-
-pub(crate) fn workspace_root() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here)
 }

@@ -11,6 +11,7 @@ mod python;
 pub(crate) mod rust_program;
 pub(crate) mod table;
 mod workload;
+mod workload_name;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -26,7 +27,7 @@ use comparison::Row;
 use contest::Contest;
 use goal::Count;
 use python::Python;
-use workload::WorkloadName;
+use workload_name::WorkloadName;
 
 use crate::programs::{Executables, Profile};
 

@@ -6,11 +6,12 @@ use crate::compile::{Compilation, Flags};
 use crate::error::{BuilderError, describe};
 use crate::files::{cannot, canonical, read_text};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
-use crate::header::{FORMAT, Header, Staleness};
+use crate::header::Header;
 use crate::manifest::Manifest;
 use crate::outcome::{Comparison, Origin, Ptx, Rebuilt, debug_file, read_debug, write_both};
 use crate::postprocess::{Cluster, LaunchBounds, Postprocessed, postprocess};
 use crate::source_names::SourceNames;
+use crate::staleness::{FORMAT, Staleness};
 use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
 use crate::{Arch, STALE, STRICT_VARIABLE, compiling_kernels};
 

@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::header::Staleness;
+use crate::staleness::Staleness;
 use crate::toolchain::{RUST_SRC_COMMANDS, RejectedCandidate};
 use crate::{Arch, Candidate};
 

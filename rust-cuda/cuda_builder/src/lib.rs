@@ -57,6 +57,7 @@ mod arch;
 mod builder;
 mod compile;
 mod debug_information;
+mod environment;
 mod error;
 mod files;
 mod fingerprint;
@@ -70,6 +71,7 @@ mod provide;
 mod ptxas;
 mod source_lines;
 mod source_names;
+mod staleness;
 mod toolchain;
 
 pub use arch::{Arch, UnknownArch};
@@ -77,10 +79,11 @@ pub use builder::CudaBuilder;
 pub use error::BuilderError;
 pub use fingerprint::Fingerprint;
 pub use generic_accesses::{GenericAccess, generic_accesses};
-pub use header::{Header, HeaderError, Staleness};
+pub use header::Header;
 pub use outcome::{Comparison, Origin, Ptx, Rebuilt};
 pub use provide::{Group, provide, provide_groups};
 pub use ptxas::{KernelResources, PtxasError, PtxasReport, find_ptxas, ptxas};
+pub use staleness::{HeaderError, Staleness};
 pub use toolchain::{Candidate, RejectedCandidate, RejectionReason, Toolchain, find_toolchain, toolchain_candidates};
 
 /// The target that rustc compiles kernels for.

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::files::{cannot, read_text, replace_file};
-use crate::header::{Header, Staleness};
+use crate::header::Header;
+use crate::staleness::Staleness;
 use crate::{Arch, BuilderError};
 
 /// The PTX provided by [`CudaBuilder::build`](crate::CudaBuilder::build).

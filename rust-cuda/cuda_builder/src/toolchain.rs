@@ -2,7 +2,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::compile::belongs_to_outer_build;
+use crate::environment::belongs_to_outer_build;
 use crate::{Arch, TARGET};
 
 /// The oldest release of rustc with all unstable features that the kernels and the flags use.

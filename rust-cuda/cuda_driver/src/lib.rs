@@ -39,10 +39,12 @@ mod error;
 mod forwarders;
 mod library;
 mod symbol;
+mod unavailable;
 
-pub use availability::{DriverVersion, Unavailable, availability};
+pub use availability::availability;
 pub use clusters::{allow_large_clusters, max_active_clusters};
 pub use error::code_of;
 pub use forwarders::SYMBOLS;
 pub use library::library_path;
 pub use symbol::missing_symbols;
+pub use unavailable::{DriverVersion, Unavailable};

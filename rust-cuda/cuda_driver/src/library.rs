@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::availability::Unavailable;
+use crate::unavailable::Unavailable;
 
 /// Paths of the driver's library. The dynamic linker finds the first on most systems; the others are the paths in WSL,
 /// in NixOS, and in containers that mount the driver.

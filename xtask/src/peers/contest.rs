@@ -143,7 +143,7 @@ impl<'a> Contest<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::goal::Count;
-    use super::super::workload::WorkloadName;
+    use super::super::workload_name::WorkloadName;
     use super::super::{growth, workload};
     use super::*;
 

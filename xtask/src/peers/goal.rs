@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::comparison::Row;
-use super::workload::WorkloadName;
+use super::workload_name::WorkloadName;
 
 /// Acceptance bound for the ratio of our time to a peer's.
 #[derive(Debug)]

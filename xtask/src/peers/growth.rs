@@ -7,8 +7,9 @@ use anyhow::{Result, bail};
 use timing::program::MAX_REPEATS;
 
 use super::contest::Contest;
-use super::rust_program::{OurTime, RAYON, RAYON_FUSED};
-use super::workload::{EPOCH_IMAGES, Goals, Workload, WorkloadName, words};
+use super::rust_program::{EPOCH_IMAGES, OurTime, RAYON, RAYON_FUSED};
+use super::workload::{Goals, Workload, words};
+use super::workload_name::WorkloadName;
 use crate::programs::{Program, TIME_MATMUL, TIME_PREDICTION};
 
 /// Times the maximum without the trivial version and without the GPU version, which the main program checks on a

@@ -8,8 +8,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::rust_program::{OurTime, positive};
-use super::workload::{EPOCH_IMAGES, Workload};
+use super::rust_program::{EPOCH_IMAGES, OurTime, positive};
+use super::workload::Workload;
 use crate::capture::{last_line, stdout_of};
 
 /// Environment variables from which BLAS, OpenMP and Numba read their number of threads when they are loaded.

@@ -4,8 +4,11 @@ use std::num::NonZeroUsize;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::workload::{EPOCH_IMAGES, Workload};
+use super::workload::Workload;
 use crate::programs::{Executables, Run};
+
+/// Number of images of an epoch in the table. Times of runs on fewer images are scaled to it.
+pub(super) const EPOCH_IMAGES: f64 = 60_000.0;
 
 /// Runs our program for a workload and returns its time in seconds.
 ///

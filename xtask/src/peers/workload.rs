@@ -4,11 +4,9 @@ use clap::ValueEnum;
 use timing::program::MAX_REPEATS;
 
 use super::goal::{GOALS, GROWTH_AT_MOST};
-use super::rust_program::{CUDA, CUDA_FUSED, OurTime, RAYON, RAYON_FUSED};
+use super::rust_program::{CUDA, CUDA_FUSED, EPOCH_IMAGES, OurTime, RAYON, RAYON_FUSED};
+use super::workload_name::WorkloadName;
 use crate::programs::{Program, TIME_MATMUL, TIME_PREDICTION};
-
-/// Number of images of an epoch in the table. Times of runs on fewer images are scaled to it.
-pub(super) const EPOCH_IMAGES: f64 = 60_000.0;
 
 /// Validation accuracy in percent that stops a to-target training run, on both sides. It exceeds [`TARGET`], since an
 /// accuracy is a little easier to reach on the 10,000 validation images than on the test images.
@@ -21,18 +19,6 @@ const UNTIL_TARGET: &str = "--epochs 20 --stop-at 95.8 --check-every 25000";
 
 /// Iterations of the notebook's network between two timed records.
 const ITERATIONS: usize = 10;
-
-/// Values of `--only`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum WorkloadName {
-    Max,
-    Matmul,
-    Activation,
-    Network,
-    Notebook,
-    Prediction,
-    ToTarget,
-}
 
 /// A workload that our program and a Python script both run.
 pub(super) struct Workload {
