@@ -5,7 +5,7 @@ use std::path::Path;
 use cuda_builder::{Arch, CudaBuilder};
 
 #[path = "../../rust-cuda/cuda_std/build/kernel_crate.rs"]
-mod kernel_crate;
+pub(crate) mod kernel_crate;
 pub(crate) use kernel_crate::OLDEST_AND_TUNED as ARCHS;
 
 /// Kernels launched as one block of 1024 threads. With this launch bound the assembler allots each thread up to 64

@@ -3,8 +3,6 @@
 #[path = "../../kernels-gpu/build/settings.rs"]
 mod settings;
 
-#[path = "../../rust-cuda/cuda_std/build/kernel_crate.rs"]
-mod kernel_crate;
 mod profile;
 mod workloads;
 
@@ -17,6 +15,7 @@ use timing::program::CHECK_FAILED;
 use timing::say;
 
 use crate::workspace_root;
+use settings::kernel_crate;
 
 pub(crate) use profile::launch;
 

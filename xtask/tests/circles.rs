@@ -81,7 +81,7 @@ impl Crate {
 
     fn add_child(&mut self, parent: &Names, file: &Path, folder: &Path, child: &ItemMod) {
         let name = child.ident.to_string();
-        let names = [&parent[..], &[name.clone()]].concat();
+        let names = [&parent[..], std::slice::from_ref(&name)].concat();
         let inner = folder.join(&name);
         if let Some((_, items)) = &child.content {
             return self.add_items(names, file, &inner, items);
