@@ -4,6 +4,7 @@
 use crate::interpreters::{on_every_device, same_everywhere};
 use cuda_std::{Dim3, F32x4, LaunchConfig};
 use proptest::prelude::*;
+use test_kernels::stepping::{empty_kernel, grid_barriers, matmul_tiles_f32, max_kernel};
 use test_kernels::{
     BINS, PTX, TILE, block_sum, double_precision, functions, grid_sums, histogram, indices, matmul_transpose,
     reverse_blocks, scale_vectors, sums_and_maxima, vector_max, warp_operations,
@@ -216,6 +217,34 @@ fn double_precision_in_place() {
         y.to_vec().unwrap()
     });
     assert_eq!(result, [3.0, 4.0]);
+}
+
+/// The kernels that the debugger's tests step through.
+#[test]
+fn kernels_to_step_through() {
+    let (a, b) = ([3, -5, 7, 0, 9], [4, -6, 7, 1, -9]);
+    let result = same_everywhere(&max_kernel, |device| {
+        device.launch(&empty_kernel, LaunchConfig::new(2, 32), ()).unwrap();
+        let mut barrier = device.buffer_from_slice(&[0_u32]).unwrap();
+        let cooperative = LaunchConfig::new(2, 32).cooperative();
+        device.launch(&grid_barriers, cooperative, (3, &mut barrier)).unwrap();
+        let (a, b) = (device.buffer_from_slice(&a).unwrap(), device.buffer_from_slice(&b).unwrap());
+        let mut out = device.uninitialized(5).unwrap();
+        device.launch(&max_kernel, LaunchConfig::new(2, 2), (&a, &b, &mut out)).unwrap();
+        out.to_vec().unwrap()
+    });
+    assert_eq!(result, [4, -5, 7, 1, 9]);
+    let (rows, columns) = (33, 5);
+    let x = integers(rows * columns, 1);
+    let result = same_everywhere(&matmul_tiles_f32, |device| {
+        let (x, mut out) = (device.buffer_from_slice(&x).unwrap(), device.uninitialized(rows * rows).unwrap());
+        let sizes = (rows as u32, columns as u32);
+        device.launch(&matmul_tiles_f32, LaunchConfig::new(1, 1024), (&x, sizes.0, sizes.1, &mut out)).unwrap();
+        out.to_vec().unwrap()
+    });
+    let cell = |i: usize, j: usize| (0..columns).map(|p| x[i * columns + p] * x[j * columns + p]).sum::<f32>();
+    let expected: Vec<f32> = (0..rows * rows).map(|index| cell(index / rows, index % rows)).collect();
+    assert_eq!(result, expected);
 }
 
 /// Every kernel of the PTX has a test, here or in `runs_instructions`.

@@ -186,7 +186,7 @@ fn a_tile_is_shown_as_a_matrix() {
     let threads = editor.ask("threads", json!({}))["threads"].clone();
     assert_eq!(threads.as_array().unwrap().len(), 32);
     let name = threads[31]["name"].as_str().unwrap();
-    let file = "rust-cuda/test_kernels/src/stepping.rs";
+    let file = "test_kernels/src/stepping.rs";
     assert_eq!(name, format!("warp 31, line {barrier}, 32 of 32 lanes, block (0, 0, 0), {file}"));
     let waits = format!("warp 3, line {barrier}, at the barrier, ");
     assert!(threads[3]["name"].as_str().unwrap().starts_with(&waits));
@@ -336,8 +336,7 @@ fn breakpoints_have_conditions_and_watch_memory() {
     assert_eq!(stopped["reason"], "data breakpoint");
     let text = stopped["text"].as_str().unwrap();
     assert!(
-        text.starts_with("block (0, 0, 0), thread (")
-            && text.contains(" writes out[40][3] at rust-cuda/test_kernels/src/"),
+        text.starts_with("block (0, 0, 0), thread (") && text.contains(" writes out[40][3] at test_kernels/src/"),
         "{text}"
     );
     assert_eq!(stopped["description"], text);

@@ -573,7 +573,7 @@ fn the_page_plays_in_a_browser() {
             assert_eq!(at_tiles[shown]["line"], file.lines().nth(line as usize - 1).unwrap().trim());
         }
     }
-    let barrier = line_with("rust-cuda/test_kernels/src/stepping.rs", "thread::sync_threads()", 0);
+    let barrier = line_with("test_kernels/src/stepping.rs", "thread::sync_threads()", 0);
     assert_eq!(at_tiles["barrier"]["place"].as_str().unwrap().rsplit(':').nth(1), Some(&*barrier.to_string()));
     // The page's own replay ends at the result.
     let sums: Vec<f32> = (0..4).map(|column| (0..40).map(|p| x(47, p) * x(44 + column, p)).sum()).collect();

@@ -14,7 +14,7 @@ pub(crate) fn line_with(path: &str, text: &str, number: usize) -> u32 {
 }
 
 pub(crate) fn barrier_line(number: usize) -> u32 {
-    line_with("rust-cuda/test_kernels/src/stepping.rs", "thread::sync_threads()", number)
+    line_with("test_kernels/src/stepping.rs", "thread::sync_threads()", number)
 }
 
 /// The homework's product: a breakpoint after the tiles' stores, their values, over the barrier, back, and to the end.
@@ -236,7 +236,7 @@ fn a_breakpoint_stops_where_its_condition_holds() {
         return;
     }
     let launch = max();
-    let path = "rust-cuda/test_kernels/src/stepping.rs";
+    let path = "test_kernels/src/stepping.rs";
     let line = line_with(path, "out.set", 0);
     let condition = |text: &str| Some(text.parse().unwrap());
     let at = |text: &str| Breakpoint { condition: condition(text) };

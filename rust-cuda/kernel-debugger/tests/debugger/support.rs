@@ -71,8 +71,9 @@ pub(crate) fn open(ptx: &str, text: &str) -> Launch {
 /// Writes a launch file, its PTX and the names of that to a directory.
 pub(crate) fn write(directory: &Path, ptx: &str, text: &str) -> PathBuf {
     fs::write(directory.join("kernels.ptx"), ptx).unwrap();
-    let origin = if ptx.starts_with("// PTX of seeded_bugs ") { &seeded_bugs::PTX[0] } else { &test_kernels::PTX[0] };
-    if let Some(names) = origin.debug_file().and_then(|path| fs::read(path).ok()) {
+    let origins = [&seeded_bugs::PTX[0], &test_kernels::PTX[0]];
+    let origin = origins.into_iter().find(|variant| variant.text().lines().next() == ptx.lines().next());
+    if let Some(names) = origin.and_then(|variant| variant.debug_file()).and_then(|path| fs::read(path).ok()) {
         fs::write(directory.join("kernels.debug"), names).unwrap();
     }
     let path = directory.join("launch.json");

@@ -20,7 +20,7 @@ use crate::support::{self, Case, TILE_ROWS, matmul, x};
 const NORMAL: (u16, u16) = (140, 40);
 const SMALLEST: (u16, u16) = (80, 24);
 
-const TILES: &str = "rust-cuda/test_kernels/src/stepping.rs";
+const TILES: &str = "test_kernels/src/stepping.rs";
 
 /// Keys from a script; then Ctrl-C.
 struct Script {
@@ -127,10 +127,10 @@ fn the_tile_is_shown_at_the_barrier() {
     let line = session::barrier_line(0);
     let to_barrier = format!(":break {line}\n{}:shared0 as f32 32x33\n", "c".repeat(32));
     let shown = screen(&launch, NORMAL, &to_barrier);
-    assert_shows(&shown, "…/src/stepping.rs: shared_tiles<f32> < matmul_tiles_f32");
-    assert_shows(&shown, &format!("● {line} 32w                 thread::sync_threads();"));
-    assert_shows(&shown, &format!("30 {}   {line} barrier", "b".repeat(32)));
-    assert_shows(&shown, &format!("31*{}   {line}", "■".repeat(32)));
+    assert_shows(&shown, "test_kernels/src/stepping.rs: shared_tiles<f32> < matmul_tiles_f32");
+    assert_shows(&shown, &format!("●{line:>3} 32w                 thread::sync_threads();"));
+    assert_shows(&shown, &format!("30 {}{line:>5} barrier", "b".repeat(32)));
+    assert_shows(&shown, &format!("31*{}{line:>5}", "■".repeat(32)));
     assert_shows(&shown, ": bar.sync 0");
     assert_shows(&shown, "at a breakpoint: block (0, 0, 0), warp 31, lane 0, thread (992, 0, 0)");
     for row in 0..8 {
@@ -213,7 +213,7 @@ fn steps_move_the_selected_warp() {
     for key in ["n", "s"] {
         let stepped = after(&format!("1{key}"));
         assert_shows(&stepped, "after a step: block (0, 0, 0), warp 1, lane 0");
-        assert_shows(&stepped, &format!(" 1*{}   {product}", "■".repeat(32)));
+        assert_shows(&stepped, &format!(" 1*{}{product:>5}", "■".repeat(32)));
         assert_shows(&stepped, tiles);
     }
     assert_shows(&after("1i"), "after a step: block (0, 0, 0), warp 1, lane 0");
@@ -226,7 +226,7 @@ fn steps_move_the_selected_warp() {
     assert_shows(&out, "after a step: block (0, 0, 0), warp 3");
     let over = after("n");
     assert_shows(&over, tiles);
-    assert_shows(&over, &format!(" 3*{}   {}", "■".repeat(32), line + 1));
+    assert_shows(&over, &format!(" 3*{}{:>5}", "■".repeat(32), line + 1));
 }
 
 /// At each seeded bug's fault its full text is shown, which names the thread, the line and the other thread of a race.
@@ -439,7 +439,7 @@ fn expressions_and_breakpoints_are_entered() {
     assert_shows(&after(&format!(":break {line} if lane = 5\n")), "write comparisons");
     assert_shows(&after(&format!(":break {line} if lane == 5\n")), &format!("breakpoint at line {line} if lane == 5"));
     let stopped = after(&format!(":break {line} if lane == 5 && warp == 2\nc"));
-    assert_shows(&stopped, &format!("◆ {line}"));
+    assert_shows(&stopped, &format!("◆{line:>3}"));
     assert_shows(&stopped, "at a breakpoint: block (0, 0, 0), warp 2, lane 5, thread (69, 0, 0)");
     assert_shows(
         &after(&format!(":break {line} if nothing == 5\nc")),
