@@ -6,7 +6,7 @@ pub struct Options {
     /// Whether to check for races in global and shared memory. Blocks then run one after the other on one host thread.
     pub check_races: bool,
     /// Whether unordered writes of the same value to the same bytes are a fault. Some compilers emit them for lanes
-    /// that hold copies of one result. If false, [`LaunchReport::same_value_races`] lists them.
+    /// that hold copies of one result. If false, [`LaunchReport::same_value_races`](crate::LaunchReport::same_value_races) lists them.
     pub same_value_races_are_faults: bool,
     /// Maximum number of instructions that the warps of a block may issue; beyond it the kernel counts as endless.
     pub block_instructions: u64,
