@@ -137,16 +137,17 @@ pub fn read_labels(path: &Path) -> Result<Vec<u8>, IdxError> {
     }
 }
 
+/// MNIST's four files: the two parts of their names, which are joined by a hyphen.
+pub const FILES: [(&str, &str); 4] = [
+    ("train-images", "idx3-ubyte"),
+    ("train-labels", "idx1-ubyte"),
+    ("t10k-images", "idx3-ubyte"),
+    ("t10k-labels", "idx1-ubyte"),
+];
+
 /// Whether one of MNIST's four files is in `directory`, under any of its names.
 pub(super) fn any_file_in(directory: &Path) -> bool {
-    [
-        ("train-images", "idx3-ubyte"),
-        ("train-labels", "idx1-ubyte"),
-        ("t10k-images", "idx3-ubyte"),
-        ("t10k-labels", "idx1-ubyte"),
-    ]
-    .iter()
-    .any(|(stem, kind)| find_file(directory, stem, kind).is_ok())
+    FILES.iter().any(|(stem, kind)| find_file(directory, stem, kind).is_ok())
 }
 
 /// Finds one of MNIST's files, named `train-images-idx3-ubyte` or, as in some archives, `train-images.idx3-ubyte`.

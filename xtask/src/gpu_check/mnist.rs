@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use neural_net::data::idx::FILES;
 use neural_net::data::{BUILTIN_SEED, Dataset, LabelledImages};
 use timing::say;
 
-/// MNIST's files, which may be compressed.
-const FILES: [&str; 4] =
-    ["train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"];
 /// Where the files are in the folder.
 const FOLDER: &str = "mnist";
 
@@ -40,10 +38,10 @@ pub(super) fn directory(folder: &Path) -> Option<PathBuf> {
 }
 
 fn copy(source: &Path, target: &Path) -> Result<()> {
-    for raw in FILES {
-        let compressed = format!("{raw}.gz");
-        let name = if source.join(raw).exists() { raw } else { &compressed };
-        std::fs::copy(source.join(name), target.join(name))
+    for (stem, kind) in FILES {
+        let raw = format!("{stem}-{kind}");
+        let name = if source.join(&raw).exists() { raw } else { format!("{raw}.gz") };
+        std::fs::copy(source.join(&name), target.join(&name))
             .with_context(|| format!("cannot copy {name} from MNIST_DIR, {}", source.display()))?;
     }
     Ok(())
