@@ -16,6 +16,15 @@ fn device(kernel: Option<&str>) -> (TempDir, Capture, Device) {
     (directory, capture, device)
 }
 
+/// A captured launch of the maximum of eight ones.
+fn captured_max() -> (TempDir, Capture) {
+    let (directory, capture, device) = device(Some("max_kernel"));
+    let a = device.buffer_from_slice(&[1; 8]).unwrap();
+    let mut out = device.uninitialized(8).unwrap();
+    device.launch(&stepping::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
+    (directory, capture)
+}
+
 fn open(capture: &Capture) -> Launch {
     LaunchFile::open(&capture.launch_file()).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -68,10 +77,7 @@ fn a_captured_launch_has_the_names_of_its_kernel_only() {
     if is_stale() {
         return;
     }
-    let (directory, capture, device) = device(Some("max_kernel"));
-    let a = device.buffer_from_slice(&[1; 8]).unwrap();
-    let mut out = device.uninitialized(8).unwrap();
-    device.launch(&stepping::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
+    let (directory, capture) = captured_max();
     let ptx = std::fs::read_to_string(directory.path().join("kernels.ptx")).unwrap();
     assert!(!ptx.contains("debug information"));
     assert!(!open(&capture).debug_information().is_empty());
@@ -136,10 +142,7 @@ fn files_of_a_capture_that_do_not_fit_are_refused() {
     if is_stale() {
         return;
     }
-    let (directory, capture, device) = device(Some("max_kernel"));
-    let a = device.buffer_from_slice(&[1; 8]).unwrap();
-    let mut out = device.uninitialized(8).unwrap();
-    device.launch(&stepping::max_kernel, LaunchConfig::new(1, 32), (&a, &a, &mut out)).unwrap();
+    let (directory, capture) = captured_max();
     let text = std::fs::read_to_string(capture.launch_file()).unwrap();
     let refusal = |text: &str| {
         std::fs::write(capture.launch_file(), text).unwrap();

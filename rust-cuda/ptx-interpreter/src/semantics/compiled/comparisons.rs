@@ -7,6 +7,21 @@ use super::vectors::Vectors;
 use crate::semantics::table::Table;
 use crate::semantics::{LANES, Lanes};
 
+/// A loop over the lanes that compares two operands of a type.
+macro_rules! predicate_loop {
+    ($element:ty, |$a:ident, $b:ident| $holds:expr) => {{
+        let holds: PredicateLoop = |vectors, sources| {
+            mask::<$element>(
+                vectors,
+                sources,
+                #[inline(always)]
+                |$a, $b| $holds,
+            )
+        };
+        holds
+    }};
+}
+
 /// Adds the loops to the table.
 pub(super) fn loops(table: &mut Table) {
     equality::<u16>(table, 16);
@@ -29,14 +44,7 @@ fn add(table: &mut Table, t: &str, comparisons: &str, holds: PredicateLoop, swap
 }
 
 fn equality<T: Element + PartialEq>(table: &mut Table, bits: u32) {
-    let equal: PredicateLoop = |vectors, sources| {
-        mask::<T>(
-            vectors,
-            sources,
-            #[inline(always)]
-            |a, b| a == b,
-        )
-    };
+    let equal = predicate_loop!(T, |a, b| a == b);
     for kind in ["b", "u", "s"] {
         let t = format!("{kind}{bits}");
         add(table, &t, "eq", equal, false, false);
@@ -45,14 +53,7 @@ fn equality<T: Element + PartialEq>(table: &mut Table, bits: u32) {
 }
 
 fn order<T: Element + PartialOrd>(table: &mut Table, t: &str) {
-    let less: PredicateLoop = |vectors, sources| {
-        mask::<T>(
-            vectors,
-            sources,
-            #[inline(always)]
-            |a, b| a < b,
-        )
-    };
+    let less = predicate_loop!(T, |a, b| a < b);
     let is_unsigned = t.starts_with('u');
     add(table, t, if is_unsigned { "lt lo" } else { "lt" }, less, false, false);
     add(table, t, if is_unsigned { "gt hi" } else { "gt" }, less, true, false);
@@ -61,38 +62,10 @@ fn order<T: Element + PartialOrd>(table: &mut Table, t: &str) {
 }
 
 fn floats<T: Element + PartialOrd>(table: &mut Table, t: &str) {
-    let equal: PredicateLoop = |vectors, sources| {
-        mask::<T>(
-            vectors,
-            sources,
-            #[inline(always)]
-            |a, b| a == b,
-        )
-    };
-    let less: PredicateLoop = |vectors, sources| {
-        mask::<T>(
-            vectors,
-            sources,
-            #[inline(always)]
-            |a, b| a < b,
-        )
-    };
-    let less_or_equal: PredicateLoop = |vectors, sources| {
-        mask::<T>(
-            vectors,
-            sources,
-            #[inline(always)]
-            |a, b| a <= b,
-        )
-    };
-    let unordered: PredicateLoop = |vectors, sources| {
-        mask::<T>(
-            vectors,
-            sources,
-            #[inline(always)]
-            |a, b| a.partial_cmp(&b).is_none(),
-        )
-    };
+    let equal = predicate_loop!(T, |a, b| a == b);
+    let less = predicate_loop!(T, |a, b| a < b);
+    let less_or_equal = predicate_loop!(T, |a, b| a <= b);
+    let unordered = predicate_loop!(T, |a, b| a.partial_cmp(&b).is_none());
     add(table, t, "eq", equal, false, false);
     add(table, t, "neu", equal, false, true);
     add(table, t, "lt", less, false, false);
